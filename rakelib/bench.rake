@@ -1,0 +1,11 @@
+# frozen_string_literal: true
+
+require "bundler"
+
+namespace :bench do
+  desc "Measure the client beside its peers (about ten minutes; BENCH_REPEATS, BENCH_SECONDS, BENCH_REQUESTS, " \
+       "BENCH_ONLY and BENCH_PEERS make it quicker)"
+  task :client do
+    Bundler.with_unbundled_env { sh RbConfig.ruby, "benchmark/client.rb" }
+  end
+end

@@ -1,0 +1,30 @@
+# frozen_string_literal: true
+
+require_relative "support/extension"
+
+EXTENSIONS = [
+  Extension.new("trunkline", source: "#{ROOT}/trunkline/ext/trunkline", library: "#{ROOT}/trunkline/lib/trunkline"),
+  Extension.new("trunkline_xml", source: "#{ROOT}/trunkline-xml/ext/trunkline_xml",
+                                 library: "#{ROOT}/trunkline-xml/lib/trunkline/xml")
+].select { |extension| File.exist?(File.join(extension.source, "extconf.rb")) }
+
+desc "Compile the extensions into each gem's lib/ (PEDANTIC=1, DEBUG=1, SANITIZE=address,undefined)"
+task :compile do
+  EXTENSIONS.each(&:build)
+end
+
+namespace :compile do
+  desc "Compile the extensions with every warning an error, by gcc and by clang"
+  task :pedantic do
+    %w[gcc clang].product(EXTENSIONS) do |compiler, extension|
+      extension.make(flavour: "pedantic-#{compiler}", environment: { "PEDANTIC" => "1" }, compiler: compiler)
+      puts "#{extension.name}: no warnings by #{compiler}"
+    end
+  end
+end
+
+desc "Remove everything that was built"
+task :clean do
+  rm_rf [File.join(ROOT, "tmp"), File.join(ROOT, "pkg")]
+  rm_f EXTENSIONS.map(&:target)
+end

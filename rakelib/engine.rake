@@ -1,0 +1,79 @@
+# frozen_string_literal: true
+
+require "etc"
+
+# The engine's rooms without Ruby: built by rakelib/support/engine.mk, run from here.
+module EngineBuild
+  MAKE = ["make", "--silent", "--file", "rakelib/support/engine.mk"].freeze
+  # A leak, an overflow or undefined behaviour ends the program with its report.
+  SANITIZERS = { "ASAN_OPTIONS" => "detect_leaks=1:abort_on_error=0:allocator_may_return_null=1",
+                 "UBSAN_OPTIONS" => "print_stacktrace=1" }.freeze
+  LIMIT_SECONDS = 300
+
+  module_function
+
+  def programs(set, flavour)
+    listed = IO.popen([*MAKE, "FLAVOUR=#{flavour}", "list-#{set}"], chdir: ROOT, &:read).split
+    abort "no C program for #{set}: trunkline/test/ has none" if listed.empty?
+    system(*MAKE, "-j#{Etc.nprocessors}", "FLAVOUR=#{flavour}", set, chdir: ROOT, exception: true)
+    listed
+  end
+
+  def test(room, flavour)
+    failed = programs(room, flavour).reject do |program|
+      puts "-- #{File.basename(program)} (#{flavour})"
+      system(SANITIZERS, "timeout", LIMIT_SECONDS.to_s, program, chdir: ROOT)
+    end
+    abort "failed: #{failed.join(", ")}" unless failed.empty?
+  end
+
+  # What is found goes to tmp/; the kept corpus is only read.
+  def fuzz(seconds)
+    programs("fuzzers", "fuzz").each do |program|
+      name = File.basename(program).delete_prefix("fuzz_")
+      puts "-- fuzzing #{name} for #{seconds} s"
+      FileUtils.mkdir_p([found(name), "#{ROOT}/tmp/fuzz/crashes"])
+      run_fuzzer(program, "-max_total_time=#{seconds}", "-artifact_prefix=tmp/fuzz/crashes/#{name}-", found(name),
+                 *Dir[corpus(name)])
+    end
+  end
+
+  # What reached new code since is added to the kept corpus.
+  def keep_findings
+    programs("fuzzers", "fuzz").each do |program|
+      name = File.basename(program).delete_prefix("fuzz_")
+      FileUtils.mkdir_p(corpus(name))
+      run_fuzzer(program, "-merge=1", corpus(name), found(name))
+    end
+  end
+
+  def run_fuzzer(program, *arguments)
+    common = ["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-verbosity=0"]
+    system(SANITIZERS, program, *common, *arguments, chdir: ROOT, exception: true)
+  end
+
+  def found(name) = File.join(ROOT, "tmp/fuzz/found", name)
+  def corpus(name) = File.join(ROOT, "trunkline/test/fuzz/corpus", name)
+end
+
+%w[wire line].each do |room|
+  namespace room do
+    desc "C unit tests of #{room}/, plain and under ASan and UBSan"
+    task test: %W[#{room}:test:plain #{room}:test:sanitized]
+
+    namespace :test do
+      %w[plain sanitized].each { |flavour| task(flavour) { EngineBuild.test(room, flavour) } }
+    end
+  end
+end
+
+namespace :wire do
+  desc "Fuzz each parser (FUZZ_SECONDS=15 for each)"
+  task(:fuzz) { EngineBuild.fuzz(Integer(ENV.fetch("FUZZ_SECONDS", "15"))) }
+
+  desc "Fuzz each parser for hours (HOURS=1) and keep what reached new code"
+  task :soak do
+    EngineBuild.fuzz((Float(ENV.fetch("HOURS", "1")) * 3600).round)
+    EngineBuild.keep_findings
+  end
+end

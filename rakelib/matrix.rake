@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+require_relative "support/chroot"
+
+CHROOTS = [
+  Chroot.new("trixie"),
+  Chroot.new("sid", ruby: "ruby3.4", extra_suite: "experimental")
+].freeze
+
+VERSIONS = <<~RUBY
+  require "openssl"
+  puts RUBY_DESCRIPTION, OpenSSL::OPENSSL_LIBRARY_VERSION, `nginx -v 2>&1`, `gcc --version`.lines.first
+RUBY
+
+desc "The whole suite on newer Rubies and OpenSSLs, in chroots built once (root; MATRIX=trixie,sid)"
+task matrix: "matrix:build" do
+  chosen = ENV["MATRIX"]&.split(",") || CHROOTS.map(&:name)
+  failed = CHROOTS.select { |chroot| chosen.include?(chroot.name) }.reject do |chroot|
+    puts "== #{chroot.name}"
+    chroot.copy_checkout(ROOT)
+    chroot.run("bin/setup && ruby -e #{VERSIONS.shellescape} && bundle exec rake matrix:suite", exception: false)
+  end
+  abort "failed on #{failed.map(&:name).join(", ")}" unless failed.empty?
+end
+
+namespace :matrix do
+  desc "Build the chroots that are not there yet (in #{Chroot::HOME})"
+  task(:build) { CHROOTS.each(&:build) }
+
+  # What is run inside: everything that can differ with the Ruby, the compiler or the libraries.
+  task suite: %w[compile:pedantic wire:test line:test test docs:test]
+end

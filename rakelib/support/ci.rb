@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+# Runs each section as a rake of its own, shows what it prints, and counts what passed and failed.
+class CI
+  # How tools say what they ran. What says neither counts as one.
+  MINITEST = /^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) skips/
+  TALLY = /^(?:[\w .-]+: )?(\d+) passed, (\d+) failed$/
+
+  Outcome = Struct.new(:title, :passed, :failed, :seconds, keyword_init: true) do
+    def to_s
+      mark = failed.zero? ? "ok  " : "FAIL"
+      format("%<mark>s  %<title>-52s %<passed>6d passed %<failed>4d failed %<seconds>7.1f s", mark: mark, **to_h)
+    end
+  end
+
+  # sections: {title => rake task}
+  def initialize(sections)
+    @sections = sections
+  end
+
+  # Returns whether everything passed.
+  def run # rubocop:disable Naming/PredicateMethod
+    outcomes = @sections.map { |title, task| section(title, task) }
+    puts "", "== Summary", *outcomes
+    failed = outcomes.sum(&:failed)
+    puts "#{outcomes.sum(&:passed)} passed, #{failed} failed"
+    failed.zero?
+  end
+
+  private
+
+  def section(title, task)
+    puts "", "== #{title} (rake #{task})"
+    started = now
+    output, succeeded = show(RbConfig.ruby, "-S", "rake", task)
+    passed, failed = count(output)
+    passed += 1 if succeeded && passed.zero?
+    failed += 1 if !succeeded && failed.zero?
+    Outcome.new(title: title, passed: passed, failed: failed, seconds: now - started)
+  end
+
+  def show(*command)
+    output = +""
+    IO.popen(command, err: %i[child out]) do |pipe|
+      pipe.each_line do |line|
+        $stdout.write(line)
+        output << line.scrub
+      end
+    end
+    [output, Process.last_status.success?]
+  end
+
+  def count(output)
+    suites = output.scan(MINITEST).map { |counts| counts.map(&:to_i) }
+    tallies = output.scan(TALLY).map { |counts| counts.map(&:to_i) }
+    passed = suites.sum { |runs, failures, errors, skips| runs - failures - errors - skips } + tallies.sum(&:first)
+    [passed, suites.sum { |_, failures, errors, _| failures + errors } + tallies.sum(&:last)]
+  end
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+end

@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require "json"
+require "tempfile"
+require_relative "../../trunkline/test/support/puma_server"
+
+# The examples of the documentation: every ```ruby block of a page runs, in order, in one process for the page,
+# as a reader would type them one after the other. Two conventions:
+# - https://api.test stands for the reader's server; here it is a local one that answers every request with a
+#   JSON object {method, path, query, headers, body}, or with status <code> below /status/<code>.
+#   `url` is that server's address, for the rare example that needs it by name.
+# - ```ruby no-run marks what cannot run here (it is only parsed).
+class Snippets
+  FENCE = /^```ruby(?<flags>[^\n]*)\n(?<code>.*?)^```$/m
+  PLACEHOLDER = "https://api.test"
+
+  Snippet = Struct.new(:code, :line, :run, keyword_init: true)
+
+  # The answer of the local server.
+  ECHO = lambda do |environment|
+    status = environment["PATH_INFO"][%r{\A/status/(\d{3})\z}, 1] || "200"
+    names = environment.select { |name, _| name.start_with?("HTTP_") }
+    body = JSON.generate(method: environment["REQUEST_METHOD"], path: environment["PATH_INFO"],
+                         query: environment["QUERY_STRING"], headers: names, body: environment["rack.input"].read)
+    [status.to_i, { "content-type" => "application/json" }, [body]]
+  end
+
+  # Yields the address of a server that answers with ECHO.
+  def self.with_server
+    server = PumaServer.new(&ECHO)
+    yield server.url("").chomp("/")
+  ensure
+    server&.stop
+  end
+
+  attr_reader :page
+
+  def initialize(page)
+    @page = page
+  end
+
+  def all
+    text = File.read(page)
+    text.to_enum(:scan, FENCE).map do
+      match = Regexp.last_match
+      Snippet.new(code: match[:code], line: match.pre_match.count("\n") + 2, run: !match[:flags].include?("no-run"))
+    end
+  end
+
+  # Runs up to `first` blocks with `ruby` (a command and its arguments) against the server at `url`.
+  # Returns how many ran; raises at the first that fails, with its page and line in the backtrace.
+  def run(url:, ruby:, first: nil)
+    chosen = first ? all.first(first) : all
+    parse(chosen.reject(&:run))
+    runnable = chosen.select(&:run)
+    execute(program(runnable, url), ruby) unless runnable.empty?
+    runnable.size
+  end
+
+  private
+
+  def parse(snippets)
+    snippets.each { |snippet| RubyVM::InstructionSequence.compile(snippet.code, page, page, snippet.line) }
+  end
+
+  # `eval` with the page's name and line, in one binding, makes errors point into the page.
+  def program(snippets, url)
+    blocks = snippets.map do |snippet|
+      "eval(#{snippet.code.gsub(PLACEHOLDER, url).dump}, reader, #{page.dump}, #{snippet.line})"
+    end
+    "def url = #{url.dump}\nreader = binding\n#{blocks.join("\n")}\n"
+  end
+
+  def execute(program, ruby)
+    Tempfile.create(["snippets", ".rb"]) do |file|
+      file.write(program)
+      file.flush
+      system(*ruby, file.path, chdir: Dir.tmpdir, exception: true)
+    end
+  end
+end

@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+# The Ruby suites. Each gem has its own `<name>:test`; `rake test` runs them all.
+module Suites
+  LEVELS = %w[minor major compact stress].freeze
+
+  module_function
+
+  def files(folder)
+    found = Dir["#{ROOT}/#{folder}/test/**/{test_*,*_test}.rb"]
+    found = found.reject { |file| file.end_with?("/test_helper.rb") || file.include?("/test/support/") }
+    found.empty? ? abort("no tests in #{folder}/test") : found
+  end
+
+  # One process for a whole suite: its servers start once.
+  def run(folder, environment = {})
+    arguments = %w[lib test].flat_map { |name| ["-I", File.join(ROOT, folder, name)] }
+    program = "ARGV.each { |file| require file }; ARGV.clear"
+    system(environment, RbConfig.ruby, *arguments, "-e", program, *files(folder), exception: true)
+  end
+end
+
+desc "Every Ruby suite (TRUNKLINE_GC=normal|minor|major|compact|stress)"
+task test: "trunkline:test"
+
+namespace :trunkline do
+  desc "The Ruby suite of trunkline"
+  task(test: :compile) { Suites.run("trunkline") }
+end
+
+desc "The Ruby suite of trunkline with the collector pushed harder and harder around each test"
+task gc: :compile do
+  Suites::LEVELS.each do |level|
+    puts "== TRUNKLINE_GC=#{level}"
+    Suites.run("trunkline", "TRUNKLINE_GC" => level)
+  end
+end
+
+desc "The Ruby suite of trunkline on an extension built for ASan and UBSan"
+task :sanitize do
+  runtimes = %w[libasan.so libubsan.so].map { |name| `gcc -print-file-name=#{name}`.chomp }
+  EXTENSIONS.each { |extension| extension.build("SANITIZE" => "address,undefined") }
+  # Ruby itself leaves what it allocated to the end of the process, so leaks are memcheck's to find.
+  Suites.run("trunkline", "LD_PRELOAD" => runtimes.join(" "), "ASAN_OPTIONS" => "detect_leaks=0",
+                          "UBSAN_OPTIONS" => "print_stacktrace=1:halt_on_error=1")
+ensure
+  EXTENSIONS.each(&:build)
+end
+
+desc "The Ruby suite of trunkline under valgrind"
+task memcheck: :compile do
+  require "ruby_memcheck"
+  RubyMemcheck.config(binary_name: "trunkline")
+  RubyMemcheck::TestTask.new("memcheck:run") do |task|
+    task.libs = %w[trunkline/lib trunkline/test]
+    task.test_files = Suites.files("trunkline")
+  end
+  Rake::Task["memcheck:run"].invoke
+end
