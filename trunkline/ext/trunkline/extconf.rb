@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+# Finds the libraries below the engine and writes the Makefile. Switches, by environment:
+#   PEDANTIC=1                    every warning is an error (CI)
+#   DEBUG=1                       unoptimised, with -DTRUNKLINE_DEBUG
+#   SANITIZE=address,undefined    built for the sanitizers; load it with their runtime preloaded
+
+require "mkmf"
+
+# One library: what tells that it is usable, and which package brings it when it is not.
+Library = Struct.new(:name, :header, :function, :package, :debian, :why, keyword_init: true) do
+  # pkg-config is only asked where the library is not on the default path.
+  def present? = compiles? || (pkg_config(package) && compiles?)
+
+  def compiles? = have_header(header) && have_library(name, function, header)
+
+  def missing = "#{name} (#{header}) was not found: #{why}. On Debian: apt-get install #{debian}; see mkmf.log"
+end
+
+REQUIRED = [
+  Library.new(name: "crypto", header: "openssl/crypto.h", function: "OPENSSL_init_crypto", package: "libcrypto",
+              debian: "libssl-dev", why: "TLS is OpenSSL's (1.1.1 or newer)"),
+  Library.new(name: "ssl", header: "openssl/ssl.h", function: "SSL_CTX_set_ciphersuites", package: "libssl",
+              debian: "libssl-dev", why: "TLS is OpenSSL's (1.1.1 or newer)"),
+  Library.new(name: "z", header: "zlib.h", function: "inflateInit2_", package: "zlib",
+              debian: "zlib1g-dev", why: "gzip and deflate are zlib's")
+].freeze
+
+# Each defines HAVE_<key>; without it the engine neither offers nor accepts what it would bring.
+OPTIONAL = {
+  "NGHTTP2" => Library.new(name: "nghttp2", header: "nghttp2/nghttp2.h", function: "nghttp2_session_client_new",
+                           package: "libnghttp2", debian: "libnghttp2-dev", why: "HTTP/2 stays off"),
+  "BROTLI" => Library.new(name: "brotlidec", header: "brotli/decode.h", function: "BrotliDecoderCreateInstance",
+                          package: "libbrotlidec", debian: "libbrotli-dev", why: "br is not asked for"),
+  "ZSTD" => Library.new(name: "zstd", header: "zstd.h", function: "ZSTD_decompressStream",
+                        package: "libzstd", debian: "libzstd-dev", why: "zstd is not asked for")
+}.freeze
+
+def switch?(name) = !["", "0"].include?(ENV.fetch(name, ""))
+
+REQUIRED.each { |library| abort(library.missing) unless library.present? }
+OPTIONAL.each do |key, library|
+  if library.present?
+    $defs << "-DHAVE_#{key}"
+  else
+    message("%s\n", library.missing)
+  end
+end
+have_library("pthread") # resolver threads; part of libc since glibc 2.34
+
+# Our flags come last, so that they win over those with which the Ruby was built. Its choice of warnings forbids
+# C99's declarations; its methods all get a self, used or not.
+$warnflags = ""
+$CFLAGS << " -std=gnu99 -fvisibility=hidden -MMD -MP -Wall -Wextra -Wno-unused-parameter"
+$CFLAGS << " -Werror" if switch?("PEDANTIC")
+$CFLAGS << (switch?("DEBUG") ? " -O0 -g3 -DTRUNKLINE_DEBUG" : " -O2")
+
+sanitizers = ENV.fetch("SANITIZE", "")
+unless sanitizers.empty?
+  $CFLAGS << " -fsanitize=#{sanitizers} -fno-omit-frame-pointer -g"
+  $LDFLAGS << " -fsanitize=#{sanitizers}"
+end
+
+# Objects keep the folder of their source: two rooms may each have a file of the same name.
+sources = Dir.glob("{wire,line,ruby}/*.c", base: $srcdir).sort
+abort("no sources under #{$srcdir}") if sources.empty?
+sources.map { |source| File.dirname(source) }.uniq.each { |room| FileUtils.mkdir_p(room) }
+$srcs = sources
+$objs = sources.map { |source| source.sub(/\.c\z/, ".#{$OBJEXT}") }
+
+create_makefile("trunkline/trunkline")
+
+# Headers live in three folders; the compiler itself says who includes which.
+File.open("Makefile", "a") { |makefile| makefile.puts("-include $(OBJS:.#{$OBJEXT}=.d)") }

@@ -1,0 +1,253 @@
+#include "http1_internal.h"
+
+#include <limits.h>
+
+const http1_limits http1_default_limits = {
+    .head_bytes = 64 * 1024,
+    .fields = 200,
+    .extension_line = 256,
+    .extension_total = 16 * 1024,
+    .trailer_bytes = 8 * 1024,
+    .informational = 16,
+};
+
+void http1_begin(http1_response *r, const http1_limits *limits, bool head_request) {
+    http1_response kept = *r;
+    memset(r, 0, sizeof(*r));
+    r->fields = kept.fields;
+    r->field_capacity = kept.field_capacity;
+    r->trailers = kept.trailers;
+    r->trailer_capacity = kept.trailer_capacity;
+    r->trailer_bytes = kept.trailer_bytes;
+    buffer_clear(&r->trailer_bytes);
+    r->limits = limits;
+    r->head_request = head_request;
+    r->content_length = -1;
+    r->keep_alive_timeout = -1;
+}
+
+void http1_again(http1_response *r) {
+    uint32_t count = r->informational_count + 1;
+    http1_begin(r, r->limits, r->head_request);
+    r->informational_count = count;
+    if (count > r->limits->informational) http1_refuse(r, FAILURE_INFORMATIONAL_LIMIT);
+}
+
+void http1_free(http1_response *r) {
+    free(r->fields);
+    free(r->trailers);
+    buffer_free(&r->trailer_bytes);
+    memset(r, 0, sizeof(*r));
+}
+
+/* "HTTP/1.1 200": each byte in turn, so that what is no HTTP is told by its first wrong byte. */
+static failure_code status_byte(size_t at, uint8_t byte) {
+    static const char shape[] = "HTTP/1.x d00";
+    switch (shape[at]) {
+    case '1':
+        if (byte == '1') return FAILURE_NONE;
+        return http1_digit(byte) ? FAILURE_VERSION : FAILURE_STATUS_LINE;
+    case 'x':
+        if (byte == '0' || byte == '1') return FAILURE_NONE;
+        return http1_digit(byte) ? FAILURE_VERSION : FAILURE_STATUS_LINE;
+    case 'd': return http1_digit(byte) && byte != '0' ? FAILURE_NONE : FAILURE_STATUS_LINE;
+    case '0': return http1_digit(byte) ? FAILURE_NONE : FAILURE_STATUS_LINE;
+    default: return byte == (uint8_t)shape[at] ? FAILURE_NONE : FAILURE_STATUS_LINE;
+    }
+}
+
+#define STATUS_LENGTH 12 /* of "HTTP/1.1 200" */
+
+/* As far as the reason phrase, which may be missing with its space (RFC 9112 4). Looks again at
+ * what it saw the last time, which is at most twelve bytes. */
+static http1_result status_line(http1_response *r, const uint8_t *bytes, size_t length) {
+    bool usual = length > STATUS_LENGTH && memcmp(bytes, "HTTP/1.1 200", STATUS_LENGTH) == 0;
+    for (size_t at = 0; !usual && at < length && at < STATUS_LENGTH; at++) {
+        failure_code wrong = status_byte(at, bytes[at]);
+        if (wrong != FAILURE_NONE) return http1_refuse(r, wrong);
+    }
+    if (length <= STATUS_LENGTH) return HTTP1_MORE;
+    r->minor_version = bytes[7] - '0';
+    r->status = (bytes[9] - '0') * 100 + (bytes[10] - '0') * 10 + (bytes[11] - '0');
+    r->scan = STATUS_LENGTH;
+    if (bytes[r->scan] == ' ') {
+        r->scan++;
+    } else if (!(bytes[r->scan] == '\r' || bytes[r->scan] == '\n')) {
+        return http1_refuse(r, FAILURE_STATUS_LINE);
+    }
+    r->reason = r->scan;
+    r->state = STATE_REASON;
+    return HTTP1_DONE;
+}
+
+static http1_result reason_phrase(http1_response *r, const uint8_t *bytes, size_t length) {
+    r->scan = (uint32_t)(http1_skip_text(bytes + r->scan, bytes + length) - bytes);
+    if (r->scan == length) return HTTP1_MORE;
+    if (bytes[r->scan] == '\n') return http1_refuse(r, FAILURE_LINE_END);
+    if (bytes[r->scan] != '\r') return http1_refuse(r, FAILURE_STATUS_LINE);
+    r->reason_length = r->scan - r->reason;
+    r->scan++;
+    r->state = STATE_REASON_LF;
+    return HTTP1_DONE;
+}
+
+static http1_result reason_end(http1_response *r, const uint8_t *bytes, size_t length) {
+    if (r->scan == length) return HTTP1_MORE;
+    if (bytes[r->scan] != '\n') return http1_refuse(r, FAILURE_LINE_END);
+    r->scan++;
+    r->state = STATE_FIELDS;
+    return HTTP1_DONE;
+}
+
+/* What the fields say about the message and its connection. */
+typedef struct {
+    bool close;
+    bool keep_alive;
+    uint32_t transfer_codings;
+} meaning;
+
+/* Takes the next element of a comma list, trimmed, from *at on; false at the end of the list. */
+static bool next_element(const uint8_t **at, const uint8_t *end, const uint8_t **element,
+                         size_t *length) {
+    if (*at == NULL) return false;
+    const uint8_t *start = *at, *comma = memchr(start, ',', (size_t)(end - start));
+    const uint8_t *stop = comma ? comma : end;
+    *at = comma ? comma + 1 : NULL;
+    while (start < stop && http1_blank(*start)) start++;
+    while (stop > start && http1_blank(stop[-1])) stop--;
+    *element = start;
+    *length = (size_t)(stop - start);
+    return true;
+}
+
+/* 1*DIGIT within the range of int64_t, or -1. */
+static int64_t number(const uint8_t *bytes, size_t length) {
+    int64_t value = 0;
+    if (length == 0) return -1;
+    for (size_t i = 0; i < length; i++) {
+        if (!http1_digit(bytes[i])) return -1;
+        int digit = bytes[i] - '0';
+        if (value > (INT64_MAX - digit) / 10) return -1;
+        value = value * 10 + digit;
+    }
+    return value;
+}
+
+/* Equal values, on several lines or in a list, are one (RFC 9110 8.6). */
+static failure_code content_length(http1_response *r, const uint8_t *at, const uint8_t *end) {
+    const uint8_t *element;
+    size_t length;
+    while (next_element(&at, end, &element, &length)) {
+        int64_t value = number(element, length);
+        if (value < 0) return FAILURE_LENGTH_INVALID;
+        if (r->content_length >= 0 && r->content_length != value) return FAILURE_LENGTH_CONFLICT;
+        r->content_length = value;
+    }
+    return FAILURE_NONE;
+}
+
+static void connection_options(meaning *m, const uint8_t *at, const uint8_t *end) {
+    const uint8_t *element;
+    size_t length;
+    while (next_element(&at, end, &element, &length)) {
+        if (HTTP1_SAME(element, length, "close")) m->close = true;
+        if (HTTP1_SAME(element, length, "keep-alive")) m->keep_alive = true;
+    }
+}
+
+/* The smallest of several; what is not understood is a hint not given. */
+static void keep_alive_hint(http1_response *r, const uint8_t *at, const uint8_t *end) {
+    static const char timeout[] = "timeout=";
+    const size_t prefix = sizeof(timeout) - 1;
+    const uint8_t *element;
+    size_t length;
+    while (next_element(&at, end, &element, &length)) {
+        if (length <= prefix || !http1_same(element, prefix, timeout, prefix)) continue;
+        int64_t seconds = number(element + prefix, length - prefix);
+        if (seconds < 0 || seconds > INT_MAX) continue;
+        if (r->keep_alive_timeout < 0 || seconds < r->keep_alive_timeout) {
+            r->keep_alive_timeout = (int)seconds;
+        }
+    }
+}
+
+static failure_code field_meaning(http1_response *r, meaning *m, const uint8_t *bytes,
+                                  const http1_field *field) {
+    const uint8_t *name = bytes + field->name, *value = bytes + field->value;
+    const uint8_t *end = value + field->value_length;
+    switch (field->name_length) {
+    case sizeof("Connection") - 1:
+        if (HTTP1_SAME(name, field->name_length, "Connection")) connection_options(m, value, end);
+        if (HTTP1_SAME(name, field->name_length, "Keep-Alive")) keep_alive_hint(r, value, end);
+        break;
+    case sizeof("Content-Length") - 1:
+        if (!HTTP1_SAME(name, field->name_length, "Content-Length")) break;
+        return content_length(r, value, end);
+    case sizeof("Transfer-Encoding") - 1:
+        if (!HTTP1_SAME(name, field->name_length, "Transfer-Encoding")) break;
+        if (m->transfer_codings++ > 0 || !HTTP1_SAME(value, field->value_length, "chunked")) {
+            return FAILURE_TRANSFER_CODING;
+        }
+        break;
+    }
+    return FAILURE_NONE;
+}
+
+/* Which framing holds (RFC 9112 6.3). What would frame a body is checked also where none follows.
+ */
+static void set_framing(http1_response *r, const meaning *m) {
+    if (r->head_request || r->status < 200 || r->status == 204 || r->status == 304) {
+        r->framing = HTTP1_FRAMING_NONE;
+    } else if (m->transfer_codings > 0) {
+        r->framing = HTTP1_FRAMING_CHUNKED;
+    } else if (r->content_length >= 0) {
+        r->framing = HTTP1_FRAMING_LENGTH;
+        r->remaining = (uint64_t)r->content_length;
+    } else {
+        r->framing = HTTP1_FRAMING_CLOSE;
+    }
+    r->state = r->framing == HTTP1_FRAMING_CHUNKED ? STATE_CHUNK_SIZE : STATE_BODY;
+    r->persistent =
+        !m->close && (r->minor_version == 1 || m->keep_alive) && r->framing != HTTP1_FRAMING_CLOSE;
+}
+
+static http1_result head_complete(http1_response *r, const uint8_t *bytes) {
+    meaning m = {0};
+    r->head_length = r->scan;
+    for (uint32_t i = 0; i < r->field_count; i++) {
+        failure_code wrong = field_meaning(r, &m, bytes, &r->fields[i]);
+        if (wrong != FAILURE_NONE) return http1_refuse(r, wrong);
+    }
+    if (m.transfer_codings > 0) {
+        if (r->content_length >= 0) return http1_refuse(r, FAILURE_LENGTH_AND_CODING);
+        if (r->minor_version == 0) return http1_refuse(r, FAILURE_TRANSFER_CODING);
+    }
+    if (r->status == 101) return http1_refuse(r, FAILURE_SWITCHED);
+    set_framing(r, &m);
+    return HTTP1_DONE;
+}
+
+/* The limit is kept by never looking past it: whole or in pieces, the same head meets the same end.
+ */
+http1_result http1_head(http1_response *r, const uint8_t *bytes, size_t length) {
+    size_t limit = r->limits->head_bytes < UINT32_MAX ? r->limits->head_bytes : UINT32_MAX;
+    size_t seen = length < limit ? length : limit;
+    http1_result result = HTTP1_DONE;
+    while (result == HTTP1_DONE) {
+        switch (r->state) {
+        case STATE_STATUS_LINE: result = status_line(r, bytes, seen); break;
+        case STATE_REASON: result = reason_phrase(r, bytes, seen); break;
+        case STATE_REASON_LF: result = reason_end(r, bytes, seen); break;
+        case STATE_FIELDS: {
+            http1_section section = {bytes, seen, &r->fields, &r->field_count, &r->field_capacity};
+            result = http1_parse_fields(r, &section);
+            if (result == HTTP1_DONE) return head_complete(r, bytes);
+            break;
+        }
+        case STATE_FAILED: return HTTP1_FAILED;
+        default: return HTTP1_DONE;
+        }
+    }
+    if (result == HTTP1_MORE && seen == limit) return http1_refuse(r, FAILURE_HEAD_TOO_LARGE);
+    return result;
+}

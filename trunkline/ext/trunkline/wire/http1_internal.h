@@ -1,0 +1,47 @@
+#ifndef TRUNKLINE_WIRE_HTTP1_INTERNAL_H
+#define TRUNKLINE_WIRE_HTTP1_INTERNAL_H
+
+#include "http1.h"
+#include "http1_table.h"
+
+/* Where an answer is (http1_response.state). */
+enum {
+    STATE_STATUS_LINE,
+    STATE_REASON,
+    STATE_REASON_LF,
+    STATE_FIELDS,
+    STATE_BODY, /* the head is complete; stays so for all framings but chunked */
+    STATE_CHUNK_SIZE,
+    STATE_CHUNK_EXTENSION,
+    STATE_CHUNK_LF,
+    STATE_CHUNK_DATA,
+    STATE_CHUNK_END_CR,
+    STATE_CHUNK_END_LF,
+    STATE_TRAILERS,
+    STATE_COMPLETE,
+    STATE_FAILED
+};
+
+/* Where in a section of fields, of the head or of the trailers (http1_response.step). */
+enum { STEP_FIELD, STEP_NAME, STEP_BLANK, STEP_VALUE, STEP_VALUE_LF, STEP_LAST_LF };
+
+/* A section of fields and the place where they are listed. */
+typedef struct {
+    const uint8_t *bytes; /* from the first of the head or the trailers on */
+    size_t length;        /* of what has come, or of what the limits let us see of it */
+    http1_field **list;
+    uint32_t *count;
+    uint32_t *capacity;
+} http1_section;
+
+/* Parses from r->scan at r->step on, as far as the bytes go. HTTP1_DONE: r->scan is just behind the
+ * empty line. */
+http1_result http1_parse_fields(http1_response *r, http1_section *section);
+
+static inline http1_result http1_refuse(http1_response *r, failure_code code) {
+    r->failure = code;
+    r->state = STATE_FAILED;
+    return HTTP1_FAILED;
+}
+
+#endif
