@@ -1,0 +1,276 @@
+#define _GNU_SOURCE
+#include "dial_connect.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* A Unix socket whose backlog is full says so, and cannot be waited for. */
+#define RETRY_DELAY (5 * MILLISECOND)
+
+/* A peer that vanishes is noticed after about two minutes of silence. */
+#define KEEPALIVE_IDLE_SECONDS 30
+#define KEEPALIVE_INTERVAL_SECONDS 10
+
+typedef struct {
+    int descriptor;
+    const endpoint *peer;
+} attempt;
+
+struct connecting {
+    nanoseconds due; /* the next attempt */
+    int system_error; /* of the last one that failed */
+    attempt attempts[DIAL_MAX_ATTEMPTS];
+    int under_way;
+    char errors[300]; /* "127.0.0.1:81: Connection refused; ..." */
+    size_t count, next;
+    endpoint list[]; /* in the order in which they are tried */
+};
+
+/* ---- addresses ---- */
+
+bool unix_endpoint(const char *path, endpoint *e, failure *f)
+{
+    struct sockaddr_un *address = (struct sockaddr_un *) &e->address;
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof(address->sun_path))
+        return failure_set(f, FAILURE_CONNECT, PHASE_CONNECT, ENAMETOOLONG,
+                           "the path of a Unix socket has 1 to %zu bytes; this one has %zu",
+                           sizeof(address->sun_path) - 1, length);
+    memset(e, 0, sizeof(*e));
+    address->sun_family = AF_UNIX;
+    memcpy(address->sun_path, path, length + 1);
+    e->length = (socklen_t) (offsetof(struct sockaddr_un, sun_path) + length + 1);
+    return true;
+}
+
+void endpoint_words(const endpoint *e, char *text, size_t size)
+{
+    char address[INET6_ADDRSTRLEN] = "";
+    if (e->address.ss_family == AF_UNIX) {
+        snprintf(text, size, "%s", ((const struct sockaddr_un *) &e->address)->sun_path);
+    } else if (e->address.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *) &e->address;
+        inet_ntop(AF_INET6, &v6->sin6_addr, address, sizeof(address));
+        snprintf(text, size, "[%s]:%u", address, ntohs(v6->sin6_port));
+    } else {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *) &e->address;
+        inet_ntop(AF_INET, &v4->sin_addr, address, sizeof(address));
+        snprintf(text, size, "%s:%u", address, ntohs(v4->sin_port));
+    }
+}
+
+/* The families take turns, that of the first address first; within one, the order stays. */
+static void interleave(endpoint *out, const endpoint *list, size_t count)
+{
+    sa_family_t first = list[0].address.ss_family;
+    size_t same = 0, other = 0, used = 0;
+    while (used < count) {
+        while (same < count && list[same].address.ss_family != first) same++;
+        if (same < count) out[used++] = list[same++];
+        while (other < count && list[other].address.ss_family == first) other++;
+        if (other < count) out[used++] = list[other++];
+    }
+}
+
+connecting *connecting_new(const endpoint *list, size_t count)
+{
+    connecting *c = calloc(1, sizeof(*c) + count * sizeof(*list));
+    if (c == NULL) return NULL;
+    c->count = count;
+    c->due = INT64_MIN;
+    interleave(c->list, list, count);
+    return c;
+}
+
+/* ---- one attempt ---- */
+
+static void set_option(int descriptor, int level, int option, int value)
+{
+    setsockopt(descriptor, level, option, &value, sizeof(value));
+}
+
+/* Small requests leave at once, and a connection whose peer is gone does not wait for ever. */
+static void tune(int descriptor)
+{
+    set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
+#ifdef TCP_KEEPIDLE
+    set_option(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_SECONDS);
+#endif
+#ifdef TCP_KEEPINTVL
+    set_option(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_SECONDS);
+#endif
+}
+
+static int open_socket(int family)
+{
+#ifdef SOCK_CLOEXEC
+    int descriptor = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+#else
+    int descriptor = socket(family, SOCK_STREAM, 0);
+    if (descriptor >= 0) {
+        fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+        fcntl(descriptor, F_SETFL, O_NONBLOCK);
+    }
+#endif
+    if (descriptor < 0) return -1;
+    if (family != AF_UNIX) tune(descriptor);
+#ifdef SO_NOSIGPIPE
+    set_option(descriptor, SOL_SOCKET, SO_NOSIGPIPE, 1);
+#endif
+    return descriptor;
+}
+
+static void note_error(connecting *c, const endpoint *peer, int error)
+{
+    char words[128];
+    size_t used = strlen(c->errors);
+    endpoint_words(peer, words, sizeof(words));
+    c->system_error = error;
+    snprintf(c->errors + used, sizeof(c->errors) - used, "%s%s: %s", used > 0 ? "; " : "", words,
+             strerror(error));
+}
+
+/* Starts with the next address. When that fails at once, the one after it is due at once. */
+static void start_next(connecting *c, nanoseconds now)
+{
+    const endpoint *peer = &c->list[c->next];
+    int descriptor = open_socket(peer->address.ss_family);
+    int error = 0;
+    if (descriptor < 0 ||
+        connect(descriptor, (const struct sockaddr *) &peer->address, peer->length) != 0)
+        error = errno;
+    if (error == EAGAIN && peer->address.ss_family == AF_UNIX) {
+        close(descriptor);
+        c->due = clock_after(now, RETRY_DELAY);
+        return;
+    }
+    c->next++;
+    if (error == 0 || error == EINPROGRESS || error == EINTR) {
+        c->attempts[c->under_way++] = (attempt){descriptor, peer};
+        c->due = clock_after(now, ATTEMPT_DELAY);
+        return;
+    }
+    if (descriptor >= 0) close(descriptor);
+    note_error(c, peer, error);
+    c->due = now;
+}
+
+/* ---- all of them ---- */
+
+static bool may_start(const connecting *c)
+{
+    return c->next < c->count && c->under_way < DIAL_MAX_ATTEMPTS;
+}
+
+static void start_due(connecting *c, nanoseconds now)
+{
+    while (may_start(c) && now >= c->due) start_next(c, now);
+}
+
+static void remove_attempt(connecting *c, int index)
+{
+    c->under_way--;
+    memmove(&c->attempts[index], &c->attempts[index + 1],
+            (size_t) (c->under_way - index) * sizeof(c->attempts[0]));
+}
+
+int connecting_entries(const connecting *c, struct pollfd *entries, int room)
+{
+    int count = c->under_way < room ? c->under_way : room;
+    for (int i = 0; i < count; i++)
+        entries[i] = (struct pollfd){.fd = c->attempts[i].descriptor, .events = POLLOUT};
+    return count;
+}
+
+static int socket_error(int descriptor)
+{
+    int error = 0;
+    socklen_t size = sizeof(error);
+    if (getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
+    return error;
+}
+
+/* Takes the first that has connected, and those that have failed off the list. */
+static bool collect(connecting *c, nanoseconds now, attempt *winner)
+{
+    struct pollfd entries[DIAL_MAX_ATTEMPTS];
+    int count = connecting_entries(c, entries, DIAL_MAX_ATTEMPTS);
+    if (count == 0 || poll(entries, (nfds_t) count, 0) <= 0) return false;
+    for (int i = count - 1; i >= 0; i--) {
+        if (entries[i].revents == 0) continue;
+        int error = socket_error(entries[i].fd);
+        if (error == 0) continue;
+        note_error(c, c->attempts[i].peer, error);
+        close(entries[i].fd);
+        remove_attempt(c, i);
+        entries[i].fd = -1;
+        c->due = now;
+    }
+    int index = 0; /* of the attempt: those that failed are not among them any more */
+    for (int i = 0; i < count; i++) {
+        if (entries[i].fd < 0) continue;
+        if (entries[i].revents != 0) {
+            *winner = c->attempts[index];
+            remove_attempt(c, index);
+            return true;
+        }
+        index++;
+    }
+    return false;
+}
+
+io_result connecting_step(connecting *c, nanoseconds now, int *descriptor, const endpoint **peer,
+                          failure *f)
+{
+    attempt winner;
+    bool won = collect(c, now, &winner);
+    if (!won) {
+        start_due(c, now);
+        won = collect(c, now, &winner); /* over loopback it is there at once */
+        if (!won) start_due(c, now);
+    }
+    if (won) {
+        *descriptor = winner.descriptor;
+        *peer = winner.peer;
+        return IO_DONE;
+    }
+    if (c->under_way > 0 || c->next < c->count) return IO_WAIT;
+    failure_set(f, FAILURE_CONNECT, PHASE_CONNECT, c->system_error, "%s", c->errors);
+    return IO_FAILED;
+}
+
+nanoseconds connecting_due(const connecting *c)
+{
+    return may_start(c) ? c->due : NEVER;
+}
+
+void connecting_too_late(const connecting *c, const char *asked, failure *f)
+{
+    char names[160] = "", one[128];
+    for (int i = 0; i < c->under_way; i++) {
+        size_t used = strlen(names);
+        endpoint_words(c->attempts[i].peer, one, sizeof(one));
+        snprintf(names + used, sizeof(names) - used, "%s%s", used > 0 ? ", " : "", one);
+    }
+    if (names[0] == '\0') endpoint_words(&c->list[c->next], names, sizeof(names));
+    failure_set(f, FAILURE_CONNECT_TIMEOUT, PHASE_CONNECT, c->system_error, "%s did not answer %s%s%s",
+                names, asked, c->errors[0] != '\0' ? "; " : "", c->errors);
+}
+
+void connecting_free(connecting *c)
+{
+    if (c == NULL) return;
+    for (int i = 0; i < c->under_way; i++) close(c->attempts[i].descriptor);
+    free(c);
+}

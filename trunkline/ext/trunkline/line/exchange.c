@@ -1,0 +1,396 @@
+#include "exchange_states.h"
+
+#include <string.h>
+
+#define KEEP_ALIVE_MARGIN SECOND /* given up this long before the server would close it */
+
+void exchange_begin(exchange *x, const outgoing *out, pool *p, waker *w, nanoseconds deadline)
+{
+    x->out = *out;
+    x->pool = pool_keep(p);
+    x->waker = waker_keep(w);
+    x->place.waker = w;
+    x->hints_end = &x->hints;
+    x->allowed = -1;
+    x->connection_age = -1;
+    x->timings = (exchange_timings){-1, -1, -1, -1, -1, -1, -1};
+    x->began = clock_now();
+    x->total_deadline = clock_earlier(deadline, clock_after(x->began, out->how->total));
+    exchange_phase(x, PHASE_QUEUE, x->began);
+}
+
+void exchange_phase(exchange *x, call_phase phase, nanoseconds now)
+{
+    x->phase = phase;
+    x->deadline = clock_after(now, x->out.how->timeouts[phase]);
+}
+
+/* ---- ends ---- */
+
+static attempt *current_attempt(exchange *x)
+{
+    return x->attempt_count > 0 ? &x->attempts[x->attempt_count - 1] : NULL;
+}
+
+static void record_outcome(exchange *x, failure_code code)
+{
+    attempt *a = current_attempt(x);
+    if (a != NULL) {
+        a->sent = exchange_sent(x);
+        a->code = code;
+    }
+}
+
+static void drop_line(exchange *x)
+{
+    if (x->line != NULL) {
+        pool_discard(x->pool, x->line, false);
+        x->line = NULL;
+    }
+}
+
+static step_result end_failed(exchange *x)
+{
+    nanoseconds now = clock_now();
+    record_outcome(x, x->why.code);
+    x->timings.total = now - x->began;
+    x->state = EXCHANGE_FAILED;
+    dial_free(x->dialling);
+    x->dialling = NULL;
+    pool_forgo(x->pool, &x->place);
+    drop_line(x);
+    return STEP_FAILED;
+}
+
+step_result exchange_fail(exchange *x, failure_code code, const char *detail, int system_error)
+{
+    failure_set(&x->why, code, x->phase, system_error, "%s", detail ? detail : "");
+    return end_failed(x);
+}
+
+/* Until when the connection may lie idle: less than the server said that it will wait. */
+static nanoseconds idle_until(const exchange *x, nanoseconds now)
+{
+    nanoseconds until = clock_after(now, x->out.how->idle_timeout);
+    if (x->answer.keep_alive_timeout >= 0) {
+        nanoseconds hint = (nanoseconds) x->answer.keep_alive_timeout * SECOND - KEEP_ALIVE_MARGIN;
+        until = clock_earlier(until, now + hint);
+    }
+    return until;
+}
+
+step_result exchange_finish(exchange *x, nanoseconds now)
+{
+    record_outcome(x, FAILURE_NONE);
+    bool reusable = x->answer.persistent && x->request_done && !x->request_cut &&
+                    buffer_length(&x->input) == 0;
+    connection *line = x->line;
+    x->line = NULL;
+    x->timings.total = now - x->began;
+    x->state = EXCHANGE_DONE;
+    if (reusable) {
+        pool_checkin(x->pool, line, now, idle_until(x, now));
+    } else {
+        pool_discard(x->pool, line, true);
+    }
+    return STEP_DONE;
+}
+
+void exchange_abort(exchange *x)
+{
+    if (x->pool != NULL && x->state != EXCHANGE_DONE && x->state != EXCHANGE_FAILED) {
+        exchange_fail(x, FAILURE_CANCELLED, NULL, 0);
+    }
+}
+
+/* ---- a connection, and an attempt on it ---- */
+
+static void begin_attempt(exchange *x, attempt_reason reason)
+{
+    if (x->attempt_count < EXCHANGE_ATTEMPTS) {
+        x->attempts[x->attempt_count++] = (attempt){.reason = reason};
+    }
+}
+
+static bool start_talking(exchange *x, connection *c, nanoseconds now)
+{
+    x->line = c;
+    x->connection_id = c->id;
+    x->reused = c->uses > 1;
+    x->connection_age = now - c->born;
+    x->tls_version = c->session ? tls_version(c->session) : NULL;
+    x->tls_cipher = c->session ? tls_cipher(c->session) : NULL;
+    memcpy(current_attempt(x)->address, c->address, sizeof(c->address));
+    if (x->timings.queue < 0) {
+        x->timings.queue = 0;
+    }
+    x->state = EXCHANGE_TALKING;
+    x->any_byte = false;
+    buffer_clear(&x->input);
+    http1_begin(&x->answer, &x->out.how->limits, x->out.head_method);
+    return exchange_send_begin(x, now);
+}
+
+static step_result start_dialling(exchange *x, nanoseconds now)
+{
+    x->dialling = dial_new(x->out.to, x->out.how, x->waker, now);
+    if (x->dialling == NULL) {
+        return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
+    }
+    x->state = EXCHANGE_DIALLING;
+    return STEP_WAIT;
+}
+
+/* What the pool gave is looked at before anything is sent on it; what will not do is replaced. */
+static step_result take_place(exchange *x, pool_result result, connection *c, nanoseconds now)
+{
+    while (result == POOL_CONNECTION && !connection_look(c)) {
+        result = pool_replace(x->pool, &x->place, c, false, &c);
+    }
+    switch (result) {
+    case POOL_CONNECTION:
+        return start_talking(x, c, now) ? STEP_WAIT
+                                        : exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
+    case POOL_DIAL:
+        return start_dialling(x, now);
+    case POOL_WAIT:
+        x->state = EXCHANGE_QUEUED;
+        return STEP_WAIT;
+    default:
+        return exchange_fail(x, FAILURE_POOL_CLOSED, NULL, 0);
+    }
+}
+
+static step_result start(exchange *x, nanoseconds now)
+{
+    connection *c = NULL;
+    begin_attempt(x, ATTEMPT_FIRST);
+    pool_result result = pool_acquire(x->pool, x->out.to, x->out.how, &x->place, &c);
+    return take_place(x, result, c, now);
+}
+
+static step_result queued(exchange *x, nanoseconds now)
+{
+    connection *c = NULL;
+    pool_result result = pool_turn(x->pool, &x->place, &c);
+    if (result != POOL_WAIT) {
+        x->timings.queue = now - x->began;
+        return take_place(x, result, c, now);
+    }
+    return STEP_WAIT;
+}
+
+static step_result dialling(exchange *x, nanoseconds now)
+{
+    dialled d;
+    switch (dial_step(x->dialling, now, &d, &x->why)) {
+    case IO_DONE:
+        break;
+    case IO_FAILED:
+        x->phase = x->why.phase;
+        x->allowed = x->out.how->timeouts[x->why.phase];
+        return end_failed(x);
+    default:
+        x->phase = dial_phase(x->dialling);
+        return STEP_WAIT;
+    }
+    dial_free(x->dialling);
+    x->dialling = NULL;
+    x->timings.resolve = d.resolved_in;
+    x->timings.connect = d.connected_in;
+    x->timings.tls = d.secured_in;
+    connection *c = connection_new(&d, x->out.to, x->out.how->owner, now);
+    if (c == NULL) {
+        return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
+    }
+    pool_adopt(x->pool, &x->place, c);
+    return start_talking(x, c, now) ? STEP_WAIT
+                                    : exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
+}
+
+/* ---- talking ---- */
+
+/*
+ * A kept connection died before a byte of an answer came. What was not written at all may go out on
+ * another connection; what was written may only with the caller's leave, once, for a safe method.
+ * Anything else is told to the caller, who alone can know whether it may be done twice.
+ */
+static bool may_go_again(const exchange *x, attempt_reason *reason)
+{
+    failure_code code = x->why.code;
+    bool died = code == FAILURE_CLOSED || code == FAILURE_RESET || code == FAILURE_TLS_IO;
+    if (!died || !x->reused || x->any_byte || x->fed_bytes > 0 ||
+        x->attempt_count == EXCHANGE_ATTEMPTS) {
+        return false;
+    }
+    if (exchange_sent(x) == SENT_NONE) {
+        *reason = ATTEMPT_MOVED;
+        return true;
+    }
+    *reason = ATTEMPT_REPLAYED;
+    return x->out.how->replay_safe && x->out.safe_method && x->out.body_length == 0;
+}
+
+static step_result give_up_or_go_again(exchange *x, nanoseconds now)
+{
+    attempt_reason reason;
+    if (!may_go_again(x, &reason)) {
+        return end_failed(x);
+    }
+    record_outcome(x, x->why.code);
+    x->why.code = FAILURE_NONE;
+    begin_attempt(x, reason);
+    connection *dead = x->line;
+    x->line = NULL;
+    return take_place(x, pool_replace(x->pool, &x->place, dead, true, &dead), dead, now);
+}
+
+/* Sending broke: an answer may lie there all the same (RFC 9112 9.5), so it is read first. */
+static void sending_broke(exchange *x, nanoseconds now)
+{
+    exchange_cut_request(x, now);
+    exchange_phase(x, PHASE_WRITE, now);
+}
+
+static step_result talk(exchange *x, nanoseconds now)
+{
+    short sending_events = 0;
+    x->again = false;
+    if (!x->request_done) {
+        io_result io = exchange_send(x, now);
+        if (io == IO_FAILED && x->why.code != FAILURE_NONE) {
+            return end_failed(x);
+        }
+        if (io == IO_FAILED) {
+            sending_broke(x, now);
+        }
+        sending_events = io == IO_WRITE ? POLLOUT : 0;
+        if (x->poll_first && !connection_pending(x->line)) {
+            x->poll_first = false;
+            x->events = POLLIN;
+            return STEP_WAIT;
+        }
+    }
+    bool held_back = x->awaits_continue;
+    step_result step = exchange_receive(x, now);
+    if (step == STEP_DONE) {
+        if (!x->request_done) {
+            exchange_cut_request(x, now);
+        }
+        return exchange_finish(x, clock_now());
+    }
+    if (step == STEP_FAILED) {
+        return give_up_or_go_again(x, now);
+    }
+    if (step == STEP_WAIT && x->piece_wanted) {
+        return STEP_BODY_WANTED;
+    }
+    x->again |= held_back && !x->awaits_continue;
+    x->events |= x->request_done ? 0 : sending_events;
+    return step;
+}
+
+/* ---- time ---- */
+
+static failure_code timeout_code(call_phase phase)
+{
+    static const failure_code codes[PHASE_COUNT] = {
+        [PHASE_QUEUE] = FAILURE_QUEUE_TIMEOUT,     [PHASE_RESOLVE] = FAILURE_RESOLVE_TIMEOUT,
+        [PHASE_CONNECT] = FAILURE_CONNECT_TIMEOUT, [PHASE_TLS] = FAILURE_TLS_TIMEOUT,
+        [PHASE_WRITE] = FAILURE_WRITE_TIMEOUT,     [PHASE_FIRST_BYTE] = FAILURE_FIRST_BYTE_TIMEOUT,
+        [PHASE_READ] = FAILURE_READ_TIMEOUT,
+    };
+    return codes[phase];
+}
+
+static nanoseconds continue_deadline(const exchange *x)
+{
+    bool waits = x->state == EXCHANGE_TALKING && x->awaits_continue &&
+                 x->segment_sent == x->segment_length;
+    return waits ? clock_after(x->sending_began, x->out.how->expect) : NEVER;
+}
+
+static step_result out_of_time(exchange *x, nanoseconds now)
+{
+    if (now >= x->total_deadline) {
+        x->allowed = x->total_deadline - x->began;
+        return exchange_fail(x, FAILURE_TOTAL_TIMEOUT, NULL, 0);
+    }
+    if (x->state != EXCHANGE_DIALLING && now >= x->deadline) {
+        x->allowed = x->out.how->timeouts[x->phase];
+        return exchange_fail(x, timeout_code(x->phase), NULL, 0);
+    }
+    return STEP_WAIT;
+}
+
+static step_result step_once(exchange *x, nanoseconds now)
+{
+    switch (x->state) {
+    case EXCHANGE_START:
+        return start(x, now);
+    case EXCHANGE_QUEUED:
+        return queued(x, now);
+    case EXCHANGE_DIALLING:
+        return dialling(x, now);
+    case EXCHANGE_TALKING:
+        return talk(x, now);
+    case EXCHANGE_DONE:
+        return STEP_DONE;
+    default:
+        return STEP_FAILED;
+    }
+}
+
+static bool over(step_result step)
+{
+    return step == STEP_DONE || step == STEP_FAILED;
+}
+
+step_result exchange_step(exchange *x, nanoseconds now)
+{
+    if (x->resumed) {
+        x->resumed = false;
+        exchange_phase(x, x->phase, now);
+    }
+    if (now >= continue_deadline(x)) {
+        x->awaits_continue = false; /* it need not be sent (RFC 9110 10.1.1): go on without */
+        exchange_phase(x, PHASE_WRITE, now);
+    }
+    step_result step;
+    exchange_state before;
+    do {
+        before = x->state;
+        step = step_once(x, now);
+    } while (step == STEP_WAIT && x->state != before);
+    if (!over(step) && now >= clock_earlier(x->deadline, x->total_deadline)) {
+        step_result late = out_of_time(x, now);
+        step = late == STEP_WAIT ? step : late;
+    }
+    x->resumed = step != STEP_WAIT;
+    return step;
+}
+
+void exchange_sink(exchange *x, uint8_t *bytes, size_t room)
+{
+    x->sink = bytes;
+    x->sink_room = room;
+}
+
+int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline)
+{
+    nanoseconds own = clock_earlier(x->deadline, continue_deadline(x));
+    if (x->again) {
+        own = 0;
+    }
+    if (x->state == EXCHANGE_DIALLING) {
+        int count = dial_wait(x->dialling, entries, room, &own);
+        *deadline = clock_earlier(own, x->total_deadline);
+        return count;
+    }
+    *deadline = clock_earlier(own, x->total_deadline);
+    if (x->state != EXCHANGE_TALKING) {
+        return 0;
+    }
+    entries[0] = (struct pollfd){.fd = x->line->descriptor, .events = x->events};
+    return 1;
+}

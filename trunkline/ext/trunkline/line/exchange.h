@@ -1,0 +1,172 @@
+#ifndef TRUNKLINE_LINE_EXCHANGE_H
+#define TRUNKLINE_LINE_EXCHANGE_H
+
+#include "../wire/buffer.h"
+#include "pool.h"
+#include "settings.h"
+
+#include <poll.h>
+
+/*
+ * One request and its answer: a state machine that never blocks. exchange_step moves it as far as it
+ * goes without waiting and says what must happen next; exchange_wait says what to wait for. Whoever
+ * drives it drives its connection; nobody else touches that.
+ */
+
+/* What is sent. All memory is borrowed, and outlives the exchange. */
+typedef struct {
+    const route *to;
+    const settings *how;
+    const char *head; /* request line and fields, complete */
+    size_t head_length;
+    const char *body;    /* NULL: none, or it comes by exchange_feed */
+    int64_t body_length; /* 0: none; -1: chunked, by exchange_feed */
+    bool fed;            /* the body comes by exchange_feed */
+    bool head_method;    /* HEAD: the answer has no body */
+    bool safe_method;    /* GET, HEAD, OPTIONS, TRACE */
+    bool expects;        /* the head has Expect: 100-continue */
+    bool streaming;      /* the caller takes the answer piece by piece */
+    bool tells_hints;    /* the caller wants to be told of each 103 at once */
+} outgoing;
+
+typedef enum {
+    STEP_WAIT,        /* see exchange_wait */
+    STEP_BODY_WANTED, /* call exchange_feed, then step on */
+    STEP_HINTS,       /* a 103 came: see ->hints; step on */
+    STEP_HEAD,        /* the head is there; a sink may be attached now; step on for the body */
+    STEP_DATA,        /* ->body holds bytes for the caller to take (streaming); step on */
+    STEP_SINK_FULL,   /* give the sink more room; step on */
+    STEP_DONE,        /* all is there, and the connection is back in the pool, or closed */
+    STEP_FAILED       /* see ->why; the connection is closed */
+} step_result;
+
+typedef enum { SENT_NONE, SENT_PARTIAL, SENT_ALL } sent_state;
+typedef enum { ATTEMPT_FIRST, ATTEMPT_MOVED, ATTEMPT_REPLAYED } attempt_reason;
+
+typedef struct {
+    attempt_reason reason;
+    sent_state sent;
+    failure_code code; /* how it ended; FAILURE_NONE: well, or not yet */
+    char address[80];
+} attempt;
+
+#define EXCHANGE_ATTEMPTS 3 /* the first, one moved, one replayed */
+
+/* The head of a 103 (RFC 8297), kept. */
+typedef struct hint {
+    struct hint *next;
+    http1_field *fields; /* owned */
+    uint32_t field_count;
+    uint8_t *bytes; /* owned */
+} hint;
+
+typedef enum {
+    EXCHANGE_START,
+    EXCHANGE_QUEUED,
+    EXCHANGE_DIALLING,
+    EXCHANGE_TALKING,
+    EXCHANGE_DONE,
+    EXCHANGE_FAILED
+} exchange_state;
+
+/* -1: the phase did not happen. */
+typedef struct {
+    nanoseconds queue, resolve, connect, tls, write, first_byte, total;
+} exchange_timings;
+
+typedef struct exchange {
+    outgoing out;
+    pool *pool; /* one reference */
+    waker *waker; /* one reference; its driver's */
+    exchange_state state;
+
+    /* what came: read these after STEP_HEAD, STEP_DATA, STEP_DONE */
+    http1_response answer;
+    uint8_t *head; /* owned, answer.head_length bytes; NULL until the head is complete */
+    buffer body;   /* decoded; what the caller has not taken yet */
+    uint64_t delivered;
+    hint *hints, **hints_end; /* owned */
+    exchange_timings timings;
+    failure why;
+    nanoseconds allowed; /* the limit that was passed, when `why` is a timeout; else -1 */
+
+    /* the connection that carries it, and what is told of it later */
+    connection *line; /* NULL: none now */
+    uint64_t connection_id;
+    bool reused;
+    nanoseconds connection_age; /* when the request was sent; -1: there was none */
+    const char *tls_version, *tls_cipher; /* static; NULL: plain */
+    attempt attempts[EXCHANGE_ATTEMPTS];
+    uint32_t attempt_count;
+
+    /* the states' own: sending */
+    buffer frame;        /* head with a small body, or a framed chunk; owned */
+    const char *segment; /* being sent; borrowed, or in frame */
+    size_t segment_length, segment_sent;
+    int64_t fed_bytes;       /* of the body so far, to be held against body_length */
+    uint64_t sent_bytes;     /* of this attempt, handed to the connection */
+    uint64_t session_before; /* tls_sent when this attempt began */
+    bool body_queued;        /* no segment is left to come */
+    bool piece_wanted;       /* the caller must feed */
+    bool request_done;       /* nothing more will be sent */
+    bool request_cut;        /* ... and that was not all: the connection is of no further use */
+    bool awaits_continue;
+    failure write_failure; /* sending broke, but an answer may lie there */
+
+    /* receiving */
+    buffer input; /* not yet taken apart */
+    inflater *inflater;
+    uint8_t *sink; /* borrowed; the body goes right here when set */
+    size_t sink_room;
+    bool any_byte; /* of any answer, in this attempt */
+
+    /* waiting */
+    waiter place;
+    dial *dialling;
+    short events;   /* what to poll the connection for */
+    bool again;     /* do not wait: more can be done at once */
+    bool poll_first; /* nothing can have come yet */
+    bool resumed;   /* the caller had it: its time does not count for the phase */
+    call_phase phase;
+    nanoseconds began, deadline, total_deadline, sending_began, sent_at;
+} exchange;
+
+/* One to begin with, from those that were given back (with the memory that they read into) or made.
+ * NULL: no memory. */
+exchange *exchange_new(void);
+
+/* Aborts it if it is not over, frees what it owns, and gives it back. NULL is fine. */
+void exchange_free(exchange *x);
+
+/* Keeps one reference of the pool and of the waker. `deadline` is absolute (NEVER: none but
+ * out->how->total). */
+void exchange_begin(exchange *x, const outgoing *out, pool *p, waker *w, nanoseconds deadline);
+
+step_result exchange_step(exchange *x, nanoseconds now);
+
+/* What to wait for: fills at most `room` (>= DIAL_MAX_ATTEMPTS) entries and returns how many; the
+ * waker is not among them. *deadline: when to step in any case. */
+int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline);
+
+/* The next piece of the body; it is borrowed until the next STEP_BODY_WANTED. NULL, 0: that was all. */
+void exchange_feed(exchange *x, const char *piece, size_t length);
+
+/* Where a large plain body goes without a copy: `room` bytes from now on. */
+void exchange_sink(exchange *x, uint8_t *bytes, size_t room);
+
+/* How much of the request the server can have. */
+sent_state exchange_sent(const exchange *x);
+
+/* Ends it, wherever it stands: the connection is closed unless the exchange was done. */
+void exchange_abort(exchange *x);
+
+/* Around fork: the child starts without any that were given back. */
+void exchange_before_fork(void);
+void exchange_after_fork(bool child);
+
+/* Drives `x` until something but STEP_WAIT happens, blocking in poll; returns early with STEP_WAIT
+ * when *interrupted has become true (whoever sets it wakes the waker). No Ruby here: it runs without
+ * the GVL. */
+step_result exchange_drive(exchange *x, volatile bool *interrupted);
+
+#endif

@@ -1,0 +1,43 @@
+#include "fork.h"
+
+#include "exchange.h"
+#include "reaper.h"
+#include "resolve.h"
+#include "tls.h"
+#include "waker.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/* The order in which locks are taken anywhere: look-ups, reaper, pools, spares. */
+static void before(void)
+{
+    resolve_before_fork();
+    reaper_before_fork();
+    pool_before_fork();
+    exchange_before_fork();
+}
+
+static void in_parent(void)
+{
+    exchange_after_fork(false);
+    pool_after_fork(false);
+    reaper_after_fork(false);
+    resolve_after_fork(false);
+}
+
+/* Pools first: they close the descriptors without a word; then everyone forgets what was shared. */
+static void in_child(void)
+{
+    pool_after_fork(true);
+    exchange_after_fork(true);
+    reaper_after_fork(true);
+    resolve_after_fork(true);
+    tls_forked();
+    waker_forked();
+}
+
+int fork_guard(void)
+{
+    return pthread_atfork(before, in_parent, in_child);
+}

@@ -1,0 +1,206 @@
+#include "loop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__linux__) && !defined(TRUNKLINE_POLL)
+#define LOOP_EPOLL 1
+#include <sys/epoll.h>
+#endif
+
+#define EVENTS_AT_ONCE 256
+
+/* What is known of a descriptor, found by its number. */
+typedef struct {
+    void *whom; /* NULL: nobody */
+    uint64_t id;
+    short events;
+} watched;
+
+struct loop {
+    int epoll;
+    int size;
+    watched *table; /* owned */
+};
+
+loop *loop_new(void)
+{
+    loop *l = calloc(1, sizeof(*l));
+    if (l == NULL) {
+        return NULL;
+    }
+    l->epoll = -1;
+#ifdef LOOP_EPOLL
+    l->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (l->epoll < 0) {
+        free(l);
+        return NULL;
+    }
+#endif
+    return l;
+}
+
+void loop_free(loop *l)
+{
+    if (l == NULL) {
+        return;
+    }
+    if (l->epoll >= 0) {
+        close(l->epoll);
+    }
+    free(l->table);
+    free(l);
+}
+
+static bool reserve(loop *l, int descriptor)
+{
+    if (descriptor < l->size) {
+        return true;
+    }
+    int size = l->size ? l->size : 64;
+    while (size <= descriptor) {
+        size *= 2;
+    }
+    watched *table = realloc(l->table, (size_t) size * sizeof(*table));
+    if (table == NULL) {
+        return false;
+    }
+    memset(table + l->size, 0, (size_t) (size - l->size) * sizeof(*table));
+    l->table = table;
+    l->size = size;
+    return true;
+}
+
+static watched *known(loop *l, int descriptor)
+{
+    return descriptor >= 0 && descriptor < l->size ? &l->table[descriptor] : NULL;
+}
+
+int loop_descriptor(const loop *l)
+{
+    return l->epoll;
+}
+
+void loop_ignore(loop *l, int descriptor, const void *whom)
+{
+    watched *w = known(l, descriptor);
+    if (w != NULL && w->whom == whom) {
+        w->whom = NULL;
+    }
+}
+
+#ifdef LOOP_EPOLL
+
+static bool tell_kernel(loop *l, int descriptor, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data = {.fd = descriptor}};
+    if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0) {
+        return true;
+    }
+    return errno == EEXIST && epoll_ctl(l->epoll, EPOLL_CTL_MOD, descriptor, &event) == 0;
+}
+
+bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom)
+{
+    if (!reserve(l, descriptor)) {
+        return false;
+    }
+    watched *w = &l->table[descriptor];
+    w->whom = whom;
+    if (id != 0 && w->id == id) {
+        return true;
+    }
+    uint32_t wanted = EPOLLIN | EPOLLOUT | EPOLLET;
+    if (id == 0) {
+        wanted = (uint32_t) (events & POLLIN ? EPOLLIN : 0) |
+                 (uint32_t) (events & POLLOUT ? EPOLLOUT : 0) | EPOLLONESHOT;
+    }
+    w->id = id;
+    return tell_kernel(l, descriptor, wanted);
+}
+
+/* A connection that some other driver has now is forgotten here, or each of its answers would wake
+ * this loop too. */
+static void forget(loop *l, int descriptor)
+{
+    watched *w = known(l, descriptor);
+    if (w != NULL) {
+        w->id = 0;
+    }
+    epoll_ctl(l->epoll, EPOLL_CTL_DEL, descriptor, NULL);
+}
+
+static int milliseconds_until(nanoseconds until)
+{
+    if (until == NEVER) {
+        return -1;
+    }
+    nanoseconds left = until == 0 ? 0 : until - clock_now();
+    if (left <= 0) {
+        return 0;
+    }
+    nanoseconds rounded = (left + MILLISECOND - 1) / MILLISECOND;
+    return rounded > INT32_MAX ? INT32_MAX : (int) rounded;
+}
+
+int loop_wait(loop *l, nanoseconds until, void **whom, int room)
+{
+    struct epoll_event events[EVENTS_AT_ONCE];
+    int most = room < EVENTS_AT_ONCE ? room : EVENTS_AT_ONCE;
+    int count = epoll_wait(l->epoll, events, most, milliseconds_until(until));
+    int told = 0;
+    for (int i = 0; i < count; i++) {
+        watched *w = known(l, events[i].data.fd);
+        if (w == NULL || w->whom == NULL) {
+            forget(l, events[i].data.fd);
+        } else {
+            whom[told++] = w->whom;
+        }
+    }
+    return told;
+}
+
+#else
+
+bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom)
+{
+    if (!reserve(l, descriptor)) {
+        return false;
+    }
+    l->table[descriptor] = (watched){.whom = whom, .id = id, .events = events};
+    return true;
+}
+
+int loop_wait(loop *l, nanoseconds until, void **whom, int room)
+{
+    struct pollfd *entries = calloc((size_t) l->size + 1, sizeof(*entries));
+    if (entries == NULL) {
+        return 0;
+    }
+    nfds_t count = 0;
+    for (int fd = 0; fd < l->size; fd++) {
+        if (l->table[fd].whom != NULL) {
+            entries[count++] = (struct pollfd){.fd = fd, .events = l->table[fd].events};
+        }
+    }
+    nanoseconds left = until == NEVER || until == 0 ? 0 : until - clock_now();
+    int span = until == NEVER ? -1 : (int) ((left > 0 ? left : 0) + MILLISECOND - 1) / MILLISECOND;
+    int told = 0;
+    if (poll(entries, count, span) > 0) {
+        for (nfds_t i = 0; i < count && told < room; i++) {
+            if (entries[i].revents == 0) {
+                continue;
+            }
+            watched *w = &l->table[entries[i].fd];
+            whom[told++] = w->whom;
+            w->whom = w->id == 0 ? NULL : w->whom;
+        }
+    }
+    free(entries);
+    return told;
+}
+
+#endif

@@ -1,0 +1,59 @@
+#ifndef TRUNKLINE_LINE_POLLER_H
+#define TRUNKLINE_LINE_POLLER_H
+
+#include "exchange.h"
+
+/*
+ * Many exchanges driven by one thread: each is stepped when its connection, its deadline or the
+ * shared waker has something for it. What the exchanges ask of their caller is collected, so that one
+ * trip without the GVL serves all that came meanwhile.
+ */
+typedef struct poller poller;
+
+/* An exchange in a poller. */
+typedef struct member {
+    exchange *x; /* borrowed */
+    void *owner; /* the caller's */
+    struct poller *poller;
+    step_result step; /* what it came to, once poller_next gives it */
+    /* the poller's own */
+    struct member *next; /* of a queue */
+    struct member *previous_all, *next_all;
+    enum { MEMBER_WAITING, MEMBER_RUNNABLE, MEMBER_READY } where;
+    nanoseconds deadline, heap_key;
+    int heap_index; /* -1: not there */
+    int watching[DIAL_MAX_ATTEMPTS];
+    int watching_count;
+} member;
+
+/* Keeps one reference of the waker, which all of its exchanges must share. NULL: no memory. */
+poller *poller_new(waker *w);
+void poller_free(poller *p); /* it must be empty */
+
+/* Takes `x` in, which has begun, and steps it at the next drive. `m` is the caller's memory, and stays
+ * where it is until poller_remove. */
+void poller_add(poller *p, member *m, exchange *x, void *owner);
+void poller_remove(poller *p, member *m);
+
+/* What was asked has been done: step on at the next drive. */
+void poller_resume(poller *p, member *m);
+
+/* Steps all that can be stepped without waiting. */
+void poller_run(poller *p);
+
+/* The next that asks for something or is over; it is in no queue then: poller_resume or
+ * poller_remove it. NULL: none. */
+member *poller_next(poller *p);
+
+/* Waits until one is ready, `until` is over (0: does not wait), or *interrupted has become true
+ * (whoever sets it wakes the waker). */
+void poller_drive(poller *p, nanoseconds until, volatile bool *interrupted);
+
+bool poller_has_ready(const poller *p);
+
+/* For those who wait elsewhere (a Fiber scheduler): a descriptor that becomes readable when there is
+ * something to do (-1: none), and when to come back in any case (0: at once). */
+int poller_descriptor(const poller *p);
+nanoseconds poller_deadline(const poller *p);
+
+#endif

@@ -1,0 +1,78 @@
+#ifndef TRUNKLINE_LINE_POOL_H
+#define TRUNKLINE_LINE_POOL_H
+
+#include "connection.h"
+#include "settings.h"
+#include "waker.h"
+
+/*
+ * The connections of a process, by key. A call takes one out, or the right to open one, or waits its
+ * turn; it gives back the connection, or the right. Nothing here looks at sockets: the caller looks
+ * at what it was given, and has it replaced if it will not do.
+ */
+typedef struct pool pool;
+
+/* A call's dealings with the pool: embedded in the call, zeroed before its first use, and not moved
+ * while it holds a right or waits. */
+typedef struct waiter {
+    struct bucket *place; /* where it holds a right to a connection, or waits for one; NULL: nowhere */
+    connection *granted;  /* handed over while it waited */
+    bool waiting;
+    uint32_t limit;
+    uint32_t generation;
+    waker *waker; /* borrowed; woken when its turn has come */
+    struct waiter *previous, *next;
+} waiter;
+
+typedef enum {
+    POOL_CONNECTION, /* *out is the caller's; look at it before use */
+    POOL_DIAL,       /* the caller may open one: then pool_adopt or pool_forgo */
+    POOL_WAIT,       /* the waiter is in the queue: its waker will be woken; then pool_turn */
+    POOL_FAILED      /* no memory, or the pool was closed */
+} pool_result;
+
+pool *pool_new(uint32_t max_idle); /* one reference; NULL: no memory */
+pool *pool_keep(pool *p);
+void pool_release(pool *p); /* the last one closes what is idle */
+
+/* Asks for a connection of `r`'s key: the one that was used last, or a right to open one while fewer
+ * than s->max_connections are in use, or a place in the queue (first come, first served). */
+pool_result pool_acquire(pool *p, const route *r, const settings *s, waiter *w, connection **out);
+
+/* Is it the waiter's turn? POOL_WAIT while it is not. */
+pool_result pool_turn(pool *p, waiter *w, connection **out);
+
+/* Closes `c`, which will not do, and keeps its place: another idle one, or, when there is none or
+ * with `fresh`, the right to open one. Never waits. */
+pool_result pool_replace(pool *p, waiter *w, connection *c, bool fresh, connection **out);
+
+/* Leaves the queue, or gives up the right to dial; what was granted meanwhile goes to the next. */
+void pool_forgo(pool *p, waiter *w);
+
+/* Takes a newly opened connection in, as in use: it fills the right to dial. */
+void pool_adopt(pool *p, waiter *w, connection *c);
+
+/* Gives a connection back, for others to use until `idle_until`. */
+void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_until);
+
+/* Closes a connection that was in use and frees its place. */
+void pool_discard(pool *p, connection *c, bool notify);
+
+/* Closes idle connections that `owner` opened (0: all). Returns how many. */
+uint32_t pool_close_idle(pool *p, uint64_t owner);
+
+/* No more calls: idle connections are closed now, those in use when they come back. */
+void pool_close(pool *p);
+
+typedef struct {
+    uint64_t connections, idle, in_use, waiting, opened, reused, closed;
+} pool_stats;
+
+void pool_count(pool *p, pool_stats *out);
+
+/* Around fork (see fork.c): all locks are taken before, so that the child finds everything whole; the
+ * child closes its copies of the descriptors, says nothing on them, and starts empty. */
+void pool_before_fork(void);
+void pool_after_fork(bool child);
+
+#endif

@@ -1,0 +1,177 @@
+#include "pool_parts.h"
+#include "pool_registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static pool *registry;
+
+/* ---- keeping house ---- */
+
+static uint32_t close_idle_if(pool *p, uint64_t owner, nanoseconds due_by, nanoseconds *next_due)
+{
+    connection *condemned = NULL;
+    pthread_mutex_lock(&p->lock);
+    for (connection *c = p->oldest_idle, *following; c != NULL; c = following) {
+        following = c->idle_next;
+        if (c->idle_until > due_by || (owner != 0 && c->owner != owner)) {
+            *next_due = clock_earlier(*next_due, c->idle_until);
+            continue;
+        }
+        bucket *place = c->bucket;
+        pool_condemn(p, c, &condemned);
+        pool_bucket_tidy(p, place);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return pool_close_condemned(condemned);
+}
+
+uint32_t pool_close_idle(pool *p, uint64_t owner)
+{
+    nanoseconds unused = NEVER;
+    return close_idle_if(p, owner, NEVER, &unused);
+}
+
+void pool_close(pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->closed = true;
+    for (uint32_t i = 0; i <= p->bucket_mask; i++) {
+        for (bucket *b = p->buckets[i]; b != NULL; b = b->chain) {
+            for (waiter *w = b->first; w != NULL; w = w->next) {
+                waker_wake(w->waker);
+            }
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    pool_close_idle(p, 0);
+}
+
+void pool_count(pool *p, pool_stats *out)
+{
+    pthread_mutex_lock(&p->lock);
+    *out = p->count;
+    out->in_use = out->connections - out->idle;
+    pthread_mutex_unlock(&p->lock);
+}
+
+nanoseconds pool_registry_reap(nanoseconds now)
+{
+    nanoseconds next_due = NEVER;
+    pthread_mutex_lock(&registry_lock);
+    for (pool *p = registry; p != NULL; p = p->next) {
+        close_idle_if(p, 0, now, &next_due);
+    }
+    pthread_mutex_unlock(&registry_lock);
+    return next_due;
+}
+
+/* ---- birth, death, fork ---- */
+
+pool *pool_new(uint32_t max_idle)
+{
+    pool *p = calloc(1, sizeof(*p));
+    if (p == NULL) {
+        return NULL;
+    }
+    p->bucket_mask = 15;
+    p->buckets = calloc(p->bucket_mask + 1, sizeof(*p->buckets));
+    if (p->buckets == NULL) {
+        free(p);
+        return NULL;
+    }
+    pthread_mutex_init(&p->lock, NULL);
+    p->max_idle = max_idle;
+    p->references = 1;
+    pthread_mutex_lock(&registry_lock);
+    p->next = registry;
+    if (registry != NULL) {
+        registry->previous = p;
+    }
+    registry = p;
+    pthread_mutex_unlock(&registry_lock);
+    return p;
+}
+
+pool *pool_keep(pool *p)
+{
+    __atomic_add_fetch(&p->references, 1, __ATOMIC_RELAXED);
+    return p;
+}
+
+void pool_release(pool *p)
+{
+    if (__atomic_sub_fetch(&p->references, 1, __ATOMIC_ACQ_REL) > 0) {
+        return;
+    }
+    pthread_mutex_lock(&registry_lock);
+    if (p->previous != NULL) {
+        p->previous->next = p->next;
+    } else {
+        registry = p->next;
+    }
+    if (p->next != NULL) {
+        p->next->previous = p->previous;
+    }
+    pthread_mutex_unlock(&registry_lock);
+    pool_close_idle(p, 0);
+    pthread_mutex_destroy(&p->lock);
+    free(p->buckets);
+    free(p);
+}
+
+void pool_before_fork(void)
+{
+    pthread_mutex_lock(&registry_lock);
+    for (pool *p = registry; p != NULL; p = p->next) {
+        pthread_mutex_lock(&p->lock);
+    }
+}
+
+/* The child's copy of a TLS session is left alone for good: OpenSSL may have been in the midst of it
+ * in another thread, and to say anything on it would break the parent's. */
+static void start_empty(pool *p)
+{
+    for (connection *c = p->all, *following; c != NULL; c = following) {
+        following = c->all_next;
+        close(c->descriptor);
+        c->descriptor = -1;
+        c->session = NULL;
+        c->bucket = NULL;
+        c->all_previous = c->all_next = NULL;
+    }
+    for (connection *c = p->oldest_idle, *following; c != NULL; c = following) {
+        following = c->idle_next;
+        free(c);
+    }
+    for (uint32_t i = 0; i <= p->bucket_mask; i++) {
+        for (bucket *b = p->buckets[i], *following; b != NULL; b = following) {
+            following = b->chain;
+            free(b);
+        }
+        p->buckets[i] = NULL;
+    }
+    p->bucket_count = 0;
+    p->oldest_idle = p->newest_idle = p->all = NULL;
+    p->generation++;
+    memset(&p->count, 0, sizeof(p->count));
+    pthread_mutex_init(&p->lock, NULL);
+}
+
+void pool_after_fork(bool child)
+{
+    for (pool *p = registry; p != NULL; p = p->next) {
+        if (child) {
+            start_empty(p);
+        } else {
+            pthread_mutex_unlock(&p->lock);
+        }
+    }
+    if (child) {
+        pthread_mutex_init(&registry_lock, NULL);
+    } else {
+        pthread_mutex_unlock(&registry_lock);
+    }
+}

@@ -1,0 +1,50 @@
+#ifndef TRUNKLINE_LINE_RESOLVE_H
+#define TRUNKLINE_LINE_RESOLVE_H
+
+#include "clock.h"
+#include "failure.h"
+#include "io.h"
+#include "waker.h"
+
+#include <stdbool.h>
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+/*
+ * Names to addresses by getaddrinfo, in a bounded set of native threads, with a cache: one look-up a
+ * name at a time, however many ask. A caller that gives up leaves the answer to the cache.
+ */
+typedef struct {
+    struct sockaddr_storage address;
+    socklen_t length;
+} endpoint;
+
+typedef struct resolution resolution;
+
+/* Asks for `host` (a name or a literal). IO_DONE: *out is answered at once (literal or cached).
+ * IO_WAIT: `w` will be woken (it is kept until then). IO_FAILED: see `f`. *out is the caller's, to be
+ * released with resolve_release. */
+io_result resolve_start(const char *host, uint16_t port, waker *w, resolution **out, failure *f);
+
+/* IO_WAIT: still asked for. IO_DONE: `list` (owned by the resolution, in the order of RFC 6724) and
+ * `count` are set. IO_FAILED: see `f` (FAILURE_RESOLVE with the resolver's words). */
+io_result resolve_result(resolution *r, const endpoint **list, size_t *count, failure *f);
+
+void resolve_release(resolution *r); /* also while it is asked for; NULL is fine */
+
+/* Every address of this name failed: the next caller asks anew. */
+void resolve_forget(const char *host);
+
+void resolve_clear(void); /* empties the cache */
+
+/* Test seam: what is asked instead of getaddrinfo; NULL puts it back. */
+typedef int (*resolve_lookup)(const char *host, const char *service, const void *hints, void **result);
+void resolve_set_lookup(resolve_lookup lookup, void (*release)(void *));
+
+/* Around fork: before it waits (at most a second) for look-ups that run and takes the locks; the
+ * parent goes on; the child starts anew. */
+void resolve_before_fork(void);
+void resolve_after_fork(bool child);
+
+#endif

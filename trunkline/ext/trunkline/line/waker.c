@@ -1,0 +1,145 @@
+#include "waker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/eventfd.h>
+#endif
+
+/* Enough for the callers that wait at the same time; more are made and closed as needed. */
+#define FREE_LIST_LIMIT 64
+
+struct waker {
+    int descriptor; /* what is polled */
+    int trigger;    /* what is written to: the same one, or the other end of a pipe */
+    unsigned references;
+    unsigned generation; /* of the process that opened the descriptors */
+    bool woken;
+    waker *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static waker *free_list;
+static unsigned free_count;
+static unsigned generation;
+
+#ifdef __linux__
+static bool open_descriptors(waker *w)
+{
+    w->descriptor = w->trigger = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return w->descriptor >= 0;
+}
+#else
+static bool open_descriptors(waker *w)
+{
+    int ends[2];
+    if (pipe(ends) != 0) return false;
+    for (int i = 0; i < 2; i++) {
+        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+        fcntl(ends[i], F_SETFL, O_NONBLOCK);
+    }
+    w->descriptor = ends[0];
+    w->trigger = ends[1];
+    return true;
+}
+#endif
+
+static void destroy(waker *w)
+{
+    close(w->descriptor);
+    if (w->trigger != w->descriptor) close(w->trigger);
+    free(w);
+}
+
+static waker *make(void)
+{
+    waker *w = calloc(1, sizeof(*w));
+    if (w == NULL) return NULL;
+    if (!open_descriptors(w)) {
+        free(w);
+        return NULL;
+    }
+    w->generation = generation;
+    return w;
+}
+
+waker *waker_take(void)
+{
+    pthread_mutex_lock(&lock);
+    waker *w = free_list;
+    if (w != NULL) {
+        free_list = w->next;
+        free_count--;
+    }
+    pthread_mutex_unlock(&lock);
+    if (w == NULL) w = make();
+    if (w == NULL) return NULL;
+    w->references = 1;
+    waker_clear(w); /* nobody else has it: what was written has arrived */
+    return w;
+}
+
+waker *waker_keep(waker *w)
+{
+    __atomic_add_fetch(&w->references, 1, __ATOMIC_RELAXED);
+    return w;
+}
+
+void waker_drop(waker *w)
+{
+    if (w == NULL || __atomic_sub_fetch(&w->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+    pthread_mutex_lock(&lock);
+    /* One that was open before a fork would wake the other process as well. */
+    bool kept = w->generation == generation && free_count < FREE_LIST_LIMIT;
+    if (kept) {
+        w->next = free_list;
+        free_list = w;
+        free_count++;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!kept) destroy(w);
+}
+
+int waker_descriptor(const waker *w)
+{
+    return w->descriptor;
+}
+
+void waker_wake(waker *w)
+{
+    if (__atomic_exchange_n(&w->woken, true, __ATOMIC_ACQ_REL)) return;
+    uint64_t one = 1;
+    size_t size = w->trigger == w->descriptor ? sizeof(one) : 1;
+    while (write(w->trigger, &one, size) < 0 && errno == EINTR) {
+    }
+}
+
+bool waker_clear(waker *w)
+{
+    if (!__atomic_load_n(&w->woken, __ATOMIC_ACQUIRE)) return false;
+    uint64_t count;
+    size_t size = w->trigger == w->descriptor ? sizeof(count) : 1;
+    ssize_t got;
+    do got = read(w->descriptor, &count, size);
+    while (got < 0 && errno == EINTR);
+    /* The flag goes up before the write. When nothing can be read yet, the write is still to come:
+     * the flag stays, so that the next clear takes it in, and none is lost. */
+    if (got > 0) (void) __atomic_exchange_n(&w->woken, false, __ATOMIC_ACQ_REL);
+    return true;
+}
+
+void waker_forked(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    generation++;
+    while (free_list != NULL) {
+        waker *w = free_list;
+        free_list = w->next;
+        destroy(w);
+    }
+    free_count = 0;
+}
