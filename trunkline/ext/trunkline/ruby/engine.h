@@ -1,0 +1,138 @@
+#ifndef TRUNKLINE_RUBY_ENGINE_H
+#define TRUNKLINE_RUBY_ENGINE_H
+
+#include "../line/exchange.h"
+#include "../line/poller.h"
+
+#include <ruby.h>
+#include <ruby/encoding.h>
+#include <ruby/thread.h>
+
+/*
+ * The Ruby side of the engine, the only code that includes ruby.h. Everything here runs with the GVL
+ * but what wait.c runs without it.
+ */
+
+extern VALUE mTrunkline, mEngine, cResponse;
+
+/* ---- engine.c: the objects that calls are made with ---- */
+
+typedef struct {
+    VALUE settings; /* keeps `how` alive */
+    route to;
+    settings *how; /* borrowed from settings */
+    char *strings; /* owned: what the route's strings point into */
+    char *key;     /* owned */
+    buffer head;   /* owned */
+    bool head_method, safe_method;
+} prepared;
+
+pool *pool_get(VALUE object);
+prepared *prepared_get(VALUE object);
+void engine_init(void);
+
+/* ---- response.c ---- */
+
+typedef struct {
+    VALUE request;
+    VALUE prepared;
+    VALUE source; /* the request's body: a String, or a producer */
+    VALUE piece;  /* the producer's last String, pinned: the exchange sends from it */
+    VALUE hints;  /* callable, or nil */
+    VALUE body;   /* the answer's: a String once it is complete; while a sink, pinned and locked */
+    bool body_sink, body_read, busy;
+
+    exchange *live; /* owned; NULL once it is over and what it told is below */
+    int status, minor_version;
+    uint32_t reason, reason_length;
+    http1_framing framing;
+    bool complete;
+    uint8_t *head; /* owned; the fields point into it */
+    http1_field *fields; /* owned */
+    uint32_t field_count;
+    uint8_t *trailer_bytes; /* owned */
+    http1_field *trailers; /* owned */
+    uint32_t trailer_count;
+    hint *early_hints; /* owned */
+    exchange_timings timings;
+    uint64_t connection_id;
+    nanoseconds connection_age;
+    bool reused;
+    const char *tls_version, *tls_cipher;
+    attempt attempts[EXCHANGE_ATTEMPTS];
+    uint32_t attempt_count;
+} response;
+
+VALUE response_allocate(response **out);
+response *response_get(VALUE object);
+VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *bytes);
+void response_set_encoding(const response *r, VALUE body);
+void response_init(void);
+
+/* As Engine documents them: [number, reason, address, sent, error]. (errors.c) */
+
+VALUE attempts_array(const attempt *attempts, uint32_t count);
+
+/* ---- steps.c: what an exchange asks of Ruby, and what stays of it ---- */
+
+/* As Engine.perform documents them. */
+typedef struct {
+    VALUE pool, prepared, request, body, body_length, deadline;
+    bool streaming;
+    VALUE hints;
+} call_arguments;
+
+/* Makes a Response whose exchange has begun, with `w` or (NULL) a waker of its own. Raises for bad
+ * arguments, and when there is no memory. */
+VALUE steps_begin(const call_arguments *a, waker *w);
+
+/* Does what `step` asks for, if that needs nobody but us: then the exchange is stepped on. May raise
+ * what the caller's own code raises. */
+bool steps_serve(VALUE self, response *r, step_result step);
+
+VALUE steps_take_body(exchange *x);             /* what has been read, as a String */
+void steps_keep_head(response *r);              /* the response has the head from now on */
+void steps_conclude(VALUE self, response *r);   /* after STEP_DONE: all is the response's */
+void steps_end(response *r);                    /* aborts what is not over, and lets the exchange go */
+void steps_init(void);
+
+/* ---- perform.c ---- */
+
+/* The next piece of a streamed answer, or nil when it is complete. Raises; the connection is closed
+ * then. */
+VALUE perform_read(VALUE object);
+
+/* Reads a streamed answer to its end and makes it the body. */
+void perform_read_rest(VALUE object);
+
+/* Gives a streamed answer up. */
+void perform_close(response *r);
+void perform_init(void);
+
+/* ---- multi.c ---- */
+
+void multi_init(void);
+
+/* ---- wait.c ---- */
+
+/* Drives `x` until something but STEP_WAIT happens. The GVL is left while there is nothing to do.
+ * May raise (an interrupt of this thread): the caller is under rb_protect. */
+step_result wait_drive(exchange *x);
+
+/* Drives a poller until one of its members is ready, `until` is over, or *woken is true. The same. */
+void wait_poller(poller *p, waker *own, nanoseconds until, volatile bool *woken);
+
+/* memcpy without the GVL when it is worth it. Neither memory may move meanwhile. */
+void wait_copy(void *to, const void *from, size_t length);
+void wait_init(void);
+
+/* ---- errors.c ---- */
+
+/* The exception for `x`, which has failed. */
+VALUE errors_build(const exchange *x, VALUE request);
+NORETURN(void errors_raise(const exchange *x, VALUE request));
+NORETURN(void errors_raise_failure(const failure *f));
+NORETURN(void errors_invalid(const char *format, ...));
+void errors_init(void);
+
+#endif

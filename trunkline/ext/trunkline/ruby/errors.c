@@ -1,0 +1,117 @@
+#include "engine.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static ID id_failure;
+static VALUE eInvalidRequest;
+
+static VALUE symbol(const char *word)
+{
+    return ID2SYM(rb_intern(word));
+}
+
+static const char *const code_names[] = {
+#define X(name, class_name, words) #name,
+    FAILURE_CODES(X)
+#undef X
+};
+
+static VALUE seconds_or_nil(nanoseconds span)
+{
+    return span < 0 || span == NEVER ? Qnil : DBL2NUM((double) span / (double) SECOND);
+}
+
+static const char *sent_word(sent_state sent)
+{
+    static const char *const words[] = {"none", "partial", "all"};
+    return words[sent];
+}
+
+static bool is_timeout(failure_code code)
+{
+    return code >= FAILURE_QUEUE_TIMEOUT && code <= FAILURE_TOTAL_TIMEOUT;
+}
+
+/* Words from the system or the server: UTF-8 if they are, else as bytes. */
+static VALUE words_of(const char *text)
+{
+    VALUE string = rb_utf8_str_new_cstr(text);
+    if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN) {
+        rb_enc_associate(string, rb_ascii8bit_encoding());
+    }
+    return string;
+}
+
+static VALUE facts_of(const failure *f)
+{
+    VALUE facts = rb_hash_new();
+    rb_hash_aset(facts, symbol("code"), symbol(code_names[f->code]));
+    rb_hash_aset(facts, symbol("words"), words_of(failure_words(f->code)));
+    rb_hash_aset(facts, symbol("detail"), words_of(f->detail));
+    rb_hash_aset(facts, symbol("phase"), symbol(phase_word(f->phase)));
+    rb_hash_aset(facts, symbol("errno"), INT2NUM(f->system_error));
+    return facts;
+}
+
+static VALUE exception_for(const failure *f, VALUE facts)
+{
+    return rb_funcall(mEngine, id_failure, 2, symbol(failure_class(f->code)), facts);
+}
+
+VALUE errors_build(const exchange *x, VALUE request)
+{
+    const attempt *last = x->attempt_count > 0 ? &x->attempts[x->attempt_count - 1] : NULL;
+    VALUE facts = facts_of(&x->why);
+    rb_hash_aset(facts, symbol("request"), request);
+    rb_hash_aset(facts, symbol("elapsed"), seconds_or_nil(x->timings.total));
+    rb_hash_aset(facts, symbol("limit"), is_timeout(x->why.code) ? seconds_or_nil(x->allowed) : Qnil);
+    rb_hash_aset(facts, symbol("attempt"), UINT2NUM(x->attempt_count));
+    rb_hash_aset(facts, symbol("sent"), symbol(sent_word(last ? last->sent : SENT_NONE)));
+    rb_hash_aset(facts, symbol("connection_age"), seconds_or_nil(x->connection_age));
+    rb_hash_aset(facts, symbol("address"),
+                 last && last->address[0] ? rb_utf8_str_new_cstr(last->address) : Qnil);
+    rb_hash_aset(facts, symbol("label"), rb_utf8_str_new_cstr(x->out.to->label));
+    rb_hash_aset(facts, symbol("attempts"), attempts_array(x->attempts, x->attempt_count));
+    return exception_for(&x->why, facts);
+}
+
+void errors_raise(const exchange *x, VALUE request)
+{
+    rb_exc_raise(errors_build(x, request));
+}
+
+void errors_raise_failure(const failure *f)
+{
+    rb_exc_raise(exception_for(f, facts_of(f)));
+}
+
+void errors_invalid(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    VALUE message = rb_vsprintf(format, arguments);
+    va_end(arguments);
+    rb_exc_raise(rb_exc_new_str(eInvalidRequest, message));
+}
+
+VALUE attempts_array(const attempt *attempts, uint32_t count)
+{
+    static const char *const reasons[] = {"first", "moved", "replayed"};
+    VALUE array = rb_ary_new_capa(count);
+    for (uint32_t i = 0; i < count; i++) {
+        const attempt *a = &attempts[i];
+        VALUE address = a->address[0] ? rb_utf8_str_new_cstr(a->address) : Qnil;
+        VALUE error = a->code == FAILURE_NONE ? Qnil : rb_utf8_str_new_cstr(failure_class(a->code));
+        rb_ary_push(array, rb_ary_new_from_args(5, UINT2NUM(i + 1), symbol(reasons[a->reason]),
+                                                address, symbol(sent_word(a->sent)), error));
+    }
+    return array;
+}
+
+void errors_init(void)
+{
+    id_failure = rb_intern("failure");
+    eInvalidRequest = rb_const_get(mTrunkline, rb_intern("InvalidRequest"));
+    rb_gc_register_mark_object(eInvalidRequest);
+}

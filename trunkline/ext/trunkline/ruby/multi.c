@@ -1,0 +1,304 @@
+#include "engine.h"
+
+#include <ruby/fiber/scheduler.h>
+#include <ruby/st.h>
+
+/*
+ * Engine::Multi: many exchanges driven by the thread that calls run. It holds a Response for each, and
+ * the caller's tag, until they are over.
+ */
+
+typedef struct entry {
+    VALUE response, tag;
+    uint64_t id;
+    member member;
+    struct entry *previous, *next;
+} entry;
+
+typedef struct {
+    VALUE pool;
+    VALUE results; /* of calls that are over, until run has returned them */
+    waker *waker;
+    poller *poller;
+    st_table *by_id; /* owned: id -> entry */
+    entry *all;      /* owned */
+    uint64_t last_id;
+    bool running;
+    bool away; /* without the GVL: nobody may touch the poller meanwhile */
+    volatile bool woken;
+} multi;
+
+static void multi_mark(void *data)
+{
+    multi *m = data;
+    rb_gc_mark(m->pool);
+    rb_gc_mark(m->results);
+    for (entry *e = m->all; e != NULL; e = e->next) {
+        rb_gc_mark(e->response);
+        rb_gc_mark(e->tag);
+    }
+}
+
+/* The responses free their own exchanges: a poller only borrows them, and never looks again. */
+static void multi_free(void *data)
+{
+    multi *m = data;
+    for (entry *e = m->all, *following; e != NULL; e = following) {
+        following = e->next;
+        free(e);
+    }
+    if (m->by_id != NULL) {
+        st_free_table(m->by_id);
+    }
+    poller_free(m->poller);
+    waker_drop(m->waker);
+    ruby_xfree(m);
+}
+
+static size_t multi_size_of(const void *data)
+{
+    const multi *m = data;
+    return sizeof(*m) + (m->by_id ? m->by_id->num_entries * sizeof(entry) : 0);
+}
+
+/* Without write barriers: entries come and go with every call, and are marked each time anyway. */
+static const rb_data_type_t multi_type = {
+    .wrap_struct_name = "Trunkline::Engine::Multi",
+    .function = {.dmark = multi_mark, .dfree = multi_free, .dsize = multi_size_of},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY,
+};
+
+static multi *multi_get(VALUE self)
+{
+    multi *m = rb_check_typeddata(self, &multi_type);
+    if (m->poller == NULL) {
+        rb_raise(rb_eArgError, "the multi was not initialized");
+    }
+    return m;
+}
+
+/* For those who change what is driven. */
+static multi *multi_here(VALUE self)
+{
+    multi *m = multi_get(self);
+    if (m->away) {
+        rb_raise(rb_eThreadError, "the multi is run by another thread");
+    }
+    return m;
+}
+
+static VALUE multi_s_allocate(VALUE class)
+{
+    multi *m;
+    VALUE self = TypedData_Make_Struct(class, multi, &multi_type, m);
+    m->pool = m->results = Qnil;
+    return self;
+}
+
+/* call-seq: Multi.new(pool) */
+static VALUE multi_initialize(VALUE self, VALUE pool_object)
+{
+    multi *m = rb_check_typeddata(self, &multi_type);
+    pool_get(pool_object);
+    if (m->poller != NULL) {
+        rb_raise(rb_eArgError, "the multi is initialized already");
+    }
+    m->pool = pool_object;
+    m->results = rb_ary_new();
+    m->by_id = st_init_numtable();
+    m->waker = waker_take();
+    m->poller = m->waker ? poller_new(m->waker) : NULL;
+    if (m->poller == NULL) {
+        rb_memerror();
+    }
+    return self;
+}
+
+/* The exchange of what is not over is aborted; the response lives on as long as somebody has it. */
+static void entry_remove(multi *m, entry *e)
+{
+    st_data_t key = e->id;
+    st_delete(m->by_id, &key, NULL);
+    poller_remove(m->poller, &e->member);
+    steps_end(response_get(e->response));
+    if (e->previous != NULL) {
+        e->previous->next = e->next;
+    } else {
+        m->all = e->next;
+    }
+    if (e->next != NULL) {
+        e->next->previous = e->previous;
+    }
+    free(e);
+}
+
+/* call-seq: add(prepared, request, body, body_length, deadline, tag) -> id */
+static VALUE multi_add(VALUE self, VALUE prepared_object, VALUE request, VALUE body,
+                       VALUE body_length, VALUE deadline, VALUE tag)
+{
+    multi *m = multi_here(self);
+    call_arguments a = {m->pool, prepared_object, request, body, body_length, deadline, false, Qnil};
+    VALUE object = steps_begin(&a, m->waker);
+    entry *e = calloc(1, sizeof(*e));
+    if (e == NULL) {
+        rb_memerror();
+    }
+    e->response = object;
+    e->tag = tag;
+    e->id = ++m->last_id;
+    e->next = m->all;
+    if (m->all != NULL) {
+        m->all->previous = e;
+    }
+    m->all = e;
+    st_insert(m->by_id, e->id, (st_data_t) e);
+    poller_add(m->poller, &e->member, response_get(object)->live, e);
+    if (m->running) {
+        waker_wake(m->waker); /* another fiber is parked in run */
+    }
+    return ULL2NUM(e->id);
+}
+
+/* ---- run ---- */
+
+typedef struct {
+    VALUE self;
+    multi *m;
+    entry *e;
+    nanoseconds until;
+} running;
+
+static void give(multi *m, entry *e, VALUE result)
+{
+    rb_ary_push(m->results, rb_assoc_new(e->tag, result));
+    entry_remove(m, e);
+}
+
+static VALUE serve_protected(VALUE argument)
+{
+    running *run = (running *) argument;
+    multi *m = run->m;
+    entry *e = run->e;
+    response *r = response_get(e->response);
+    if (e->member.step == STEP_FAILED) {
+        give(m, e, errors_build(r->live, r->request));
+    } else if (steps_serve(e->response, r, e->member.step)) {
+        poller_resume(m->poller, &e->member);
+    } else {
+        steps_conclude(e->response, r);
+        give(m, e, e->response);
+    }
+    return Qnil;
+}
+
+/* What the caller's own code raises is the result of its request, and of no other; what ends the
+ * thread goes on its way. */
+static void serve(running *run)
+{
+    int state = 0;
+    rb_protect(serve_protected, (VALUE) run, &state);
+    if (state == 0) {
+        return;
+    }
+    VALUE error = rb_errinfo();
+    if (!RTEST(rb_obj_is_kind_of(error, rb_eStandardError))) {
+        entry_remove(run->m, run->e);
+        rb_jump_tag(state);
+    }
+    rb_set_errinfo(Qnil);
+    give(run->m, run->e, error);
+}
+
+static VALUE run_until_results(VALUE argument)
+{
+    running *run = (running *) argument;
+    multi *m = run->m;
+    while (m->all != NULL && RARRAY_LEN(m->results) == 0 && !m->woken) {
+        if (!poller_has_ready(m->poller)) {
+            m->away = NIL_P(rb_fiber_scheduler_current());
+            wait_poller(m->poller, m->waker, run->until, &m->woken);
+            m->away = false;
+        }
+        for (member *ready; (ready = poller_next(m->poller)) != NULL;) {
+            run->e = ready->owner;
+            serve(run);
+        }
+        if (run->until != NEVER && clock_now() >= run->until) {
+            break;
+        }
+    }
+    m->woken = false;
+    VALUE results = m->results;
+    m->results = rb_ary_new();
+    return results;
+}
+
+static VALUE run_over(VALUE argument)
+{
+    multi *m = ((running *) argument)->m;
+    m->running = m->away = false;
+    return Qnil;
+}
+
+/* call-seq: run(timeout) -> [[tag, response or exception], ...] */
+static VALUE multi_run(VALUE self, VALUE timeout)
+{
+    multi *m = multi_get(self);
+    if (m->running) {
+        rb_raise(rb_eThreadError, "the multi is run by another thread");
+    }
+    running run = {.self = self, .m = m, .until = NEVER};
+    if (!NIL_P(timeout)) {
+        run.until = clock_now() + (nanoseconds) (NUM2DBL(timeout) * (double) SECOND);
+    }
+    m->running = true;
+    return rb_ensure(run_until_results, (VALUE) &run, run_over, (VALUE) &run);
+}
+
+/* call-seq: cancel(id) -> true or false */
+static VALUE multi_cancel(VALUE self, VALUE id)
+{
+    multi *m = multi_here(self);
+    st_data_t found;
+    if (!st_lookup(m->by_id, NUM2ULL(id), &found)) {
+        return Qfalse;
+    }
+    entry_remove(m, (entry *) found);
+    return Qtrue;
+}
+
+static VALUE multi_size(VALUE self)
+{
+    return ULL2NUM(multi_get(self)->by_id->num_entries);
+}
+
+/* call-seq: wake; from any thread */
+static VALUE multi_wake(VALUE self)
+{
+    multi *m = multi_get(self);
+    m->woken = true;
+    waker_wake(m->waker);
+    return Qnil;
+}
+
+static VALUE multi_close(VALUE self)
+{
+    multi *m = multi_here(self);
+    while (m->all != NULL) {
+        entry_remove(m, m->all);
+    }
+    return Qnil;
+}
+
+void multi_init(void)
+{
+    VALUE cMulti = rb_define_class_under(mEngine, "Multi", rb_cObject);
+    rb_define_alloc_func(cMulti, multi_s_allocate);
+    rb_define_method(cMulti, "initialize", multi_initialize, 1);
+    rb_define_method(cMulti, "add", multi_add, 6);
+    rb_define_method(cMulti, "run", multi_run, 1);
+    rb_define_method(cMulti, "cancel", multi_cancel, 1);
+    rb_define_method(cMulti, "size", multi_size, 0);
+    rb_define_method(cMulti, "wake", multi_wake, 0);
+    rb_define_method(cMulti, "close", multi_close, 0);
+}

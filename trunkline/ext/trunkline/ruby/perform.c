@@ -1,0 +1,117 @@
+#include "engine.h"
+
+/*
+ * Engine.perform: one request, from the caller's thread to the wire and back. All that may raise runs
+ * under rb_protect; whatever comes out of it, an exchange that is not over is aborted, so that its
+ * connection is closed and never used again.
+ */
+
+/* ---- the drive ---- */
+
+/* Goes on until the caller of `self` has something: a head or data (streaming), or the end. */
+static step_result run(VALUE self, response *r)
+{
+    exchange *x = r->live;
+    step_result step;
+    do {
+        step = exchange_step(x, clock_now());
+        if (step == STEP_WAIT) {
+            step = wait_drive(x);
+        }
+        if (step == STEP_FAILED) {
+            errors_raise(x, r->request);
+        }
+    } while (steps_serve(self, r, step));
+    if (step == STEP_HEAD) {
+        steps_keep_head(r);
+    }
+    return step;
+}
+
+static VALUE run_to_result(VALUE self)
+{
+    response *r = response_get(self);
+    if (run(self, r) == STEP_DONE) {
+        steps_conclude(self, r);
+    }
+    return self;
+}
+
+static VALUE run_to_piece(VALUE self)
+{
+    response *r = response_get(self);
+    exchange *x = r->live;
+    step_result step = run(self, r);
+    VALUE piece = buffer_length(&x->body) > 0 ? steps_take_body(x) : Qnil;
+    if (step == STEP_DONE) {
+        steps_conclude(self, r);
+    }
+    return piece;
+}
+
+/* Runs `body` under rb_protect; when it raises, the exchange is ended before the exception goes on. */
+static VALUE guarded(VALUE (*body)(VALUE), VALUE self, response *r)
+{
+    if (r->busy) {
+        rb_raise(rb_eThreadError, "the response is being read elsewhere");
+    }
+    int state = 0;
+    r->busy = true;
+    VALUE result = rb_protect(body, self, &state);
+    r->busy = false;
+    if (state != 0) {
+        steps_end(r);
+        if (r->body_sink) {
+            rb_str_set_len(r->body, 0);
+            r->body_sink = false;
+        }
+        rb_jump_tag(state);
+    }
+    return result;
+}
+
+/* ---- entries ---- */
+
+/* call-seq:
+ *   Engine.perform(pool, prepared, request, body, body_length, deadline, streaming, early_hints)
+ *
+ * See lib/trunkline/engine.rb. */
+static VALUE perform(VALUE module, VALUE pool_object, VALUE prepared_object, VALUE request,
+                     VALUE body, VALUE body_length, VALUE deadline, VALUE streaming, VALUE hints)
+{
+    (void) module;
+    call_arguments a = {pool_object, prepared_object, request,          body,
+                        body_length, deadline,        RTEST(streaming), hints};
+    VALUE self = steps_begin(&a, NULL);
+    return guarded(run_to_result, self, response_get(self));
+}
+
+VALUE perform_read(VALUE self)
+{
+    response *r = response_get(self);
+    return r->live == NULL ? Qnil : guarded(run_to_piece, self, r);
+}
+
+void perform_read_rest(VALUE self)
+{
+    response *r = response_get(self);
+    VALUE all = Qnil;
+    for (VALUE piece; !NIL_P(piece = perform_read(self));) {
+        all = NIL_P(all) ? piece : rb_str_buf_append(all, piece);
+    }
+    RB_OBJ_WRITE(self, &r->body, NIL_P(all) ? rb_str_new(NULL, 0) : all);
+    response_set_encoding(r, r->body);
+}
+
+void perform_close(response *r)
+{
+    if (r->busy) {
+        rb_raise(rb_eThreadError, "the response is being read elsewhere");
+    }
+    steps_end(r);
+}
+
+void perform_init(void)
+{
+    rb_define_singleton_method(mEngine, "perform", perform, 8);
+}

@@ -1,0 +1,249 @@
+#include "engine.h"
+
+#include <errno.h>
+
+/* What an exchange asks of Ruby on its way, and what stays of it when it is over: the same whether
+ * one call is driven or many. */
+
+#define SINK_AT_ONCE (64 * 1024 * 1024) /* a body of this size is believed before it has come */
+
+static ID id_next_chunk, id_call;
+
+/* ---- the beginning ---- */
+
+static void fill_body(outgoing *out, VALUE self, response *r, VALUE body, VALUE length)
+{
+    out->body_length = NIL_P(length) ? 0 : NUM2LL(length);
+    if (NIL_P(body)) {
+        return;
+    }
+    if (RB_TYPE_P(body, T_STRING)) {
+        RB_OBJ_WRITE(self, &r->source, rb_str_new_frozen(body));
+        out->body = RSTRING_PTR(r->source);
+        out->body_length = RSTRING_LEN(r->source);
+        return;
+    }
+    RB_OBJ_WRITE(self, &r->source, body);
+    out->fed = true;
+}
+
+static nanoseconds point_of(VALUE seconds)
+{
+    return NIL_P(seconds) ? NEVER : (nanoseconds) (NUM2DBL(seconds) * (double) SECOND);
+}
+
+/* The waker of its own is taken last, when nothing can raise any more. */
+VALUE steps_begin(const call_arguments *a, waker *w)
+{
+    pool *connections = pool_get(a->pool);
+    const prepared *p = prepared_get(a->prepared);
+    outgoing out = {
+        .to = &p->to,
+        .how = p->how,
+        .head = (const char *) p->head.bytes,
+        .head_length = buffer_length(&p->head),
+        .head_method = p->head_method,
+        .safe_method = p->safe_method,
+        .streaming = a->streaming,
+        .tells_hints = !NIL_P(a->hints),
+    };
+    nanoseconds until = point_of(a->deadline);
+
+    response *r;
+    VALUE self = response_allocate(&r);
+    RB_OBJ_WRITE(self, &r->request, a->request);
+    RB_OBJ_WRITE(self, &r->prepared, a->prepared);
+    RB_OBJ_WRITE(self, &r->hints, a->hints);
+    fill_body(&out, self, r, a->body, a->body_length);
+    out.expects = p->how->expect > 0 && p->how->expect != NEVER && out.body_length != 0;
+
+    r->live = exchange_new();
+    w = r->live == NULL ? NULL : w != NULL ? waker_keep(w) : waker_take();
+    if (w == NULL) {
+        int error = errno;
+        exchange_free(r->live);
+        r->live = NULL;
+        rb_syserr_fail(error ? error : ENOMEM, "no memory or descriptor for a call");
+    }
+    exchange_begin(r->live, &out, connections, w, until);
+    waker_drop(w);
+    return self;
+}
+
+/* ---- what the steps ask for ---- */
+
+static void feed(VALUE self, response *r)
+{
+    VALUE piece = rb_funcall(r->source, id_next_chunk, 0);
+    if (NIL_P(piece)) {
+        exchange_feed(r->live, NULL, 0);
+        return;
+    }
+    StringValue(piece);
+    if (RSTRING_LEN(piece) == 0) {
+        return; /* nothing yet: it is asked again */
+    }
+    RB_OBJ_WRITE(self, &r->piece, rb_str_new_frozen(piece));
+    exchange_feed(r->live, RSTRING_PTR(r->piece), (size_t) RSTRING_LEN(r->piece));
+}
+
+static void tell_hints(response *r)
+{
+    hint *last = r->live->hints;
+    while (last->next != NULL) {
+        last = last->next;
+    }
+    rb_funcall(r->hints, id_call, 1, response_fields(last->fields, last->field_count, last->bytes));
+}
+
+static void open_sink(VALUE self, response *r)
+{
+    int64_t length = r->live->answer.content_length;
+    long room = (long) (length < SINK_AT_ONCE ? length : SINK_AT_ONCE);
+    RB_OBJ_WRITE(self, &r->body, rb_str_buf_new(room));
+    r->body_sink = true;
+    exchange_sink(r->live, (uint8_t *) RSTRING_PTR(r->body), (size_t) room);
+}
+
+static void widen_sink(response *r)
+{
+    exchange *x = r->live;
+    long filled = (long) x->delivered;
+    long left = (long) (x->answer.content_length - x->delivered);
+    long more = left < filled ? left : filled;
+    rb_str_set_len(r->body, filled);
+    rb_str_modify_expand(r->body, more);
+    exchange_sink(x, (uint8_t *) RSTRING_PTR(r->body) + filled, (size_t) more);
+}
+
+VALUE steps_take_body(exchange *x)
+{
+    size_t length = buffer_length(&x->body);
+    VALUE body = rb_str_new(NULL, (long) length);
+    if (length > 0) {
+        wait_copy(RSTRING_PTR(body), buffer_head(&x->body), length);
+    }
+    buffer_clear(&x->body);
+    return body;
+}
+
+bool steps_serve(VALUE self, response *r, step_result step)
+{
+    switch (step) {
+    case STEP_BODY_WANTED:
+        feed(self, r);
+        return true;
+    case STEP_HINTS:
+        tell_hints(r);
+        return true;
+    case STEP_SINK_FULL:
+        widen_sink(r);
+        return true;
+    case STEP_HEAD:
+        if (r->live->out.streaming) {
+            return false;
+        }
+        open_sink(self, r);
+        return true;
+    default:
+        return step == STEP_WAIT;
+    }
+}
+
+/* ---- what stays when the exchange goes ---- */
+
+/* The parser keeps its own for the next answer. */
+static http1_field *copy_fields(const http1_field *fields, uint32_t count)
+{
+    http1_field *copy = malloc((count + 1) * sizeof(*copy));
+    if (copy == NULL) {
+        rb_memerror();
+    }
+    if (count > 0) {
+        memcpy(copy, fields, count * sizeof(*copy));
+    }
+    return copy;
+}
+
+void steps_keep_head(response *r)
+{
+    exchange *x = r->live;
+    r->status = x->answer.status;
+    r->minor_version = x->answer.minor_version;
+    r->reason = x->answer.reason;
+    r->reason_length = x->answer.reason_length;
+    r->framing = x->answer.framing;
+    r->fields = copy_fields(x->answer.fields, x->answer.field_count);
+    r->field_count = x->answer.field_count;
+    r->head = x->head;
+}
+
+static void keep_facts(response *r)
+{
+    exchange *x = r->live;
+    r->timings = x->timings;
+    r->connection_id = x->connection_id;
+    r->connection_age = x->connection_age;
+    r->reused = x->reused;
+    r->tls_version = x->tls_version;
+    r->tls_cipher = x->tls_cipher;
+    r->attempt_count = x->attempt_count;
+    memcpy(r->attempts, x->attempts, sizeof(r->attempts));
+}
+
+static void keep_rest(response *r)
+{
+    exchange *x = r->live;
+    x->head = NULL; /* the response's since keep_head */
+    if (x->answer.trailer_count > 0) {
+        r->trailers = x->answer.trailers;
+        r->trailer_count = x->answer.trailer_count;
+        r->trailer_bytes = x->answer.trailer_bytes.bytes;
+        x->answer.trailers = NULL;
+        x->answer.trailer_count = x->answer.trailer_capacity = 0;
+        memset(&x->answer.trailer_bytes, 0, sizeof(x->answer.trailer_bytes));
+    }
+    r->early_hints = x->hints;
+    x->hints = NULL;
+    r->complete = true;
+}
+
+void steps_end(response *r)
+{
+    exchange *x = r->live;
+    if (x == NULL) {
+        return;
+    }
+    if (r->head != NULL) {
+        x->head = NULL;
+    }
+    exchange_abort(x);
+    keep_facts(r);
+    r->live = NULL;
+    exchange_free(x);
+}
+
+void steps_conclude(VALUE self, response *r)
+{
+    exchange *x = r->live;
+    if (r->head == NULL) {
+        steps_keep_head(r);
+    }
+    if (r->body_sink) {
+        rb_str_set_len(r->body, (long) x->delivered);
+        r->body_sink = false;
+    } else if (!x->out.streaming) {
+        RB_OBJ_WRITE(self, &r->body, steps_take_body(x));
+    }
+    if (!x->out.streaming) {
+        response_set_encoding(r, r->body);
+    }
+    keep_rest(r);
+    steps_end(r);
+}
+
+void steps_init(void)
+{
+    id_next_chunk = rb_intern("next_chunk");
+    id_call = rb_intern("call");
+}

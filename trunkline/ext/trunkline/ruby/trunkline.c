@@ -1,0 +1,28 @@
+#include "engine.h"
+
+#include "../line/fork.h"
+
+VALUE mTrunkline, mEngine, cResponse;
+
+RUBY_FUNC_EXPORTED void Init_trunkline(void);
+
+/* lib/trunkline/errors.rb has been loaded before: the classes that are raised from here are there. */
+void Init_trunkline(void)
+{
+    int error = fork_guard();
+    if (error != 0) {
+        rb_syserr_fail(error, "pthread_atfork");
+    }
+    mTrunkline = rb_define_module("Trunkline");
+    mEngine = rb_define_module_under(mTrunkline, "Engine");
+    cResponse = rb_define_class_under(mTrunkline, "Response", rb_cObject);
+    rb_gc_register_mark_object(cResponse);
+    rb_gc_register_mark_object(mEngine);
+    errors_init();
+    engine_init();
+    response_init();
+    steps_init();
+    perform_init();
+    multi_init();
+    wait_init();
+}

@@ -1,0 +1,207 @@
+#include "engine.h"
+
+#include <ruby/fiber/scheduler.h>
+#include <ruby/io.h>
+#include <string.h>
+
+/*
+ * The one place that waits. A thread leaves the GVL for it; a fiber under a scheduler is parked, and
+ * the scheduler waits for a descriptor of ours.
+ */
+
+static ID id_for_fd, id_close;
+
+
+/* Shared with the unblock function, which runs in another thread under Ruby's own lock, or in a signal
+ * handler: a flag and a descriptor, nothing else. (Were it not safe there, CRuby would start a thread
+ * for each wait of a process that has but one.) */
+typedef struct {
+    exchange *x;
+    poller *p;
+    waker *waker;
+    nanoseconds until;
+    volatile bool interrupted;
+    volatile bool *woken;
+    step_result step;
+} waiting;
+
+static void unblock(void *argument)
+{
+    waiting *w = argument;
+    *w->woken = true;
+    w->interrupted = true;
+    waker_wake(w->waker);
+}
+
+static void *drive_nogvl(void *argument)
+{
+    waiting *w = argument;
+    w->step = exchange_drive(w->x, &w->interrupted);
+    return NULL;
+}
+
+static void *poll_nogvl(void *argument)
+{
+    waiting *w = argument;
+    poller_drive(w->p, w->until, w->woken);
+    return NULL;
+}
+
+static void leave(void *(*function)(void *), waiting *w)
+{
+    rb_nogvl(function, w, unblock, w, RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
+}
+
+/* ---- fibers ---- */
+
+typedef struct {
+    VALUE scheduler, io;
+    poller *p;
+    nanoseconds until;
+    volatile bool *woken;
+} parking;
+
+static VALUE park(VALUE argument)
+{
+    const parking *k = (const parking *) argument;
+    poller_drive(k->p, 0, k->woken);
+    while (!poller_has_ready(k->p) && !*k->woken) {
+        nanoseconds now = clock_now();
+        nanoseconds due = clock_earlier(k->until, poller_deadline(k->p));
+        if (now >= k->until) {
+            break;
+        }
+        if (due > now) {
+            VALUE span = due == NEVER ? Qnil : DBL2NUM((double) (due - now) / (double) SECOND);
+            rb_fiber_scheduler_io_wait(k->scheduler, k->io, INT2FIX(RUBY_IO_READABLE), span);
+        } else {
+            rb_fiber_scheduler_kernel_sleep(k->scheduler, INT2FIX(0)); /* others have their turn */
+        }
+        poller_drive(k->p, 0, k->woken);
+    }
+    return Qnil;
+}
+
+static VALUE forget_io(VALUE io)
+{
+    rb_funcall(io, id_close, 0);
+    return Qnil;
+}
+
+/* The scheduler wants an IO. It gets one of a descriptor of its own, so that whatever the scheduler
+ * keeps in its books about the number ends with the IO. */
+static void park_fiber(VALUE scheduler, poller *p, nanoseconds until, volatile bool *woken)
+{
+    int descriptor = rb_cloexec_dup(poller_descriptor(p));
+    if (descriptor < 0) {
+        rb_sys_fail("dup");
+    }
+    rb_update_max_fd(descriptor);
+    VALUE io = rb_funcall(rb_cIO, id_for_fd, 1, INT2FIX(descriptor));
+    parking k = {scheduler, io, p, until, woken};
+    rb_ensure(park, (VALUE) &k, forget_io, io);
+}
+
+/* ---- what callers use ---- */
+
+typedef struct {
+    VALUE scheduler;
+    exchange *x;
+    poller *p;
+    member m;
+} alone;
+
+static VALUE park_alone(VALUE argument)
+{
+    alone *a = (alone *) argument;
+    volatile bool woken = false;
+    park_fiber(a->scheduler, a->p, NEVER, &woken);
+    return Qnil;
+}
+
+/* One exchange in a poller of its own, for the time of the wait. */
+static step_result drive_in_fiber(exchange *x, VALUE scheduler)
+{
+    alone a = {.scheduler = scheduler, .x = x, .p = poller_new(x->waker)};
+    if (a.p == NULL) {
+        rb_memerror();
+    }
+    poller_add(a.p, &a.m, x, NULL);
+    int state = 0;
+    rb_protect(park_alone, (VALUE) &a, &state);
+    member *ready = poller_next(a.p);
+    step_result step = ready ? ready->step : STEP_WAIT;
+    poller_remove(a.p, &a.m);
+    poller_free(a.p);
+    if (state != 0) {
+        rb_jump_tag(state);
+    }
+    return step;
+}
+
+static VALUE scheduler_here(const poller *p)
+{
+    return p != NULL && poller_descriptor(p) < 0 ? Qnil : rb_fiber_scheduler_current();
+}
+
+step_result wait_drive(exchange *x)
+{
+    VALUE scheduler = scheduler_here(NULL);
+    if (!NIL_P(scheduler)) {
+        return drive_in_fiber(x, scheduler);
+    }
+    for (;;) {
+        waiting w = {.x = x, .waker = x->waker, .step = STEP_WAIT};
+        w.woken = &w.interrupted;
+        leave(drive_nogvl, &w);
+        if (w.step != STEP_WAIT) {
+            return w.step;
+        }
+        rb_thread_check_ints();
+    }
+}
+
+void wait_poller(poller *p, waker *own, nanoseconds until, volatile bool *woken)
+{
+    VALUE scheduler = scheduler_here(p);
+    if (!NIL_P(scheduler)) {
+        park_fiber(scheduler, p, until, woken);
+        return;
+    }
+    waiting w = {.p = p, .waker = own, .until = until, .woken = woken};
+    leave(poll_nogvl, &w);
+    rb_thread_check_ints();
+}
+
+#define COPY_WITHOUT_GVL (256 * 1024)
+
+typedef struct {
+    void *to;
+    const void *from;
+    size_t length;
+} copying;
+
+static void *copy_nogvl(void *argument)
+{
+    copying *c = argument;
+    memcpy(c->to, c->from, c->length);
+    c->length = 0;
+    return NULL;
+}
+
+void wait_copy(void *to, const void *from, size_t length)
+{
+    copying c = {to, from, length};
+    if (length >= COPY_WITHOUT_GVL) {
+        rb_nogvl(copy_nogvl, &c, NULL, NULL, RB_NOGVL_INTR_FAIL);
+    }
+    if (c.length > 0) {
+        memcpy(to, from, length);
+    }
+}
+
+void wait_init(void)
+{
+    id_for_fd = rb_intern("for_fd");
+    id_close = rb_intern("close");
+}

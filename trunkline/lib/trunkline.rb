@@ -1,0 +1,146 @@
+# frozen_string_literal: true
+
+require_relative "trunkline/version"
+require_relative "trunkline/engine"
+require_relative "trunkline/client"
+require_relative "trunkline/defaults"
+
+# HTTP over connections that stay open, each call with a deadline that holds, nothing sent twice unless asked.
+#
+#   client = Trunkline.new("https://api.test", timeout: 5)
+#   client.get("/users", params: { page: 2 }).json
+#
+#   Trunkline.get("https://api.test/users", timeout: 5).status
+module Trunkline
+  @lock = Mutex.new
+
+  class << self
+    # Makes a client.
+    #
+    # @param base_url [String, URI, nil] what its paths are below; without it, every call gives a whole URL. Credentials
+    #   in it (https://user:password@api.test) become basic:
+    # @param options [Hash] as keywords; all but max_idle may be given to Client#with and to a single call as well
+    # @option options [Numeric, Hash] :timeout required, here or by Trunkline.configure; seconds for the whole call, or
+    #   for its phases: resolve, connect, tls, write, first_byte, read, queue, total (see Timeouts)
+    # @option options [Hash] :headers for every call; nil as a value removes a default
+    # @option options [Hash] :params for every call's query (see Query)
+    # @option options [String] :bearer a token for Authorization: Bearer
+    # @option options [Array(String, String)] :basic user and password for Authorization: Basic
+    # @option options [Integer, false] :follow how many redirects to follow; false
+    # @option options [Array<String>] :credential_headers fields to be bound to their origin like Authorization, Cookie,
+    #   Proxy-Authorization and X-Api-Key: a redirect to another origin does not carry them on, and with a base URL,
+    #   those of the client go to its origin alone
+    # @option options [Symbol] :replay :safe to send GET, HEAD, OPTIONS and TRACE once more when a reused connection
+    #   died without a byte of an answer; :never
+    # @option options [Numeric, false] :expect seconds to wait for 100 Continue before a body is sent; false
+    # @option options [Boolean] :decode undo gzip, deflate, br and zstd; true
+    # @option options [#call] :early_hints called with the Headers of each 103
+    # @option options [Boolean] :verify check the server's certificate; true
+    # @option options [String] :ca_file PEM file of trusted certificates, instead of the system's
+    # @option options [String] :ca_path directory of trusted certificates, hashed as OpenSSL wants it
+    # @option options [String] :client_cert PEM file of the client's certificate
+    # @option options [String] :client_key PEM file of its key; client_cert's file
+    # @option options [String] :min_tls "1.2" or "1.3"; "1.2"
+    # @option options [String] :keylog file that TLS secrets are appended to; the environment's SSLKEYLOGFILE
+    # @option options [String, Hash] :connect_to "host:port" to connect to instead, or a Hash of those by "host:port"
+    # @option options [String] :unix path of a Unix socket to connect to instead
+    # @option options [Integer] :max_connections_per_host 64; further calls wait their turn
+    # @option options [Integer] :max_idle gives the client connections of its own, and how many of them may be idle; all
+    #   others share the process's, 256
+    # @option options [Numeric] :idle_timeout seconds that an idle connection is kept; 30
+    # @option options [Integer] :max_body_bytes largest body, decoded; no limit
+    # @option options [Integer] :max_decode_ratio how many times its size a body may unpack to; no limit
+    # @option options [Integer] :max_header_bytes largest header section; 65,536
+    # @option options [Integer] :max_headers most header fields; 200
+    # @return [Client]
+    # @raise [MissingTimeout]
+    # @raise [InvalidRequest]
+    def new(base_url = nil, options = {})
+      return new(nil, base_url) if base_url.is_a?(Hash)
+
+      base = URL.parse(base_url) if base_url
+      options = { basic: base.userinfo, **options } if base&.userinfo && !options.key?(:bearer)
+      merged = defaults.merge(options)
+      raise MissingTimeout unless merged.timeout
+
+      Client.new(base&.without_userinfo, merged, Family.make(options[:max_idle], default: defaults.max_idle))
+    end
+
+    # Sets defaults for every client made from now on, and for Trunkline's own verbs.
+    #
+    # @yield [defaults] a Defaults: one writer for each option of Trunkline.new
+    # @return [nil]
+    # @raise [InvalidRequest]
+    def configure
+      changes = Defaults.new
+      yield changes
+      @lock.synchronize do
+        @defaults = defaults.merge(changes.to_h)
+        @client = nil
+      end
+      nil
+    end
+
+    # Each verb calls as Client does, with one client for the whole process.
+
+    # @return [Response]
+    # @see Client#get
+    def get(url, options = nil, &block)
+      client.get(url, options, &block)
+    end
+
+    # @return [Response]
+    def head(url, options = nil, &block)
+      client.head(url, options, &block)
+    end
+
+    # @return [Response]
+    def post(url, options = nil, &block)
+      client.post(url, options, &block)
+    end
+
+    # @return [Response]
+    def put(url, options = nil, &block)
+      client.put(url, options, &block)
+    end
+
+    # @return [Response]
+    def patch(url, options = nil, &block)
+      client.patch(url, options, &block)
+    end
+
+    # @return [Response]
+    def delete(url, options = nil, &block)
+      client.delete(url, options, &block)
+    end
+
+    # @return [Response]
+    def options(url, options = nil, &block)
+      client.options(url, options, &block)
+    end
+
+    # @return [Response]
+    def trace(url, options = nil, &block)
+      client.trace(url, options, &block)
+    end
+
+    # @return [Response]
+    # @see Client#request
+    def request(method, url, options = nil, &block)
+      client.request(method, url, options, &block)
+    end
+
+    private
+
+    def defaults
+      @defaults || Options.defaults
+    end
+
+    def client
+      @client || @lock.synchronize do
+        @family ||= Family.make(default: defaults.max_idle)
+        @client ||= Client.new(nil, defaults, @family)
+      end
+    end
+  end
+end

@@ -1,0 +1,228 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+
+module Trunkline
+  # A request's body on its way out: pulled chunk by chunk, so that no more of it is in memory than one chunk.
+  # Each kind answers to
+  #
+  #   length       bytes in all; nil when unknown, and the body goes out chunked
+  #   next_chunk   the next String, never empty; nil at the end
+  #   rewindable?  whether it can be sent again
+  #   rewind       back to where it began
+  #
+  # One Body serves one call at a time: it has a position.
+  module Body
+    CHUNK_BYTES = 64 * 1024
+    ALLOWED = "a String, an IO, a Pathname, an Enumerable of Strings, or callable"
+
+    # @param source [String, IO, Pathname, Enumerable, #call]
+    # @return [Text, Stream, PathOnly, List, Enumeration, Callable]
+    # @raise [InvalidRequest]
+    def self.of(source)
+      case source
+      when String then Text.new(source)
+      when ->(any) { any.respond_to?(:next_chunk) } then source
+      when ->(any) { any.respond_to?(:to_path) && !any.respond_to?(:pos) } then PathOnly.new(source)
+      when ->(any) { any.respond_to?(:read) } then Stream.new(source)
+      when Array then List.new(source)
+      when Hash then raise InvalidRequest.of("body", source, "#{ALLOWED}; a Hash belongs into json: or form:")
+      when ->(any) { any.respond_to?(:each) } then Enumeration.new(source)
+      when ->(any) { any.respond_to?(:call) } then Callable.new(source)
+      else raise InvalidRequest.of("body", source, ALLOWED)
+      end
+    end
+
+    # @return [String] the chunk, checked
+    def self.chunk(chunk)
+      return chunk if chunk.is_a?(String)
+
+      raise InvalidRequest.of("body", chunk, "made of Strings alone")
+    end
+
+    # A String: what most bodies are. The engine takes the String itself.
+    class Text
+      attr_reader :string
+
+      def initialize(string)
+        @string = string
+        @given = false
+      end
+
+      def length
+        @string.bytesize
+      end
+
+      def next_chunk
+        return if @given || @string.empty?
+
+        @given = true
+        @string
+      end
+
+      def rewindable?
+        true
+      end
+
+      def rewind
+        @given = false
+      end
+    end
+
+    # Anything with read(bytes): a File, a StringIO, a pipe, an upload. It is sent from where it stands; it is not
+    # closed.
+    class Stream
+      attr_reader :length
+
+      def initialize(io)
+        @io = io
+        @start = position
+        size = @start && io.respond_to?(:size) ? io.size : nil
+        @length = [size - @start, 0].max if size
+        @left = @length
+        @buffer = +"" if io.is_a?(IO)
+      end
+
+      # A file that grew since its length was told is sent as far as was told.
+      def next_chunk
+        return if @left&.zero?
+
+        chunk = pull(@left ? [@left, CHUNK_BYTES].min : CHUNK_BYTES)
+        return if chunk.nil? || Body.chunk(chunk).empty?
+
+        @left -= chunk.bytesize if @left
+        chunk
+      end
+
+      def rewindable?
+        !@start.nil? && @io.respond_to?(:seek)
+      end
+
+      def rewind
+        @io.seek(@start)
+        @left = @length
+      end
+
+      private
+
+      # A chunk is gone when the next one is asked for, so that all of Ruby's own IOs can read into one buffer.
+      def pull(bytes)
+        @buffer ? @io.read(bytes, @buffer) : @io.read(bytes)
+      end
+
+      def position
+        @io.pos if @io.respond_to?(:pos)
+      rescue SystemCallError, IOError
+        nil # a pipe or socket
+      end
+    end
+
+    # A file known by its path: opened when its turn comes, closed at its end.
+    class PathOnly
+      attr_reader :length
+
+      def initialize(path)
+        path = path.to_path
+        raise InvalidRequest.of("body", path, "a readable file") unless File.file?(path) && File.readable?(path)
+
+        @path = path
+        @length = File.size(path)
+        @file = nil
+        @done = false
+      end
+
+      def next_chunk
+        return if @done
+
+        @file ||= File.open(@path, "rb")
+        @stream ||= Stream.new(@file)
+        chunk = @stream.next_chunk
+        finish if chunk.nil?
+        chunk
+      end
+
+      def rewindable?
+        true
+      end
+
+      def rewind
+        finish
+        @done = false
+      end
+
+      private
+
+      def finish
+        @file&.close
+        @file = @stream = nil
+        @done = true
+      end
+    end
+
+    # An Array of Strings.
+    class List
+      attr_reader :length
+
+      def initialize(strings)
+        @strings = strings.map { |string| Body.chunk(string) }
+        @length = @strings.sum(&:bytesize)
+        @next = 0
+      end
+
+      def next_chunk
+        while (chunk = @strings[@next])
+          @next += 1
+          return chunk unless chunk.empty?
+        end
+      end
+
+      def rewindable?
+        true
+      end
+
+      def rewind
+        @next = 0
+      end
+    end
+
+    # Anything else with each: walked once, by an Enumerator that stops between chunks.
+    class Enumeration
+      def initialize(source)
+        @enumerator = source.is_a?(Enumerator) ? source : source.to_enum(:each)
+      end
+
+      def length; end
+
+      def next_chunk
+        loop do
+          chunk = Body.chunk(@enumerator.next)
+          return chunk unless chunk.empty?
+        end
+        nil
+      end
+
+      def rewindable?
+        false
+      end
+    end
+
+    # Called for each chunk, until it returns nil.
+    class Callable
+      def initialize(callable)
+        @callable = callable
+      end
+
+      def length; end
+
+      def next_chunk
+        while (chunk = @callable.call)
+          return chunk unless Body.chunk(chunk).empty?
+        end
+      end
+
+      def rewindable?
+        false
+      end
+    end
+  end
+end

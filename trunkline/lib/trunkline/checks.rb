@@ -1,0 +1,212 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+require_relative "headers"
+require_relative "host"
+require_relative "timeouts"
+
+module Trunkline
+  # One check per option: takes what the caller gave, returns what the library uses, or raises InvalidRequest naming
+  # the option, the value and what is allowed. Values that are credentials are never shown.
+  module Checks
+    TLS_VERSIONS = { "1.2" => 0x0303, "1.3" => 0x0304 }.freeze
+    # sun_path of sockaddr_un holds 108 bytes, the last one NUL.
+    UNIX_PATH_BYTES = 107
+
+    module_function
+
+    def headers(value)
+      Headers.pairs(value)
+    end
+
+    def params(value)
+      value.nil? || value.is_a?(Hash) || value.is_a?(Array) ? value : refuse(:params, value, "a Hash or pairs")
+    end
+
+    def bearer(value)
+      return if value.nil?
+      return value.dup.freeze if value.is_a?(String) && value.match?(/\A[\x21-\x7e]+\z/)
+
+      raise InvalidRequest, "bearer: must be a String of visible ASCII characters (RFC 6750); " \
+                            "what was given is not shown"
+    end
+
+    def basic(value)
+      return if value.nil?
+      if value.is_a?(Array) && value.size == 2 && value.all?(String) && !value.first.include?(":") &&
+         value.none? { |text| text.b.match?(/[\x00-\x1f\x7f]/n) }
+        return value.map { |text| text.dup.freeze }.freeze
+      end
+
+      raise InvalidRequest, "basic: must be [user, password], two Strings without control characters, no colon in " \
+                            "the user (RFC 7617); what was given is not shown"
+    end
+
+    def follow(value)
+      return false if value.nil? || value == false
+
+      integer(:follow, value, 1..1000)
+    end
+
+    def credential_headers(value)
+      refuse(:credential_headers, value, "an Array of field names") unless value.is_a?(Array)
+
+      value.map { |name| Headers.field_name(name, "credential_headers").downcase }.freeze
+    end
+
+    def replay(value)
+      %i[never safe].include?(value) ? value : refuse(:replay, value, ":never or :safe")
+    end
+
+    def expect(value)
+      value.nil? || value == false ? false : Timeouts.seconds("expect", value)
+    end
+
+    def decode(value)
+      boolean(:decode, value)
+    end
+
+    def verify(value)
+      boolean(:verify, value)
+    end
+
+    def early_hints(value)
+      value.nil? || value.respond_to?(:call) ? value : refuse(:early_hints, value, "callable, or nil")
+    end
+
+    def ca_file(value)
+      readable(:ca_file, value, "file")
+    end
+
+    def ca_path(value)
+      readable(:ca_path, value, "directory")
+    end
+
+    def client_cert(value)
+      readable(:client_cert, value, "file")
+    end
+
+    def client_key(value)
+      readable(:client_key, value, "file")
+    end
+
+    def keylog(value)
+      value.nil? ? nil : path(:keylog, value)
+    end
+
+    def min_tls(value)
+      TLS_VERSIONS[value] or refuse(:min_tls, value, TLS_VERSIONS.keys.map(&:inspect).join(" or "))
+    end
+
+    def connect_to(value)
+      case value
+      when nil then nil
+      when String then address(value)
+      when Hash
+        value.to_h do |from, to|
+          refuse(:connect_to, from, 'a Hash of "host:port" to "host:port"') unless from.is_a?(String)
+          [from.downcase.freeze, address(to)]
+        end.freeze
+      else refuse(:connect_to, value, '"host:port", or a Hash of "host:port" to "host:port"')
+      end
+    end
+
+    def unix(value)
+      return if value.nil?
+
+      value = path(:unix, value)
+      value.bytesize <= UNIX_PATH_BYTES ? value : refuse(:unix, value, "a path of at most #{UNIX_PATH_BYTES} bytes")
+    end
+
+    def idle_timeout(value)
+      Timeouts.seconds("idle_timeout", value) || refuse(:idle_timeout, value, "a positive number of seconds")
+    end
+
+    def max_connections_per_host(value)
+      integer(:max_connections_per_host, value, 1..65_536)
+    end
+
+    def max_idle(value)
+      integer(:max_idle, value, 0..65_536)
+    end
+
+    def max_header_bytes(value)
+      integer(:max_header_bytes, value, 256..(1 << 30))
+    end
+
+    def max_headers(value)
+      integer(:max_headers, value, 1..65_536)
+    end
+
+    def max_body_bytes(value)
+      value.nil? ? nil : integer(:max_body_bytes, value, 1..(1 << 62))
+    end
+
+    def max_decode_ratio(value)
+      value.nil? ? nil : integer(:max_decode_ratio, value, 1..1_000_000)
+    end
+
+    def stream(value)
+      boolean(:stream, value)
+    end
+
+    # Composed as they are sent: body.rb, query.rb and multipart.rb check them.
+    def body(value)
+      value
+    end
+
+    def json(value)
+      value
+    end
+
+    def form(value)
+      value
+    end
+
+    def multipart(value)
+      value
+    end
+
+    def refuse(option, value, allowed)
+      raise InvalidRequest.of(option, value, allowed)
+    end
+
+    def boolean(option, value)
+      [true, false].include?(value) ? value : refuse(option, value, "true or false")
+    end
+
+    def integer(option, value, range)
+      return value if value.is_a?(Integer) && range.cover?(value)
+
+      refuse(option, value, "an Integer from #{range.min} to #{range.max}")
+    end
+
+    def path(option, value)
+      value = value.to_path if value.respond_to?(:to_path)
+      refuse(option, value, "a path") unless value.is_a?(String) && !value.empty? && !value.include?("\0")
+
+      value.dup.freeze
+    end
+
+    def readable(option, value, kind)
+      return if value.nil?
+
+      value = path(option, value)
+      fits = kind == "file" ? File.file?(value) : File.directory?(value)
+      fits && File.readable?(value) ? value : refuse(option, value, "a readable #{kind}")
+    end
+
+    # @return [Array(String, Integer or nil)] host without brackets, and port
+    def address(value)
+      match = value.is_a?(String) && %r{\A(\[[^\]/]+\]|[^:/\[\]@]+)(?::(\d{1,5}))?\z}.match(value)
+      refuse(:connect_to, value, '"host" or "host:port"') unless match
+
+      port = match[2]&.to_i
+      refuse(:connect_to, value, "with a port from 1 to 65535") unless port.nil? || port.between?(1, 65_535)
+
+      [Host.normalise(match[1]).freeze, port].freeze
+    end
+
+    private_class_method :refuse, :boolean, :integer, :path, :readable, :address
+  end
+end

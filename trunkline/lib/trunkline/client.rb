@@ -1,0 +1,233 @@
+# frozen_string_literal: true
+
+require_relative "composer"
+require_relative "engine"
+require_relative "family"
+require_relative "options"
+require_relative "policy/redirect"
+require_relative "response"
+require_relative "url"
+
+module Trunkline
+  # Makes calls. Safe to share between threads and across fork; make one and keep it.
+  #
+  # Every verb takes a URL (or, with a base URL, a path below it) and options as keywords; Trunkline.new lists them.
+  # Of a call alone are body: (String, IO, Pathname, Enumerable or callable; streamed), json:, form:, multipart: and
+  # stream:. With a block, the body is yielded chunk by chunk as it comes, whatever the status, and the Response's
+  # own body is ""; leaving the block early closes the connection.
+  #
+  # A verb raises InvalidRequest or MissingTimeout before anything is sent, ClosedError after #close, and otherwise
+  # what its request met: a ConnectionError, TimeoutError, ProtocolError, BodyError or RedirectError. A status of 4xx
+  # or 5xx raises nothing (see Response#raise_for_status!).
+  class Client
+    # URLs that are called again and again are composed once. When this many are known, all are forgotten: as cheap
+    # as it gets, and bounded.
+    KNOWN_PLANS = 512
+    KNOWN_URL_BYTES = 2048
+    KNOWN_VARIANTS = 64
+
+    # Verbs whose plain calls are kept composed.
+    VERBS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS TRACE].freeze
+    PER_CALL = Options::PER_CALL.to_h { |name| [name, true] }.freeze
+    NOTHING = {}.freeze
+    private_constant :KNOWN_PLANS, :KNOWN_URL_BYTES, :KNOWN_VARIANTS, :VERBS, :PER_CALL, :NOTHING
+
+    # @api private Trunkline.new is the way in
+    # @param base [URL, nil]
+    # @param options [Options]
+    # @param family [Family]
+    def initialize(base, options, family)
+      @base = base
+      @options = options
+      @family = family
+      @pool = family.pool
+      @early_hints = hints(options.early_hints)
+      @composer = Composer.new(options, base, family.owner)
+      @variants = {}
+      @plans = VERBS.to_h { |verb| [verb, {}] }.freeze
+      @gets = options.follow ? NOTHING : @plans["GET"]
+    end
+
+    # In all verbs the options are one positional Hash, which takes keywords just as well: with **options, Ruby 3.1
+    # would make a Hash for every call that gives none.
+
+    # Transfers a representation (RFC 9110 9.3.1).
+    # @param url [String, URI, URL, nil] nil is the base URL
+    # @param options [Hash, nil] as keywords
+    # @yield [chunk] the body, as it comes
+    # @return [Response]
+    def get(url = nil, options = nil, &block)
+      plan = @gets[url] if options.nil?
+      return dispatch("GET", url, options, &block) if plan.nil? || block || @family.closed?
+
+      Engine.perform(@pool, plan.prepared, plan.request, nil, 0, nil, false, @early_hints)
+    end
+
+    # As GET, without the body (RFC 9110 9.3.2).
+    # @return (see #get)
+    def head(url = nil, options = nil, &block)
+      dispatch("HEAD", url, options, &block)
+    end
+
+    # Has the content processed (RFC 9110 9.3.3).
+    # @return (see #get)
+    def post(url = nil, options = nil, &block)
+      dispatch("POST", url, options, &block)
+    end
+
+    # Puts the content in the place of what is there (RFC 9110 9.3.4).
+    # @return (see #get)
+    def put(url = nil, options = nil, &block)
+      dispatch("PUT", url, options, &block)
+    end
+
+    # Changes what is there (RFC 5789).
+    # @return (see #get)
+    def patch(url = nil, options = nil, &block)
+      dispatch("PATCH", url, options, &block)
+    end
+
+    # Removes what is there (RFC 9110 9.3.5).
+    # @return (see #get)
+    def delete(url = nil, options = nil, &block)
+      dispatch("DELETE", url, options, &block)
+    end
+
+    # Asks what can be done (RFC 9110 9.3.7).
+    # @return (see #get)
+    def options(url = nil, options = nil, &block)
+      dispatch("OPTIONS", url, options, &block)
+    end
+
+    # Has the request sent back (RFC 9110 9.3.8).
+    # @return (see #get)
+    def trace(url = nil, options = nil, &block)
+      dispatch("TRACE", url, options, &block)
+    end
+
+    # Any method.
+    # @param method [Symbol, String] :get is "GET"; a String is sent as it is: methods tell upper from lower case
+    # @return (see #get)
+    def request(method, url = nil, options = nil, &block)
+      dispatch(method, url, options, &block)
+    end
+
+    # @param options [Hash] what is to differ, as keywords; headers: and params: are added to those there are
+    # @return [Client] that shares this one's connections, and is closed with it
+    # @raise [InvalidRequest]
+    def with(options = NOTHING)
+      if options.key?(:max_idle)
+        raise InvalidRequest, "max_idle: belongs to the connections, which with shares: give it to Trunkline.new"
+      end
+
+      Client.new(@base, @options.merge(options), @family)
+    end
+
+    # What the pool holds now and has done. It counts every client that shares it.
+    # @return [Hash{Symbol => Integer}] connections, idle, in_use, waiting (callers); opened, reused, taken (opened or
+    #   reused), closed; and the limits max_idle and max_connections_per_host
+    def stats
+      counts = @pool.stats
+      counts.merge(taken: counts[:opened] + counts[:reused], max_idle: @family.max_idle,
+                   max_connections_per_host: @options.max_connections_per_host)
+    end
+
+    # Closes this client, every one made from it by #with, and their idle connections. Calls under way end as they
+    # would have; further ones raise ClosedError. Idempotent.
+    # @return [nil]
+    def close
+      @family.close
+    end
+
+    # @return [Boolean]
+    def closed?
+      @family.closed?
+    end
+
+    # Credentials are not shown.
+    # @return [String]
+    def inspect
+      "#<#{self.class} #{[@base, ("closed" if closed?), @options.inspect].compact.join(" ")}>"
+    end
+
+    protected
+
+    # @param given [Hash] options of the call alone, checked
+    def call(method, url, given, &block)
+      plan = given.empty? ? known(method, url) : @composer.plan(method, url, given)
+      streaming = !block.nil? || given[:stream] == true
+      early_hints = given.key?(:early_hints) ? hints(given[:early_hints]) : @early_hints
+      limit = given.fetch(:follow) { @options.follow }
+      response = if limit
+                   follow(plan, limit, streaming, early_hints)
+                 else
+                   perform(plan, nil, streaming, early_hints)
+                 end
+      block ? response.each(&block) : response
+    end
+
+    private
+
+    # Options that hold for more than a call make another client, which is kept: a call that names them again costs
+    # a look-up.
+    def dispatch(method, url, given, &block)
+      @family.refuse_if_closed
+      return call(method, url, NOTHING, &block) if given.nil?
+      raise InvalidRequest.of("options", given, "keywords, such as timeout: 2") unless given.is_a?(Hash)
+      return variant(given).call(method, url, NOTHING, &block) if lasting?(given)
+
+      own = given.slice(*Options::PER_CALL)
+      client = own.size == given.size ? self : variant(given.except(*Options::PER_CALL))
+      client.call(method, url, Options.check_call(own), &block)
+    end
+
+    def lasting?(given)
+      given.each_key { |name| return false if PER_CALL.key?(name) }
+      true
+    end
+
+    def variant(given)
+      return self if given.empty?
+
+      @variants[given] || keep(@variants, KNOWN_VARIANTS, frozen_copy(given), with(given))
+    end
+
+    # The caller may change what it gave; a key must not.
+    def frozen_copy(given)
+      given.transform_values { |value| value.is_a?(Enumerable) || value.is_a?(String) ? value.dup.freeze : value }
+    end
+
+    def known(method, url)
+      plans = @plans[method]
+      plan = plans && plans[url] and return plan
+
+      plan = @composer.plan(method, url)
+      plans && url.is_a?(String) && url.bytesize <= KNOWN_URL_BYTES ? keep(plans, KNOWN_PLANS, url, plan) : plan
+    end
+
+    # Neither look-up nor store takes a lock: the GVL makes each of them whole, and to compose twice does no harm.
+    def keep(cache, limit, key, value)
+      cache.clear if cache.size >= limit
+      cache[key] = value
+    end
+
+    def perform(plan, deadline, streaming, early_hints)
+      response = Engine.perform(@pool, plan.prepared, plan.request, plan.content.producer, plan.body_length, deadline,
+                                streaming, early_hints)
+      streaming ? response._streamed : response
+    end
+
+    # The total timeout spans all redirects: it becomes one moment for all of them.
+    def follow(plan, limit, streaming, early_hints)
+      total = @options.timeout.total
+      deadline = total && (Process.clock_gettime(Process::CLOCK_MONOTONIC) + total)
+      Policy::Redirect.new(limit, @composer).follow(plan) do |step|
+        perform(step, deadline, streaming, early_hints)
+      end
+    end
+
+    def hints(callable)
+      callable && ->(fields) { callable.call(Headers.new(fields)) }
+    end
+  end
+end

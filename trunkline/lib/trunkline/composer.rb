@@ -1,0 +1,160 @@
+# frozen_string_literal: true
+
+require_relative "content"
+require_relative "engine"
+require_relative "framing"
+require_relative "headers"
+require_relative "options"
+require_relative "request"
+require_relative "url"
+require_relative "version"
+
+module Trunkline
+  # Makes of a method, a URL and a call's options what the engine sends. One for each client: what all of its
+  # requests share is worked out once.
+  class Composer
+    # A request ready for the engine. Without content it can be performed any number of times, by any thread.
+    Plan = Struct.new(:request, :prepared, :content, :body_length)
+
+    USUAL = [["User-Agent", "trunkline/#{VERSION}"], ["Accept", "*/*"]].freeze
+    CODINGS = ["Accept-Encoding", Engine::CODINGS].freeze
+    NOTHING = {}.freeze
+
+    # @param options [Options]
+    # @param base [URL, nil]
+    # @param owner [Integer] the client's family
+    # @raise [InvalidRequest]
+    def initialize(options, base, owner)
+      @options = options
+      @base = base
+      @settings = Engine::Settings.new(options.to_engine(owner)) if options.timeout
+      @credential_names = (Headers::CREDENTIALS + options.credential_headers).to_h { |name| [name, true] }.freeze
+      @query = Query.encode(options.params)
+      share_fields
+    end
+
+    # @param method [String, Symbol]
+    # @param location [String, URI, URL, nil]
+    # @param given [Hash{Symbol => Object}] the call's own options, checked
+    # @return [Plan]
+    # @raise [InvalidRequest]
+    # @raise [MissingTimeout]
+    def plan(method, location, given = NOTHING)
+      url = URL.resolve(location, @base).with_query(query(given[:params]))
+      content = given.empty? ? Content::NONE : Content.of(given)
+      build(checked_method(method, content), url, fields(url, given, content), content)
+    end
+
+    # @param method [String]
+    # @param url [URL]
+    # @param pairs [Array<Array(String, String)>] header fields; a nil value leaves a field out
+    # @param content [Content]
+    # @return [Plan]
+    def build(method, url, pairs, content)
+      raise MissingTimeout unless @settings
+
+      host, declared, *flat = pairs.equal?(@plain) ? @plain_flat : flatten(pairs)
+      flat.unshift("Host", host || url.authority)
+      length = Framing.length(content, declared)
+      flat.concat(Framing.fields(method, content, length, @options.expect)).freeze
+      Plan.new(Request.new(method, url.without_userinfo, flat, content.source), prepare(method, url, flat), content,
+               length)
+    end
+
+    # @return [Boolean] whether a field of that name is bound to the origin it was set for
+    def credential?(name)
+      @credential_names.key?(name.downcase)
+    end
+
+    private
+
+    def share_fields
+      own = @options.headers
+      Framing.check(own)
+      @own_names = own.to_h { |name, _| [name.downcase, true] }.freeze
+      fields = Headers.overlay(Headers.overlay(USUAL, own), authorization(@options.bearer, @options.basic))
+      @credentials, @fields = fields.partition { |name, _| credential?(name) }
+      @plain = with_codings(@fields + @credentials).freeze
+      @plain_flat = flatten(@plain).freeze
+    end
+
+    # @return [Array] a caller's own Host and Content-Length, or nil; then the other fields, name by name and value
+    #   by value
+    def flatten(pairs)
+      pairs.each_with_object([nil, nil]) do |(name, value), flat|
+        if name.casecmp?("host") then flat[0] = value
+        elsif name.casecmp?("content-length") then flat[1] = value
+        elsif value then flat << name << value
+        end
+      end
+    end
+
+    def prepare(method, url, fields)
+      host, port = route(url)
+      Engine::Prepared.new(@settings, method, url.target, fields, host, port, @options.unix,
+                           url.tls? ? url.host : nil, url.label)
+    end
+
+    # Where a connection for url goes (connect_to:).
+    def route(url)
+      other = @options.connect_to
+      other = other[url.label] || other[url.host] if other.is_a?(Hash)
+      other ? [other[0], other[1] || url.port] : [url.host, url.port]
+    end
+
+    def query(params)
+      return @query if params.nil?
+
+      Query.encode(Options.join(@options.params, params))
+    end
+
+    # The client's fields, the content's, the call's: each may replace the ones before. Credentials set for the
+    # whole client go to its base URL's origin alone.
+    def fields(url, given, content)
+      own_origin = @base.nil? || url.origin == @base.origin
+      return @plain if given.empty? && own_origin && url.userinfo.nil?
+
+      fields = own_origin ? @fields + @credentials : @fields
+      fields = Headers.overlay(fields, authorization(nil, url.userinfo)) if url.userinfo
+      fields = Headers.overlay(fields, content_fields(content)) if content.given?
+      if given[:headers]
+        Framing.check(given[:headers])
+        fields = Headers.overlay(fields, given[:headers])
+      end
+      with_codings(Headers.overlay(fields, authorization(given[:bearer], given[:basic])))
+    end
+
+    # A client's own Content-Type or Accept counts more than what json: and form: would set; no one but multipart:
+    # knows its boundary.
+    def content_fields(content)
+      return content.fields if content.multipart?
+
+      content.fields.reject { |name, _| @own_names.key?(name.downcase) }
+    end
+
+    # Not with Range: a part of a compressed body cannot be decoded.
+    def with_codings(fields)
+      return fields unless @options.decode
+      return fields if fields.any? { |name, _| name.casecmp?("accept-encoding") || name.casecmp?("range") }
+
+      [*fields, CODINGS]
+    end
+
+    def authorization(bearer, basic)
+      raise InvalidRequest, "bearer: and basic: exclude each other; give one" if bearer && basic
+      return [["Authorization", "Bearer #{bearer}"]] if bearer
+
+      basic ? [["Authorization", "Basic #{[basic.join(":")].pack("m0")}"]] : []
+    end
+
+    def checked_method(method, content)
+      name = method.is_a?(Symbol) ? method.name.upcase : method
+      unless name.is_a?(String) && Headers::TOKEN.match?(name) && name != "CONNECT"
+        raise InvalidRequest.of("method", method, "a method's name, such as GET (but not CONNECT)")
+      end
+      raise InvalidRequest, "TRACE has no body (RFC 9110 9.3.8)" if name == "TRACE" && content.given?
+
+      name
+    end
+  end
+end

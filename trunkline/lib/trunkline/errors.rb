@@ -1,0 +1,150 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # An argument that cannot be sent: a URL, method, header, body or option. Raised before anything is sent.
+  class InvalidRequest < ArgumentError
+    # Longer values are cut in messages.
+    SHOWN = 80
+
+    # @param argument [String, Symbol] which argument it was
+    # @param value [Object] what was given; never pass a credential
+    # @param allowed [String] what would have been accepted
+    # @return [InvalidRequest]
+    def self.of(argument, value, allowed)
+      shown = value.inspect
+      shown = "#{shown[0, SHOWN]}..." if shown.length > SHOWN
+      new("#{argument}: must be #{allowed}, got #{shown}")
+    end
+  end
+
+  # No timeout was given for the call, the client or the process.
+  class MissingTimeout < ArgumentError
+    def initialize(message = "timeout: is required; give seconds (timeout: 5), phases " \
+                             "(timeout: { connect: 1, total: 5 }), or a default for the process " \
+                             "(Trunkline.configure { |defaults| defaults.timeout = 5 })")
+      super
+    end
+  end
+
+  # Whatever goes wrong once a call has begun. Every error knows how far the call had come.
+  class Error < StandardError
+    # @return [Request, nil] what was asked
+    attr_reader :request
+    # @return [Symbol, nil] :queue, :resolve, :connect, :tls, :write, :first_byte or :read
+    attr_reader :phase
+    # @return [Float, nil] seconds from the beginning of the call to the failure
+    attr_reader :elapsed
+    # @return [Integer, nil] number of the attempt that failed, from 1
+    attr_reader :attempt
+    # @return [Symbol, nil] what the server can have seen: :none, :partial or :all of the request
+    attr_reader :sent
+    # @return [Float, nil] seconds since the connection was made; nil when there was none
+    attr_reader :connection_age
+    # @return [Array<Attempt>] every attempt of the call, the failed one included
+    attr_reader :attempts
+
+    # @param message [String, nil]
+    # @param facts [Hash] values of the readers, by name; others are ignored
+    def initialize(message = nil, facts = {})
+      super(message)
+      @request = facts[:request]
+      @phase = facts[:phase]
+      @elapsed = facts[:elapsed]
+      @attempt = facts[:attempt]
+      @sent = facts[:sent]
+      @connection_age = facts[:connection_age]
+      @attempts = facts[:attempts] || []
+    end
+  end
+
+  # The client, or the pool it uses, was closed.
+  class ClosedError < Error; end
+
+  # No usable connection, or it broke before an answer began.
+  class ConnectionError < Error; end
+  # The host's name has no address, or the resolver failed.
+  class ResolveError < ConnectionError; end
+  # Every address of the host refused or failed.
+  class ConnectError < ConnectionError; end
+  # The TLS handshake failed, a TLS file cannot be used, or the TLS connection broke.
+  class TLSError < ConnectionError; end
+  # The server's certificate is not trusted, has expired, or names another host.
+  class CertificateError < TLSError; end
+  # The server closed or reset the connection without an answer.
+  class ConnectionClosed < ConnectionError; end
+  # The connection was opened by the parent process; a forked child must not use it.
+  class ForkedConnection < ConnectionError; end
+
+  # A limit of time was reached; the subclass tells which.
+  class TimeoutError < Error; end
+  # The host's name was not resolved in time.
+  class ResolveTimeout < TimeoutError; end
+  # No connection was made in time.
+  class ConnectTimeout < TimeoutError; end
+  # The TLS handshake did not end in time.
+  class TLSTimeout < TimeoutError; end
+  # The server took no byte of the request for that long.
+  class WriteTimeout < TimeoutError; end
+  # The request was sent and no byte of an answer came in time.
+  class FirstByteTimeout < TimeoutError; end
+  # An answer had begun and no further byte came in time.
+  class ReadTimeout < TimeoutError; end
+  # No connection became free in time: max_connections_per_host of them were in use.
+  class QueueTimeout < TimeoutError; end
+  # The whole call, redirects included, did not end in time.
+  class TotalTimeout < TimeoutError; end
+
+  # The answer breaks the protocol or a limit; its connection is closed.
+  class ProtocolError < Error; end
+  # The answer's syntax or framing is not what RFC 9112 allows.
+  class InvalidResponse < ProtocolError; end
+  # The header or trailer section is larger than max_header_bytes or max_headers.
+  class HeadersTooLarge < ProtocolError; end
+  # The connection ended before the body was complete.
+  class TruncatedBody < ProtocolError; end
+  # The content coding (gzip, deflate, br, zstd) is corrupt, cut short, or followed by other bytes.
+  class DecodeError < ProtocolError; end
+  # The body is larger than max_body_bytes, or unpacks to more than max_decode_ratio times what was sent.
+  class BodyTooLarge < ProtocolError; end
+
+  # The request's body gave more or fewer bytes than its length declared.
+  class BodyError < Error; end
+
+  # An answer that cannot be taken as it is; #response is that answer.
+  class AnswerError < Error
+    # @return [Response, nil]
+    attr_reader :response
+
+    # @param response [Response]
+    # @param what [String] the rest of the sentence that begins with "GET /path at api.test:443"
+    # @return [AnswerError]
+    def self.about(response, what)
+      request = response.request
+      new("#{request.method} #{request.uri.path} at #{request.uri.label} #{what}",
+          response: response, request: request, phase: :read, sent: :all, elapsed: response.timings.total,
+          attempt: response.attempts.size, attempts: response.attempts, connection_age: response.connection.age)
+    end
+
+    def initialize(message = nil, facts = {})
+      super
+      @response = facts[:response]
+    end
+  end
+
+  # A redirect was not followed; #response is the redirect.
+  class RedirectError < AnswerError; end
+  # There were more redirects than follow: allows.
+  class TooManyRedirects < RedirectError; end
+  # A redirect leads back to a request already made.
+  class RedirectLoop < RedirectError; end
+  # A redirect would take credentials from https to http, leaves http and https, names no valid URL, or asks for
+  # a body again that cannot be rewound.
+  class UnsafeRedirect < RedirectError; end
+
+  # Raised by Response#raise_for_status! alone: the status is not 2xx or 3xx.
+  class StatusError < AnswerError; end
+  # Status 400 to 499.
+  class ClientError < StatusError; end
+  # Status 500 to 599.
+  class ServerError < StatusError; end
+end

@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require_relative "engine"
+require_relative "errors"
+
+module Trunkline
+  # What a client and the clients made from it share: a pool, an owner's number in it, and whether it is closed.
+  class Family
+    # Idle connections that the process's own pool keeps, unless configured otherwise before the first client.
+    MAX_IDLE = 256
+    LOCK = Mutex.new
+    private_constant :LOCK
+
+    @last = 0
+    @shared = nil
+
+    class << self
+      # @param max_idle [Integer, nil] nil for the pool of the process, which all such families share; a number for a
+      #   pool of its own
+      # @param default [Integer, nil] size of the process's pool, when this makes it
+      # @return [Family]
+      def make(max_idle = nil, default: nil)
+        LOCK.synchronize do
+          @last += 1
+          next new(Engine::Pool.new(max_idle), max_idle, @last) if max_idle
+
+          @shared ||= [Engine::Pool.new(default || MAX_IDLE), default || MAX_IDLE].freeze
+          new(*@shared, @last)
+        end
+      end
+    end
+
+    # @return [Engine::Pool]
+    attr_reader :pool
+    # @return [Integer]
+    attr_reader :max_idle
+    # @return [Integer]
+    attr_reader :owner
+
+    def initialize(pool, max_idle, owner)
+      @pool = pool
+      @max_idle = max_idle
+      @owner = owner
+      @closed = false
+    end
+
+    # @return [Boolean]
+    def closed?
+      @closed
+    end
+
+    # @return [nil]
+    def close
+      @closed = true
+      @pool.close_idle(@owner)
+      nil
+    end
+
+    # @raise [ClosedError]
+    def refuse_if_closed
+      return unless @closed
+
+      raise ClosedError.new("the client was closed; nothing was sent; make another with Trunkline.new",
+                            phase: :queue, sent: :none)
+    end
+  end
+end

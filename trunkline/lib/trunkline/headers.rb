@@ -1,0 +1,181 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+
+module Trunkline
+  # Header fields: in the order they came, repeated ones kept, names compared without case (RFC 9110 5.1).
+  # Frozen; cheap to make from what is there already.
+  class Headers
+    include Enumerable
+
+    TOKEN = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+\z/
+    FORBIDDEN = /[\x00-\x08\x0a-\x1f\x7f]/n
+    # White space around a value is none of it (RFC 9110 5.5).
+    PADDED = /\A[ \t]|[ \t]\z/n
+    private_constant :FORBIDDEN, :PADDED
+
+    # Fields whose values are credentials: never shown, and bound to the origin they were set for.
+    CREDENTIALS = %w[authorization cookie proxy-authorization x-api-key].freeze
+    HIDDEN = (CREDENTIALS + %w[set-cookie]).freeze
+
+    class << self
+      # Turns what a caller gives as headers: into pairs, each checked.
+      #
+      # @param given [Hash, Headers, Array<Array>] names as String or Symbol (:x_id is "x-id"); values as String,
+      #   Symbol, Numeric, an Array of those (one field each), or nil (removes a default)
+      # @return [Array<Array(String, String)>] frozen pairs; a nil value stays nil
+      # @raise [InvalidRequest]
+      def pairs(given)
+        unless given.is_a?(Hash) || given.is_a?(Headers) || given.is_a?(Array)
+          raise InvalidRequest.of("headers", given, "a Hash, Headers or an Array of pairs")
+        end
+
+        given.each_with_object([]) do |(name, value), pairs|
+          name = field_name(name)
+          if value.is_a?(Array)
+            value.each { |one| pairs << [name, field_value(name, one)].freeze }
+          else
+            pairs << [name, value.nil? ? nil : field_value(name, value)].freeze
+          end
+        end.freeze
+      end
+
+      # @return [String] a field name, checked to be a token (RFC 9110 5.6.2)
+      def field_name(name, argument = "headers")
+        text = name.is_a?(Symbol) ? name.name.tr("_", "-") : name
+        return frozen(text) if text.is_a?(String) && text.ascii_only? && TOKEN.match?(text)
+
+        raise InvalidRequest.of(argument, name, "a field name of letters, digits and !#$%&'*+-.^_`|~")
+      end
+
+      # Lays pairs over pairs: a name given again replaces what was there. A nil value stays, to remove a default.
+      #
+      # @return [Array<Array(String, String)>]
+      def overlay(base, changes)
+        return base if changes.empty?
+
+        base.reject { |name, _| changes.any? { |changed, _| name.casecmp?(changed) } }.concat(changes)
+      end
+
+      private
+
+      def field_value(name, value)
+        text = case value
+               when String then value
+               when Symbol, Numeric then value.to_s
+               else raise InvalidRequest.of("headers: #{name}", value.class, "a String, Symbol or Numeric")
+               end
+        bytes = text.ascii_only? ? text : text.b
+        # The value is not shown: it may be a credential.
+        if bytes.match?(FORBIDDEN)
+          raise InvalidRequest, "headers: #{name}: must have no CR, LF, NUL or other control characters in its value"
+        end
+
+        bytes.match?(PADDED) ? text.gsub(/\A[ \t]+|[ \t]+\z/, "") : frozen(text)
+      end
+
+      def frozen(text)
+        text.frozen? ? text : text.dup.freeze
+      end
+    end
+
+    # @param pairs [Array<Array(String, String)>]
+    def initialize(pairs = [])
+      @pairs = pairs.freeze
+      freeze
+    end
+
+    # @param name [String, Symbol]
+    # @return [String, nil] the value; several are joined by ", " (RFC 9110 5.3)
+    def [](name)
+      found = get_all(name)
+      found.size > 1 ? found.join(", ") : found.first
+    end
+
+    # @param name [String, Symbol]
+    # @return [Array<String>] every value of that name, in order
+    def get_all(name)
+      name = name.name.tr("_", "-") if name.is_a?(Symbol)
+      @pairs.each_with_object([]) { |(known, value), found| found << value if known.casecmp?(name) }
+    end
+    alias values get_all
+
+    # @return [String] as #[]
+    # @raise [KeyError] when there is no such field and neither default nor block
+    def fetch(name, *default)
+      value = self[name]
+      return value unless value.nil?
+      return yield(name) if block_given?
+      return default.first unless default.empty?
+
+      raise KeyError.new("no header field #{name}", receiver: self, key: name)
+    end
+
+    # @return [Boolean]
+    def key?(name)
+      !get_all(name).empty?
+    end
+    alias include? key?
+    alias has_key? key?
+
+    # Yields name and value of every field, repeated ones each by itself.
+    def each(&block)
+      return enum_for(:each) { size } unless block
+
+      @pairs.each(&block)
+      self
+    end
+
+    # @return [Array<String>] the distinct names, as first written
+    def names
+      @pairs.map(&:first).uniq(&:downcase)
+    end
+    alias keys names
+
+    # @return [Integer] number of fields, repeated ones counted each
+    def size
+      @pairs.size
+    end
+    alias length size
+
+    # @return [Boolean]
+    def empty?
+      @pairs.empty?
+    end
+
+    # @return [Hash{String => String}] names in lower case; values joined as by #[]
+    def to_h
+      @pairs.each_with_object({}) do |(name, value), hash|
+        name = name.downcase
+        hash[name] = hash.key?(name) ? "#{hash[name]}, #{value}" : value
+      end
+    end
+
+    # @return [Array<Array(String, String)>] a copy of the fields
+    def to_a
+      @pairs.map(&:dup)
+    end
+
+    def ==(other)
+      other.is_a?(Headers) && comparable == other.comparable
+    end
+    alias eql? ==
+
+    def hash
+      comparable.hash
+    end
+
+    # Credentials are not shown.
+    def inspect
+      shown = @pairs.map { |name, value| "#{name}: #{HIDDEN.include?(name.downcase) ? "[hidden]" : value}" }
+      "#<#{self.class} #{shown.join(" | ")}>"
+    end
+    alias to_s inspect
+
+    protected
+
+    def comparable
+      @pairs.map { |name, value| [name.downcase, value] }
+    end
+  end
+end

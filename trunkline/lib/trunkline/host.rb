@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require "ipaddr"
+require_relative "errors"
+
+module Trunkline
+  # The host of a URL: a name, an IPv4 address, or an IPv6 address in brackets (RFC 3986 3.2.2).
+  module Host
+    # Letters, digits, "-" and "_" (seen in the names of containers); labels of up to 63, 253 in all.
+    NAME = /\A(?=.{1,254}\z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?\z/
+    # What ends in a number is an address (WHATWG URL 3.5): no resolver may read it as another one.
+    NUMERIC = /(?:\A|\.)(?:\d+|0x\h*)\.?\z/
+    IPV4 = /\A(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\z)|\z)){4}\z/
+    ALLOWED = "a host name, an IPv4 address or an IPv6 address in brackets"
+
+    module_function
+
+    # @param text [String] as it stands in a URL
+    # @return [String] lower case, ASCII (IDNA), IPv6 without brackets
+    # @raise [InvalidRequest]
+    def normalise(text)
+      return ipv6(text) if text.start_with?("[")
+
+      name = text.ascii_only? ? text.downcase : internationalised(text)
+      return name if NUMERIC.match?(name) ? IPV4.match?(name) : NAME.match?(name)
+
+      raise InvalidRequest.of("url: host", text, ALLOWED)
+    end
+
+    def ipv6(text)
+      address = text.match?(/\A\[[\h:.]+\]\z/) ? text[1..-2] : raise(InvalidRequest.of("url: host", text, ALLOWED))
+      IPAddr.new(address, Socket::AF_INET6)
+      address.downcase
+    rescue IPAddr::Error
+      raise InvalidRequest.of("url: host", text, ALLOWED)
+    end
+
+    # The gem is loaded for those alone who need it.
+    def internationalised(text)
+      require "simpleidn"
+      SimpleIDN.to_ascii(text.unicode_normalize(:nfc)).to_s.downcase
+    rescue SimpleIDN::ConversionError, ArgumentError, EncodingError
+      raise InvalidRequest.of("url: host", text, ALLOWED)
+    end
+
+    private_class_method :ipv6, :internationalised
+  end
+end

@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require "securerandom"
+require_relative "body"
+require_relative "part"
+
+module Trunkline
+  # A multipart/form-data body (RFC 7578): its parts are streamed one after the other, files never read whole.
+  # Answers to what Body asks for.
+  class Multipart
+    ALLOWED = "a Hash or an Array of pairs of name and value"
+
+    # @return [String]
+    attr_reader :boundary
+    # @return [Integer, nil] bytes in all; nil when a part's length is unknown
+    attr_reader :length
+
+    # @param values [Hash, Array<Array>] an Array as value gives one part for each of its elements
+    # @param boundary [String] a line that no part can hold
+    # @raise [InvalidRequest]
+    def initialize(values, boundary: "trunkline-#{SecureRandom.hex(16)}")
+      @boundary = boundary
+      @pieces = pieces(values)
+      @length = @pieces.sum(&:length) if @pieces.all?(&:length)
+      @next = 0
+    end
+
+    # @return [String]
+    def content_type
+      "multipart/form-data; boundary=#{boundary}"
+    end
+
+    def next_chunk
+      while (piece = @pieces[@next])
+        chunk = piece.next_chunk
+        return chunk if chunk
+
+        @next += 1
+      end
+    end
+
+    def rewindable?
+      @pieces.all?(&:rewindable?)
+    end
+
+    def rewind
+      @pieces.each(&:rewind)
+      @next = 0
+    end
+
+    private
+
+    def pieces(values)
+      raise InvalidRequest.of("multipart", values, ALLOWED) unless values.is_a?(Hash) || values.is_a?(Array)
+
+      pieces = values.flat_map do |name, value|
+        raise InvalidRequest.of("multipart", values, ALLOWED) unless name.is_a?(String) || name.is_a?(Symbol)
+
+        (value.is_a?(Array) ? value : [value]).flat_map { |one| piece(name.to_s, Part.of(one)) }
+      end
+      pieces << Body::Text.new("--#{boundary}--\r\n")
+    end
+
+    def piece(name, part)
+      [Body::Text.new(head(name, part)), Body.of(part.body), Body::Text.new("\r\n")]
+    end
+
+    def head(name, part)
+      disposition = "form-data; name=\"#{quoted(name)}\""
+      disposition << "; filename=\"#{quoted(part.filename)}\"" if part.filename
+      fields = [["Content-Disposition", disposition]]
+      fields << ["Content-Type", one_line(part.content_type)] if part.content_type
+      fields.concat(part.headers)
+      lines = fields.map { |field, value| "#{field}: #{value}\r\n".b }
+      "--#{boundary}\r\n".b << lines.join << "\r\n"
+    end
+
+    # As browsers do and RFC 7578 4.2 allows: UTF-8 as it is, and what would end the value percent-encoded. The
+    # filename* of RFC 2231 is forbidden there.
+    def quoted(text)
+      text = text.encode(Encoding::UTF_8) unless text.encoding == Encoding::BINARY
+      raise InvalidRequest.of("multipart: name", text, "free of NUL") if text.include?("\0")
+
+      text.gsub(/["\r\n]/) { |char| format("%%%02X", char.ord) }
+    end
+
+    def one_line(value)
+      return value if value.is_a?(String) && !value.match?(/[\r\n\0]/)
+
+      raise InvalidRequest.of("multipart: content_type", value, "a media type on one line")
+    end
+  end
+end

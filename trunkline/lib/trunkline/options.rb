@@ -1,0 +1,133 @@
+# frozen_string_literal: true
+
+require_relative "checks"
+
+module Trunkline
+  # What a client does for all of its calls: checked once, frozen. A changed one is a new one.
+  class Options
+    DEFAULTS = {
+      timeout: nil, headers: [].freeze, params: nil, bearer: nil, basic: nil, follow: false,
+      credential_headers: [].freeze, replay: :never, expect: false, decode: true, early_hints: nil,
+      verify: true, ca_file: nil, ca_path: nil, client_cert: nil, client_key: nil, min_tls: 0x0303, keylog: nil,
+      connect_to: nil, unix: nil, max_connections_per_host: 64, max_idle: nil, idle_timeout: 30.0,
+      max_body_bytes: nil, max_decode_ratio: nil, max_header_bytes: 65_536, max_headers: 200
+    }.freeze
+
+    # What a client and a call may set.
+    NAMES = DEFAULTS.keys.freeze
+    # What a call alone may set.
+    CALL_ONLY = %i[body json form multipart stream].freeze
+    # What a call may change without another set of options: they are laid over the client's as they are.
+    PER_CALL = (%i[headers params bearer basic follow early_hints] + CALL_ONLY).freeze
+
+    attr_reader(*NAMES)
+
+    # @return [Options] with every default, and no timeout
+    def self.defaults
+      @defaults ||= new(DEFAULTS.merge(keylog: ENV.fetch("SSLKEYLOGFILE", nil)))
+    end
+
+    # @param given [Hash{Symbol => Object}] per-call options
+    # @return [Hash{Symbol => Object}] the same, checked
+    # @raise [InvalidRequest]
+    def self.check_call(given)
+      given.to_h { |name, value| [name, Checks.public_send(name, value)] }
+    end
+
+    # @return [InvalidRequest] for an option that no one knows, with the nearest that is known
+    def self.unknown(name, known = NAMES)
+      if CALL_ONLY.include?(name)
+        return InvalidRequest.new("#{name}: is an option of a call, not of a client: client.post(url, #{name}: ...)")
+      end
+
+      nearest = DidYouMean::SpellChecker.new(dictionary: known).correct(name).first if defined?(DidYouMean)
+      InvalidRequest.new("unknown option #{name.inspect}#{"; did you mean #{nearest}:?" if nearest} " \
+                         "(known are #{known.join(", ")})")
+    end
+
+    # @param base [Hash, Array, nil] params set before
+    # @param more [Hash, Array, nil] params set now
+    # @return [Hash, Array, nil] both; of two Hashes the later one's values count
+    def self.join(base, more)
+      return more || base if base.nil? || more.nil?
+
+      base.is_a?(Hash) && more.is_a?(Hash) ? base.merge(more) : base.to_a + more.to_a
+    end
+
+    # @param values [Hash{Symbol => Object}] a value for each name, checked already
+    def initialize(values)
+      values.each { |name, value| instance_variable_set(:"@#{name}", value) }
+      freeze
+    end
+
+    # @param changes [Hash{Symbol => Object}] as given by a caller. headers: are laid over those there are, params:
+    #   and a Hash of timeout: added to them; everything else replaces
+    # @return [Options]
+    # @raise [InvalidRequest]
+    def merge(changes)
+      return self if changes.empty?
+
+      unknown = changes.each_key.find { |name| !NAMES.include?(name) }
+      raise Options.unknown(unknown) if unknown
+
+      values = to_h
+      changes.each { |name, value| values[name] = name == :timeout ? value : Checks.public_send(name, value) }
+      Options.new(settle(values, changes))
+    end
+
+    # @return [Hash{Symbol => Object}]
+    def to_h
+      NAMES.to_h { |name| [name, instance_variable_get(:"@#{name}")] }
+    end
+
+    # What the engine needs to know (see Engine).
+    #
+    # @param owner [Integer] number of the client's family
+    # @return [Hash{Symbol => Object}]
+    # @raise [MissingTimeout]
+    def to_engine(owner)
+      raise MissingTimeout unless timeout
+
+      {
+        timeouts: timeout.phases, total: timeout.total, expect: expect || 0.0,
+        max_header_bytes: max_header_bytes, max_headers: max_headers,
+        max_body_bytes: max_body_bytes || 0, max_decode_ratio: max_decode_ratio || 0,
+        max_connections_per_host: max_connections_per_host, idle_timeout: idle_timeout,
+        decode: decode, replay_safe: replay == :safe, owner: owner,
+        tls: { verify: verify, ca_file: ca_file, ca_path: ca_path, client_cert: client_cert, client_key: client_key,
+               min_version: min_tls, keylog: keylog }
+      }
+    end
+
+    # Credentials, and what may be some, are not shown.
+    def inspect
+      shown = to_h.reject { |name, value| value == DEFAULTS[name] }.map do |name, value|
+        value = value.to_h.compact if name == :timeout
+        "#{name}: #{%i[bearer basic headers params].include?(name) ? "[hidden]" : value.inspect}"
+      end
+      "#<#{self.class} #{shown.join(", ")}>"
+    end
+
+    private
+
+    # What depends on more than one option.
+    def settle(values, changes)
+      values[:timeout] = Timeouts.of(values[:timeout], timeout) if changes.key?(:timeout)
+      values[:headers] = Headers.overlay(headers, values[:headers]).freeze if changes.key?(:headers)
+      values[:params] = Options.join(params, values[:params]) if changes.key?(:params)
+      authenticate(values, changes)
+      # A PEM file may hold both.
+      values[:client_key] = values[:client_cert] if changes.key?(:client_cert) && !changes.key?(:client_key)
+      raise InvalidRequest, "client_key: needs client_cert: beside it" if values[:client_key] && !values[:client_cert]
+
+      values
+    end
+
+    def authenticate(values, changes)
+      raise InvalidRequest, "bearer: and basic: exclude each other; give one" if changes[:bearer] && changes[:basic]
+
+      values[:basic] = nil if changes[:bearer]
+      values[:bearer] = nil if changes[:basic]
+    end
+  end
+end

@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+require_relative "body"
+require_relative "headers"
+
+module Trunkline
+  # One value of multipart: with more to it than a String or File tells.
+  #
+  #   client.post("/photos", multipart: {
+  #     title: "Sea",
+  #     photo: Trunkline::Part.new(io, filename: "sea.png", content_type: "image/png")
+  #   })
+  class Part
+    # @return [String, IO, Pathname, Enumerable, #call]
+    attr_reader :body
+    # @return [String, nil]
+    attr_reader :filename
+    # @return [String, nil]
+    attr_reader :content_type
+    # @return [Array<Array(String, String)>]
+    attr_reader :headers
+
+    # @param value [Object] what a caller gave in multipart:
+    # @return [Part]
+    # @raise [InvalidRequest]
+    def self.of(value)
+      case value
+      when Part then value
+      when String then new(value)
+      when Symbol, Numeric, true, false then new(value.to_s)
+      when nil then new("")
+      else
+        return new(value) if value.respond_to?(:read) || value.respond_to?(:to_path)
+
+        raise InvalidRequest.of("multipart", value, "made of Strings, Numerics, IOs, Pathnames and Trunkline::Part")
+      end
+    end
+
+    # @param body [String, IO, Pathname, Enumerable, #call] a Pathname is opened when its turn comes, and closed
+    # @param filename [String, nil, false] by default the name of a file; false for none
+    # @param content_type [String, nil] by default what the filename's extension says, or
+    #   application/octet-stream for a file
+    # @param headers [Hash] further header fields of the part
+    # @raise [InvalidRequest]
+    def initialize(body, filename: nil, content_type: nil, headers: {})
+      @body = body
+      @filename = filename.nil? ? Part.name_of(body) : filename || nil
+      unless @filename.nil? || (@filename.is_a?(String) && !@filename.include?("\0"))
+        raise InvalidRequest.of("multipart: filename", filename, "a String without NUL, or false")
+      end
+
+      @content_type = content_type || (@filename && Part.type_of(@filename))
+      @headers = Headers.pairs(headers)
+      freeze
+    end
+
+    # @return [String, nil] the base name of a file's path
+    def self.name_of(body)
+      path = body.respond_to?(:to_path) ? body.to_path : nil
+      path ||= body.original_filename if body.respond_to?(:original_filename)
+      File.basename(path) if path.is_a?(String)
+    end
+
+    # @return [String]
+    def self.type_of(filename)
+      require "mini_mime"
+      MiniMime.lookup_by_filename(filename)&.content_type || "application/octet-stream"
+    end
+  end
+end

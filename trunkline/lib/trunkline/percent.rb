@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # Percent-encoding (RFC 3986 2.1).
+  module Percent
+    # What may stand in a path or query as it is: unreserved, sub-delims, ":@/?", brackets (which servers and
+    # browsers leave alone), and what is percent-encoded already.
+    CLEAN = %r{\A(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?\[\]]|%\h\h)*\z}
+    UNCLEAN = %r{%(?!\h\h)|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?\[\]%]}n
+
+    # What may stand in one component of a form or query.
+    PLAIN = /\A[A-Za-z0-9\-._~]*\z/
+    SPECIAL = /[^A-Za-z0-9\-._~ ]/n
+
+    module_function
+
+    # Encodes what must be encoded in a path or query, and leaves alone what is.
+    # @return [String]
+    def clean(text)
+      return text if CLEAN.match?(text)
+
+      text.b.gsub(UNCLEAN) { |byte| format("%%%02X", byte.ord) }.force_encoding(Encoding::UTF_8)
+    end
+
+    # Encodes one name or value of application/x-www-form-urlencoded: a space becomes "+".
+    # @return [String]
+    def form(text)
+      return text if text.ascii_only? && PLAIN.match?(text)
+
+      text.b.gsub(SPECIAL) { |byte| format("%%%02X", byte.ord) }.tr(" ", "+").force_encoding(Encoding::UTF_8)
+    end
+
+    # @return [String]
+    def decode(text)
+      text.b.gsub(/%(\h\h)/n) { Regexp.last_match(1).hex.chr }.force_encoding(Encoding::UTF_8)
+    end
+  end
+end

@@ -1,0 +1,151 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../content"
+
+module Trunkline
+  # What may stand between a call and the engine, one rule a file. A call that asks for none meets none.
+  module Policy
+    # Follows redirects (RFC 9110 15.4): to http and https alone, up to a limit, never in a loop, never from https
+    # to http with credentials. Credentials go no further than the origin they were set for, and do not come back.
+    class Redirect
+      STATUSES = [301, 302, 303, 307, 308].freeze
+      # Of no meaning once a redirect has dropped the content.
+      CONTENT_FIELDS = /\A(?:content-(?!length\z).+|digest|repr-digest|transfer-encoding|expect|trailer)\z/i
+      # Worked out anew for each request.
+      COMPUTED = /\A(?:content-length|transfer-encoding|expect)\z/i
+      # Of an unread redirect's body, what is read so that its connection can be kept.
+      DISCARD_BYTES = 64 * 1024
+
+      class << self
+        # Which method follows: 303 asks for a GET; 301 and 302 have always turned POST into GET (RFC 9110 15.4.2,
+        # 15.4.3 allow it); everything else stays.
+        #
+        # @return [String]
+        def next_method(status, method)
+          return "GET" if status == 303 && method != "HEAD"
+          return "GET" if method == "POST" && [301, 302].include?(status)
+
+          method
+        end
+
+        # Which header fields follow.
+        #
+        # @param pairs [Enumerable<Array(String, String)>]
+        # @param same_origin [Boolean]
+        # @param same_method [Boolean] false when the content is dropped
+        # @yield [name] whether that field is a credential
+        # @return [Array<Array(String, String)>]
+        def next_fields(pairs, same_origin:, same_method:)
+          pairs.reject do |name, _|
+            COMPUTED.match?(name) || (!same_method && CONTENT_FIELDS.match?(name)) ||
+              (!same_origin && (name.casecmp?("host") || yield(name)))
+          end
+        end
+      end
+
+      # @param limit [Integer] how many redirects at most
+      # @param composer [Composer]
+      def initialize(limit, composer)
+        @limit = limit
+        @composer = composer
+      end
+
+      # @param plan [Composer::Plan]
+      # @yield [plan] performs it and returns its Response
+      # @return [Response] the first that is no redirect
+      # @raise [RedirectError]
+      def follow(plan)
+        seen = { key(plan) => true }
+        passed = []
+        loop do
+          response = yield plan
+          return response._redirected(passed) unless redirect?(response)
+
+          plan = succeed(plan, response, passed, seen)
+          passed << discard(response)
+        end
+      end
+
+      private
+
+      def key(plan)
+        [plan.request.method, plan.request.url]
+      end
+
+      def redirect?(response)
+        STATUSES.include?(response.status) && !response["location"].nil?
+      end
+
+      def succeed(plan, response, passed, seen)
+        if passed.size >= @limit
+          refuse(TooManyRedirects, response, "was redirected more than #{@limit} times (follow: #{@limit})")
+        end
+
+        following = following(plan, response)
+        if seen[key(following)]
+          refuse(RedirectLoop, response, "leads back to #{following.request.method} #{following.request.uri.path}")
+        end
+
+        seen[key(following)] = true
+        following
+      rescue RedirectError
+        response.close
+        raise
+      end
+
+      def following(plan, response)
+        request = plan.request
+        url = target(request, response)
+        same_origin = url.origin == request.uri.origin
+        method = Redirect.next_method(response.status, request.method)
+        same_method = method == request.method
+        refuse_downgrade(request, url, response)
+
+        fields = Redirect.next_fields(request.headers, same_origin: same_origin, same_method: same_method) do |name|
+          @composer.credential?(name)
+        end
+        @composer.build(method, url, fields, content(plan.content, same_method, response))
+      end
+
+      def target(request, response)
+        request.uri.follow(response["location"])
+      rescue InvalidRequest => error
+        refuse(UnsafeRedirect, response, "leads to no http or https URL: #{error.message}")
+      end
+
+      def refuse_downgrade(request, url, response)
+        return unless request.uri.tls? && !url.tls? && request.headers.any? { |name, _| @composer.credential?(name) }
+
+        refuse(UnsafeRedirect, response, "would take credentials from https to http, at #{url.origin}")
+      end
+
+      def content(content, same_method, response)
+        return Content::NONE unless same_method && content.given?
+
+        unless content.rewindable?
+          refuse(UnsafeRedirect, response, "asks for the body again, which was streamed and cannot be rewound")
+        end
+
+        content.tap(&:rewind)
+      end
+
+      # A redirect's body is no one's: read when it is short, so that the connection can be used again.
+      def discard(response)
+        left = DISCARD_BYTES
+        until response.complete?
+          chunk = response.read or break
+          left -= chunk.bytesize
+          break if left.negative?
+        end
+        response
+      ensure
+        response.close
+      end
+
+      def refuse(error, response, what)
+        raise error.about(response, "#{what}; the server has the whole request")
+      end
+    end
+  end
+end

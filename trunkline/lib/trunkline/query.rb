@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+require_relative "percent"
+
+module Trunkline
+  # Encodes params: and form: as application/x-www-form-urlencoded, nested values as Rack and Rails read them:
+  # {a: {b: 1}, c: [2, 3]} is "a[b]=1&c[]=2&c[]=3" with the brackets encoded. Hashes are sorted by name, so that
+  # the same values always give the same URL; an Array of pairs keeps its order.
+  module Query
+    module_function
+
+    # @param params [Hash, Array<Array>, nil] values: String, Symbol, Numeric, true, false, nil (the bare name),
+    #   Hash, Array
+    # @param argument [String] what to call it in an error
+    # @return [String] "" for nothing
+    # @raise [InvalidRequest]
+    def encode(params, argument = "params")
+      pairs = case params
+              when nil then return ""
+              when Hash then sorted(params)
+              when Array then params
+              else raise InvalidRequest.of(argument, params, "a Hash or an Array of pairs")
+              end
+      pairs.each_with_object([]) do |pair, parts|
+        raise InvalidRequest.of(argument, pair, "a pair of name and value") unless pair.is_a?(Array) && pair.size == 2
+
+        append(parts, Percent.form(pair.first.to_s), pair.last, argument)
+      end.join("&")
+    end
+
+    # @return [Array<Array>] pairs by name
+    def sorted(hash)
+      return hash.to_a if hash.size < 2
+
+      hash.sort_by { |name, _| name.to_s }
+    end
+
+    def append(parts, name, value, argument)
+      case value
+      when Hash
+        sorted(value).each { |key, inner| append(parts, "#{name}%5B#{Percent.form(key.to_s)}%5D", inner, argument) }
+      when Array
+        parts << "#{name}%5B%5D" if value.empty?
+        value.each { |inner| append(parts, "#{name}%5B%5D", inner, argument) }
+      when nil
+        parts << name
+      else
+        parts << "#{name}=#{Percent.form(scalar(value, argument))}"
+      end
+    end
+
+    def scalar(value, argument)
+      text = value.to_s
+      return text if text.is_a?(String)
+
+      raise InvalidRequest.of(argument, value, "made of values with a String form")
+    end
+
+    private_class_method :sorted, :append, :scalar
+  end
+end

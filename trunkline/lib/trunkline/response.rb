@@ -1,0 +1,131 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "attempt"
+require_relative "connection_info"
+require_relative "errors"
+require_relative "headers"
+require_relative "timings"
+
+module Trunkline
+  # An answer. Made by the engine; what it knows becomes Ruby objects when it is asked for.
+  #
+  # From the engine itself: #status (Integer), #reason (String), #[] (a field's value; several joined by ", "),
+  # #body (String, memoised, in the charset of its Content-Type), #request, #length_unknown? (whether the body
+  # ended with the connection, so that no one can tell it was whole), #complete?, #close.
+  class Response
+    # @return [String] "1.1" or "1.0"
+    def http_version
+      minor_version.zero? ? "1.0" : "1.1"
+    end
+
+    # @return [Headers]
+    def headers
+      @headers ||= Headers.new(_fields)
+    end
+
+    # @return [Headers] the fields after a chunked body; empty until it has been read
+    def trailers
+      Headers.new(_trailers)
+    end
+
+    # @return [Boolean] whether the status is 200 to 299
+    def ok?
+      status.between?(200, 299)
+    end
+
+    # @param options [Hash] for JSON.parse, such as symbolize_names: true
+    # @return [Object] the body, parsed
+    # @raise [JSON::ParserError]
+    def json(**options)
+      text = body
+      text = text.dup.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY # RFC 8259 8.1
+      JSON.parse(text, **options)
+    end
+
+    # @return [self] when the status is below 400
+    # @raise [ClientError] for 4xx
+    # @raise [ServerError] for 5xx
+    def raise_for_status!
+      return self if status < 400
+
+      raise (status < 500 ? ClientError : ServerError).about(self, "was answered #{status} #{reason}".rstrip)
+    end
+
+    # @return [String] where the answer came from, after redirects
+    def url
+      request.url
+    end
+
+    # @return [Array<Response>] the redirects that led here, oldest first
+    def redirects
+      @redirects || [].freeze
+    end
+
+    # @return [Timings]
+    def timings
+      @timings ||= Timings.new(*_timings)
+    end
+
+    # @return [ConnectionInfo]
+    def connection
+      @connection ||= ConnectionInfo.new(**_connection)
+    end
+
+    # @return [Array<Attempt>] usually one
+    def attempts
+      @attempts ||= Attempt.list(_attempts)
+    end
+
+    # @return [Array<Headers>] what came with 103 Early Hints (RFC 8297)
+    def early_hints
+      @early_hints ||= _early_hints.map { |fields| Headers.new(fields) }.freeze
+    end
+
+    # Pulls the body of a streamed answer (stream: true); of any other, it is one chunk. When the block is left
+    # early, the connection is closed: the rest of the body is on it.
+    #
+    # @yield [chunk] a String, decoded, never empty
+    # @return [self, Enumerator]
+    # @raise [Error] as a call does, when the body breaks off or a limit of time is reached
+    def each
+      return enum_for(:each) unless block_given?
+
+      while (chunk = read)
+        yield chunk
+      end
+      self
+    ensure
+      close if block_given?
+    end
+
+    # @return [String, nil] the next chunk of a streamed answer, decoded; nil at the end
+    # @raise [Error] as #each
+    def read
+      return _read if @streamed
+      return if @read || body.empty?
+
+      @read = true
+      body
+    end
+
+    # @return [String]
+    def inspect
+      "#<#{self.class} #{status} #{request.method} #{request.uri.shown}>"
+    end
+
+    # @api private
+    def _streamed
+      @streamed = true
+      self
+    end
+
+    # @api private
+    def _redirected(responses)
+      @redirects = responses.freeze unless responses.empty?
+      self
+    end
+
+    private :_read, :_fields, :_trailers, :_timings, :_connection, :_attempts, :_early_hints, :minor_version
+  end
+end

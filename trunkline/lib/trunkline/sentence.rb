@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # Writes the one sentence that an error says to a person: what happened, to whom, doing what, and whether the
+  # server can have seen the request. Queries are left out: they may hold what no log should.
+  module Sentence
+    SENT = {
+      none: "nothing of the request was sent",
+      partial: "the server may have part of the request",
+      all: "the server has the whole request"
+    }.freeze
+
+    PHASES = {
+      queue: "waiting for a free connection",
+      resolve: "resolving the name",
+      connect: "connecting",
+      tls: "in the TLS handshake",
+      write: "sending the request",
+      first_byte: "waiting for the answer",
+      read: "reading the answer"
+    }.freeze
+
+    # What to say for a limit of time.
+    TIMEOUTS = {
+      QueueTimeout: "no connection to %<label>s became free within %<limit>s for %<call>s",
+      ResolveTimeout: "the name of %<label>s was not resolved within %<limit>s for %<call>s",
+      ConnectTimeout: "no connection to %<label>s within %<limit>s for %<call>s",
+      TLSTimeout: "no TLS session with %<label>s within %<limit>s for %<call>s",
+      WriteTimeout: "%<label>s took no byte of %<call>s for %<limit>s",
+      FirstByteTimeout: "no answer from %<label>s within %<limit>s of sending %<call>s",
+      ReadTimeout: "the answer from %<label>s to %<call>s stopped for %<limit>s",
+      TotalTimeout: "%<call>s at %<label>s did not end within %<limit>s (it was %<phase>s)"
+    }.freeze
+
+    module_function
+
+    # @param class_name [Symbol] name of the error's class
+    # @param facts [Hash] as Engine.failure takes them
+    # @return [String]
+    def of(class_name, facts)
+      sentence = "#{happening(class_name, facts)}; #{SENT.fetch(facts[:sent], "it is not known what was sent")}"
+      attempt = facts[:attempt]
+      attempt && attempt > 1 ? "#{sentence} (attempt #{attempt})" : sentence
+    end
+
+    # @return [String] "GET /path"
+    def call(request)
+      request ? "#{request.method} #{request.uri.path}" : "the request"
+    end
+
+    # @return [String] "0.25 s", "2.0 s"
+    def seconds(limit)
+      "#{limit.round(limit < 0.1 ? 4 : 3)} s"
+    end
+
+    def happening(class_name, facts)
+      pattern = TIMEOUTS[class_name]
+      return failing(facts) unless pattern && facts[:limit]
+
+      text = format(pattern, label: facts[:label], limit: seconds(facts[:limit].to_f), call: call(facts[:request]),
+                             phase: PHASES.fetch(facts[:phase], "under way"))
+      with_detail(text, facts[:detail])
+    end
+
+    def failing(facts)
+      phase = PHASES[facts[:phase]]
+      text = "#{call(facts[:request])}#{place(facts)} failed#{" #{phase}" if phase}: #{facts[:words]}"
+      with_detail(text, facts[:detail])
+    end
+
+    def place(facts)
+      label, address = facts.values_at(:label, :address)
+      return "" unless label
+
+      address && address != label ? " at #{label} (#{address})" : " at #{label}"
+    end
+
+    def with_detail(text, detail)
+      detail.nil? || detail.empty? ? text : "#{text} (#{detail})"
+    end
+
+    private_class_method :happening, :failing, :place, :with_detail
+  end
+end

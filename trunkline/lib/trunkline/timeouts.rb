@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+
+module Trunkline
+  # The limits of time of a call, in seconds; nil is no limit of its own. Frozen.
+  #
+  #   queue       waiting for a connection when max_connections_per_host are in use
+  #   resolve     resolving the host's name
+  #   connect     making the connection, over all addresses
+  #   tls         the TLS handshake
+  #   write       between two moments in which the server takes bytes of the request
+  #   first_byte  from the written request to the answer's first byte
+  #   read        between two bytes of the answer
+  #   total       everything together, redirects included
+  class Timeouts
+    PHASES = %i[queue resolve connect tls write first_byte read].freeze
+    NAMES = [*PHASES, :total].freeze
+    ALLOWED = "a positive number of seconds, or a Hash of them by #{NAMES.join(", ")}".freeze
+
+    attr_reader(*NAMES)
+
+    # @param given [Numeric, Hash, Timeouts] a number is the total, and replaces what was set before; a Hash changes
+    #   the limits it names
+    # @param base [Timeouts, nil] what was set before
+    # @return [Timeouts]
+    # @raise [InvalidRequest]
+    # @raise [MissingTimeout] when no limit is left
+    def self.of(given, base = nil)
+      case given
+      when Timeouts then given
+      when nil then raise MissingTimeout
+      when Numeric then new({ total: given })
+      when Hash then new((base ? base.to_h : {}).merge(given))
+      else raise InvalidRequest.of("timeout", given, ALLOWED)
+      end
+    end
+
+    # @param seconds [Hash{Symbol => Numeric, nil}]
+    def initialize(seconds)
+      unknown = seconds.keys - NAMES
+      raise InvalidRequest.of("timeout", unknown.first, "of #{NAMES.join(", ")}") unless unknown.empty?
+      raise MissingTimeout if seconds.values.compact.empty?
+
+      NAMES.each { |name| instance_variable_set(:"@#{name}", Timeouts.seconds("timeout: #{name}", seconds[name])) }
+      freeze
+    end
+
+    # @return [Float, nil]
+    # @raise [InvalidRequest]
+    def self.seconds(argument, value)
+      return if value.nil?
+      return value.to_f if value.is_a?(Numeric) && value.real? && value.to_f.finite? && value.to_f.positive?
+
+      raise InvalidRequest.of(argument, value, "a positive number of seconds")
+    end
+
+    # @return [Hash{Symbol => Float, nil}]
+    def to_h
+      NAMES.to_h { |name| [name, public_send(name)] }
+    end
+
+    # @return [Hash{Symbol => Float, nil}] without the total
+    def phases
+      PHASES.to_h { |name| [name, public_send(name)] }
+    end
+
+    def ==(other)
+      other.is_a?(Timeouts) && to_h == other.to_h
+    end
+    alias eql? ==
+
+    def hash
+      to_h.hash
+    end
+  end
+end

@@ -1,0 +1,239 @@
+# frozen_string_literal: true
+
+require "uri"
+require_relative "errors"
+require_relative "host"
+require_relative "percent"
+
+module Trunkline
+  # An http or https URL, checked and normalised, frozen (RFC 3986, RFC 9110 4.2). Fragments are dropped: they are
+  # never sent. Userinfo is kept apart (it becomes basic auth) and is in no text made of the URL.
+  class URL
+    # Scheme, userinfo, host, port, path, query.
+    ABSOLUTE = %r{\A(https?)://(?:([^@/?#]*)@)?(\[[^\]/?#]*\]|[^:/?#@\[\]]*)(?::([^/?#]*))?
+                  ([^?#]*)(?:\?([^#]*))?(?:\#.*)?\z}imx
+    RELATIVE = /\A([^?#]*)(?:\?([^#]*))?(?:#.*)?\z/m
+    SCHEME = /\A[A-Za-z][A-Za-z0-9+.-]*:/
+    HIERARCHICAL = %r{\A[A-Za-z][A-Za-z0-9+.-]*://}
+    USERINFO = /\A(?:[A-Za-z0-9\-._~!$&'()*+,;=:]|%\h\h)*\z/
+    CONTROL = /[\x00-\x1f\x7f]/n
+    ALLOWED = "an absolute http:// or https:// URL"
+    PORTS = { "http" => 80, "https" => 443 }.freeze
+
+    # @return [String] "http" or "https"
+    attr_reader :scheme
+    # @return [String] in lower case and ASCII; IPv6 addresses without brackets
+    attr_reader :host
+    # @return [Integer]
+    attr_reader :port
+    # @return [String] at least "/"
+    attr_reader :path
+    # @return [String, nil] without "?"
+    attr_reader :query
+    # @return [String] what the Host field says: "api.test", "api.test:8080", "[::1]:8080"
+    attr_reader :authority
+    # @return [Array(String, String), nil] user and password from the URL, decoded
+    attr_reader :userinfo
+
+    class << self
+      # @param text [String, URI, URL]
+      # @return [URL]
+      # @raise [InvalidRequest]
+      def parse(text)
+        return text if text.is_a?(URL)
+
+        text = checked(text)
+        match = ABSOLUTE.match(text)
+        scheme, userinfo, host, port, path, query = match&.captures
+        raise refusal(text) unless match && (path.empty? || path.start_with?("/"))
+
+        scheme = scheme.downcase
+        new(scheme, Host.normalise(host), port_number(port, scheme), path, query, credentials(userinfo))
+      end
+
+      # What a caller's url stands for: an absolute URL, or one below base. A base's path counts as a folder
+      # ("https://api.test/v1" and "users" make /v1/users); "/users" starts from the host's root.
+      #
+      # @param location [String, URI, URL, nil] nil and "" are the base itself
+      # @param base [URL, nil]
+      # @return [URL]
+      # @raise [InvalidRequest]
+      def resolve(location, base)
+        return parse(location) if base.nil? || location.is_a?(URL)
+        return base if location.nil? || location == ""
+
+        text = checked(location)
+        return parse(text) if HIERARCHICAL.match?(text)
+        return base.below(text) unless text.start_with?("//")
+
+        raise InvalidRequest.of("url", redact(text), "an absolute URL, or a path with one leading /")
+      end
+
+      # @return [String] for messages: userinfo and query hidden; text need not be a valid URL
+      def redact(text)
+        text.sub(%r{//.*@}m, "//[hidden]@").sub(/\?.*/m, "?[hidden]")
+      end
+
+      # @return [InvalidRequest]
+      def refusal(text)
+        InvalidRequest.of("url", redact(text), ALLOWED)
+      end
+
+      # @return [String] valid UTF-8 or ASCII without control characters
+      def checked(location)
+        text = location.is_a?(String) ? location : stringified(location)
+        return text if text.ascii_only? && !CONTROL.match?(text)
+
+        text = text.encode(Encoding::UTF_8) unless text.encoding == Encoding::BINARY
+        unless text.valid_encoding? && !CONTROL.match?(text.b)
+          raise InvalidRequest.of("url", redact(text.scrub), "free of control characters and of broken UTF-8")
+        end
+
+        text
+      rescue EncodingError
+        raise InvalidRequest.of("url", redact(location.b), "in an encoding that UTF-8 can hold")
+      end
+
+      private
+
+      def stringified(location)
+        return location.to_s if location.is_a?(URI::Generic) || location.is_a?(URL)
+
+        raise InvalidRequest.of("url", location, "a String or URI")
+      end
+
+      def port_number(text, scheme)
+        return PORTS.fetch(scheme) if text.nil? || text.empty?
+
+        number = text.match?(/\A\d{1,5}\z/) ? text.to_i : 0
+        return number if number.between?(1, 65_535)
+
+        # What is no number is not shown: in "http://user:pass/word@host/" it is part of a password.
+        shown = text.match?(/\A\d*\z/) ? text.to_i : :hidden
+        raise InvalidRequest.of("url: port", shown, "a number from 1 to 65535")
+      end
+
+      def credentials(userinfo)
+        return if userinfo.nil? || userinfo.empty?
+
+        unless USERINFO.match?(userinfo)
+          raise InvalidRequest, "url: userinfo must be percent-encoded (what it was is not shown)"
+        end
+
+        user, password = userinfo.split(":", 2)
+        [Percent.decode(user), Percent.decode(password || "")].freeze
+      end
+    end
+
+    def initialize(scheme, host, port, path, query, userinfo = nil)
+      @scheme = scheme
+      @host = host
+      @port = port
+      @path = path.empty? ? "/" : Percent.clean(path)
+      @query = query && Percent.clean(query)
+      @userinfo = userinfo
+      bracketed = host.include?(":") ? "[#{host}]" : host
+      @authority = port == PORTS[scheme] ? bracketed : "#{bracketed}:#{port}"
+      freeze
+    end
+
+    # @return [Boolean]
+    def tls?
+      scheme == "https"
+    end
+
+    # @return [String] "api.test:443": host and port, for messages
+    def label
+      port == PORTS[scheme] ? "#{authority}:#{port}" : authority
+    end
+
+    # @return [String] "https://api.test": scheme, host and port (RFC 6454)
+    def origin
+      "#{scheme}://#{authority}"
+    end
+
+    # @return [String] path and query: the request target (RFC 9112 3.2.1)
+    def target
+      query ? "#{path}?#{query}" : path
+    end
+
+    # @return [String] without userinfo and fragment
+    def to_s
+      "#{origin}#{target}"
+    end
+
+    # @return [URL] with more in its query
+    def with_query(more)
+      return self if more.empty?
+
+      joined = query.nil? || query.empty? ? more : "#{query}&#{more}"
+      URL.new(scheme, host, port, path, joined, userinfo)
+    end
+
+    # @return [URL] text taken as a path below this URL (see URL.resolve)
+    def below(text)
+      path, query = RELATIVE.match(text).captures
+      unless path.start_with?("/")
+        folder = self.path.end_with?("/") ? self.path : "#{self.path}/"
+        path = path.empty? ? self.path : "#{folder}#{path}"
+      end
+      URL.new(scheme, host, port, URL.without_dots(path), query, userinfo)
+    end
+
+    # @param reference [String] a Location field's value, resolved as RFC 3986 5.2.2 says
+    # @return [URL] without userinfo: an answer sets no credentials
+    # @raise [InvalidRequest] when it is no http or https URL
+    def follow(reference)
+      text = URL.checked(reference)
+      return URL.parse(text).without_userinfo if SCHEME.match?(text)
+      return URL.parse("#{scheme}:#{text}").without_userinfo if text.start_with?("//")
+
+      path, query = RELATIVE.match(text).captures
+      if path.empty?
+        path = self.path
+        query ||= self.query
+      elsif !path.start_with?("/")
+        path = self.path[%r{\A.*/}m] + path
+      end
+      URL.new(scheme, host, port, URL.without_dots(path), query)
+    end
+
+    # @return [URL]
+    def without_userinfo
+      userinfo ? URL.new(scheme, host, port, path, query) : self
+    end
+
+    def ==(other)
+      other.is_a?(URL) && to_s == other.to_s
+    end
+    alias eql? ==
+
+    def hash
+      to_s.hash
+    end
+
+    # @return [String] for people and logs: without query
+    def shown
+      query ? "#{origin}#{path}?[hidden]" : to_s
+    end
+
+    def inspect
+      "#<#{self.class} #{shown}>"
+    end
+
+    # Removes "." and ".." segments (RFC 3986 5.2.4).
+    # @return [String]
+    def self.without_dots(path)
+      return path unless path.include?("/.")
+
+      kept = []
+      segments = path.split("/", -1).drop(1)
+      segments.each do |segment|
+        kept.pop if segment == ".."
+        kept << segment unless [".", ".."].include?(segment)
+      end
+      kept << "" if [".", ".."].include?(segments.last)
+      "/#{kept.join("/")}"
+    end
+  end
+end

@@ -1,0 +1,27 @@
+# frozen_string_literal: true
+
+require_relative "lib/trunkline/version"
+
+Gem::Specification.new do |spec|
+  spec.name = "trunkline"
+  spec.version = Trunkline::VERSION
+  spec.authors = ["The Trunkline authors"]
+  spec.summary = "An HTTP client with an engine of its own: fast, exact, and never twice behind your back"
+  spec.description = <<~TEXT
+    HTTP for Ruby services over connections that stay open: an engine in C that releases the GVL, a deadline for
+    every call that holds, errors that say what the server can have seen, and nothing sent twice unless asked.
+  TEXT
+  spec.homepage = "https://rubygems.org/gems/trunkline"
+  spec.license = "MIT"
+  spec.required_ruby_version = ">= 3.1"
+  spec.metadata = { "rubygems_mfa_required" => "true" }
+
+  spec.files = Dir.glob("{lib,sig}/**/*.{rb,rbs}", base: __dir__) +
+               Dir.glob("ext/**/*.{c,h,rb}", base: __dir__) +
+               Dir.glob("{README,CHANGELOG}.md", base: __dir__)
+  spec.extensions = ["ext/trunkline/extconf.rb"]
+  spec.require_paths = ["lib"]
+
+  spec.add_dependency "mini_mime", "~> 1.1" # loaded for the content types of multipart: alone
+  spec.add_dependency "simpleidn", "~> 0.2" # loaded for internationalised host names alone
+end
