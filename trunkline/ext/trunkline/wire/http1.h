@@ -104,8 +104,8 @@ http1_result http1_head(http1_response *r, const uint8_t *bytes, size_t length);
 http1_result http1_body(http1_response *r, const uint8_t *bytes, size_t length, http1_piece *piece);
 
 /* How many bytes of plain body data must come next on the wire: they may be read right into the
- * place where they belong, and are then counted with http1_took. 0: only http1_body can tell.
- * UINT64_MAX: until close. */
+ * place where they belong, and are then counted with http1_took, which may be told of fewer, but
+ * not of more. 0: only http1_body can tell. UINT64_MAX: until close. */
 uint64_t http1_expect(const http1_response *r);
 void http1_took(http1_response *r, uint64_t count);
 

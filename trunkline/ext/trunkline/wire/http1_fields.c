@@ -66,8 +66,9 @@ http1_result http1_parse_fields(http1_response *r, http1_section *s) {
             field->value_length = trimmed_length(bytes + field->value, at);
             at++;
             r->step = STEP_VALUE_LF;
-            continue;
+            /* fall through */
         case STEP_VALUE_LF:
+            if (at == end) continue;
             if (*at != '\n') return http1_refuse(r, FAILURE_LINE_END);
             at++;
             ++*s->count;

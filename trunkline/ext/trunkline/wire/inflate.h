@@ -11,14 +11,16 @@
  * Content codings (RFC 9110 8.4), undone while the bytes stream by: gzip with all of its members,
  * deflate (zlib, and the raw form that some servers send), br and zstd when they were compiled in.
  * A stream that does not reach its own end, or whose check sum is wrong, is an error; so is one
- * that unpacks to more than the limits allow.
+ * that unpacks to more than the limits allow, and one that is followed by anything but another gzip
+ * member or zstd frame, be it zeros.
  */
 typedef struct inflater inflater;
 
 typedef struct {
     uint64_t output_bytes; /* most bytes that may come out; 0: no limit */
-    uint32_t
-        ratio; /* most bytes out for each byte in, looked at once 1 MiB came out; 0: no limit */
+    /* most bytes out of any of the codings for each byte in, looked at once 1 MiB came out of it;
+     * 0: no limit */
+    uint32_t ratio;
 } inflater_limits;
 
 #define INFLATER_CHAIN 5 /* codings stacked on each other at most */

@@ -1,0 +1,129 @@
+#include "check.h"
+#include "failing_allocations.h"
+#include "http1_driver.h"
+#include "inflate_driver.h"
+#include "packing.h"
+
+/*
+ * Every allocation that wire/ makes is made to fail once: the n-th, for each n until a whole run
+ * needs fewer. It has to be told as what it is, and nothing may be lost (under the address
+ * sanitizer).
+ */
+
+/* Each returns FAILURE_NONE or what went wrong. */
+typedef failure_code scenario(const buffer *bytes);
+
+static failure_code read_answer(const buffer *bytes) {
+    http1_response r = {0};
+    http1_piece piece = {0};
+    http1_begin(&r, &http1_default_limits, false);
+    http1_result result = HTTP1_MORE;
+    size_t at = 0;
+    while (result == HTTP1_MORE && at < buffer_length(bytes)) {
+        result = http1_head(&r, bytes->bytes, ++at);
+    }
+    while (result != HTTP1_FAILED && at < buffer_length(bytes)) {
+        size_t given = at + 100 < buffer_length(bytes) ? 100 : buffer_length(bytes) - at;
+        result = http1_body(&r, bytes->bytes + at, given, &piece);
+        at += piece.consumed;
+    }
+    failure_code failure = result == HTTP1_DONE ? FAILURE_NONE : r.failure;
+    http1_free(&r);
+    return failure;
+}
+
+static failure_code write_request(const buffer *bytes) {
+    http1_header header = {"Long", 4, (const char *)bytes->bytes, buffer_length(bytes)};
+    buffer out = {0};
+    bool written = http1_request(&out, "GET", 3, "/", 1, &header, 1);
+    bool refused = !written && buffer_length(&out) == 0;
+    buffer_free(&out);
+    return refused ? FAILURE_OUT_OF_MEMORY : FAILURE_NONE;
+}
+
+static failure_code unpack_chain(const buffer *bytes, const char *codings) {
+    const inflater_limits limits = {0, 0};
+    inflater *i;
+    bool known;
+    uint8_t output[4096];
+    failure_code failure = inflater_new(&i, &known, codings, strlen(codings), &limits);
+    if (failure != FAILURE_NONE) return failure;
+    inflater_result result = INFLATER_FULL;
+    for (size_t at = 0, consumed, produced; result == INFLATER_FULL; at += consumed) {
+        result = inflater_feed(i, bytes->bytes + at, buffer_length(bytes) - at, &consumed, output,
+                               sizeof(output), &produced);
+    }
+    failure = inflater_finish(i);
+    inflater_free(i);
+    return failure;
+}
+
+static failure_code unpack_gzip(const buffer *bytes) {
+    return unpack_chain(bytes, "gzip, gzip");
+}
+static failure_code unpack_deflate(const buffer *bytes) {
+    return unpack_chain(bytes, "deflate");
+}
+#ifdef HAVE_BROTLI
+static failure_code unpack_brotli(const buffer *bytes) {
+    return unpack_chain(bytes, "br");
+}
+#endif
+#ifdef HAVE_ZSTD
+static failure_code unpack_zstd(const buffer *bytes) {
+    return unpack_chain(bytes, "zstd");
+}
+#endif
+
+#define MOST_ALLOCATIONS 1000
+
+static void torture(const char *title, scenario *run, buffer *bytes) {
+    long n = 0;
+    do {
+        failed = false;
+        until_failure = ++n;
+        failure_code was = run(bytes);
+        until_failure = 0;
+        CHECK(was == (failed ? FAILURE_OUT_OF_MEMORY : FAILURE_NONE), "%s, allocation %ld: %s",
+              title, n, failure_name(was));
+    } while (failed && n < MOST_ALLOCATIONS);
+    CHECK(!failed && n > 1, "%s: %ld allocations were made to fail", title, n - 1);
+    buffer_free(bytes);
+}
+
+static void test_http1(void) {
+    buffer bytes = {0};
+    say_text(&bytes, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n");
+    for (int i = 0; i < 40; i++) say_text(&bytes, "Field: value\r\n");
+    say_text(&bytes, "\r\n5\r\nhello\r\n0\r\n");
+    for (int i = 0; i < 40; i++) say_text(&bytes, "Trailer: of some length\r\n");
+    say_text(&bytes, "\r\n");
+    torture("an answer", read_answer, &bytes);
+    for (int i = 0; i < 1000; i++) say_text(&bytes, "value ");
+    torture("a request", write_request, &bytes);
+}
+
+static void test_inflaters(void) {
+    static const uint8_t text[100000];
+    buffer bytes = {0}, inner = {0};
+    pack_gzip(&inner, text, sizeof(text));
+    pack_gzip(&bytes, inner.bytes, buffer_length(&inner));
+    buffer_free(&inner);
+    torture("gzip", unpack_gzip, &bytes);
+    pack_raw_deflate(&bytes, text, sizeof(text));
+    torture("deflate", unpack_deflate, &bytes);
+#ifdef HAVE_BROTLI
+    pack_brotli(&bytes, text, sizeof(text));
+    torture("br", unpack_brotli, &bytes);
+#endif
+#ifdef HAVE_ZSTD
+    pack_zstd(&bytes, text, sizeof(text));
+    torture("zstd", unpack_zstd, &bytes);
+#endif
+}
+
+int main(void) {
+    test_http1();
+    test_inflaters();
+    return check_report();
+}

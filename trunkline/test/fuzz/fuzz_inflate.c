@@ -1,0 +1,51 @@
+#include "../c/inflate_driver.h"
+
+#include <stdio.h>
+
+/*
+ * A packed body, fed whole and in pieces with outputs of all sizes: it is taken for right by both
+ * or by none, with the same bytes; no more comes out than the limits allow, and it never gets
+ * stuck.
+ *
+ * The input: which codings, the size of the pieces, the size of the output, then the body.
+ */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const codings[] = {"gzip",          "deflate",  "br",      "zstd",
+                                      "gzip, deflate", "br, gzip", "zstd, br"};
+
+#define OUTPUT_MOST (256 * 1024)
+
+static void demand(bool holds, const char *what) {
+    if (holds) return;
+    printf("%s\n", what);
+    fflush(stdout);
+    abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < 3) return 0;
+    const inflater_limits limits = {OUTPUT_MOST, 0}, strict = {OUTPUT_MOST, 1};
+    const char *which = codings[data[0] % (sizeof(codings) / sizeof(codings[0]))];
+    size_t piece = data[1] + 1u, room = data[2] * 16u + 1u;
+    bool stuck = false;
+    buffer whole = {0}, split = {0}, limited = {0};
+    failure_code first =
+        unpack(&whole, which, &limits, data + 3, size - 3, SIZE_MAX, 65536, &stuck);
+    failure_code second = unpack(&split, which, &limits, data + 3, size - 3, piece, room, &stuck);
+    unpack(&limited, which, &strict, data + 3, size - 3, piece, room, &stuck);
+    demand(!stuck, "it got stuck");
+    demand((first == FAILURE_NONE) == (second == FAILURE_NONE), "only one way of feeding fails");
+    if (first == FAILURE_NONE) {
+        demand(buffer_length(&whole) == buffer_length(&split), "another length came out");
+        demand(buffer_length(&whole) == 0 ||
+                   memcmp(whole.bytes, split.bytes, buffer_length(&whole)) == 0,
+               "other bytes came out");
+        demand(buffer_length(&whole) <= OUTPUT_MOST, "more than the limit came out");
+    }
+    buffer_free(&whole);
+    buffer_free(&split);
+    buffer_free(&limited);
+    return 0;
+}
