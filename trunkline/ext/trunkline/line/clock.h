@@ -11,21 +11,18 @@ typedef int64_t nanoseconds;
 #define MILLISECOND INT64_C(1000000)
 #define SECOND INT64_C(1000000000)
 
-static inline nanoseconds clock_now(void)
-{
+static inline nanoseconds clock_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (nanoseconds) t.tv_sec * SECOND + t.tv_nsec;
+    return (nanoseconds)t.tv_sec * SECOND + t.tv_nsec;
 }
 
 /* `from` plus `span`; a span of NEVER (or one that overflows) never ends. */
-static inline nanoseconds clock_after(nanoseconds from, nanoseconds span)
-{
+static inline nanoseconds clock_after(nanoseconds from, nanoseconds span) {
     return span >= NEVER - from ? NEVER : from + span;
 }
 
-static inline nanoseconds clock_earlier(nanoseconds a, nanoseconds b)
-{
+static inline nanoseconds clock_earlier(nanoseconds a, nanoseconds b) {
     return a < b ? a : b;
 }
 

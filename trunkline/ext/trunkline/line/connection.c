@@ -9,24 +9,22 @@
 
 static uint64_t last_id;
 
-static void describe_peer(connection *c, const dialled *d, const route *r)
-{
+static void describe_peer(connection *c, const dialled *d, const route *r) {
     char literal[INET6_ADDRSTRLEN];
     if (r->unix_path != NULL) {
         snprintf(c->address, sizeof(c->address), "%s", r->unix_path);
     } else if (d->peer.ss_family == AF_INET6) {
-        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *) &d->peer;
+        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&d->peer;
         inet_ntop(AF_INET6, &in6->sin6_addr, literal, sizeof(literal));
         snprintf(c->address, sizeof(c->address), "[%s]:%d", literal, ntohs(in6->sin6_port));
     } else if (d->peer.ss_family == AF_INET) {
-        const struct sockaddr_in *in4 = (const struct sockaddr_in *) &d->peer;
+        const struct sockaddr_in *in4 = (const struct sockaddr_in *)&d->peer;
         inet_ntop(AF_INET, &in4->sin_addr, literal, sizeof(literal));
         snprintf(c->address, sizeof(c->address), "%s:%d", literal, ntohs(in4->sin_port));
     }
 }
 
-connection *connection_new(const dialled *d, const route *r, uint64_t owner, nanoseconds now)
-{
+connection *connection_new(const dialled *d, const route *r, uint64_t owner, nanoseconds now) {
     connection *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         tls_free(d->session, false);
@@ -42,14 +40,13 @@ connection *connection_new(const dialled *d, const route *r, uint64_t owner, nan
     return c;
 }
 
-static io_result plain_read(connection *c, void *bytes, size_t length, size_t *count, failure *f)
-{
+static io_result plain_read(connection *c, void *bytes, size_t length, size_t *count, failure *f) {
     ssize_t got;
     do {
         got = recv(c->descriptor, bytes, length, 0);
     } while (got < 0 && errno == EINTR);
     if (got > 0) {
-        *count = (size_t) got;
+        *count = (size_t)got;
         return IO_DONE;
     }
     if (got == 0) {
@@ -63,14 +60,13 @@ static io_result plain_read(connection *c, void *bytes, size_t length, size_t *c
 }
 
 static io_result plain_write(connection *c, const void *bytes, size_t length, size_t *count,
-                             failure *f)
-{
+                             failure *f) {
     ssize_t put;
     do {
         put = send(c->descriptor, bytes, length, MSG_NOSIGNAL);
     } while (put < 0 && errno == EINTR);
     if (put >= 0) {
-        *count = (size_t) put;
+        *count = (size_t)put;
         return IO_DONE;
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -80,8 +76,7 @@ static io_result plain_write(connection *c, const void *bytes, size_t length, si
     return IO_FAILED;
 }
 
-io_result connection_read(connection *c, void *bytes, size_t length, size_t *count, failure *f)
-{
+io_result connection_read(connection *c, void *bytes, size_t length, size_t *count, failure *f) {
     if (c->descriptor < 0) {
         failure_set(f, FAILURE_FORKED, PHASE_READ, 0, NULL);
         return IO_FAILED;
@@ -91,8 +86,7 @@ io_result connection_read(connection *c, void *bytes, size_t length, size_t *cou
 }
 
 io_result connection_write(connection *c, const void *bytes, size_t length, size_t *count,
-                           failure *f)
-{
+                           failure *f) {
     if (c->descriptor < 0) {
         failure_set(f, FAILURE_FORKED, PHASE_WRITE, 0, NULL);
         return IO_FAILED;
@@ -101,13 +95,11 @@ io_result connection_write(connection *c, const void *bytes, size_t length, size
                       : plain_write(c, bytes, length, count, f);
 }
 
-bool connection_pending(const connection *c)
-{
+bool connection_pending(const connection *c) {
     return c->session != NULL && tls_pending(c->session);
 }
 
-bool connection_look(connection *c)
-{
+bool connection_look(connection *c) {
     if (c->session != NULL) {
         return tls_look(c->session);
     }
@@ -119,8 +111,7 @@ bool connection_look(connection *c)
     return seen < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-void connection_free(connection *c, bool notify)
-{
+void connection_free(connection *c, bool notify) {
     tls_free(c->session, notify && c->descriptor >= 0);
     if (c->descriptor >= 0) {
         close(c->descriptor);

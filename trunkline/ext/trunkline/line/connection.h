@@ -24,9 +24,9 @@ typedef struct connection {
     nanoseconds idle_until;
     char address[80]; /* "127.0.0.1:443", "[::1]:80", or the path of a Unix socket */
     struct bucket *bucket;
-    struct connection *below;                       /* the idle stack of its bucket */
-    struct connection *idle_previous, *idle_next;   /* all idle ones, oldest first */
-    struct connection *all_previous, *all_next;     /* all of the pool's */
+    struct connection *below;                     /* the idle stack of its bucket */
+    struct connection *idle_previous, *idle_next; /* all idle ones, oldest first */
+    struct connection *all_previous, *all_next;   /* all of the pool's */
 } connection;
 
 /* Takes what a dial yielded. NULL: no memory (`d` is closed then). */

@@ -2,14 +2,12 @@
 
 #include <stdlib.h>
 
-static void put(deadlines *d, int index, member *m)
-{
+static void put(deadlines *d, int index, member *m) {
     d->heap[index] = m;
     m->heap_index = index;
 }
 
-static void rise(deadlines *d, int index)
-{
+static void rise(deadlines *d, int index) {
     member *m = d->heap[index];
     while (index > 0 && d->heap[(index - 1) / 2]->heap_key > m->heap_key) {
         put(d, index, d->heap[(index - 1) / 2]);
@@ -18,8 +16,7 @@ static void rise(deadlines *d, int index)
     put(d, index, m);
 }
 
-static void sink(deadlines *d, int index)
-{
+static void sink(deadlines *d, int index) {
     member *m = d->heap[index];
     for (;;) {
         int child = 2 * index + 1;
@@ -35,8 +32,7 @@ static void sink(deadlines *d, int index)
     put(d, index, m);
 }
 
-bool deadlines_set(deadlines *d, member *m, nanoseconds when)
-{
+bool deadlines_set(deadlines *d, member *m, nanoseconds when) {
     if (m->heap_index >= 0) {
         if (when < m->heap_key) {
             m->heap_key = when;
@@ -49,7 +45,7 @@ bool deadlines_set(deadlines *d, member *m, nanoseconds when)
     }
     if (d->count == d->capacity) {
         int capacity = d->capacity ? d->capacity * 2 : 32;
-        member **heap = realloc(d->heap, (size_t) capacity * sizeof(*heap));
+        member **heap = realloc(d->heap, (size_t)capacity * sizeof(*heap));
         if (heap == NULL) {
             return false;
         }
@@ -62,8 +58,7 @@ bool deadlines_set(deadlines *d, member *m, nanoseconds when)
     return true;
 }
 
-void deadlines_remove(deadlines *d, member *m)
-{
+void deadlines_remove(deadlines *d, member *m) {
     int index = m->heap_index;
     if (index < 0) {
         return;
@@ -78,13 +73,11 @@ void deadlines_remove(deadlines *d, member *m)
     sink(d, last->heap_index);
 }
 
-nanoseconds deadlines_next(const deadlines *d)
-{
+nanoseconds deadlines_next(const deadlines *d) {
     return d->count > 0 ? d->heap[0]->heap_key : NEVER;
 }
 
-member *deadlines_expired(deadlines *d, nanoseconds now)
-{
+member *deadlines_expired(deadlines *d, nanoseconds now) {
     while (d->count > 0 && d->heap[0]->heap_key <= now) {
         member *m = d->heap[0];
         if (m->deadline <= now) {
@@ -97,8 +90,7 @@ member *deadlines_expired(deadlines *d, nanoseconds now)
     return NULL;
 }
 
-void deadlines_free(deadlines *d)
-{
+void deadlines_free(deadlines *d) {
     free(d->heap);
     *d = (deadlines){0};
 }

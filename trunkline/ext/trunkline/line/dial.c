@@ -21,8 +21,7 @@ struct dial {
     dialled result;  /* what is known of it so far */
 };
 
-dial *dial_new(const route *r, const settings *s, waker *w, nanoseconds now)
-{
+dial *dial_new(const route *r, const settings *s, waker *w, nanoseconds now) {
     dial *d = calloc(1, sizeof(*d));
     if (d == NULL) return NULL;
     d->route = r;
@@ -36,14 +35,12 @@ dial *dial_new(const route *r, const settings *s, waker *w, nanoseconds now)
     return d;
 }
 
-static nanoseconds phase_deadline(const dial *d)
-{
+static nanoseconds phase_deadline(const dial *d) {
     return clock_after(d->began, d->settings->timeouts[d->phase]);
 }
 
 /* Ends the phase and says how long it took. */
-static nanoseconds enter(dial *d, call_phase next)
-{
+static nanoseconds enter(dial *d, call_phase next) {
     nanoseconds now = clock_now();
     nanoseconds took = now > d->began ? now - d->began : 0;
     d->phase = next;
@@ -51,16 +48,14 @@ static nanoseconds enter(dial *d, call_phase next)
     return took;
 }
 
-static io_result no_memory(const dial *d, failure *f)
-{
+static io_result no_memory(const dial *d, failure *f) {
     failure_set(f, FAILURE_OUT_OF_MEMORY, d->phase, 0, NULL);
     return IO_FAILED;
 }
 
 /* ---- resolve ---- */
 
-static io_result start_connecting(dial *d, const endpoint *list, size_t count, failure *f)
-{
+static io_result start_connecting(dial *d, const endpoint *list, size_t count, failure *f) {
     d->connecting = connecting_new(list, count);
     nanoseconds took = enter(d, PHASE_CONNECT);
     if (d->asked) d->result.resolved_in = took;
@@ -69,19 +64,16 @@ static io_result start_connecting(dial *d, const endpoint *list, size_t count, f
     return d->connecting != NULL ? IO_DONE : no_memory(d, f);
 }
 
-static io_result step_unix(dial *d, failure *f)
-{
+static io_result step_unix(dial *d, failure *f) {
     endpoint path;
     if (!unix_endpoint(d->route->unix_path, &path, f)) return IO_FAILED;
     return start_connecting(d, &path, 1, f);
 }
 
-static io_result step_resolve(dial *d, failure *f)
-{
+static io_result step_resolve(dial *d, failure *f) {
     if (d->route->unix_path != NULL) return step_unix(d, f);
     if (d->names == NULL) {
-        io_result result =
-            resolve_start(d->route->host, d->route->port, d->waker, &d->names, f);
+        io_result result = resolve_start(d->route->host, d->route->port, d->waker, &d->names, f);
         d->asked = result == IO_WAIT;
         if (result != IO_DONE) return result;
     }
@@ -93,13 +85,11 @@ static io_result step_resolve(dial *d, failure *f)
 
 /* ---- connect ---- */
 
-static void forget_name(const dial *d)
-{
+static void forget_name(const dial *d) {
     if (d->route->unix_path == NULL) resolve_forget(d->route->host);
 }
 
-static io_result step_connect(dial *d, nanoseconds now, failure *f)
-{
+static io_result step_connect(dial *d, nanoseconds now, failure *f) {
     const endpoint *peer;
     io_result result = connecting_step(d->connecting, now, &d->descriptor, &peer, f);
     if (result == IO_FAILED) forget_name(d);
@@ -114,18 +104,15 @@ static io_result step_connect(dial *d, nanoseconds now, failure *f)
 
 /* ---- TLS ---- */
 
-static bool start_tls(dial *d, failure *f)
-{
+static bool start_tls(dial *d, failure *f) {
     const route *r = d->route;
     if (d->settings->tls == NULL)
         return failure_set(f, FAILURE_TLS, PHASE_TLS, 0, "these settings have no TLS");
-    d->session =
-        tls_new(d->settings->tls, d->descriptor, r->tls_name, r->key, r->key_length, f);
+    d->session = tls_new(d->settings->tls, d->descriptor, r->tls_name, r->key, r->key_length, f);
     return d->session != NULL;
 }
 
-static io_result step_tls(dial *d, failure *f)
-{
+static io_result step_tls(dial *d, failure *f) {
     if (d->route->tls_name == NULL) return IO_DONE;
     if (d->session == NULL && !start_tls(d, f)) return IO_FAILED;
     d->wants = tls_handshake(d->session, f);
@@ -137,10 +124,9 @@ static io_result step_tls(dial *d, failure *f)
 
 /* ---- the whole ---- */
 
-static io_result too_late(dial *d, failure *f)
-{
+static io_result too_late(dial *d, failure *f) {
     char asked[48];
-    double seconds = (double) d->settings->timeouts[d->phase] / (double) SECOND;
+    double seconds = (double)d->settings->timeouts[d->phase] / (double)SECOND;
     snprintf(asked, sizeof(asked), "within %g s", seconds);
     switch (d->phase) {
     case PHASE_RESOLVE:
@@ -152,15 +138,14 @@ static io_result too_late(dial *d, failure *f)
         forget_name(d);
         break;
     default:
-        failure_set(f, FAILURE_TLS_TIMEOUT, d->phase, 0,
-                    "%s did not complete the TLS handshake %s", d->route->label, asked);
+        failure_set(f, FAILURE_TLS_TIMEOUT, d->phase, 0, "%s did not complete the TLS handshake %s",
+                    d->route->label, asked);
     }
     return IO_FAILED;
 }
 
 /* Moves through as many phases as it can without waiting. */
-static io_result advance(dial *d, nanoseconds now, failure *f)
-{
+static io_result advance(dial *d, nanoseconds now, failure *f) {
     for (;;) {
         io_result result = IO_DONE;
         call_phase phase = d->phase;
@@ -174,8 +159,7 @@ static io_result advance(dial *d, nanoseconds now, failure *f)
     }
 }
 
-io_result dial_step(dial *d, nanoseconds now, dialled *out, failure *f)
-{
+io_result dial_step(dial *d, nanoseconds now, dialled *out, failure *f) {
     io_result result = advance(d, now, f);
     if (result == IO_WAIT && now >= phase_deadline(d)) return too_late(d, f);
     if (result != IO_DONE) return result;
@@ -187,8 +171,7 @@ io_result dial_step(dial *d, nanoseconds now, dialled *out, failure *f)
     return IO_DONE;
 }
 
-int dial_wait(const dial *d, struct pollfd *entries, int room, nanoseconds *deadline)
-{
+int dial_wait(const dial *d, struct pollfd *entries, int room, nanoseconds *deadline) {
     *deadline = phase_deadline(d);
     if (d->connecting != NULL) {
         *deadline = clock_earlier(*deadline, connecting_due(d->connecting));
@@ -200,13 +183,11 @@ int dial_wait(const dial *d, struct pollfd *entries, int room, nanoseconds *dead
     return 1;
 }
 
-call_phase dial_phase(const dial *d)
-{
+call_phase dial_phase(const dial *d) {
     return d->phase;
 }
 
-void dial_free(dial *d)
-{
+void dial_free(dial *d) {
     if (d == NULL) return;
     resolve_release(d->names);
     connecting_free(d->connecting);

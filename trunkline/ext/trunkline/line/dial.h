@@ -11,20 +11,20 @@
 
 /*
  * From a route to a connection that is ready: resolve, connect (happy eyeballs, RFC 8305), TLS. A
- * state machine that never blocks: dial_step moves it, dial_wait says what for and how long to wait.
- * Each phase has its own timeout, counted from that phase's start.
+ * state machine that never blocks: dial_step moves it, dial_wait says what for and how long to
+ * wait. Each phase has its own timeout, counted from that phase's start.
  */
 typedef struct dial dial;
 
 /* What a dial yields; the caller owns both. */
 typedef struct {
     int descriptor;
-    tls *session;              /* NULL: plain */
+    tls *session; /* NULL: plain */
     struct sockaddr_storage peer;
     socklen_t peer_length;
-    nanoseconds resolved_in;   /* -1: there was nothing to ask (a literal, a path, the cache) */
+    nanoseconds resolved_in; /* -1: there was nothing to ask (a literal, a path, the cache) */
     nanoseconds connected_in;
-    nanoseconds secured_in;    /* -1: plain */
+    nanoseconds secured_in; /* -1: plain */
 } dialled;
 
 #define DIAL_MAX_ATTEMPTS 8 /* connects that are under way at once */
@@ -32,8 +32,8 @@ typedef struct {
 /* `r` and `s` are borrowed until dial_free. NULL: no memory. */
 dial *dial_new(const route *r, const settings *s, waker *w, nanoseconds now);
 
-/* IO_DONE: `out` is filled in. IO_WAIT: see dial_wait. IO_FAILED: see `f`; with several addresses the
- * detail names each with its error ("127.0.0.1:81: Connection refused; [::1]:81: ..."). */
+/* IO_DONE: `out` is filled in. IO_WAIT: see dial_wait. IO_FAILED: see `f`; with several addresses
+ * the detail names each with its error ("127.0.0.1:81: Connection refused; [::1]:81: ..."). */
 io_result dial_step(dial *d, nanoseconds now, dialled *out, failure *f);
 
 /* What to poll for: fills at most `room` (>= DIAL_MAX_ATTEMPTS) entries and returns how many (the

@@ -27,7 +27,7 @@ typedef struct {
 } attempt;
 
 struct connecting {
-    nanoseconds due; /* the next attempt */
+    nanoseconds due;  /* the next attempt */
     int system_error; /* of the last one that failed */
     attempt attempts[DIAL_MAX_ATTEMPTS];
     int under_way;
@@ -38,9 +38,8 @@ struct connecting {
 
 /* ---- addresses ---- */
 
-bool unix_endpoint(const char *path, endpoint *e, failure *f)
-{
-    struct sockaddr_un *address = (struct sockaddr_un *) &e->address;
+bool unix_endpoint(const char *path, endpoint *e, failure *f) {
+    struct sockaddr_un *address = (struct sockaddr_un *)&e->address;
     size_t length = strlen(path);
     if (length == 0 || length >= sizeof(address->sun_path))
         return failure_set(f, FAILURE_CONNECT, PHASE_CONNECT, ENAMETOOLONG,
@@ -49,29 +48,27 @@ bool unix_endpoint(const char *path, endpoint *e, failure *f)
     memset(e, 0, sizeof(*e));
     address->sun_family = AF_UNIX;
     memcpy(address->sun_path, path, length + 1);
-    e->length = (socklen_t) (offsetof(struct sockaddr_un, sun_path) + length + 1);
+    e->length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 1);
     return true;
 }
 
-void endpoint_words(const endpoint *e, char *text, size_t size)
-{
+void endpoint_words(const endpoint *e, char *text, size_t size) {
     char address[INET6_ADDRSTRLEN] = "";
     if (e->address.ss_family == AF_UNIX) {
-        snprintf(text, size, "%s", ((const struct sockaddr_un *) &e->address)->sun_path);
+        snprintf(text, size, "%s", ((const struct sockaddr_un *)&e->address)->sun_path);
     } else if (e->address.ss_family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *) &e->address;
+        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&e->address;
         inet_ntop(AF_INET6, &v6->sin6_addr, address, sizeof(address));
         snprintf(text, size, "[%s]:%u", address, ntohs(v6->sin6_port));
     } else {
-        const struct sockaddr_in *v4 = (const struct sockaddr_in *) &e->address;
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)&e->address;
         inet_ntop(AF_INET, &v4->sin_addr, address, sizeof(address));
         snprintf(text, size, "%s:%u", address, ntohs(v4->sin_port));
     }
 }
 
 /* The families take turns, that of the first address first; within one, the order stays. */
-static void interleave(endpoint *out, const endpoint *list, size_t count)
-{
+static void interleave(endpoint *out, const endpoint *list, size_t count) {
     sa_family_t first = list[0].address.ss_family;
     size_t same = 0, other = 0, used = 0;
     while (used < count) {
@@ -82,8 +79,7 @@ static void interleave(endpoint *out, const endpoint *list, size_t count)
     }
 }
 
-connecting *connecting_new(const endpoint *list, size_t count)
-{
+connecting *connecting_new(const endpoint *list, size_t count) {
     connecting *c = calloc(1, sizeof(*c) + count * sizeof(*list));
     if (c == NULL) return NULL;
     c->count = count;
@@ -94,14 +90,12 @@ connecting *connecting_new(const endpoint *list, size_t count)
 
 /* ---- one attempt ---- */
 
-static void set_option(int descriptor, int level, int option, int value)
-{
+static void set_option(int descriptor, int level, int option, int value) {
     setsockopt(descriptor, level, option, &value, sizeof(value));
 }
 
 /* Small requests leave at once, and a connection whose peer is gone does not wait for ever. */
-static void tune(int descriptor)
-{
+static void tune(int descriptor) {
     set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
     set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
 #ifdef TCP_KEEPIDLE
@@ -112,8 +106,7 @@ static void tune(int descriptor)
 #endif
 }
 
-static int open_socket(int family)
-{
+static int open_socket(int family) {
 #ifdef SOCK_CLOEXEC
     int descriptor = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 #else
@@ -131,8 +124,7 @@ static int open_socket(int family)
     return descriptor;
 }
 
-static void note_error(connecting *c, const endpoint *peer, int error)
-{
+static void note_error(connecting *c, const endpoint *peer, int error) {
     char words[128];
     size_t used = strlen(c->errors);
     endpoint_words(peer, words, sizeof(words));
@@ -142,13 +134,12 @@ static void note_error(connecting *c, const endpoint *peer, int error)
 }
 
 /* Starts with the next address. When that fails at once, the one after it is due at once. */
-static void start_next(connecting *c, nanoseconds now)
-{
+static void start_next(connecting *c, nanoseconds now) {
     const endpoint *peer = &c->list[c->next];
     int descriptor = open_socket(peer->address.ss_family);
     int error = 0;
     if (descriptor < 0 ||
-        connect(descriptor, (const struct sockaddr *) &peer->address, peer->length) != 0)
+        connect(descriptor, (const struct sockaddr *)&peer->address, peer->length) != 0)
         error = errno;
     if (error == EAGAIN && peer->address.ss_family == AF_UNIX) {
         close(descriptor);
@@ -168,71 +159,54 @@ static void start_next(connecting *c, nanoseconds now)
 
 /* ---- all of them ---- */
 
-static bool may_start(const connecting *c)
-{
+static bool may_start(const connecting *c) {
     return c->next < c->count && c->under_way < DIAL_MAX_ATTEMPTS;
 }
 
-static void start_due(connecting *c, nanoseconds now)
-{
+static void start_due(connecting *c, nanoseconds now) {
     while (may_start(c) && now >= c->due) start_next(c, now);
 }
 
-static void remove_attempt(connecting *c, int index)
-{
-    c->under_way--;
-    memmove(&c->attempts[index], &c->attempts[index + 1],
-            (size_t) (c->under_way - index) * sizeof(c->attempts[0]));
-}
-
-int connecting_entries(const connecting *c, struct pollfd *entries, int room)
-{
+int connecting_entries(const connecting *c, struct pollfd *entries, int room) {
     int count = c->under_way < room ? c->under_way : room;
     for (int i = 0; i < count; i++)
         entries[i] = (struct pollfd){.fd = c->attempts[i].descriptor, .events = POLLOUT};
     return count;
 }
 
-static int socket_error(int descriptor)
-{
+static int socket_error(int descriptor) {
     int error = 0;
     socklen_t size = sizeof(error);
     if (getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
     return error;
 }
 
-/* Takes the first that has connected, and those that have failed off the list. */
-static bool collect(connecting *c, nanoseconds now, attempt *winner)
-{
+/* Takes the first that has connected, and those that have failed, off the list. */
+static bool collect(connecting *c, nanoseconds now, attempt *winner) {
     struct pollfd entries[DIAL_MAX_ATTEMPTS];
     int count = connecting_entries(c, entries, DIAL_MAX_ATTEMPTS);
-    if (count == 0 || poll(entries, (nfds_t) count, 0) <= 0) return false;
-    for (int i = count - 1; i >= 0; i--) {
-        if (entries[i].revents == 0) continue;
-        int error = socket_error(entries[i].fd);
-        if (error == 0) continue;
-        note_error(c, c->attempts[i].peer, error);
-        close(entries[i].fd);
-        remove_attempt(c, i);
-        entries[i].fd = -1;
-        c->due = now;
-    }
-    int index = 0; /* of the attempt: those that failed are not among them any more */
+    if (count <= 0 || poll(entries, (nfds_t)count, 0) <= 0) return false;
+    bool won = false;
+    c->under_way = 0;
     for (int i = 0; i < count; i++) {
-        if (entries[i].fd < 0) continue;
-        if (entries[i].revents != 0) {
-            *winner = c->attempts[index];
-            remove_attempt(c, index);
-            return true;
+        attempt a = c->attempts[i];
+        int error = entries[i].revents != 0 ? socket_error(a.descriptor) : 0;
+        if (error != 0) {
+            note_error(c, a.peer, error);
+            close(a.descriptor);
+            c->due = now;
+        } else if (entries[i].revents != 0 && !won) {
+            *winner = a;
+            won = true;
+        } else {
+            c->attempts[c->under_way++] = a;
         }
-        index++;
     }
-    return false;
+    return won;
 }
 
 io_result connecting_step(connecting *c, nanoseconds now, int *descriptor, const endpoint **peer,
-                          failure *f)
-{
+                          failure *f) {
     attempt winner;
     bool won = collect(c, now, &winner);
     if (!won) {
@@ -250,13 +224,11 @@ io_result connecting_step(connecting *c, nanoseconds now, int *descriptor, const
     return IO_FAILED;
 }
 
-nanoseconds connecting_due(const connecting *c)
-{
+nanoseconds connecting_due(const connecting *c) {
     return may_start(c) ? c->due : NEVER;
 }
 
-void connecting_too_late(const connecting *c, const char *asked, failure *f)
-{
+void connecting_too_late(const connecting *c, const char *asked, failure *f) {
     char names[160] = "", one[128];
     for (int i = 0; i < c->under_way; i++) {
         size_t used = strlen(names);
@@ -264,12 +236,12 @@ void connecting_too_late(const connecting *c, const char *asked, failure *f)
         snprintf(names + used, sizeof(names) - used, "%s%s", used > 0 ? ", " : "", one);
     }
     if (names[0] == '\0') endpoint_words(&c->list[c->next], names, sizeof(names));
-    failure_set(f, FAILURE_CONNECT_TIMEOUT, PHASE_CONNECT, c->system_error, "%s did not answer %s%s%s",
-                names, asked, c->errors[0] != '\0' ? "; " : "", c->errors);
+    failure_set(f, FAILURE_CONNECT_TIMEOUT, PHASE_CONNECT, c->system_error,
+                "%s did not answer %s%s%s", names, asked, c->errors[0] != '\0' ? "; " : "",
+                c->errors);
 }
 
-void connecting_free(connecting *c)
-{
+void connecting_free(connecting *c) {
     if (c == NULL) return;
     for (int i = 0; i < c->under_way; i++) close(c->attempts[i].descriptor);
     free(c);

@@ -1,10 +1,10 @@
+#define _GNU_SOURCE /* ppoll */
 #include "exchange.h"
 
 #include <errno.h>
 
 /* Waits for whatever is due first; what it was shows at the next step. */
-static void wait_for(const exchange *x)
-{
+static void wait_for(const exchange *x) {
     struct pollfd entries[DIAL_MAX_ATTEMPTS + 1];
     nanoseconds deadline;
     int count = exchange_wait(x, entries, DIAL_MAX_ATTEMPTS, &deadline);
@@ -17,14 +17,13 @@ static void wait_for(const exchange *x)
             span = (struct timespec){.tv_sec = left / SECOND, .tv_nsec = left % SECOND};
         }
     }
-    if (ppoll(entries, (nfds_t) count + 1, deadline == NEVER ? NULL : &span, NULL) > 0 &&
+    if (ppoll(entries, (nfds_t)count + 1, deadline == NEVER ? NULL : &span, NULL) > 0 &&
         entries[count].revents != 0) {
         waker_clear(x->waker);
     }
 }
 
-step_result exchange_drive(exchange *x, volatile bool *interrupted)
-{
+step_result exchange_drive(exchange *x, volatile bool *interrupted) {
     for (;;) {
         if (*interrupted) {
             return STEP_WAIT;

@@ -4,8 +4,7 @@
 
 #define KEEP_ALIVE_MARGIN SECOND /* given up this long before the server would close it */
 
-void exchange_begin(exchange *x, const outgoing *out, pool *p, waker *w, nanoseconds deadline)
-{
+void exchange_begin(exchange *x, const outgoing *out, pool *p, waker *w, nanoseconds deadline) {
     x->out = *out;
     x->pool = pool_keep(p);
     x->waker = waker_keep(w);
@@ -19,21 +18,18 @@ void exchange_begin(exchange *x, const outgoing *out, pool *p, waker *w, nanosec
     exchange_phase(x, PHASE_QUEUE, x->began);
 }
 
-void exchange_phase(exchange *x, call_phase phase, nanoseconds now)
-{
+void exchange_phase(exchange *x, call_phase phase, nanoseconds now) {
     x->phase = phase;
     x->deadline = clock_after(now, x->out.how->timeouts[phase]);
 }
 
 /* ---- ends ---- */
 
-static attempt *current_attempt(exchange *x)
-{
+static attempt *current_attempt(exchange *x) {
     return x->attempt_count > 0 ? &x->attempts[x->attempt_count - 1] : NULL;
 }
 
-static void record_outcome(exchange *x, failure_code code)
-{
+static void record_outcome(exchange *x, failure_code code) {
     attempt *a = current_attempt(x);
     if (a != NULL) {
         a->sent = exchange_sent(x);
@@ -41,16 +37,14 @@ static void record_outcome(exchange *x, failure_code code)
     }
 }
 
-static void drop_line(exchange *x)
-{
+static void drop_line(exchange *x) {
     if (x->line != NULL) {
         pool_discard(x->pool, x->line, false);
         x->line = NULL;
     }
 }
 
-static step_result end_failed(exchange *x)
-{
+static step_result end_failed(exchange *x) {
     nanoseconds now = clock_now();
     record_outcome(x, x->why.code);
     x->timings.total = now - x->began;
@@ -62,28 +56,25 @@ static step_result end_failed(exchange *x)
     return STEP_FAILED;
 }
 
-step_result exchange_fail(exchange *x, failure_code code, const char *detail, int system_error)
-{
+step_result exchange_fail(exchange *x, failure_code code, const char *detail, int system_error) {
     failure_set(&x->why, code, x->phase, system_error, "%s", detail ? detail : "");
     return end_failed(x);
 }
 
 /* Until when the connection may lie idle: less than the server said that it will wait. */
-static nanoseconds idle_until(const exchange *x, nanoseconds now)
-{
+static nanoseconds idle_until(const exchange *x, nanoseconds now) {
     nanoseconds until = clock_after(now, x->out.how->idle_timeout);
     if (x->answer.keep_alive_timeout >= 0) {
-        nanoseconds hint = (nanoseconds) x->answer.keep_alive_timeout * SECOND - KEEP_ALIVE_MARGIN;
+        nanoseconds hint = (nanoseconds)x->answer.keep_alive_timeout * SECOND - KEEP_ALIVE_MARGIN;
         until = clock_earlier(until, now + hint);
     }
     return until;
 }
 
-step_result exchange_finish(exchange *x, nanoseconds now)
-{
+step_result exchange_finish(exchange *x, nanoseconds now) {
     record_outcome(x, FAILURE_NONE);
-    bool reusable = x->answer.persistent && x->request_done && !x->request_cut &&
-                    buffer_length(&x->input) == 0;
+    bool reusable =
+        x->answer.persistent && x->request_done && !x->request_cut && buffer_length(&x->input) == 0;
     connection *line = x->line;
     x->line = NULL;
     x->timings.total = now - x->began;
@@ -96,8 +87,7 @@ step_result exchange_finish(exchange *x, nanoseconds now)
     return STEP_DONE;
 }
 
-void exchange_abort(exchange *x)
-{
+void exchange_abort(exchange *x) {
     if (x->pool != NULL && x->state != EXCHANGE_DONE && x->state != EXCHANGE_FAILED) {
         exchange_fail(x, FAILURE_CANCELLED, NULL, 0);
     }
@@ -105,15 +95,13 @@ void exchange_abort(exchange *x)
 
 /* ---- a connection, and an attempt on it ---- */
 
-static void begin_attempt(exchange *x, attempt_reason reason)
-{
+static void begin_attempt(exchange *x, attempt_reason reason) {
     if (x->attempt_count < EXCHANGE_ATTEMPTS) {
         x->attempts[x->attempt_count++] = (attempt){.reason = reason};
     }
 }
 
-static bool start_talking(exchange *x, connection *c, nanoseconds now)
-{
+static bool start_talking(exchange *x, connection *c, nanoseconds now) {
     x->line = c;
     x->connection_id = c->id;
     x->reused = c->uses > 1;
@@ -131,8 +119,7 @@ static bool start_talking(exchange *x, connection *c, nanoseconds now)
     return exchange_send_begin(x, now);
 }
 
-static step_result start_dialling(exchange *x, nanoseconds now)
-{
+static step_result start_dialling(exchange *x, nanoseconds now) {
     x->dialling = dial_new(x->out.to, x->out.how, x->waker, now);
     if (x->dialling == NULL) {
         return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
@@ -142,8 +129,7 @@ static step_result start_dialling(exchange *x, nanoseconds now)
 }
 
 /* What the pool gave is looked at before anything is sent on it; what will not do is replaced. */
-static step_result take_place(exchange *x, pool_result result, connection *c, nanoseconds now)
-{
+static step_result take_place(exchange *x, pool_result result, connection *c, nanoseconds now) {
     while (result == POOL_CONNECTION && !connection_look(c)) {
         result = pool_replace(x->pool, &x->place, c, false, &c);
     }
@@ -151,26 +137,21 @@ static step_result take_place(exchange *x, pool_result result, connection *c, na
     case POOL_CONNECTION:
         return start_talking(x, c, now) ? STEP_WAIT
                                         : exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
-    case POOL_DIAL:
-        return start_dialling(x, now);
-    case POOL_WAIT:
-        x->state = EXCHANGE_QUEUED;
-        return STEP_WAIT;
-    default:
-        return exchange_fail(x, FAILURE_POOL_CLOSED, NULL, 0);
+    case POOL_DIAL: return start_dialling(x, now);
+    case POOL_WAIT: x->state = EXCHANGE_QUEUED; return STEP_WAIT;
+    case POOL_NO_MEMORY: return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
+    default: return exchange_fail(x, FAILURE_POOL_CLOSED, NULL, 0);
     }
 }
 
-static step_result start(exchange *x, nanoseconds now)
-{
+static step_result start(exchange *x, nanoseconds now) {
     connection *c = NULL;
     begin_attempt(x, ATTEMPT_FIRST);
     pool_result result = pool_acquire(x->pool, x->out.to, x->out.how, &x->place, &c);
     return take_place(x, result, c, now);
 }
 
-static step_result queued(exchange *x, nanoseconds now)
-{
+static step_result queued(exchange *x, nanoseconds now) {
     connection *c = NULL;
     pool_result result = pool_turn(x->pool, &x->place, &c);
     if (result != POOL_WAIT) {
@@ -180,19 +161,15 @@ static step_result queued(exchange *x, nanoseconds now)
     return STEP_WAIT;
 }
 
-static step_result dialling(exchange *x, nanoseconds now)
-{
+static step_result dialling(exchange *x, nanoseconds now) {
     dialled d;
     switch (dial_step(x->dialling, now, &d, &x->why)) {
-    case IO_DONE:
-        break;
+    case IO_DONE: break;
     case IO_FAILED:
         x->phase = x->why.phase;
         x->allowed = x->out.how->timeouts[x->why.phase];
         return end_failed(x);
-    default:
-        x->phase = dial_phase(x->dialling);
-        return STEP_WAIT;
+    default: x->phase = dial_phase(x->dialling); return STEP_WAIT;
     }
     dial_free(x->dialling);
     x->dialling = NULL;
@@ -204,8 +181,7 @@ static step_result dialling(exchange *x, nanoseconds now)
         return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
     }
     pool_adopt(x->pool, &x->place, c);
-    return start_talking(x, c, now) ? STEP_WAIT
-                                    : exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
+    return start_talking(x, c, now) ? STEP_WAIT : exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
 }
 
 /* ---- talking ---- */
@@ -215,8 +191,7 @@ static step_result dialling(exchange *x, nanoseconds now)
  * another connection; what was written may only with the caller's leave, once, for a safe method.
  * Anything else is told to the caller, who alone can know whether it may be done twice.
  */
-static bool may_go_again(const exchange *x, attempt_reason *reason)
-{
+static bool may_go_again(const exchange *x, attempt_reason *reason) {
     failure_code code = x->why.code;
     bool died = code == FAILURE_CLOSED || code == FAILURE_RESET || code == FAILURE_TLS_IO;
     if (!died || !x->reused || x->any_byte || x->fed_bytes > 0 ||
@@ -231,8 +206,7 @@ static bool may_go_again(const exchange *x, attempt_reason *reason)
     return x->out.how->replay_safe && x->out.safe_method && x->out.body_length == 0;
 }
 
-static step_result give_up_or_go_again(exchange *x, nanoseconds now)
-{
+static step_result give_up_or_go_again(exchange *x, nanoseconds now) {
     attempt_reason reason;
     if (!may_go_again(x, &reason)) {
         return end_failed(x);
@@ -246,14 +220,12 @@ static step_result give_up_or_go_again(exchange *x, nanoseconds now)
 }
 
 /* Sending broke: an answer may lie there all the same (RFC 9112 9.5), so it is read first. */
-static void sending_broke(exchange *x, nanoseconds now)
-{
+static void sending_broke(exchange *x, nanoseconds now) {
     exchange_cut_request(x, now);
     exchange_phase(x, PHASE_WRITE, now);
 }
 
-static step_result talk(exchange *x, nanoseconds now)
-{
+static step_result talk(exchange *x, nanoseconds now) {
     short sending_events = 0;
     x->again = false;
     if (!x->request_done) {
@@ -292,8 +264,7 @@ static step_result talk(exchange *x, nanoseconds now)
 
 /* ---- time ---- */
 
-static failure_code timeout_code(call_phase phase)
-{
+static failure_code timeout_code(call_phase phase) {
     static const failure_code codes[PHASE_COUNT] = {
         [PHASE_QUEUE] = FAILURE_QUEUE_TIMEOUT,     [PHASE_RESOLVE] = FAILURE_RESOLVE_TIMEOUT,
         [PHASE_CONNECT] = FAILURE_CONNECT_TIMEOUT, [PHASE_TLS] = FAILURE_TLS_TIMEOUT,
@@ -303,15 +274,13 @@ static failure_code timeout_code(call_phase phase)
     return codes[phase];
 }
 
-static nanoseconds continue_deadline(const exchange *x)
-{
-    bool waits = x->state == EXCHANGE_TALKING && x->awaits_continue &&
-                 x->segment_sent == x->segment_length;
+static nanoseconds continue_deadline(const exchange *x) {
+    bool waits =
+        x->state == EXCHANGE_TALKING && x->awaits_continue && x->segment_sent == x->segment_length;
     return waits ? clock_after(x->sending_began, x->out.how->expect) : NEVER;
 }
 
-static step_result out_of_time(exchange *x, nanoseconds now)
-{
+static step_result out_of_time(exchange *x, nanoseconds now) {
     if (now >= x->total_deadline) {
         x->allowed = x->total_deadline - x->began;
         return exchange_fail(x, FAILURE_TOTAL_TIMEOUT, NULL, 0);
@@ -323,31 +292,29 @@ static step_result out_of_time(exchange *x, nanoseconds now)
     return STEP_WAIT;
 }
 
-static step_result step_once(exchange *x, nanoseconds now)
-{
+/* The socket was full until the deadline: that it takes a little just now, less than makes it
+ * writable again, is no progress. */
+static bool write_is_late(const exchange *x, nanoseconds now) {
+    return x->state == EXCHANGE_TALKING && x->phase == PHASE_WRITE && (x->events & POLLOUT) &&
+           now >= x->deadline;
+}
+
+static step_result step_once(exchange *x, nanoseconds now) {
     switch (x->state) {
-    case EXCHANGE_START:
-        return start(x, now);
-    case EXCHANGE_QUEUED:
-        return queued(x, now);
-    case EXCHANGE_DIALLING:
-        return dialling(x, now);
-    case EXCHANGE_TALKING:
-        return talk(x, now);
-    case EXCHANGE_DONE:
-        return STEP_DONE;
-    default:
-        return STEP_FAILED;
+    case EXCHANGE_START: return start(x, now);
+    case EXCHANGE_QUEUED: return queued(x, now);
+    case EXCHANGE_DIALLING: return dialling(x, now);
+    case EXCHANGE_TALKING: return talk(x, now);
+    case EXCHANGE_DONE: return STEP_DONE;
+    default: return STEP_FAILED;
     }
 }
 
-static bool over(step_result step)
-{
+static bool over(step_result step) {
     return step == STEP_DONE || step == STEP_FAILED;
 }
 
-step_result exchange_step(exchange *x, nanoseconds now)
-{
+step_result exchange_step(exchange *x, nanoseconds now) {
     if (x->resumed) {
         x->resumed = false;
         exchange_phase(x, x->phase, now);
@@ -355,6 +322,9 @@ step_result exchange_step(exchange *x, nanoseconds now)
     if (now >= continue_deadline(x)) {
         x->awaits_continue = false; /* it need not be sent (RFC 9110 10.1.1): go on without */
         exchange_phase(x, PHASE_WRITE, now);
+    }
+    if (write_is_late(x, now)) {
+        return out_of_time(x, now);
     }
     step_result step;
     exchange_state before;
@@ -370,14 +340,12 @@ step_result exchange_step(exchange *x, nanoseconds now)
     return step;
 }
 
-void exchange_sink(exchange *x, uint8_t *bytes, size_t room)
-{
+void exchange_sink(exchange *x, uint8_t *bytes, size_t room) {
     x->sink = bytes;
     x->sink_room = room;
 }
 
-int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline)
-{
+int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline) {
     nanoseconds own = clock_earlier(x->deadline, continue_deadline(x));
     if (x->again) {
         own = 0;

@@ -8,9 +8,9 @@
 #include <poll.h>
 
 /*
- * One request and its answer: a state machine that never blocks. exchange_step moves it as far as it
- * goes without waiting and says what must happen next; exchange_wait says what to wait for. Whoever
- * drives it drives its connection; nobody else touches that.
+ * One request and its answer: a state machine that never blocks. exchange_step moves it as far as
+ * it goes without waiting and says what must happen next; exchange_wait says what to wait for.
+ * Whoever drives it drives its connection; nobody else touches that.
  */
 
 /* What is sent. All memory is borrowed, and outlives the exchange. */
@@ -76,7 +76,7 @@ typedef struct {
 
 typedef struct exchange {
     outgoing out;
-    pool *pool; /* one reference */
+    pool *pool;   /* one reference */
     waker *waker; /* one reference; its driver's */
     exchange_state state;
 
@@ -94,13 +94,13 @@ typedef struct exchange {
     connection *line; /* NULL: none now */
     uint64_t connection_id;
     bool reused;
-    nanoseconds connection_age; /* when the request was sent; -1: there was none */
+    nanoseconds connection_age;           /* when the request was sent; -1: there was none */
     const char *tls_version, *tls_cipher; /* static; NULL: plain */
     attempt attempts[EXCHANGE_ATTEMPTS];
     uint32_t attempt_count;
 
     /* the states' own: sending */
-    buffer frame;        /* head with a small body, or a framed chunk; owned */
+    buffer frame;        /* head with a small body, or a fed piece; owned */
     const char *segment; /* being sent; borrowed, or in frame */
     size_t segment_length, segment_sent;
     int64_t fed_bytes;       /* of the body so far, to be held against body_length */
@@ -123,10 +123,10 @@ typedef struct exchange {
     /* waiting */
     waiter place;
     dial *dialling;
-    short events;   /* what to poll the connection for */
-    bool again;     /* do not wait: more can be done at once */
+    short events;    /* what to poll the connection for */
+    bool again;      /* do not wait: more can be done at once */
     bool poll_first; /* nothing can have come yet */
-    bool resumed;   /* the caller had it: its time does not count for the phase */
+    bool resumed;    /* the caller had it: its time does not count for the phase */
     call_phase phase;
     nanoseconds began, deadline, total_deadline, sending_began, sent_at;
 } exchange;
@@ -148,7 +148,7 @@ step_result exchange_step(exchange *x, nanoseconds now);
  * waker is not among them. *deadline: when to step in any case. */
 int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline);
 
-/* The next piece of the body; it is borrowed until the next STEP_BODY_WANTED. NULL, 0: that was all. */
+/* The next piece of the body, which is copied. NULL, 0: that was all. */
 void exchange_feed(exchange *x, const char *piece, size_t length);
 
 /* Where a large plain body goes without a copy: `room` bytes from now on. */
@@ -165,8 +165,8 @@ void exchange_before_fork(void);
 void exchange_after_fork(bool child);
 
 /* Drives `x` until something but STEP_WAIT happens, blocking in poll; returns early with STEP_WAIT
- * when *interrupted has become true (whoever sets it wakes the waker). No Ruby here: it runs without
- * the GVL. */
+ * when *interrupted has become true (whoever sets it wakes the waker). No Ruby here: it runs
+ * without the GVL. */
 step_result exchange_drive(exchange *x, volatile bool *interrupted);
 
 #endif

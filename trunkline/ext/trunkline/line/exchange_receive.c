@@ -1,5 +1,6 @@
 #include "exchange_states.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define FIRST_READ 4096           /* room for a head and a small body */
@@ -8,8 +9,7 @@
 #define SINK_BODY (64 * 1024)     /* from this size on a plain body is worth a sink */
 #define READS_AT_ONCE 32          /* before the driver may look at interrupts and the clock */
 
-static step_result failed(exchange *x, failure_code code, int system_error, const char *detail)
-{
+static step_result failed(exchange *x, failure_code code, int system_error, const char *detail) {
     failure_set(&x->why, code, x->any_byte ? PHASE_READ : PHASE_FIRST_BYTE, system_error, "%s",
                 detail ? detail : "");
     return STEP_FAILED;
@@ -17,8 +17,7 @@ static step_result failed(exchange *x, failure_code code, int system_error, cons
 
 /* ---- the head ---- */
 
-static bool keep_hint(exchange *x)
-{
+static bool keep_hint(exchange *x) {
     http1_response *r = &x->answer;
     hint *h = calloc(1, sizeof(*h));
     if (h == NULL) {
@@ -43,8 +42,7 @@ static bool keep_hint(exchange *x)
 }
 
 /* A 1xx: the answer is still to come, and its time starts anew. */
-static step_result informational(exchange *x, nanoseconds now)
-{
+static step_result informational(exchange *x, nanoseconds now) {
     int status = x->answer.status;
     if (status == 103 && !keep_hint(x)) {
         return failed(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
@@ -59,18 +57,41 @@ static step_result informational(exchange *x, nanoseconds now)
     return status == 103 && x->out.tells_hints ? STEP_HINTS : STEP_WAIT;
 }
 
-static bool start_inflating(exchange *x)
-{
-    http1_response *r = &x->answer;
-    const http1_field *coding =
-        http1_find(r->fields, r->field_count, x->head, "content-encoding", 16);
-    if (coding == NULL || r->framing == HTTP1_FRAMING_NONE || !x->out.how->decode) {
+/* Content-Encoding, which may stand on several lines (RFC 9110 5.3), in the order of its
+ * application. */
+static bool content_codings(const exchange *x, char *out, size_t room, size_t *length) {
+    const http1_response *r = &x->answer;
+    *length = 0;
+    for (uint32_t i = 0; i < r->field_count; i++) {
+        const http1_field *f = &r->fields[i];
+        if (http1_find(f, 1, x->head, "content-encoding", 16) == NULL) {
+            continue;
+        }
+        if (*length + f->value_length + 2 > room) {
+            return false;
+        }
+        if (*length > 0) {
+            out[(*length)++] = ',';
+        }
+        memcpy(out + *length, x->head + f->value, f->value_length);
+        *length += f->value_length;
+    }
+    return true;
+}
+
+static bool start_inflating(exchange *x) {
+    if (x->answer.framing == HTTP1_FRAMING_NONE || !x->out.how->decode) {
         return true;
     }
+    char codings[256];
+    size_t length;
+    failure_code code = FAILURE_CODING_CHAIN;
     bool known;
-    failure_code code =
-        inflater_new(&x->inflater, &known, (const char *) x->head + coding->value,
-                     coding->value_length, &x->out.how->inflate);
+    if (content_codings(x, codings, sizeof(codings), &length)) {
+        code = length == 0
+                   ? FAILURE_NONE
+                   : inflater_new(&x->inflater, &known, codings, length, &x->out.how->inflate);
+    }
     if (code != FAILURE_NONE) {
         failed(x, code, 0, NULL);
         return false;
@@ -80,8 +101,7 @@ static bool start_inflating(exchange *x)
 
 /* The answer's head is complete: what is left of the request is cut short unless the server goes
  * along with it (RFC 9112 9.5). */
-static step_result final_head(exchange *x, nanoseconds now)
-{
+static step_result final_head(exchange *x, nanoseconds now) {
     http1_response *r = &x->answer;
     x->head = malloc(r->head_length);
     if (x->head == NULL) {
@@ -93,20 +113,19 @@ static step_result final_head(exchange *x, nanoseconds now)
         exchange_cut_request(x, now);
     }
     uint64_t limit = x->out.how->max_body_bytes;
-    if (limit > 0 && r->framing == HTTP1_FRAMING_LENGTH && (uint64_t) r->content_length > limit) {
+    if (limit > 0 && r->framing == HTTP1_FRAMING_LENGTH && (uint64_t)r->content_length > limit) {
         return failed(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
     }
     if (!start_inflating(x)) {
         return STEP_FAILED;
     }
-    bool sink = x->inflater == NULL && r->framing == HTTP1_FRAMING_LENGTH &&
-                r->content_length >= SINK_BODY;
+    bool sink =
+        x->inflater == NULL && r->framing == HTTP1_FRAMING_LENGTH && r->content_length >= SINK_BODY;
     return x->out.streaming || sink ? STEP_HEAD : STEP_WAIT;
 }
 
 /* Takes apart the heads that lie in the input. STEP_WAIT: look whether x->head is there. */
-static step_result take_head(exchange *x, nanoseconds now)
-{
+static step_result take_head(exchange *x, nanoseconds now) {
     while (buffer_length(&x->input) > 0) {
         switch (http1_head(&x->answer, buffer_head(&x->input), buffer_length(&x->input))) {
         case HTTP1_DONE:
@@ -118,10 +137,8 @@ static step_result take_head(exchange *x, nanoseconds now)
                 return step;
             }
             break;
-        case HTTP1_FAILED:
-            return failed(x, x->answer.failure, 0, NULL);
-        default:
-            return STEP_WAIT;
+        case HTTP1_FAILED: return failed(x, x->answer.failure, 0, NULL);
+        default: return STEP_WAIT;
         }
         if (x->answer.failure != FAILURE_NONE) {
             return failed(x, x->answer.failure, 0, NULL);
@@ -132,19 +149,18 @@ static step_result take_head(exchange *x, nanoseconds now)
 
 /* ---- the body ---- */
 
-static bool count_delivered(exchange *x, size_t count)
-{
+static bool count_delivered(exchange *x, size_t count) {
     uint64_t limit = x->out.how->max_body_bytes;
     x->delivered += count;
     if (limit > 0 && x->delivered > limit) {
+        buffer_clear(&x->body); /* not a byte more than was allowed is handed over */
         failed(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
         return false;
     }
     return true;
 }
 
-static bool inflate_piece(exchange *x, const uint8_t *bytes, size_t length)
-{
+static bool inflate_piece(exchange *x, const uint8_t *bytes, size_t length) {
     inflater_result result;
     do {
         if (!buffer_reserve(&x->body, length < 4096 ? 16 * 1024 : BULK_READ)) {
@@ -168,8 +184,7 @@ static bool inflate_piece(exchange *x, const uint8_t *bytes, size_t length)
     return true;
 }
 
-static bool deliver(exchange *x, const uint8_t *bytes, size_t length)
-{
+static bool deliver(exchange *x, const uint8_t *bytes, size_t length) {
     if (x->inflater != NULL) {
         return inflate_piece(x, bytes, length);
     }
@@ -183,17 +198,15 @@ static bool deliver(exchange *x, const uint8_t *bytes, size_t length)
     return true;
 }
 
-static bool streaming_enough(const exchange *x)
-{
+static bool streaming_enough(const exchange *x) {
     return x->out.streaming && buffer_length(&x->body) >= STREAM_PIECE;
 }
 
 /* Of what lies in the input, to the sink without a detour through x->body. STEP_WAIT: go on. */
-static step_result drain_to_sink(exchange *x)
-{
+static step_result drain_to_sink(exchange *x) {
     uint64_t expected = http1_expect(&x->answer);
     size_t count = buffer_length(&x->input);
-    count = count > expected ? (size_t) expected : count;
+    count = count > expected ? (size_t)expected : count;
     if (count > x->sink_room) {
         return STEP_SINK_FULL;
     }
@@ -206,8 +219,7 @@ static step_result drain_to_sink(exchange *x)
 }
 
 /* Takes apart the body that lies in the input. STEP_WAIT: more is needed. */
-static step_result take_body(exchange *x)
-{
+static step_result take_body(exchange *x) {
     if (x->sink != NULL && buffer_length(&x->input) > 0) {
         step_result step = drain_to_sink(x);
         if (step != STEP_WAIT) {
@@ -239,13 +251,22 @@ static step_result take_body(exchange *x)
 
 /* ---- reading ---- */
 
+/* The connection ended in the midst of an answer: says how much of it there was. */
+static step_result cut_short(exchange *x, failure_code code, int system_error) {
+    char detail[80] = "";
+    if (x->head != NULL && x->answer.framing == HTTP1_FRAMING_LENGTH) {
+        snprintf(detail, sizeof(detail), "%llu of %lld bytes came",
+                 (unsigned long long)x->answer.body_bytes, (long long)x->answer.content_length);
+    }
+    return failed(x, code, system_error, detail);
+}
+
 /* Bytes of a plain body go where they belong, without a copy. */
-static io_result read_direct(exchange *x, uint64_t expected, failure *f)
-{
+static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
     uint8_t *where = x->sink;
     size_t room = x->sink_room;
     if (where == NULL) {
-        size_t wanted = expected < BULK_READ ? (size_t) expected : BULK_READ;
+        size_t wanted = expected < BULK_READ ? (size_t)expected : BULK_READ;
         if (!buffer_reserve(&x->body, wanted)) {
             failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_READ, 0, NULL);
             return IO_FAILED;
@@ -254,7 +275,7 @@ static io_result read_direct(exchange *x, uint64_t expected, failure *f)
         room = wanted;
     }
     if (room > expected) {
-        room = (size_t) expected;
+        room = (size_t)expected;
     }
     size_t count = 0;
     io_result io = connection_read(x->line, where, room, &count, f);
@@ -271,8 +292,7 @@ static io_result read_direct(exchange *x, uint64_t expected, failure *f)
     return count_delivered(x, count) ? IO_DONE : IO_FAILED;
 }
 
-static io_result read_input(exchange *x, failure *f)
-{
+static io_result read_input(exchange *x, failure *f) {
     size_t wanted = x->head == NULL ? FIRST_READ : BULK_READ;
     if (!buffer_reserve(&x->input, wanted)) {
         failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_READ, 0, NULL);
@@ -286,11 +306,9 @@ static io_result read_input(exchange *x, failure *f)
     return io;
 }
 
-static io_result read_some(exchange *x, nanoseconds now)
-{
+static io_result read_some(exchange *x, nanoseconds now) {
     failure f = {0};
-    uint64_t expected =
-        x->head != NULL && x->inflater == NULL ? http1_expect(&x->answer) : 0;
+    uint64_t expected = x->head != NULL && x->inflater == NULL ? http1_expect(&x->answer) : 0;
     bool direct = x->sink != NULL || expected >= FIRST_READ;
     io_result io = direct ? read_direct(x, expected, &f) : read_input(x, &f);
     if (io == IO_DONE) {
@@ -302,14 +320,17 @@ static io_result read_some(exchange *x, nanoseconds now)
         exchange_phase(x, PHASE_READ, now);
     } else if (io == IO_FAILED && x->why.code == FAILURE_NONE) {
         bool midway = x->any_byte && f.code == FAILURE_RESET;
-        failed(x, midway ? FAILURE_TRUNCATED : f.code, f.system_error, f.detail);
+        if (midway) {
+            cut_short(x, FAILURE_TRUNCATED, f.system_error);
+        } else {
+            failed(x, f.code, f.system_error, f.detail);
+        }
     }
     return io;
 }
 
 /* The connection has ended: that may be the body's proper end, and is an error anywhere else. */
-static step_result at_end(exchange *x, bool clean)
-{
+static step_result at_end(exchange *x, bool clean) {
     http1_result result = http1_end(&x->answer, clean, buffer_length(&x->input));
     if (result == HTTP1_DONE) {
         return STEP_DONE;
@@ -318,18 +339,16 @@ static step_result at_end(exchange *x, bool clean)
         x->why = x->write_failure;
         return STEP_FAILED;
     }
-    return failed(x, x->answer.failure, 0, NULL);
+    return cut_short(x, x->answer.failure, 0);
 }
 
-static step_result body_complete(exchange *x)
-{
+static step_result body_complete(exchange *x) {
     failure_code code = x->inflater ? inflater_finish(x->inflater) : FAILURE_NONE;
     return code == FAILURE_NONE ? STEP_DONE : failed(x, code, 0, NULL);
 }
 
 /* Takes apart what is there already. STEP_WAIT: only reading helps. */
-static step_result take_apart(exchange *x, nanoseconds now)
-{
+static step_result take_apart(exchange *x, nanoseconds now) {
     if (x->head == NULL) {
         step_result step = take_head(x, now);
         if (step != STEP_WAIT || x->head == NULL) {
@@ -340,8 +359,7 @@ static step_result take_apart(exchange *x, nanoseconds now)
     return step == STEP_DONE ? body_complete(x) : step;
 }
 
-step_result exchange_receive(exchange *x, nanoseconds now)
-{
+step_result exchange_receive(exchange *x, nanoseconds now) {
     x->events = POLLIN;
     for (int reads = 0;; reads++) {
         step_result step = take_apart(x, now);

@@ -14,8 +14,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static exchange *spares[SPARES]; /* owned */
 static int spare_count;
 
-exchange *exchange_new(void)
-{
+exchange *exchange_new(void) {
     exchange *x = NULL;
     pthread_mutex_lock(&lock);
     if (spare_count > 0) {
@@ -25,8 +24,7 @@ exchange *exchange_new(void)
     return x != NULL ? x : calloc(1, sizeof(*x));
 }
 
-static void free_hints(hint *h)
-{
+static void free_hints(hint *h) {
     for (hint *following; h != NULL; h = following) {
         following = h->next;
         free(h->bytes);
@@ -36,8 +34,7 @@ static void free_hints(hint *h)
 }
 
 /* Frees all but what the next call reads into. */
-static void strip(exchange *x)
-{
+static void strip(exchange *x) {
     free_hints(x->hints);
     inflater_free(x->inflater);
     free(x->head);
@@ -58,8 +55,7 @@ static void strip(exchange *x)
     x->answer = answer;
 }
 
-void exchange_free(exchange *x)
-{
+void exchange_free(exchange *x) {
     if (x == NULL) {
         return;
     }
@@ -78,13 +74,11 @@ void exchange_free(exchange *x)
     }
 }
 
-void exchange_before_fork(void)
-{
+void exchange_before_fork(void) {
     pthread_mutex_lock(&lock);
 }
 
-void exchange_after_fork(bool child)
-{
+void exchange_after_fork(bool child) {
     if (child) {
         spare_count = 0;
         pthread_mutex_init(&lock, NULL);

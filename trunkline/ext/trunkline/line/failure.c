@@ -22,8 +22,7 @@ static const char *const phases[] = {
 };
 
 bool failure_set(failure *f, failure_code code, call_phase phase, int system_error,
-                 const char *format, ...)
-{
+                 const char *format, ...) {
     f->code = code;
     f->phase = phase;
     f->system_error = system_error;
@@ -37,17 +36,14 @@ bool failure_set(failure *f, failure_code code, call_phase phase, int system_err
     return false;
 }
 
-const char *failure_words(failure_code code)
-{
+const char *failure_words(failure_code code) {
     return words[code];
 }
 
-const char *failure_class(failure_code code)
-{
+const char *failure_class(failure_code code) {
     return classes[code];
 }
 
-const char *phase_word(call_phase phase)
-{
+const char *phase_word(call_phase phase) {
     return phases[phase];
 }

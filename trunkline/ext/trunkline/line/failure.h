@@ -6,13 +6,13 @@
 #include <stdbool.h>
 
 /* The parts of a call, in their order; each can have a timeout of its own. */
-#define PHASES(X)                                                                                  \
-    X(QUEUE, "queue")                                                                              \
-    X(RESOLVE, "resolve")                                                                          \
-    X(CONNECT, "connect")                                                                          \
-    X(TLS, "tls")                                                                                  \
-    X(WRITE, "write")                                                                              \
-    X(FIRST_BYTE, "first_byte")                                                                    \
+#define PHASES(X)               \
+    X(QUEUE, "queue")           \
+    X(RESOLVE, "resolve")       \
+    X(CONNECT, "connect")       \
+    X(TLS, "tls")               \
+    X(WRITE, "write")           \
+    X(FIRST_BYTE, "first_byte") \
     X(READ, "read")
 
 typedef enum {
@@ -22,7 +22,8 @@ typedef enum {
         PHASE_COUNT
 } call_phase;
 
-/* What went wrong, where, and the words of whoever knows more (the system, OpenSSL, the resolver). */
+/* What went wrong, where, and the words of whoever knows more (the system, OpenSSL, the resolver).
+ */
 typedef struct {
     failure_code code;
     call_phase phase;
@@ -30,7 +31,8 @@ typedef struct {
     char detail[320]; /* "" when there is nothing to add */
 } failure;
 
-/* Fills in `f`; `format` may be NULL. Always returns false, so that "return failure_set(...)" fails. */
+/* Fills in `f`; `format` may be NULL. Always returns false, so that "return failure_set(...)"
+ * fails. */
 bool failure_set(failure *f, failure_code code, call_phase phase, int system_error,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 

@@ -10,16 +10,14 @@
 #include <stdbool.h>
 
 /* The order in which locks are taken anywhere: look-ups, reaper, pools, spares. */
-static void before(void)
-{
+static void before(void) {
     resolve_before_fork();
     reaper_before_fork();
     pool_before_fork();
     exchange_before_fork();
 }
 
-static void in_parent(void)
-{
+static void in_parent(void) {
     exchange_after_fork(false);
     pool_after_fork(false);
     reaper_after_fork(false);
@@ -27,8 +25,7 @@ static void in_parent(void)
 }
 
 /* Pools first: they close the descriptors without a word; then everyone forgets what was shared. */
-static void in_child(void)
-{
+static void in_child(void) {
     pool_after_fork(true);
     exchange_after_fork(true);
     reaper_after_fork(true);
@@ -37,7 +34,6 @@ static void in_child(void)
     waker_forked();
 }
 
-int fork_guard(void)
-{
+int fork_guard(void) {
     return pthread_atfork(before, in_parent, in_child);
 }

@@ -26,8 +26,7 @@ struct loop {
     watched *table; /* owned */
 };
 
-loop *loop_new(void)
-{
+loop *loop_new(void) {
     loop *l = calloc(1, sizeof(*l));
     if (l == NULL) {
         return NULL;
@@ -43,8 +42,7 @@ loop *loop_new(void)
     return l;
 }
 
-void loop_free(loop *l)
-{
+void loop_free(loop *l) {
     if (l == NULL) {
         return;
     }
@@ -55,8 +53,7 @@ void loop_free(loop *l)
     free(l);
 }
 
-static bool reserve(loop *l, int descriptor)
-{
+static bool reserve(loop *l, int descriptor) {
     if (descriptor < l->size) {
         return true;
     }
@@ -64,28 +61,25 @@ static bool reserve(loop *l, int descriptor)
     while (size <= descriptor) {
         size *= 2;
     }
-    watched *table = realloc(l->table, (size_t) size * sizeof(*table));
+    watched *table = realloc(l->table, (size_t)size * sizeof(*table));
     if (table == NULL) {
         return false;
     }
-    memset(table + l->size, 0, (size_t) (size - l->size) * sizeof(*table));
+    memset(table + l->size, 0, (size_t)(size - l->size) * sizeof(*table));
     l->table = table;
     l->size = size;
     return true;
 }
 
-static watched *known(loop *l, int descriptor)
-{
+static watched *known(loop *l, int descriptor) {
     return descriptor >= 0 && descriptor < l->size ? &l->table[descriptor] : NULL;
 }
 
-int loop_descriptor(const loop *l)
-{
+int loop_descriptor(const loop *l) {
     return l->epoll;
 }
 
-void loop_ignore(loop *l, int descriptor, const void *whom)
-{
+void loop_ignore(loop *l, int descriptor, const void *whom) {
     watched *w = known(l, descriptor);
     if (w != NULL && w->whom == whom) {
         w->whom = NULL;
@@ -94,8 +88,7 @@ void loop_ignore(loop *l, int descriptor, const void *whom)
 
 #ifdef LOOP_EPOLL
 
-static bool tell_kernel(loop *l, int descriptor, uint32_t events)
-{
+static bool tell_kernel(loop *l, int descriptor, uint32_t events) {
     struct epoll_event event = {.events = events, .data = {.fd = descriptor}};
     if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0) {
         return true;
@@ -103,8 +96,7 @@ static bool tell_kernel(loop *l, int descriptor, uint32_t events)
     return errno == EEXIST && epoll_ctl(l->epoll, EPOLL_CTL_MOD, descriptor, &event) == 0;
 }
 
-bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom)
-{
+bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom) {
     if (!reserve(l, descriptor)) {
         return false;
     }
@@ -115,8 +107,8 @@ bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom)
     }
     uint32_t wanted = EPOLLIN | EPOLLOUT | EPOLLET;
     if (id == 0) {
-        wanted = (uint32_t) (events & POLLIN ? EPOLLIN : 0) |
-                 (uint32_t) (events & POLLOUT ? EPOLLOUT : 0) | EPOLLONESHOT;
+        wanted = (uint32_t)(events & POLLIN ? EPOLLIN : 0) |
+                 (uint32_t)(events & POLLOUT ? EPOLLOUT : 0) | EPOLLONESHOT;
     }
     w->id = id;
     return tell_kernel(l, descriptor, wanted);
@@ -124,8 +116,7 @@ bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom)
 
 /* A connection that some other driver has now is forgotten here, or each of its answers would wake
  * this loop too. */
-static void forget(loop *l, int descriptor)
-{
+static void forget(loop *l, int descriptor) {
     watched *w = known(l, descriptor);
     if (w != NULL) {
         w->id = 0;
@@ -133,8 +124,7 @@ static void forget(loop *l, int descriptor)
     epoll_ctl(l->epoll, EPOLL_CTL_DEL, descriptor, NULL);
 }
 
-static int milliseconds_until(nanoseconds until)
-{
+static int milliseconds_until(nanoseconds until) {
     if (until == NEVER) {
         return -1;
     }
@@ -143,11 +133,10 @@ static int milliseconds_until(nanoseconds until)
         return 0;
     }
     nanoseconds rounded = (left + MILLISECOND - 1) / MILLISECOND;
-    return rounded > INT32_MAX ? INT32_MAX : (int) rounded;
+    return rounded > INT32_MAX ? INT32_MAX : (int)rounded;
 }
 
-int loop_wait(loop *l, nanoseconds until, void **whom, int room)
-{
+int loop_wait(loop *l, nanoseconds until, void **whom, int room) {
     struct epoll_event events[EVENTS_AT_ONCE];
     int most = room < EVENTS_AT_ONCE ? room : EVENTS_AT_ONCE;
     int count = epoll_wait(l->epoll, events, most, milliseconds_until(until));
@@ -165,8 +154,7 @@ int loop_wait(loop *l, nanoseconds until, void **whom, int room)
 
 #else
 
-bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom)
-{
+bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom) {
     if (!reserve(l, descriptor)) {
         return false;
     }
@@ -174,9 +162,8 @@ bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom)
     return true;
 }
 
-int loop_wait(loop *l, nanoseconds until, void **whom, int room)
-{
-    struct pollfd *entries = calloc((size_t) l->size + 1, sizeof(*entries));
+int loop_wait(loop *l, nanoseconds until, void **whom, int room) {
+    struct pollfd *entries = calloc((size_t)l->size + 1, sizeof(*entries));
     if (entries == NULL) {
         return 0;
     }
@@ -187,7 +174,7 @@ int loop_wait(loop *l, nanoseconds until, void **whom, int room)
         }
     }
     nanoseconds left = until == NEVER || until == 0 ? 0 : until - clock_now();
-    int span = until == NEVER ? -1 : (int) ((left > 0 ? left : 0) + MILLISECOND - 1) / MILLISECOND;
+    int span = until == NEVER ? -1 : (int)((left > 0 ? left : 0) + MILLISECOND - 1) / MILLISECOND;
     int told = 0;
     if (poll(entries, count, span) > 0) {
         for (nfds_t i = 0; i < count && told < room; i++) {

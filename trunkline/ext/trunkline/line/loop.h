@@ -7,22 +7,22 @@
 #include <stdint.h>
 
 /*
- * Many descriptors watched at once: by epoll on Linux, by poll elsewhere. With epoll a connection is
- * told to the kernel once and stays so for all the calls that it carries; events are edges then, so
- * whoever was told reads until there is nothing left.
+ * Many descriptors watched at once: by epoll on Linux, by poll elsewhere. With epoll a connection
+ * is told to the kernel once and stays so for all the calls that it carries; events are edges then,
+ * so whoever was told reads until there is nothing left.
  */
 typedef struct loop loop;
 
 loop *loop_new(void); /* NULL: no memory or descriptor */
 void loop_free(loop *l);
 
-/* Watches `descriptor` for POLLIN and POLLOUT as in `events`, and remembers `whom` to tell. `id` names
- * what the descriptor is now (numbers are used again): the same id need not be told to the kernel
- * twice; 0: it is to be told of once only. False: no memory. */
+/* Watches `descriptor` for POLLIN and POLLOUT as in `events`, and remembers `whom` to tell. `id`
+ * names what the descriptor is now (numbers are used again): the same id need not be told to the
+ * kernel twice; 0: it is to be told of once only. False: no memory. */
 bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom);
 
-/* Nobody is to be told of it any more. Descriptors that were closed need not be ignored, but what was
- * to be told must be. */
+/* Nobody is to be told of it any more. Descriptors that were closed need not be ignored, but what
+ * was to be told must be. */
 void loop_ignore(loop *l, int descriptor, const void *whom);
 
 /* Waits until `until` (0: not at all) and fills in whom to tell; returns how many. */

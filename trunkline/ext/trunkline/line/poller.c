@@ -20,8 +20,7 @@ struct poller {
     member *all;
 };
 
-static void push(queue *q, member *m)
-{
+static void push(queue *q, member *m) {
     m->next = NULL;
     if (q->last != NULL) {
         q->last->next = m;
@@ -31,8 +30,7 @@ static void push(queue *q, member *m)
     q->last = m;
 }
 
-static member *shift(queue *q)
-{
+static member *shift(queue *q) {
     member *m = q->first;
     if (m != NULL) {
         q->first = m->next;
@@ -43,8 +41,7 @@ static member *shift(queue *q)
     return m;
 }
 
-static void unlink_from(queue *q, member *m)
-{
+static void unlink_from(queue *q, member *m) {
     member *before = NULL;
     for (member *at = q->first; at != NULL && at != m; at = at->next) {
         before = at;
@@ -59,16 +56,14 @@ static void unlink_from(queue *q, member *m)
     }
 }
 
-static void make_runnable(poller *p, member *m)
-{
+static void make_runnable(poller *p, member *m) {
     if (m->where == MEMBER_WAITING) {
         m->where = MEMBER_RUNNABLE;
         push(&p->runnable, m);
     }
 }
 
-static void unwatch(poller *p, member *m)
-{
+static void unwatch(poller *p, member *m) {
     for (int i = 0; i < m->watching_count; i++) {
         loop_ignore(p->loop, m->watching[i], m);
     }
@@ -77,8 +72,7 @@ static void unwatch(poller *p, member *m)
 
 /* Tells the loop what the member waits for. While it talks that is one connection, named by its id,
  * which the kernel may know already. */
-static bool watch(poller *p, member *m)
-{
+static bool watch(poller *p, member *m) {
     struct pollfd entries[DIAL_MAX_ATTEMPTS];
     int count = exchange_wait(m->x, entries, DIAL_MAX_ATTEMPTS, &m->deadline);
     bool talking = m->x->state == EXCHANGE_TALKING;
@@ -96,8 +90,7 @@ static bool watch(poller *p, member *m)
     return m->deadline == 0 || deadlines_set(&p->due, m, m->deadline);
 }
 
-static void step(poller *p, member *m)
-{
+static void step(poller *p, member *m) {
     m->where = MEMBER_WAITING;
     m->step = exchange_step(m->x, clock_now());
     if (m->step == STEP_WAIT && !watch(p, m)) {
@@ -113,8 +106,7 @@ static void step(poller *p, member *m)
     }
 }
 
-void poller_run(poller *p)
-{
+void poller_run(poller *p) {
     member *last = p->runnable.last;
     for (member *m; (m = shift(&p->runnable)) != NULL;) {
         step(p, m);
@@ -125,8 +117,7 @@ void poller_run(poller *p)
 }
 
 /* The waker does not say whom: those who have no connection yet may have got one, or an address. */
-static void wake_unsettled(poller *p)
-{
+static void wake_unsettled(poller *p) {
     waker_clear(p->waker);
     for (member *m = p->all; m != NULL; m = m->next_all) {
         if (m->x->state == EXCHANGE_QUEUED || m->x->state == EXCHANGE_DIALLING) {
@@ -135,8 +126,7 @@ static void wake_unsettled(poller *p)
     }
 }
 
-static void wait_once(poller *p, nanoseconds until)
-{
+static void wait_once(poller *p, nanoseconds until) {
     void *told[TOLD_AT_ONCE];
     int count = loop_wait(p->loop, until, told, TOLD_AT_ONCE);
     for (int i = 0; i < count; i++) {
@@ -156,13 +146,11 @@ static void wait_once(poller *p, nanoseconds until)
     }
 }
 
-nanoseconds poller_deadline(const poller *p)
-{
+nanoseconds poller_deadline(const poller *p) {
     return p->runnable.first != NULL || p->ready.first != NULL ? 0 : deadlines_next(&p->due);
 }
 
-void poller_drive(poller *p, nanoseconds until, volatile bool *interrupted)
-{
+void poller_drive(poller *p, nanoseconds until, volatile bool *interrupted) {
     poller_run(p);
     while (p->ready.first == NULL && !*interrupted) {
         wait_once(p, clock_earlier(until, poller_deadline(p)));
@@ -173,8 +161,7 @@ void poller_drive(poller *p, nanoseconds until, volatile bool *interrupted)
     }
 }
 
-void poller_add(poller *p, member *m, exchange *x, void *owner)
-{
+void poller_add(poller *p, member *m, exchange *x, void *owner) {
     *m = (member){.x = x, .owner = owner, .poller = p, .where = MEMBER_WAITING, .heap_index = -1};
     m->next_all = p->all;
     if (p->all != NULL) {
@@ -184,8 +171,7 @@ void poller_add(poller *p, member *m, exchange *x, void *owner)
     make_runnable(p, m);
 }
 
-void poller_remove(poller *p, member *m)
-{
+void poller_remove(poller *p, member *m) {
     if (m->where == MEMBER_RUNNABLE) {
         unlink_from(&p->runnable, m);
     } else if (m->where == MEMBER_READY) {
@@ -203,14 +189,12 @@ void poller_remove(poller *p, member *m)
     }
 }
 
-void poller_resume(poller *p, member *m)
-{
+void poller_resume(poller *p, member *m) {
     m->where = MEMBER_WAITING;
     make_runnable(p, m);
 }
 
-member *poller_next(poller *p)
-{
+member *poller_next(poller *p) {
     member *m = shift(&p->ready);
     if (m != NULL) {
         m->where = MEMBER_WAITING;
@@ -218,18 +202,15 @@ member *poller_next(poller *p)
     return m;
 }
 
-bool poller_has_ready(const poller *p)
-{
+bool poller_has_ready(const poller *p) {
     return p->ready.first != NULL;
 }
 
-int poller_descriptor(const poller *p)
-{
+int poller_descriptor(const poller *p) {
     return loop_descriptor(p->loop);
 }
 
-poller *poller_new(waker *w)
-{
+poller *poller_new(waker *w) {
     poller *p = calloc(1, sizeof(*p));
     if (p == NULL) {
         return NULL;
@@ -244,8 +225,7 @@ poller *poller_new(waker *w)
     return p;
 }
 
-void poller_free(poller *p)
-{
+void poller_free(poller *p) {
     if (p == NULL) {
         return;
     }

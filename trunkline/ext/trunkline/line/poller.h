@@ -5,8 +5,8 @@
 
 /*
  * Many exchanges driven by one thread: each is stepped when its connection, its deadline or the
- * shared waker has something for it. What the exchanges ask of their caller is collected, so that one
- * trip without the GVL serves all that came meanwhile.
+ * shared waker has something for it. What the exchanges ask of their caller is collected, so that
+ * one trip without the GVL serves all that came meanwhile.
  */
 typedef struct poller poller;
 
@@ -30,8 +30,8 @@ typedef struct member {
 poller *poller_new(waker *w);
 void poller_free(poller *p); /* it must be empty */
 
-/* Takes `x` in, which has begun, and steps it at the next drive. `m` is the caller's memory, and stays
- * where it is until poller_remove. */
+/* Takes `x` in, which has begun, and steps it at the next drive. `m` is the caller's memory, and
+ * stays where it is until poller_remove. */
 void poller_add(poller *p, member *m, exchange *x, void *owner);
 void poller_remove(poller *p, member *m);
 
@@ -51,8 +51,8 @@ void poller_drive(poller *p, nanoseconds until, volatile bool *interrupted);
 
 bool poller_has_ready(const poller *p);
 
-/* For those who wait elsewhere (a Fiber scheduler): a descriptor that becomes readable when there is
- * something to do (-1: none), and when to come back in any case (0: at once). */
+/* For those who wait elsewhere (a Fiber scheduler): a descriptor that becomes readable when there
+ * is something to do (-1: none), and when to come back in any case (0: at once). */
 int poller_descriptor(const poller *p);
 nanoseconds poller_deadline(const poller *p);
 

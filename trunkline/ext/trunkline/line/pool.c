@@ -3,8 +3,7 @@
 
 /* ---- waiting ---- */
 
-static void queue_append(pool *p, bucket *b, waiter *w)
-{
+static void queue_append(pool *p, bucket *b, waiter *w) {
     w->place = b;
     w->waiting = true;
     w->next = NULL;
@@ -18,8 +17,7 @@ static void queue_append(pool *p, bucket *b, waiter *w)
     p->count.waiting++;
 }
 
-static void queue_remove(pool *p, waiter *w)
-{
+static void queue_remove(pool *p, waiter *w) {
     bucket *b = w->place;
     if (w->previous != NULL) {
         w->previous->next = w->next;
@@ -36,8 +34,7 @@ static void queue_remove(pool *p, waiter *w)
 }
 
 /* Ownership passes under the lock, so that no wake-up is lost and nobody jumps the queue. */
-static void serve_waiters(pool *p, bucket *b)
-{
+static void serve_waiters(pool *p, bucket *b) {
     while (b->first != NULL && b->in_use < b->first->limit) {
         waiter *w = b->first;
         queue_remove(p, w);
@@ -48,8 +45,7 @@ static void serve_waiters(pool *p, bucket *b)
 }
 
 /* A place became free: the next in the queue has it. */
-static void leave(pool *p, bucket *b)
-{
+static void leave(pool *p, bucket *b) {
     b->in_use--;
     serve_waiters(p, b);
     pool_bucket_tidy(p, b);
@@ -57,10 +53,9 @@ static void leave(pool *p, bucket *b)
 
 /* ---- what calls do ---- */
 
-pool_result pool_acquire(pool *p, const route *r, const settings *s, waiter *w, connection **out)
-{
-    pool_result result = POOL_FAILED;
+pool_result pool_acquire(pool *p, const route *r, const settings *s, waiter *w, connection **out) {
     pthread_mutex_lock(&p->lock);
+    pool_result result = p->closed ? POOL_FAILED : POOL_NO_MEMORY;
     bucket *b = p->closed ? NULL : pool_bucket(p, r);
     if (b != NULL) {
         w->limit = s->max_connections;
@@ -80,8 +75,7 @@ pool_result pool_acquire(pool *p, const route *r, const settings *s, waiter *w, 
     return result;
 }
 
-pool_result pool_turn(pool *p, waiter *w, connection **out)
-{
+pool_result pool_turn(pool *p, waiter *w, connection **out) {
     pool_result result = POOL_WAIT;
     pthread_mutex_lock(&p->lock);
     if (p->closed || w->generation != p->generation || w->place == NULL) {
@@ -98,8 +92,7 @@ pool_result pool_turn(pool *p, waiter *w, connection **out)
     return result;
 }
 
-pool_result pool_replace(pool *p, waiter *w, connection *c, bool fresh, connection **out)
-{
+pool_result pool_replace(pool *p, waiter *w, connection *c, bool fresh, connection **out) {
     *out = NULL;
     pool_result result = POOL_FAILED;
     pthread_mutex_lock(&p->lock);
@@ -116,8 +109,7 @@ pool_result pool_replace(pool *p, waiter *w, connection *c, bool fresh, connecti
     return result;
 }
 
-void pool_forgo(pool *p, waiter *w)
-{
+void pool_forgo(pool *p, waiter *w) {
     pthread_mutex_lock(&p->lock);
     if (w->place != NULL && w->generation == p->generation) {
         bucket *b = w->place;
@@ -137,8 +129,7 @@ void pool_forgo(pool *p, waiter *w)
     pthread_mutex_unlock(&p->lock);
 }
 
-void pool_adopt(pool *p, waiter *w, connection *c)
-{
+void pool_adopt(pool *p, waiter *w, connection *c) {
     pthread_mutex_lock(&p->lock);
     if (w->generation == p->generation) {
         c->bucket = w->place;
@@ -149,8 +140,7 @@ void pool_adopt(pool *p, waiter *w, connection *c)
     pthread_mutex_unlock(&p->lock);
 }
 
-void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_until)
-{
+void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_until) {
     connection *condemned = NULL;
     c->idle_since = now;
     c->idle_until = idle_until;
@@ -176,8 +166,7 @@ void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_unti
     reaper_expect(idle_until);
 }
 
-void pool_discard(pool *p, connection *c, bool notify)
-{
+void pool_discard(pool *p, connection *c, bool notify) {
     pthread_mutex_lock(&p->lock);
     if (c->bucket != NULL) {
         pool_all_remove(p, c);

@@ -6,17 +6,18 @@
 #include "waker.h"
 
 /*
- * The connections of a process, by key. A call takes one out, or the right to open one, or waits its
- * turn; it gives back the connection, or the right. Nothing here looks at sockets: the caller looks
- * at what it was given, and has it replaced if it will not do.
+ * The connections of a process, by key. A call takes one out, or the right to open one, or waits
+ * its turn; it gives back the connection, or the right. Nothing here looks at sockets: the caller
+ * looks at what it was given, and has it replaced if it will not do.
  */
 typedef struct pool pool;
 
 /* A call's dealings with the pool: embedded in the call, zeroed before its first use, and not moved
  * while it holds a right or waits. */
 typedef struct waiter {
-    struct bucket *place; /* where it holds a right to a connection, or waits for one; NULL: nowhere */
-    connection *granted;  /* handed over while it waited */
+    struct bucket
+        *place; /* where it holds a right to a connection, or waits for one; NULL: nowhere */
+    connection *granted; /* handed over while it waited */
     bool waiting;
     uint32_t limit;
     uint32_t generation;
@@ -28,15 +29,16 @@ typedef enum {
     POOL_CONNECTION, /* *out is the caller's; look at it before use */
     POOL_DIAL,       /* the caller may open one: then pool_adopt or pool_forgo */
     POOL_WAIT,       /* the waiter is in the queue: its waker will be woken; then pool_turn */
-    POOL_FAILED      /* no memory, or the pool was closed */
+    POOL_NO_MEMORY,
+    POOL_FAILED /* the pool was closed */
 } pool_result;
 
 pool *pool_new(uint32_t max_idle); /* one reference; NULL: no memory */
 pool *pool_keep(pool *p);
 void pool_release(pool *p); /* the last one closes what is idle */
 
-/* Asks for a connection of `r`'s key: the one that was used last, or a right to open one while fewer
- * than s->max_connections are in use, or a place in the queue (first come, first served). */
+/* Asks for a connection of `r`'s key: the one that was used last, or a right to open one while
+ * fewer than s->max_connections are in use, or a place in the queue (first come, first served). */
 pool_result pool_acquire(pool *p, const route *r, const settings *s, waiter *w, connection **out);
 
 /* Is it the waiter's turn? POOL_WAIT while it is not. */
@@ -70,8 +72,8 @@ typedef struct {
 
 void pool_count(pool *p, pool_stats *out);
 
-/* Around fork (see fork.c): all locks are taken before, so that the child finds everything whole; the
- * child closes its copies of the descriptors, says nothing on them, and starts empty. */
+/* Around fork (see fork.c): all locks are taken before, so that the child finds everything whole;
+ * the child closes its copies of the descriptors, says nothing on them, and starts empty. */
 void pool_before_fork(void);
 void pool_after_fork(bool child);
 

@@ -10,8 +10,7 @@ static pool *registry;
 
 /* ---- keeping house ---- */
 
-static uint32_t close_idle_if(pool *p, uint64_t owner, nanoseconds due_by, nanoseconds *next_due)
-{
+static uint32_t close_idle_if(pool *p, uint64_t owner, nanoseconds due_by, nanoseconds *next_due) {
     connection *condemned = NULL;
     pthread_mutex_lock(&p->lock);
     for (connection *c = p->oldest_idle, *following; c != NULL; c = following) {
@@ -28,14 +27,12 @@ static uint32_t close_idle_if(pool *p, uint64_t owner, nanoseconds due_by, nanos
     return pool_close_condemned(condemned);
 }
 
-uint32_t pool_close_idle(pool *p, uint64_t owner)
-{
+uint32_t pool_close_idle(pool *p, uint64_t owner) {
     nanoseconds unused = NEVER;
     return close_idle_if(p, owner, NEVER, &unused);
 }
 
-void pool_close(pool *p)
-{
+void pool_close(pool *p) {
     pthread_mutex_lock(&p->lock);
     p->closed = true;
     for (uint32_t i = 0; i <= p->bucket_mask; i++) {
@@ -49,16 +46,14 @@ void pool_close(pool *p)
     pool_close_idle(p, 0);
 }
 
-void pool_count(pool *p, pool_stats *out)
-{
+void pool_count(pool *p, pool_stats *out) {
     pthread_mutex_lock(&p->lock);
     *out = p->count;
     out->in_use = out->connections - out->idle;
     pthread_mutex_unlock(&p->lock);
 }
 
-nanoseconds pool_registry_reap(nanoseconds now)
-{
+nanoseconds pool_registry_reap(nanoseconds now) {
     nanoseconds next_due = NEVER;
     pthread_mutex_lock(&registry_lock);
     for (pool *p = registry; p != NULL; p = p->next) {
@@ -70,8 +65,7 @@ nanoseconds pool_registry_reap(nanoseconds now)
 
 /* ---- birth, death, fork ---- */
 
-pool *pool_new(uint32_t max_idle)
-{
+pool *pool_new(uint32_t max_idle) {
     pool *p = calloc(1, sizeof(*p));
     if (p == NULL) {
         return NULL;
@@ -95,14 +89,12 @@ pool *pool_new(uint32_t max_idle)
     return p;
 }
 
-pool *pool_keep(pool *p)
-{
+pool *pool_keep(pool *p) {
     __atomic_add_fetch(&p->references, 1, __ATOMIC_RELAXED);
     return p;
 }
 
-void pool_release(pool *p)
-{
+void pool_release(pool *p) {
     if (__atomic_sub_fetch(&p->references, 1, __ATOMIC_ACQ_REL) > 0) {
         return;
     }
@@ -122,18 +114,16 @@ void pool_release(pool *p)
     free(p);
 }
 
-void pool_before_fork(void)
-{
+void pool_before_fork(void) {
     pthread_mutex_lock(&registry_lock);
     for (pool *p = registry; p != NULL; p = p->next) {
         pthread_mutex_lock(&p->lock);
     }
 }
 
-/* The child's copy of a TLS session is left alone for good: OpenSSL may have been in the midst of it
- * in another thread, and to say anything on it would break the parent's. */
-static void start_empty(pool *p)
-{
+/* The child's copy of a TLS session is left alone for good: OpenSSL may have been in the midst of
+ * it in another thread, and to say anything on it would break the parent's. */
+static void start_empty(pool *p) {
     for (connection *c = p->all, *following; c != NULL; c = following) {
         following = c->all_next;
         close(c->descriptor);
@@ -160,8 +150,7 @@ static void start_empty(pool *p)
     pthread_mutex_init(&p->lock, NULL);
 }
 
-void pool_after_fork(bool child)
-{
+void pool_after_fork(bool child) {
     for (pool *p = registry; p != NULL; p = p->next) {
         if (child) {
             start_empty(p);

@@ -5,8 +5,7 @@
 
 /* ---- buckets ---- */
 
-static bucket **bucket_slot(pool *p, uint32_t hash, const char *key, uint32_t length)
-{
+static bucket **bucket_slot(pool *p, uint32_t hash, const char *key, uint32_t length) {
     bucket **slot = &p->buckets[hash & p->bucket_mask];
     while (*slot != NULL && ((*slot)->hash != hash || (*slot)->key_length != length ||
                              memcmp((*slot)->key, key, length) != 0)) {
@@ -16,8 +15,7 @@ static bucket **bucket_slot(pool *p, uint32_t hash, const char *key, uint32_t le
 }
 
 /* More room when there are as many buckets as slots; without memory the chains just grow longer. */
-static void buckets_grow(pool *p)
-{
+static void buckets_grow(pool *p) {
     uint32_t size = (p->bucket_mask + 1) * 2;
     bucket **wider = calloc(size, sizeof(*wider));
     if (wider == NULL) {
@@ -35,8 +33,7 @@ static void buckets_grow(pool *p)
     p->bucket_mask = size - 1;
 }
 
-bucket *pool_bucket(pool *p, const route *r)
-{
+bucket *pool_bucket(pool *p, const route *r) {
     bucket **slot = bucket_slot(p, r->key_hash, r->key, r->key_length);
     if (*slot != NULL) {
         return *slot;
@@ -55,8 +52,7 @@ bucket *pool_bucket(pool *p, const route *r)
     return b;
 }
 
-void pool_bucket_tidy(pool *p, bucket *b)
-{
+void pool_bucket_tidy(pool *p, bucket *b) {
     if (b->in_use == 0 && b->idle_top == NULL && b->first == NULL) {
         *bucket_slot(p, b->hash, b->key, b->key_length) = b->chain;
         p->bucket_count--;
@@ -66,8 +62,7 @@ void pool_bucket_tidy(pool *p, bucket *b)
 
 /* ---- lists of connections ---- */
 
-void pool_all_add(pool *p, connection *c)
-{
+void pool_all_add(pool *p, connection *c) {
     c->all_previous = NULL;
     c->all_next = p->all;
     if (p->all != NULL) {
@@ -78,8 +73,7 @@ void pool_all_add(pool *p, connection *c)
     p->count.opened++;
 }
 
-void pool_all_remove(pool *p, connection *c)
-{
+void pool_all_remove(pool *p, connection *c) {
     if (c->all_previous != NULL) {
         c->all_previous->all_next = c->all_next;
     } else {
@@ -92,8 +86,7 @@ void pool_all_remove(pool *p, connection *c)
     p->count.closed++;
 }
 
-void pool_idle_push(pool *p, bucket *b, connection *c)
-{
+void pool_idle_push(pool *p, bucket *b, connection *c) {
     c->below = b->idle_top;
     b->idle_top = c;
     c->idle_next = NULL;
@@ -107,8 +100,7 @@ void pool_idle_push(pool *p, bucket *b, connection *c)
     p->count.idle++;
 }
 
-static void idle_remove(pool *p, connection *c)
-{
+static void idle_remove(pool *p, connection *c) {
     connection **link = &c->bucket->idle_top;
     while (*link != c) {
         link = &(*link)->below;
@@ -127,16 +119,14 @@ static void idle_remove(pool *p, connection *c)
     p->count.idle--;
 }
 
-void pool_condemn(pool *p, connection *c, connection **condemned)
-{
+void pool_condemn(pool *p, connection *c, connection **condemned) {
     idle_remove(p, c);
     pool_all_remove(p, c);
     c->below = *condemned;
     *condemned = c;
 }
 
-uint32_t pool_close_condemned(connection *condemned)
-{
+uint32_t pool_close_condemned(connection *condemned) {
     uint32_t count = 0;
     for (connection *following; condemned != NULL; condemned = following, count++) {
         following = condemned->below;
@@ -145,8 +135,7 @@ uint32_t pool_close_condemned(connection *condemned)
     return count;
 }
 
-connection *pool_idle_take(pool *p, bucket *b)
-{
+connection *pool_idle_take(pool *p, bucket *b) {
     connection *c = b->idle_top;
     if (c != NULL) {
         idle_remove(p, c);

@@ -5,8 +5,8 @@
 
 #include <pthread.h>
 
-/* Between the files that make up the pool; nobody else includes this. All but what says otherwise is
- * called with the pool's lock held. */
+/* Between the files that make up the pool; nobody else includes this. All but what says otherwise
+ * is called with the pool's lock held. */
 
 /* All that has one key. It lives as long as anything refers to it: rights, connections, waiters. */
 typedef struct bucket {

@@ -10,8 +10,7 @@ static pthread_cond_t changed;
 static bool running;
 static nanoseconds next_visit = NEVER; /* written under the lock, read without it as a hint */
 
-static void sleep_until(nanoseconds when)
-{
+static void sleep_until(nanoseconds when) {
     if (when == NEVER) {
         pthread_cond_wait(&changed, &lock);
         return;
@@ -20,9 +19,8 @@ static void sleep_until(nanoseconds when)
     pthread_cond_timedwait(&changed, &lock, &t);
 }
 
-static void *reap(void *unused)
-{
-    (void) unused;
+static void *reap(void *unused) {
+    (void)unused;
     pthread_mutex_lock(&lock);
     for (;;) {
         nanoseconds now = clock_now();
@@ -40,8 +38,7 @@ static void *reap(void *unused)
 }
 
 /* Under the lock. Without a thread idle connections are still bounded by count, and looked at. */
-static bool start(void)
-{
+static bool start(void) {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -62,8 +59,7 @@ static bool start(void)
     return running;
 }
 
-void reaper_expect(nanoseconds when)
-{
+void reaper_expect(nanoseconds when) {
     if (__atomic_load_n(&next_visit, __ATOMIC_RELAXED) <= when) {
         return;
     }
@@ -79,13 +75,11 @@ void reaper_expect(nanoseconds when)
     pthread_mutex_unlock(&lock);
 }
 
-void reaper_before_fork(void)
-{
+void reaper_before_fork(void) {
     pthread_mutex_lock(&lock);
 }
 
-void reaper_after_fork(bool child)
-{
+void reaper_after_fork(bool child) {
     if (child) {
         pthread_mutex_init(&lock, NULL);
         running = false;

@@ -7,7 +7,8 @@
 
 /* A native thread that closes idle connections when their time is up, so that no caller has to. */
 
-/* Something will be due at `when`: starts the thread if need be, wakes it if it would sleep longer. */
+/* Something will be due at `when`: starts the thread if need be, wakes it if it would sleep longer.
+ */
 void reaper_expect(nanoseconds when);
 
 /* Around fork: the lock is held meanwhile; the child has no such thread until it needs one. */

@@ -39,8 +39,7 @@ static bool held; /* a fork is coming: no look-up may start */
 static resolve_lookup seam;
 static void (*seam_release)(void *);
 
-static void make_conditions(void)
-{
+static void make_conditions(void) {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
 #ifndef __APPLE__
@@ -51,8 +50,7 @@ static void make_conditions(void)
     pthread_condattr_destroy(&attributes);
 }
 
-static bool wait_for(pthread_cond_t *condition, nanoseconds until)
-{
+static bool wait_for(pthread_cond_t *condition, nanoseconds until) {
 #ifdef __APPLE__
     nanoseconds span = until - clock_now();
     struct timespec t = {span > 0 ? span / SECOND : 0, span > 0 ? span % SECOND : 0};
@@ -65,22 +63,19 @@ static bool wait_for(pthread_cond_t *condition, nanoseconds until)
 
 /* ---- the threads ---- */
 
-static int ask(const char *host, resolve_lookup other, void **result)
-{
+static int ask(const char *host, resolve_lookup other, void **result) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     if (other != NULL) return other(host, NULL, &hints, result);
-    return getaddrinfo(host, NULL, &hints, (struct addrinfo **) result);
+    return getaddrinfo(host, NULL, &hints, (struct addrinfo **)result);
 }
 
-static bool usable(const struct addrinfo *a)
-{
+static bool usable(const struct addrinfo *a) {
     return (a->ai_family == AF_INET || a->ai_family == AF_INET6) &&
            a->ai_addrlen <= sizeof(struct sockaddr_storage);
 }
 
 /* Copies what getaddrinfo said into `answer`; its order is kept. */
-static void take_in(lookup_answer *answer, const struct addrinfo *found)
-{
+static void take_in(lookup_answer *answer, const struct addrinfo *found) {
     size_t count = 0;
     for (const struct addrinfo *a = found; a != NULL; a = a->ai_next) count += usable(a);
     if (count > MAX_ADDRESSES) count = MAX_ADDRESSES;
@@ -102,8 +97,7 @@ static void take_in(lookup_answer *answer, const struct addrinfo *found)
 }
 
 static void look_up(const char *host, resolve_lookup other, void (*release)(void *),
-                    lookup_answer *answer)
-{
+                    lookup_answer *answer) {
     void *found = NULL;
     errno = 0;
     int code = ask(host, other, &found);
@@ -126,13 +120,11 @@ static void look_up(const char *host, resolve_lookup other, void (*release)(void
         freeaddrinfo(found);
 }
 
-static void wake_all(lookup *name)
-{
+static void wake_all(lookup *name) {
     for (resolution *r = name->waiting; r != NULL; r = r->next) waker_wake(r->waker);
 }
 
-static lookup *next_in_queue(void)
-{
+static lookup *next_in_queue(void) {
     lookup *name = queue_head;
     queue_head = name->queued;
     if (queue_head == NULL) queue_tail = &queue_head;
@@ -141,8 +133,7 @@ static lookup *next_in_queue(void)
 
 /* One thread: takes names off the queue until there was none for a while. The lock is held but for
  * the look-up itself. */
-static void *serve(void *unused)
-{
+static void *serve(void *unused) {
     pthread_mutex_lock(&lock);
     for (;;) {
         nanoseconds patience = clock_after(clock_now(), THREAD_IDLE_SECONDS * SECOND);
@@ -172,8 +163,7 @@ static void *serve(void *unused)
 }
 
 /* Signals are for the program's own threads: these have all of them blocked from their start. */
-static int start_thread(void)
-{
+static int start_thread(void) {
     sigset_t all, before;
     pthread_t thread;
     pthread_attr_t attributes;
@@ -188,8 +178,7 @@ static int start_thread(void)
 }
 
 /* Puts a new name in the queue, with a thread for it. False when there can be none at all. */
-static bool enqueue(lookup *name, failure *f)
-{
+static bool enqueue(lookup *name, failure *f) {
     unsigned waiting = 1;
     for (lookup *n = queue_head; n != NULL; n = n->queued) waiting++;
     if (idle < waiting && threads < MAX_THREADS) {
@@ -209,16 +198,14 @@ static bool enqueue(lookup *name, failure *f)
 
 /* ---- the callers ---- */
 
-static void set_port(endpoint *e, uint16_t port)
-{
+static void set_port(endpoint *e, uint16_t port) {
     if (e->address.ss_family == AF_INET6)
-        ((struct sockaddr_in6 *) &e->address)->sin6_port = htons(port);
+        ((struct sockaddr_in6 *)&e->address)->sin6_port = htons(port);
     else
-        ((struct sockaddr_in *) &e->address)->sin_port = htons(port);
+        ((struct sockaddr_in *)&e->address)->sin_port = htons(port);
 }
 
-static bool scoped_literal(const char *host, endpoint *e)
-{
+static bool scoped_literal(const char *host, endpoint *e) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
     struct addrinfo *found = NULL;
     if (getaddrinfo(host, NULL, &hints, &found) != 0) return false;
@@ -228,10 +215,9 @@ static bool scoped_literal(const char *host, endpoint *e)
     return true;
 }
 
-static bool literal(const char *host, endpoint *e)
-{
-    struct sockaddr_in *v4 = (struct sockaddr_in *) &e->address;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *) &e->address;
+static bool literal(const char *host, endpoint *e) {
+    struct sockaddr_in *v4 = (struct sockaddr_in *)&e->address;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&e->address;
     if (inet_pton(AF_INET, host, &v4->sin_addr) == 1) {
         v4->sin_family = AF_INET;
         e->length = sizeof(*v4);
@@ -245,8 +231,7 @@ static bool literal(const char *host, endpoint *e)
     return true;
 }
 
-static bool copy_answer(resolution *r, const endpoint *list, size_t count)
-{
+static bool copy_answer(resolution *r, const endpoint *list, size_t count) {
     r->list = calloc(count, sizeof(*list));
     if (r->list == NULL) return false;
     memcpy(r->list, list, count * sizeof(*list));
@@ -255,8 +240,7 @@ static bool copy_answer(resolution *r, const endpoint *list, size_t count)
     return true;
 }
 
-static void stop_waiting(resolution *r)
-{
+static void stop_waiting(resolution *r) {
     *r->link = r->next;
     if (r->next != NULL) r->next->link = r->link;
     lookup_drop(r->name);
@@ -265,8 +249,7 @@ static void stop_waiting(resolution *r)
     r->waker = NULL;
 }
 
-static void start_waiting(resolution *r, lookup *name, waker *w)
-{
+static void start_waiting(resolution *r, lookup *name, waker *w) {
     r->name = lookup_keep(name);
     r->waker = waker_keep(w);
     r->next = name->waiting;
@@ -276,8 +259,7 @@ static void start_waiting(resolution *r, lookup *name, waker *w)
 }
 
 /* What is known of the name by now. Under the lock. */
-static io_result outcome(resolution *r, const lookup *name, failure *f)
-{
+static io_result outcome(resolution *r, const lookup *name, failure *f) {
     if (name->state == LOOKUP_ASKED) return IO_WAIT;
     if (name->state == LOOKUP_FAILED) {
         *f = name->answer.why;
@@ -289,8 +271,7 @@ static io_result outcome(resolution *r, const lookup *name, failure *f)
 }
 
 /* Under the lock: the name from the cache, or a new one that is queued. NULL: see `f`. */
-static lookup *find_or_ask(const char *host, failure *f)
-{
+static lookup *find_or_ask(const char *host, failure *f) {
     lookup *name = lookup_find(host, clock_now());
     if (name != NULL) return name;
     name = lookup_add(host);
@@ -303,8 +284,7 @@ static lookup *find_or_ask(const char *host, failure *f)
     return NULL;
 }
 
-static io_result start(resolution *r, const char *host, waker *w, failure *f)
-{
+static io_result start(resolution *r, const char *host, waker *w, failure *f) {
     endpoint one;
     memset(&one, 0, sizeof(one));
     if (literal(host, &one)) {
@@ -327,8 +307,7 @@ static io_result start(resolution *r, const char *host, waker *w, failure *f)
     return result;
 }
 
-io_result resolve_start(const char *host, uint16_t port, waker *w, resolution **out, failure *f)
-{
+io_result resolve_start(const char *host, uint16_t port, waker *w, resolution **out, failure *f) {
     *out = NULL;
     resolution *r = calloc(1, sizeof(*r));
     if (r == NULL) {
@@ -344,8 +323,7 @@ io_result resolve_start(const char *host, uint16_t port, waker *w, resolution **
     return result;
 }
 
-io_result resolve_result(resolution *r, const endpoint **list, size_t *count, failure *f)
-{
+io_result resolve_result(resolution *r, const endpoint **list, size_t *count, failure *f) {
     io_result result = IO_DONE;
     if (r->name != NULL) {
         pthread_mutex_lock(&lock);
@@ -360,8 +338,7 @@ io_result resolve_result(resolution *r, const endpoint **list, size_t *count, fa
     return result;
 }
 
-void resolve_release(resolution *r)
-{
+void resolve_release(resolution *r) {
     if (r == NULL) return;
     if (r->name != NULL) {
         pthread_mutex_lock(&lock);
@@ -372,22 +349,19 @@ void resolve_release(resolution *r)
     free(r);
 }
 
-void resolve_forget(const char *host)
-{
+void resolve_forget(const char *host) {
     pthread_mutex_lock(&lock);
     lookup_forget(host);
     pthread_mutex_unlock(&lock);
 }
 
-void resolve_clear(void)
-{
+void resolve_clear(void) {
     pthread_mutex_lock(&lock);
     lookup_forget_all();
     pthread_mutex_unlock(&lock);
 }
 
-void resolve_set_lookup(resolve_lookup other, void (*release)(void *))
-{
+void resolve_set_lookup(resolve_lookup other, void (*release)(void *)) {
     pthread_mutex_lock(&lock);
     seam = other;
     seam_release = release;
@@ -396,9 +370,9 @@ void resolve_set_lookup(resolve_lookup other, void (*release)(void *))
 
 /* ---- fork ---- */
 
-/* A thread inside getaddrinfo holds locks of the C library, which would stay locked in the child. */
-void resolve_before_fork(void)
-{
+/* A thread inside getaddrinfo holds locks of the C library, which would stay locked in the child.
+ */
+void resolve_before_fork(void) {
     pthread_once(&once, make_conditions);
     pthread_mutex_lock(&lock);
     held = true;
@@ -407,9 +381,8 @@ void resolve_before_fork(void)
     }
 }
 
-static void fail_queued(void *unused, lookup *name)
-{
-    (void) unused;
+static void fail_queued(void *unused, lookup *name) {
+    (void)unused;
     if (name->state != LOOKUP_ASKED) return;
     lookup_answer answer = {0};
     failure_set(&answer.why, FAILURE_FORKED, PHASE_RESOLVE, 0,
@@ -419,8 +392,7 @@ static void fail_queued(void *unused, lookup *name)
 
 /* The child has none of the threads: what they were asked for fails (their references to it are
  * lost, and that memory with them); everything else starts as on the first day. */
-void resolve_after_fork(bool child)
-{
+void resolve_after_fork(bool child) {
     if (child) {
         pthread_mutex_init(&lock, NULL);
         make_conditions();

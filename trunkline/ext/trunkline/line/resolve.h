@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 
 /*
- * Names to addresses by getaddrinfo, in a bounded set of native threads, with a cache: one look-up a
- * name at a time, however many ask. A caller that gives up leaves the answer to the cache.
+ * Names to addresses by getaddrinfo, in a bounded set of native threads, with a cache: one look-up
+ * a name at a time, however many ask. A caller that gives up leaves the answer to the cache.
  */
 typedef struct {
     struct sockaddr_storage address;
@@ -23,8 +23,8 @@ typedef struct {
 typedef struct resolution resolution;
 
 /* Asks for `host` (a name or a literal). IO_DONE: *out is answered at once (literal or cached).
- * IO_WAIT: `w` will be woken (it is kept until then). IO_FAILED: see `f`. *out is the caller's, to be
- * released with resolve_release. */
+ * IO_WAIT: `w` will be woken (it is kept until then). IO_FAILED: see `f`. *out is the caller's, to
+ * be released with resolve_release. */
 io_result resolve_start(const char *host, uint16_t port, waker *w, resolution **out, failure *f);
 
 /* IO_WAIT: still asked for. IO_DONE: `list` (owned by the resolution, in the order of RFC 6724) and
@@ -39,7 +39,8 @@ void resolve_forget(const char *host);
 void resolve_clear(void); /* empties the cache */
 
 /* Test seam: what is asked instead of getaddrinfo; NULL puts it back. */
-typedef int (*resolve_lookup)(const char *host, const char *service, const void *hints, void **result);
+typedef int (*resolve_lookup)(const char *host, const char *service, const void *hints,
+                              void **result);
 void resolve_set_lookup(resolve_lookup lookup, void (*release)(void *));
 
 /* Around fork: before it waits (at most a second) for look-ups that run and takes the locks; the

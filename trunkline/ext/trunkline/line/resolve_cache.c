@@ -9,15 +9,13 @@ static lookup *buckets[BUCKETS];
 static lookup *newest, *oldest;
 static size_t listed;
 
-static lookup **bucket_of(const char *host)
-{
+static lookup **bucket_of(const char *host) {
     uint32_t hash = 2166136261u;
-    for (const char *c = host; *c != '\0'; c++) hash = (hash ^ (unsigned char) *c) * 16777619u;
+    for (const char *c = host; *c != '\0'; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
     return &buckets[hash % BUCKETS];
 }
 
-static void link_newest(lookup *name)
-{
+static void link_newest(lookup *name) {
     name->newer = NULL;
     name->older = newest;
     if (newest != NULL) newest->newer = name;
@@ -25,14 +23,12 @@ static void link_newest(lookup *name)
     if (oldest == NULL) oldest = name;
 }
 
-static void unlink_age(lookup *name)
-{
+static void unlink_age(lookup *name) {
     *(name->newer != NULL ? &name->newer->older : &newest) = name->older;
     *(name->older != NULL ? &name->older->newer : &oldest) = name->newer;
 }
 
-static void unlist(lookup *name)
-{
+static void unlist(lookup *name) {
     lookup **link = bucket_of(name->host);
     while (*link != name) link = &(*link)->chain;
     *link = name->chain;
@@ -42,15 +38,13 @@ static void unlist(lookup *name)
     lookup_drop(name);
 }
 
-static lookup *search(const char *host)
-{
+static lookup *search(const char *host) {
     lookup *name = *bucket_of(host);
     while (name != NULL && strcmp(name->host, host) != 0) name = name->chain;
     return name;
 }
 
-lookup *lookup_find(const char *host, nanoseconds now)
-{
+lookup *lookup_find(const char *host, nanoseconds now) {
     lookup *name = search(host);
     if (name == NULL) return NULL;
     if (name->state != LOOKUP_ASKED && now >= name->expires) {
@@ -63,8 +57,7 @@ lookup *lookup_find(const char *host, nanoseconds now)
 }
 
 /* One that is being asked for is in use, and stays. */
-static void make_room(void)
-{
+static void make_room(void) {
     lookup *name = oldest;
     while (listed >= LOOKUP_LIMIT && name != NULL) {
         lookup *newer = name->newer;
@@ -73,8 +66,7 @@ static void make_room(void)
     }
 }
 
-lookup *lookup_add(const char *host)
-{
+lookup *lookup_add(const char *host) {
     size_t size = strlen(host) + 1;
     lookup *name = calloc(1, sizeof(*name) + size);
     if (name == NULL) return NULL;
@@ -90,8 +82,7 @@ lookup *lookup_add(const char *host)
     return name;
 }
 
-void lookup_answered(lookup *name, const lookup_answer *answer, nanoseconds now)
-{
+void lookup_answered(lookup *name, const lookup_answer *answer, nanoseconds now) {
     bool good = answer->list != NULL;
     name->answer = *answer;
     name->state = good ? LOOKUP_ANSWERED : LOOKUP_FAILED;
@@ -100,31 +91,26 @@ void lookup_answered(lookup *name, const lookup_answer *answer, nanoseconds now)
     if (answer->why.code == FAILURE_OUT_OF_MEMORY && name->listed) unlist(name);
 }
 
-lookup *lookup_keep(lookup *name)
-{
+lookup *lookup_keep(lookup *name) {
     name->references++;
     return name;
 }
 
-void lookup_drop(lookup *name)
-{
+void lookup_drop(lookup *name) {
     if (--name->references > 0) return;
     free(name->answer.list);
     free(name);
 }
 
-void lookup_forget(const char *host)
-{
+void lookup_forget(const char *host) {
     lookup *name = search(host);
     if (name != NULL) unlist(name);
 }
 
-void lookup_forget_all(void)
-{
+void lookup_forget_all(void) {
     while (oldest != NULL) unlist(oldest);
 }
 
-void lookup_each(void (*visit)(void *data, lookup *name), void *data)
-{
+void lookup_each(void (*visit)(void *data, lookup *name), void *data) {
     for (lookup *name = oldest; name != NULL; name = name->newer) visit(data, name);
 }

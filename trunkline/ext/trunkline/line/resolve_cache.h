@@ -27,9 +27,9 @@ struct lookup {
     nanoseconds expires;
     lookup_answer answer;
     resolution *waiting;
-    lookup *queued;         /* next in the queue */
-    lookup *chain;          /* next in the bucket */
-    lookup *newer, *older;  /* by last use */
+    lookup *queued;        /* next in the queue */
+    lookup *chain;         /* next in the bucket */
+    lookup *newer, *older; /* by last use */
     char host[];
 };
 

@@ -4,35 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_literal(const char *name)
-{
+static bool is_literal(const char *name) {
     unsigned char address[16];
     return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
 }
 
 /* "api.test." and "fe80::1%eth0" are verified as "api.test" and "fe80::1". */
-static size_t verified_length(const char *name)
-{
+static size_t verified_length(const char *name) {
     size_t length = strchr(name, ':') != NULL ? strcspn(name, "%") : strlen(name);
     return length > 0 && name[length - 1] == '.' ? length - 1 : length;
 }
 
-static tls *allocate(const char *name, const void *key, size_t key_length)
-{
+static tls *allocate(const char *name, const void *key, size_t key_length) {
     size_t name_length = verified_length(name);
     tls *t = calloc(1, sizeof(*t) + key_length + 1 + name_length + 1);
     if (t == NULL) return NULL;
     t->key_length = key_length + 1 + name_length;
     if (key_length > 0) memcpy(t->key, key, key_length);
-    t->name = (char *) t->key + key_length + 1;
+    t->name = (char *)t->key + key_length + 1;
     memcpy(t->name, name, name_length);
     t->numeric = is_literal(t->name);
     t->allowance = SIZE_MAX;
     return t;
 }
 
-static bool attach(tls *t)
-{
+static bool attach(tls *t) {
     BIO_METHOD *method = tls_bio_method();
     t->ssl = SSL_new(t->context->ssl);
     BIO *bio = t->ssl == NULL || method == NULL ? NULL : BIO_new(method);
@@ -44,8 +40,7 @@ static bool attach(tls *t)
     return true;
 }
 
-static void offer_session(tls *t)
-{
+static void offer_session(tls *t) {
     SSL_SESSION *session = tls_session_take(t->context->id, t->key, t->key_length);
     if (session == NULL) return;
     SSL_set_session(t->ssl, session);
@@ -53,8 +48,7 @@ static void offer_session(tls *t)
 }
 
 tls *tls_new(tls_context *c, int descriptor, const char *name, const void *key, size_t key_length,
-             failure *f)
-{
+             failure *f) {
     tls *t = allocate(name, key, key_length);
     if (t == NULL) {
         tls_no_memory(f);
@@ -73,28 +67,23 @@ tls *tls_new(tls_context *c, int descriptor, const char *name, const void *key, 
     return NULL;
 }
 
-const char *tls_version(const tls *t)
-{
+const char *tls_version(const tls *t) {
     return SSL_get_version(t->ssl);
 }
 
-const char *tls_cipher(const tls *t)
-{
+const char *tls_cipher(const tls *t) {
     return SSL_get_cipher_name(t->ssl);
 }
 
-const char *tls_protocol(const tls *t)
-{
+const char *tls_protocol(const tls *t) {
     return t->protocol[0] != '\0' ? t->protocol : NULL;
 }
 
-bool tls_resumed(const tls *t)
-{
+bool tls_resumed(const tls *t) {
     return SSL_session_reused(t->ssl) == 1;
 }
 
-void tls_free(tls *t, bool notify)
-{
+void tls_free(tls *t, bool notify) {
     if (t == NULL) return;
     if (t->ssl != NULL && t->ready && !t->broken) {
         ERR_clear_error();

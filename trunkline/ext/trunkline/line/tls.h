@@ -10,16 +10,16 @@
 #include <sys/types.h>
 
 /*
- * TLS 1.2 and 1.3 by OpenSSL, over a socket that never blocks. One context for each set of options in
- * the process, one store of CA certificates for each set of CA files, sessions kept by the
+ * TLS 1.2 and 1.3 by OpenSSL, over a socket that never blocks. One context for each set of options
+ * in the process, one store of CA certificates for each set of CA files, sessions kept by the
  * connection's key and checked again when they are resumed.
  */
 typedef struct tls_context tls_context;
 typedef struct tls tls;
 
 typedef struct {
-    bool verify;             /* chain, host name or IP */
-    const char *ca_file;     /* NULL: the system's bundle (SSL_CERT_FILE, SSL_CERT_DIR, OpenSSL's defaults) */
+    bool verify;         /* chain, host name or IP */
+    const char *ca_file; /* NULL: the system's (SSL_CERT_FILE, SSL_CERT_DIR, OpenSSL's defaults) */
     const char *ca_path;
     const char *client_cert; /* a PEM file: the certificate, and its chain behind it */
     const char *client_key;  /* a PEM file; NULL: in client_cert */
@@ -29,11 +29,12 @@ typedef struct {
 } tls_options;
 
 /* The context for these options, with one reference for the caller: the same options (and files
- * unchanged since) give the same context. NULL: see `f` (a file that cannot be read, a key that does
- * not fit: FAILURE_TLS with the file's name in detail). Thread safe. The strings are copied. */
+ * unchanged since) give the same context. NULL: see `f` (a file that cannot be read, a key that
+ * does not fit: FAILURE_TLS with the file's name in detail). Thread safe. The strings are copied.
+ */
 tls_context *tls_context_obtain(const tls_options *options, failure *f);
 tls_context *tls_context_keep(tls_context *c);
-void tls_context_release(tls_context *c); /* NULL is fine */
+void tls_context_release(tls_context *c);      /* NULL is fine */
 uint64_t tls_context_id(const tls_context *c); /* tells contexts apart in connection keys */
 
 /* A TLS connection over `descriptor` (not owned), verified against `name` (a DNS name or an IP
@@ -41,8 +42,8 @@ uint64_t tls_context_id(const tls_context *c); /* tells contexts apart in connec
 tls *tls_new(tls_context *c, int descriptor, const char *name, const void *key, size_t key_length,
              failure *f);
 
-/* IO_DONE: verified (or verification is off). IO_READ, IO_WRITE; IO_FAILED: TLS or CERTIFICATE, whose
- * detail says which certificate (subject, depth), what was wrong, and what was expected. */
+/* IO_DONE: verified (or verification is off). IO_READ, IO_WRITE; IO_FAILED: TLS or CERTIFICATE,
+ * whose detail says which certificate (subject, depth), what was wrong, and what was expected. */
 io_result tls_handshake(tls *t, failure *f);
 
 /* IO_DONE with *count > 0, IO_READ, IO_WRITE, IO_END, IO_TRUNCATED (read only), IO_FAILED.
@@ -53,17 +54,19 @@ io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, fai
 /* Bytes that were read from the socket already: poll would not tell of them. */
 bool tls_pending(const tls *t);
 
-/* May a connection that lay idle be used? Session tickets and key updates are taken in; data, end of
- * file and errors say no. Never blocks. */
+/* May a connection that lay idle be used? Session tickets and key updates are taken in; data, end
+ * of file and errors say no. Never blocks. */
 bool tls_look(tls *t);
 
 const char *tls_version(const tls *t); /* "TLSv1.3" */
 const char *tls_cipher(const tls *t);
 const char *tls_protocol(const tls *t); /* the ALPN result; NULL: none */
 bool tls_resumed(const tls *t);
-uint64_t tls_sent(const tls *t); /* bytes of application data of which anything was handed to the socket */
+uint64_t
+tls_sent(const tls *t); /* bytes of application data of which anything was handed to the socket */
 
-/* Frees; a close_notify is tried when `notify` (never blocks). The session survives. NULL is fine. */
+/* Frees; a close_notify is tried when `notify` (never blocks). The session survives. NULL is fine.
+ */
 void tls_free(tls *t, bool notify);
 
 /* After fork, in the child: nothing may touch what was shared. Sessions and locks start anew. */

@@ -22,48 +22,42 @@ static uint64_t last_id;
 
 /* The process's own Ruby may use OpenSSL as well: nothing here changes what is shared, and no
  * clean-up may run at exit under threads that are still at work. */
-static void initialise(void)
-{
+static void initialise(void) {
     OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
     tls_bio_method();
 }
 
 /* ---- callbacks ---- */
 
-static int on_session(SSL *ssl, SSL_SESSION *session)
-{
+static int on_session(SSL *ssl, SSL_SESSION *session) {
     tls *t = SSL_get_app_data(ssl);
     tls_session_keep(t->context->id, t->key, t->key_length, session);
     return 1; /* the reference is the cache's now */
 }
 
 /* One write a line: lines of several connections and processes never mix. */
-static void on_keylog(const SSL *ssl, const char *line)
-{
+static void on_keylog(const SSL *ssl, const char *line) {
     const tls *t = SSL_get_app_data(ssl);
-    struct iovec parts[] = {{(void *) line, strlen(line)}, {"\n", 1}};
+    struct iovec parts[] = {{(void *)line, strlen(line)}, {"\n", 1}};
     ssize_t written = writev(t->context->keylog, parts, 2);
-    (void) written; /* a log that is full must not stop a call */
+    (void)written; /* a log that is full must not stop a call */
 }
 
 /* A key with a password: fail, do not ask on the terminal. */
-static int no_password(char *buffer, int size, int writing, void *data)
-{
-    (void) buffer, (void) size, (void) writing, (void) data;
+static int no_password(char *buffer, int size, int writing, void *data) {
+    (void)buffer, (void)size, (void)writing, (void)data;
     return 0;
 }
 
 /* ---- setting up ---- */
 
-static bool file_failed(failure *f, const char *option, const char *path)
-{
+static bool file_failed(failure *f, const char *option, const char *path) {
     char words[160];
     return failure_set(f, FAILURE_TLS, PHASE_TLS, 0, "%s %s: %s", option, path,
                        tls_words(words, sizeof(words)));
 }
 
-static bool use_client_certificate(SSL_CTX *ssl, const tls_options *o, failure *f)
-{
+static bool use_client_certificate(SSL_CTX *ssl, const tls_options *o, failure *f) {
     if (o->client_cert == NULL) return true;
     const char *key = o->client_key != NULL ? o->client_key : o->client_cert;
     if (!tls_check_file("client_cert", o->client_cert, f) || !tls_check_file("client_key", key, f))
@@ -77,8 +71,7 @@ static bool use_client_certificate(SSL_CTX *ssl, const tls_options *o, failure *
     return true;
 }
 
-static bool use_authorities(tls_context *c, const tls_options *o, failure *f)
-{
+static bool use_authorities(tls_context *c, const tls_options *o, failure *f) {
     SSL_CTX_set_verify(c->ssl, o->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,
                        o->verify ? tls_verify_callback : NULL);
     if (!o->verify) return true;
@@ -95,8 +88,7 @@ static bool use_authorities(tls_context *c, const tls_options *o, failure *f)
 }
 
 /* "h2,http/1.1" in ALPN's form: each behind its length (RFC 7301, section 3.1). */
-static bool offer_protocols(tls_context *c, const char *list, failure *f)
-{
+static bool offer_protocols(tls_context *c, const char *list, failure *f) {
     if (list == NULL) return true;
     unsigned char wire[256];
     size_t used = 0;
@@ -105,19 +97,18 @@ static bool offer_protocols(tls_context *c, const char *list, failure *f)
         if (length == 0 || used + 1 + length > sizeof(wire))
             return failure_set(f, FAILURE_TLS, PHASE_TLS, 0, "the ALPN list \"%s\" is malformed",
                                list);
-        wire[used++] = (unsigned char) length;
+        wire[used++] = (unsigned char)length;
         memcpy(wire + used, at, length);
         used += length;
         at += length + (at[length] == ',');
     }
     c->alpn = strdup(list);
-    if (c->alpn == NULL || SSL_CTX_set_alpn_protos(c->ssl, wire, (unsigned) used) != 0)
+    if (c->alpn == NULL || SSL_CTX_set_alpn_protos(c->ssl, wire, (unsigned)used) != 0)
         return tls_no_memory(f);
     return true;
 }
 
-static bool open_keylog(tls_context *c, const char *path, failure *f)
-{
+static bool open_keylog(tls_context *c, const char *path, failure *f) {
     if (path == NULL) return true;
     c->keylog = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (c->keylog < 0) {
@@ -129,8 +120,7 @@ static bool open_keylog(tls_context *c, const char *path, failure *f)
     return true;
 }
 
-static void set_modes(SSL_CTX *ssl)
-{
+static void set_modes(SSL_CTX *ssl) {
     SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                               SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
@@ -140,8 +130,7 @@ static void set_modes(SSL_CTX *ssl)
     SSL_CTX_sess_set_new_cb(ssl, on_session);
 }
 
-static bool set_up(tls_context *c, const tls_options *o, failure *f)
-{
+static bool set_up(tls_context *c, const tls_options *o, failure *f) {
     char words[160];
     ERR_clear_error();
     c->ssl = SSL_CTX_new(TLS_client_method());
@@ -150,13 +139,12 @@ static bool set_up(tls_context *c, const tls_options *o, failure *f)
     int version = o->min_version != 0 ? o->min_version : TLS1_2_VERSION;
     if (SSL_CTX_set_min_proto_version(c->ssl, version) != 1)
         return failure_set(f, FAILURE_TLS, PHASE_TLS, 0, "TLS version 0x%04x: %s",
-                           (unsigned) version, tls_words(words, sizeof(words)));
+                           (unsigned)version, tls_words(words, sizeof(words)));
     return use_client_certificate(c->ssl, o, f) && use_authorities(c, o, f) &&
            offer_protocols(c, o->alpn, f) && open_keylog(c, o->keylog, f);
 }
 
-static void destroy(tls_context *c)
-{
+static void destroy(tls_context *c) {
     tls_session_forget_context(c->id);
     SSL_CTX_free(c->ssl);
     if (c->keylog >= 0) close(c->keylog);
@@ -168,8 +156,7 @@ static void destroy(tls_context *c)
 /* ---- the registry ---- */
 
 /* Everything that makes a context what it is, as one string. */
-static char *describe(const tls_options *o)
-{
+static char *describe(const tls_options *o) {
     char *key = NULL;
     size_t size;
     FILE *out = open_memstream(&key, &size);
@@ -185,8 +172,7 @@ static char *describe(const tls_options *o)
     return NULL;
 }
 
-static tls_context *make(const tls_options *o, char *key, failure *f)
-{
+static tls_context *make(const tls_options *o, char *key, failure *f) {
     tls_context *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         tls_no_memory(f);
@@ -208,8 +194,7 @@ static tls_context *make(const tls_options *o, char *key, failure *f)
 }
 
 /* Nobody can take a reference meanwhile: to obtain one needs the lock, to keep one needs one. */
-static void forget_unused(void)
-{
+static void forget_unused(void) {
     int count = 0;
     for (tls_context **link = &newest; *link != NULL;) {
         tls_context *c = *link;
@@ -223,8 +208,7 @@ static void forget_unused(void)
     }
 }
 
-static tls_context *find_or_make(const tls_options *o, char *key, failure *f)
-{
+static tls_context *find_or_make(const tls_options *o, char *key, failure *f) {
     tls_context *c = newest;
     while (c != NULL && strcmp(c->key, key) != 0) c = c->next;
     if (c != NULL) {
@@ -241,8 +225,7 @@ static tls_context *find_or_make(const tls_options *o, char *key, failure *f)
     return c;
 }
 
-tls_context *tls_context_obtain(const tls_options *options, failure *f)
-{
+tls_context *tls_context_obtain(const tls_options *options, failure *f) {
     pthread_once(&once, initialise);
     char *key = describe(options);
     if (key == NULL) {
@@ -255,25 +238,21 @@ tls_context *tls_context_obtain(const tls_options *options, failure *f)
     return c;
 }
 
-tls_context *tls_context_keep(tls_context *c)
-{
+tls_context *tls_context_keep(tls_context *c) {
     __atomic_add_fetch(&c->references, 1, __ATOMIC_RELAXED);
     return c;
 }
 
-void tls_context_release(tls_context *c)
-{
+void tls_context_release(tls_context *c) {
     /* The registry's own reference goes in forget_unused alone: this is never the last one. */
     if (c != NULL) __atomic_sub_fetch(&c->references, 1, __ATOMIC_ACQ_REL);
 }
 
-uint64_t tls_context_id(const tls_context *c)
-{
+uint64_t tls_context_id(const tls_context *c) {
     return c->id;
 }
 
-void tls_forked(void)
-{
+void tls_forked(void) {
     pthread_mutex_init(&lock, NULL);
     tls_session_forked();
 }

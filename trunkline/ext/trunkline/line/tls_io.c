@@ -17,33 +17,30 @@
 
 /* ---- the BIO: OpenSSL's own would use write, which raises SIGPIPE ---- */
 
-static bool would_block(int error)
-{
+static bool would_block(int error) {
     return error == EAGAIN || error == EWOULDBLOCK;
 }
 
-static int socket_write(BIO *bio, const char *bytes, int length)
-{
+static int socket_write(BIO *bio, const char *bytes, int length) {
     tls *t = BIO_get_data(bio);
     ssize_t sent;
     BIO_clear_retry_flags(bio);
-    do sent = send(t->descriptor, bytes, (size_t) length, MSG_NOSIGNAL);
+    do sent = send(t->descriptor, bytes, (size_t)length, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     if (sent > 0)
-        t->handed += (uint64_t) sent;
+        t->handed += (uint64_t)sent;
     else if (sent < 0 && would_block(errno))
         BIO_set_retry_write(bio);
     else if (sent < 0)
         t->system_error = errno;
-    return (int) sent;
+    return (int)sent;
 }
 
-static int socket_read(BIO *bio, char *bytes, int length)
-{
+static int socket_read(BIO *bio, char *bytes, int length) {
     tls *t = BIO_get_data(bio);
     ssize_t got;
     BIO_clear_retry_flags(bio);
-    size_t room = (size_t) length < t->allowance ? (size_t) length : t->allowance;
+    size_t room = (size_t)length < t->allowance ? (size_t)length : t->allowance;
     if (room == 0) {
         BIO_set_retry_read(bio);
         return -1;
@@ -57,13 +54,12 @@ static int socket_read(BIO *bio, char *bytes, int length)
     else if (got < 0)
         t->system_error = errno;
     else if (t->allowance != SIZE_MAX)
-        t->allowance -= (size_t) got;
-    return (int) got;
+        t->allowance -= (size_t)got;
+    return (int)got;
 }
 
-static long socket_control(BIO *bio, int command, long number, void *pointer)
-{
-    (void) number, (void) pointer;
+static long socket_control(BIO *bio, int command, long number, void *pointer) {
+    (void)number, (void)pointer;
     const tls *t = BIO_get_data(bio);
     switch (command) {
     case BIO_CTRL_FLUSH: return 1; /* nothing is held back */
@@ -72,14 +68,12 @@ static long socket_control(BIO *bio, int command, long number, void *pointer)
     }
 }
 
-static int socket_create(BIO *bio)
-{
+static int socket_create(BIO *bio) {
     BIO_set_init(bio, 1);
     return 1;
 }
 
-BIO_METHOD *tls_bio_method(void)
-{
+BIO_METHOD *tls_bio_method(void) {
     static BIO_METHOD *method; /* made by the first caller, under pthread_once */
     if (method != NULL) return method;
     method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "trunkline");
@@ -94,15 +88,14 @@ BIO_METHOD *tls_bio_method(void)
 /* ---- what a call of OpenSSL came to ---- */
 
 /* The connection broke. FIN alone is told apart from everything else. */
-static io_result broke(tls *t, int error, call_phase phase, failure *f)
-{
+static io_result broke(tls *t, int error, call_phase phase, failure *f) {
     char words[200];
     int reason = ERR_GET_REASON(ERR_peek_error());
     bool unexpected_end = error == SSL_ERROR_SYSCALL;
 #ifdef SSL_R_UNEXPECTED_EOF_WHILE_READING
     unexpected_end = unexpected_end || reason == SSL_R_UNEXPECTED_EOF_WHILE_READING;
 #else
-    (void) reason;
+    (void)reason;
 #endif
     if (t->ended && unexpected_end) {
         ERR_clear_error();
@@ -117,8 +110,7 @@ static io_result broke(tls *t, int error, call_phase phase, failure *f)
     return IO_FAILED;
 }
 
-static io_result stopped(tls *t, int returned, call_phase phase, failure *f)
-{
+static io_result stopped(tls *t, int returned, call_phase phase, failure *f) {
     int error = SSL_get_error(t->ssl, returned);
     switch (error) {
     case SSL_ERROR_WANT_READ: return IO_READ;
@@ -130,8 +122,7 @@ static io_result stopped(tls *t, int returned, call_phase phase, failure *f)
 
 /* ---- the handshake ---- */
 
-static io_result refuse_certificate(tls *t, failure *f)
-{
+static io_result refuse_certificate(tls *t, failure *f) {
     tls_session_forget(t->context->id, t->key, t->key_length);
     t->broken = true;
     ERR_clear_error();
@@ -139,8 +130,7 @@ static io_result refuse_certificate(tls *t, failure *f)
     return IO_FAILED;
 }
 
-static io_result handshake_failed(tls *t, io_result result, failure *f)
-{
+static io_result handshake_failed(tls *t, io_result result, failure *f) {
     if (t->complaint[0] != '\0') return refuse_certificate(t, f);
     if (result == IO_FAILED)
         f->code = FAILURE_TLS;
@@ -151,8 +141,7 @@ static io_result handshake_failed(tls *t, io_result result, failure *f)
 }
 
 /* Is `protocol` one of the comma list that was offered? */
-static bool offered(const char *list, const unsigned char *protocol, unsigned length)
-{
+static bool offered(const char *list, const unsigned char *protocol, unsigned length) {
     for (const char *at = list; at != NULL && *at != '\0';) {
         size_t size = strcspn(at, ",");
         if (size == length && memcmp(at, protocol, size) == 0) return true;
@@ -161,8 +150,7 @@ static bool offered(const char *list, const unsigned char *protocol, unsigned le
     return false;
 }
 
-static bool take_protocol(tls *t, failure *f)
-{
+static bool take_protocol(tls *t, failure *f) {
     const unsigned char *protocol;
     unsigned length;
     SSL_get0_alpn_selected(t->ssl, &protocol, &length);
@@ -174,8 +162,7 @@ static bool take_protocol(tls *t, failure *f)
     return true;
 }
 
-io_result tls_handshake(tls *t, failure *f)
-{
+io_result tls_handshake(tls *t, failure *f) {
     ERR_clear_error();
     int returned = SSL_do_handshake(t->ssl);
     if (returned != 1) {
@@ -192,29 +179,27 @@ io_result tls_handshake(tls *t, failure *f)
 
 /* ---- application data ---- */
 
-io_result tls_read(tls *t, void *bytes, size_t length, size_t *count, failure *f)
-{
+io_result tls_read(tls *t, void *bytes, size_t length, size_t *count, failure *f) {
     *count = 0;
     ERR_clear_error();
-    int got = SSL_read(t->ssl, bytes, length > INT_MAX ? INT_MAX : (int) length);
+    int got = SSL_read(t->ssl, bytes, length > INT_MAX ? INT_MAX : (int)length);
     if (got <= 0) return stopped(t, got, PHASE_READ, f);
-    *count = (size_t) got;
+    *count = (size_t)got;
     return IO_DONE;
 }
 
 /* OpenSSL takes one record at a time, and is done with it when the socket has all of it. */
-io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, failure *f)
-{
+io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, failure *f) {
     *count = 0;
     if (length == 0) return IO_DONE;
     if (!t->writing) t->mark = t->handed;
     ERR_clear_error();
-    int put = SSL_write(t->ssl, bytes, length > INT_MAX ? INT_MAX : (int) length);
+    int put = SSL_write(t->ssl, bytes, length > INT_MAX ? INT_MAX : (int)length);
     if (put > 0) {
         t->writing = false;
         t->started = 0;
-        t->written += (uint64_t) put;
-        *count = (size_t) put;
+        t->written += (uint64_t)put;
+        *count = (size_t)put;
         return IO_DONE;
     }
     t->writing = true;
@@ -225,20 +210,17 @@ io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, fai
     return IO_FAILED;
 }
 
-uint64_t tls_sent(const tls *t)
-{
+uint64_t tls_sent(const tls *t) {
     return t->written + t->started;
 }
 
-bool tls_pending(const tls *t)
-{
+bool tls_pending(const tls *t) {
     return SSL_has_pending(t->ssl) == 1;
 }
 
 /* Tickets and key updates look like data from outside: only OpenSSL, which opens them, can tell. A
  * part of a record is refused like data, for it may be the start of some. */
-static bool only_tickets(tls *t)
-{
+static bool only_tickets(tls *t) {
     char byte;
     t->allowance = LOOK_BYTES;
     ERR_clear_error();
@@ -250,8 +232,7 @@ static bool only_tickets(tls *t)
     return quiet;
 }
 
-bool tls_look(tls *t)
-{
+bool tls_look(tls *t) {
     char byte;
     ssize_t got;
     if (SSL_has_pending(t->ssl)) return only_tickets(t);

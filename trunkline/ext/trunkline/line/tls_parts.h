@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 /*
- * What the parts of TLS know of each other. Nothing else includes this.
+ * What the parts of TLS know of each other. Only they and their tests include this.
  *   tls.c          one connection: made, freed, asked about
  *   tls_io.c       its bytes: the BIO over the socket; handshake, read, write, look
  *   tls_context.c  contexts, one for each set of options
@@ -24,8 +24,8 @@ struct tls_context {
     uint64_t id;
     SSL_CTX *ssl;
     bool verify;
-    char *alpn; /* as given; NULL: none */
-    int keylog; /* a descriptor, or -1 */
+    char *alpn;            /* as given; NULL: none */
+    int keylog;            /* a descriptor, or -1 */
     char authorities[112]; /* what certificates are checked against, in words */
     tls_context *next;
     char *key; /* every option and the state of every file it names */
@@ -35,20 +35,20 @@ struct tls {
     SSL *ssl;
     tls_context *context;
     int descriptor;
-    bool numeric;       /* the name is an IP literal */
-    bool ready;         /* the handshake is over and the peer is who it should be */
-    bool broken;        /* only tls_free may follow */
-    bool ended;         /* the socket has no more to read */
-    int system_error;   /* of the socket call that failed last */
-    bool writing;       /* a write was put off: the same bytes come again */
-    uint64_t handed;    /* bytes that the socket took */
-    uint64_t mark;      /* `handed` when the write began */
-    uint64_t written;   /* plaintext that was handed over as a whole */
-    size_t started;     /* plaintext of the record that was handed over in part */
-    size_t allowance;   /* what a look may still read from the socket */
-    char protocol[32];  /* ALPN's result, or "" */
+    bool numeric;        /* the name is an IP literal */
+    bool ready;          /* the handshake is over and the peer is who it should be */
+    bool broken;         /* only tls_free may follow */
+    bool ended;          /* the socket has no more to read */
+    int system_error;    /* of the socket call that failed last */
+    bool writing;        /* a write was put off: the same bytes come again */
+    uint64_t handed;     /* bytes that the socket took */
+    uint64_t mark;       /* `handed` when the write began */
+    uint64_t written;    /* plaintext that was handed over as a whole */
+    size_t started;      /* plaintext of the record that was handed over in part */
+    size_t allowance;    /* what a look may still read from the socket */
+    char protocol[32];   /* ALPN's result, or "" */
     char complaint[320]; /* what is wrong with the certificate, or "" */
-    char *name;         /* without a trailing dot */
+    char *name;          /* without a trailing dot */
     size_t key_length;
     unsigned char key[]; /* of its sessions: the connection's key, the name behind it */
 };

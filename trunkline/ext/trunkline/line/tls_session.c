@@ -6,9 +6,10 @@
 #include <time.h>
 
 #define BUCKETS 256
-#define SLOT_LIMIT 512       /* keys */
-#define SESSIONS_PER_SLOT 8  /* a server gives two a connection, and each serves once */
-#define SESSION_SECONDS 7200 /* whatever the server allows: after that the peer shows itself again */
+#define SLOT_LIMIT 512      /* keys */
+#define SESSIONS_PER_SLOT 8 /* a server gives two a connection, and each serves once */
+#define SESSION_SECONDS \
+    7200 /* whatever the server allows: after that the peer shows itself again */
 
 /* The sessions of one key, the newest last. */
 typedef struct slot slot;
@@ -26,15 +27,13 @@ static slot *buckets[BUCKETS];
 static slot *newest, *oldest;
 static int slots;
 
-static slot **bucket_of(uint64_t context, const unsigned char *key, size_t length)
-{
-    uint32_t hash = 2166136261u ^ (uint32_t) context;
+static slot **bucket_of(uint64_t context, const unsigned char *key, size_t length) {
+    uint32_t hash = 2166136261u ^ (uint32_t)context;
     for (size_t i = 0; i < length; i++) hash = (hash ^ key[i]) * 16777619u;
     return &buckets[hash % BUCKETS];
 }
 
-static void link_newest(slot *s)
-{
+static void link_newest(slot *s) {
     s->newer = NULL;
     s->older = newest;
     if (newest != NULL) newest->newer = s;
@@ -42,14 +41,12 @@ static void link_newest(slot *s)
     if (oldest == NULL) oldest = s;
 }
 
-static void unlink_age(slot *s)
-{
+static void unlink_age(slot *s) {
     *(s->newer != NULL ? &s->newer->older : &newest) = s->older;
     *(s->older != NULL ? &s->older->newer : &oldest) = s->newer;
 }
 
-static slot *find(uint64_t context, const void *key, size_t length)
-{
+static slot *find(uint64_t context, const void *key, size_t length) {
     slot *s = *bucket_of(context, key, length);
     while (s != NULL &&
            (s->context != context || s->length != length || memcmp(s->key, key, length) != 0))
@@ -57,8 +54,7 @@ static slot *find(uint64_t context, const void *key, size_t length)
     return s;
 }
 
-static void destroy(slot *s)
-{
+static void destroy(slot *s) {
     slot **link = bucket_of(s->context, s->key, s->length);
     while (*link != s) link = &(*link)->chain;
     *link = s->chain;
@@ -68,8 +64,7 @@ static void destroy(slot *s)
     free(s);
 }
 
-static slot *make(uint64_t context, const void *key, size_t length)
-{
+static slot *make(uint64_t context, const void *key, size_t length) {
     slot *s = calloc(1, sizeof(*s) + length);
     if (s == NULL) return NULL;
     if (slots >= SLOT_LIMIT) destroy(oldest);
@@ -84,28 +79,25 @@ static slot *make(uint64_t context, const void *key, size_t length)
     return s;
 }
 
-static void drop_first(slot *s)
-{
+static void drop_first(slot *s) {
     SSL_SESSION_free(s->sessions[0]);
-    memmove(&s->sessions[0], &s->sessions[1], (size_t) --s->count * sizeof(s->sessions[0]));
+    memmove(&s->sessions[0], &s->sessions[1], (size_t)--s->count * sizeof(s->sessions[0]));
 }
 
-static bool alive(const SSL_SESSION *session)
-{
+static bool alive(const SSL_SESSION *session) {
 #if OPENSSL_VERSION_NUMBER >= 0x30300000L
     time_t made = SSL_SESSION_get_time_ex(session);
 #else
-    time_t made = (time_t) SSL_SESSION_get_time(session);
+    time_t made = (time_t)SSL_SESSION_get_time(session);
 #endif
     time_t age = time(NULL) - made;
     return SSL_SESSION_is_resumable(session) && age >= 0 && age < SESSION_SECONDS &&
-           age < (time_t) SSL_SESSION_get_timeout(session);
+           age < (time_t)SSL_SESSION_get_timeout(session);
 }
 
 /* The newest one that still holds. A ticket of TLS 1.3 serves once (RFC 8446, appendix C.4), the
  * sessions of TLS 1.2 as often as they live. */
-static SSL_SESSION *take(slot *s)
-{
+static SSL_SESSION *take(slot *s) {
     while (s->count > 0) {
         SSL_SESSION *session = s->sessions[s->count - 1];
         bool holds = alive(session);
@@ -120,8 +112,7 @@ static SSL_SESSION *take(slot *s)
     return NULL;
 }
 
-SSL_SESSION *tls_session_take(uint64_t context, const void *key, size_t length)
-{
+SSL_SESSION *tls_session_take(uint64_t context, const void *key, size_t length) {
     pthread_mutex_lock(&lock);
     slot *s = find(context, key, length);
     SSL_SESSION *session = s == NULL ? NULL : take(s);
@@ -130,8 +121,7 @@ SSL_SESSION *tls_session_take(uint64_t context, const void *key, size_t length)
     return session;
 }
 
-void tls_session_keep(uint64_t context, const void *key, size_t length, SSL_SESSION *session)
-{
+void tls_session_keep(uint64_t context, const void *key, size_t length, SSL_SESSION *session) {
     pthread_mutex_lock(&lock);
     slot *s = find(context, key, length);
     if (s == NULL) {
@@ -148,16 +138,14 @@ void tls_session_keep(uint64_t context, const void *key, size_t length, SSL_SESS
     if (s == NULL) SSL_SESSION_free(session);
 }
 
-void tls_session_forget(uint64_t context, const void *key, size_t length)
-{
+void tls_session_forget(uint64_t context, const void *key, size_t length) {
     pthread_mutex_lock(&lock);
     slot *s = find(context, key, length);
     if (s != NULL) destroy(s);
     pthread_mutex_unlock(&lock);
 }
 
-void tls_session_forget_context(uint64_t context)
-{
+void tls_session_forget_context(uint64_t context) {
     pthread_mutex_lock(&lock);
     for (slot *s = oldest; s != NULL;) {
         slot *next = s->newer;
@@ -167,10 +155,9 @@ void tls_session_forget_context(uint64_t context)
     pthread_mutex_unlock(&lock);
 }
 
-/* The tickets are the parent's, and OpenSSL's locks may be held by threads that are gone: what there
- * was is left behind, not freed. */
-void tls_session_forked(void)
-{
+/* The tickets are the parent's, and OpenSSL's locks may be held by threads that are gone: what
+ * there was is left behind, not freed. */
+void tls_session_forked(void) {
     pthread_mutex_init(&lock, NULL);
     memset(buckets, 0, sizeof(buckets));
     newest = oldest = NULL;

@@ -25,27 +25,27 @@ static ca_set *newest; /* guarded by the registry's lock */
 
 /* Where distributions keep their bundle, for an OpenSSL that was built elsewhere. */
 static const char *const bundles[] = {
-    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem", "/usr/local/etc/ssl/cert.pem",
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+    "/usr/local/etc/ssl/cert.pem",
 };
 
 typedef struct {
     const char *file, *directories;
 } ca_paths;
 
-static bool exists(const char *path)
-{
+static bool exists(const char *path) {
     return access(path, R_OK) == 0;
 }
 
-static const char *environment(const char *variable)
-{
+static const char *environment(const char *variable) {
     const char *value = getenv(variable);
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-static ca_paths system_paths(void)
-{
+static ca_paths system_paths(void) {
     const char *file = environment(X509_get_default_cert_file_env());
     const char *directories = environment(X509_get_default_cert_dir_env());
     bool chosen = file != NULL || directories != NULL;
@@ -62,45 +62,38 @@ static ca_paths system_paths(void)
     return paths;
 }
 
-static bool is_system(const char *ca_file, const char *ca_path)
-{
+static bool is_system(const char *ca_file, const char *ca_path) {
     return ca_file == NULL && ca_path == NULL;
 }
 
-static ca_paths paths_of(const char *ca_file, const char *ca_path)
-{
+static ca_paths paths_of(const char *ca_file, const char *ca_path) {
     return is_system(ca_file, ca_path) ? system_paths() : (ca_paths){ca_file, ca_path};
 }
 
 /* ---- what tells them apart ---- */
 
-void tls_note(FILE *out, const char *text)
-{
+void tls_note(FILE *out, const char *text) {
     if (text == NULL)
         fputs("-,", out);
     else
         fprintf(out, "%zu:%s,", strlen(text), text); /* the length: no text can pose as two */
 }
 
-void tls_note_file(FILE *out, const char *path)
-{
+void tls_note_file(FILE *out, const char *path) {
     struct stat about;
     tls_note(out, path);
     if (path == NULL || stat(path, &about) != 0) return;
-    fprintf(out, "%llu/%lld.%ld/%lld,", (unsigned long long) about.st_ino,
-            (long long) about.st_mtim.tv_sec, (long) about.st_mtim.tv_nsec,
-            (long long) about.st_size);
+    fprintf(out, "%llu/%lld.%ld/%lld,", (unsigned long long)about.st_ino,
+            (long long)about.st_mtim.tv_sec, (long)about.st_mtim.tv_nsec, (long long)about.st_size);
 }
 
-void tls_note_authorities(FILE *out, const char *ca_file, const char *ca_path)
-{
+void tls_note_authorities(FILE *out, const char *ca_file, const char *ca_path) {
     ca_paths paths = paths_of(ca_file, ca_path);
     tls_note_file(out, paths.file);
     tls_note_file(out, paths.directories);
 }
 
-bool tls_check_file(const char *option, const char *path, failure *f)
-{
+bool tls_check_file(const char *option, const char *path, failure *f) {
     if (path == NULL || exists(path)) return true;
     int error = errno;
     return failure_set(f, FAILURE_TLS, PHASE_TLS, error, "%s %s: %s", option, path,
@@ -111,8 +104,7 @@ bool tls_check_file(const char *option, const char *path, failure *f)
 
 /* The file is parsed now; a directory's certificates are found by their hash when they are needed.
  * The system's may be missing: then nothing is trusted, and each certificate's error says so. */
-static bool load(X509_STORE *store, ca_paths paths, bool required, failure *f)
-{
+static bool load(X509_STORE *store, ca_paths paths, bool required, failure *f) {
     char words[160];
     X509_LOOKUP *files = X509_STORE_add_lookup(store, X509_LOOKUP_file());
     X509_LOOKUP *directories = X509_STORE_add_lookup(store, X509_LOOKUP_hash_dir());
@@ -129,8 +121,7 @@ static bool load(X509_STORE *store, ca_paths paths, bool required, failure *f)
     return true;
 }
 
-static X509_STORE *make_store(const char *ca_file, const char *ca_path, failure *f)
-{
+static X509_STORE *make_store(const char *ca_file, const char *ca_path, failure *f) {
     X509_STORE *store = X509_STORE_new();
     if (store == NULL) {
         tls_no_memory(f);
@@ -142,8 +133,7 @@ static X509_STORE *make_store(const char *ca_file, const char *ca_path, failure 
     return NULL;
 }
 
-static char *describe(const char *ca_file, const char *ca_path)
-{
+static char *describe(const char *ca_file, const char *ca_path) {
     char *key = NULL;
     size_t size;
     FILE *out = open_memstream(&key, &size);
@@ -154,8 +144,7 @@ static char *describe(const char *ca_file, const char *ca_path)
     return NULL;
 }
 
-static void forget_oldest(void)
-{
+static void forget_oldest(void) {
     ca_set **link = &newest;
     for (int i = 0; *link != NULL && i < STORE_LIMIT; i++) link = &(*link)->next;
     ca_set *set = *link;
@@ -166,8 +155,7 @@ static void forget_oldest(void)
     free(set);
 }
 
-static ca_set *make_set(char *key, const char *ca_file, const char *ca_path, failure *f)
-{
+static ca_set *make_set(char *key, const char *ca_file, const char *ca_path, failure *f) {
     ca_set *set = calloc(1, sizeof(*set));
     if (set == NULL) {
         tls_no_memory(f);
@@ -185,8 +173,7 @@ static ca_set *make_set(char *key, const char *ca_file, const char *ca_path, fai
     return set;
 }
 
-X509_STORE *tls_store_obtain(const char *ca_file, const char *ca_path, failure *f)
-{
+X509_STORE *tls_store_obtain(const char *ca_file, const char *ca_path, failure *f) {
     if (!tls_check_file("ca_file", ca_file, f) || !tls_check_file("ca_path", ca_path, f))
         return NULL;
     char *key = describe(ca_file, ca_path);

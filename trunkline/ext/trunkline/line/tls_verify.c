@@ -8,8 +8,7 @@
  * alone. */
 #define HOST_FLAGS (X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT)
 
-bool tls_verify_expect(tls *t, failure *f)
-{
+bool tls_verify_expect(tls *t, failure *f) {
     /* A literal is not sent as SNI (RFC 6066, section 3). */
     if (!t->numeric && t->name[0] != '\0' && SSL_set_tlsext_host_name(t->ssl, t->name) != 1)
         return tls_no_memory(f);
@@ -26,8 +25,7 @@ bool tls_verify_expect(tls *t, failure *f)
 
 /* ---- why not, in words ---- */
 
-static void subject_words(X509 *certificate, bool issuer, char *text, size_t size)
-{
+static void subject_words(X509 *certificate, bool issuer, char *text, size_t size) {
     const X509_NAME *name = NULL;
     if (certificate != NULL)
         name = issuer ? X509_get_issuer_name(certificate) : X509_get_subject_name(certificate);
@@ -35,39 +33,36 @@ static void subject_words(X509 *certificate, bool issuer, char *text, size_t siz
     int length = -1;
     /* RFC 2253's form escapes what could pass for something else in a log. */
     if (out != NULL && name != NULL && X509_NAME_print_ex(out, name, 0, XN_FLAG_RFC2253) >= 0)
-        length = BIO_read(out, text, (int) size - 1);
+        length = BIO_read(out, text, (int)size - 1);
     text[length > 0 ? length : 0] = '\0';
     BIO_free(out);
 }
 
-static void time_words(const ASN1_TIME *time, char *text, size_t size)
-{
+static void time_words(const ASN1_TIME *time, char *text, size_t size) {
     struct tm t;
     if (time == NULL || ASN1_TIME_to_tm(time, &t) != 1 ||
         strftime(text, size, "%Y-%m-%d %H:%M:%S UTC", &t) == 0)
         snprintf(text, size, "an unknown date");
 }
 
-static void name_words(const GENERAL_NAME *name, char *text, size_t size)
-{
+static void name_words(const GENERAL_NAME *name, char *text, size_t size) {
     int type;
     const ASN1_STRING *value = GENERAL_NAME_get0_value(name, &type);
     text[0] = '\0';
     if (type == GEN_DNS) {
         snprintf(text, size, "%.*s", ASN1_STRING_length(value),
-                 (const char *) ASN1_STRING_get0_data(value));
+                 (const char *)ASN1_STRING_get0_data(value));
         for (char *c = text; *c != '\0'; c++)
             if (*c < 0x21 || *c > 0x7E) *c = '?';
     } else if (type == GEN_IPADD) {
         int family = ASN1_STRING_length(value) == 4 ? AF_INET : AF_INET6;
         if (family == AF_INET || ASN1_STRING_length(value) == 16)
-            inet_ntop(family, ASN1_STRING_get0_data(value), text, (socklen_t) size);
+            inet_ntop(family, ASN1_STRING_get0_data(value), text, (socklen_t)size);
     }
 }
 
 /* "a.test, b.test, ...": as many as there is room for. */
-static void names_words(X509 *certificate, char *text, size_t size)
-{
+static void names_words(X509 *certificate, char *text, size_t size) {
     GENERAL_NAMES *names = NULL;
     if (certificate != NULL)
         names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
@@ -81,27 +76,24 @@ static void names_words(X509 *certificate, char *text, size_t size)
             snprintf(text + used, size - used, ", ...");
             break;
         }
-        used += (size_t) snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", one);
+        used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", one);
     }
     GENERAL_NAMES_free(names);
 }
 
-static void mismatch_words(const tls *t, X509 *certificate, char *text, size_t size)
-{
+static void mismatch_words(const tls *t, X509 *certificate, char *text, size_t size) {
     char names[112];
     names_words(certificate, names, sizeof(names));
     snprintf(text, size, "it is for %s, not for %s", names, t->name);
 }
 
-static void authority_words(const tls *t, X509 *certificate, char *text, size_t size)
-{
+static void authority_words(const tls *t, X509 *certificate, char *text, size_t size) {
     char issuer[80];
     subject_words(certificate, true, issuer, sizeof(issuer));
     snprintf(text, size, "its issuer %s is not in %s", issuer, t->context->authorities);
 }
 
-static void reason_words(const tls *t, int error, X509 *certificate, char *text, size_t size)
-{
+static void reason_words(const tls *t, int error, X509 *certificate, char *text, size_t size) {
     char when[40];
     switch (error) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
@@ -127,8 +119,7 @@ static void reason_words(const tls *t, int error, X509 *certificate, char *text,
     }
 }
 
-static void complain(tls *t, int error, int depth, X509 *certificate)
-{
+static void complain(tls *t, int error, int depth, X509 *certificate) {
     char subject[80], reason[216];
     subject_words(certificate, false, subject, sizeof(subject));
     if (certificate != NULL)
@@ -140,8 +131,7 @@ static void complain(tls *t, int error, int depth, X509 *certificate)
 
 /* ---- the checks ---- */
 
-int tls_verify_callback(int good, X509_STORE_CTX *store)
-{
+int tls_verify_callback(int good, X509_STORE_CTX *store) {
     if (good) return 1;
     SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
     tls *t = SSL_get_app_data(ssl);
@@ -150,8 +140,7 @@ int tls_verify_callback(int good, X509_STORE_CTX *store)
     return 0;
 }
 
-static X509 *peer_certificate(SSL *ssl)
-{
+static X509 *peer_certificate(SSL *ssl) {
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
     return SSL_get1_peer_certificate(ssl);
 #else
@@ -159,21 +148,19 @@ static X509 *peer_certificate(SSL *ssl)
 #endif
 }
 
-static bool named(const tls *t, X509 *certificate)
-{
+static bool named(const tls *t, X509 *certificate) {
     if (t->numeric) return X509_check_ip_asc(certificate, t->name, HOST_FLAGS) == 1;
     return X509_check_host(certificate, t->name, 0, HOST_FLAGS, NULL) == 1;
 }
 
-bool tls_verify_again(tls *t)
-{
+bool tls_verify_again(tls *t) {
     if (!t->context->verify) return true;
     X509 *certificate = peer_certificate(t->ssl);
     long result = SSL_get_verify_result(t->ssl);
     if (certificate == NULL)
         snprintf(t->complaint, sizeof(t->complaint), "the server has shown none");
     else if (result != X509_V_OK)
-        complain(t, (int) result, 0, certificate);
+        complain(t, (int)result, 0, certificate);
     else if (!named(t, certificate))
         complain(t, t->numeric ? X509_V_ERR_IP_ADDRESS_MISMATCH : X509_V_ERR_HOSTNAME_MISMATCH, 0,
                  certificate);

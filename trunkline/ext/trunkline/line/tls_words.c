@@ -25,15 +25,13 @@ static const struct {
     {120, "no application protocol: it speaks none of those offered by ALPN"},
 };
 
-static const char *alert_words(int alert)
-{
+static const char *alert_words(int alert) {
     for (size_t i = 0; i < sizeof(alerts) / sizeof(alerts[0]); i++)
         if (alerts[i].alert == alert) return alerts[i].words;
     return SSL_alert_desc_string_long(alert);
 }
 
-static const char *library_words(unsigned long error)
-{
+static const char *library_words(unsigned long error) {
     int library = ERR_GET_LIB(error), reason = ERR_GET_REASON(error);
     if (library == ERR_LIB_SYS) return strerror(reason);
     if (library == ERR_LIB_SSL && reason == SSL_R_WRONG_VERSION_NUMBER)
@@ -44,12 +42,11 @@ static const char *library_words(unsigned long error)
     return words != NULL ? words : "OpenSSL does not say why";
 }
 
-const char *tls_words(char *text, size_t size)
-{
+const char *tls_words(char *text, size_t size) {
     unsigned long error = ERR_peek_error();
     int reason = ERR_GET_REASON(error);
-    bool is_alert = ERR_GET_LIB(error) == ERR_LIB_SSL && reason > ALERT_OFFSET &&
-                    reason < ALERT_OFFSET + 256;
+    bool is_alert =
+        ERR_GET_LIB(error) == ERR_LIB_SSL && reason > ALERT_OFFSET && reason < ALERT_OFFSET + 256;
     if (is_alert)
         snprintf(text, size, "the server sent alert %d, %s", reason - ALERT_OFFSET,
                  alert_words(reason - ALERT_OFFSET));
@@ -59,8 +56,7 @@ const char *tls_words(char *text, size_t size)
     return text;
 }
 
-bool tls_no_memory(failure *f)
-{
+bool tls_no_memory(failure *f) {
     ERR_clear_error();
     return failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_TLS, ENOMEM, NULL);
 }

@@ -28,14 +28,12 @@ static unsigned free_count;
 static unsigned generation;
 
 #ifdef __linux__
-static bool open_descriptors(waker *w)
-{
+static bool open_descriptors(waker *w) {
     w->descriptor = w->trigger = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return w->descriptor >= 0;
 }
 #else
-static bool open_descriptors(waker *w)
-{
+static bool open_descriptors(waker *w) {
     int ends[2];
     if (pipe(ends) != 0) return false;
     for (int i = 0; i < 2; i++) {
@@ -48,15 +46,13 @@ static bool open_descriptors(waker *w)
 }
 #endif
 
-static void destroy(waker *w)
-{
+static void destroy(waker *w) {
     close(w->descriptor);
     if (w->trigger != w->descriptor) close(w->trigger);
     free(w);
 }
 
-static waker *make(void)
-{
+static waker *make(void) {
     waker *w = calloc(1, sizeof(*w));
     if (w == NULL) return NULL;
     if (!open_descriptors(w)) {
@@ -67,8 +63,7 @@ static waker *make(void)
     return w;
 }
 
-waker *waker_take(void)
-{
+waker *waker_take(void) {
     pthread_mutex_lock(&lock);
     waker *w = free_list;
     if (w != NULL) {
@@ -83,14 +78,12 @@ waker *waker_take(void)
     return w;
 }
 
-waker *waker_keep(waker *w)
-{
+waker *waker_keep(waker *w) {
     __atomic_add_fetch(&w->references, 1, __ATOMIC_RELAXED);
     return w;
 }
 
-void waker_drop(waker *w)
-{
+void waker_drop(waker *w) {
     if (w == NULL || __atomic_sub_fetch(&w->references, 1, __ATOMIC_ACQ_REL) > 0) return;
     pthread_mutex_lock(&lock);
     /* One that was open before a fork would wake the other process as well. */
@@ -104,13 +97,11 @@ void waker_drop(waker *w)
     if (!kept) destroy(w);
 }
 
-int waker_descriptor(const waker *w)
-{
+int waker_descriptor(const waker *w) {
     return w->descriptor;
 }
 
-void waker_wake(waker *w)
-{
+void waker_wake(waker *w) {
     if (__atomic_exchange_n(&w->woken, true, __ATOMIC_ACQ_REL)) return;
     uint64_t one = 1;
     size_t size = w->trigger == w->descriptor ? sizeof(one) : 1;
@@ -118,8 +109,7 @@ void waker_wake(waker *w)
     }
 }
 
-bool waker_clear(waker *w)
-{
+bool waker_clear(waker *w) {
     if (!__atomic_load_n(&w->woken, __ATOMIC_ACQUIRE)) return false;
     uint64_t count;
     size_t size = w->trigger == w->descriptor ? sizeof(count) : 1;
@@ -128,12 +118,11 @@ bool waker_clear(waker *w)
     while (got < 0 && errno == EINTR);
     /* The flag goes up before the write. When nothing can be read yet, the write is still to come:
      * the flag stays, so that the next clear takes it in, and none is lost. */
-    if (got > 0) (void) __atomic_exchange_n(&w->woken, false, __ATOMIC_ACQ_REL);
+    if (got > 0) (void)__atomic_exchange_n(&w->woken, false, __ATOMIC_ACQ_REL);
     return true;
 }
 
-void waker_forked(void)
-{
+void waker_forked(void) {
     pthread_mutex_init(&lock, NULL);
     generation++;
     while (free_list != NULL) {

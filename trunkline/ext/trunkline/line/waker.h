@@ -10,14 +10,17 @@
  */
 typedef struct waker waker;
 
-waker *waker_take(void);        /* from a free list, or made; cleared; one reference. NULL: no memory or descriptor */
-waker *waker_keep(waker *w);    /* one reference more: for whoever may wake later than its owner lives */
-void waker_drop(waker *w);      /* the last one returns it to the free list; NULL is fine */
+waker *waker_take(
+    void); /* from a free list, or made; cleared; one reference. NULL: no memory or descriptor */
+waker *
+waker_keep(waker *w);      /* one reference more: for whoever may wake later than its owner lives */
+void waker_drop(waker *w); /* the last one returns it to the free list; NULL is fine */
 int waker_descriptor(const waker *w);
 void waker_wake(waker *w);
-bool waker_clear(waker *w);     /* was it woken? It is not any more. */
+bool waker_clear(waker *w); /* was it woken? It is not any more. */
 
-/* After fork, in the child: the free list is emptied (the descriptors were shared with the parent). */
+/* After fork, in the child: the free list is emptied (the descriptors were shared with the parent).
+ */
 void waker_forked(void);
 
 #endif

@@ -4,8 +4,7 @@
 
 /* ---- Pool ---- */
 
-static void pool_object_free(void *data)
-{
+static void pool_object_free(void *data) {
     if (data != NULL) {
         pool_release(data);
     }
@@ -17,8 +16,7 @@ static const rb_data_type_t pool_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
-pool *pool_get(VALUE object)
-{
+pool *pool_get(VALUE object) {
     pool *p = rb_check_typeddata(object, &pool_type);
     if (p == NULL) {
         rb_raise(rb_eArgError, "the pool was not initialized");
@@ -26,14 +24,12 @@ pool *pool_get(VALUE object)
     return p;
 }
 
-static VALUE pool_s_allocate(VALUE class)
-{
+static VALUE pool_s_allocate(VALUE class) {
     return TypedData_Wrap_Struct(class, &pool_type, NULL);
 }
 
 /* call-seq: Pool.new(max_idle) */
-static VALUE pool_initialize(VALUE self, VALUE max_idle)
-{
+static VALUE pool_initialize(VALUE self, VALUE max_idle) {
     uint32_t count = NUM2UINT(max_idle);
     if (RTYPEDDATA_DATA(self) == NULL) {
         RTYPEDDATA_DATA(self) = pool_new(count);
@@ -45,8 +41,7 @@ static VALUE pool_initialize(VALUE self, VALUE max_idle)
 }
 
 /* call-seq: stats -> Hash of counts */
-static VALUE pool_stats_get(VALUE self)
-{
+static VALUE pool_stats_get(VALUE self) {
     pool_stats stats;
     pool_count(pool_get(self), &stats);
     VALUE hash = rb_hash_new();
@@ -63,13 +58,11 @@ static VALUE pool_stats_get(VALUE self)
 }
 
 /* call-seq: close_idle(owner) -> count; nil closes those of all owners */
-static VALUE pool_close_idle_get(VALUE self, VALUE owner)
-{
+static VALUE pool_close_idle_get(VALUE self, VALUE owner) {
     return UINT2NUM(pool_close_idle(pool_get(self), NIL_P(owner) ? 0 : NUM2ULL(owner)));
 }
 
-static VALUE pool_close_get(VALUE self)
-{
+static VALUE pool_close_get(VALUE self) {
     pool_close(pool_get(self));
     return Qnil;
 }
@@ -81,21 +74,19 @@ typedef struct {
     tls_options tls; /* its strings are owned by this struct */
 } settings_object;
 
-static void settings_free(void *data)
-{
+static void settings_free(void *data) {
     settings_object *s = data;
     tls_context_release(s->how.tls);
-    free((char *) s->tls.ca_file);
-    free((char *) s->tls.ca_path);
-    free((char *) s->tls.client_cert);
-    free((char *) s->tls.client_key);
-    free((char *) s->tls.keylog);
+    free((char *)s->tls.ca_file);
+    free((char *)s->tls.ca_path);
+    free((char *)s->tls.client_cert);
+    free((char *)s->tls.client_key);
+    free((char *)s->tls.keylog);
     ruby_xfree(s);
 }
 
-static size_t settings_size(const void *data)
-{
-    (void) data;
+static size_t settings_size(const void *data) {
+    (void)data;
     return sizeof(settings_object);
 }
 
@@ -105,28 +96,24 @@ static const rb_data_type_t settings_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
-static VALUE settings_s_allocate(VALUE class)
-{
+static VALUE settings_s_allocate(VALUE class) {
     settings_object *s;
     return TypedData_Make_Struct(class, settings_object, &settings_type, s);
 }
 
-static VALUE fetch(VALUE hash, const char *key)
-{
+static VALUE fetch(VALUE hash, const char *key) {
     return rb_hash_fetch(hash, ID2SYM(rb_intern(key)));
 }
 
-static nanoseconds span_of(VALUE seconds)
-{
+static nanoseconds span_of(VALUE seconds) {
     if (NIL_P(seconds)) {
         return NEVER;
     }
-    double value = NUM2DBL(seconds) * (double) SECOND;
-    return value >= (double) (NEVER / 2) ? NEVER : (nanoseconds) value;
+    double value = NUM2DBL(seconds) * (double)SECOND;
+    return value >= (double)(NEVER / 2) ? NEVER : (nanoseconds)value;
 }
 
-static char *string_of(VALUE string)
-{
+static char *string_of(VALUE string) {
     if (NIL_P(string)) {
         return NULL;
     }
@@ -137,8 +124,7 @@ static char *string_of(VALUE string)
     return copy;
 }
 
-static void fill_limits(settings *how, VALUE hash)
-{
+static void fill_limits(settings *how, VALUE hash) {
     how->limits = http1_default_limits;
     how->limits.head_bytes = NUM2SIZET(fetch(hash, "max_header_bytes"));
     how->limits.fields = NUM2UINT(fetch(hash, "max_headers"));
@@ -152,8 +138,7 @@ static void fill_limits(settings *how, VALUE hash)
     how->owner = NUM2ULL(fetch(hash, "owner"));
 }
 
-static void fill_tls(tls_options *tls, VALUE hash)
-{
+static void fill_tls(tls_options *tls, VALUE hash) {
     tls->verify = RTEST(fetch(hash, "verify"));
     tls->ca_file = string_of(fetch(hash, "ca_file"));
     tls->ca_path = string_of(fetch(hash, "ca_path"));
@@ -165,8 +150,7 @@ static void fill_tls(tls_options *tls, VALUE hash)
 }
 
 /* call-seq: Settings.new(hash); see lib/trunkline/engine.rb for its keys */
-static VALUE settings_initialize(VALUE self, VALUE hash)
-{
+static VALUE settings_initialize(VALUE self, VALUE hash) {
     settings_object *s = rb_check_typeddata(self, &settings_type);
     rb_check_frozen(self);
     VALUE timeouts = fetch(hash, "timeouts");
@@ -186,17 +170,15 @@ typedef struct {
     failure why;
 } obtaining;
 
-static void *obtain_nogvl(void *argument)
-{
+static void *obtain_nogvl(void *argument) {
     obtaining *o = argument;
     o->context = tls_context_obtain(o->options, &o->why);
     return NULL;
 }
 
-/* The TLS context is made when it is first needed, without the GVL: to read a bundle of certificates
- * takes tens of milliseconds. Two threads that come at once get the same one. */
-static void settings_need_tls(settings_object *s)
-{
+/* The TLS context is made when it is first needed, without the GVL: to read a bundle of
+ * certificates takes tens of milliseconds. Two threads that come at once get the same one. */
+static void settings_need_tls(settings_object *s) {
     if (s->how.tls != NULL) {
         return;
     }
@@ -214,14 +196,12 @@ static void settings_need_tls(settings_object *s)
 
 /* ---- Prepared ---- */
 
-static void prepared_mark(void *data)
-{
+static void prepared_mark(void *data) {
     prepared *p = data;
     rb_gc_mark(p->settings);
 }
 
-static void prepared_free(void *data)
-{
+static void prepared_free(void *data) {
     prepared *p = data;
     buffer_free(&p->head);
     free(p->strings);
@@ -229,8 +209,7 @@ static void prepared_free(void *data)
     ruby_xfree(p);
 }
 
-static size_t prepared_size(const void *data)
-{
+static size_t prepared_size(const void *data) {
     const prepared *p = data;
     return sizeof(*p) + p->head.capacity + p->to.key_length * 2;
 }
@@ -242,8 +221,7 @@ static const rb_data_type_t prepared_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
-prepared *prepared_get(VALUE object)
-{
+prepared *prepared_get(VALUE object) {
     prepared *p = rb_check_typeddata(object, &prepared_type);
     if (p->how == NULL) {
         rb_raise(rb_eArgError, "the request was not prepared");
@@ -251,21 +229,18 @@ prepared *prepared_get(VALUE object)
     return p;
 }
 
-static VALUE prepared_s_allocate(VALUE class)
-{
+static VALUE prepared_s_allocate(VALUE class) {
     prepared *p;
     VALUE self = TypedData_Make_Struct(class, prepared, &prepared_type, p);
     p->settings = Qnil;
     return self;
 }
 
-static size_t place_length(VALUE string)
-{
+static size_t place_length(VALUE string) {
     return NIL_P(string) ? 0 : strlen(StringValueCStr(string)) + 1;
 }
 
-static const char *place_string(char **at, VALUE string)
-{
+static const char *place_string(char **at, VALUE string) {
     if (NIL_P(string)) {
         return NULL;
     }
@@ -277,24 +252,23 @@ static const char *place_string(char **at, VALUE string)
 }
 
 /* FNV-1a: the key is short, and known to nobody who could choose it to collide. */
-static uint32_t hash_of(const char *bytes, size_t length)
-{
+static uint32_t hash_of(const char *bytes, size_t length) {
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ (uint8_t) bytes[i]) * 16777619u;
+        hash = (hash ^ (uint8_t)bytes[i]) * 16777619u;
     }
     return hash;
 }
 
-/* Where it goes, and the key: the TLS context's number, the name that is verified, and the address. */
+/* Where it goes, and the key: the TLS context's number, the name that is verified, and the address.
+ */
 static void fill_route(prepared *p, VALUE host, VALUE port, VALUE unix_path, VALUE tls_name,
-                       VALUE label)
-{
+                       VALUE label) {
     size_t total =
         place_length(host) + place_length(unix_path) + place_length(tls_name) + place_length(label);
     char *at = p->strings = malloc(total + 1);
     uint64_t context = p->how->tls && !NIL_P(tls_name) ? tls_context_id(p->how->tls) : 0;
-    uint16_t number = (uint16_t) NUM2UINT(port);
+    uint16_t number = (uint16_t)NUM2UINT(port);
     char *key = p->key = malloc(sizeof(context) + sizeof(number) + total + 3);
     if (at == NULL || key == NULL) {
         rb_memerror();
@@ -319,12 +293,11 @@ static void fill_route(prepared *p, VALUE host, VALUE port, VALUE unix_path, VAL
         key[length++] = '\0';
     }
     p->to.key = key;
-    p->to.key_length = (uint32_t) length;
+    p->to.key_length = (uint32_t)length;
     p->to.key_hash = hash_of(key, length);
 }
 
-static void fill_head(prepared *p, VALUE method, VALUE target, VALUE fields)
-{
+static void fill_head(prepared *p, VALUE method, VALUE target, VALUE fields) {
     long count = RARRAY_LEN(fields) / 2;
     VALUE scratch;
     http1_header *headers = ALLOCV_N(http1_header, scratch, count + 1);
@@ -332,8 +305,8 @@ static void fill_head(prepared *p, VALUE method, VALUE target, VALUE fields)
         VALUE name = RARRAY_AREF(fields, 2 * i), value = RARRAY_AREF(fields, 2 * i + 1);
         Check_Type(name, T_STRING);
         Check_Type(value, T_STRING);
-        headers[i] = (http1_header){RSTRING_PTR(name), (size_t) RSTRING_LEN(name),
-                                    RSTRING_PTR(value), (size_t) RSTRING_LEN(value)};
+        headers[i] = (http1_header){RSTRING_PTR(name), (size_t)RSTRING_LEN(name),
+                                    RSTRING_PTR(value), (size_t)RSTRING_LEN(value)};
         if (!http1_name_valid(headers[i].name, headers[i].name_length)) {
             errors_invalid("headers: the name %+" PRIsVALUE " is not a token (RFC 9110 5.1)", name);
         }
@@ -343,9 +316,9 @@ static void fill_head(prepared *p, VALUE method, VALUE target, VALUE fields)
                            name);
         }
     }
-    bool composed = http1_request(&p->head, RSTRING_PTR(method), (size_t) RSTRING_LEN(method),
-                                  RSTRING_PTR(target), (size_t) RSTRING_LEN(target), headers,
-                                  (size_t) count);
+    bool composed =
+        http1_request(&p->head, RSTRING_PTR(method), (size_t)RSTRING_LEN(method),
+                      RSTRING_PTR(target), (size_t)RSTRING_LEN(target), headers, (size_t)count);
     ALLOCV_END(scratch);
     RB_GC_GUARD(fields);
     if (!composed) {
@@ -354,17 +327,16 @@ static void fill_head(prepared *p, VALUE method, VALUE target, VALUE fields)
     }
 }
 
-static bool method_is(VALUE method, const char *name)
-{
-    return (size_t) RSTRING_LEN(method) == strlen(name) &&
+static bool method_is(VALUE method, const char *name) {
+    return (size_t)RSTRING_LEN(method) == strlen(name) &&
            memcmp(RSTRING_PTR(method), name, strlen(name)) == 0;
 }
 
-/* call-seq: Prepared.new(settings, method, target, fields, host, port, unix_path, tls_name, label) */
+/* call-seq: Prepared.new(settings, method, target, fields, host, port, unix_path, tls_name, label)
+ */
 static VALUE prepared_initialize(VALUE self, VALUE settings_value, VALUE method, VALUE target,
                                  VALUE fields, VALUE host, VALUE port, VALUE unix_path,
-                                 VALUE tls_name, VALUE label)
-{
+                                 VALUE tls_name, VALUE label) {
     rb_check_frozen(self);
     prepared *p = rb_check_typeddata(self, &prepared_type);
     settings_object *s = rb_check_typeddata(settings_value, &settings_type);
@@ -384,8 +356,7 @@ static VALUE prepared_initialize(VALUE self, VALUE settings_value, VALUE method,
     return rb_obj_freeze(self);
 }
 
-void engine_init(void)
-{
+void engine_init(void) {
     VALUE cPool = rb_define_class_under(mEngine, "Pool", rb_cObject);
     rb_define_alloc_func(cPool, pool_s_allocate);
     rb_define_method(cPool, "initialize", pool_initialize, 1);

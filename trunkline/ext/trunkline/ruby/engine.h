@@ -9,8 +9,8 @@
 #include <ruby/thread.h>
 
 /*
- * The Ruby side of the engine, the only code that includes ruby.h. Everything here runs with the GVL
- * but what wait.c runs without it.
+ * The Ruby side of the engine, the only code that includes ruby.h. Everything here runs with the
+ * GVL but what wait.c runs without it.
  */
 
 extern VALUE mTrunkline, mEngine, cResponse;
@@ -37,7 +37,6 @@ typedef struct {
     VALUE request;
     VALUE prepared;
     VALUE source; /* the request's body: a String, or a producer */
-    VALUE piece;  /* the producer's last String, pinned: the exchange sends from it */
     VALUE hints;  /* callable, or nil */
     VALUE body;   /* the answer's: a String once it is complete; while a sink, pinned and locked */
     bool body_sink, body_read, busy;
@@ -47,11 +46,11 @@ typedef struct {
     uint32_t reason, reason_length;
     http1_framing framing;
     bool complete;
-    uint8_t *head; /* owned; the fields point into it */
+    uint8_t *head;       /* owned; the fields point into it */
     http1_field *fields; /* owned */
     uint32_t field_count;
     uint8_t *trailer_bytes; /* owned */
-    http1_field *trailers; /* owned */
+    http1_field *trailers;  /* owned */
     uint32_t trailer_count;
     hint *early_hints; /* owned */
     exchange_timings timings;
@@ -86,14 +85,14 @@ typedef struct {
  * arguments, and when there is no memory. */
 VALUE steps_begin(const call_arguments *a, waker *w);
 
-/* Does what `step` asks for, if that needs nobody but us: then the exchange is stepped on. May raise
- * what the caller's own code raises. */
+/* Does what `step` asks for, if that needs nobody but us: then the exchange is stepped on. May
+ * raise what the caller's own code raises. */
 bool steps_serve(VALUE self, response *r, step_result step);
 
-VALUE steps_take_body(exchange *x);             /* what has been read, as a String */
-void steps_keep_head(response *r);              /* the response has the head from now on */
-void steps_conclude(VALUE self, response *r);   /* after STEP_DONE: all is the response's */
-void steps_end(response *r);                    /* aborts what is not over, and lets the exchange go */
+VALUE steps_take_body(exchange *x);           /* what has been read, as a String */
+void steps_keep_head(response *r);            /* the response has the head from now on */
+void steps_conclude(VALUE self, response *r); /* after STEP_DONE: all is the response's */
+void steps_end(response *r); /* aborts what is not over, and lets the exchange go */
 void steps_init(void);
 
 /* ---- perform.c ---- */
@@ -115,11 +114,12 @@ void multi_init(void);
 
 /* ---- wait.c ---- */
 
-/* Drives `x` until something but STEP_WAIT happens. The GVL is left while there is nothing to do.
- * May raise (an interrupt of this thread): the caller is under rb_protect. */
-step_result wait_drive(exchange *x);
+/* Drives `x` until something but STEP_WAIT happens, without the GVL; `at_once`: steps before it
+ * waits. May raise (an interrupt of this thread): the caller is under rb_protect. */
+step_result wait_drive(exchange *x, bool at_once);
 
-/* Drives a poller until one of its members is ready, `until` is over, or *woken is true. The same. */
+/* Drives a poller until one of its members is ready, `until` is over, or *woken is true. The same.
+ */
 void wait_poller(poller *p, waker *own, nanoseconds until, volatile bool *woken);
 
 /* memcpy without the GVL when it is worth it. Neither memory may move meanwhile. */

@@ -6,8 +6,7 @@
 static ID id_failure;
 static VALUE eInvalidRequest;
 
-static VALUE symbol(const char *word)
-{
+static VALUE symbol(const char *word) {
     return ID2SYM(rb_intern(word));
 }
 
@@ -17,25 +16,21 @@ static const char *const code_names[] = {
 #undef X
 };
 
-static VALUE seconds_or_nil(nanoseconds span)
-{
-    return span < 0 || span == NEVER ? Qnil : DBL2NUM((double) span / (double) SECOND);
+static VALUE seconds_or_nil(nanoseconds span) {
+    return span < 0 || span == NEVER ? Qnil : DBL2NUM((double)span / (double)SECOND);
 }
 
-static const char *sent_word(sent_state sent)
-{
+static const char *sent_word(sent_state sent) {
     static const char *const words[] = {"none", "partial", "all"};
     return words[sent];
 }
 
-static bool is_timeout(failure_code code)
-{
+static bool is_timeout(failure_code code) {
     return code >= FAILURE_QUEUE_TIMEOUT && code <= FAILURE_TOTAL_TIMEOUT;
 }
 
 /* Words from the system or the server: UTF-8 if they are, else as bytes. */
-static VALUE words_of(const char *text)
-{
+static VALUE words_of(const char *text) {
     VALUE string = rb_utf8_str_new_cstr(text);
     if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN) {
         rb_enc_associate(string, rb_ascii8bit_encoding());
@@ -43,8 +38,7 @@ static VALUE words_of(const char *text)
     return string;
 }
 
-static VALUE facts_of(const failure *f)
-{
+static VALUE facts_of(const failure *f) {
     VALUE facts = rb_hash_new();
     rb_hash_aset(facts, symbol("code"), symbol(code_names[f->code]));
     rb_hash_aset(facts, symbol("words"), words_of(failure_words(f->code)));
@@ -54,18 +48,17 @@ static VALUE facts_of(const failure *f)
     return facts;
 }
 
-static VALUE exception_for(const failure *f, VALUE facts)
-{
+static VALUE exception_for(const failure *f, VALUE facts) {
     return rb_funcall(mEngine, id_failure, 2, symbol(failure_class(f->code)), facts);
 }
 
-VALUE errors_build(const exchange *x, VALUE request)
-{
+VALUE errors_build(const exchange *x, VALUE request) {
     const attempt *last = x->attempt_count > 0 ? &x->attempts[x->attempt_count - 1] : NULL;
     VALUE facts = facts_of(&x->why);
     rb_hash_aset(facts, symbol("request"), request);
     rb_hash_aset(facts, symbol("elapsed"), seconds_or_nil(x->timings.total));
-    rb_hash_aset(facts, symbol("limit"), is_timeout(x->why.code) ? seconds_or_nil(x->allowed) : Qnil);
+    rb_hash_aset(facts, symbol("limit"),
+                 is_timeout(x->why.code) ? seconds_or_nil(x->allowed) : Qnil);
     rb_hash_aset(facts, symbol("attempt"), UINT2NUM(x->attempt_count));
     rb_hash_aset(facts, symbol("sent"), symbol(sent_word(last ? last->sent : SENT_NONE)));
     rb_hash_aset(facts, symbol("connection_age"), seconds_or_nil(x->connection_age));
@@ -76,18 +69,15 @@ VALUE errors_build(const exchange *x, VALUE request)
     return exception_for(&x->why, facts);
 }
 
-void errors_raise(const exchange *x, VALUE request)
-{
+void errors_raise(const exchange *x, VALUE request) {
     rb_exc_raise(errors_build(x, request));
 }
 
-void errors_raise_failure(const failure *f)
-{
+void errors_raise_failure(const failure *f) {
     rb_exc_raise(exception_for(f, facts_of(f)));
 }
 
-void errors_invalid(const char *format, ...)
-{
+void errors_invalid(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     VALUE message = rb_vsprintf(format, arguments);
@@ -95,8 +85,7 @@ void errors_invalid(const char *format, ...)
     rb_exc_raise(rb_exc_new_str(eInvalidRequest, message));
 }
 
-VALUE attempts_array(const attempt *attempts, uint32_t count)
-{
+VALUE attempts_array(const attempt *attempts, uint32_t count) {
     static const char *const reasons[] = {"first", "moved", "replayed"};
     VALUE array = rb_ary_new_capa(count);
     for (uint32_t i = 0; i < count; i++) {
@@ -109,8 +98,7 @@ VALUE attempts_array(const attempt *attempts, uint32_t count)
     return array;
 }
 
-void errors_init(void)
-{
+void errors_init(void) {
     id_failure = rb_intern("failure");
     eInvalidRequest = rb_const_get(mTrunkline, rb_intern("InvalidRequest"));
     rb_gc_register_mark_object(eInvalidRequest);

@@ -4,8 +4,8 @@
 #include <ruby/st.h>
 
 /*
- * Engine::Multi: many exchanges driven by the thread that calls run. It holds a Response for each, and
- * the caller's tag, until they are over.
+ * Engine::Multi: many exchanges driven by the thread that calls run. It holds a Response for each,
+ * and the caller's tag, until they are over.
  */
 
 typedef struct entry {
@@ -28,8 +28,7 @@ typedef struct {
     volatile bool woken;
 } multi;
 
-static void multi_mark(void *data)
-{
+static void multi_mark(void *data) {
     multi *m = data;
     rb_gc_mark(m->pool);
     rb_gc_mark(m->results);
@@ -40,8 +39,7 @@ static void multi_mark(void *data)
 }
 
 /* The responses free their own exchanges: a poller only borrows them, and never looks again. */
-static void multi_free(void *data)
-{
+static void multi_free(void *data) {
     multi *m = data;
     for (entry *e = m->all, *following; e != NULL; e = following) {
         following = e->next;
@@ -55,8 +53,7 @@ static void multi_free(void *data)
     ruby_xfree(m);
 }
 
-static size_t multi_size_of(const void *data)
-{
+static size_t multi_size_of(const void *data) {
     const multi *m = data;
     return sizeof(*m) + (m->by_id ? m->by_id->num_entries * sizeof(entry) : 0);
 }
@@ -68,8 +65,7 @@ static const rb_data_type_t multi_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
-static multi *multi_get(VALUE self)
-{
+static multi *multi_get(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
     if (m->poller == NULL) {
         rb_raise(rb_eArgError, "the multi was not initialized");
@@ -78,8 +74,7 @@ static multi *multi_get(VALUE self)
 }
 
 /* For those who change what is driven. */
-static multi *multi_here(VALUE self)
-{
+static multi *multi_here(VALUE self) {
     multi *m = multi_get(self);
     if (m->away) {
         rb_raise(rb_eThreadError, "the multi is run by another thread");
@@ -87,8 +82,7 @@ static multi *multi_here(VALUE self)
     return m;
 }
 
-static VALUE multi_s_allocate(VALUE class)
-{
+static VALUE multi_s_allocate(VALUE class) {
     multi *m;
     VALUE self = TypedData_Make_Struct(class, multi, &multi_type, m);
     m->pool = m->results = Qnil;
@@ -96,8 +90,7 @@ static VALUE multi_s_allocate(VALUE class)
 }
 
 /* call-seq: Multi.new(pool) */
-static VALUE multi_initialize(VALUE self, VALUE pool_object)
-{
+static VALUE multi_initialize(VALUE self, VALUE pool_object) {
     multi *m = rb_check_typeddata(self, &multi_type);
     pool_get(pool_object);
     if (m->poller != NULL) {
@@ -115,8 +108,7 @@ static VALUE multi_initialize(VALUE self, VALUE pool_object)
 }
 
 /* The exchange of what is not over is aborted; the response lives on as long as somebody has it. */
-static void entry_remove(multi *m, entry *e)
-{
+static void entry_remove(multi *m, entry *e) {
     st_data_t key = e->id;
     st_delete(m->by_id, &key, NULL);
     poller_remove(m->poller, &e->member);
@@ -134,15 +126,16 @@ static void entry_remove(multi *m, entry *e)
 
 /* call-seq: add(prepared, request, body, body_length, deadline, tag) -> id */
 static VALUE multi_add(VALUE self, VALUE prepared_object, VALUE request, VALUE body,
-                       VALUE body_length, VALUE deadline, VALUE tag)
-{
+                       VALUE body_length, VALUE deadline, VALUE tag) {
     multi *m = multi_here(self);
-    call_arguments a = {m->pool, prepared_object, request, body, body_length, deadline, false, Qnil};
+    call_arguments a = {m->pool,     prepared_object, request, body,
+                        body_length, deadline,        false,   Qnil};
     VALUE object = steps_begin(&a, m->waker);
-    entry *e = calloc(1, sizeof(*e));
+    entry *e = malloc(sizeof(*e));
     if (e == NULL) {
         rb_memerror();
     }
+    memset(e, 0, sizeof(*e));
     e->response = object;
     e->tag = tag;
     e->id = ++m->last_id;
@@ -151,7 +144,7 @@ static VALUE multi_add(VALUE self, VALUE prepared_object, VALUE request, VALUE b
         m->all->previous = e;
     }
     m->all = e;
-    st_insert(m->by_id, e->id, (st_data_t) e);
+    st_insert(m->by_id, e->id, (st_data_t)e);
     poller_add(m->poller, &e->member, response_get(object)->live, e);
     if (m->running) {
         waker_wake(m->waker); /* another fiber is parked in run */
@@ -168,15 +161,13 @@ typedef struct {
     nanoseconds until;
 } running;
 
-static void give(multi *m, entry *e, VALUE result)
-{
+static void give(multi *m, entry *e, VALUE result) {
     rb_ary_push(m->results, rb_assoc_new(e->tag, result));
     entry_remove(m, e);
 }
 
-static VALUE serve_protected(VALUE argument)
-{
-    running *run = (running *) argument;
+static VALUE serve_protected(VALUE argument) {
+    running *run = (running *)argument;
     multi *m = run->m;
     entry *e = run->e;
     response *r = response_get(e->response);
@@ -193,10 +184,9 @@ static VALUE serve_protected(VALUE argument)
 
 /* What the caller's own code raises is the result of its request, and of no other; what ends the
  * thread goes on its way. */
-static void serve(running *run)
-{
+static void serve(running *run) {
     int state = 0;
-    rb_protect(serve_protected, (VALUE) run, &state);
+    rb_protect(serve_protected, (VALUE)run, &state);
     if (state == 0) {
         return;
     }
@@ -209,9 +199,8 @@ static void serve(running *run)
     give(run->m, run->e, error);
 }
 
-static VALUE run_until_results(VALUE argument)
-{
-    running *run = (running *) argument;
+static VALUE run_until_results(VALUE argument) {
+    running *run = (running *)argument;
     multi *m = run->m;
     while (m->all != NULL && RARRAY_LEN(m->results) == 0 && !m->woken) {
         if (!poller_has_ready(m->poller)) {
@@ -233,56 +222,50 @@ static VALUE run_until_results(VALUE argument)
     return results;
 }
 
-static VALUE run_over(VALUE argument)
-{
-    multi *m = ((running *) argument)->m;
+static VALUE run_over(VALUE argument) {
+    multi *m = ((running *)argument)->m;
     m->running = m->away = false;
     return Qnil;
 }
 
 /* call-seq: run(timeout) -> [[tag, response or exception], ...] */
-static VALUE multi_run(VALUE self, VALUE timeout)
-{
+static VALUE multi_run(VALUE self, VALUE timeout) {
     multi *m = multi_get(self);
     if (m->running) {
         rb_raise(rb_eThreadError, "the multi is run by another thread");
     }
     running run = {.self = self, .m = m, .until = NEVER};
     if (!NIL_P(timeout)) {
-        run.until = clock_now() + (nanoseconds) (NUM2DBL(timeout) * (double) SECOND);
+        run.until = clock_now() + (nanoseconds)(NUM2DBL(timeout) * (double)SECOND);
     }
     m->running = true;
-    return rb_ensure(run_until_results, (VALUE) &run, run_over, (VALUE) &run);
+    return rb_ensure(run_until_results, (VALUE)&run, run_over, (VALUE)&run);
 }
 
 /* call-seq: cancel(id) -> true or false */
-static VALUE multi_cancel(VALUE self, VALUE id)
-{
+static VALUE multi_cancel(VALUE self, VALUE id) {
     multi *m = multi_here(self);
     st_data_t found;
     if (!st_lookup(m->by_id, NUM2ULL(id), &found)) {
         return Qfalse;
     }
-    entry_remove(m, (entry *) found);
+    entry_remove(m, (entry *)found);
     return Qtrue;
 }
 
-static VALUE multi_size(VALUE self)
-{
+static VALUE multi_size(VALUE self) {
     return ULL2NUM(multi_get(self)->by_id->num_entries);
 }
 
 /* call-seq: wake; from any thread */
-static VALUE multi_wake(VALUE self)
-{
+static VALUE multi_wake(VALUE self) {
     multi *m = multi_get(self);
     m->woken = true;
     waker_wake(m->waker);
     return Qnil;
 }
 
-static VALUE multi_close(VALUE self)
-{
+static VALUE multi_close(VALUE self) {
     multi *m = multi_here(self);
     while (m->all != NULL) {
         entry_remove(m, m->all);
@@ -290,8 +273,7 @@ static VALUE multi_close(VALUE self)
     return Qnil;
 }
 
-void multi_init(void)
-{
+void multi_init(void) {
     VALUE cMulti = rb_define_class_under(mEngine, "Multi", rb_cObject);
     rb_define_alloc_func(cMulti, multi_s_allocate);
     rb_define_method(cMulti, "initialize", multi_initialize, 1);

@@ -1,24 +1,38 @@
 #include "engine.h"
 
 /*
- * Engine.perform: one request, from the caller's thread to the wire and back. All that may raise runs
- * under rb_protect; whatever comes out of it, an exchange that is not over is aborted, so that its
- * connection is closed and never used again.
+ * Engine.perform: one request, from the caller's thread to the wire and back. All that may raise
+ * runs under rb_protect; whatever comes out of it, an exchange that is not over is aborted, so that
+ * its connection is closed and never used again.
  */
 
 /* ---- the drive ---- */
 
+/* What came before a failure is given to a streaming caller first; the next read tells of it. */
+static bool holds_data(const exchange *x) {
+    return x->out.streaming && buffer_length(&x->body) > 0;
+}
+
+/* A first step sends a small request at once, with the GVL: to leave it costs more. What may take
+ * long is not begun with it: others would have to wait. */
+#define SMALL_REQUEST (64 * 1024)
+
+static bool heavy(const exchange *x) {
+    return x->head != NULL || x->out.body_length > SMALL_REQUEST ||
+           buffer_length(&x->frame) > SMALL_REQUEST;
+}
+
 /* Goes on until the caller of `self` has something: a head or data (streaming), or the end. */
-static step_result run(VALUE self, response *r)
-{
+static step_result run(VALUE self, response *r) {
     exchange *x = r->live;
     step_result step;
     do {
-        step = exchange_step(x, clock_now());
+        bool aside = heavy(x);
+        step = aside ? STEP_WAIT : exchange_step(x, clock_now());
         if (step == STEP_WAIT) {
-            step = wait_drive(x);
+            step = wait_drive(x, aside);
         }
-        if (step == STEP_FAILED) {
+        if (step == STEP_FAILED && !holds_data(x)) {
             errors_raise(x, r->request);
         }
     } while (steps_serve(self, r, step));
@@ -28,8 +42,7 @@ static step_result run(VALUE self, response *r)
     return step;
 }
 
-static VALUE run_to_result(VALUE self)
-{
+static VALUE run_to_result(VALUE self) {
     response *r = response_get(self);
     if (run(self, r) == STEP_DONE) {
         steps_conclude(self, r);
@@ -37,11 +50,14 @@ static VALUE run_to_result(VALUE self)
     return self;
 }
 
-static VALUE run_to_piece(VALUE self)
-{
+static VALUE run_to_piece(VALUE self) {
     response *r = response_get(self);
     exchange *x = r->live;
     step_result step = run(self, r);
+    if (!rb_thread_alone()) {
+        rb_thread_schedule(); /* a thread that comes back for the GVL at once would starve the
+                                 others */
+    }
     VALUE piece = buffer_length(&x->body) > 0 ? steps_take_body(x) : Qnil;
     if (step == STEP_DONE) {
         steps_conclude(self, r);
@@ -49,9 +65,9 @@ static VALUE run_to_piece(VALUE self)
     return piece;
 }
 
-/* Runs `body` under rb_protect; when it raises, the exchange is ended before the exception goes on. */
-static VALUE guarded(VALUE (*body)(VALUE), VALUE self, response *r)
-{
+/* Runs `body` under rb_protect; when it raises, the exchange is ended before the exception goes on.
+ */
+static VALUE guarded(VALUE (*body)(VALUE), VALUE self, response *r) {
     if (r->busy) {
         rb_raise(rb_eThreadError, "the response is being read elsewhere");
     }
@@ -77,23 +93,20 @@ static VALUE guarded(VALUE (*body)(VALUE), VALUE self, response *r)
  *
  * See lib/trunkline/engine.rb. */
 static VALUE perform(VALUE module, VALUE pool_object, VALUE prepared_object, VALUE request,
-                     VALUE body, VALUE body_length, VALUE deadline, VALUE streaming, VALUE hints)
-{
-    (void) module;
+                     VALUE body, VALUE body_length, VALUE deadline, VALUE streaming, VALUE hints) {
+    (void)module;
     call_arguments a = {pool_object, prepared_object, request,          body,
                         body_length, deadline,        RTEST(streaming), hints};
     VALUE self = steps_begin(&a, NULL);
     return guarded(run_to_result, self, response_get(self));
 }
 
-VALUE perform_read(VALUE self)
-{
+VALUE perform_read(VALUE self) {
     response *r = response_get(self);
     return r->live == NULL ? Qnil : guarded(run_to_piece, self, r);
 }
 
-void perform_read_rest(VALUE self)
-{
+void perform_read_rest(VALUE self) {
     response *r = response_get(self);
     VALUE all = Qnil;
     for (VALUE piece; !NIL_P(piece = perform_read(self));) {
@@ -103,15 +116,13 @@ void perform_read_rest(VALUE self)
     response_set_encoding(r, r->body);
 }
 
-void perform_close(response *r)
-{
+void perform_close(response *r) {
     if (r->busy) {
         rb_raise(rb_eThreadError, "the response is being read elsewhere");
     }
     steps_end(r);
 }
 
-void perform_init(void)
-{
+void perform_init(void) {
     rb_define_singleton_method(mEngine, "perform", perform, 8);
 }

@@ -1,23 +1,24 @@
 #include "engine.h"
 
+#include <string.h>
 #include <strings.h>
 
 /* ---- the object ---- */
 
 /* All are pinned: the exchange has addresses inside of the Strings. */
-static void response_mark(void *data)
-{
+static void response_mark(void *data) {
     response *r = data;
+    if (r == NULL) {
+        return;
+    }
     rb_gc_mark(r->request);
     rb_gc_mark(r->prepared);
     rb_gc_mark(r->source);
-    rb_gc_mark(r->piece);
     rb_gc_mark(r->hints);
     rb_gc_mark(r->body);
 }
 
-static void free_hints(hint *h)
-{
+static void free_hints(hint *h) {
     for (hint *following; h != NULL; h = following) {
         following = h->next;
         free(h->bytes);
@@ -27,9 +28,11 @@ static void free_hints(hint *h)
 }
 
 /* One that was dropped half read takes its connection with it. */
-static void response_free(void *data)
-{
+static void response_free(void *data) {
     response *r = data;
+    if (r == NULL) {
+        return;
+    }
     if (r->live != NULL) {
         if (r->head != NULL) {
             r->live->head = NULL;
@@ -44,9 +47,11 @@ static void response_free(void *data)
     ruby_xfree(r);
 }
 
-static size_t response_size(const void *data)
-{
+static size_t response_size(const void *data) {
     const response *r = data;
+    if (r == NULL) {
+        return 0;
+    }
     size_t size = sizeof(*r) + (r->field_count + r->trailer_count) * sizeof(http1_field);
     if (r->live != NULL) {
         size += sizeof(*r->live) + r->live->input.capacity + r->live->body.capacity;
@@ -60,37 +65,34 @@ static const rb_data_type_t response_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
-VALUE response_allocate(response **out)
-{
-    VALUE self = TypedData_Make_Struct(cResponse, response, &response_type, *out);
-    response *r = *out;
-    r->request = r->prepared = r->source = r->piece = r->hints = r->body = Qnil;
+VALUE response_allocate(response **out) {
+    VALUE self = TypedData_Wrap_Struct(cResponse, &response_type, NULL);
+    response *r = ruby_xmalloc(sizeof(*r)); /* not calloc, which passes by glibc's fast path */
+    memset(r, 0, sizeof(*r));
+    r->request = r->prepared = r->source = r->hints = r->body = Qnil;
+    RTYPEDDATA_DATA(self) = *out = r;
     return self;
 }
 
-response *response_get(VALUE object)
-{
+response *response_get(VALUE object) {
     return rb_check_typeddata(object, &response_type);
 }
 
 /* ---- head and trailers ---- */
 
-static VALUE text_of(const uint8_t *bytes, uint32_t length)
-{
-    VALUE string = rb_usascii_str_new((const char *) bytes, length);
+static VALUE text_of(const uint8_t *bytes, uint32_t length) {
+    VALUE string = rb_usascii_str_new((const char *)bytes, length);
     if (rb_enc_str_coderange(string) != ENC_CODERANGE_7BIT) {
         rb_enc_associate(string, rb_ascii8bit_encoding());
     }
     return string;
 }
 
-static VALUE value_of(const http1_field *field, const uint8_t *bytes)
-{
+static VALUE value_of(const http1_field *field, const uint8_t *bytes) {
     return text_of(bytes + field->value, field->value_length);
 }
 
-VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *bytes)
-{
+VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *bytes) {
     VALUE array = rb_ary_new_capa(count);
     for (uint32_t i = 0; i < count; i++) {
         VALUE name = text_of(bytes + fields[i].name, fields[i].name_length);
@@ -99,15 +101,13 @@ VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *
     return array;
 }
 
-static bool named(const http1_field *field, const uint8_t *bytes, const char *name, size_t length)
-{
+static bool named(const http1_field *field, const uint8_t *bytes, const char *name, size_t length) {
     return field->name_length == length &&
-           strncasecmp((const char *) bytes + field->name, name, length) == 0;
+           strncasecmp((const char *)bytes + field->name, name, length) == 0;
 }
 
 /* call-seq: response[name] -> String or nil; repeated fields are joined by ", " (RFC 9110 5.2) */
-static VALUE response_aref(VALUE self, VALUE name)
-{
+static VALUE response_aref(VALUE self, VALUE name) {
     const response *r = response_get(self);
     if (SYMBOL_P(name)) {
         name = rb_sym2str(name);
@@ -115,7 +115,7 @@ static VALUE response_aref(VALUE self, VALUE name)
     StringValue(name);
     VALUE found = Qnil;
     for (uint32_t i = 0; i < r->field_count; i++) {
-        if (!named(&r->fields[i], r->head, RSTRING_PTR(name), (size_t) RSTRING_LEN(name))) {
+        if (!named(&r->fields[i], r->head, RSTRING_PTR(name), (size_t)RSTRING_LEN(name))) {
             continue;
         }
         VALUE value = value_of(&r->fields[i], r->head);
@@ -130,36 +130,30 @@ static VALUE response_aref(VALUE self, VALUE name)
     return found;
 }
 
-static VALUE response_status(VALUE self)
-{
+static VALUE response_status(VALUE self) {
     return INT2FIX(response_get(self)->status);
 }
 
-static VALUE response_reason(VALUE self)
-{
+static VALUE response_reason(VALUE self) {
     const response *r = response_get(self);
     return text_of(r->head + r->reason, r->reason_length);
 }
 
-static VALUE response_minor_version(VALUE self)
-{
+static VALUE response_minor_version(VALUE self) {
     return INT2FIX(response_get(self)->minor_version);
 }
 
-static VALUE response_all_fields(VALUE self)
-{
+static VALUE response_all_fields(VALUE self) {
     const response *r = response_get(self);
     return response_fields(r->fields, r->field_count, r->head);
 }
 
-static VALUE response_trailers(VALUE self)
-{
+static VALUE response_trailers(VALUE self) {
     const response *r = response_get(self);
     return response_fields(r->trailers, r->trailer_count, r->trailer_bytes);
 }
 
-static VALUE response_early_hints(VALUE self)
-{
+static VALUE response_early_hints(VALUE self) {
     const response *r = response_get(self);
     VALUE array = rb_ary_new();
     for (const hint *h = r->live ? r->live->hints : r->early_hints; h != NULL; h = h->next) {
@@ -170,8 +164,7 @@ static VALUE response_early_hints(VALUE self)
 
 /* ---- body ---- */
 
-static const char *skip_to(const char *at, const char *end, char wanted)
-{
+static const char *skip_to(const char *at, const char *end, char wanted) {
     while (at < end && *at != wanted) {
         at++;
     }
@@ -179,8 +172,7 @@ static const char *skip_to(const char *at, const char *end, char wanted)
 }
 
 /* The charset parameter of a Content-Type value (RFC 9110 8.3.2). Returns its length; 0: none. */
-static size_t charset_of(const char *value, size_t length, const char **start)
-{
+static size_t charset_of(const char *value, size_t length, const char **start) {
     const char *end = value + length;
     for (const char *at = skip_to(value, end, ';'); at < end; at = skip_to(at, end, ';')) {
         at++;
@@ -195,16 +187,15 @@ static size_t charset_of(const char *value, size_t length, const char **start)
             while (!quoted && stop > *start && (stop[-1] == ' ' || stop[-1] == '\t')) {
                 stop--;
             }
-            return (size_t) (stop - *start);
+            return (size_t)(stop - *start);
         }
     }
     return 0;
 }
 
 /* JSON is UTF-8 (RFC 8259 8.1): application/json and anything +json. */
-static bool json_type(const char *value, size_t length)
-{
-    size_t type = (size_t) (skip_to(value, value + length, ';') - value);
+static bool json_type(const char *value, size_t length) {
+    size_t type = (size_t)(skip_to(value, value + length, ';') - value);
     while (type > 0 && (value[type - 1] == ' ' || value[type - 1] == '\t')) {
         type--;
     }
@@ -212,14 +203,12 @@ static bool json_type(const char *value, size_t length)
            (type > 5 && strncasecmp(value + type - 5, "+json", 5) == 0);
 }
 
-void response_set_encoding(const response *r, VALUE body)
-{
-    const http1_field *type =
-        http1_find(r->fields, r->field_count, r->head, "content-type", 12);
+void response_set_encoding(const response *r, VALUE body) {
+    const http1_field *type = http1_find(r->fields, r->field_count, r->head, "content-type", 12);
     if (type == NULL) {
         return;
     }
-    const char *value = (const char *) r->head + type->value;
+    const char *value = (const char *)r->head + type->value;
     const char *charset = NULL;
     size_t length = charset_of(value, type->value_length, &charset);
     char name[64];
@@ -236,8 +225,7 @@ void response_set_encoding(const response *r, VALUE body)
 }
 
 /* call-seq: response.body -> String; of a streamed answer: what has not been read yet */
-static VALUE response_body(VALUE self)
-{
+static VALUE response_body(VALUE self) {
     response *r = response_get(self);
     if (NIL_P(r->body)) {
         perform_read_rest(self);
@@ -245,41 +233,34 @@ static VALUE response_body(VALUE self)
     return r->body;
 }
 
-static VALUE response_read(VALUE self)
-{
+static VALUE response_read(VALUE self) {
     return perform_read(self);
 }
 
-static VALUE response_close(VALUE self)
-{
+static VALUE response_close(VALUE self) {
     perform_close(response_get(self));
     return Qnil;
 }
 
-static VALUE response_complete_p(VALUE self)
-{
+static VALUE response_complete_p(VALUE self) {
     return response_get(self)->complete ? Qtrue : Qfalse;
 }
 
-static VALUE response_length_unknown_p(VALUE self)
-{
+static VALUE response_length_unknown_p(VALUE self) {
     return response_get(self)->framing == HTTP1_FRAMING_CLOSE ? Qtrue : Qfalse;
 }
 
-static VALUE response_request(VALUE self)
-{
+static VALUE response_request(VALUE self) {
     return response_get(self)->request;
 }
 
 /* ---- facts ---- */
 
-static VALUE seconds_or_nil(nanoseconds span)
-{
-    return span < 0 ? Qnil : DBL2NUM((double) span / (double) SECOND);
+static VALUE seconds_or_nil(nanoseconds span) {
+    return span < 0 ? Qnil : DBL2NUM((double)span / (double)SECOND);
 }
 
-static VALUE response_timings(VALUE self)
-{
+static VALUE response_timings(VALUE self) {
     const response *r = response_get(self);
     const exchange_timings *t = r->live ? &r->live->timings : &r->timings;
     return rb_ary_new_from_args(7, seconds_or_nil(t->queue), seconds_or_nil(t->resolve),
@@ -288,16 +269,14 @@ static VALUE response_timings(VALUE self)
                                 seconds_or_nil(t->total));
 }
 
-static VALUE text_or_nil(const char *text)
-{
+static VALUE text_or_nil(const char *text) {
     return text && text[0] ? rb_utf8_str_new_cstr(text) : Qnil;
 }
 
 /* While the answer still comes in, the exchange knows; afterwards the response does. */
 #define FACT(r, name) ((r)->live ? (r)->live->name : (r)->name)
 
-static VALUE response_connection(VALUE self)
-{
+static VALUE response_connection(VALUE self) {
     const response *r = response_get(self);
     uint32_t count = FACT(r, attempt_count);
     const attempt *attempts = FACT(r, attempts);
@@ -313,14 +292,12 @@ static VALUE response_connection(VALUE self)
     return hash;
 }
 
-static VALUE response_attempts(VALUE self)
-{
+static VALUE response_attempts(VALUE self) {
     const response *r = response_get(self);
     return attempts_array(FACT(r, attempts), FACT(r, attempt_count));
 }
 
-void response_init(void)
-{
+void response_init(void) {
     rb_undef_alloc_func(cResponse);
     rb_define_method(cResponse, "status", response_status, 0);
     rb_define_method(cResponse, "reason", response_reason, 0);

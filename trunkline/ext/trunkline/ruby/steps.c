@@ -11,8 +11,7 @@ static ID id_next_chunk, id_call;
 
 /* ---- the beginning ---- */
 
-static void fill_body(outgoing *out, VALUE self, response *r, VALUE body, VALUE length)
-{
+static void fill_body(outgoing *out, VALUE self, response *r, VALUE body, VALUE length) {
     out->body_length = NIL_P(length) ? 0 : NUM2LL(length);
     if (NIL_P(body)) {
         return;
@@ -27,20 +26,18 @@ static void fill_body(outgoing *out, VALUE self, response *r, VALUE body, VALUE 
     out->fed = true;
 }
 
-static nanoseconds point_of(VALUE seconds)
-{
-    return NIL_P(seconds) ? NEVER : (nanoseconds) (NUM2DBL(seconds) * (double) SECOND);
+static nanoseconds point_of(VALUE seconds) {
+    return NIL_P(seconds) ? NEVER : (nanoseconds)(NUM2DBL(seconds) * (double)SECOND);
 }
 
 /* The waker of its own is taken last, when nothing can raise any more. */
-VALUE steps_begin(const call_arguments *a, waker *w)
-{
+VALUE steps_begin(const call_arguments *a, waker *w) {
     pool *connections = pool_get(a->pool);
     const prepared *p = prepared_get(a->prepared);
     outgoing out = {
         .to = &p->to,
         .how = p->how,
-        .head = (const char *) p->head.bytes,
+        .head = (const char *)p->head.bytes,
         .head_length = buffer_length(&p->head),
         .head_method = p->head_method,
         .safe_method = p->safe_method,
@@ -72,8 +69,7 @@ VALUE steps_begin(const call_arguments *a, waker *w)
 
 /* ---- what the steps ask for ---- */
 
-static void feed(VALUE self, response *r)
-{
+static void feed(response *r) {
     VALUE piece = rb_funcall(r->source, id_next_chunk, 0);
     if (NIL_P(piece)) {
         exchange_feed(r->live, NULL, 0);
@@ -83,12 +79,11 @@ static void feed(VALUE self, response *r)
     if (RSTRING_LEN(piece) == 0) {
         return; /* nothing yet: it is asked again */
     }
-    RB_OBJ_WRITE(self, &r->piece, rb_str_new_frozen(piece));
-    exchange_feed(r->live, RSTRING_PTR(r->piece), (size_t) RSTRING_LEN(r->piece));
+    exchange_feed(r->live, RSTRING_PTR(piece), (size_t)RSTRING_LEN(piece));
+    RB_GC_GUARD(piece);
 }
 
-static void tell_hints(response *r)
-{
+static void tell_hints(response *r) {
     hint *last = r->live->hints;
     while (last->next != NULL) {
         last = last->next;
@@ -96,30 +91,27 @@ static void tell_hints(response *r)
     rb_funcall(r->hints, id_call, 1, response_fields(last->fields, last->field_count, last->bytes));
 }
 
-static void open_sink(VALUE self, response *r)
-{
+static void open_sink(VALUE self, response *r) {
     int64_t length = r->live->answer.content_length;
-    long room = (long) (length < SINK_AT_ONCE ? length : SINK_AT_ONCE);
+    long room = (long)(length < SINK_AT_ONCE ? length : SINK_AT_ONCE);
     RB_OBJ_WRITE(self, &r->body, rb_str_buf_new(room));
     r->body_sink = true;
-    exchange_sink(r->live, (uint8_t *) RSTRING_PTR(r->body), (size_t) room);
+    exchange_sink(r->live, (uint8_t *)RSTRING_PTR(r->body), (size_t)room);
 }
 
-static void widen_sink(response *r)
-{
+static void widen_sink(response *r) {
     exchange *x = r->live;
-    long filled = (long) x->delivered;
-    long left = (long) (x->answer.content_length - x->delivered);
+    long filled = (long)x->delivered;
+    long left = (long)(x->answer.content_length - x->delivered);
     long more = left < filled ? left : filled;
     rb_str_set_len(r->body, filled);
     rb_str_modify_expand(r->body, more);
-    exchange_sink(x, (uint8_t *) RSTRING_PTR(r->body) + filled, (size_t) more);
+    exchange_sink(x, (uint8_t *)RSTRING_PTR(r->body) + filled, (size_t)more);
 }
 
-VALUE steps_take_body(exchange *x)
-{
+VALUE steps_take_body(exchange *x) {
     size_t length = buffer_length(&x->body);
-    VALUE body = rb_str_new(NULL, (long) length);
+    VALUE body = rb_str_new(NULL, (long)length);
     if (length > 0) {
         wait_copy(RSTRING_PTR(body), buffer_head(&x->body), length);
     }
@@ -127,34 +119,25 @@ VALUE steps_take_body(exchange *x)
     return body;
 }
 
-bool steps_serve(VALUE self, response *r, step_result step)
-{
+bool steps_serve(VALUE self, response *r, step_result step) {
     switch (step) {
-    case STEP_BODY_WANTED:
-        feed(self, r);
-        return true;
-    case STEP_HINTS:
-        tell_hints(r);
-        return true;
-    case STEP_SINK_FULL:
-        widen_sink(r);
-        return true;
+    case STEP_BODY_WANTED: feed(r); return true;
+    case STEP_HINTS: tell_hints(r); return true;
+    case STEP_SINK_FULL: widen_sink(r); return true;
     case STEP_HEAD:
         if (r->live->out.streaming) {
             return false;
         }
         open_sink(self, r);
         return true;
-    default:
-        return step == STEP_WAIT;
+    default: return step == STEP_WAIT;
     }
 }
 
 /* ---- what stays when the exchange goes ---- */
 
 /* The parser keeps its own for the next answer. */
-static http1_field *copy_fields(const http1_field *fields, uint32_t count)
-{
+static http1_field *copy_fields(const http1_field *fields, uint32_t count) {
     http1_field *copy = malloc((count + 1) * sizeof(*copy));
     if (copy == NULL) {
         rb_memerror();
@@ -165,8 +148,7 @@ static http1_field *copy_fields(const http1_field *fields, uint32_t count)
     return copy;
 }
 
-void steps_keep_head(response *r)
-{
+void steps_keep_head(response *r) {
     exchange *x = r->live;
     r->status = x->answer.status;
     r->minor_version = x->answer.minor_version;
@@ -178,8 +160,7 @@ void steps_keep_head(response *r)
     r->head = x->head;
 }
 
-static void keep_facts(response *r)
-{
+static void keep_facts(response *r) {
     exchange *x = r->live;
     r->timings = x->timings;
     r->connection_id = x->connection_id;
@@ -191,8 +172,7 @@ static void keep_facts(response *r)
     memcpy(r->attempts, x->attempts, sizeof(r->attempts));
 }
 
-static void keep_rest(response *r)
-{
+static void keep_rest(response *r) {
     exchange *x = r->live;
     x->head = NULL; /* the response's since keep_head */
     if (x->answer.trailer_count > 0) {
@@ -208,8 +188,7 @@ static void keep_rest(response *r)
     r->complete = true;
 }
 
-void steps_end(response *r)
-{
+void steps_end(response *r) {
     exchange *x = r->live;
     if (x == NULL) {
         return;
@@ -223,14 +202,13 @@ void steps_end(response *r)
     exchange_free(x);
 }
 
-void steps_conclude(VALUE self, response *r)
-{
+void steps_conclude(VALUE self, response *r) {
     exchange *x = r->live;
     if (r->head == NULL) {
         steps_keep_head(r);
     }
     if (r->body_sink) {
-        rb_str_set_len(r->body, (long) x->delivered);
+        rb_str_set_len(r->body, (long)x->delivered);
         r->body_sink = false;
     } else if (!x->out.streaming) {
         RB_OBJ_WRITE(self, &r->body, steps_take_body(x));
@@ -242,8 +220,7 @@ void steps_conclude(VALUE self, response *r)
     steps_end(r);
 }
 
-void steps_init(void)
-{
+void steps_init(void) {
     id_next_chunk = rb_intern("next_chunk");
     id_call = rb_intern("call");
 }

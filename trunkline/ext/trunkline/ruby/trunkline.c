@@ -6,9 +6,9 @@ VALUE mTrunkline, mEngine, cResponse;
 
 RUBY_FUNC_EXPORTED void Init_trunkline(void);
 
-/* lib/trunkline/errors.rb has been loaded before: the classes that are raised from here are there. */
-void Init_trunkline(void)
-{
+/* lib/trunkline/errors.rb has been loaded before: the classes that are raised from here are there.
+ */
+void Init_trunkline(void) {
     int error = fork_guard();
     if (error != 0) {
         rb_syserr_fail(error, "pthread_atfork");

@@ -5,50 +5,52 @@
 #include <string.h>
 
 /*
- * The one place that waits. A thread leaves the GVL for it; a fiber under a scheduler is parked, and
- * the scheduler waits for a descriptor of ours.
+ * The one place that waits. A thread leaves the GVL for it; a fiber under a scheduler is parked,
+ * and the scheduler waits for a descriptor of ours.
  */
 
 static ID id_for_fd, id_close;
 
-
-/* Shared with the unblock function, which runs in another thread under Ruby's own lock, or in a signal
- * handler: a flag and a descriptor, nothing else. (Were it not safe there, CRuby would start a thread
- * for each wait of a process that has but one.) */
+/* Shared with the unblock function, which runs in another thread under Ruby's own lock, or in a
+ * signal handler: a flag and a descriptor, nothing else. (Were it not safe there, CRuby would start
+ * a thread for each wait of a process that has but one.) */
 typedef struct {
     exchange *x;
     poller *p;
     waker *waker;
     nanoseconds until;
+    bool at_once;
     volatile bool interrupted;
     volatile bool *woken;
     step_result step;
 } waiting;
 
-static void unblock(void *argument)
-{
+static void unblock(void *argument) {
     waiting *w = argument;
     *w->woken = true;
     w->interrupted = true;
     waker_wake(w->waker);
 }
 
-static void *drive_nogvl(void *argument)
-{
+static void *drive_nogvl(void *argument) {
     waiting *w = argument;
-    w->step = exchange_drive(w->x, &w->interrupted);
+    if (w->at_once) {
+        w->at_once = false;
+        w->step = exchange_step(w->x, clock_now());
+    }
+    if (w->step == STEP_WAIT) {
+        w->step = exchange_drive(w->x, &w->interrupted);
+    }
     return NULL;
 }
 
-static void *poll_nogvl(void *argument)
-{
+static void *poll_nogvl(void *argument) {
     waiting *w = argument;
     poller_drive(w->p, w->until, w->woken);
     return NULL;
 }
 
-static void leave(void *(*function)(void *), waiting *w)
-{
+static void leave(void *(*function)(void *), waiting *w) {
     rb_nogvl(function, w, unblock, w, RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
 }
 
@@ -61,9 +63,8 @@ typedef struct {
     volatile bool *woken;
 } parking;
 
-static VALUE park(VALUE argument)
-{
-    const parking *k = (const parking *) argument;
+static VALUE park(VALUE argument) {
+    const parking *k = (const parking *)argument;
     poller_drive(k->p, 0, k->woken);
     while (!poller_has_ready(k->p) && !*k->woken) {
         nanoseconds now = clock_now();
@@ -72,7 +73,7 @@ static VALUE park(VALUE argument)
             break;
         }
         if (due > now) {
-            VALUE span = due == NEVER ? Qnil : DBL2NUM((double) (due - now) / (double) SECOND);
+            VALUE span = due == NEVER ? Qnil : DBL2NUM((double)(due - now) / (double)SECOND);
             rb_fiber_scheduler_io_wait(k->scheduler, k->io, INT2FIX(RUBY_IO_READABLE), span);
         } else {
             rb_fiber_scheduler_kernel_sleep(k->scheduler, INT2FIX(0)); /* others have their turn */
@@ -82,16 +83,14 @@ static VALUE park(VALUE argument)
     return Qnil;
 }
 
-static VALUE forget_io(VALUE io)
-{
+static VALUE forget_io(VALUE io) {
     rb_funcall(io, id_close, 0);
     return Qnil;
 }
 
 /* The scheduler wants an IO. It gets one of a descriptor of its own, so that whatever the scheduler
  * keeps in its books about the number ends with the IO. */
-static void park_fiber(VALUE scheduler, poller *p, nanoseconds until, volatile bool *woken)
-{
+static void park_fiber(VALUE scheduler, poller *p, nanoseconds until, volatile bool *woken) {
     int descriptor = rb_cloexec_dup(poller_descriptor(p));
     if (descriptor < 0) {
         rb_sys_fail("dup");
@@ -99,7 +98,7 @@ static void park_fiber(VALUE scheduler, poller *p, nanoseconds until, volatile b
     rb_update_max_fd(descriptor);
     VALUE io = rb_funcall(rb_cIO, id_for_fd, 1, INT2FIX(descriptor));
     parking k = {scheduler, io, p, until, woken};
-    rb_ensure(park, (VALUE) &k, forget_io, io);
+    rb_ensure(park, (VALUE)&k, forget_io, io);
 }
 
 /* ---- what callers use ---- */
@@ -111,24 +110,22 @@ typedef struct {
     member m;
 } alone;
 
-static VALUE park_alone(VALUE argument)
-{
-    alone *a = (alone *) argument;
+static VALUE park_alone(VALUE argument) {
+    alone *a = (alone *)argument;
     volatile bool woken = false;
     park_fiber(a->scheduler, a->p, NEVER, &woken);
     return Qnil;
 }
 
 /* One exchange in a poller of its own, for the time of the wait. */
-static step_result drive_in_fiber(exchange *x, VALUE scheduler)
-{
+static step_result drive_in_fiber(exchange *x, VALUE scheduler) {
     alone a = {.scheduler = scheduler, .x = x, .p = poller_new(x->waker)};
     if (a.p == NULL) {
         rb_memerror();
     }
     poller_add(a.p, &a.m, x, NULL);
     int state = 0;
-    rb_protect(park_alone, (VALUE) &a, &state);
+    rb_protect(park_alone, (VALUE)&a, &state);
     member *ready = poller_next(a.p);
     step_result step = ready ? ready->step : STEP_WAIT;
     poller_remove(a.p, &a.m);
@@ -139,20 +136,19 @@ static step_result drive_in_fiber(exchange *x, VALUE scheduler)
     return step;
 }
 
-static VALUE scheduler_here(const poller *p)
-{
+static VALUE scheduler_here(const poller *p) {
     return p != NULL && poller_descriptor(p) < 0 ? Qnil : rb_fiber_scheduler_current();
 }
 
-step_result wait_drive(exchange *x)
-{
+step_result wait_drive(exchange *x, bool at_once) {
     VALUE scheduler = scheduler_here(NULL);
     if (!NIL_P(scheduler)) {
         return drive_in_fiber(x, scheduler);
     }
+    waiting w = {.x = x, .waker = x->waker, .step = STEP_WAIT, .at_once = at_once};
+    w.woken = &w.interrupted;
     for (;;) {
-        waiting w = {.x = x, .waker = x->waker, .step = STEP_WAIT};
-        w.woken = &w.interrupted;
+        w.interrupted = false;
         leave(drive_nogvl, &w);
         if (w.step != STEP_WAIT) {
             return w.step;
@@ -161,8 +157,7 @@ step_result wait_drive(exchange *x)
     }
 }
 
-void wait_poller(poller *p, waker *own, nanoseconds until, volatile bool *woken)
-{
+void wait_poller(poller *p, waker *own, nanoseconds until, volatile bool *woken) {
     VALUE scheduler = scheduler_here(p);
     if (!NIL_P(scheduler)) {
         park_fiber(scheduler, p, until, woken);
@@ -181,16 +176,14 @@ typedef struct {
     size_t length;
 } copying;
 
-static void *copy_nogvl(void *argument)
-{
+static void *copy_nogvl(void *argument) {
     copying *c = argument;
     memcpy(c->to, c->from, c->length);
     c->length = 0;
     return NULL;
 }
 
-void wait_copy(void *to, const void *from, size_t length)
-{
+void wait_copy(void *to, const void *from, size_t length) {
     copying c = {to, from, length};
     if (length >= COPY_WITHOUT_GVL) {
         rb_nogvl(copy_nogvl, &c, NULL, NULL, RB_NOGVL_INTR_FAIL);
@@ -200,8 +193,7 @@ void wait_copy(void *to, const void *from, size_t length)
     }
 }
 
-void wait_init(void)
-{
+void wait_init(void) {
     id_for_fd = rb_intern("for_fd");
     id_close = rb_intern("close");
 }

@@ -1,0 +1,141 @@
+#include "line/waker.h"
+#include "sockets.h"
+
+#include <pthread.h>
+
+static bool readable(waker *w) {
+    return wait_for_events(waker_descriptor(w), POLLIN, 0);
+}
+
+static void test_it_is_readable_until_cleared(void) {
+    waker *w = waker_take();
+    CHECK(!readable(w), "a new waker is quiet");
+    CHECK(!waker_clear(w), "there is nothing to clear");
+    waker_wake(w);
+    waker_wake(w);
+    CHECK(readable(w), "a woken waker is readable");
+    CHECK(readable(w), "it stays so");
+    CHECK(waker_clear(w), "it was woken");
+    CHECK(!readable(w), "it is quiet again");
+    CHECK(!waker_clear(w), "it was cleared");
+    waker_wake(w);
+    CHECK(readable(w) && waker_clear(w), "it can be woken again");
+    waker_drop(w);
+}
+
+static void test_it_is_taken_from_the_free_list_and_cleared(void) {
+    waker *first = waker_take();
+    waker_wake(first);
+    waker_drop(first);
+    waker *second = waker_take();
+    CHECK(second == first, "a dropped waker is taken again");
+    CHECK(!readable(second) && !waker_clear(second), "and it is quiet");
+    waker_drop(second);
+}
+
+static void test_the_last_reference_returns_it(void) {
+    waker *w = waker_take();
+    waker_keep(w);
+    waker_drop(w);
+    waker *other = waker_take();
+    CHECK(other != w, "a waker that is kept is not given to others");
+    waker_wake(w);
+    CHECK(readable(w) && !readable(other), "wakers are apart");
+    waker_drop(w);
+    waker_drop(other);
+    waker_drop(NULL);
+}
+
+static void test_many_more_than_the_free_list_holds(void) {
+    waker *all[200];
+    bool made = true;
+    for (int i = 0; i < 200; i++) {
+        all[i] = waker_take();
+        made = made && all[i] != NULL;
+    }
+    CHECK(made, "200 wakers are made");
+    int highest = waker_descriptor(all[199]);
+    for (int i = 0; i < 200; i++) {
+        waker_drop(all[i]);
+    }
+    int open_descriptors = 0;
+    for (int i = 0; i <= highest; i++) {
+        open_descriptors += fcntl(i, F_GETFD) >= 0;
+    }
+    CHECK(open_descriptors < 200, "those beyond the free list are closed, %d are open",
+          open_descriptors);
+}
+
+#define ROUNDS 20000
+static waker *shared;
+static int turns;
+
+static void *wake_in_turn(void *unused) {
+    for (int i = 0; i < ROUNDS; i++) {
+        __atomic_add_fetch(&turns, 1, __ATOMIC_RELEASE);
+        waker_wake(shared);
+        while (i % 2 == 0 && __atomic_load_n(&turns, __ATOMIC_ACQUIRE) > 0) {
+        }
+    }
+    return unused;
+}
+
+/* Two threads wake, one clears: whatever the order, no turn may be left without a wake. */
+static void test_no_wake_is_lost(void) {
+    pthread_t threads[2];
+    int seen = 0;
+    bool lost = false;
+    shared = waker_take();
+    for (int i = 0; i < 2; i++) {
+        pthread_create(&threads[i], NULL, wake_in_turn, NULL);
+    }
+    while (seen < 2 * ROUNDS && !lost) {
+        lost = !wait_for_events(waker_descriptor(shared), POLLIN, SOON_MILLISECONDS);
+        waker_clear(shared);
+        seen += __atomic_exchange_n(&turns, 0, __ATOMIC_ACQ_REL);
+    }
+    CHECK(!lost, "a wake was lost after %d of %d turns", seen, 2 * ROUNDS);
+    for (int i = 0; i < 2 && !lost; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    waker_drop(shared);
+}
+
+static int in_child(waker *of_parent) {
+    int descriptor = waker_descriptor(of_parent);
+    waker_forked();
+    waker *own = waker_take();
+    waker_wake(own);
+    if (!readable(own)) {
+        return 1;
+    }
+    waker_drop(of_parent);
+    return fcntl(descriptor, F_GETFD) == -1 ? 0 : 2;
+}
+
+static void test_a_child_does_not_share_wakers_with_its_parent(void) {
+    waker *w = waker_take();
+    waker *spare = waker_take();
+    waker_drop(spare);
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(in_child(w));
+    }
+    CHECK(child_status(child) == 0, "the child has wakers of its own, and closes its parent's");
+    spare = waker_take();
+    CHECK(!readable(w) && !readable(spare), "none of the parent's was woken");
+    waker_wake(w);
+    CHECK(readable(w), "they work as before");
+    waker_drop(w);
+    waker_drop(spare);
+}
+
+int main(void) {
+    test_it_is_readable_until_cleared();
+    test_it_is_taken_from_the_free_list_and_cleared();
+    test_the_last_reference_returns_it();
+    test_many_more_than_the_free_list_holds();
+    test_no_wake_is_lost();
+    test_a_child_does_not_share_wakers_with_its_parent();
+    return check_report();
+}
