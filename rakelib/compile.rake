@@ -2,11 +2,7 @@
 
 require_relative "support/extension"
 
-EXTENSIONS = [
-  Extension.new("trunkline", source: "#{ROOT}/trunkline/ext/trunkline", library: "#{ROOT}/trunkline/lib/trunkline"),
-  Extension.new("trunkline_xml", source: "#{ROOT}/trunkline-xml/ext/trunkline_xml",
-                                 library: "#{ROOT}/trunkline-xml/lib/trunkline/xml")
-].select { |extension| File.exist?(File.join(extension.source, "extconf.rb")) }
+EXTENSIONS = Dir["#{ROOT}/trunkline*/ext/*/extconf.rb"].map { |extconf| Extension.new(extconf) }
 
 desc "Compile the extensions into each gem's lib/ (PEDANTIC=1, DEBUG=1, SANITIZE=address,undefined)"
 task :compile do

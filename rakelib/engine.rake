@@ -48,7 +48,7 @@ module EngineBuild
   end
 
   def run_fuzzer(program, *arguments)
-    common = ["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-verbosity=0"]
+    common = ["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-verbosity=0", "-print_funcs=0"]
     system(SANITIZERS, program, *common, *arguments, chdir: ROOT, exception: true)
   end
 

@@ -17,9 +17,11 @@ end
 # A user's machine: no Bundler, no gem but ours and the Ruby's own.
 def with_empty_gem_home
   require "bundler"
+  require "etc"
   require "tmpdir"
   Dir.mktmpdir("trunkline-gems-") do |home|
-    Bundler.with_unbundled_env { yield({ "GEM_HOME" => home, "GEM_PATH" => home, "RUBYLIB" => nil }) }
+    environment = { "GEM_HOME" => home, "GEM_PATH" => home, "RUBYLIB" => nil, "MAKEFLAGS" => "-j#{Etc.nprocessors}" }
+    Bundler.with_unbundled_env { yield(environment) }
   end
 end
 

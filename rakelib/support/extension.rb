@@ -8,16 +8,15 @@ require "rbconfig"
 class Extension
   SWITCHES = %w[PEDANTIC DEBUG SANITIZE SCALAR].freeze
 
-  attr_reader :name, :source, :library
+  attr_reader :name, :target
 
-  # name: the .so's base name; source: the folder with extconf.rb; library: the folder for the .so
-  def initialize(name, source:, library:)
-    @name = name
-    @source = source
-    @library = library
+  # extconf: the path of <gem>/ext/<name>/extconf.rb, whose create_makefile says what is required by which name.
+  def initialize(extconf)
+    @source = File.dirname(extconf)
+    feature = File.read(extconf)[/create_makefile\("(.+)"\)/, 1]
+    @name = File.basename(feature)
+    @target = File.join(File.expand_path("../../lib", @source), "#{feature}.#{RbConfig::CONFIG["DLEXT"]}")
   end
-
-  def target = File.join(library, "#{name}.#{RbConfig::CONFIG["DLEXT"]}")
 
   # flavour: names a build folder of its own ("pedantic-clang"); environment: the switches for extconf.rb;
   # compiler: another than the one that built the Ruby. Returns the path of the .so.
@@ -33,9 +32,10 @@ class Extension
   def build(switches = ENV.slice(*SWITCHES))
     flavour = switches.empty? ? "default" : switches.to_a.join("-").tr("^A-Za-z0-9-", "_")
     made = make(flavour: flavour, environment: switches)
+    return puts("#{name} is optional and was not built: see #{File.dirname(made)}/mkmf.log") unless File.exist?(made)
     return if File.exist?(target) && FileUtils.identical?(made, target)
 
-    FileUtils.mkdir_p(library)
+    FileUtils.mkdir_p(File.dirname(target))
     FileUtils.rm_f(target) # a process that has the old one mapped keeps it
     FileUtils.cp(made, target)
   end
@@ -45,13 +45,13 @@ class Extension
   # Again when extconf.rb, the list of sources or the switches are others than those of the last time.
   def configure(folder, environment)
     stamp = File.join(folder, "configured")
-    configuration = [File.read(File.join(source, "extconf.rb")), Dir.glob("**/*.c", base: source).sort,
+    configuration = [File.read(File.join(@source, "extconf.rb")), Dir.glob("**/*.c", base: @source).sort,
                      RUBY_DESCRIPTION, environment].inspect
     return if File.exist?(stamp) && File.exist?(File.join(folder, "Makefile")) && File.read(stamp) == configuration
 
     FileUtils.rm_rf(folder)
     FileUtils.mkdir_p(folder)
-    run(folder, RbConfig.ruby, File.join(source, "extconf.rb"), environment: environment)
+    run(folder, RbConfig.ruby, File.join(@source, "extconf.rb"), environment: environment)
     File.write(stamp, configuration)
   end
 

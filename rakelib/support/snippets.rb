@@ -5,7 +5,7 @@ require "tempfile"
 require_relative "../../trunkline/test/support/puma_server"
 
 # The examples of the documentation: every ```ruby block of a page runs, in order, in one process for the page,
-# as a reader would type them one after the other. Two conventions:
+# as a reader would type them one after the other with trunkline loaded. Two conventions:
 # - https://api.test stands for the reader's server; here it is a local one that answers every request with a
 #   JSON object {method, path, query, headers, body}, or with status <code> below /status/<code>.
 #   `url` is that server's address, for the rare example that needs it by name.
@@ -68,7 +68,7 @@ class Snippets
     blocks = snippets.map do |snippet|
       "eval(#{snippet.code.gsub(PLACEHOLDER, url).dump}, reader, #{page.dump}, #{snippet.line})"
     end
-    "def url = #{url.dump}\nreader = binding\n#{blocks.join("\n")}\n"
+    "require \"trunkline\"\ndef url = #{url.dump}\nreader = binding\n#{blocks.join("\n")}\n"
   end
 
   def execute(program, ruby)

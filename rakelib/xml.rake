@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+# Tasks of trunkline-xml. The extensions are built by `compile`.
+module XMLSuite
+  FOLDER = "trunkline-xml"
+  BINARY = "trunkline_xml"
+
+  module_function
+
+  def extensions
+    EXTENSIONS.select { |extension| extension.name.start_with?(BINARY) }
+  end
+
+  # The suite on extensions built with these switches; afterwards the ordinary ones are back.
+  def with_extensions(switches)
+    extensions.each { |extension| extension.build(switches) }
+    yield
+  ensure
+    extensions.each { |extension| extension.build({}) }
+  end
+
+  def runtimes
+    %w[libasan.so libubsan.so].map { |name| `gcc -print-file-name=#{name}`.chomp }
+  end
+end
+
+task test: "xml:test"
+
+namespace :xml do
+  desc "Compile the extensions of trunkline-xml"
+  task :compile do
+    XMLSuite.extensions.each(&:build)
+  end
+
+  desc "The suite of trunkline-xml: in C, and again in Ruby alone (TREES=20000, SEED, TRUNKLINE_GC=compact|stress)"
+  task test: :compile do
+    Suites.run(XMLSuite::FOLDER)
+    puts "== the same in Ruby, without the extension"
+    Suites.run(XMLSuite::FOLDER, "TRUNKLINE_XML" => "ruby", "TREES" => ENV.fetch("TREES", "4000"))
+  end
+
+  desc "A million random documents beside Builder's (TREES, SEED)"
+  task fuzz: :compile do
+    environment = { "TREES" => ENV.fetch("TREES", "1000000") }
+    sh environment, RbConfig.ruby, "-Itrunkline-xml/lib", "-Itrunkline-xml/test", "trunkline-xml/test/differential_test.rb"
+  end
+
+  desc "The suite on an escape routine without vector instructions"
+  task :scalar do
+    XMLSuite.with_extensions("SCALAR" => "1") { Suites.run(XMLSuite::FOLDER, "TREES" => "4000") }
+  end
+
+  desc "The suite under AddressSanitizer and UndefinedBehaviorSanitizer"
+  task :asan do
+    XMLSuite.with_extensions("SANITIZE" => "address,undefined") do
+      # Ruby itself leaves what it allocated to the end of the process, so leaks are memcheck's to find.
+      Suites.run(XMLSuite::FOLDER, "LD_PRELOAD" => XMLSuite.runtimes.join(" "), "ASAN_OPTIONS" => "detect_leaks=0",
+                                   "UBSAN_OPTIONS" => "print_stacktrace=1:halt_on_error=1", "TREES" => "4000")
+    end
+  end
+
+  desc "The suite under valgrind"
+  task memcheck: :compile do
+    require "ruby_memcheck"
+    ENV["TREES"] ||= "300"
+    RubyMemcheck.config(binary_name: XMLSuite::BINARY)
+    RubyMemcheck::TestTask.new("xml:memcheck:run") do |task|
+      task.libs = %w[trunkline-xml/lib trunkline-xml/test]
+      # Without Rails, whose loading alone takes minutes there; its tests run under the sanitizers.
+      task.test_files = Suites.files(XMLSuite::FOLDER).reject { |file| file.match?(/rails|requests/) }
+    end
+    Rake::Task["xml:memcheck:run"].invoke
+  end
+
+  desc "The suite with a compacting collector, and with one that runs at every allocation"
+  task gc: :compile do
+    Suites.run(XMLSuite::FOLDER, "TRUNKLINE_GC" => "compact", "TREES" => "4000")
+    Suites.run(XMLSuite::FOLDER, "TRUNKLINE_GC" => "stress", "TREES" => "30")
+  end
+end
+
+namespace :bench do
+  desc "Measure trunkline-xml beside its peers (about three minutes; BENCH_ROUNDS, BENCH_SLICE make it quicker)"
+  task xml: "xml:compile" do
+    require "bundler"
+    Bundler.with_unbundled_env { ruby "trunkline-xml/benchmark/run.rb" }
+  end
+end
