@@ -17,6 +17,7 @@ module Trunkline
 
     # @param rows [Array<Array>] [[number, reason, address, sent, error], ...] as the engine tells them
     # @return [Array<Attempt>]
+    # @api private
     def self.list(rows)
       rows.map { |row| row.is_a?(Attempt) ? row : new(*row) }.freeze
     end

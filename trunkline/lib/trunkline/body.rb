@@ -12,6 +12,8 @@ module Trunkline
   #   rewind       back to where it began
   #
   # One Body serves one call at a time: it has a position.
+  #
+  # @api private
   module Body
     CHUNK_BYTES = 64 * 1024
     ALLOWED = "a String, an IO, a Pathname, an Enumerable of Strings, or callable"
@@ -117,7 +119,7 @@ module Trunkline
       end
     end
 
-    # A file known by its path: opened when its turn comes, closed at its end.
+    # A file known by its path: opened when its turn comes, closed at its end, or by release when it is left early.
     class PathOnly
       attr_reader :length
 
@@ -137,7 +139,7 @@ module Trunkline
         @file ||= File.open(@path, "rb")
         @stream ||= Stream.new(@file)
         chunk = @stream.next_chunk
-        finish if chunk.nil?
+        release if chunk.nil?
         chunk
       end
 
@@ -146,13 +148,11 @@ module Trunkline
       end
 
       def rewind
-        finish
+        release
         @done = false
       end
 
-      private
-
-      def finish
+      def release
         @file&.close
         @file = @stream = nil
         @done = true

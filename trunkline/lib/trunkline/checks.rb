@@ -8,6 +8,8 @@ require_relative "timeouts"
 module Trunkline
   # One check per option: takes what the caller gave, returns what the library uses, or raises InvalidRequest naming
   # the option, the value and what is allowed. Values that are credentials are never shown.
+  #
+  # @api private
   module Checks
     TLS_VERSIONS = { "1.2" => 0x0303, "1.3" => 0x0304 }.freeze
     # sun_path of sockaddr_un holds 108 bytes, the last one NUL.

@@ -3,6 +3,7 @@
 require_relative "composer"
 require_relative "engine"
 require_relative "family"
+require_relative "memo"
 require_relative "options"
 require_relative "policy/redirect"
 require_relative "response"
@@ -20,17 +21,15 @@ module Trunkline
   # what its request met: a ConnectionError, TimeoutError, ProtocolError, BodyError or RedirectError. A status of 4xx
   # or 5xx raises nothing (see Response#raise_for_status!).
   class Client
-    # URLs that are called again and again are composed once. When this many are known, all are forgotten: as cheap
-    # as it gets, and bounded.
-    KNOWN_PLANS = 512
-    KNOWN_URL_BYTES = 2048
-    KNOWN_VARIANTS = 64
+    # Plain calls of a URL are composed once for each verb; a client is made once for each set of lasting options.
+    KNOWN_PLANS = 256
+    KNOWN_VARIANTS = 32
 
     # Verbs whose plain calls are kept composed.
     VERBS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS TRACE].freeze
     PER_CALL = Options::PER_CALL.to_h { |name| [name, true] }.freeze
     NOTHING = {}.freeze
-    private_constant :KNOWN_PLANS, :KNOWN_URL_BYTES, :KNOWN_VARIANTS, :VERBS, :PER_CALL, :NOTHING
+    private_constant :KNOWN_PLANS, :KNOWN_VARIANTS, :VERBS, :PER_CALL, :NOTHING
 
     # @api private Trunkline.new is the way in
     # @param base [URL, nil]
@@ -172,6 +171,7 @@ module Trunkline
     # a look-up.
     def dispatch(method, url, given, &block)
       @family.refuse_if_closed
+      return dispatch(method, nil, url, &block) if url.is_a?(Hash) && given.nil?
       return call(method, url, NOTHING, &block) if given.nil?
       raise InvalidRequest.of("options", given, "keywords, such as timeout: 2") unless given.is_a?(Hash)
       return variant(given).call(method, url, NOTHING, &block) if lasting?(given)
@@ -189,7 +189,7 @@ module Trunkline
     def variant(given)
       return self if given.empty?
 
-      @variants[given] || keep(@variants, KNOWN_VARIANTS, frozen_copy(given), with(given))
+      @variants[given] || Memo.keep(@variants, KNOWN_VARIANTS, frozen_copy(given), with(given))
     end
 
     # The caller may change what it gave; a key must not.
@@ -202,28 +202,33 @@ module Trunkline
       plan = plans && plans[url] and return plan
 
       plan = @composer.plan(method, url)
-      plans && url.is_a?(String) && url.bytesize <= KNOWN_URL_BYTES ? keep(plans, KNOWN_PLANS, url, plan) : plan
-    end
-
-    # Neither look-up nor store takes a lock: the GVL makes each of them whole, and to compose twice does no harm.
-    def keep(cache, limit, key, value)
-      cache.clear if cache.size >= limit
-      cache[key] = value
+      plans ? Memo.keep_url(plans, KNOWN_PLANS, url, plan) : plan
     end
 
     def perform(plan, deadline, streaming, early_hints)
       response = Engine.perform(@pool, plan.prepared, plan.request, plan.content.producer, plan.body_length, deadline,
                                 streaming, early_hints)
       streaming ? response._streamed : response
+    ensure
+      # A streamed answer may be here while the body is still on its way.
+      plan.content.release unless streaming && response
     end
 
     # The total timeout spans all redirects: it becomes one moment for all of them.
     def follow(plan, limit, streaming, early_hints)
       total = @options.timeout.total
-      deadline = total && (Process.clock_gettime(Process::CLOCK_MONOTONIC) + total)
+      began = now
       Policy::Redirect.new(limit, @composer).follow(plan) do |step|
-        perform(step, deadline, streaming, early_hints)
+        perform(step, total && (began + total), streaming, early_hints)
+      rescue Error => error
+        raise if step.equal?(plan)
+
+        raise error.retold({ elapsed: now - began, limit: (total if error.is_a?(TotalTimeout)) }.compact)
       end
+    end
+
+    def now
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
 
     def hints(callable)

@@ -4,6 +4,7 @@ require_relative "content"
 require_relative "engine"
 require_relative "framing"
 require_relative "headers"
+require_relative "memo"
 require_relative "options"
 require_relative "request"
 require_relative "url"
@@ -12,13 +13,19 @@ require_relative "version"
 module Trunkline
   # Makes of a method, a URL and a call's options what the engine sends. One for each client: what all of its
   # requests share is worked out once.
+  #
+  # @api private
   class Composer
     # A request ready for the engine. Without content it can be performed any number of times, by any thread.
     Plan = Struct.new(:request, :prepared, :content, :body_length)
 
     USUAL = [["User-Agent", "trunkline/#{VERSION}"], ["Accept", "*/*"]].freeze
-    CODINGS = ["Accept-Encoding", Engine::CODINGS].freeze
+    # Fields that change how others are made. With Range no coding is asked for: part of a compressed body cannot be
+    # decoded.
+    SPECIAL = /\A(?:host|content-length|accept-encoding|range)\z/i
     NOTHING = {}.freeze
+    KNOWN = 256
+    private_constant :KNOWN
 
     # @param options [Options]
     # @param base [URL, nil]
@@ -30,6 +37,7 @@ module Trunkline
       @settings = Engine::Settings.new(options.to_engine(owner)) if options.timeout
       @credential_names = (Headers::CREDENTIALS + options.credential_headers).to_h { |name| [name, true] }.freeze
       @query = Query.encode(options.params)
+      @known = {}
       share_fields
     end
 
@@ -40,7 +48,7 @@ module Trunkline
     # @raise [InvalidRequest]
     # @raise [MissingTimeout]
     def plan(method, location, given = NOTHING)
-      url = URL.resolve(location, @base).with_query(query(given[:params]))
+      url = (given.empty? ? URL.resolve(location, @base) : known(location)).with_query(query(given[:params]))
       content = given.empty? ? Content::NONE : Content.of(given)
       build(checked_method(method, content), url, fields(url, given, content), content)
     end
@@ -53,8 +61,9 @@ module Trunkline
     def build(method, url, pairs, content)
       raise MissingTimeout unless @settings
 
-      host, declared, *flat = pairs.equal?(@plain) ? @plain_flat : flatten(pairs)
-      flat.unshift("Host", host || url.authority)
+      flat, declared = pairs.equal?(@plain) ? @plain_flat : flatten(pairs)
+      flat = flat.dup
+      flat[1] ||= url.authority
       length = Framing.length(content, declared)
       flat.concat(Framing.fields(method, content, length, @options.expect)).freeze
       Plan.new(Request.new(method, url.without_userinfo, flat, content.source), prepare(method, url, flat), content,
@@ -68,25 +77,37 @@ module Trunkline
 
     private
 
+    # The same place is called again and again with other content.
+    def known(location)
+      @known[location] || Memo.keep_url(@known, KNOWN, location, URL.resolve(location, @base))
+    end
+
     def share_fields
       own = @options.headers
       Framing.check(own)
       @own_names = own.to_h { |name, _| [name.downcase, true] }.freeze
       fields = Headers.overlay(Headers.overlay(USUAL, own), authorization(@options.bearer, @options.basic))
-      @credentials, @fields = fields.partition { |name, _| credential?(name) }
-      @plain = with_codings(@fields + @credentials).freeze
+      @bound, @fields = fields.partition { |name, _| credential?(name) || name.casecmp?("host") }
+      @plain = (@fields + @bound).freeze
       @plain_flat = flatten(@plain).freeze
     end
 
-    # @return [Array] a caller's own Host and Content-Length, or nil; then the other fields, name by name and value
-    #   by value
+    # @return [Array(Array<String>, String)] names and values in a row, Host first, its value nil when it is the URL's;
+    #   and the Content-Length that a caller declared, or nil
     def flatten(pairs)
-      pairs.each_with_object([nil, nil]) do |(name, value), flat|
-        if name.casecmp?("host") then flat[0] = value
-        elsif name.casecmp?("content-length") then flat[1] = value
-        elsif value then flat << name << value
+      flat = ["Host", nil]
+      declared = nil
+      decode = @options.decode
+      pairs.each do |name, value|
+        case SPECIAL.match?(name) && name.downcase
+        when "host" then next flat[1] = value
+        when "content-length" then next declared = value
+        when "accept-encoding", "range" then decode = false
         end
+        flat << name << value if value
       end
+      flat.push("Accept-Encoding", Engine::CODINGS) if decode
+      [flat, declared]
     end
 
     def prepare(method, url, fields)
@@ -108,20 +129,20 @@ module Trunkline
       Query.encode(Options.join(@options.params, params))
     end
 
-    # The client's fields, the content's, the call's: each may replace the ones before. Credentials set for the
-    # whole client go to its base URL's origin alone.
+    # The client's fields, the content's, the call's: each may replace the ones before. Credentials and Host set for
+    # the whole client go to its base URL's origin alone.
     def fields(url, given, content)
       own_origin = @base.nil? || url.origin == @base.origin
       return @plain if given.empty? && own_origin && url.userinfo.nil?
 
-      fields = own_origin ? @fields + @credentials : @fields
+      fields = own_origin ? @fields + @bound : @fields
       fields = Headers.overlay(fields, authorization(nil, url.userinfo)) if url.userinfo
       fields = Headers.overlay(fields, content_fields(content)) if content.given?
       if given[:headers]
         Framing.check(given[:headers])
         fields = Headers.overlay(fields, given[:headers])
       end
-      with_codings(Headers.overlay(fields, authorization(given[:bearer], given[:basic])))
+      Headers.overlay(fields, authorization(given[:bearer], given[:basic]))
     end
 
     # A client's own Content-Type or Accept counts more than what json: and form: would set; no one but multipart:
@@ -130,14 +151,6 @@ module Trunkline
       return content.fields if content.multipart?
 
       content.fields.reject { |name, _| @own_names.key?(name.downcase) }
-    end
-
-    # Not with Range: a part of a compressed body cannot be decoded.
-    def with_codings(fields)
-      return fields unless @options.decode
-      return fields if fields.any? { |name, _| name.casecmp?("accept-encoding") || name.casecmp?("range") }
-
-      [*fields, CODINGS]
     end
 
     def authorization(bearer, basic)

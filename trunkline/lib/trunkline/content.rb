@@ -7,6 +7,8 @@ require_relative "query"
 
 module Trunkline
   # What a call sends as its content: one of body:, json:, form: and multipart:, with the fields that follow of it.
+  #
+  # @api private
   class Content
     KINDS = %i[body json form multipart].freeze
 
@@ -71,6 +73,11 @@ module Trunkline
 
     def rewind
       @body&.rewind
+    end
+
+    # Closes what the body itself has opened.
+    def release
+      @body.release if @body.respond_to?(:release)
     end
 
     NONE = new(nil).freeze

@@ -47,6 +47,7 @@ module Trunkline
     # @param facts [Hash] values of the readers, by name; others are ignored
     def initialize(message = nil, facts = {})
       super(message)
+      @facts = facts
       @request = facts[:request]
       @phase = facts[:phase]
       @elapsed = facts[:elapsed]
@@ -54,6 +55,13 @@ module Trunkline
       @sent = facts[:sent]
       @connection_age = facts[:connection_age]
       @attempts = facts[:attempts] || []
+    end
+
+    # The same failure with some facts corrected: those of a call that spans several requests.
+    # @api private
+    # @return [Error]
+    def retold(facts)
+      Engine.failure(self.class.name.split("::").last.to_sym, @facts.merge(facts))
     end
   end
 

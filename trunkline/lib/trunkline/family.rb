@@ -5,6 +5,8 @@ require_relative "errors"
 
 module Trunkline
   # What a client and the clients made from it share: a pool, an owner's number in it, and whether it is closed.
+  #
+  # @api private
   class Family
     # Idle connections that the process's own pool keeps, unless configured otherwise before the first client.
     MAX_IDLE = 256

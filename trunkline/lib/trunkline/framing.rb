@@ -6,6 +6,8 @@ require_relative "headers"
 module Trunkline
   # The fields that say how long a request's content is, and those that a caller must leave to the client so that
   # what is framed is what is sent (RFC 9112 6).
+  #
+  # @api private
   module Framing
     # Methods whose requests tell their length even when they have no content (RFC 9110 8.6).
     WITH_CONTENT = %w[POST PUT PATCH].freeze

@@ -25,6 +25,7 @@ module Trunkline
       #   Symbol, Numeric, an Array of those (one field each), or nil (removes a default)
       # @return [Array<Array(String, String)>] frozen pairs; a nil value stays nil
       # @raise [InvalidRequest]
+      # @api private
       def pairs(given)
         unless given.is_a?(Hash) || given.is_a?(Headers) || given.is_a?(Array)
           raise InvalidRequest.of("headers", given, "a Hash, Headers or an Array of pairs")
@@ -41,6 +42,7 @@ module Trunkline
       end
 
       # @return [String] a field name, checked to be a token (RFC 9110 5.6.2)
+      # @api private
       def field_name(name, argument = "headers")
         text = name.is_a?(Symbol) ? name.name.tr("_", "-") : name
         return frozen(text) if text.is_a?(String) && text.ascii_only? && TOKEN.match?(text)
@@ -51,6 +53,7 @@ module Trunkline
       # Lays pairs over pairs: a name given again replaces what was there. A nil value stays, to remove a default.
       #
       # @return [Array<Array(String, String)>]
+      # @api private
       def overlay(base, changes)
         return base if changes.empty?
 

@@ -5,6 +5,8 @@ require_relative "errors"
 
 module Trunkline
   # The host of a URL: a name, an IPv4 address, or an IPv6 address in brackets (RFC 3986 3.2.2).
+  #
+  # @api private
   module Host
     # Letters, digits, "-" and "_" (seen in the names of containers); labels of up to 63, 253 in all.
     NAME = /\A(?=.{1,254}\z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?\z/

@@ -7,6 +7,8 @@ require_relative "part"
 module Trunkline
   # A multipart/form-data body (RFC 7578): its parts are streamed one after the other, files never read whole.
   # Answers to what Body asks for.
+  #
+  # @api private
   class Multipart
     ALLOWED = "a Hash or an Array of pairs of name and value"
 
@@ -46,6 +48,10 @@ module Trunkline
     def rewind
       @pieces.each(&:rewind)
       @next = 0
+    end
+
+    def release
+      @pieces.each { |piece| piece.release if piece.respond_to?(:release) }
     end
 
     private

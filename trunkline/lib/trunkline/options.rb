@@ -56,8 +56,7 @@ module Trunkline
 
     # @param values [Hash{Symbol => Object}] a value for each name, checked already
     def initialize(values)
-      values.each { |name, value| instance_variable_set(:"@#{name}", value) }
-      freeze
+      change(values)
     end
 
     # @param changes [Hash{Symbol => Object}] as given by a caller. headers: are laid over those there are, params:
@@ -67,12 +66,11 @@ module Trunkline
     def merge(changes)
       return self if changes.empty?
 
-      unknown = changes.each_key.find { |name| !NAMES.include?(name) }
-      raise Options.unknown(unknown) if unknown
+      unknown = changes.keys - NAMES
+      raise Options.unknown(unknown.first) unless unknown.empty?
 
-      values = to_h
-      changes.each { |name, value| values[name] = name == :timeout ? value : Checks.public_send(name, value) }
-      Options.new(settle(values, changes))
+      values = changes.to_h { |name, value| [name, name == :timeout ? value : Checks.public_send(name, value)] }
+      dup.change(settle(values))
     end
 
     # @return [Hash{Symbol => Object}]
@@ -108,26 +106,38 @@ module Trunkline
       "#<#{self.class} #{shown.join(", ")}>"
     end
 
+    protected
+
+    def change(values)
+      values.each { |name, value| instance_variable_set(:"@#{name}", value) }
+      freeze
+    end
+
     private
 
-    # What depends on more than one option.
-    def settle(values, changes)
-      values[:timeout] = Timeouts.of(values[:timeout], timeout) if changes.key?(:timeout)
-      values[:headers] = Headers.overlay(headers, values[:headers]).freeze if changes.key?(:headers)
-      values[:params] = Options.join(params, values[:params]) if changes.key?(:params)
-      authenticate(values, changes)
-      # A PEM file may hold both.
-      values[:client_key] = values[:client_cert] if changes.key?(:client_cert) && !changes.key?(:client_key)
-      raise InvalidRequest, "client_key: needs client_cert: beside it" if values[:client_key] && !values[:client_cert]
-
+    # What depends on what was there, or on more than one option.
+    def settle(values)
+      values[:timeout] = Timeouts.of(values[:timeout], timeout) if values[:timeout]
+      values[:headers] = Headers.overlay(headers, values[:headers]).freeze if values.key?(:headers)
+      values[:params] = Options.join(params, values[:params]) if values.key?(:params)
+      authenticate(values)
+      certify(values)
       values
     end
 
-    def authenticate(values, changes)
-      raise InvalidRequest, "bearer: and basic: exclude each other; give one" if changes[:bearer] && changes[:basic]
+    def authenticate(values)
+      raise InvalidRequest, "bearer: and basic: exclude each other; give one" if values[:bearer] && values[:basic]
 
-      values[:basic] = nil if changes[:bearer]
-      values[:bearer] = nil if changes[:basic]
+      values[:basic] = nil if values[:bearer]
+      values[:bearer] = nil if values[:basic]
+    end
+
+    # A PEM file may hold both certificate and key.
+    def certify(values)
+      values[:client_key] = values[:client_cert] if values.key?(:client_cert) && !values.key?(:client_key)
+      return if values.fetch(:client_key) { client_key }.nil? || values.fetch(:client_cert) { client_cert }
+
+      raise InvalidRequest, "client_key: needs client_cert: beside it"
     end
   end
 end

@@ -23,6 +23,7 @@ module Trunkline
     # @param value [Object] what a caller gave in multipart:
     # @return [Part]
     # @raise [InvalidRequest]
+    # @api private
     def self.of(value)
       case value
       when Part then value
@@ -55,6 +56,7 @@ module Trunkline
     end
 
     # @return [String, nil] the base name of a file's path
+    # @api private
     def self.name_of(body)
       path = body.respond_to?(:to_path) ? body.to_path : nil
       path ||= body.original_filename if body.respond_to?(:original_filename)
@@ -62,6 +64,7 @@ module Trunkline
     end
 
     # @return [String]
+    # @api private
     def self.type_of(filename)
       require "mini_mime"
       MiniMime.lookup_by_filename(filename)&.content_type || "application/octet-stream"

@@ -2,6 +2,8 @@
 
 module Trunkline
   # Percent-encoding (RFC 3986 2.1).
+  #
+  # @api private
   module Percent
     # What may stand in a path or query as it is: unreserved, sub-delims, ":@/?", brackets (which servers and
     # browsers leave alone), and what is percent-encoded already.

@@ -3,6 +3,8 @@
 module Trunkline
   # Writes the one sentence that an error says to a person: what happened, to whom, doing what, and whether the
   # server can have seen the request. Queries are left out: they may hold what no log should.
+  #
+  # @api private
   module Sentence
     SENT = {
       none: "nothing of the request was sent",

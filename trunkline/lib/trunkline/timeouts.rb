@@ -48,6 +48,7 @@ module Trunkline
 
     # @return [Float, nil]
     # @raise [InvalidRequest]
+    # @api private
     def self.seconds(argument, value)
       return if value.nil?
       return value.to_f if value.is_a?(Numeric) && value.real? && value.to_f.finite? && value.to_f.positive?

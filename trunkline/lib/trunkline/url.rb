@@ -70,16 +70,19 @@ module Trunkline
       end
 
       # @return [String] for messages: userinfo and query hidden; text need not be a valid URL
+      # @api private
       def redact(text)
         text.sub(%r{//.*@}m, "//[hidden]@").sub(/\?.*/m, "?[hidden]")
       end
 
       # @return [InvalidRequest]
+      # @api private
       def refusal(text)
         InvalidRequest.of("url", redact(text), ALLOWED)
       end
 
       # @return [String] valid UTF-8 or ASCII without control characters
+      # @api private
       def checked(location)
         text = location.is_a?(String) ? location : stringified(location)
         return text if text.ascii_only? && !CONTROL.match?(text)
@@ -171,6 +174,7 @@ module Trunkline
     end
 
     # @return [URL] text taken as a path below this URL (see URL.resolve)
+    # @api private
     def below(text)
       path, query = RELATIVE.match(text).captures
       unless path.start_with?("/")
@@ -223,6 +227,7 @@ module Trunkline
 
     # Removes "." and ".." segments (RFC 3986 5.2.4).
     # @return [String]
+    # @api private
     def self.without_dots(path)
       return path unless path.include?("/.")
 

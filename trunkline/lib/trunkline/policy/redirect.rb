@@ -105,6 +105,7 @@ module Trunkline
         fields = Redirect.next_fields(request.headers, same_origin: same_origin, same_method: same_method) do |name|
           @composer.credential?(name)
         end
+        fields << ["Accept-Encoding", nil] # none but what was asked for at first
         @composer.build(method, url, fields, content(plan.content, same_method, response))
       end
 

@@ -1,0 +1,182 @@
+# frozen_string_literal: true
+
+require_relative "unit_helper"
+require "trunkline"
+
+# What is sent, before anything is: the plans that go to the engine.
+class TestComposer < UnitTest
+  def composer(base = nil, **options)
+    options = Trunkline::Options.new(Trunkline::Options::DEFAULTS).merge(timeout: 5, **options)
+    Trunkline::Composer.new(options, base && Trunkline::URL.parse(base), 1)
+  end
+
+  def plan(method = "GET", url = "http://a.test/", base: nil, client: {}, **call)
+    composer(base, **client).plan(method, url, Trunkline::Options.check_call(call))
+  end
+
+  def headers(...) = plan(...).request.headers
+
+  def test_the_usual_fields
+    sent = headers
+    assert_equal %w[Host User-Agent Accept Accept-Encoding], sent.names
+    assert_equal ["a.test", "trunkline/#{Trunkline::VERSION}", "*/*", Trunkline::Engine::CODINGS], sent.map(&:last)
+  end
+
+  def test_nil_removes_a_default
+    assert_equal %w[Host], headers(headers: { user_agent: nil, accept: nil, "Accept-Encoding" => nil }).names
+    assert_equal %w[Host Accept Accept-Encoding], headers(client: { headers: { "user-agent" => nil } }).names
+  end
+
+  def test_a_calls_fields_replace_the_clients
+    sent = headers(client: { headers: { "X-A" => "1", "X-B" => "2" } }, headers: { "x-a" => %w[3 4] })
+    assert_equal %w[3 4], sent.get_all("X-A")
+    assert_equal "2", sent["X-B"]
+  end
+
+  def test_codings_are_asked_for_unless_that_is_of_no_use
+    assert_equal "br", headers(headers: { "Accept-Encoding" => "br" })["Accept-Encoding"]
+    assert_nil headers(client: { decode: false })["Accept-Encoding"]
+    assert_nil headers(headers: { "Range" => "bytes=0-9" })["Accept-Encoding"]
+  end
+
+  def test_host_can_be_another_one
+    assert_equal "b.test:81", headers(headers: { "Host" => "b.test:81" })["Host"]
+    assert_refused("Host") { headers(headers: { "Host" => "a b" }) }
+    assert_refused("host", "once") { headers(headers: { "Host" => %w[a b] }) }
+  end
+
+  # ---- credentials ----
+
+  CREDENTIALS = { bearer: "secret", headers: { "Cookie" => "secret", "X-Own" => "secret", "Host" => "secret" },
+                  credential_headers: ["X-Own"] }.freeze
+
+  def test_a_clients_credentials_go_to_its_base_alone
+    secrets = ->(url) { headers("GET", url, base: "http://base.test", client: CREDENTIALS).count { |_, v| v["secret"] } }
+    %w[http://base.test/x /x http://base.test:80/].each { |url| assert_equal 4, secrets.call(url), url }
+    %w[http://other.test/ https://base.test/ http://base.test:81/].each { |url| assert_equal 0, secrets.call(url), url }
+  end
+
+  def test_a_calls_credentials_go_where_the_call_goes
+    sent = headers("GET", "http://other.test/", base: "http://base.test", bearer: "mine", headers: { "Cookie" => "c" })
+    assert_equal ["Bearer mine", "c"], [sent["Authorization"], sent["Cookie"]]
+  end
+
+  def test_without_a_base_a_clients_credentials_go_everywhere
+    assert_equal "Bearer secret", headers(client: { bearer: "secret" })["Authorization"]
+  end
+
+  def test_basic_is_base64
+    assert_equal "Basic w7w6cMOkOnNz", headers(basic: ["ü", "pä:ss"])["Authorization"].b
+  end
+
+  def test_userinfo_becomes_basic_and_is_in_no_url
+    sent = plan("GET", "http://user:p%40ss@a.test/x").request
+    assert_equal "Basic #{["user:p@ss"].pack("m0")}", sent.headers["Authorization"]
+    assert_equal "http://a.test/x", sent.url
+    refute_includes sent.inspect, "user"
+  end
+
+  def test_what_the_call_says_counts_more_than_userinfo
+    assert_equal "Bearer t", headers("GET", "http://user:pass@a.test/", bearer: "t")["Authorization"]
+  end
+
+  # ---- content ----
+
+  def test_the_length_of_the_content
+    assert_equal "3", headers("POST", body: "abc")["Content-Length"]
+    assert_equal "0", headers("POST", body: "")["Content-Length"]
+    %w[POST PUT PATCH].each { |method| assert_equal "0", headers(method)["Content-Length"], method }
+    %w[GET HEAD DELETE OPTIONS TRACE].each { |method| assert_nil headers(method)["Content-Length"], method }
+  end
+
+  def test_content_of_unknown_length_is_chunked
+    sent = plan("POST", body: ["a"].each)
+    assert_equal "chunked", sent.request.headers["Transfer-Encoding"]
+    assert_nil sent.request.headers["Content-Length"]
+    assert_equal(-1, sent.body_length)
+  end
+
+  def test_a_declared_length_holds_for_content_of_unknown_length
+    sent = plan("POST", body: ["abc"].each, headers: { "Content-Length" => 3 })
+    assert_equal ["3", 3], [sent.request.headers["Content-Length"], sent.body_length]
+    assert_nil sent.request.headers["Transfer-Encoding"]
+  end
+
+  def test_a_declared_length_that_differs_is_refused
+    assert_equal "3", headers("POST", body: "abc", headers: { "Content-Length" => "3" })["Content-Length"]
+    assert_refused("Content-Length", "4", "3") { headers("POST", body: "abc", headers: { "Content-Length" => "4" }) }
+    assert_refused("Content-Length") { headers("POST", body: "abc", headers: { "Content-Length" => "x" }) }
+    assert_refused("content-length", "once") { headers("POST", body: "a", headers: { "Content-Length" => %w[1 1] }) }
+  end
+
+  def test_framing_is_the_clients_own
+    { "Transfer-Encoding" => "chunked", "Expect" => "100-continue", "Upgrade" => "websocket",
+      "Connection" => "upgrade" }.each do |name, value|
+      assert_refused(name) { headers("POST", body: "a", headers: { name => value }) }
+      assert_refused(name) { composer(headers: { name => value }) }
+    end
+    assert_equal "close", headers(headers: { "Connection" => "close" })["Connection"]
+  end
+
+  def test_expect_only_with_content
+    assert_equal "100-continue", headers("PUT", body: "a", client: { expect: 1 })["Expect"]
+    assert_nil headers("PUT", body: "", client: { expect: 1 })["Expect"]
+    assert_nil headers("GET", client: { expect: 1 })["Expect"]
+  end
+
+  def test_what_the_content_is
+    sent = headers("POST", json: { a: 1 })
+    assert_equal %w[application/json application/json], [sent["Content-Type"], sent["Accept"]]
+    assert_equal "application/x-www-form-urlencoded", headers("POST", form: { a: 1 })["Content-Type"]
+    assert_match(%r{\Amultipart/form-data; boundary=}, headers("POST", multipart: { a: 1 })["Content-Type"])
+    assert_nil headers("POST", body: "a")["Content-Type"]
+  end
+
+  def test_what_the_caller_says_of_the_content_counts_more
+    own = { "Content-Type" => "application/vnd.api+json", "Accept" => "x/y" }
+    [headers("POST", json: 1, headers: own), headers("POST", json: 1, client: { headers: own })].each do |sent|
+      assert_equal own.values, [sent["Content-Type"], sent["Accept"]]
+    end
+    assert_match(/boundary/, headers("POST", multipart: {}, client: { headers: own })["Content-Type"])
+  end
+
+  def test_nil_and_false_are_json
+    assert_equal %w[null false], [nil, false].map { |value| plan("POST", json: value).request.body }
+  end
+
+  def test_only_one_kind_of_content
+    assert_refused("body: and json:") { plan("POST", body: "a", json: 1) }
+    assert_refused("form: and multipart:") { plan("POST", form: {}, multipart: {}) }
+    assert_equal "a", plan("POST", body: "a", form: nil, multipart: nil).request.body
+  end
+
+  def test_what_is_no_json_is_refused
+    assert_refused("json") { plan("POST", json: Float::NAN) }
+  end
+
+  # ---- method and place ----
+
+  def test_methods
+    assert_equal %w[PURGE PURGE purge], [:purge, "PURGE", "purge"].map { |method| plan(method).request.method }
+    ["", "A B", "GET\r\n", "CONNECT", :connect, nil, 5, "Ä"].each do |method|
+      assert_refused("method") { plan(method) }
+    end
+    assert_refused("TRACE") { plan("TRACE", body: "a") }
+  end
+
+  def test_params_of_url_client_and_call_come_together
+    sent = plan("GET", "http://a.test/?a=1", client: { params: { b: 2, c: 3 } }, params: { c: 4 })
+    assert_equal "/?a=1&b=2&c=4", sent.request.uri.target
+  end
+
+  def test_a_known_place_is_the_same_as_a_new_one
+    kept = composer("http://base.test/v1")
+    first, second = Array.new(2) { kept.plan("POST", "x", { body: "a", params: { a: 1 } }).request }
+    assert_equal ["http://base.test/v1/x?a=1"] * 2, [first.url, second.url]
+  end
+
+  def test_nothing_is_planned_without_a_timeout
+    options = Trunkline::Options.new(Trunkline::Options::DEFAULTS)
+    assert_raises(Trunkline::MissingTimeout) { Trunkline::Composer.new(options, nil, 1).plan("GET", "http://a.test/") }
+  end
+end

@@ -1,0 +1,99 @@
+# frozen_string_literal: true
+
+require "pathname"
+require "stringio"
+require "tempfile"
+require_relative "unit_helper"
+require "trunkline/multipart"
+
+class TestMultipartBody < UnitTest
+  Part = Trunkline::Part
+
+  def multipart(values) = Trunkline::Multipart.new(values, boundary: "B")
+
+  def text(values) = chunks(multipart(values)).map(&:b).join
+
+  def test_its_shape
+    assert_equal "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n" \
+                 "--B\r\nContent-Disposition: form-data; name=\"b\"\r\n\r\nzwei\r\n--B--\r\n",
+                 text(a: 1, "b" => "zwei")
+    assert_equal "--B--\r\n", text({})
+    assert_equal "multipart/form-data; boundary=B", multipart({}).content_type
+  end
+
+  def test_the_length_is_what_is_sent
+    values = { a: "ü", b: StringIO.new("xyz"), c: ["1", Part.new("2", filename: "ä.txt")] }
+    assert_equal text(values).bytesize, multipart(values.merge(b: StringIO.new("xyz"))).length
+  end
+
+  def test_the_length_is_unknown_when_one_part_is
+    body = multipart(a: "1", b: Part.new(-> {}))
+    assert_nil body.length
+    refute_predicate body, :rewindable?
+  end
+
+  def test_it_can_be_sent_again
+    body = multipart(a: StringIO.new("abc"))
+    first = chunks(body).join
+    assert_predicate body, :rewindable?
+    body.rewind
+    assert_equal first, chunks(body).join
+  end
+
+  def test_names_repeat_for_arrays_and_pairs
+    assert_equal 2, text("f[]" => %w[1 2]).scan('name="f[]"').size
+    assert_equal 2, text([%w[f 1], %w[f 2]]).scan('name="f"').size
+  end
+
+  def test_a_file_brings_name_and_type
+    Tempfile.create(["report", ".pdf"]) do |file|
+      file.write("PDF")
+      file.rewind
+      [file, Pathname(file.path)].each do |given|
+        sent = text(doc: given)
+        assert_includes sent, "filename=\"#{File.basename(file.path)}\"\r\nContent-Type: application/pdf\r\n\r\nPDF\r\n"
+      end
+    end
+  end
+
+  def test_unknown_extensions_are_octets
+    assert_includes text(a: Part.new("x", filename: "a.nosuch")), "Content-Type: application/octet-stream"
+    assert_includes text(a: Part.new("x", filename: "a")), "Content-Type: application/octet-stream"
+  end
+
+  def test_a_part_says_more
+    part = Part.new("x", filename: "a.bin", content_type: "image/png", headers: { "X-Id" => 5 })
+    assert_includes text(a: part), "name=\"a\"; filename=\"a.bin\"\r\nContent-Type: image/png\r\nX-Id: 5\r\n\r\nx\r\n"
+  end
+
+  def test_a_file_without_a_name
+    Tempfile.create { |file| refute_includes text(a: Part.new(file, filename: false)), "filename" }
+  end
+
+  # RFC 7578 4.2: UTF-8 as it is, what would end the value percent-encoded, no filename*.
+  def test_filenames_are_escaped
+    sent = text(a: Part.new("x", filename: "ä\"\r\nX: 1.txt")).force_encoding("UTF-8")
+    assert_includes sent, "filename=\"ä%22%0D%0AX: 1.txt\"\r\n"
+    refute_includes sent, "filename*"
+  end
+
+  def test_names_are_escaped
+    assert_includes text("a\"\r\nb" => "1"), "name=\"a%22%0D%0Ab\"\r\n"
+  end
+
+  def test_boundaries_differ
+    refute_equal Trunkline::Multipart.new({}).boundary, Trunkline::Multipart.new({}).boundary
+  end
+
+  def test_what_cannot_be_a_part_is_refused
+    assert_refused("multipart") { multipart(a: Object.new) }
+    assert_refused("multipart") { multipart(a: { b: 1 }) }
+    assert_refused("multipart") { multipart("text") }
+    assert_refused("multipart") { multipart([1]) }
+    assert_refused("readable file") { multipart(a: Pathname("/nowhere")) }
+    assert_refused("filename") { Part.new("x", filename: 5) }
+    assert_refused("NUL") { multipart(a: Part.new("x", filename: "a\0b")) }
+    assert_refused("content_type") { multipart(a: Part.new("x", content_type: "a\r\nb")) }
+    assert_refused("headers") { Part.new("x", headers: { "A" => "\n" }) }
+  end
+end

@@ -1,0 +1,133 @@
+# frozen_string_literal: true
+
+require "pathname"
+require "tempfile"
+require_relative "unit_helper"
+require "trunkline/options"
+
+class TestOptions < UnitTest
+  Options = Trunkline::Options
+
+  def setup
+    @options = Options.defaults.merge(timeout: 5)
+  end
+
+  def test_nothing_is_on_by_default_that_was_not_asked_for
+    assert_equal [false, :never, false, nil], [@options.follow, @options.replay, @options.expect, @options.early_hints]
+    assert_equal [true, true, 0x0303], [@options.verify, @options.decode, @options.min_tls]
+  end
+
+  def test_a_change_makes_another
+    changed = @options.merge(follow: 3)
+    assert_equal [false, 3], [@options.follow, changed.follow]
+    assert_predicate changed, :frozen?
+    assert_same @options, @options.merge({})
+  end
+
+  def test_headers_are_laid_over_those_before
+    options = @options.merge(headers: { "A" => "1", "B" => "2" }).merge(headers: { "b" => "3", "C" => nil })
+    assert_equal [%w[A 1], %w[b 3], ["C", nil]], options.headers
+  end
+
+  def test_params_are_added
+    assert_equal({ a: 1, b: 3 }, @options.merge(params: { a: 1, b: 2 }).merge(params: { b: 3 }).params)
+    assert_equal [[:a, 1], [:a, 2]], @options.merge(params: { a: 1 }).merge(params: [[:a, 2]]).params
+    assert_equal({ a: 1 }, @options.merge(params: { a: 1 }).merge(params: nil).params)
+  end
+
+  def test_a_later_kind_of_authorization_replaces_the_one_before
+    options = @options.merge(bearer: "a").merge(basic: %w[user password])
+    assert_equal [nil, %w[user password]], [options.bearer, options.basic]
+    options = options.merge(bearer: "b")
+    assert_equal ["b", nil], [options.bearer, options.basic]
+    assert_refused("bearer:", "basic:") { @options.merge(bearer: "a", basic: %w[b c]) }
+  end
+
+  def test_connect_to
+    assert_equal ["127.0.0.1", 8443], @options.merge(connect_to: "127.0.0.1:8443").connect_to
+    assert_equal ["::1", nil], @options.merge(connect_to: "[::1]").connect_to
+    assert_equal({ "a.test:443" => ["b.test", 1] },
+                 @options.merge(connect_to: { "A.test:443" => "B.test:1" }).connect_to)
+  end
+
+  def test_one_file_may_hold_certificate_and_key
+    Tempfile.create do |file|
+      options = @options.merge(client_cert: file.path)
+      assert_equal [file.path] * 2, [options.client_cert, options.client_key]
+      assert_refused("client_key", "client_cert") { @options.merge(client_key: file.path) }
+    end
+  end
+
+  def test_paths_may_be_pathnames
+    assert_equal "/tmp/x.sock", @options.merge(unix: Pathname("/tmp/x.sock")).unix
+  end
+
+  BAD = {
+    headers: ["x", 5, { "A\n" => "1" }], params: [5, "a=1"], follow: [0, -1, true, 1.5, "3"],
+    credential_headers: ["X-A", [1], ["a b"]], replay: [true, :always, "safe", nil], expect: [0, -1, true, "1"],
+    decode: [nil, 1, "true"], early_hints: [5, "x"], verify: [nil, :none, 0],
+    ca_file: ["/nowhere.pem", "/tmp", 5, "a\0b"],
+    ca_path: ["/nowhere", __FILE__, 5], client_cert: ["/nowhere.pem", 5], min_tls: ["1.1", 1.2, nil, "TLSv1.2"],
+    keylog: ["", 5], connect_to: [5, "a:b:c", "a:0", "a:99999", "http://a/", { "a" => 5 }, { 5 => "a" }, "u@a:1"],
+    unix: ["", 5, "/#{"x" * 108}"], max_connections_per_host: [0, -1, 1.5, "5", nil], max_idle: [-1, "5"],
+    idle_timeout: [0, nil, "5"], max_body_bytes: [0, -1, 1.5], max_decode_ratio: [0, 1.5],
+    max_header_bytes: [0, nil, "5"],
+    max_headers: [0, nil], timeout: [0, "5", { total: -1 }, { nope: 1 }]
+  }.freeze
+
+  BAD.each do |name, values|
+    values.each do |value|
+      define_method(:"test_#{name}_#{value.inspect}_is_refused") do
+        assert_refused(name.to_s) { @options.merge(name => value) }
+      end
+    end
+  end
+
+  def test_the_message_names_option_value_and_what_is_allowed
+    assert_refused("replay", ":always", ":never or :safe") { @options.merge(replay: :always) }
+    assert_refused("max_headers", "0", "from 1 to 65536") { @options.merge(max_headers: 0) }
+  end
+
+  def test_credentials_are_in_no_refusal
+    { bearer: ["geheim wort", "geheim\n", ["geheim"]],
+      basic: ["geheim", ["geheim"], ["a:geheim", "b"], ["a", "geheim\r\n"], %w[a b geheim]],
+      headers: [{ "Authorization" => "geheim\n" }] }.each do |name, values|
+      values.each do |value|
+        refute_includes assert_refused(name.to_s) { @options.merge(name => value) }.message, "geheim"
+      end
+    end
+  end
+
+  def test_unknown_options_are_named_with_the_nearest
+    assert_refused(":folow", "follow:") { @options.merge(folow: 3) }
+    assert_refused(":max_idel", "max_idle:") { @options.merge(max_idel: 3) }
+    assert_refused(":zzzz", "known are timeout") { @options.merge(zzzz: 3) }
+    assert_refused('"timeout"') { @options.merge("timeout" => 3) }
+  end
+
+  def test_options_of_a_call_are_told_apart
+    Options::CALL_ONLY.each { |name| assert_refused("#{name}: is an option of a call") { @options.merge(name => "x") } }
+  end
+
+  def test_credentials_are_not_shown
+    options = @options.merge(bearer: "geheim", headers: { "X-Api-Key" => "geheim", "X-Own" => "geheim" },
+                             params: { key: "geheim" })
+    refute_includes options.inspect, "geheim"
+    refute_includes @options.merge(basic: %w[user geheim]).inspect, "geheim"
+  end
+
+  def test_the_engine_gets_every_key
+    options = @options.merge(expect: 1, replay: :safe, max_body_bytes: 10, timeout: { connect: 1, total: 2 })
+    engine = options.to_engine(7)
+    assert_equal({ queue: nil, resolve: nil, connect: 1.0, tls: nil, write: nil, first_byte: nil, read: nil },
+                 engine[:timeouts])
+    assert_equal [2.0, 1.0, true, 10, 0, 7],
+                 engine.values_at(:total, :expect, :replay_safe, :max_body_bytes, :max_decode_ratio, :owner)
+    assert_equal({ verify: true, ca_file: nil, ca_path: nil, client_cert: nil, client_key: nil, min_version: 0x0303 },
+                 engine[:tls].except(:keylog))
+  end
+
+  def test_the_engine_is_given_nothing_without_a_timeout
+    assert_raises(Trunkline::MissingTimeout) { Options.defaults.to_engine(1) }
+  end
+end

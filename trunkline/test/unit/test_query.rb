@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+require_relative "unit_helper"
+require "trunkline/query"
+
+class TestQuery < UnitTest
+  # Each as Faraday's default encoder writes it.
+  ENCODED = {
+    {} => "",
+    { a: 1 } => "a=1",
+    { "b" => 2, a: 1 } => "a=1&b=2",
+    { a: nil } => "a",
+    { a: "" } => "a=",
+    { a: true, b: false } => "a=true&b=false",
+    { a: 1.5 } => "a=1.5",
+    { a: [1, 2] } => "a%5B%5D=1&a%5B%5D=2",
+    { a: [] } => "a%5B%5D",
+    { a: [nil] } => "a%5B%5D",
+    { a: [[1, 2], [3]] } => "a%5B%5D%5B%5D=1&a%5B%5D%5B%5D=2&a%5B%5D%5B%5D=3",
+    { a: { b: 1 } } => "a%5Bb%5D=1",
+    { a: { c: 2, b: { d: [3] } } } => "a%5Bb%5D%5Bd%5D%5B%5D=3&a%5Bc%5D=2",
+    { a: [{ b: 1 }, { b: 2 }] } => "a%5B%5D%5Bb%5D=1&a%5B%5D%5Bb%5D=2",
+    { a: {} } => "",
+    { "a b" => "c d" } => "a+b=c+d",
+    { "ü" => "ö&=+%" } => "%C3%BC=%C3%B6%26%3D%2B%25",
+    { a: "-._~*'()!" } => "a=-._~%2A%27%28%29%21",
+    { a: "\xff".b } => "a=%FF"
+  }.freeze
+
+  ENCODED.each do |given, expected|
+    define_method(:"test_#{given.inspect}") { assert_equal expected, Trunkline::Query.encode(given) }
+  end
+
+  def test_nothing
+    assert_equal "", Trunkline::Query.encode(nil)
+  end
+
+  def test_pairs_keep_their_order
+    assert_equal "b=1&a=2&b=3", Trunkline::Query.encode([["b", 1], [:a, 2], ["b", 3]])
+  end
+
+  def test_what_is_no_params_is_refused
+    assert_refused("params", "5") { Trunkline::Query.encode(5) }
+    assert_refused("form", "pair") { Trunkline::Query.encode([1], "form") }
+  end
+end
