@@ -55,7 +55,7 @@ static void leave(pool *p, bucket *b) {
 
 pool_result pool_acquire(pool *p, const route *r, const settings *s, waiter *w, connection **out) {
     pthread_mutex_lock(&p->lock);
-    pool_result result = p->closed ? POOL_FAILED : POOL_NO_MEMORY;
+    pool_result result = p->closed ? POOL_CLOSED : POOL_NO_MEMORY;
     bucket *b = p->closed ? NULL : pool_bucket(p, r);
     if (b != NULL) {
         w->limit = s->max_connections;
@@ -79,7 +79,7 @@ pool_result pool_turn(pool *p, waiter *w, connection **out) {
     pool_result result = POOL_WAIT;
     pthread_mutex_lock(&p->lock);
     if (p->closed || w->generation != p->generation || w->place == NULL) {
-        result = POOL_FAILED;
+        result = POOL_CLOSED;
     } else if (!w->waiting && w->granted != NULL) {
         *out = w->granted;
         w->granted = NULL;
@@ -94,7 +94,7 @@ pool_result pool_turn(pool *p, waiter *w, connection **out) {
 
 pool_result pool_replace(pool *p, waiter *w, connection *c, bool fresh, connection **out) {
     *out = NULL;
-    pool_result result = POOL_FAILED;
+    pool_result result = POOL_CLOSED;
     pthread_mutex_lock(&p->lock);
     bucket *b = c->bucket;
     if (b != NULL) {

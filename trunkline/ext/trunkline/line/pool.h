@@ -30,7 +30,7 @@ typedef enum {
     POOL_DIAL,       /* the caller may open one: then pool_adopt or pool_forgo */
     POOL_WAIT,       /* the waiter is in the queue: its waker will be woken; then pool_turn */
     POOL_NO_MEMORY,
-    POOL_FAILED /* the pool was closed */
+    POOL_CLOSED /* the pool was closed */
 } pool_result;
 
 pool *pool_new(uint32_t max_idle); /* one reference; NULL: no memory */

@@ -19,13 +19,15 @@ typedef struct tls tls;
 
 typedef struct {
     bool verify;         /* chain, host name or IP */
+    bool any_name;       /* the chain alone: whatever name the certificate is for */
     const char *ca_file; /* NULL: the system's (SSL_CERT_FILE, SSL_CERT_DIR, OpenSSL's defaults) */
     const char *ca_path;
-    const char *client_cert; /* a PEM file: the certificate, and its chain behind it */
-    const char *client_key;  /* a PEM file; NULL: in client_cert */
-    int min_version;         /* 0x0303 (TLS 1.2) or 0x0304 */
-    const char *keylog;      /* file for SSLKEYLOGFILE lines; NULL: none */
-    const char *alpn;        /* comma list, "http/1.1"; NULL: none is offered */
+    struct x509_store_st *ca_store; /* instead of both; NULL: none. The context keeps a reference */
+    const char *client_cert;        /* a PEM file: the certificate, and its chain behind it */
+    const char *client_key;         /* a PEM file; NULL: in client_cert */
+    int min_version;                /* 0x0303 (TLS 1.2) or 0x0304 */
+    const char *keylog;             /* file for SSLKEYLOGFILE lines; NULL: none */
+    const char *alpn;               /* comma list, "http/1.1"; NULL: none is offered */
 } tls_options;
 
 /* The context for these options, with one reference for the caller: the same options (and files

@@ -75,10 +75,15 @@ static bool use_authorities(tls_context *c, const tls_options *o, failure *f) {
     SSL_CTX_set_verify(c->ssl, o->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,
                        o->verify ? tls_verify_callback : NULL);
     if (!o->verify) return true;
-    X509_STORE *store = tls_store_obtain(o->ca_file, o->ca_path, f);
-    if (store == NULL) return false;
+    X509_STORE *store = o->ca_store;
+    if (store != NULL)
+        X509_STORE_up_ref(store);
+    else if ((store = tls_store_obtain(o->ca_file, o->ca_path, f)) == NULL)
+        return false;
     SSL_CTX_set_cert_store(c->ssl, store); /* which owns the reference now */
-    if (o->ca_file != NULL || o->ca_path != NULL)
+    if (o->ca_store != NULL)
+        snprintf(c->authorities, sizeof(c->authorities), "ca_store");
+    else if (o->ca_file != NULL || o->ca_path != NULL)
         snprintf(c->authorities, sizeof(c->authorities), "%s %s",
                  o->ca_file != NULL ? "ca_file" : "ca_path",
                  o->ca_file != NULL ? o->ca_file : o->ca_path);
@@ -161,12 +166,13 @@ static char *describe(const tls_options *o) {
     size_t size;
     FILE *out = open_memstream(&key, &size);
     if (out == NULL) return NULL;
-    fprintf(out, "%d,%d,", o->verify, o->min_version);
+    /* A context keeps its store, so no other can come to lie at that address. */
+    fprintf(out, "%d,%d,%d,%p,", o->verify, o->any_name, o->min_version, (void *)o->ca_store);
     tls_note(out, o->alpn);
     tls_note(out, o->keylog);
     tls_note_file(out, o->client_cert);
     tls_note_file(out, o->client_key);
-    if (o->verify) tls_note_authorities(out, o->ca_file, o->ca_path);
+    if (o->verify && o->ca_store == NULL) tls_note_authorities(out, o->ca_file, o->ca_path);
     if (fclose(out) == 0) return key;
     free(key);
     return NULL;
@@ -181,6 +187,7 @@ static tls_context *make(const tls_options *o, char *key, failure *f) {
     c->id = ++last_id;
     c->keylog = -1;
     c->verify = o->verify;
+    c->any_name = o->any_name;
     if (!set_up(c, o, f)) {
         ERR_clear_error();
         destroy(c);

@@ -23,7 +23,7 @@ struct tls_context {
     unsigned references; /* one is the registry's */
     uint64_t id;
     SSL_CTX *ssl;
-    bool verify;
+    bool verify, any_name;
     char *alpn;            /* as given; NULL: none */
     int keylog;            /* a descriptor, or -1 */
     char authorities[112]; /* what certificates are checked against, in words */
