@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+module Bench
+  module Figures
+    # CPU of a call that needs a new, fully verified TLS connection, while the authorities are those of the system (and
+    # ours). The origin resumes no session. Reading the authorities is paid once a process and told apart.
+    class FreshTLS
+      CALLS = 100
+
+      def title = "Fresh verified TLS connection"
+
+      def call(suite)
+        firsts = []
+        samples = suite.repeat { take(suite, firsts) }
+        suite.add(Figure.of(samples, name: "fresh TLS connection, system's CA bundle, CPU", unit: "ms",
+                                     bar: 2, reach: 1.3, better: "lower"))
+        suite.add(Figure.of(firsts, name: "first call of a process (loads the client and the bundle), CPU", unit: "ms",
+                                    better: "lower"))
+        add_bare_curl(suite)
+      end
+
+      private
+
+      def take(suite, firsts)
+        suite.with_ours(base: suite.origin.fresh_tls, ca_file: suite.origin.certificates.bundle_file) do |ours|
+          firsts << (ours.ask(:calls, path: Origin::SMALL, count: 1)[:cpu] * 1000)
+          sample = nil
+          opened = suite.origin.connections { sample = ours.ask(:calls, path: Origin::SMALL, count: CALLS) }
+          raise PeerProcess::Failed, "#{opened} connections for #{CALLS} calls" unless opened == CALLS
+
+          sample[:cpu] / CALLS * 1000
+        end
+      end
+
+      def add_bare_curl(suite)
+        curl = BareCurl.new(ca_file: suite.origin.certificates.bundle_file)
+        samples = suite.repeat do
+          sample = curl.fresh("#{suite.origin.fresh_tls}#{Origin::SMALL}", CALLS)
+          sample[:cpu] / CALLS * 1000
+        end
+        suite.add(Figure.of(samples, name: "fresh TLS connection by the bare libcurl program, CPU", unit: "ms",
+                                     better: "lower"))
+      end
+    end
+  end
+end

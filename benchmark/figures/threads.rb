@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+module Bench
+  module Figures
+    # Ten threads that share one client, beside one thread.
+    class Threads
+      THREADS = 10
+
+      def title = "Ten threads at once"
+
+      def call(suite)
+        ratios = []
+        opened = suite.origin.connections do
+          suite.with_ours(base: suite.origin.plain, pinned: false) do |ours|
+            ratios = suite.repeat { take(ours, suite.settings.seconds) }
+          end
+        end
+        suite.add(Figure.of(ratios, name: "ten threads: requests/s against one thread", unit: "x", bar: 1.2))
+        suite.add(Figure.new(name: "connections opened for ten threads", value: opened, unit: "connections",
+                             bar: THREADS, better: "lower"))
+      end
+
+      private
+
+      def take(ours, seconds)
+        rates = [1, THREADS].shuffle.to_h do |threads|
+          sample = ours.ask(:from_threads, path: Origin::SMALL, seconds: seconds, threads: threads)
+          [threads, sample[:requests] / sample[:wall]]
+        end
+        rates[THREADS] / rates[1]
+      end
+    end
+  end
+end

@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Bench
+  # Times ours beside every other member of a cast: always the two right after each other, the order within a pair and
+  # the order of the pairs mixed, so that a moment of noise on the machine meets both or is lost in the median.
+  class Pairs
+    Pair = Struct.new(:ours, :theirs) do
+      def times_faster = rate(ours) / rate(theirs)
+
+      def rate(sample) = sample[:requests] / sample[:wall]
+    end
+
+    class Failed < StandardError
+      attr_reader :member
+
+      def initialize(member, reason)
+        @member = member
+        super("#{member.label}: #{reason}")
+      end
+    end
+
+    attr_reader :by_member
+
+    def initialize(cast, ours:, repeats:, seconds:)
+      @cast = cast
+      @ours = ours
+      @seconds = seconds
+      @by_member = Hash.new { |pairs, member| pairs[member] = [] }
+      others = cast.members - [ours]
+      (others * repeats).shuffle.each { |other| take(other) if cast.members.include?(other) }
+      @by_member.select! { |member, _| cast.members.include?(member) }
+    end
+
+    def samples_of(member)
+      member == @ours ? by_member.values.flatten(1).map(&:ours) : by_member.fetch(member).map(&:theirs)
+    end
+
+    private
+
+    def take(other)
+      samples = [@ours, other].shuffle.to_h { |member| [member, sample(member)] }
+      @by_member[other] << Pair.new(samples.fetch(@ours), samples.fetch(other))
+    rescue Failed => error
+      raise if error.member == @ours
+
+      @cast.dismiss(other, error.message)
+    end
+
+    def sample(member)
+      member.sample(@seconds)
+    rescue PeerProcess::Failed, Tools::Failed => error
+      raise Failed.new(member, error.message)
+    end
+  end
+end

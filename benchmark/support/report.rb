@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "markdown"
+
+module Bench
+  # Writes what was measured as NAME.json, for programs, and NAME.md, for people.
+  class Report
+    def initialize(environment:, figures:, missing:)
+      @environment = environment
+      @figures = figures
+      @missing = missing
+    end
+
+    # @return [Array<String>] the files written
+    def write(folder, name)
+      { "#{name}.json" => json, "#{name}.md" => markdown }.map do |file, content|
+        File.join(folder, file).tap { |path| File.write(path, content) }
+      end
+    end
+
+    private
+
+    def json
+      "#{JSON.pretty_generate(environment: @environment, figures: @figures.map(&:to_h), missing: @missing)}\n"
+    end
+
+    def markdown
+      grouped, single = @figures.partition(&:group)
+      barred = @figures.select(&:bar)
+      sections = ["# Client benchmark", *environment, "## What must hold", Markdown.barred(barred)]
+      grouped.group_by(&:group).each { |group, figures| sections.push("## #{group}", Markdown.clients(figures)) }
+      sections.push("## Also measured", Markdown.plain(single - barred)) if (single - barred).any?
+      reasons = @missing.map { |name, reason| "- #{name}: #{reason}" }
+      sections.push("## Not measured", reasons.join("\n")) if reasons.any?
+      "#{sections.join("\n\n")}\n"
+    end
+
+    def environment
+      machine = @environment[:machine]
+      lines = ["#{@environment[:date]}; #{machine[:cores]} cores, #{machine[:cpu]}; #{machine[:kernel]}; load " \
+               "#{@environment[:load_before].first} before, #{@environment[:load_after].first} after.",
+               @environment[:versions].map { |name, version| "#{name}: #{version}" }.join("; "),
+               "Clients: #{@environment[:clients].values.join(", ")}.",
+               "Medians; in brackets the quartiles. Ratios are of pairs run right after each other."]
+      lines << "**The machine was busy: read the figures with care.**" if @environment[:busy_before]
+      lines
+    end
+  end
+end

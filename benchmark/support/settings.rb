@@ -1,0 +1,24 @@
+# frozen_string_literal: true
+
+require_relative "cache"
+
+module Bench
+  # How much is measured. The defaults make the figures that may be published; less is for a quick look.
+  #   BENCH_REPEATS   samples of each pair (7)
+  #   BENCH_SECONDS   length of one sample (0.5)
+  #   BENCH_REQUESTS  calls of the memory figure (1,000,000)
+  #   BENCH_ONLY      figures to take, by the names of the files in figures/ ("plain,download")
+  #   BENCH_PEERS     clients to compare with, by the names of the files in peers/ ("net_http,typhoeus", "none")
+  Settings = Struct.new(:repeats, :seconds, :requests, :only, :peers, keyword_init: true) do
+    def self.from_environment
+      new(repeats: Integer(ENV.fetch("BENCH_REPEATS", 7)), seconds: Float(ENV.fetch("BENCH_SECONDS", 0.5)),
+          requests: Integer(ENV.fetch("BENCH_REQUESTS", 1_000_000)), only: ENV["BENCH_ONLY"]&.split(","),
+          peers: ENV["BENCH_PEERS"]&.split(","))
+    end
+
+    def complete? = repeats >= 7 && seconds >= 0.5 && requests >= 1_000_000 && only.nil? && peers.nil?
+
+    # A quick look must not replace published results.
+    def results_folder = complete? ? File.expand_path("../results", __dir__) : Cache.directory("quick")
+  end
+end

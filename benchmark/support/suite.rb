@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require_relative "cast"
+require_relative "figure"
+require_relative "pairs"
+require_relative "settings"
+require_relative "statistics"
+
+module Bench
+  # What every group of figures is given: the origin, how much to measure, and where to put what was found.
+  class Suite
+    attr_reader :origin, :settings, :figures, :missing, :versions, :failures
+
+    def initialize(origin, settings)
+      @origin = origin
+      @settings = settings
+      @figures = []
+      @missing = {}
+      @versions = {}
+      @failures = []
+    end
+
+    def add(figure)
+      figures << figure
+      say_result(figure)
+    end
+
+    # Runs one group; if it fails, the figures it owes are told as missing, and the others are still taken.
+    def run(group)
+      say "\n#{group.title}"
+      group.call(self)
+    rescue PeerProcess::Failed, Tools::Failed, Pairs::Failed => error
+      missing[group.title] = error.message
+      failures << group.title
+      say "  failed: #{error.message}"
+    end
+
+    # Our own client in a process of its own.
+    def with_ours(**options)
+      process = PeerProcess.new(Peers::Trunkline, **options)
+      yield process
+    ensure
+      process&.stop
+    end
+
+    def below_bar = figures.select { |figure| figure.holds == false }
+
+    def repeat(&block) = Array.new(settings.repeats, &block)
+
+    def peers
+      Peer.all.select { |peer| settings.peers.nil? || settings.peers.include?(file_of(peer)) || peer == Peers::Trunkline }
+    end
+
+    def say(text) = warn(text)
+
+    private
+
+    def file_of(peer) = File.basename(Object.const_source_location(peer.name).first, ".rb")
+
+    def say_result(figure)
+      verdict = { true => "holds", false => "DOES NOT HOLD", nil => "" }.fetch(figure.holds)
+      bar = figure.bar && " (#{figure.better == "higher" ? "at least" : "at most"} #{figure.bar})"
+      value = figure.value.round(2).to_s.rjust(10)
+      say "  #{figure.name.ljust(66)} #{value} #{figure.unit}#{bar} #{verdict}".rstrip
+    end
+  end
+end

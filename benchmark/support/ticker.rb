@@ -1,0 +1,27 @@
+# frozen_string_literal: true
+
+require_relative "processes"
+
+module Bench
+  # A thread that wants to run every millisecond: how late it comes is how long others keep it from running.
+  module Ticker
+    INTERVAL = 0.001
+
+    # @return [Float] seconds, the latest tick while the block ran
+    def self.lateness
+      worst = 0.0
+      done = false
+      thread = Thread.new do
+        until done
+          due = Clock.now + INTERVAL
+          sleep INTERVAL
+          worst = [worst, Clock.now - due].max
+        end
+      end
+      yield
+      done = true
+      thread.join
+      worst
+    end
+  end
+end
