@@ -3,3 +3,6 @@
 # Real servers for the tests of trunkline.
 gem "puma", "~> 8.0", require: false
 gem "rack", "~> 3.1", require: false
+
+# The newest scheduler for fibers that each Ruby can have.
+gem "async", ">= 2.20", require: false

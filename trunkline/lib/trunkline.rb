@@ -26,6 +26,9 @@ module Trunkline
     # @option options [Hash] :params for every call's query (see Query)
     # @option options [String] :bearer a token for Authorization: Bearer
     # @option options [Array(String, String)] :basic user and password for Authorization: Basic
+    # @option options [Array(String, String)] :digest user and password for Digest (RFC 7616)
+    # @option options [#sign, #retry?] :auth an object that signs requests and sees challenges (see Policy::Auth)
+    # @option options [Boolean, String] :netrc true for ~/.netrc, or a path: basic credentials by host
     # @option options [Integer, false] :follow how many redirects to follow; false
     # @option options [Array<String>] :credential_headers fields to be bound to their origin like Authorization, Cookie,
     #   Proxy-Authorization and X-Api-Key: a redirect to another origin does not carry them on, and with a base URL,
@@ -36,14 +39,23 @@ module Trunkline
     # @option options [Boolean] :decode undo gzip, deflate, br and zstd; true
     # @option options [#call] :early_hints called with the Headers of each 103
     # @option options [Boolean] :verify check the server's certificate; true
+    # @option options [Boolean] :verify_hostname whether the certificate must be for the server's name; true
     # @option options [String] :ca_file PEM file of trusted certificates, instead of the system's
     # @option options [String] :ca_path directory of trusted certificates, hashed as OpenSSL wants it
+    # @option options [OpenSSL::X509::Store] :ca_store instead of ca_file: and ca_path:; it is used as it is, and must
+    #   not change any more
     # @option options [String] :client_cert PEM file of the client's certificate
     # @option options [String] :client_key PEM file of its key; client_cert's file
     # @option options [String] :min_tls "1.2" or "1.3"; "1.2"
     # @option options [String] :keylog file that TLS secrets are appended to; the environment's SSLKEYLOGFILE
     # @option options [String, Hash] :connect_to "host:port" to connect to instead, or a Hash of those by "host:port"
     # @option options [String] :unix path of a Unix socket to connect to instead
+    # @option options [String, false] :proxy http://, https://, socks5:// or socks5h://, perhaps with user:password@;
+    #   false for none; the environment's http_proxy, https_proxy, all_proxy and no_proxy
+    # @option options [String] :bind an address or an interface of this machine, to connect from
+    # @option options [Boolean, Integer, Hash] :tcp_keepalive seconds of silence before a probe, or both as
+    #   { idle: 30, interval: 10 }, the default
+    # @option options [Numeric] :tcp_user_timeout seconds that sent bytes may lie unacknowledged; the system's limit
     # @option options [Integer] :max_connections_per_host 64; further calls wait their turn
     # @option options [Integer] :max_idle gives the client connections of its own, and how many of them may be idle; all
     #   others share the process's, 256

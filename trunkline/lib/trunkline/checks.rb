@@ -3,6 +3,10 @@
 require_relative "errors"
 require_relative "headers"
 require_relative "host"
+require_relative "netrc"
+require_relative "policy/auth/digest"
+require_relative "proxy"
+require_relative "socket_options"
 require_relative "timeouts"
 
 module Trunkline
@@ -44,6 +48,28 @@ module Trunkline
                             "the user (RFC 7617); what was given is not shown"
     end
 
+    def digest(value)
+      return value if value.nil? || value.is_a?(Policy::Auth::Digest)
+      return Policy::Auth::Digest.new(*value) if value.is_a?(Array) && value.size == 2 && value.all?(String)
+
+      raise InvalidRequest, "digest: must be [user, password], two Strings (RFC 7616); what was given is not shown"
+    end
+
+    def auth(value)
+      return value if value.nil? || (value.respond_to?(:sign) && value.respond_to?(:retry?))
+
+      raise InvalidRequest, "auth: must be an object with #sign(request) and #retry?(response), got #{value.class}"
+    end
+
+    def netrc(value)
+      case value
+      when nil, Netrc then value
+      when false then nil
+      when true then Netrc.load(true)
+      else Netrc.load(path(:netrc, value))
+      end
+    end
+
     def follow(value)
       return false if value.nil? || value == false
 
@@ -72,6 +98,10 @@ module Trunkline
       boolean(:verify, value)
     end
 
+    def verify_hostname(value)
+      boolean(:verify_hostname, value)
+    end
+
     def early_hints(value)
       value.nil? || value.respond_to?(:call) ? value : refuse(:early_hints, value, "callable, or nil")
     end
@@ -82,6 +112,12 @@ module Trunkline
 
     def ca_path(value)
       readable(:ca_path, value, "directory")
+    end
+
+    def ca_store(value)
+      return value if value.nil? || (defined?(OpenSSL::X509::Store) && value.is_a?(OpenSSL::X509::Store))
+
+      refuse(:ca_store, value, "an OpenSSL::X509::Store")
     end
 
     def client_cert(value)
@@ -118,6 +154,26 @@ module Trunkline
 
       value = path(:unix, value)
       value.bytesize <= UNIX_PATH_BYTES ? value : refuse(:unix, value, "a path of at most #{UNIX_PATH_BYTES} bytes")
+    end
+
+    def proxy(value)
+      case value
+      when nil, false, Proxy then value
+      when String, URI::Generic then Proxy.parse(value)
+      else refuse(:proxy, value, Proxy::ALLOWED)
+      end
+    end
+
+    def bind(value)
+      SocketOptions.bind(value)
+    end
+
+    def tcp_keepalive(value)
+      SocketOptions.keepalive(value)
+    end
+
+    def tcp_user_timeout(value)
+      SocketOptions.user_timeout(value)
     end
 
     def idle_timeout(value)

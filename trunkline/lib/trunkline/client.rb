@@ -3,10 +3,13 @@
 require_relative "composer"
 require_relative "engine"
 require_relative "family"
+require_relative "many"
 require_relative "memo"
 require_relative "options"
+require_relative "policy/auth"
 require_relative "policy/redirect"
 require_relative "response"
+require_relative "stats"
 require_relative "url"
 
 module Trunkline
@@ -21,6 +24,8 @@ module Trunkline
   # what its request met: a ConnectionError, TimeoutError, ProtocolError, BodyError or RedirectError. A status of 4xx
   # or 5xx raises nothing (see Response#raise_for_status!).
   class Client
+    include Many # batch, each, map, async
+
     # Plain calls of a URL are composed once for each verb; a client is made once for each set of lasting options.
     KNOWN_PLANS = 256
     KNOWN_VARIANTS = 32
@@ -44,7 +49,7 @@ module Trunkline
       @composer = Composer.new(options, base, family.owner)
       @variants = {}
       @plans = VERBS.to_h { |verb| [verb, {}] }.freeze
-      @gets = options.follow ? NOTHING : @plans["GET"]
+      @gets = options.follow || signer || @composer.forwards? ? NOTHING : @plans["GET"]
     end
 
     # In all verbs the options are one positional Hash, which takes keywords just as well: with **options, Ruby 3.1
@@ -122,13 +127,41 @@ module Trunkline
       Client.new(@base, @options.merge(options), @family)
     end
 
+    # Sees to it that a connection to url is open and idle.
+    #
+    # @param url [URL]
+    # @return [ConnectionInfo] the one that was found or made
+    # @raise [ConnectionError, TimeoutError]
+    # @api private
+    def connect(url)
+      @family.refuse_if_closed
+      plan = @composer.plan("HEAD", url)
+      Engine.connect(@pool, plan.prepared, nil).connection
+    end
+
+    # As Composer#verbatim.
+    # @return [Composer::Plan]
+    # @api private
+    def verbatim(method, url, target, fields, content, length)
+      @family.refuse_if_closed
+      @composer.verbatim(method, url, target, fields, content, length)
+    end
+
+    # @param plan [Composer::Plan]
+    # @return [Response]
+    # @api private
+    def carry(plan, streaming)
+      exchange(plan, nil, streaming, nil)
+    end
+
     # What the pool holds now and has done. It counts every client that shares it.
     # @return [Hash{Symbol => Integer}] connections, idle, in_use, waiting (callers); opened, reused, taken (opened or
-    #   reused), closed; and the limits max_idle and max_connections_per_host
+    #   reused), closed; the limits max_idle and max_connections_per_host; and #limits
     def stats
       counts = @pool.stats
-      counts.merge(taken: counts[:opened] + counts[:reused], max_idle: @family.max_idle,
-                   max_connections_per_host: @options.max_connections_per_host)
+      Stats.new.merge!(counts, taken: counts[:opened] + counts[:reused], max_idle: @family.max_idle,
+                               max_connections_per_host: @options.max_connections_per_host,
+                               limits: Many::Lane::MEMORY.to_h)
     end
 
     # Closes this client, every one made from it by #with, and their idle connections. Calls under way end as they
@@ -157,8 +190,8 @@ module Trunkline
       streaming = !block.nil? || given[:stream] == true
       early_hints = given.key?(:early_hints) ? hints(given[:early_hints]) : @early_hints
       limit = given.fetch(:follow) { @options.follow }
-      response = if limit
-                   follow(plan, limit, streaming, early_hints)
+      response = if limit || signer
+                   several(plan, limit, streaming, early_hints)
                  else
                    perform(plan, nil, streaming, early_hints)
                  end
@@ -206,25 +239,51 @@ module Trunkline
     end
 
     def perform(plan, deadline, streaming, early_hints)
+      response = exchange(plan, deadline, streaming, early_hints)
+      refuse_proxy(response) if response.status == 407
+      response
+    end
+
+    def exchange(plan, deadline, streaming, early_hints)
       response = Engine.perform(@pool, plan.prepared, plan.request, plan.content.producer, plan.body_length, deadline,
                                 streaming, early_hints)
-      streaming ? response._streamed : response
+      response._streamed if streaming
+      response
     ensure
       # A streamed answer may be here while the body is still on its way.
       plan.content.release unless streaming && response
     end
 
-    # The total timeout spans all redirects: it becomes one moment for all of them.
-    def follow(plan, limit, streaming, early_hints)
+    # RFC 9110 15.5.8: the proxy wants credentials; the server has not been asked.
+    def refuse_proxy(response)
+      proxy = @composer.forwarder(response.request.uri)
+      raise Proxy.refused(proxy, response) if proxy
+    end
+
+    # The total timeout spans all redirects and challenges: it becomes one moment for all of them.
+    def several(plan, limit, streaming, early_hints)
       total = @options.timeout.total
       began = now
-      Policy::Redirect.new(limit, @composer).follow(plan) do |step|
-        perform(step, total && (began + total), streaming, early_hints)
+      first = true
+      once = lambda do |step|
+        perform(step, total && (began + total), streaming, early_hints).tap { first = false }
       rescue Error => error
-        raise if step.equal?(plan)
+        raise if first
 
         raise error.retold({ elapsed: now - began, limit: (total if error.is_a?(TotalTimeout)) }.compact)
       end
+      signing = signer ? authenticated(plan, once) : once
+      limit ? Policy::Redirect.new(limit, @composer).follow(plan, &signing) : signing.call(plan)
+    end
+
+    def authenticated(plan, once)
+      auth = Policy::Auth.new(signer, (@base || plan.request.uri).origin, @composer)
+      ->(step) { auth.call(step, &once) }
+    end
+
+    # @return [#sign, #retry?, nil]
+    def signer
+      @options.digest || @options.auth
     end
 
     def now

@@ -6,6 +6,7 @@ require_relative "framing"
 require_relative "headers"
 require_relative "memo"
 require_relative "options"
+require_relative "proxies"
 require_relative "request"
 require_relative "url"
 require_relative "version"
@@ -37,6 +38,8 @@ module Trunkline
       @settings = Engine::Settings.new(options.to_engine(owner)) if options.timeout
       @credential_names = (Headers::CREDENTIALS + options.credential_headers).to_h { |name| [name, true] }.freeze
       @query = Query.encode(options.params)
+      @netrc = options.netrc unless names_caller?(options)
+      @proxies = Proxies.new(options.unix ? false : options.proxy)
       @known = {}
       share_fields
     end
@@ -70,12 +73,43 @@ module Trunkline
                length)
     end
 
+    # A request that another library has composed: its target and fields are sent as they are.
+    #
+    # @param method [String]
+    # @param url [URL] where it goes
+    # @param target [String] for the request line (RFC 9112 3.2)
+    # @param flat [Array<String>] name, value, name, value...: every field, those that frame the content included
+    # @param content [Content]
+    # @param length [Integer] of the content, or -1 for a chunked one
+    # @return [Plan]
+    # @raise [InvalidRequest]
+    def verbatim(method, url, target, flat, content, length)
+      Plan.new(Request.new(method, url, flat, content.source), prepare(method, url, flat, target), content, length)
+    end
+
     # @return [Boolean] whether a field of that name is bound to the origin it was set for
     def credential?(name)
       @credential_names.key?(name.downcase)
     end
 
+    # @return [Proxy, nil] the proxy that is sent the request for url itself, not asked for a way to its server
+    def forwarder(url)
+      proxy = @proxies.for(url)
+      proxy if proxy&.forwards? && !url.tls? && !moved?(url)
+    end
+
+    # @return [Boolean] whether there may be such a proxy
+    def forwards?
+      @proxies.forward?
+    end
+
     private
+
+    # What was said for the client counts more than a file.
+    def names_caller?(options)
+      options.bearer || options.basic || options.digest || options.auth ||
+        options.headers.any? { |name, _| name.casecmp?("authorization") }
+    end
 
     # The same place is called again and again with other content.
     def known(location)
@@ -110,18 +144,26 @@ module Trunkline
       [flat, declared]
     end
 
-    def prepare(method, url, fields)
+    def prepare(method, url, fields, target = url.target)
       host, port = route(url)
-      Engine::Prepared.new(@settings, method, url.target, fields, host, port, @options.unix,
-                           url.tls? ? url.host : nil, url.label)
+      proxy = @proxies.for(url)
+      forwarded = proxy && forwarder(url)
+      target = "#{url.origin}#{target unless target == "*"}" if forwarded # RFC 9112 3.2.2, 3.2.4
+      Engine::Prepared.new(@settings, method, target, fields, host, port, @options.unix,
+                           url.tls? ? url.host : nil, url.label, proxy&.through(!forwarded))
     end
 
     # Where a connection for url goes (connect_to:).
     def route(url)
-      other = @options.connect_to
-      other = other[url.label] || other[url.host] if other.is_a?(Hash)
+      other = other_place(url)
       other ? [other[0], other[1] || url.port] : [url.host, url.port]
     end
+
+    def other_place(url)
+      other = @options.connect_to
+      other.is_a?(Hash) ? other[url.label] || other[url.host] : other
+    end
+    alias moved? other_place
 
     def query(params)
       return @query if params.nil?
@@ -133,10 +175,10 @@ module Trunkline
     # the whole client go to its base URL's origin alone.
     def fields(url, given, content)
       own_origin = @base.nil? || url.origin == @base.origin
-      return @plain if given.empty? && own_origin && url.userinfo.nil?
+      userinfo = url.userinfo || @netrc&.credentials(url.host)
+      return @plain if given.empty? && own_origin && userinfo.nil?
 
-      fields = own_origin ? @fields + @bound : @fields
-      fields = Headers.overlay(fields, authorization(nil, url.userinfo)) if url.userinfo
+      fields = Headers.overlay(own_origin ? @fields + @bound : @fields, authorization(nil, userinfo))
       fields = Headers.overlay(fields, content_fields(content)) if content.given?
       if given[:headers]
         Framing.check(given[:headers])

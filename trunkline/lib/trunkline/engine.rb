@@ -12,12 +12,15 @@ module Trunkline
   #   Pool.new(max_idle)           connections, shared by any number of clients and threads;
   #                                #stats, #close_idle(owner or nil), #close
   #   Settings.new(hash)           limits and TLS of one client, checked already (Options#to_engine)
-  #   Prepared.new(settings, method, target, fields, host, port, unix_path, tls_name, label)
-  #                                a request's head, composed once, sent any number of times by any thread
+  #   Prepared.new(settings, method, target, fields, host, port, unix_path, tls_name, label, proxy)
+  #                                a request's head, composed once, sent any number of times by any thread;
+  #                                proxy: nil, or what Proxy#through gives
   #   perform(pool, prepared, request, body, body_length, deadline, streaming, early_hints) -> Response
   #                                one exchange. body: nil, String, or anything with #next_chunk; body_length:
   #                                bytes, or -1 for chunked; deadline: monotonic seconds or nil; streaming: return
   #                                once the head is there; early_hints: called with [[name, value], ...]
+  #   connect(pool, prepared, request) -> Response without an answer
+  #                                sees to it that an idle connection is there for the next call
   #
   # Response is the engine's as well (response.rb adds what needs no engine), and Engine.failure makes its errors.
   module Engine

@@ -42,6 +42,8 @@ module Trunkline
     attr_reader :connection_age
     # @return [Array<Attempt>] every attempt of the call, the failed one included
     attr_reader :attempts
+    # @return [Integer, nil] the system's number for what happened (Errno); nil when it was not the system
+    attr_reader :errno
 
     # @param message [String, nil]
     # @param facts [Hash] values of the readers, by name; others are ignored
@@ -55,6 +57,7 @@ module Trunkline
       @sent = facts[:sent]
       @connection_age = facts[:connection_age]
       @attempts = facts[:attempts] || []
+      @errno = facts[:errno]&.nonzero?
     end
 
     # The same failure with some facts corrected: those of a call that spans several requests.
@@ -82,6 +85,23 @@ module Trunkline
   class ConnectionClosed < ConnectionError; end
   # The connection was opened by the parent process; a forked child must not use it.
   class ForkedConnection < ConnectionError; end
+
+  # A proxy did not open the way to the server: it refused (then it said so by a status), broke the protocol, or went.
+  class ProxyError < ConnectionError
+    # @return [Integer, nil] the status an HTTP proxy refused with, such as 407; nil when it said none
+    attr_reader :status
+    # @return [Headers] what came with it
+    attr_reader :headers
+    # @return [String] the body that came with it, cut after 16 KiB
+    attr_reader :body
+
+    def initialize(message = nil, facts = {})
+      super
+      @status = facts[:status]
+      @headers = Headers.new(facts[:fields] || [])
+      @body = facts[:body] || ""
+    end
+  end
 
   # A limit of time was reached; the subclass tells which.
   class TimeoutError < Error; end
@@ -148,6 +168,9 @@ module Trunkline
   # A redirect would take credentials from https to http, leaves http and https, names no valid URL, or asks for
   # a body again that cannot be rewound.
   class UnsafeRedirect < RedirectError; end
+
+  # A challenge (401) that cannot be answered; #response is it.
+  class AuthError < AnswerError; end
 
   # Raised by Response#raise_for_status! alone: the status is not 2xx or 3xx.
   class StatusError < AnswerError; end

@@ -22,6 +22,7 @@ module Trunkline
       # @param default [Integer, nil] size of the process's pool, when this makes it
       # @return [Family]
       def make(max_idle = nil, default: nil)
+        meet_webmock
         LOCK.synchronize do
           @last += 1
           next new(Engine::Pool.new(max_idle), max_idle, @last) if max_idle
@@ -29,6 +30,15 @@ module Trunkline
           @shared ||= [Engine::Pool.new(default || MAX_IDLE), default || MAX_IDLE].freeze
           new(*@shared, @last)
         end
+      end
+
+      private
+
+      # WebMock may have been loaded before or after this gem; whoever makes calls has a family first.
+      def meet_webmock
+        return if !defined?(::WebMock::HttpLibAdapter) || defined?(::WebMock::HttpLibAdapters::TrunklineAdapter)
+
+        require_relative "webmock"
       end
     end
 
@@ -54,6 +64,7 @@ module Trunkline
     # @return [nil]
     def close
       @closed = true
+      Many.finish(self)
       @pool.close_idle(@owner)
       nil
     end

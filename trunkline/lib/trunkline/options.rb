@@ -6,10 +6,12 @@ module Trunkline
   # What a client does for all of its calls: checked once, frozen. A changed one is a new one.
   class Options
     DEFAULTS = {
-      timeout: nil, headers: [].freeze, params: nil, bearer: nil, basic: nil, follow: false,
-      credential_headers: [].freeze, replay: :never, expect: false, decode: true, early_hints: nil,
-      verify: true, ca_file: nil, ca_path: nil, client_cert: nil, client_key: nil, min_tls: 0x0303, keylog: nil,
-      connect_to: nil, unix: nil, max_connections_per_host: 64, max_idle: nil, idle_timeout: 30.0,
+      timeout: nil, headers: [].freeze, params: nil, bearer: nil, basic: nil, digest: nil, auth: nil, netrc: nil,
+      follow: false, credential_headers: [].freeze, replay: :never, expect: false, decode: true, early_hints: nil,
+      verify: true, verify_hostname: true, ca_file: nil, ca_path: nil, ca_store: nil,
+      client_cert: nil, client_key: nil, min_tls: 0x0303, keylog: nil,
+      connect_to: nil, unix: nil, proxy: nil, bind: nil, tcp_keepalive: SocketOptions::KEEPALIVE, tcp_user_timeout: 0,
+      max_connections_per_host: 64, max_idle: nil, idle_timeout: 30.0,
       max_body_bytes: nil, max_decode_ratio: nil, max_header_bytes: 65_536, max_headers: 200
     }.freeze
 
@@ -19,6 +21,10 @@ module Trunkline
     CALL_ONLY = %i[body json form multipart stream].freeze
     # What a call may change without another set of options: they are laid over the client's as they are.
     PER_CALL = (%i[headers params bearer basic follow early_hints] + CALL_ONLY).freeze
+
+    # Ways to say who calls.
+    WAYS = %i[bearer basic digest auth].freeze
+    private_constant :WAYS
 
     attr_reader(*NAMES)
 
@@ -92,8 +98,10 @@ module Trunkline
         max_body_bytes: max_body_bytes || 0, max_decode_ratio: max_decode_ratio || 0,
         max_connections_per_host: max_connections_per_host, idle_timeout: idle_timeout,
         decode: decode, replay_safe: replay == :safe, owner: owner,
-        tls: { verify: verify, ca_file: ca_file, ca_path: ca_path, client_cert: client_cert, client_key: client_key,
-               min_version: min_tls, keylog: keylog }
+        sockets: SocketOptions.to_engine(bind, tcp_keepalive, tcp_user_timeout),
+        tls: { verify: verify, verify_hostname: verify_hostname, ca_file: ca_file, ca_path: ca_path,
+               ca_store: ca_store, client_cert: client_cert, client_key: client_key, min_version: min_tls,
+               keylog: keylog }
       }
     end
 
@@ -125,11 +133,12 @@ module Trunkline
       values
     end
 
+    # One way at a time; what is set later takes the place of what was there.
     def authenticate(values)
-      raise InvalidRequest, "bearer: and basic: exclude each other; give one" if values[:bearer] && values[:basic]
+      given = WAYS.select { |way| values[way] }
+      raise InvalidRequest, "#{given.join(": and ")}: exclude each other; give one" if given.size > 1
 
-      values[:basic] = nil if values[:bearer]
-      values[:bearer] = nil if values[:basic]
+      (WAYS - given).each { |way| values[way] = nil } unless given.empty?
     end
 
     # A PEM file may hold both certificate and key.

@@ -62,6 +62,11 @@ module Trunkline
       @redirects || [].freeze
     end
 
+    # @return [Array<Response>] the answers (401) that asked for the signature this request has (auth:, digest:)
+    def challenges
+      @challenges || [].freeze
+    end
+
     # @return [Timings]
     def timings
       @timings ||= Timings.new(*_timings)
@@ -118,6 +123,29 @@ module Trunkline
     def _streamed
       @streamed = true
       self
+    end
+
+    # @api private
+    def _challenged(responses)
+      @challenges = responses.freeze unless responses.empty?
+      self
+    end
+
+    # Of an answer that nobody will have, what is read so that its connection can be kept.
+    DISCARD_BYTES = 64 * 1024
+    private_constant :DISCARD_BYTES
+
+    # @api private
+    def _discard
+      left = DISCARD_BYTES
+      until complete?
+        chunk = read or break
+        left -= chunk.bytesize
+        break if left.negative?
+      end
+      self
+    ensure
+      close
     end
 
     # @api private

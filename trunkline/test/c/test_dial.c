@@ -20,7 +20,9 @@ typedef struct {
 } outcome;
 
 static settings make_settings(void) {
-    settings s = {.total = NEVER, .tls = context};
+    settings s = {.total = NEVER,
+                  .tls = context,
+                  .sockets = {.keepalive_idle = 30, .keepalive_interval = 10}};
     for (int i = 0; i < PHASE_COUNT; i++) {
         s.timeouts[i] = NEVER;
     }

@@ -123,7 +123,8 @@ class TestOptions < UnitTest
                  engine[:timeouts])
     assert_equal [2.0, 1.0, true, 10, 0, 7],
                  engine.values_at(:total, :expect, :replay_safe, :max_body_bytes, :max_decode_ratio, :owner)
-    assert_equal({ verify: true, ca_file: nil, ca_path: nil, client_cert: nil, client_key: nil, min_version: 0x0303 },
+    assert_equal({ verify: true, verify_hostname: true, ca_file: nil, ca_path: nil, ca_store: nil, client_cert: nil,
+                   client_key: nil, min_version: 0x0303 },
                  engine[:tls].except(:keylog))
   end
 

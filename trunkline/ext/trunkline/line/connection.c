@@ -1,5 +1,7 @@
 #include "connection.h"
 
+#include "stream.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -40,49 +42,12 @@ connection *connection_new(const dialled *d, const route *r, uint64_t owner, nan
     return c;
 }
 
-static io_result plain_read(connection *c, void *bytes, size_t length, size_t *count, failure *f) {
-    ssize_t got;
-    do {
-        got = recv(c->descriptor, bytes, length, 0);
-    } while (got < 0 && errno == EINTR);
-    if (got > 0) {
-        *count = (size_t)got;
-        return IO_DONE;
-    }
-    if (got == 0) {
-        return IO_END;
-    }
-    if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        return IO_READ;
-    }
-    failure_set(f, FAILURE_RESET, PHASE_READ, errno, NULL);
-    return IO_FAILED;
-}
-
-static io_result plain_write(connection *c, const void *bytes, size_t length, size_t *count,
-                             failure *f) {
-    ssize_t put;
-    do {
-        put = send(c->descriptor, bytes, length, MSG_NOSIGNAL);
-    } while (put < 0 && errno == EINTR);
-    if (put >= 0) {
-        *count = (size_t)put;
-        return IO_DONE;
-    }
-    if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        return IO_WRITE;
-    }
-    failure_set(f, FAILURE_RESET, PHASE_WRITE, errno, NULL);
-    return IO_FAILED;
-}
-
 io_result connection_read(connection *c, void *bytes, size_t length, size_t *count, failure *f) {
     if (c->descriptor < 0) {
         failure_set(f, FAILURE_FORKED, PHASE_READ, 0, NULL);
         return IO_FAILED;
     }
-    return c->session ? tls_read(c->session, bytes, length, count, f)
-                      : plain_read(c, bytes, length, count, f);
+    return stream_read((stream){c->descriptor, c->session}, bytes, length, count, f);
 }
 
 io_result connection_write(connection *c, const void *bytes, size_t length, size_t *count,
@@ -91,8 +56,7 @@ io_result connection_write(connection *c, const void *bytes, size_t length, size
         failure_set(f, FAILURE_FORKED, PHASE_WRITE, 0, NULL);
         return IO_FAILED;
     }
-    return c->session ? tls_write(c->session, bytes, length, count, f)
-                      : plain_write(c, bytes, length, count, f);
+    return stream_write((stream){c->descriptor, c->session}, bytes, length, count, f);
 }
 
 bool connection_pending(const connection *c) {

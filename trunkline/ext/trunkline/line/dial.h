@@ -5,14 +5,16 @@
 #include "resolve.h"
 #include "settings.h"
 #include "tls.h"
+#include "tunnel.h"
 #include "waker.h"
 
 #include <poll.h>
 
 /*
- * From a route to a connection that is ready: resolve, connect (happy eyeballs, RFC 8305), TLS. A
- * state machine that never blocks: dial_step moves it, dial_wait says what for and how long to
- * wait. Each phase has its own timeout, counted from that phase's start.
+ * From a route to a connection that is ready: resolve, connect (happy eyeballs, RFC 8305), a proxy,
+ * TLS. A state machine that never blocks: dial_step moves it, dial_wait says what for and how long
+ * to wait. Each phase has its own timeout; what is said to a proxy counts as connect, TLS with it
+ * as tls.
  */
 typedef struct dial dial;
 
@@ -24,7 +26,7 @@ typedef struct {
     socklen_t peer_length;
     nanoseconds resolved_in; /* -1: there was nothing to ask (a literal, a path, the cache) */
     nanoseconds connected_in;
-    nanoseconds secured_in; /* -1: plain */
+    nanoseconds secured_in; /* with all proxies'; -1: plain */
 } dialled;
 
 #define DIAL_MAX_ATTEMPTS 8 /* connects that are under way at once */
@@ -41,6 +43,9 @@ io_result dial_step(dial *d, nanoseconds now, dialled *out, failure *f);
 int dial_wait(const dial *d, struct pollfd *entries, int room, nanoseconds *deadline);
 
 call_phase dial_phase(const dial *d); /* RESOLVE, CONNECT or TLS: where it stands */
+
+/* After FAILURE_PROXY_REFUSED: what the proxy said, the caller's from now on. Else NULL. */
+refusal *dial_refusal(dial *d);
 
 void dial_free(dial *d); /* closes what is under way; NULL is fine */
 

@@ -17,16 +17,13 @@
 /* A Unix socket whose backlog is full says so, and cannot be waited for. */
 #define RETRY_DELAY (5 * MILLISECOND)
 
-/* A peer that vanishes is noticed after about two minutes of silence. */
-#define KEEPALIVE_IDLE_SECONDS 30
-#define KEEPALIVE_INTERVAL_SECONDS 10
-
 typedef struct {
     int descriptor;
     const endpoint *peer;
 } attempt;
 
 struct connecting {
+    const socket_options *how;
     nanoseconds due;  /* the next attempt */
     int system_error; /* of the last one that failed */
     attempt attempts[DIAL_MAX_ATTEMPTS];
@@ -79,9 +76,10 @@ static void interleave(endpoint *out, const endpoint *list, size_t count) {
     }
 }
 
-connecting *connecting_new(const endpoint *list, size_t count) {
+connecting *connecting_new(const endpoint *list, size_t count, const socket_options *how) {
     connecting *c = calloc(1, sizeof(*c) + count * sizeof(*list));
     if (c == NULL) return NULL;
+    c->how = how;
     c->count = count;
     c->due = INT64_MIN;
     interleave(c->list, list, count);
@@ -95,18 +93,46 @@ static void set_option(int descriptor, int level, int option, int value) {
 }
 
 /* Small requests leave at once, and a connection whose peer is gone does not wait for ever. */
-static void tune(int descriptor) {
+static void tune(int descriptor, const socket_options *how) {
     set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
+    if (how->keepalive_idle > 0) {
+        set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
 #ifdef TCP_KEEPIDLE
-    set_option(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_SECONDS);
+        set_option(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, how->keepalive_idle);
 #endif
 #ifdef TCP_KEEPINTVL
-    set_option(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_SECONDS);
+        set_option(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, how->keepalive_interval);
+#endif
+    }
+#ifdef TCP_USER_TIMEOUT
+    if (how->user_timeout > 0)
+        set_option(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, how->user_timeout);
 #endif
 }
 
-static int open_socket(int family) {
+/* 0, or why the socket cannot leave from where it should. */
+static int bind_local(int descriptor, int family, const socket_options *how) {
+    if (family == AF_UNIX) return 0;
+    if (how->interface[0] != '\0') {
+#ifdef SO_BINDTODEVICE
+        if (setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, how->interface,
+                       (socklen_t)strlen(how->interface)) != 0)
+            return errno;
+#else
+        return ENOTSUP;
+#endif
+    }
+    if (how->local_length == 0) return 0;
+    if (how->local.ss_family != family) return EADDRNOTAVAIL;
+#ifdef IP_BIND_ADDRESS_NO_PORT
+    /* The port is chosen at connect, where the same one can serve several destinations. */
+    if (family == AF_INET) set_option(descriptor, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+#endif
+    const struct sockaddr *local = (const struct sockaddr *)&how->local;
+    return bind(descriptor, local, how->local_length) == 0 ? 0 : errno;
+}
+
+static int open_socket(int family, const socket_options *how) {
 #ifdef SOCK_CLOEXEC
     int descriptor = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 #else
@@ -117,7 +143,7 @@ static int open_socket(int family) {
     }
 #endif
     if (descriptor < 0) return -1;
-    if (family != AF_UNIX) tune(descriptor);
+    if (family != AF_UNIX) tune(descriptor, how);
 #ifdef SO_NOSIGPIPE
     set_option(descriptor, SOL_SOCKET, SO_NOSIGPIPE, 1);
 #endif
@@ -136,12 +162,13 @@ static void note_error(connecting *c, const endpoint *peer, int error) {
 /* Starts with the next address. When that fails at once, the one after it is due at once. */
 static void start_next(connecting *c, nanoseconds now) {
     const endpoint *peer = &c->list[c->next];
-    int descriptor = open_socket(peer->address.ss_family);
-    int error = 0;
-    if (descriptor < 0 ||
+    int family = peer->address.ss_family;
+    int descriptor = open_socket(family, c->how);
+    int error = descriptor < 0 ? errno : bind_local(descriptor, family, c->how);
+    if (error == 0 &&
         connect(descriptor, (const struct sockaddr *)&peer->address, peer->length) != 0)
         error = errno;
-    if (error == EAGAIN && peer->address.ss_family == AF_UNIX) {
+    if (error == EAGAIN && family == AF_UNIX) {
         close(descriptor);
         c->due = clock_after(now, RETRY_DELAY);
         return;

@@ -12,7 +12,8 @@
 
 typedef struct connecting connecting;
 
-connecting *connecting_new(const endpoint *list, size_t count); /* NULL: no memory */
+/* `how` is borrowed. NULL: no memory. */
+connecting *connecting_new(const endpoint *list, size_t count, const socket_options *how);
 
 /* IO_DONE: *descriptor is the caller's, *peer is borrowed. IO_WAIT. IO_FAILED: none is left. */
 io_result connecting_step(connecting *c, nanoseconds now, int *descriptor, const endpoint **peer,

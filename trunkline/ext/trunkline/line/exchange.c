@@ -119,6 +119,25 @@ static bool start_talking(exchange *x, connection *c, nanoseconds now) {
     return exchange_send_begin(x, now);
 }
 
+/* The connection was all that was wanted. One that had been idle is kept no longer than it was to
+ * be: the server has heard nothing on it. */
+static step_result leave_for_the_next(exchange *x, nanoseconds now) {
+    connection *line = x->line;
+    nanoseconds until = clock_after(now, x->out.how->idle_timeout);
+    x->line = NULL;
+    x->timings.total = now - x->began;
+    x->state = EXCHANGE_DONE;
+    pool_checkin(x->pool, line, now, x->reused ? clock_earlier(until, line->idle_until) : until);
+    return STEP_DONE;
+}
+
+static step_result use(exchange *x, connection *c, nanoseconds now) {
+    if (!start_talking(x, c, now)) {
+        return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
+    }
+    return x->out.only_connects ? leave_for_the_next(x, now) : STEP_WAIT;
+}
+
 static step_result start_dialling(exchange *x, nanoseconds now) {
     x->dialling = dial_new(x->out.to, x->out.how, x->waker, now);
     if (x->dialling == NULL) {
@@ -134,9 +153,7 @@ static step_result take_place(exchange *x, pool_result result, connection *c, na
         result = pool_replace(x->pool, &x->place, c, false, &c);
     }
     switch (result) {
-    case POOL_CONNECTION:
-        return start_talking(x, c, now) ? STEP_WAIT
-                                        : exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
+    case POOL_CONNECTION: return use(x, c, now);
     case POOL_DIAL: return start_dialling(x, now);
     case POOL_WAIT: x->state = EXCHANGE_QUEUED; return STEP_WAIT;
     case POOL_NO_MEMORY: return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
@@ -167,6 +184,7 @@ static step_result dialling(exchange *x, nanoseconds now) {
     case IO_DONE: break;
     case IO_FAILED:
         x->phase = x->why.phase;
+        x->refused = dial_refusal(x->dialling);
         x->allowed = x->out.how->timeouts[x->why.phase];
         return end_failed(x);
     default: x->phase = dial_phase(x->dialling); return STEP_WAIT;
@@ -181,7 +199,7 @@ static step_result dialling(exchange *x, nanoseconds now) {
         return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
     }
     pool_adopt(x->pool, &x->place, c);
-    return start_talking(x, c, now) ? STEP_WAIT : exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
+    return use(x, c, now);
 }
 
 /* ---- talking ---- */

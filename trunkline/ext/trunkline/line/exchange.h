@@ -27,6 +27,7 @@ typedef struct {
     bool expects;        /* the head has Expect: 100-continue */
     bool streaming;      /* the caller takes the answer piece by piece */
     bool tells_hints;    /* the caller wants to be told of each 103 at once */
+    bool only_connects;  /* nothing is sent: the connection is left in the pool for the next call */
 } outgoing;
 
 typedef enum {
@@ -88,6 +89,7 @@ typedef struct exchange {
     hint *hints, **hints_end; /* owned */
     exchange_timings timings;
     failure why;
+    refusal *refused;    /* owned: why a proxy refused; NULL: none did */
     nanoseconds allowed; /* the limit that was passed, when `why` is a timeout; else -1 */
 
     /* the connection that carries it, and what is told of it later */

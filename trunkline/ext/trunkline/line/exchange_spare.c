@@ -38,6 +38,7 @@ static void strip(exchange *x) {
     free_hints(x->hints);
     inflater_free(x->inflater);
     free(x->head);
+    refusal_free(x->refused);
     buffer_free(&x->body);
     buffer_free(&x->frame);
     waker_drop(x->waker);

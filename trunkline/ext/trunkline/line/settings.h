@@ -7,16 +7,30 @@
 #include "failure.h"
 
 #include <stdbool.h>
+#include <sys/socket.h>
 
 struct tls_context;
+
+#define INTERFACE_ROOM 16 /* a name and its NUL (IFNAMSIZ) */
+
+/* How sockets are made. */
+typedef struct {
+    struct sockaddr_storage local;          /* the address to connect from */
+    socklen_t local_length;                 /* 0: the system chooses */
+    char interface[INTERFACE_ROOM];         /* "": any */
+    int keepalive_idle, keepalive_interval; /* seconds; 0: no probes */
+    int user_timeout; /* milliseconds that sent bytes may lie unacknowledged; 0: the system's */
+} socket_options;
 
 /* How calls are made: everything that is not part of one request. Immutable once made; whoever
  * makes calls with it keeps it alive until they are over. */
 typedef struct {
     nanoseconds timeouts[PHASE_COUNT]; /* spans; NEVER: no limit of its own */
     nanoseconds total;                 /* of the whole call; NEVER */
-    nanoseconds expect;      /* how long to wait for 100 (Continue); 0: it is not asked for */
-    struct tls_context *tls; /* one reference is owned here; NULL: plain only */
+    nanoseconds expect;            /* how long to wait for 100 (Continue); 0: it is not asked for */
+    struct tls_context *tls;       /* one reference is owned here; NULL: plain only */
+    struct tls_context *proxy_tls; /* the same for https proxies: no client certificate */
+    socket_options sockets;
     http1_limits limits;
     inflater_limits inflate;
     uint64_t max_body_bytes;  /* as delivered, decoded; 0: no limit */
@@ -27,6 +41,20 @@ typedef struct {
     uint64_t owner;   /* the client family: pool_close_idle closes by it */
 } settings;
 
+typedef enum { PROXY_HTTP, PROXY_SOCKS5, PROXY_SOCKS5H } proxy_kind;
+
+/* Through whom a call goes. All strings are owned as the route's are. */
+typedef struct {
+    proxy_kind kind;
+    bool tunnel; /* false: an HTTP proxy that is sent the request itself, in absolute-form */
+    const char *host;
+    uint16_t port;
+    const char *tls_name;        /* the name to verify; NULL: the way to the proxy is plain */
+    const char *label;           /* "proxy.test:3128", for messages */
+    const char *authorization;   /* CONNECT's Proxy-Authorization; NULL: none */
+    const char *user, *password; /* SOCKS; NULL: none */
+} proxy;
+
 /* Where a call goes, and what keeps its connections apart. All strings are owned by whoever made it
  * and outlive the call. */
 typedef struct {
@@ -35,6 +63,7 @@ typedef struct {
     const char *unix_path; /* NULL, or a path: host and port are not dialled then */
     const char *tls_name;  /* the name or literal to verify and to send as SNI; NULL: no TLS */
     const char *label;     /* "api.test:443", for messages */
+    const proxy *proxy;    /* NULL: directly */
     const char *key;       /* everything that must not be mixed, as bytes */
     uint32_t key_length;
     uint32_t key_hash;

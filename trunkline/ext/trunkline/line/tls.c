@@ -67,6 +67,10 @@ tls *tls_new(tls_context *c, int descriptor, const char *name, const void *key, 
     return NULL;
 }
 
+void tls_nest(tls *t, tls *outer) {
+    t->outer = outer;
+}
+
 const char *tls_version(const tls *t) {
     return SSL_get_version(t->ssl);
 }
@@ -95,5 +99,6 @@ void tls_free(tls *t, bool notify) {
     SSL_free(t->ssl);
     ERR_clear_error();
     tls_context_release(t->context);
+    tls_free(t->outer, notify);
     free(t);
 }

@@ -44,6 +44,10 @@ uint64_t tls_context_id(const tls_context *c); /* tells contexts apart in connec
 tls *tls_new(tls_context *c, int descriptor, const char *name, const void *key, size_t key_length,
              failure *f);
 
+/* `t`, which is new, goes through `outer`, whose handshake is over: TLS in TLS, to a server behind
+ * an https proxy. `outer` is owned by `t` from now on. */
+void tls_nest(tls *t, tls *outer);
+
 /* IO_DONE: verified (or verification is off). IO_READ, IO_WRITE; IO_FAILED: TLS or CERTIFICATE,
  * whose detail says which certificate (subject, depth), what was wrong, and what was expected. */
 io_result tls_handshake(tls *t, failure *f);

@@ -13,7 +13,7 @@
 #define CONTEXT_LIMIT 32
 
 /* Several records a read: a large body costs few calls into the system. */
-#define READ_AHEAD_BYTES (64 * 1024)
+#define READ_AHEAD_BYTES (48 * 1024)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

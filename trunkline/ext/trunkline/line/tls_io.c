@@ -21,10 +21,38 @@ static bool would_block(int error) {
     return error == EAGAIN || error == EWOULDBLOCK;
 }
 
+/* What the outer connection came to, in a BIO's terms; what it waits for is what the inner one
+ * waits for. */
+static int outer_result(BIO *bio, tls *t, io_result result, size_t count, const failure *f) {
+    switch (result) {
+    case IO_DONE: return (int)count;
+    case IO_READ: BIO_set_retry_read(bio); return -1;
+    case IO_WRITE: BIO_set_retry_write(bio); return -1;
+    case IO_END:
+    case IO_TRUNCATED: t->ended = true; return 0;
+    default: t->system_error = f->system_error != 0 ? f->system_error : EPROTO; return -1;
+    }
+}
+
+static int outer_write(BIO *bio, tls *t, const char *bytes, int length) {
+    failure f;
+    size_t count;
+    io_result result = tls_write(t->outer, bytes, (size_t)length, &count, &f);
+    return outer_result(bio, t, result, count, &f);
+}
+
+static int outer_read(BIO *bio, tls *t, char *bytes, int length) {
+    failure f;
+    size_t count;
+    io_result result = tls_read(t->outer, bytes, (size_t)length, &count, &f);
+    return outer_result(bio, t, result, count, &f);
+}
+
 static int socket_write(BIO *bio, const char *bytes, int length) {
     tls *t = BIO_get_data(bio);
     ssize_t sent;
     BIO_clear_retry_flags(bio);
+    if (t->outer != NULL) return outer_write(bio, t, bytes, length);
     do sent = send(t->descriptor, bytes, (size_t)length, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     if (sent > 0)
@@ -40,6 +68,7 @@ static int socket_read(BIO *bio, char *bytes, int length) {
     tls *t = BIO_get_data(bio);
     ssize_t got;
     BIO_clear_retry_flags(bio);
+    if (t->outer != NULL) return outer_read(bio, t, bytes, length);
     size_t room = (size_t)length < t->allowance ? (size_t)length : t->allowance;
     if (room == 0) {
         BIO_set_retry_read(bio);
@@ -86,6 +115,12 @@ BIO_METHOD *tls_bio_method(void) {
 }
 
 /* ---- what a call of OpenSSL came to ---- */
+
+/* SSL_get_error looks into the thread's queue, which must be empty before a call; it nearly always
+ * is, and to clear it costs more than to see that. */
+static void clear_errors(void) {
+    if (ERR_peek_error() != 0) ERR_clear_error();
+}
 
 /* The connection broke. FIN alone is told apart from everything else. */
 static io_result broke(tls *t, int error, call_phase phase, failure *f) {
@@ -163,7 +198,7 @@ static bool take_protocol(tls *t, failure *f) {
 }
 
 io_result tls_handshake(tls *t, failure *f) {
-    ERR_clear_error();
+    clear_errors();
     int returned = SSL_do_handshake(t->ssl);
     if (returned != 1) {
         io_result result = stopped(t, returned, PHASE_TLS, f);
@@ -181,19 +216,23 @@ io_result tls_handshake(tls *t, failure *f) {
 
 io_result tls_read(tls *t, void *bytes, size_t length, size_t *count, failure *f) {
     *count = 0;
-    ERR_clear_error();
+    clear_errors();
     int got = SSL_read(t->ssl, bytes, length > INT_MAX ? INT_MAX : (int)length);
     if (got <= 0) return stopped(t, got, PHASE_READ, f);
     *count = (size_t)got;
     return IO_DONE;
 }
 
+static uint64_t handed(const tls *t) {
+    return t->outer != NULL ? handed(t->outer) : t->handed;
+}
+
 /* OpenSSL takes one record at a time, and is done with it when the socket has all of it. */
 io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, failure *f) {
     *count = 0;
     if (length == 0) return IO_DONE;
-    if (!t->writing) t->mark = t->handed;
-    ERR_clear_error();
+    if (!t->writing) t->mark = handed(t);
+    clear_errors();
     int put = SSL_write(t->ssl, bytes, length > INT_MAX ? INT_MAX : (int)length);
     if (put > 0) {
         t->writing = false;
@@ -203,7 +242,7 @@ io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, fai
         return IO_DONE;
     }
     t->writing = true;
-    if (t->handed > t->mark) t->started = length < RECORD_BYTES ? length : RECORD_BYTES;
+    if (handed(t) > t->mark) t->started = length < RECORD_BYTES ? length : RECORD_BYTES;
     io_result result = stopped(t, put, PHASE_WRITE, f);
     if (result != IO_END && result != IO_TRUNCATED) return result;
     failure_set(f, FAILURE_RESET, PHASE_WRITE, 0, "the server has closed the connection");
@@ -215,19 +254,21 @@ uint64_t tls_sent(const tls *t) {
 }
 
 bool tls_pending(const tls *t) {
-    return SSL_has_pending(t->ssl) == 1;
+    return SSL_has_pending(t->ssl) == 1 || (t->outer != NULL && tls_pending(t->outer));
 }
 
 /* Tickets and key updates look like data from outside: only OpenSSL, which opens them, can tell. A
  * part of a record is refused like data, for it may be the start of some. */
 static bool only_tickets(tls *t) {
     char byte;
-    t->allowance = LOOK_BYTES;
-    ERR_clear_error();
+    tls *outermost = t;
+    while (outermost->outer != NULL) outermost = outermost->outer;
+    outermost->allowance = LOOK_BYTES;
+    clear_errors();
     int got = SSL_peek(t->ssl, &byte, 1);
     bool quiet = got <= 0 && SSL_get_error(t->ssl, got) == SSL_ERROR_WANT_READ &&
-                 t->allowance > 0 && SSL_has_pending(t->ssl) == 0;
-    t->allowance = SIZE_MAX;
+                 outermost->allowance > 0 && !tls_pending(t);
+    outermost->allowance = SIZE_MAX;
     ERR_clear_error();
     return quiet;
 }
@@ -235,7 +276,7 @@ static bool only_tickets(tls *t) {
 bool tls_look(tls *t) {
     char byte;
     ssize_t got;
-    if (SSL_has_pending(t->ssl)) return only_tickets(t);
+    if (tls_pending(t)) return only_tickets(t);
     do got = recv(t->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     while (got < 0 && errno == EINTR);
     if (got < 0) return would_block(errno);

@@ -35,13 +35,14 @@ struct tls {
     SSL *ssl;
     tls_context *context;
     int descriptor;
+    tls *outer;          /* owned; NULL: the socket itself carries its bytes */
     bool numeric;        /* the name is an IP literal */
     bool ready;          /* the handshake is over and the peer is who it should be */
     bool broken;         /* only tls_free may follow */
     bool ended;          /* the socket has no more to read */
     int system_error;    /* of the socket call that failed last */
     bool writing;        /* a write was put off: the same bytes come again */
-    uint64_t handed;     /* bytes that the socket took */
+    uint64_t handed;     /* bytes that the socket took; of the outermost alone */
     uint64_t mark;       /* `handed` when the write began */
     uint64_t written;    /* plaintext that was handed over as a whole */
     size_t started;      /* plaintext of the record that was handed over in part */

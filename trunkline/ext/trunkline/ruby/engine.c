@@ -1,5 +1,7 @@
 #include "engine.h"
 
+#include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Pool ---- */
@@ -77,11 +79,13 @@ typedef struct {
 static void settings_free(void *data) {
     settings_object *s = data;
     tls_context_release(s->how.tls);
+    tls_context_release(s->how.proxy_tls);
     free((char *)s->tls.ca_file);
     free((char *)s->tls.ca_path);
     free((char *)s->tls.client_cert);
     free((char *)s->tls.client_key);
     free((char *)s->tls.keylog);
+    openssl_store_release(s->tls.ca_store);
     ruby_xfree(s);
 }
 
@@ -141,12 +145,43 @@ static void fill_limits(settings *how, VALUE hash) {
 static void fill_tls(tls_options *tls, VALUE hash) {
     tls->verify = RTEST(fetch(hash, "verify"));
     tls->ca_file = string_of(fetch(hash, "ca_file"));
+    tls->any_name = !RTEST(fetch(hash, "verify_hostname"));
     tls->ca_path = string_of(fetch(hash, "ca_path"));
+    tls->ca_store = openssl_store_keep(fetch(hash, "ca_store"));
     tls->client_cert = string_of(fetch(hash, "client_cert"));
     tls->client_key = string_of(fetch(hash, "client_key"));
     tls->keylog = string_of(fetch(hash, "keylog"));
     tls->min_version = NUM2INT(fetch(hash, "min_version"));
     tls->alpn = "http/1.1";
+}
+
+/* An address of ours, to connect from. */
+static void fill_local(socket_options *how, VALUE address) {
+    struct sockaddr_in *v4 = (struct sockaddr_in *)&how->local;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&how->local;
+    if (NIL_P(address)) {
+        return;
+    }
+    if (inet_pton(AF_INET, StringValueCStr(address), &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        how->local_length = sizeof(*v4);
+    } else if (inet_pton(AF_INET6, StringValueCStr(address), &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        how->local_length = sizeof(*v6);
+    } else {
+        errors_invalid("bind: %+" PRIsVALUE " is no IP address", address);
+    }
+}
+
+static void fill_sockets(socket_options *how, VALUE hash) {
+    VALUE interface = fetch(hash, "interface");
+    fill_local(how, fetch(hash, "address"));
+    if (!NIL_P(interface)) {
+        snprintf(how->interface, sizeof(how->interface), "%s", StringValueCStr(interface));
+    }
+    how->keepalive_idle = NUM2INT(fetch(hash, "keepalive_idle"));
+    how->keepalive_interval = NUM2INT(fetch(hash, "keepalive_interval"));
+    how->user_timeout = NUM2INT(fetch(hash, "user_timeout"));
 }
 
 /* call-seq: Settings.new(hash); see lib/trunkline/engine.rb for its keys */
@@ -161,6 +196,7 @@ static VALUE settings_initialize(VALUE self, VALUE hash) {
     s->how.expect = span_of(fetch(hash, "expect"));
     fill_limits(&s->how, hash);
     fill_tls(&s->tls, fetch(hash, "tls"));
+    fill_sockets(&s->how.sockets, fetch(hash, "sockets"));
     return rb_obj_freeze(self);
 }
 
@@ -176,22 +212,30 @@ static void *obtain_nogvl(void *argument) {
     return NULL;
 }
 
-/* The TLS context is made when it is first needed, without the GVL: to read a bundle of
- * certificates takes tens of milliseconds. Two threads that come at once get the same one. */
-static void settings_need_tls(settings_object *s) {
-    if (s->how.tls != NULL) {
+/* A TLS context is made when it is first needed, without the GVL: to read a bundle of certificates
+ * takes tens of milliseconds. Two threads that come at once get the same one. */
+static void need_context(struct tls_context **kept, const tls_options *options) {
+    if (*kept != NULL) {
         return;
     }
-    obtaining o = {.options = &s->tls};
+    obtaining o = {.options = options};
     rb_thread_call_without_gvl(obtain_nogvl, &o, NULL, NULL);
     if (o.context == NULL) {
         errors_raise_failure(&o.why);
     }
-    if (s->how.tls != NULL) {
+    if (*kept != NULL) {
         tls_context_release(o.context);
         return;
     }
-    s->how.tls = o.context;
+    *kept = o.context;
+}
+
+/* A proxy is spoken to in HTTP/1.1, and is not who the client's certificate was made for. */
+static void need_proxy_context(settings_object *s) {
+    tls_options options = s->tls;
+    options.client_cert = options.client_key = NULL;
+    options.alpn = "http/1.1";
+    need_context(&s->how.proxy_tls, &options);
 }
 
 /* ---- Prepared ---- */
@@ -205,13 +249,13 @@ static void prepared_free(void *data) {
     prepared *p = data;
     buffer_free(&p->head);
     free(p->strings);
-    free(p->key);
+    buffer_free(&p->key);
     ruby_xfree(p);
 }
 
 static size_t prepared_size(const void *data) {
     const prepared *p = data;
-    return sizeof(*p) + p->head.capacity + p->to.key_length * 2;
+    return sizeof(*p) + p->head.capacity + p->key.capacity * 2;
 }
 
 /* The settings are pinned (marked without moving), for `how` points into them. */
@@ -236,89 +280,38 @@ static VALUE prepared_s_allocate(VALUE class) {
     return self;
 }
 
-static size_t place_length(VALUE string) {
-    return NIL_P(string) ? 0 : strlen(StringValueCStr(string)) + 1;
+static http1_header header_of(VALUE name, VALUE value) {
+    Check_Type(name, T_STRING);
+    Check_Type(value, T_STRING);
+    http1_header header = {RSTRING_PTR(name), (size_t)RSTRING_LEN(name), RSTRING_PTR(value),
+                           (size_t)RSTRING_LEN(value)};
+    if (!http1_name_valid(header.name, header.name_length)) {
+        errors_invalid("headers: the name %+" PRIsVALUE " is not a token (RFC 9110 5.1)", name);
+    }
+    if (!http1_value_valid(header.value, header.value_length)) {
+        errors_invalid("headers: the value of %" PRIsVALUE
+                       " holds CR, LF, NUL or another control character",
+                       name);
+    }
+    return header;
 }
 
-static const char *place_string(char **at, VALUE string) {
-    if (NIL_P(string)) {
-        return NULL;
-    }
-    char *start = *at;
-    size_t length = strlen(StringValueCStr(string)) + 1;
-    memcpy(start, RSTRING_PTR(string), length);
-    *at += length;
-    return start;
-}
-
-/* FNV-1a: the key is short, and known to nobody who could choose it to collide. */
-static uint32_t hash_of(const char *bytes, size_t length) {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ (uint8_t)bytes[i]) * 16777619u;
-    }
-    return hash;
-}
-
-/* Where it goes, and the key: the TLS context's number, the name that is verified, and the address.
- */
-static void fill_route(prepared *p, VALUE host, VALUE port, VALUE unix_path, VALUE tls_name,
-                       VALUE label) {
-    size_t total =
-        place_length(host) + place_length(unix_path) + place_length(tls_name) + place_length(label);
-    char *at = p->strings = malloc(total + 1);
-    uint64_t context = p->how->tls && !NIL_P(tls_name) ? tls_context_id(p->how->tls) : 0;
-    uint16_t number = (uint16_t)NUM2UINT(port);
-    char *key = p->key = malloc(sizeof(context) + sizeof(number) + total + 3);
-    if (at == NULL || key == NULL) {
-        rb_memerror();
-    }
-    p->to.host = place_string(&at, host);
-    p->to.port = number;
-    p->to.unix_path = place_string(&at, unix_path);
-    p->to.tls_name = place_string(&at, tls_name);
-    p->to.label = place_string(&at, label);
-
-    const char *parts[] = {p->to.unix_path ? p->to.unix_path : p->to.host, p->to.tls_name,
-                           p->to.unix_path ? "u" : "t"};
-    memcpy(key, &context, sizeof(context));
-    memcpy(key + sizeof(context), &number, sizeof(number));
-    size_t length = sizeof(context) + sizeof(number);
-    for (int i = 0; i < 3; i++) {
-        size_t part = parts[i] ? strlen(parts[i]) : 0;
-        if (part > 0) {
-            memcpy(key + length, parts[i], part);
-        }
-        length += part;
-        key[length++] = '\0';
-    }
-    p->to.key = key;
-    p->to.key_length = (uint32_t)length;
-    p->to.key_hash = hash_of(key, length);
-}
-
+/* A proxy that is sent the request itself finds its credentials in the head (RFC 9110 11.7.2). */
 static void fill_head(prepared *p, VALUE method, VALUE target, VALUE fields) {
-    long count = RARRAY_LEN(fields) / 2;
+    size_t count = (size_t)RARRAY_LEN(fields) / 2;
+    const proxy *through = p->to.proxy;
     VALUE scratch;
     http1_header *headers = ALLOCV_N(http1_header, scratch, count + 1);
-    for (long i = 0; i < count; i++) {
-        VALUE name = RARRAY_AREF(fields, 2 * i), value = RARRAY_AREF(fields, 2 * i + 1);
-        Check_Type(name, T_STRING);
-        Check_Type(value, T_STRING);
-        headers[i] = (http1_header){RSTRING_PTR(name), (size_t)RSTRING_LEN(name),
-                                    RSTRING_PTR(value), (size_t)RSTRING_LEN(value)};
-        if (!http1_name_valid(headers[i].name, headers[i].name_length)) {
-            errors_invalid("headers: the name %+" PRIsVALUE " is not a token (RFC 9110 5.1)", name);
-        }
-        if (!http1_value_valid(headers[i].value, headers[i].value_length)) {
-            errors_invalid("headers: the value of %" PRIsVALUE
-                           " holds CR, LF, NUL or another control character",
-                           name);
-        }
+    for (size_t i = 0; i < count; i++) {
+        headers[i] =
+            header_of(RARRAY_AREF(fields, 2 * (long)i), RARRAY_AREF(fields, 2 * (long)i + 1));
     }
-    bool composed =
-        http1_request(&p->head, RSTRING_PTR(method), (size_t)RSTRING_LEN(method),
-                      RSTRING_PTR(target), (size_t)RSTRING_LEN(target), headers, (size_t)count);
+    if (through != NULL && !through->tunnel && through->authorization != NULL) {
+        headers[count++] = (http1_header){"Proxy-Authorization", 19, through->authorization,
+                                          strlen(through->authorization)};
+    }
+    bool composed = http1_request(&p->head, RSTRING_PTR(method), (size_t)RSTRING_LEN(method),
+                                  RSTRING_PTR(target), (size_t)RSTRING_LEN(target), headers, count);
     ALLOCV_END(scratch);
     RB_GC_GUARD(fields);
     if (!composed) {
@@ -332,11 +325,12 @@ static bool method_is(VALUE method, const char *name) {
            memcmp(RSTRING_PTR(method), name, strlen(name)) == 0;
 }
 
-/* call-seq: Prepared.new(settings, method, target, fields, host, port, unix_path, tls_name, label)
+/* call-seq:
+ *   Prepared.new(settings, method, target, fields, host, port, unix_path, tls_name, label, proxy)
  */
 static VALUE prepared_initialize(VALUE self, VALUE settings_value, VALUE method, VALUE target,
                                  VALUE fields, VALUE host, VALUE port, VALUE unix_path,
-                                 VALUE tls_name, VALUE label) {
+                                 VALUE tls_name, VALUE label, VALUE through) {
     rb_check_frozen(self);
     prepared *p = rb_check_typeddata(self, &prepared_type);
     settings_object *s = rb_check_typeddata(settings_value, &settings_type);
@@ -344,15 +338,19 @@ static VALUE prepared_initialize(VALUE self, VALUE settings_value, VALUE method,
     Check_Type(target, T_STRING);
     Check_Type(fields, T_ARRAY);
     if (!NIL_P(tls_name)) {
-        settings_need_tls(s);
+        need_context(&s->how.tls, &s->tls);
     }
-    fill_head(p, method, target, fields);
+    if (!NIL_P(through) && !NIL_P(fetch(through, "tls_name"))) {
+        need_proxy_context(s);
+    }
     p->head_method = method_is(method, "HEAD");
     p->safe_method = p->head_method || method_is(method, "GET") || method_is(method, "OPTIONS") ||
                      method_is(method, "TRACE");
     p->settings = settings_value;
     p->how = &s->how;
-    fill_route(p, host, port, unix_path, tls_name, label);
+    place to = {host, port, unix_path, tls_name, label, through};
+    route_fill(p, &to);
+    fill_head(p, method, target, fields);
     return rb_obj_freeze(self);
 }
 
@@ -370,7 +368,7 @@ void engine_init(void) {
 
     VALUE cPrepared = rb_define_class_under(mEngine, "Prepared", rb_cObject);
     rb_define_alloc_func(cPrepared, prepared_s_allocate);
-    rb_define_method(cPrepared, "initialize", prepared_initialize, 9);
+    rb_define_method(cPrepared, "initialize", prepared_initialize, 10);
 
     rb_define_const(mEngine, "CODINGS", rb_obj_freeze(rb_utf8_str_new_cstr(inflater_accepts())));
 }

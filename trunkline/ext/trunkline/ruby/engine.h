@@ -21,8 +21,9 @@ typedef struct {
     VALUE settings; /* keeps `how` alive */
     route to;
     settings *how; /* borrowed from settings */
-    char *strings; /* owned: what the route's strings point into */
-    char *key;     /* owned */
+    proxy proxy;   /* what `to` points at, when there is one */
+    char *strings; /* owned: what the route's and the proxy's strings point into */
+    buffer key;    /* owned */
     buffer head;   /* owned */
     bool head_method, safe_method;
 } prepared;
@@ -30,6 +31,16 @@ typedef struct {
 pool *pool_get(VALUE object);
 prepared *prepared_get(VALUE object);
 void engine_init(void);
+
+/* ---- route.c ---- */
+
+/* Where a request goes, as Prepared.new is told. `proxy`: a Hash, or nil. */
+typedef struct {
+    VALUE host, port, unix_path, tls_name, label, proxy;
+} place;
+
+/* Fills in p->to, and the key of its connections; p->how is there already. Raises. */
+void route_fill(prepared *p, const place *to);
 
 /* ---- response.c ---- */
 
@@ -79,6 +90,7 @@ typedef struct {
     VALUE pool, prepared, request, body, body_length, deadline;
     bool streaming;
     VALUE hints;
+    bool only_connects;
 } call_arguments;
 
 /* Makes a Response whose exchange has begun, with `w` or (NULL) a waker of its own. Raises for bad
@@ -111,6 +123,19 @@ void perform_init(void);
 /* ---- multi.c ---- */
 
 void multi_init(void);
+
+/* ---- openssl_store.c ---- */
+
+struct x509_store_st;
+
+/* The store inside of an OpenSSL::X509::Store, with a reference for the caller; NULL for nil.
+ * Raises for anything else. */
+struct x509_store_st *openssl_store_keep(VALUE object);
+void openssl_store_release(struct x509_store_st *store); /* NULL is fine */
+
+/* ---- stubbed.c ---- */
+
+void stubbed_init(void);
 
 /* ---- wait.c ---- */
 

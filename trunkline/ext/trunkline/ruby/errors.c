@@ -52,6 +52,17 @@ static VALUE exception_for(const failure *f, VALUE facts) {
     return rb_funcall(mEngine, id_failure, 2, symbol(failure_class(f->code)), facts);
 }
 
+/* What a proxy answered instead of opening the way. */
+static void tell_refusal(VALUE facts, const refusal *r) {
+    const http1_response *answer = &r->answer;
+    const buffer *body = &r->body;
+    rb_hash_aset(facts, symbol("status"), INT2NUM(answer->status));
+    rb_hash_aset(facts, symbol("fields"),
+                 response_fields(answer->fields, answer->field_count, r->head));
+    rb_hash_aset(facts, symbol("body"),
+                 rb_str_new((const char *)body->bytes + body->start, (long)buffer_length(body)));
+}
+
 VALUE errors_build(const exchange *x, VALUE request) {
     const attempt *last = x->attempt_count > 0 ? &x->attempts[x->attempt_count - 1] : NULL;
     VALUE facts = facts_of(&x->why);
@@ -66,6 +77,9 @@ VALUE errors_build(const exchange *x, VALUE request) {
                  last && last->address[0] ? rb_utf8_str_new_cstr(last->address) : Qnil);
     rb_hash_aset(facts, symbol("label"), rb_utf8_str_new_cstr(x->out.to->label));
     rb_hash_aset(facts, symbol("attempts"), attempts_array(x->attempts, x->attempt_count));
+    if (x->refused != NULL) {
+        tell_refusal(facts, x->refused);
+    }
     return exception_for(&x->why, facts);
 }
 

@@ -68,7 +68,7 @@ static const rb_data_type_t multi_type = {
 static multi *multi_get(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
     if (m->poller == NULL) {
-        rb_raise(rb_eArgError, "the multi was not initialized");
+        rb_raise(rb_eArgError, "the multi is closed, or was not initialized");
     }
     return m;
 }
@@ -124,13 +124,9 @@ static void entry_remove(multi *m, entry *e) {
     free(e);
 }
 
-/* call-seq: add(prepared, request, body, body_length, deadline, tag) -> id */
-static VALUE multi_add(VALUE self, VALUE prepared_object, VALUE request, VALUE body,
-                       VALUE body_length, VALUE deadline, VALUE tag) {
+static VALUE multi_begin(VALUE self, const call_arguments *a, VALUE tag) {
     multi *m = multi_here(self);
-    call_arguments a = {m->pool,     prepared_object, request, body,
-                        body_length, deadline,        false,   Qnil};
-    VALUE object = steps_begin(&a, m->waker);
+    VALUE object = steps_begin(a, m->waker);
     entry *e = malloc(sizeof(*e));
     if (e == NULL) {
         rb_memerror();
@@ -152,6 +148,36 @@ static VALUE multi_add(VALUE self, VALUE prepared_object, VALUE request, VALUE b
     return ULL2NUM(e->id);
 }
 
+/* call-seq: add(prepared, request, body, body_length, deadline, tag) -> id */
+static VALUE multi_add(VALUE self, VALUE prepared_object, VALUE request, VALUE body,
+                       VALUE body_length, VALUE deadline, VALUE tag) {
+    call_arguments a = {.pool = multi_get(self)->pool,
+                        .prepared = prepared_object,
+                        .request = request,
+                        .body = body,
+                        .body_length = body_length,
+                        .deadline = deadline,
+                        .hints = Qnil};
+    return multi_begin(self, &a, tag);
+}
+
+/* call-seq: stream(prepared, request, body, body_length, deadline, tag) -> id
+ *
+ * As add, but the results are several: the Response when its head is there, a String for each piece
+ * of its body, and nil at the end; or an exception. No more is read until run is called again. */
+static VALUE multi_stream(VALUE self, VALUE prepared_object, VALUE request, VALUE body,
+                          VALUE body_length, VALUE deadline, VALUE tag) {
+    call_arguments a = {.pool = multi_get(self)->pool,
+                        .prepared = prepared_object,
+                        .request = request,
+                        .body = body,
+                        .body_length = body_length,
+                        .deadline = deadline,
+                        .streaming = true,
+                        .hints = Qnil};
+    return multi_begin(self, &a, tag);
+}
+
 /* ---- run ---- */
 
 typedef struct {
@@ -161,9 +187,26 @@ typedef struct {
     nanoseconds until;
 } running;
 
-static void give(multi *m, entry *e, VALUE result) {
+static void tell(multi *m, entry *e, VALUE result) {
     rb_ary_push(m->results, rb_assoc_new(e->tag, result));
+}
+
+static void give(multi *m, entry *e, VALUE result) {
+    tell(m, e, result);
     entry_remove(m, e);
+}
+
+/* What a streamed answer has for its caller: a small one may come to its end in one step. What came
+ * before a failure is told first. */
+static void tell_news(multi *m, entry *e, response *r) {
+    exchange *x = r->live;
+    if (r->head == NULL && x->head != NULL) {
+        steps_keep_head(r);
+        tell(m, e, e->response);
+    }
+    if (buffer_length(&x->body) > 0) {
+        tell(m, e, steps_take_body(x));
+    }
 }
 
 static VALUE serve_protected(VALUE argument) {
@@ -171,13 +214,18 @@ static VALUE serve_protected(VALUE argument) {
     multi *m = run->m;
     entry *e = run->e;
     response *r = response_get(e->response);
-    if (e->member.step == STEP_FAILED) {
+    step_result step = e->member.step;
+    bool streaming = r->live->out.streaming;
+    if (streaming) {
+        tell_news(m, e, r);
+    }
+    if (step == STEP_FAILED) {
         give(m, e, errors_build(r->live, r->request));
-    } else if (steps_serve(e->response, r, e->member.step)) {
+    } else if (steps_serve(e->response, r, step) || (streaming && step != STEP_DONE)) {
         poller_resume(m->poller, &e->member);
     } else {
         steps_conclude(e->response, r);
-        give(m, e, e->response);
+        give(m, e, streaming ? Qnil : e->response);
     }
     return Qnil;
 }
@@ -259,16 +307,27 @@ static VALUE multi_size(VALUE self) {
 
 /* call-seq: wake; from any thread */
 static VALUE multi_wake(VALUE self) {
-    multi *m = multi_get(self);
+    multi *m = rb_check_typeddata(self, &multi_type);
     m->woken = true;
-    waker_wake(m->waker);
+    if (m->waker != NULL) {
+        waker_wake(m->waker);
+    }
     return Qnil;
 }
 
+/* Its descriptor is not left to the collector, unless a fiber is parked on it. */
 static VALUE multi_close(VALUE self) {
-    multi *m = multi_here(self);
+    multi *m = rb_check_typeddata(self, &multi_type);
+    if (m->poller == NULL) {
+        return Qnil;
+    }
+    m = multi_here(self);
     while (m->all != NULL) {
         entry_remove(m, m->all);
+    }
+    if (!m->running) {
+        poller_free(m->poller);
+        m->poller = NULL;
     }
     return Qnil;
 }
@@ -278,6 +337,7 @@ void multi_init(void) {
     rb_define_alloc_func(cMulti, multi_s_allocate);
     rb_define_method(cMulti, "initialize", multi_initialize, 1);
     rb_define_method(cMulti, "add", multi_add, 6);
+    rb_define_method(cMulti, "stream", multi_stream, 6);
     rb_define_method(cMulti, "run", multi_run, 1);
     rb_define_method(cMulti, "cancel", multi_cancel, 1);
     rb_define_method(cMulti, "size", multi_size, 0);

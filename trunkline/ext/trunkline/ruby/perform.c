@@ -95,10 +95,28 @@ static VALUE guarded(VALUE (*body)(VALUE), VALUE self, response *r) {
 static VALUE perform(VALUE module, VALUE pool_object, VALUE prepared_object, VALUE request,
                      VALUE body, VALUE body_length, VALUE deadline, VALUE streaming, VALUE hints) {
     (void)module;
-    call_arguments a = {pool_object, prepared_object, request,          body,
-                        body_length, deadline,        RTEST(streaming), hints};
+    call_arguments a = {pool_object, prepared_object,  request, body, body_length,
+                        deadline,    RTEST(streaming), hints,   false};
     VALUE self = steps_begin(&a, NULL);
     return guarded(run_to_result, self, response_get(self));
+}
+
+static VALUE run_to_connection(VALUE self) {
+    response *r = response_get(self);
+    run(self, r);
+    steps_end(r);
+    return self;
+}
+
+/* call-seq:
+ *   Engine.connect(pool, prepared, request)
+ *
+ * See lib/trunkline/engine.rb. */
+static VALUE connect_ahead(VALUE module, VALUE pool_object, VALUE prepared_object, VALUE request) {
+    (void)module;
+    call_arguments a = {pool_object, prepared_object, request, Qnil, Qnil, Qnil, false, Qnil, true};
+    VALUE self = steps_begin(&a, NULL);
+    return guarded(run_to_connection, self, response_get(self));
 }
 
 VALUE perform_read(VALUE self) {
@@ -125,4 +143,5 @@ void perform_close(response *r) {
 
 void perform_init(void) {
     rb_define_singleton_method(mEngine, "perform", perform, 8);
+    rb_define_singleton_method(mEngine, "connect", connect_ahead, 3);
 }

@@ -43,6 +43,7 @@ VALUE steps_begin(const call_arguments *a, waker *w) {
         .safe_method = p->safe_method,
         .streaming = a->streaming,
         .tells_hints = !NIL_P(a->hints),
+        .only_connects = a->only_connects,
     };
     nanoseconds until = point_of(a->deadline);
 

@@ -24,5 +24,6 @@ void Init_trunkline(void) {
     steps_init();
     perform_init();
     multi_init();
+    stubbed_init();
     wait_init();
 }

@@ -10,6 +10,7 @@
  */
 
 static ID id_for_fd, id_close;
+static VALUE borrowed; /* the keywords of an IO that does not own its descriptor */
 
 /* Shared with the unblock function, which runs in another thread under Ruby's own lock, or in a
  * signal handler: a flag and a descriptor, nothing else. (Were it not safe there, CRuby would start
@@ -101,40 +102,87 @@ static void park_fiber(VALUE scheduler, poller *p, nanoseconds until, volatile b
     rb_ensure(park, (VALUE)&k, forget_io, io);
 }
 
-/* ---- what callers use ---- */
+/* ---- one exchange in a fiber ---- */
 
 typedef struct {
     VALUE scheduler;
     exchange *x;
-    poller *p;
-    member m;
+    poller *p; /* while several addresses are tried */
+    step_result step;
 } alone;
 
-static VALUE park_alone(VALUE argument) {
-    alone *a = (alone *)argument;
+/* An IO that says which descriptor, and owns nothing. */
+static VALUE borrowed_io(int descriptor) {
+    rb_update_max_fd(descriptor);
+    VALUE arguments[] = {INT2FIX(descriptor), borrowed};
+    return rb_funcallv_kw(rb_cIO, id_for_fd, 2, arguments, RB_PASS_KEYWORDS);
+}
+
+/* Nobody but its own fiber drives it, so nothing needs to wake it while it waits for a socket: what
+ * ends the fiber comes as an exception out of the scheduler. The waker tells of names, and of a
+ * place in the queue. */
+static void park_for(const alone *a, struct pollfd wanted, nanoseconds due) {
+    nanoseconds now = clock_now();
+    if (due <= now) {
+        rb_fiber_scheduler_kernel_sleep(a->scheduler, INT2FIX(0)); /* others have their turn */
+        return;
+    }
+    int events = (wanted.events & POLLIN ? RUBY_IO_READABLE : 0) |
+                 (wanted.events & POLLOUT ? RUBY_IO_WRITABLE : 0);
+    VALUE span = due == NEVER ? Qnil : DBL2NUM((double)(due - now) / (double)SECOND);
+    rb_fiber_scheduler_io_wait(a->scheduler, borrowed_io(wanted.fd), INT2FIX(events), span);
+}
+
+static VALUE park_racing(VALUE argument) {
+    const alone *a = (const alone *)argument;
     volatile bool woken = false;
     park_fiber(a->scheduler, a->p, NEVER, &woken);
     return Qnil;
 }
 
-/* One exchange in a poller of its own, for the time of the wait. */
-static step_result drive_in_fiber(exchange *x, VALUE scheduler) {
-    alone a = {.scheduler = scheduler, .x = x, .p = poller_new(x->waker)};
-    if (a.p == NULL) {
+/* Several connections are tried at once: a poller has one descriptor for all of them. */
+static void park_for_first(alone *a) {
+    member m;
+    a->p = poller_new(a->x->waker);
+    if (a->p == NULL) {
         rb_memerror();
     }
-    poller_add(a.p, &a.m, x, NULL);
+    poller_add(a->p, &m, a->x, NULL);
     int state = 0;
-    rb_protect(park_alone, (VALUE)&a, &state);
-    member *ready = poller_next(a.p);
-    step_result step = ready ? ready->step : STEP_WAIT;
-    poller_remove(a.p, &a.m);
-    poller_free(a.p);
+    rb_protect(park_racing, (VALUE)a, &state);
+    member *ready = poller_next(a->p);
+    a->step = ready != NULL ? ready->step : STEP_WAIT;
+    poller_remove(a->p, &m);
+    poller_free(a->p);
     if (state != 0) {
         rb_jump_tag(state);
     }
-    return step;
 }
+
+static step_result drive_in_fiber(exchange *x, VALUE scheduler, bool at_once) {
+    alone a = {.scheduler = scheduler, .x = x, .step = STEP_WAIT};
+    if (at_once) {
+        a.step = exchange_step(x, clock_now());
+    }
+    while (a.step == STEP_WAIT) {
+        struct pollfd entries[DIAL_MAX_ATTEMPTS];
+        nanoseconds due;
+        int count = exchange_wait(x, entries, DIAL_MAX_ATTEMPTS, &due);
+        if (count > 1) {
+            park_for_first(&a);
+            continue;
+        }
+        if (count == 0) {
+            entries[0] = (struct pollfd){.fd = waker_descriptor(x->waker), .events = POLLIN};
+        }
+        park_for(&a, entries[0], due);
+        waker_clear(x->waker);
+        a.step = exchange_step(x, clock_now());
+    }
+    return a.step;
+}
+
+/* ---- what callers use ---- */
 
 static VALUE scheduler_here(const poller *p) {
     return p != NULL && poller_descriptor(p) < 0 ? Qnil : rb_fiber_scheduler_current();
@@ -143,7 +191,7 @@ static VALUE scheduler_here(const poller *p) {
 step_result wait_drive(exchange *x, bool at_once) {
     VALUE scheduler = scheduler_here(NULL);
     if (!NIL_P(scheduler)) {
-        return drive_in_fiber(x, scheduler);
+        return drive_in_fiber(x, scheduler, at_once);
     }
     waiting w = {.x = x, .waker = x->waker, .step = STEP_WAIT, .at_once = at_once};
     w.woken = &w.interrupted;
@@ -196,4 +244,7 @@ void wait_copy(void *to, const void *from, size_t length) {
 void wait_init(void) {
     id_for_fd = rb_intern("for_fd");
     id_close = rb_intern("close");
+    borrowed = rb_hash_new();
+    rb_hash_aset(borrowed, ID2SYM(rb_intern("autoclose")), Qfalse);
+    rb_gc_register_mark_object(rb_obj_freeze(borrowed));
 }

@@ -18,6 +18,8 @@
     X(TLS, "TLSError", "the TLS handshake failed")                                                \
     X(TLS_IO, "TLSError", "the TLS connection broke")                                             \
     X(CERTIFICATE, "CertificateError", "the server's certificate was not accepted")               \
+    X(PROXY, "ProxyError", "the proxy did not open the way")                                      \
+    X(PROXY_REFUSED, "ProxyError", "the proxy refused")                                           \
     X(CLOSED, "ConnectionClosed", "the server closed the connection without an answer")           \
     X(RESET, "ConnectionClosed", "the connection was reset")                                      \
     /* time */                                                                                    \

@@ -14,8 +14,6 @@ module Trunkline
       CONTENT_FIELDS = /\A(?:content-(?!length\z).+|digest|repr-digest|transfer-encoding|expect|trailer)\z/i
       # Worked out anew for each request.
       COMPUTED = /\A(?:content-length|transfer-encoding|expect)\z/i
-      # Of an unread redirect's body, what is read so that its connection can be kept.
-      DISCARD_BYTES = 64 * 1024
 
       class << self
         # Which method follows: 303 asks for a GET; 301 and 302 have always turned POST into GET (RFC 9110 15.4.2,
@@ -63,7 +61,7 @@ module Trunkline
           return response._redirected(passed) unless redirect?(response)
 
           plan = succeed(plan, response, passed, seen)
-          passed << discard(response)
+          passed << response._discard
         end
       end
 
@@ -129,19 +127,6 @@ module Trunkline
         end
 
         content.tap(&:rewind)
-      end
-
-      # A redirect's body is no one's: read when it is short, so that the connection can be used again.
-      def discard(response)
-        left = DISCARD_BYTES
-        until response.complete?
-          chunk = response.read or break
-          left -= chunk.bytesize
-          break if left.negative?
-        end
-        response
-      ensure
-        response.close
       end
 
       def refuse(error, response, what)

@@ -1,0 +1,21 @@
+#ifndef TRUNKLINE_LINE_STREAM_H
+#define TRUNKLINE_LINE_STREAM_H
+
+#include "failure.h"
+#include "io.h"
+#include "tls.h"
+
+#include <stddef.h>
+
+/* The bytes of one connection: a socket that does not block, and TLS over it or NULL. Both are
+ * borrowed. */
+typedef struct {
+    int descriptor;
+    tls *session;
+} stream;
+
+/* As tls_read and tls_write; IO_END is the end of a plain connection too. */
+io_result stream_read(stream s, void *bytes, size_t length, size_t *count, failure *f);
+io_result stream_write(stream s, const void *bytes, size_t length, size_t *count, failure *f);
+
+#endif

@@ -1,0 +1,127 @@
+# frozen_string_literal: true
+
+require_relative "cancelled"
+
+module Trunkline
+  # What a call that runs in the background will come to (see Client#async). Any thread or fiber may wait for it.
+  class Future
+    # @api private
+    def initialize
+      @lock = Mutex.new
+      @settled = ConditionVariable.new
+      @ready = false
+      @callbacks = []
+      @pid = Process.pid
+    end
+
+    # @api private the request that it stands for, and the Many::Switchboard that drives it; nil after #then
+    attr_accessor :order, :board
+
+    # Waits for the result.
+    #
+    # @param timeout [Numeric, nil] seconds to wait at the most; the request goes on
+    # @return [Response, Error, nil] the answer, or the error that a single call would have raised; nil when the time
+    #   was over first
+    def value(timeout = nil)
+      limit = timeout && (clock + timeout)
+      @lock.synchronize do
+        until @ready
+          return lost unless @pid == Process.pid
+
+          left = limit && (limit - clock)
+          return if left && left <= 0
+
+          @settled.wait(@lock, left)
+        end
+        @value
+      end
+    end
+
+    # As #value, but raises what the request came to when that is an error.
+    #
+    # @return [Response, nil]
+    # @raise [Error]
+    def value!(timeout = nil)
+      result = value(timeout)
+      raise result if result.is_a?(Exception)
+
+      result
+    end
+
+    # @return [Boolean] whether #value would not wait
+    def ready?
+      @ready
+    end
+
+    # Gives it up: its value is a Cancelled then, and its connection is closed if it was in flight.
+    #
+    # @return [Boolean] false when it was ready already
+    def cancel
+      settled = settle { order ? Cancelled.of(order) : Cancelled.new("the future was cancelled", sent: :none) }
+      board&.cancel(order) if settled
+      settled
+    end
+
+    # Goes on with the Response. The block runs in the thread that drives all futures (at once, when this one is
+    # ready): it should be short.
+    #
+    # @yield [response]
+    # @return [Future] of the block's value; a Future from the block stands for its own value. An error skips the
+    #   block; what the block raises is the new Future's error
+    # @raise [InvalidRequest] without a block
+    def then(&block)
+      raise InvalidRequest, "then: needs a block" unless block
+
+      Many.check_block(block, 1, "then: the block", "the response")
+      following = Future.new
+      on_ready { |value| following.follow(value, block) }
+      following
+    end
+
+    def inspect
+      "#<#{self.class} #{@ready ? @value.inspect : "pending"}>"
+    end
+
+    # @api private
+    # @return [Boolean] whether it was the first
+    def settle(value = nil) # rubocop:disable Naming/PredicateMethod -- it asks nothing
+      callbacks = @lock.synchronize do
+        return false if @ready
+
+        @value = block_given? ? yield : value
+        @ready = true
+        @settled.broadcast
+        @callbacks.slice!(0..)
+      end
+      callbacks.each { |callback| callback.call(@value) }
+      true
+    end
+
+    protected
+
+    def on_ready(&callback)
+      waits = @lock.synchronize { @callbacks << callback unless @ready }
+      callback.call(@value) unless waits
+    end
+
+    def follow(value, block)
+      value = block.call(value) unless value.is_a?(Exception)
+      return value.on_ready { |inner| settle(inner) } if value.is_a?(Future)
+
+      settle(value)
+    rescue StandardError => error
+      settle(error)
+    end
+
+    private
+
+    def clock
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+
+    def lost
+      ForkedConnection.new("the future belongs to the parent process, and was not ready when this one was forked",
+                           request: order&.request)
+    end
+  end
+end

@@ -1,0 +1,225 @@
+# frozen_string_literal: true
+
+require_relative "body"
+require_relative "engine"
+require_relative "headers"
+
+module Trunkline
+  # Puts something in the place of the network, for tests: it is asked before each call of every client, batch and
+  # face, and may answer it. Until the first one is added this file is not even loaded, and calls go from the client
+  # straight to the engine.
+  #
+  # An interceptor answers to intercept(request, body), body being the whole of it as a String, or nil, and returns
+  #
+  #   an Answer   which is what the caller gets; nothing is sent
+  #   callable    the call goes on, and it is called with the Response, if one comes
+  #   nil         the call goes on
+  #
+  # and may raise: then that is what the caller gets.
+  module Interception
+    # What a caller gets in place of an exchange. With an error, the response is what came before it (or nil): a call
+    # that streams is given that much of the body first.
+    Answer = Struct.new(:response, :error) do
+      # @param request [Request]
+      # @param status [Integer]
+      # @param reason [String]
+      # @param headers [Hash, Array] as a caller's headers: (see Headers.pairs)
+      # @param body [String] as the caller is to get it: no coding is undone
+      # @param error [Exception, nil]
+      # @return [Answer]
+      # @raise [InvalidRequest] when the headers are none
+      def self.of(request, status:, reason: "", headers: [], body: "", error: nil)
+        fields = Headers.pairs(headers).filter_map { |name, value| "#{name}: #{value}\r\n".b if value }
+        head = "HTTP/1.1 #{format("%03d", status)} #{reason}\r\n".b + fields.join + "\r\n"
+        new(Engine.response(request, head, body), error)
+      end
+
+      # @return [Response]
+      # @raise [Exception]
+      def deliver(streaming)
+        return response.extend(Replay).replay(error) if streaming && response
+        raise error if error
+
+        response
+      end
+    end
+
+    # A Response that has its body already gives it piece by piece, as one that streams does.
+    module Replay
+      PIECE_BYTES = 16 * 1024
+
+      # @param error [Exception, nil] raised after the last piece
+      def replay(error = nil)
+        text = body
+        @whole = (+"").force_encoding(text.encoding)
+        @error = error
+        @rest = text.b
+        self
+      end
+
+      def body
+        return super unless @rest
+
+        while (piece = _read)
+          @whole << piece.force_encoding(@whole.encoding)
+        end
+        @whole
+      end
+
+      def close
+        @rest = +""
+        @error = nil
+      end
+
+      private
+
+      def _read
+        return @rest.slice!(0, PIECE_BYTES) unless @rest.empty?
+
+        error = @error
+        @error = nil
+        raise error if error
+      end
+    end
+
+    @active = [].freeze
+
+    class << self
+      # @return [Array] interceptors, the one asked first in front
+      attr_reader :active
+
+      # Idempotent.
+      # @return [nil]
+      def add(interceptor)
+        Engine.singleton_class.prepend(Single)
+        Engine::Multi.prepend(Many)
+        @active = [interceptor, *(@active - [interceptor])].freeze
+        nil
+      end
+
+      # Idempotent.
+      # @return [nil]
+      def remove(interceptor)
+        @active = (@active - [interceptor]).freeze
+        nil
+      end
+
+      # @param request [Request]
+      # @param body [String, nil]
+      # @return [Answer, #call, nil] from the first that has one
+      def verdict(request, body)
+        @active.each do |interceptor|
+          verdict = interceptor.intercept(request, body)
+          return verdict if verdict
+        end
+        nil
+      end
+
+      # @param body [String, #next_chunk, nil]
+      # @return [String, nil] all of it
+      def whole(body)
+        return body if body.nil? || body.is_a?(String)
+
+        text = +"".b
+        while (chunk = body.next_chunk)
+          text << chunk.b
+        end
+        text
+      end
+
+      # @return [String, #next_chunk, nil] what to send in the place of a body that has been read
+      def again(body, text)
+        text.equal?(body) ? body : Body::Text.new(text)
+      end
+    end
+
+    # Before Engine.perform and Engine.connect.
+    module Single
+      # rubocop:disable-next Metrics/ParameterLists -- as the engine has it
+      def perform(pool, prepared, request, body, length, deadline, streaming, hints)
+        return super if Interception.active.empty?
+
+        text = Interception.whole(body)
+        verdict = Interception.verdict(request, text)
+        return verdict.deliver(streaming) if verdict.is_a?(Answer)
+
+        # Who is told of the answer needs all of it: it is read before the caller gets the first piece.
+        response = super(pool, prepared, request, Interception.again(body, text), length, deadline,
+                         streaming && verdict.nil?, hints)
+        return response unless verdict
+
+        verdict.call(response)
+        streaming ? response.extend(Replay).replay : response
+      end
+
+      # Nothing is connected ahead: it is not known yet whether the call will go out.
+      def connect(pool, prepared, request)
+        Interception.active.empty? ? super : Engine.response(request, "HTTP/1.1 200 \r\n\r\n", "")
+      end
+    end
+
+    # Before Engine::Multi's own.
+    module Many
+      # The tag of a call that somebody is to be told of.
+      Told = Struct.new(:tag, :verdict)
+
+      def add(prepared, request, body, body_length, deadline, tag)
+        return super if Interception.active.empty?
+
+        text = Interception.whole(body)
+        verdict = Interception.verdict(request, text)
+        return answer(tag, verdict.deliver(false)) if verdict.is_a?(Answer)
+
+        super(prepared, request, Interception.again(body, text), body_length, deadline,
+              verdict ? Told.new(tag, verdict) : tag)
+      rescue StandardError => error
+        answer(tag, error)
+      end
+
+      def run(timeout)
+        return super if untouched?
+
+        results = @answers.values
+        @answers.clear
+        results.concat(super(results.empty? ? timeout : 0).map { |tag, result| tell(tag, result) })
+      end
+
+      def size
+        super + (@answers ? @answers.size : 0)
+      end
+
+      def cancel(id)
+        @answers&.delete(id) ? true : super
+      end
+
+      def close
+        @answers&.clear
+        super
+      end
+
+      private
+
+      # Ids of the engine's own are above 0.
+      def answer(tag, result)
+        @answers ||= {}
+        @last_answer = (@last_answer || 0) - 1
+        @answers[@last_answer] = [tag, result]
+        wake # another fiber may be parked in run
+        @last_answer
+      end
+
+      def untouched?
+        @answers.nil? && Interception.active.empty?
+      end
+
+      def tell(tag, result)
+        return [tag, result] unless tag.is_a?(Told)
+
+        tag.verdict.call(result) if result.is_a?(Response)
+        [tag.tag, result]
+      rescue StandardError => error
+        [tag.tag, error]
+      end
+    end
+  end
+end

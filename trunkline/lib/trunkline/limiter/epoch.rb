@@ -1,0 +1,108 @@
+# frozen_string_literal: true
+
+module Trunkline
+  class Limiter
+    # Measures goodput (answers per second) at one limit. An epoch begins with the first answer to a request that was
+    # started under that limit: what was in flight before tells of another one. It lasts whole multiples of the
+    # limit, so that answers that come in bursts are counted by whole bursts, and as long as the noise of the
+    # answers asks for.
+    class Epoch
+      # Shorter ones would measure the scheduler.
+      SHORTEST = 0.05
+      FEWEST = 16
+      # Latencies kept for the median.
+      KEPT = 64
+      # Weight of a new look at the noise.
+      NEW = 0.15
+
+      # @return [Float] answers per second
+      attr_reader :goodput
+      # @return [Float] standard error of the goodput, as a share of it
+      attr_reader :error
+
+      def initialize
+        @noise = 0.5 # variance of the answers' count in a time, per answer: 1 for Poisson, 0 for clockwork
+        @latencies = []
+        @open = false
+      end
+
+      # @param limit [Integer]
+      # @param rounds [Integer] of the limit, at the least
+      # @param target [Float] standard error to reach
+      # @param longest [Float] seconds to try to
+      def prepare(limit, rounds:, target:, longest:)
+        @limit = limit
+        @fewest = [rounds * limit, FEWEST].max
+        @target = target
+        @longest = longest
+        @open = false
+      end
+
+      # @return [Boolean] whether it has begun
+      def open?
+        @open
+      end
+
+      def open(now)
+        @open = true
+        @began = @turn = now
+        @last_turn = nil
+        @count = @starved = 0
+        @check = @limit
+        @latencies.clear
+      end
+
+      # @param full [Boolean] whether as many were in flight as the limit allows
+      # @return [Boolean] whether it is time to look at #ready?
+      def turn?(latency, full)
+        @count += 1
+        @starved += 1 unless full
+        @latencies << latency if @latencies.size < KEPT
+        @count >= @check
+      end
+
+      # Ends a turn of the limit. The block is given goodput and error so far, and may say that they are enough.
+      # @return [Boolean]
+      def ready?(now)
+        @check += @limit
+        learn_noise(now)
+        seconds = now - @began
+        return false if seconds < SHORTEST || @count < @fewest
+
+        @goodput = @count / seconds
+        @error = Math.sqrt(@noise / @count)
+        @error <= @target || seconds >= @longest || (block_given? && yield(@goodput, @error))
+      end
+
+      # @return [Boolean] whether it was the caller who had no more requests to send: that tells nothing of the server
+      def starved?
+        @starved * 10 > @count
+      end
+
+      # @return [Integer]
+      attr_reader :limit
+
+      # @return [Float] seconds
+      def median
+        sorted = @latencies.sort
+        sorted[sorted.size / 2] || 0.0
+      end
+
+      private
+
+      # Half the squared difference of two turns in a row is their variance, whatever slow drift there is.
+      def learn_noise(now)
+        turn = now - @turn
+        @turn = now
+        last = @last_turn
+        @last_turn = turn
+        return unless last && (turn + last).positive?
+
+        mean = (turn + last) / 2
+        seen = ((turn - last) / mean)**2 / 2 * @limit
+        @noise += NEW * ([seen, 4.0].min - @noise)
+        @noise = 0.01 if @noise < 0.01
+      end
+    end
+  end
+end

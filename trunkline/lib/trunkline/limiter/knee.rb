@@ -1,0 +1,282 @@
+# frozen_string_literal: true
+
+require_relative "epoch"
+
+module Trunkline
+  class Limiter
+    # Finds the smallest limit that keeps 95 % of the best goodput: the knee, beyond which more in flight only wait
+    # longer. Goodput is measured in epochs; a limit that is tried is kept when the goodput says so.
+    #
+    #   :start       doubles while the goodput grows
+    #   :cruise      stays, and measures what the others are compared with
+    #   :probe_up    tries more; kept when it gives more goodput
+    #   :probe_down  tries less; kept when it loses none
+    #
+    # A try that is kept is followed by a larger step the same way. Back-pressure takes slots away at once, and is
+    # remembered as a ceiling for a while. A latency that is many times the least one stops growth.
+    class Knee
+      START = 16
+      CRUISE_EPOCHS = 3
+      # Seconds that an epoch may last for the sake of precision.
+      LONGEST = { start: 0.3, cruise: 0.4, probe_up: 0.6, probe_down: 0.6 }.freeze
+      # Goodput that START's doubling must bring.
+      START_GAIN = 0.15
+      KEPT_SHARE = 0.95
+      # Of the growth of the limit, the share that must show in the goodput.
+      UP_SHARE = 0.35
+      UP = 1.4
+      UP_ON = 1.6
+      # What goodput a smaller limit may lose.
+      DOWN_LOSS = 0.03
+      DOWN = 0.8
+      DOWN_ON = 0.65
+      DOWN_FIRST = 0.5
+      # A goodput that moved by so much at the same limit: the server is another one now.
+      SHIFT = 0.25
+      LATENCY_GUARD = 10
+      # Seconds until a limit that met back-pressure is tried again; doubled each time, up to the last.
+      CEILING_SECONDS = [4.0, 8.0, 16.0, 32.0, 64.0].freeze
+
+      attr_reader :limit, :state, :generation, :last_probe, :why
+
+      # @param maximum [Integer]
+      # @param remembered [Integer, nil] limit of an earlier time
+      def initialize(maximum:, remembered: nil)
+        @maximum = maximum
+        @limit = [remembered || START, maximum].min
+        @epoch = Epoch.new
+        @generation = 0
+        @tried = {}
+        @least_latency = Float::INFINITY
+        forget_ceiling
+        @why = remembered ? "remembered" : "starting"
+        remembered ? cruise : enter(:start)
+      end
+
+      # An answer came that is no back-pressure.
+      # @param latency [Float] seconds from its start
+      # @param generation [Integer] #generation when it was started
+      # @param full [Boolean] whether as many were in flight as the limit allows
+      def answered(now, latency, generation, full)
+        unless @epoch.open?
+          @epoch.open(now) if generation == @generation
+          return
+        end
+        return unless @epoch.turn?(latency, full)
+
+        decided = @epoch.ready?(now) { |goodput, error| clear?(goodput, error) }
+        conclude(now) if decided
+      end
+
+      # Back-pressure: the server took one request too many.
+      # @param accepted [Integer] how many in flight it bears, as far as known
+      # @param what [String]
+      def pressed(now, accepted, what)
+        before = @limit
+        @limit = accepted.clamp(1, @limit)
+        raise_ceiling(now, @limit)
+        @why = "#{what}: from #{before} to #{@limit}"
+        @state == :start ? descend : cruise
+      end
+
+      private
+
+      def enter(state, limit = @limit)
+        @state = state
+        if limit != @limit
+          @limit = limit
+          @generation += 1
+        end
+        quick = state == :start
+        @epoch.prepare(@limit, rounds: quick ? 1 : 2, target: quick ? 0.12 : 0.04, longest: LONGEST.fetch(state))
+      end
+
+      def cruise(epochs = CRUISE_EPOCHS)
+        @generation += 1
+        @base = nil
+        @measured = []
+        @left = epochs
+        @up = UP
+        @down = DOWN
+        enter(:cruise)
+      end
+
+      # Is a probe's outcome beyond doubt before its time?
+      def clear?(goodput, error)
+        return false unless @base && @state != :cruise
+
+        (goodput / @base - threshold).abs > 2 * error + 0.02
+      end
+
+      def threshold
+        case @state
+        when :probe_up then 1 + UP_SHARE * (@limit.to_f / @home - 1)
+        else 1 - DOWN_LOSS
+        end
+      end
+
+      def conclude(now)
+        if @epoch.starved?
+          @why = "no more to send than #{@limit} at a time"
+          return enter(@state)
+        end
+        @least_latency = [@least_latency, @epoch.median].min
+        goodput = @epoch.goodput
+        case @state
+        when :start then started(goodput)
+        when :cruise then cruised(now, goodput)
+        when :probe_up then probed_up(now, goodput)
+        when :probe_down then probed_down(now, goodput)
+        end
+      end
+
+      # ---- start ----
+
+      def started(goodput)
+        best = @tried.values.max || 0.0
+        @tried[@limit] = goodput
+        more = [@limit * 2, @maximum].min
+        if goodput >= best * (1 + START_GAIN) && more > @limit && !slow?
+          @why = "goodput grows: #{@limit} to #{more}"
+          return enter(:start, more)
+        end
+
+        best = @tried.values.max
+        chosen = @tried.select { |_, value| value >= KEPT_SHARE * best }.keys.min
+        @why = "the least of #{@tried.keys.join(", ")} with #{percent(KEPT_SHARE)} of the best goodput"
+        @limit = chosen
+        descend
+      end
+
+      # The start overshoots: what it came to is halved as long as nothing is lost.
+      def descend
+        cruise(1)
+        @down = DOWN_FIRST
+        @next = :down
+      end
+
+      # ---- cruise ----
+
+      def cruised(now, goodput)
+        return shifted(goodput) if @base && (goodput / @base - 1).abs > SHIFT + 2 * @epoch.error
+
+        @measured << goodput
+        @base = @measured.sum / @measured.size
+        @left -= 1
+        return enter(:cruise) if @left.positive?
+
+        @home = @limit
+        @next == :down ? probe_down(now) : probe_up(now)
+      end
+
+      # The server changed: what was known of it is void, and the other side of the knee may be far.
+      def shifted(goodput)
+        faster = goodput > @base
+        @least_latency = @epoch.median
+        @why = "goodput #{change(goodput / @base)} at the same limit: measuring anew"
+        cruise(1)
+        @next = faster ? :up : :down
+        faster ? @up = UP_ON : @down = DOWN_ON
+      end
+
+      # ---- probes ----
+
+      def probe_up(now)
+        more = [(@home * @up).ceil, @home + 1].max
+        more = [more, @maximum, ceiling(now)].min
+        if more <= @home || slow?
+          @last_probe = "none up: #{more <= @home ? "at the ceiling" : "latency is #{LATENCY_GUARD} times the least"}"
+          return probe_down(now)
+        end
+        enter(:probe_up, more)
+      end
+
+      def probed_up(now, goodput)
+        kept = goodput / @base >= threshold
+        note_probe(goodput, kept)
+        if kept
+          forget_ceiling if @ceiling && @limit >= @ceiling
+          return go_on(now, goodput, :up)
+        end
+
+        @limit = @home
+        # It grew, and then too far: what is between is looked at soon.
+        if @up > UP
+          cruise(1)
+          @next = :up
+        else
+          @generation += 1
+          probe_down(now)
+        end
+      end
+
+      def probe_down(_now)
+        less = [(@home * @down).floor, @home - 1].min
+        return cruise if less < 1
+
+        @next = :up
+        enter(:probe_down, less)
+      end
+
+      def probed_down(now, goodput)
+        kept = goodput / @base >= threshold
+        note_probe(goodput, kept)
+        return go_on(now, goodput, :down) if kept
+
+        @limit = @home
+        narrow = @down < DOWN
+        cruise(narrow ? 1 : CRUISE_EPOCHS)
+        @next = narrow ? :down : :up
+      end
+
+      # The same way again, further: what was measured last is what it is compared with. The base falls by no more
+      # than noise on the way down: many small losses are a large one.
+      def go_on(now, goodput, way)
+        @home = @limit
+        if way == :up
+          @base = goodput
+          @up = UP_ON
+          probe_up(now)
+        else
+          @base = [@base, goodput].max
+          @down = DOWN_ON
+          probe_down(now)
+        end
+      end
+
+      # ---- what is known ----
+
+      def slow?
+        @epoch.median > LATENCY_GUARD * @least_latency
+      end
+
+      def raise_ceiling(now, limit)
+        @ceiling_met += 1 if @ceiling.nil? || now >= @ceiling_until
+        @ceiling = limit
+        @ceiling_until = now + (CEILING_SECONDS[@ceiling_met - 1] || CEILING_SECONDS.last)
+      end
+
+      def forget_ceiling
+        @ceiling = nil
+        @ceiling_met = 0
+      end
+
+      def ceiling(now)
+        @ceiling && now < @ceiling_until ? @ceiling : @maximum
+      end
+
+      def note_probe(goodput, kept)
+        @last_probe = "#{@home} to #{@limit}: goodput #{change(goodput / @base)}, #{kept ? "kept" : "not kept"}"
+        @why = @last_probe
+      end
+
+      def change(ratio)
+        format("%+.0f %%", (ratio - 1) * 100)
+      end
+
+      def percent(share)
+        "#{(share * 100).round} %"
+      end
+    end
+  end
+end

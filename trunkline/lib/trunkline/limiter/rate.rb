@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+module Trunkline
+  class Limiter
+    # A token bucket: at most so many starts a second.
+    class Rate
+      # Seconds of tokens that may be saved up: what a driver that was busy elsewhere catches up with.
+      BURST = 0.02
+
+      # @return [Float] starts per second
+      attr_reader :per_second
+
+      # @param per_second [Numeric]
+      # @param now [Float] seconds
+      def initialize(per_second, now)
+        @per_second = per_second.to_f
+        @tokens = 1.0
+        @at = now
+      end
+
+      # @return [Boolean] whether one may start
+      def ready?(now)
+        fill(now)
+        @tokens >= 1.0
+      end
+
+      def take(now)
+        fill(now)
+        @tokens -= 1.0
+      end
+
+      # @return [Float] seconds until one may start
+      def wait(now)
+        fill(now)
+        @tokens >= 1.0 ? 0.0 : (1.0 - @tokens) / @per_second
+      end
+
+      private
+
+      def fill(now)
+        return if now <= @at
+
+        most = [@per_second * BURST, 1.0].max
+        @tokens += (now - @at) * @per_second
+        @tokens = most if @tokens > most
+        @at = now
+      end
+    end
+
+    # A rate found out from 429s: at first it doubles every second until the next one; from then on it is CUBIC's
+    # curve (RFC 9438 4.2): back to where it was limited, a while around there, then carefully beyond.
+    class LearntRate < Rate
+      GROWTH = 0.4
+      DECREASE = 0.85
+      LEAST = 0.5
+      # Seconds for which further 429s tell of the same excess.
+      DEAF = 0.25
+
+      # @param accepted [Float] what the server took in the last second
+      def initialize(accepted, now)
+        super([accepted, LEAST].max, now)
+        @since = now
+        @base = @per_second
+        @peak = nil
+      end
+
+      # @param accepted [Float] what the server took in the last second
+      # @param latency [Float] seconds until a change shows
+      def limited(now, accepted, latency)
+        return if now - @since < [latency, DEAF].max
+
+        fill(now)
+        @peak = @per_second.clamp(LEAST, [accepted, LEAST].max)
+        @per_second = @peak * DECREASE
+        @since = now
+        @tokens = [@tokens, 0.0].min
+      end
+
+      # @return [Boolean] whether it is so far above what is sent that it bounds nothing
+      def idle?(accepted)
+        @per_second > 3 * accepted && @per_second > 10
+      end
+
+      private
+
+      def fill(now)
+        @per_second = current(now) if now > @at
+        super
+      end
+
+      def current(now)
+        seconds = now - @since
+        return @base * (2**[seconds, 20].min) if @peak.nil?
+
+        flat = Math.cbrt(@peak * (1 - DECREASE) / GROWTH)
+        [GROWTH * ((seconds - flat)**3) + @peak, LEAST].max
+      end
+    end
+  end
+end

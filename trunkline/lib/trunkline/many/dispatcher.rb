@@ -1,0 +1,310 @@
+# frozen_string_literal: true
+
+require_relative "../engine"
+require_relative "../response"
+require_relative "followed"
+require_relative "lane"
+
+module Trunkline
+  module Many
+    # Drives many requests by one poller: who may start, what becomes of an answer, who is next. It belongs to the
+    # thread that calls #turn; #wake may be called from any.
+    #
+    # Every order that was given to it is in a lane's queue, in flight, or has been yielded with its result: what is
+    # left when it is closed is returned there, so that nothing is lost.
+    class Dispatcher
+      # Origins that are kept though nothing is sent to them.
+      LANES = 256
+      # An origin that ended nothing for so many seconds is no reason not to look for requests to others.
+      STALL = 0.25
+      # Orders that may be held back in looking for others.
+      LOOK_AHEAD = 512
+      # Plans of those that wait are kept up to here: a bulk of requests is composed again when its turn comes.
+      PLANS = 1000
+
+      # Seconds to wait at the least: what is due in less is due.
+      SHORTEST = 0.0005
+
+      # @param pool [Engine::Pool]
+      # @param settings [Settings]
+      # @param requests [Requests, nil] to compose again those that waited; nil: their plans are kept
+      def initialize(pool, settings, requests)
+        @pool = pool
+        @multi = nil
+        @settings = settings
+        @requests = requests
+        @rate = settings.rate && Limiter::Rate.new(settings.rate, clock)
+        @most = settings.max_in_flight
+        @by_origin = { true => {}, false => {} }
+        @lanes = []
+        @crowded = {}.compare_by_identity
+        @flying = {}.compare_by_identity
+        @landed = []
+        @held = 0
+        @bell = ConditionVariable.new
+        @lock = Mutex.new
+      end
+
+      # @return [Integer]
+      def in_flight
+        @flying.size
+      end
+
+      # @return [Boolean] whether there is nothing to do
+      def idle?
+        @flying.empty? && @held.zero? && @landed.empty?
+      end
+
+      # @return [Integer] sum of the limits of the origins that are in use
+      def limit
+        @lanes.sum { |lane| lane.empty? ? 0 : lane.limiter.limit }
+      end
+
+      # Takes an order in, and starts it when it may.
+      def add(order)
+        now = moment
+        lane = lane_of(order.plan, now)
+        lane.waiting.empty? && may_start?(lane, now) ? start(order, lane, now) : queue(order, lane)
+      end
+
+      # Takes an order in, for the next #turn: its time must not run while nobody drives it.
+      def hold(order)
+        queue(order, lane_of(order.plan, moment))
+      end
+
+      # @return [Boolean] whether one more order, of an origin not known yet, is wanted
+      def room?
+        return false if @flying.size >= @most || @held >= LOOK_AHEAD
+
+        now = moment
+        return false if @rate && !@rate.ready?(now)
+        return true if @last.nil? || open?(@last, now)
+
+        @lanes.size > 1 && @lanes.any? { |lane| open?(lane, now) }
+      end
+
+      # Waits until something ends, and yields each order that is over, with its result.
+      # @param longest [Float, nil] seconds
+      # @param pulling [Boolean] whether #room? must be asked again when time alone may have changed it
+      def turn(longest = nil, pulling: false, &block)
+        start_waiting(clock) if @held.positive?
+        await(longest, pulling) if @landed.empty?
+        while (order, result = @landed.shift)
+          land(order, result, &block)
+        end
+      ensure
+        @landing = nil
+      end
+
+      # @return [Boolean] whether it was there to be cancelled
+      def cancel(order)
+        if @flying.delete(order)
+          order.lane.limiter.dropped
+          @landed.reject! { |landed, _| landed.equal?(order) }
+          multi.cancel(order.id) if order.id
+          true
+        else
+          @crowded.each_key.any? { |lane| lane.waiting.delete(order) }.tap { |waited| @held -= 1 if waited }
+        end
+      end
+
+      # Ends a #turn that waits; from any thread.
+      def wake
+        @multi&.wake
+        @lock.synchronize do
+          @woken = true
+          @bell.signal
+        end
+      end
+
+      # Aborts what is in flight, and forgets what waits.
+      # @return [Array<Order>] those that have not been yielded
+      def close
+        @multi&.close
+        @multi = nil
+        now = clock
+        @lanes.each { |lane| lane.remember(now) }
+        @flying.keys.concat(@crowded.keys.flat_map { |lane| lane.waiting.slice!(0..) }).tap { clear }
+      end
+
+      private
+
+      def clear
+        @flying.clear
+        @crowded.clear
+        @landed.clear
+        @held = 0
+        @lanes = []
+        @by_origin.each_value(&:clear)
+        @last = @last_plan = nil
+      end
+
+      def clock
+        Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      end
+
+      # It takes a descriptor, which those who never send need not have.
+      def multi
+        @multi ||= Engine::Multi.new(@pool)
+      end
+
+      # What happens because of a landing happens at its time: a look at the clock costs as much as all the rest.
+      def moment
+        @landing || clock
+      end
+
+      # One of its origin may start, or others must be looked for.
+      def open?(lane, now)
+        lane.limiter.ready?(now) || now - lane.moved > STALL
+      end
+
+      # ---- starting ----
+
+      def lane_of(plan, now)
+        return @last if plan.equal?(@last_plan)
+
+        uri = plan.request.uri
+        @last_plan = plan
+        @last = @by_origin[uri.tls?][uri.authority] || open_lane(uri, now)
+      end
+
+      def open_lane(uri, now)
+        forget_empty(now) if @lanes.size >= LANES
+        lane = Lane.new(uri.origin, @settings.concurrency, @settings.maximum, now)
+        @lanes << lane
+        @by_origin[uri.tls?][uri.authority] = lane
+      end
+
+      # Of a crawl through all the world, the origins that are done with.
+      def forget_empty(now)
+        gone, @lanes = @lanes.partition(&:empty?)
+        gone.each { |lane| lane.remember(now) }
+        @by_origin.each_value { |lanes| lanes.delete_if { |_, lane| lane.empty? } }
+        @last_plan = nil
+      end
+
+      def queue(order, lane)
+        lane.waiting << order
+        @crowded[lane] = true
+        @held += 1
+        order.plan = nil if @requests && @held > PLANS
+      end
+
+      def may_start?(lane, now)
+        @flying.size < @most && lane.limiter.ready?(now) && (@rate.nil? || @rate.ready?(now))
+      end
+
+      def start(order, lane, now)
+        order.fly(lane, now, lane.limiter.generation)
+        lane.limiter.start(now)
+        @rate&.take(now)
+        @flying[order] = true
+        @requests.compose(order) if order.plan.nil?
+        if order.follow
+          order.began ||= now
+          order.deadline ||= order.client._deadline(now)
+        end
+        dispatch(order)
+      rescue Error, InvalidRequest => error
+        @landed << [order, error] # as of a call: a file of TLS that cannot be read
+      end
+
+      def dispatch(order)
+        plan = order.plan
+        order.id = multi.add(plan.prepared, plan.request, plan.content.producer, plan.body_length, order.deadline,
+                             order)
+      end
+
+      # Where few may fly in all, the origin with the fewest goes first: one that hangs gets no more than its share.
+      def start_waiting(now)
+        while @held.positive? && @flying.size < @most && (@rate.nil? || @rate.ready?(now))
+          ready = @crowded.each_key.select { |lane| lane.limiter.ready?(now) }
+          return if ready.empty?
+
+          start_next(ready.min_by { |lane| lane.limiter.in_flight }, now)
+        end
+      end
+
+      def start_next(lane, now)
+        order = lane.waiting.shift
+        @crowded.delete(lane) if lane.waiting.empty?
+        @held -= 1
+        start(order, lane, now)
+      end
+
+      # ---- waiting ----
+
+      def await(longest, pulling)
+        seconds = sooner(longest, own_wait(pulling))
+        return rest(seconds || STALL) if @flying.empty?
+
+        @landed = multi.run(seconds)
+      end
+
+      # Until when time alone may let something start; nil: only an end can.
+      def own_wait(pulling)
+        pulling &&= @held < LOOK_AHEAD
+        return if @flying.size >= @most || !(pulling || @held.positive?)
+
+        wait = start_wait(pulling ? @lanes : @crowded.each_key, clock)
+        wait = sooner(wait, STALL) if pulling
+        wait && [wait, SHORTEST].max
+      end
+
+      def start_wait(lanes, now)
+        wait = lanes.filter_map { |lane| lane.limiter.wait(now) }.min
+        @rate ? [wait || 0.0, @rate.wait(now)].max : wait
+      end
+
+      def sooner(one, other)
+        one.nil? || (other && other < one) ? other : one
+      end
+
+      # Nothing is in flight, so the poller would not wait.
+      def rest(seconds)
+        @lock.synchronize do
+          @bell.wait(@lock, seconds) unless @woken
+          @woken = false
+        end
+      end
+
+      # ---- landing ----
+
+      def land(order, result)
+        now = @landing = clock
+        order.lane.landed(now, order, result)
+        if order.follow && (order.followed || Followed.redirect?(result))
+          result = follow(order, result, now)
+          return if result.nil?
+        end
+        @flying.delete(order)
+        order.plan&.content&.release
+        yield order, result
+        start_waiting(now) if @held.positive?
+      end
+
+      # @return [Response, Error, nil] nil when it goes on
+      def follow(order, result, now)
+        if result.is_a?(Error)
+          total = order.deadline - order.began if result.is_a?(TotalTimeout) && order.deadline
+          result = result.retold({ elapsed: now - order.began, limit: total }.compact)
+        end
+        order.followed ||= Followed.new(order.plan, order.follow, order.client._composer)
+        result = order.followed.after(result)
+        return result unless result.is_a?(Composer::Plan)
+
+        @flying.delete(order)
+        order.plan = result
+        lane = lane_of(result, now)
+        return start(order, lane, now) && nil if may_start?(lane, now)
+
+        lane.waiting.unshift(order)
+        @crowded[lane] = true
+        @held += 1
+        nil
+      rescue InvalidRequest => error
+        error
+      end
+    end
+  end
+end

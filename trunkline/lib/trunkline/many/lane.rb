@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+require "time"
+require_relative "../limiter"
+require_relative "../limiter/fixed"
+require_relative "../limiter/memory"
+
+module Trunkline
+  module Many
+    # The way to one origin: those who wait, and the limiter that says how many may fly.
+    class Lane
+      MEMORY = Limiter::Memory.new
+      # A host that does not answer at all is not asked by fewer than this at a time: that would only take longer.
+      FEWEST_AT_TIMEOUTS = 4
+
+      attr_reader :limiter, :waiting
+      # When something of it ended last.
+      attr_reader :moved
+
+      # @param origin [String]
+      # @param concurrency [:auto, Integer]
+      # @param maximum [Integer] of :auto
+      def initialize(origin, concurrency, maximum, now)
+        @origin = origin
+        @waiting = []
+        @moved = now
+        @limiter = concurrency == :auto ? learner(maximum, now) : Limiter::Fixed.new(concurrency)
+        @known = @limiter.generation
+      end
+
+      # @return [Boolean] whether neither waits nor flies anyone
+      def empty?
+        @waiting.empty? && @limiter.in_flight.zero?
+      end
+
+      # @param result [Response, Exception]
+      def landed(now, order, result)
+        @moved = now
+        status = result.is_a?(Response) ? result.status : nil
+        case status
+        when nil then failed(now, result)
+        when 429 then @limiter.limited(now, retry_after(result))
+        when 503 then @limiter.pressed(now, "503", retry_after(result))
+        else @limiter.answered(now, order.started, order.generation)
+        end
+        remember(now) if @limiter.generation != @known
+      end
+
+      def remember(now)
+        @known = @limiter.generation
+        return if @limiter.is_a?(Limiter::Fixed)
+
+        MEMORY.keep(@origin, @limiter.to_h, now)
+      end
+
+      private
+
+      def learner(maximum, now)
+        facts = MEMORY.recall(@origin, now)
+        Limiter.new(now, maximum: maximum, remembered: facts && facts[:limit], rate: facts && facts[:rate])
+      end
+
+      def failed(now, error)
+        what = case error
+               when QueueTimeout then nil
+               when ConnectError then "no connection"
+               when TimeoutError then "a timeout"
+               end
+        what && @limiter.limit > FEWEST_AT_TIMEOUTS ? @limiter.pressed(now, what) : @limiter.dropped
+      end
+
+      # RFC 9110 10.2.3: seconds, or a date.
+      # @return [Float, nil]
+      def retry_after(response)
+        text = response["retry-after"] or return
+        return text.to_f if text.match?(/\A\d{1,9}\z/)
+
+        Time.httpdate(text) - Time.now
+      rescue ArgumentError
+        nil
+      end
+    end
+  end
+end

@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+
+module Trunkline
+  module Many
+    # How many at once: the options of batch, each and map, checked. Frozen.
+    class Settings
+      NAMES = %i[concurrency max_in_flight rate progress on_error on_cancel].freeze
+      MAX_IN_FLIGHT = 512
+      MOST = 65_536
+      RATE = %r{\A(\d+(?:\.\d+)?)\s*/\s*(s|sec|second|m|min|minute|h|hour)\z}
+      SECONDS = { "s" => 1.0, "m" => 60.0, "h" => 3600.0 }.freeze
+
+      # @return [:auto, Integer] in flight to each origin
+      attr_reader :concurrency
+      # @return [Integer] in flight in all
+      attr_reader :max_in_flight
+      # @return [Float, nil] starts a second, in all
+      attr_reader :rate
+      # @return [#call, true, false, nil]
+      attr_reader :progress
+      # @return [#call, nil]
+      attr_reader :on_error, :on_cancel
+      # @return [Integer] the highest limit that :auto may find
+      attr_reader :maximum
+
+      # @param given [Hash{Symbol => Object}]
+      # @param max_connections_per_host [Integer] the client's
+      # @raise [InvalidRequest]
+      def initialize(given, max_connections_per_host)
+        unknown = given.keys - NAMES
+        raise InvalidRequest.of("option", unknown.first, "one of #{NAMES.join(", ")}") unless unknown.empty?
+
+        @concurrency = concurrency_of(given.fetch(:concurrency, :auto))
+        @max_in_flight = in_flight_of(given[:max_in_flight])
+        @maximum = [max_connections_per_host, @max_in_flight].min
+        @rate = given[:rate] && rate_of(given[:rate])
+        @progress = progress_of(given[:progress])
+        @on_error = callable(:on_error, given[:on_error])
+        @on_cancel = callable(:on_cancel, given[:on_cancel])
+        freeze
+      end
+
+      private
+
+      def concurrency_of(value)
+        return value if value == :auto || whole?(value)
+
+        raise InvalidRequest.of("concurrency", value, ":auto or an Integer from 1 to #{MOST}")
+      end
+
+      def in_flight_of(value)
+        return [MAX_IN_FLIGHT, @concurrency == :auto ? 0 : @concurrency].max if value.nil?
+        return value if whole?(value)
+
+        raise InvalidRequest.of("max_in_flight", value, "an Integer from 1 to #{MOST}")
+      end
+
+      def whole?(value)
+        value.is_a?(Integer) && value.between?(1, MOST)
+      end
+
+      def rate_of(value)
+        match = value.is_a?(String) ? RATE.match(value) : nil
+        rate = match ? match[1].to_f / SECONDS.fetch(match[2][0]) : value
+        return rate.to_f if rate.is_a?(Numeric) && rate.real? && rate.to_f.finite? && rate.positive?
+
+        raise InvalidRequest.of("rate", value, 'as "100/s", "600/min" or "5000/h", or a number a second')
+      end
+
+      def progress_of(value)
+        return value if [nil, true, false].include?(value) || value.respond_to?(:call)
+
+        raise InvalidRequest.of("progress", value, "true (for a terminal) or callable")
+      end
+
+      def callable(name, value)
+        return value if value.nil? || value.respond_to?(:call)
+
+        raise InvalidRequest.of(name, value, "callable")
+      end
+    end
+  end
+end

@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+require_relative "../progress"
+require_relative "dispatcher"
+require_relative "requests"
+
+module Trunkline
+  module Many
+    # Pulls requests from an Enumerable as they can be sent, and yields what they come to, in order of completion.
+    class Stream
+      # @param source [Enumerable]
+      def initialize(source, client, pool, settings)
+        @requests = Requests.new(client)
+        @dispatcher = Dispatcher.new(pool, settings, @requests)
+        @settings = settings
+        @progress = Progress::Reporter.for(settings.progress)
+        @source = source
+        @index = 0
+      end
+
+      # @yield [order, result]
+      def run(&block)
+        @requests.check(@source) if @source.is_a?(Array)
+        @next = @source.is_a?(Array) ? nil : @source.to_enum
+        drive(&block)
+        @progress&.finish(@dispatcher)
+        nil
+      ensure
+        left = @dispatcher.close.sort_by(&:index)
+        left.each { |order| @settings.on_cancel.call(order.item) } if @settings.on_cancel
+      end
+
+      private
+
+      def drive
+        pull
+        until @exhausted && @dispatcher.idle?
+          @dispatcher.turn(@progress && Progress::INTERVAL, pulling: !@exhausted) do |order, result|
+            @progress&.count(result)
+            yield order, result
+            pull
+          end
+          @progress&.tell(@dispatcher)
+          pull
+        end
+      end
+
+      def pull
+        until @exhausted || !@dispatcher.room?
+          item = take
+          return if @exhausted
+
+          order = @requests.order(item, @index)
+          @index += 1
+          @dispatcher.add(order)
+        end
+      end
+
+      def take
+        if @next
+          @next.next
+        elsif @index < @source.size
+          @source[@index]
+        else
+          @exhausted = true
+          nil
+        end
+      rescue StopIteration
+        @exhausted = true
+        nil
+      end
+    end
+  end
+end

@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+
+module Trunkline
+  # Logins by host, as ~/.netrc lists them for ftp, curl and git: machine, default, login, password, account; macdef is
+  # passed over. Values may stand in quotes, with \ before a quote.
+  class Netrc
+    TOKEN = /"((?:[^"\\]|\\.)*)"|(\S+)/m
+
+    # @param path [String, true] true: the environment's NETRC, or ~/.netrc; that one need not be there
+    # @return [Netrc]
+    # @raise [InvalidRequest] when the file cannot be read
+    def self.load(path)
+      usual = path == true
+      path = ENV["NETRC"] || File.join(Dir.home, ".netrc") if usual
+      return new("") if usual && !File.exist?(path)
+
+      new(File.read(path))
+    rescue SystemCallError, ArgumentError => error
+      raise InvalidRequest, "netrc: #{path} cannot be read: #{error.message}"
+    end
+
+    # @param text [String]
+    def initialize(text)
+      @logins = {}
+      take(text.gsub(/^[ \t]*#.*$/, "").gsub(/\bmacdef\s.*?(?:\n[ \t]*\n|\z)/m, "\n"))
+      @logins.freeze
+    end
+
+    # @param host [String]
+    # @return [Array(String, String), nil] user and password
+    def credentials(host)
+      entry = @logins[host.downcase] || @logins[:default]
+      entry && entry["login"] && [entry["login"], entry["password"] || ""]
+    end
+
+    # Credentials are not shown.
+    def inspect
+      "#<#{self.class}>"
+    end
+
+    private
+
+    # Of several entries for a host the first counts.
+    def take(text)
+      tokens = text.scan(TOKEN).map { |quoted, plain| quoted ? quoted.gsub(/\\(.)/m, "\\1") : plain }
+      entry = nil
+      while (word = tokens.shift)
+        case word
+        when "machine" then entry = @logins[tokens.shift.to_s.downcase] ||= {}
+        when "default" then entry = @logins[:default] ||= {}
+        when "login", "password", "account" then note(entry, word, tokens.shift)
+        end
+      end
+    end
+
+    def note(entry, name, value)
+      entry[name] ||= value if entry && value
+    end
+  end
+end

@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+require_relative "net_http"
+
+module Trunkline
+  # Reads like Net::HTTP, and its connections stay open:
+  #
+  #   http = Trunkline::PersistentHttpClient.get(URI("https://api.test"), read_timeout: 5)
+  #   http.request(Net::HTTP::Get.new("/users")).body
+  #
+  # What it gives is a Net::HTTP with all of its methods, which may be used from many threads at once. It holds no
+  # connection itself: each request takes one of the process's, so there is nothing to close and nothing to give back.
+  # Set options where you get it, not afterwards: the same object is given to whoever asks for the same.
+  class PersistentHttpClient < NetHTTP.plain
+    include NetHTTP::Carried
+
+    # Unless others are given; in seconds.
+    DEFAULTS = { open_timeout: 30, read_timeout: 80, keep_alive_timeout: 30 }.freeze
+    PROXY = %i[proxy_address proxy_port proxy_user proxy_pass].freeze
+    KNOWN = 256
+    private_constant :PROXY, :KNOWN
+
+    @known = {}
+    @lock = Mutex.new
+
+    class << self
+      # @param uri [URI::HTTP, String] the server; its path counts for nothing
+      # @param options [Hash] what Net::HTTP has a writer for, as keywords: open_timeout (30 s), read_timeout (80 s),
+      #   write_timeout, keep_alive_timeout (30 s), verify_mode, cert, key, ca_file and so on; and proxy, a URL, or nil
+      #   for none (unless given, the environment's)
+      # @return [PersistentHttpClient] started
+      # @raise [ArgumentError] for a URI that is not http or https, and for an option that Net::HTTP does not have
+      # @raise [StandardError] what Net::HTTP#start raises when there is no connection
+      def get(uri, **options)
+        uri = URI(uri)
+        unless uri.is_a?(URI::HTTP) && !uri.hostname.to_s.empty?
+          raise ArgumentError, "uri: must be an http or https URI with a host, got #{uri}"
+        end
+
+        @lock.synchronize do
+          key = [uri.scheme, uri.hostname, uri.port, options]
+          http = @known[key] || Memo.keep(@known, KNOWN, key, make(uri, options))
+          http.started? ? http : http.start
+        end
+      end
+
+      # Forgets what it has given, and closes idle connections. What was given goes on working.
+      # @return [nil]
+      def clear
+        @lock.synchronize { @known.clear }
+        NetHTTP::Settings.close_idle
+      end
+
+      private
+
+      def make(uri, options)
+        proxy = options.key?(:proxy) ? proxy(options[:proxy]) : [:ENV]
+        http = new(uri.hostname, uri.port, *proxy)
+        http.use_ssl = uri.is_a?(URI::HTTPS)
+        DEFAULTS.merge(options.except(:proxy)).each do |name, value|
+          raise ArgumentError, "#{name}: is no option of Net::HTTP" unless http.respond_to?(:"#{name}=")
+
+          http.public_send(:"#{name}=", value)
+        end
+        http
+      end
+
+      def proxy(given)
+        return [nil] unless given
+
+        uri = URI(given)
+        [uri.hostname, uri.port, *[uri.user, uri.password].map { |text| text && URI.decode_uri_component(text) }]
+      end
+    end
+
+    private
+
+    def trunkline_carries?
+      true
+    end
+  end
+end

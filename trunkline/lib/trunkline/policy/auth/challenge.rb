@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+require "strscan"
+
+module Trunkline
+  module Policy
+    class Auth # rubocop:disable Style/Documentation -- see policy/auth.rb
+      TOKEN = /[!#$%&'*+\-.^`|~\w]+/
+      SCHEME = /#{TOKEN}(?=[\s,]|\z)/
+      PARAMETER = /(#{TOKEN})[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"=]*))(?=[\s,]|\z)/m
+      TOKEN68 = %r{[ \t]+[A-Za-z0-9\-._~+/]+=*(?=[ \t]*(?:,|\z))}
+      private_constant :TOKEN, :SCHEME, :PARAMETER, :TOKEN68
+
+      # One challenge of a WWW-Authenticate field (RFC 9110 11.6.1): a scheme in lower case, and its parameters, their
+      # names in lower case.
+      Challenge = Struct.new(:scheme, :parameters) do
+        # @param values [Array<String>] of all WWW-Authenticate fields
+        # @return [Array<Challenge>] as far as they can be read
+        def self.parse(values)
+          values.flat_map { |value| read(StringScanner.new(value)) }
+        end
+
+        def self.read(scanner)
+          found = []
+          until scanner.eos?
+            scanner.skip(/[\s,]+/)
+            if scanner.scan(PARAMETER)
+              found.last&.parameters&.store(scanner[1].downcase, scanner[2]&.gsub(/\\(.)/m, "\\1") || scanner[3])
+            elsif (scheme = scanner.scan(SCHEME))
+              found << new(scheme.downcase, {})
+              scanner.skip(TOKEN68)
+            else
+              scanner.skip(/[^,]+/)
+            end
+          end
+          found
+        end
+        private_class_method :read
+      end
+    end
+  end
+end

@@ -1,0 +1,155 @@
+# frozen_string_literal: true
+
+require "digest"
+require "securerandom"
+require_relative "../../errors"
+require_relative "challenge"
+
+module Trunkline
+  module Policy
+    class Auth
+      # Digest authentication (RFC 7616): SHA-256 and MD5, and their -sess forms, with qop auth (or none, as in
+      # RFC 2069). The nonce of each origin is kept and counted, so that only the first call of it is challenged.
+      class Digest
+        # By preference.
+        ALGORITHMS = { "SHA-256" => ::Digest::SHA256, "MD5" => ::Digest::MD5 }.freeze
+        # The names of parameters whose values stand without quotes (RFC 7616 3.4).
+        BARE = %w[algorithm qop nc userhash].freeze
+
+        # What an origin has asked for; `uses` is how often its nonce was used.
+        State = Struct.new(:realm, :nonce, :opaque, :algorithm, :session, :qop, :userhash, :uses, keyword_init: true)
+
+        # @param user [String]
+        # @param password [String]
+        def initialize(user, password)
+          @user = user.encode(Encoding::UTF_8)
+          @password = password.encode(Encoding::UTF_8)
+          @states = {}
+          @lock = Mutex.new
+        end
+
+        # @param request [Request]
+        # @return [Hash, nil]
+        def sign(request)
+          state = @lock.synchronize do
+            known = @states[request.uri.origin] or return
+            known.uses += 1
+            known.dup
+          end
+          { "Authorization" => authorization(state, request.method, request.uri.target, SecureRandom.hex(16)) }
+        end
+
+        # @param response [Response] a 401
+        # @return [Boolean]
+        # @raise [AuthError] for a challenge that cannot be answered
+        def retry?(response)
+          offered = Challenge.parse(response.headers.get_all("WWW-Authenticate"))
+          offered.select! { |one| one.scheme == "digest" }
+          return false if offered.empty?
+
+          parameters = best(offered, response)
+          origin = response.request.uri.origin
+          @lock.synchronize do
+            used = @states[origin]
+            @states.delete(origin)
+            return false if refused?(response, used, parameters)
+
+            @states[origin] = state_of(parameters)
+          end
+          true
+        end
+
+        # Credentials are not shown.
+        def inspect
+          "#<#{self.class}>"
+        end
+
+        # @api private
+        # @return [String] the value of Authorization
+        def authorization(state, method, target, cnonce)
+          count = format("%08x", state.uses)
+          response = response_of(state, "#{method}:#{target}", count, cnonce)
+          fields = user_fields(state).merge(
+            "realm" => state.realm, "uri" => target, "algorithm" => algorithm_name(state), "nonce" => state.nonce,
+            "nc" => (count if state.qop), "cnonce" => (cnonce if state.qop || state.session), "qop" => state.qop,
+            "response" => response, "opaque" => state.opaque, "userhash" => ("true" if state.userhash)
+          )
+          "Digest #{fields.compact.map { |name, value| "#{name}=#{BARE.include?(name) ? value : quote(value)}" }
+                          .join(", ")}"
+        end
+
+        # @api private
+        # @param parameters [Hash{String => String}] of a challenge
+        # @return [State]
+        def state_of(parameters)
+          name, session = algorithm_of(parameters)
+          State.new(realm: parameters["realm"], nonce: parameters["nonce"], opaque: parameters["opaque"],
+                    algorithm: ALGORITHMS.fetch(name), session: session, qop: ("auth" if parameters["qop"]),
+                    userhash: parameters["userhash"]&.casecmp?("true"), uses: 0)
+        end
+
+        private
+
+        def best(offered, response)
+          known = offered.map(&:parameters).select { |one| ALGORITHMS.key?(algorithm_of(one).first) }
+          parameters = known.min_by { |one| ALGORITHMS.keys.index(algorithm_of(one).first) }
+          problem = parameters ? problem_of(parameters) : "of an unknown algorithm"
+          return parameters unless problem
+
+          response.close
+          raise AuthError.about(response, "was answered 401 with a Digest challenge #{problem} (RFC 7616 3.3); the " \
+                                          "request was not sent again")
+        end
+
+        def problem_of(parameters)
+          return "without a nonce" if parameters["nonce"].to_s.empty?
+          return "without a realm" unless parameters["realm"]
+
+          qop = parameters["qop"]
+          "that allows qop #{qop} alone, not auth" if qop&.split(/[\s,]+/)&.none? { |one| one.casecmp?("auth") }
+        end
+
+        # The name without -sess, and whether it had that.
+        def algorithm_of(parameters)
+          name = (parameters["algorithm"] || "MD5").upcase
+          [name.delete_suffix("-SESS"), name.end_with?("-SESS")]
+        end
+
+        # A signature that was refused although its nonce is good: the user or the password is wrong. A nonce that
+        # had served before and is not asked for any more has grown old, whether the server says so or not.
+        def refused?(response, used, parameters)
+          return false unless response.request.headers["Authorization"]&.start_with?("Digest ")
+          return false if parameters["stale"]&.casecmp?("true")
+
+          used.nil? || used.uses <= 1 || used.nonce == parameters["nonce"]
+        end
+
+        def response_of(state, request, count, cnonce)
+          secret = hash(state, "#{@user}:#{state.realm}:#{@password}")
+          secret = hash(state, "#{secret}:#{state.nonce}:#{cnonce}") if state.session
+          middle = state.qop ? "#{state.nonce}:#{count}:#{cnonce}:#{state.qop}" : state.nonce
+          hash(state, "#{secret}:#{middle}:#{hash(state, request)}")
+        end
+
+        def hash(state, text)
+          state.algorithm.hexdigest(text)
+        end
+
+        def algorithm_name(state)
+          "#{ALGORITHMS.key(state.algorithm)}#{"-sess" if state.session}"
+        end
+
+        # RFC 7616 3.4, 3.4.4
+        def user_fields(state)
+          return { "username" => hash(state, "#{@user}:#{state.realm}") } if state.userhash
+
+          { "username" => @user }
+        end
+
+        def quote(text)
+          "\"#{text.gsub(/["\\]/) { |special| "\\#{special}" }}\""
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,52 @@
+# frozen_string_literal: true
+
+require_relative "no_proxy"
+require_relative "proxy"
+
+module Trunkline
+  # Which proxy a URL goes through: the one that proxy: names, none (proxy: false), or what the environment says:
+  # http_proxy, https_proxy, all_proxy and no_proxy, in lower or upper case. HTTP_PROXY in upper case is not read where
+  # REQUEST_METHOD is set: in a CGI program any client can set it, by a Proxy header field.
+  class Proxies
+    # @param chosen [Proxy, false, nil] nil: the environment's
+    # @param environment [Hash, ENV] read at once, and never again
+    def initialize(chosen, environment = ENV)
+      @chosen = chosen
+      return unless chosen.nil?
+
+      all = variable(environment, "all_proxy")
+      @by_scheme = { "http" => variable(environment, "http_proxy") || all,
+                     "https" => variable(environment, "https_proxy") || all }.freeze
+      @no_proxy = NoProxy.new(variable(environment, "no_proxy")&.last)
+    end
+
+    # @param url [URL]
+    # @return [Proxy, nil]
+    # @raise [InvalidRequest] when the environment names something that is no proxy
+    def for(url)
+      return @chosen || nil unless @chosen.nil?
+
+      name, value = @by_scheme[url.scheme]
+      return if name.nil? || @no_proxy.direct?(url.host, url.port)
+
+      Proxy.parse(value.include?("://") ? value : "http://#{value}", name)
+    end
+
+    # @return [Boolean] whether a plain http request may be sent to a proxy itself
+    def forward?
+      return !@by_scheme["http"].nil? if @chosen.nil?
+
+      @chosen ? @chosen.forwards? : false
+    end
+
+    private
+
+    # @return [Array(String, String), nil] the variable's name and value
+    def variable(environment, name)
+      names = [name, name.upcase]
+      names.pop if name == "http_proxy" && environment["REQUEST_METHOD"]
+      found = names.find { |one| !environment[one].to_s.strip.empty? }
+      found && [found, environment[found].strip]
+    end
+  end
+end

@@ -1,0 +1,14 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # What Client#stats tells, at one moment: a Hash with a face.
+  class Stats < Hash
+    # What :auto has found out, by origin, in the whole process: { "https://api.test" => { limit:, state: (:start,
+    # :cruise, :probe_up, :probe_down), last_probe:, why:, rate: (starts a second learnt from 429s, or nil) } }
+    #
+    # @return [Hash{String => Hash}]
+    def limits
+      fetch(:limits)
+    end
+  end
+end

@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+require_relative "../engine"
+
+module Trunkline
+  class Stubs
+    # A failure as the engine tells it: which error, in which phase, and what the server can have seen.
+    class Fault
+      attr_reader :class_name, :phase
+
+      def initialize(class_name, phase, sent, words)
+        @class_name = class_name
+        @phase = phase
+        @sent = sent
+        @words = words
+        freeze
+      end
+
+      BEFORE = { queue: :QueueTimeout, resolve: :ResolveTimeout, connect: :ConnectTimeout, tls: :TLSTimeout }.freeze
+      TIMEOUTS = BEFORE.to_h { |phase, name| [phase, new(name, phase, :none, "the stub has a timeout here")] }.merge(
+        write: new(:WriteTimeout, :write, :partial, "the stub has a timeout here"),
+        first_byte: new(:FirstByteTimeout, :first_byte, :all, "the stub has a timeout here"),
+        read: new(:ReadTimeout, :read, :all, "the stub has a timeout here"),
+        total: new(:TotalTimeout, :first_byte, :all, "the stub has a timeout here")
+      ).freeze
+      private_constant :BEFORE
+
+      REFUSED = new(:ConnectError, :connect, :none, "no connection could be made (the stub refuses it)")
+      CLOSED = new(:ConnectionClosed, :first_byte, :all, "the stub closes the connection without an answer")
+      CUT = new(:TruncatedBody, :read, :all, "the stub ends the connection before the body is complete")
+
+      # @return [Fault]
+      # @raise [InvalidRequest]
+      def self.timeout(phase)
+        TIMEOUTS.fetch(phase) { raise InvalidRequest.of("timeout", phase, "of #{TIMEOUTS.keys.join(", ")}") }
+      end
+
+      # @param request [Request]
+      # @param detail [String]
+      # @return [Error]
+      def error(request, detail = "")
+        Engine.failure(@class_name, request: request, label: request.uri.label, phase: @phase, sent: @sent,
+                                    elapsed: 0.0, attempt: 1, words: @words, detail: detail)
+      end
+    end
+  end
+end

@@ -1,0 +1,181 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../interception"
+require_relative "../query"
+require_relative "fault"
+
+module Trunkline
+  class Stubs
+    # What one kind of request is answered: one thing after another, the last one again and again.
+    #
+    #   stubs.get(url).answer(503).then.timeout(:read).then.answer(200, body: "ok")
+    class Stub
+      # @api private Stubs#on is the way in
+      def initialize(method:, url:, params:, headers:, body:)
+        @method = method&.to_s&.upcase
+        @url = url.is_a?(Regexp) || url.nil? ? url : URL.parse(url).without_userinfo
+        @params = params && Query.encode(params).split("&")
+        @headers = headers
+        @body = body
+        @steps = []
+        @asked = 0
+      end
+
+      # @param status [Integer] 100 to 599
+      # @param headers [Hash] as a call takes them
+      # @param body [String] as the caller is to get it: no coding is undone
+      # @param json [Object] the body as JSON, with its Content-Type
+      # @param reason [String]
+      # @yield [request, body] in place of all that: returns a Hash of the same arguments, status: among them
+      # @return [self]
+      def answer(status = 200, headers: {}, body: nil, json: nil, reason: "", &block)
+        unless status.is_a?(Integer) && status.between?(100, 599)
+          raise InvalidRequest.of("status", status, "an Integer from 100 to 599")
+        end
+        raise InvalidRequest, "body: and json: exclude each other; give one" if body && json
+
+        content = { headers: headers, body: body, json: json, reason: reason }
+        add do |request, text|
+          block ? plain(request, **block.call(request, text)) : plain(request, status: status, **content)
+        end
+      end
+
+      # The call ends in the timeout of a phase.
+      # @param phase [Symbol] :queue, :resolve, :connect, :tls, :write, :first_byte, :read or :total
+      # @return [self]
+      def timeout(phase = :total)
+        fault(Fault.timeout(phase))
+      end
+
+      # The call finds no connection: it is refused.
+      # @return [self]
+      def refuse
+        fault(Fault::REFUSED)
+      end
+
+      # The connection breaks: before an answer has begun, or within its body. A call that streams is given the bytes
+      # before the break.
+      # @param after [Integer, nil] bytes of the body that come before it; nil: nothing of the answer comes
+      # @param status [Integer] of the answer that breaks off
+      # @param headers [Hash]
+      # @param body [String] longer than after
+      # @return [self]
+      def reset(after: nil, status: 200, headers: {}, body: "")
+        return fault(Fault::CLOSED) if after.nil?
+        unless after.is_a?(Integer) && after.between?(0, body.bytesize)
+          raise InvalidRequest.of("after", after, "an Integer from 0 to the body's #{body.bytesize} bytes")
+        end
+
+        add do |request, _|
+          Interception::Answer.of(request, status: status, headers: headers, body: body.byteslice(0, after),
+                                           error: Fault::CUT.error(request, "#{after} of #{body.bytesize} bytes"))
+        end
+      end
+
+      # @param error [Exception, Class] what the call raises
+      # @return [self]
+      def raises(error)
+        add { |_, _| raise error }
+      end
+
+      # Reads well between two answers.
+      # @return [self]
+      def then
+        self
+      end
+
+      # @return [Integer] how many calls it has answered
+      attr_reader :asked
+
+      # @return [Boolean] whether every answer was asked for
+      def used?
+        @asked >= [@steps.size, 1].max
+      end
+
+      # @api private
+      # @return [Boolean]
+      def match?(request, body)
+        (@method.nil? || @method == request.method) && url?(request) && params?(request) &&
+          @headers.all? { |name, wanted| field?(wanted, request.headers[name]) } && body?(body)
+      end
+
+      # @api private
+      # @return [#call] what comes next; it takes request and body
+      def take
+        step = @steps[@asked] || @steps.last || ->(request, _) { plain(request) }
+        @asked += 1
+        step
+      end
+
+      # Queries and headers are not shown: they may be credentials.
+      # @return [String]
+      def to_s
+        shown = @url.is_a?(URL) ? @url.shown : @url&.inspect
+        count = " (#{@asked} of #{@steps.size} answers)" if @steps.size > 1
+        "#{@method || "any method"} #{shown || "any URL"}#{count}"
+      end
+
+      private
+
+      def add(&step)
+        @steps << step
+        self
+      end
+
+      def fault(fault)
+        add { |request, _| raise fault.error(request) }
+      end
+
+      def plain(request, status: 200, headers: {}, body: nil, json: nil, reason: "")
+        fields = Headers.pairs(headers)
+        if json
+          body = JSON.generate(json)
+          fields = Headers.overlay([%w[Content-Type application/json]], fields)
+        end
+        Interception::Answer.of(request, status: status, reason: reason, headers: fields, body: body || "")
+      end
+
+      # With params: the URL's own query is what the stub's URL has, and more.
+      def url?(request)
+        case @url
+        when nil then true
+        when Regexp then @url.match?(request.url)
+        else
+          return request.url == @url.to_s unless @params
+
+          uri = request.uri
+          [uri.origin, uri.path] == [@url.origin, @url.path]
+        end
+      end
+
+      def params?(request)
+        return true unless @params
+
+        there = (request.uri.query || "").split("&")
+        own = @url.is_a?(URL) ? (@url.query || "").split("&") : []
+        (@params + own - there).empty?
+      end
+
+      def field?(wanted, value)
+        wanted.is_a?(Regexp) ? wanted.match?(value || "") : wanted&.to_s == value
+      end
+
+      def body?(text)
+        case @body
+        when nil then true
+        when Regexp then @body.match?(text || "")
+        when Hash then document(text) == document(JSON.generate(@body))
+        when ->(any) { any.respond_to?(:call) } then @body.call(text)
+        else @body.b == (text || "").b
+        end
+      end
+
+      def document(text)
+        JSON.parse(text.to_s)
+      rescue JSON::ParserError
+        nil
+      end
+    end
+  end
+end

@@ -1,0 +1,388 @@
+# frozen_string_literal: true
+
+require "time"
+require_relative "encoding"
+require_relative "option_names"
+
+module Trunkline
+  module TyphoeusFace
+    # Ethon's names for what a request is to do, read one by one into Trunkline's: one method for each name.
+    #
+    # What has no meaning here is passed over; what only libcurl can do is refused by name, for a request that ignored
+    # it would do something else than it was told to.
+    class EasyOptions
+      include OptionNames
+
+      # Seconds that libcurl takes to connect at most.
+      CONNECT = 300
+      # Of libcurl there is no limit to follow; here it is this.
+      MOST_REDIRECTS = 1000
+      TLS_VERSIONS = {
+        "default" => "1.2", "tlsv1" => "1.2", "tlsv1_0" => "1.2", "tlsv1_1" => "1.2", "tlsv1_2" => "1.2",
+        "tlsv1_3" => "1.3"
+      }.freeze
+      # With a password at hand, Basic is what these come to.
+      BASIC = %i[basic any auto].freeze
+      PROXY_TYPES = {
+        "http" => "http", "http_1_0" => "http", "https" => "https", "socks5" => "socks5", "socks5_hostname" => "socks5h"
+      }.freeze
+      OLD_HTTP = %w[httpv1_0 httpv2_prior_knowledge httpv3only].freeze
+
+      # @return [Hash{Symbol => Object}] options of Trunkline.new
+      attr_reader :lasting
+      # @return [String]
+      attr_reader :method
+      # @return [Integer, nil]
+      attr_reader :port
+
+      # @param given [Hash]
+      # @raise [Typhoeus::Errors::InvalidOption, ArgumentError]
+      def initialize(given)
+        @given = given
+        @method = "GET"
+        @fields = []
+        @weak = [] # fields that headers: counts more than
+        @seconds = {}
+        @lasting = { max_connections_per_host: 65_536, decode: false }
+        @maximum = MOST_REDIRECTS
+        given.each { |name, value| read(name.to_sym, value) }
+        settle
+      end
+
+      # @return [Integer, nil]
+      def redirects = @follow ? @maximum : nil
+      def fails_on_error? = @failing ? true : false
+      def verbose? = @verbose ? true : false
+      def chunked? = @chunked ? true : false
+
+      # @return [Boolean] whether the request has a header field of that name
+      def names?(name)
+        @fields.any? { |known, _| known.casecmp?(name) }
+      end
+
+      private
+
+      def read(name, value)
+        name = renamed(name)
+        return if PASSED_OVER.include?(name)
+        return __send__(:"option_#{name}", value) if SUPPORTED.include?(name)
+
+        invalid(name) unless LIBCURL_ONLY.key?(name)
+        raise ::Typhoeus::Errors::UnsupportedOption, name unless NEUTRAL.include?(value)
+      end
+
+      def renamed(name)
+        return ALIASES[name] if ALIASES.key?(name)
+
+        if (now = RENAMED[name])
+          warn("Deprecated option #{name}. Please use #{now} instead.")
+          return now
+        end
+        invalid(name, "Please try #{CHANGED[name]} instead of #{name}.") if CHANGED.key?(name)
+        invalid(name, "The option #{name} was removed.") if REMOVED.include?(name)
+
+        name
+      end
+
+      def settle
+        connect = @seconds[:connecttimeout] || CONNECT
+        @lasting[:timeout] = {
+          resolve: connect, connect: connect, tls: connect, first_byte: @stall, read: @stall, write: @stall,
+          total: @seconds[:timeout]
+        }.compact
+        user = @given[:username] || @given["username"]
+        @lasting[:basic] ||= [user.to_s, (@given[:password] || @given["password"]).to_s] if user
+        @weak.each { |field| @fields << field unless names?(field.first) }
+        @lasting[:headers] = @fields unless @fields.empty?
+      end
+
+      def invalid(name, help = nil)
+        raise ::Typhoeus::Errors::InvalidOption.new(name, help)
+      end
+
+      def refuse(name, value, allowed)
+        raise ::Typhoeus::Errors::UnsupportedOption.new(name, value, allowed)
+      end
+
+      # ---- what is asked for ----
+
+      def option_method(value)
+        @method = value.to_s.upcase
+      end
+
+      def option_customrequest(value)
+        @method = value.to_s if value
+      end
+
+      def option_port(value)
+        @port = Integer(value) if value
+      end
+
+      # "Name:" without a value takes a default away, "Name;" sends one that is empty.
+      def option_headers(value)
+        (value || {}).each do |name, content|
+          name = name.to_s
+          text = content.is_a?(Array) ? content : content.to_s
+          next @fields << [name.chomp(";"), ""] if name.end_with?(";") && text.empty?
+
+          read_header(name, text)
+        end
+      end
+
+      def read_header(name, text)
+        case name.downcase
+        when "expect"
+          @lasting[:expect] = 1.0 if text == "100-continue"
+        when "transfer-encoding"
+          @chunked = text.to_s.casecmp?("chunked")
+        else
+          @fields << [name, text.empty? ? nil : text]
+        end
+      end
+
+      def option_httpheader(value) = option_headers(value)
+
+      { cookie: "Cookie", referer: "Referer", useragent: "User-Agent" }.each do |name, field|
+        define_method(:"option_#{name}") do |value|
+          @weak << [field, value.to_s] unless value.nil?
+        end
+      end
+
+      def option_range(value)
+        @fields << ["Range", "bytes=#{value}"] if value
+      end
+
+      def option_resume_from(value)
+        @fields << ["Range", "bytes=#{Integer(value)}-"] if value && value != 0
+      end
+      alias option_resume_from_large option_resume_from
+
+      def option_timecondition(value)
+        fields = { "ifmodsince" => "If-Modified-Since", "ifunmodsince" => "If-Unmodified-Since" }
+        return if value.nil? || value.to_s == "none"
+
+        field = fields.fetch(value.to_s) { refuse(:timecondition, value, fields.keys.join(" and ")) }
+        @fields << [field, Time.at(Integer(@given.fetch(:timevalue, 0))).httpdate]
+      end
+
+      # Read together with timecondition.
+      def option_timevalue(_value); end
+
+      # ---- redirects, failures ----
+
+      def option_followlocation(value)
+        @follow = on?(value)
+      end
+
+      def option_maxredirs(value)
+        number = Integer(value)
+        @maximum = number.negative? ? MOST_REDIRECTS : [number, MOST_REDIRECTS].min
+      end
+
+      def option_failonerror(value)
+        @failing = on?(value)
+      end
+
+      def option_verbose(value)
+        @verbose = on?(value)
+      end
+
+      def option_protocols(value)
+        names = Array(value).map { |name| name.to_s.downcase }
+        return if value.nil? || names.include?("all") || (names.include?("http") && names.include?("https"))
+
+        refuse(:protocols, value, "http and https together")
+      end
+      alias option_redir_protocols option_protocols
+
+      # ---- time ----
+
+      def option_timeout(value) = limit(:timeout, value, 1)
+      def option_timeout_ms(value) = limit(:timeout, value, 1000, :timeout_ms)
+      def option_connecttimeout(value) = limit(:connecttimeout, value, 1)
+      def option_connecttimeout_ms(value) = limit(:connecttimeout, value, 1000, :connecttimeout_ms)
+
+      # Milliseconds count more than seconds, whichever is named first. 0 is no limit.
+      def limit(kind, value, unit, name = kind)
+        return if value.nil?
+        raise ArgumentError, "Value '#{value}' for option '#{name}' must be a number." unless value.is_a?(Numeric)
+        return if unit == 1 && @given[:"#{kind}_ms"]
+
+        @seconds[kind] = value.to_f / unit if value.positive?
+      end
+
+      # Here: no byte at all for that long.
+      def option_low_speed_time(value)
+        @stall = Float(value) if value && value != 0
+      end
+
+      # Read together with low_speed_time.
+      def option_low_speed_limit(_value); end
+
+      def option_maxfilesize(value)
+        @lasting[:max_body_bytes] = Integer(value) if value && value != 0
+      end
+      alias option_maxfilesize_large option_maxfilesize
+
+      # ---- who we are ----
+
+      def option_userpwd(value)
+        return if value.nil?
+
+        user, password = value.to_s.split(":", 2)
+        @lasting[:basic] = [user.to_s, password.to_s]
+      end
+
+      def option_httpauth(value)
+        return if value.nil?
+        return if Array(value).all? { |name| (BASIC + %i[none bearer]).include?(name.to_s.to_sym) }
+
+        refuse(:httpauth, value, ":basic")
+      end
+
+      def option_xoauth2_bearer(value)
+        @lasting[:bearer] = value.to_s if value
+      end
+
+      # Read together.
+      def option_username(_value); end
+      def option_password(_value); end
+
+      # ---- where to ----
+
+      def option_unix_socket_path(value)
+        @lasting[:unix] = value if value
+      end
+
+      def option_interface(value)
+        @lasting[:bind] = value.to_s.sub(/\A(?:host|if)!/, "") if value
+      end
+
+      # ["host:port:address"]: addresses in place of the resolver's.
+      def option_resolve(value)
+        value && reroute(value) { |host, port, *address| ["#{host}:#{port}", "#{address.join(":")}:#{port}"] }
+      end
+
+      # ["host:port:other-host:other-port"]
+      def option_connect_to(value)
+        value && reroute(value) { |host, port, other, to| ["#{host}:#{port}", "#{other}:#{to || port}"] }
+      end
+
+      def reroute(value)
+        routes = Array(value).map { |line| yield line.to_s.delete_prefix("+").split(":") }
+        @lasting[:connect_to] = (@lasting[:connect_to] || {}).merge(routes.to_h)
+      end
+
+      # "" is none, whatever the environment says.
+      def option_proxy(value)
+        return if value.nil?
+
+        @lasting[:proxy] = value.to_s.empty? ? false : proxy_url(value.to_s)
+      end
+
+      def proxy_url(text)
+        scheme, rest = text.include?("://") ? text.split("://", 2) : [proxy_scheme, text]
+        port = @given[:proxyport]
+        rest = "#{rest.chomp("/")}:#{port}" if port && !rest.match?(/:\d+\z/)
+        "#{scheme}://#{proxy_credentials}#{rest}"
+      end
+
+      def proxy_scheme
+        type = (@given[:proxytype] || @given[:proxy_type] || :http).to_s
+        PROXY_TYPES.fetch(type) { refuse(:proxytype, type, PROXY_TYPES.keys.join(", ")) }
+      end
+
+      def proxy_credentials
+        user, password = (@given[:proxyuserpwd] || "").split(":", 2)
+        user ||= @given[:proxyusername] or return
+
+        "#{Encoding.escape(user)}:#{Encoding.escape(password || @given[:proxypassword] || "")}@"
+      end
+
+      # Read together with proxy.
+      %i[proxyport proxytype proxyuserpwd proxyusername proxypassword].each do |name|
+        define_method(:"option_#{name}") { |_value| nil }
+      end
+
+      def option_proxyauth(value)
+        refuse(:proxyauth, value, ":basic") unless Array(value).all? { |name| BASIC.include?(name.to_s.to_sym) }
+      end
+
+      def option_noproxy(value)
+        return if value.nil? || value == ""
+
+        value == "*" ? @lasting[:proxy] = false : refuse(:noproxy, value, "\"*\"; or the environment's no_proxy")
+      end
+
+      # ---- TLS ----
+
+      def option_ssl_verifypeer(value)
+        @lasting[:verify] = false unless value.nil? || on?(value)
+      end
+
+      def option_ssl_verifyhost(value)
+        @lasting[:verify_hostname] = false unless value.nil? || on?(value)
+      end
+
+      def option_cainfo(value)
+        @lasting[:ca_file] = value if value
+      end
+
+      def option_capath(value)
+        @lasting[:ca_path] = value if value
+      end
+
+      def option_sslcert(value)
+        @lasting[:client_cert] = value if value
+      end
+
+      def option_sslkey(value)
+        @lasting[:client_key] = value if value
+      end
+
+      def option_sslcerttype(value)
+        refuse(:sslcerttype, value, "PEM") unless value.nil? || value.to_s.casecmp?("PEM")
+      end
+
+      def option_sslkeytype(value)
+        refuse(:sslkeytype, value, "PEM") unless value.nil? || value.to_s.casecmp?("PEM")
+      end
+
+      def option_sslversion(value)
+        return if value.nil?
+
+        @lasting[:min_tls] = TLS_VERSIONS.fetch(value.to_s) { refuse(:sslversion, value, TLS_VERSIONS.keys.join(", ")) }
+      end
+
+      def option_http_version(value)
+        refuse(:http_version, value, ":httpv1_1") if OLD_HTTP.include?(value.to_s)
+      end
+
+      # ---- the connection, the answer ----
+
+      # "" asks for whatever can be undone.
+      def option_accept_encoding(value)
+        return if value.nil?
+
+        @lasting[:decode] = true
+        @fields << ["Accept-Encoding", value.to_s] unless value.to_s.empty?
+      end
+
+      def option_forbid_reuse(value)
+        @fields << %w[Connection close] if on?(value)
+      end
+      alias option_fresh_connect option_forbid_reuse
+
+      def option_tcp_keepalive(value)
+        @lasting[:tcp_keepalive] = on?(value) unless value.nil?
+      end
+
+      def on?(value)
+        !value.nil? && value != false && value != 0
+      end
+
+      SUPPORTED = private_instance_methods(false).filter_map { |name| name[/\Aoption_(.+)/, 1]&.to_sym }.freeze
+      private_constant :SUPPORTED
+    end
+  end
+end

@@ -1,0 +1,138 @@
+# frozen_string_literal: true
+
+require_relative "../../many/followed"
+require_relative "outcome"
+require_relative "recipe"
+
+module Trunkline
+  module TyphoeusFace
+    # One request on its way: from its options to its response, over redirects. Whoever carries it, a hydra or a call,
+    # sends #plan and hands over what came; #take says whether there is more to send.
+    class Flight
+      # @return [Composer::Plan, nil] what is to be sent; nil when the request could not be composed
+      attr_reader :plan
+      # @return [Float, nil] monotonic seconds
+      attr_reader :deadline
+      # @return [Typhoeus::Request]
+      attr_reader :request
+      # The engine's number for it, and whether its answer comes piece by piece.
+      attr_accessor :id, :live
+
+      # @param request [Typhoeus::Request]
+      # @return [Flight]
+      # @raise [Typhoeus::Errors::InvalidOption, ArgumentError] what cannot be sent, but for URLs
+      def self.of(request)
+        streamed?(request) ? StreamedFlight.new(request) : new(request)
+      end
+
+      # Whoever wants to know something before the end.
+      def self.streamed?(request)
+        request.streaming? || told?(request.on_headers_blocks) || told?(request.on_progress_blocks) ||
+          told?(::Typhoeus.on_headers_blocks) || told?(::Typhoeus.on_progress_blocks)
+      end
+
+      def self.told?(blocks)
+        !blocks.nil? && !blocks.empty?
+      end
+      private_class_method :told?
+
+      def initialize(request)
+        @request = request
+        @recipe = Recipe.of(request.options)
+        @plan = @recipe.plan(request)
+        @deadline = @recipe.deadline
+      rescue InvalidRequest => error
+        raise unless @recipe && error.message.start_with?("url")
+
+        @refused = error
+      end
+
+      # @return [Boolean]
+      def streamed? = false
+
+      # @return [Boolean] whether the request has its response
+      def over? = @over ? true : false
+
+      # Ends at once what has nothing to send.
+      # @return [Boolean] whether it was ended
+      def refused?
+        return false unless @refused
+
+        finish(Outcome.new(self, nil, :url_malformat, @refused))
+        true
+      end
+
+      # @param result [Response, Error]
+      # @return [Composer::Plan, nil] what to send next
+      def take(result)
+        if @recipe.redirects && (@followed || Many::Followed.redirect?(result))
+          result = follow(result)
+          return @plan = result if result.is_a?(Composer::Plan)
+        end
+        result.is_a?(Exception) ? fail_with(result) : answer(result)
+        nil
+      end
+
+      # ---- for the Outcome ----
+
+      # @return [Hash]
+      def options = @request.options
+
+      # @return [String]
+      def url = @request.shown_url
+
+      # @return [Array<Response>] redirects that were followed
+      def passed = @passed || []
+
+      # @return [Integer] bytes
+      def upload_size = @plan&.body_length || 0
+
+      # @return [Integer] bytes
+      def received = @response.nil? ? 0 : @response.body.bytesize
+
+      private
+
+      def follow(result)
+        @followed ||= Many::Followed.new(@plan, @recipe.redirects, @recipe.composer)
+        following = @followed.after(result)
+        @passed = [*@passed, result] if following.is_a?(Composer::Plan)
+        following
+      end
+
+      def answer(response)
+        @response = response
+        return finish(Outcome.new(self, response)) unless @recipe.fails_on_error? && response.status >= 400
+
+        finish(Outcome.new(self, response, :http_returned_error, nil, String.new))
+      end
+
+      # What the caller's own body raised is the caller's; so are redirects' last answers.
+      def fail_with(error)
+        raise error unless error.is_a?(Error) || error.is_a?(InvalidRequest)
+
+        @response = error.response if error.is_a?(AnswerError)
+        finish(Outcome.new(self, @response, Codes.of(error), error))
+      end
+
+      def finish(outcome)
+        @over = true
+        @plan&.content&.release
+        trace(outcome) if @recipe&.verbose?
+        @request.finish(::Typhoeus::Response.of(outcome))
+      end
+
+      # What libcurl's verbose output tells, without credentials and bodies.
+      def trace(outcome)
+        request = @plan&.request
+        sent = request&.headers&.map { |name, value| hidden?(name) ? "#{name}: [hidden]" : "#{name}: #{value}" }
+        lines = sent ? ["#{request.method} #{request.uri.target} HTTP/1.1", *sent].map { |line| "> #{line}" } : []
+        lines.concat(outcome.response_headers.split("\r\n").map { |line| "< #{line}" })
+        $stderr.puts(lines, "* #{outcome.return_code}#{": #{outcome.error.message}" if outcome.error}")
+      end
+
+      def hidden?(name)
+        Headers::HIDDEN.include?(name.downcase)
+      end
+    end
+  end
+end

@@ -1,0 +1,287 @@
+# frozen_string_literal: true
+
+require "digest/sha1"
+require "zlib"
+require_relative "actions"
+require_relative "callbacks"
+require_relative "face/encoding"
+require_relative "face/single"
+
+module Typhoeus
+  # What a request says it is, unless its headers or Config.user_agent say otherwise.
+  USER_AGENT = "Typhoeus - https://github.com/typhoeus/typhoeus"
+
+  # One request: run it by itself, or queue it in a Hydra.
+  #
+  #   Typhoeus::Request.new("https://api.test/users", method: :post, body: { name: "Ann" }, timeout: 5).run.code
+  class Request
+    extend Actions
+    include Callbacks::Types
+    include Callbacks
+
+    REDIRECTS = 50
+    # What is not written by Marshal.
+    FLEETING = %i[@on_complete @on_success @on_failure @on_progress @on_headers @on_body @before @hydra
+                  @response].freeze
+    private_constant :REDIRECTS, :FLEETING
+
+    # @return [String]
+    attr_accessor :base_url
+    # @return [Hash] with the defaults; may be changed until the request is run
+    attr_accessor :options
+    # @return [Hash] as given
+    attr_accessor :original_options
+    # @return [Hydra, nil]
+    attr_accessor :hydra
+    # @return [Boolean, nil] this request's own word on Config.block_connection
+    attr_accessor :block_connection
+    # @return [Response, nil]
+    attr_reader :response
+    # @api private
+    attr_reader :before_blocks
+
+    # @param base_url [String] without a scheme it is http://
+    # @param options [Hash] Ethon's names: method:, params:, body:, headers:, timeout: (seconds), timeout_ms:,
+    #   connecttimeout:, followlocation:, maxredirs:, userpwd:, ssl_verifypeer: ... (docs/switching.md)
+    def initialize(base_url, options = {})
+      @base_url = base_url
+      @original_options = options
+      @options = options.dup
+      set_headers
+      set_defaults
+    end
+
+    # Runs it, unless a before callback, a stub or the cache has an answer.
+    #
+    # @return [Response]
+    # @raise [Errors::NoStub] when connections are blocked
+    # @raise [Errors::InvalidOption]
+    def run
+      ready, answer = shortcut
+      ready ? answer : ::Trunkline::TyphoeusFace::Single.perform(self)
+    end
+
+    # @yield [request] before it is run (see Typhoeus.before)
+    # @return [Array<Proc>]
+    def before(&block)
+      @before_blocks ||= []
+      @before_blocks << block if block
+      @before_blocks
+    end
+
+    # Has the body given piece by piece; the response's own body stays empty.
+    #
+    # @yield [chunk, response] :abort as its value ends the request
+    # @return [Array<Proc>]
+    def on_body(&block)
+      @on_body ||= []
+      @on_body << block if block
+      @on_body
+    end
+
+    # @return [Boolean]
+    def streaming?
+      !@on_body.nil? && @on_body.any?
+    end
+
+    # @return [Boolean]
+    def blocked?
+      @block_connection.nil? ? Typhoeus.connection_blocked? : @block_connection
+    end
+
+    # @return [Boolean] whether a run of a hydra asks for it but once
+    def memoizable?
+      !!Config.memoize && !streaming? && request_method == :get
+    end
+
+    # @return [Object, nil] the cache that is used
+    def cacheable?
+      cache
+    end
+
+    # @return [Response, nil]
+    def cached_response
+      cache&.get(self)
+    end
+
+    # @return [Integer, nil] seconds
+    def cache_ttl
+      options[:cache_ttl]
+    end
+
+    # Takes the response and calls the callbacks.
+    #
+    # @param bypass [Boolean, nil] neither cached nor memoized
+    # @return [Response]
+    def finish(response, bypass = nil)
+      bypass ? @response = response : self.response = response
+      response.request = self
+      execute_callbacks
+      response
+    end
+
+    # @param value [Response]
+    def response=(value)
+      # Copies: what callbacks do to a response is not for others.
+      cache.set(self, value.dup) if cache && to_cache?(value)
+      hydra.memory[self] = value.dup if hydra && memoizable?
+      @response = value
+    end
+
+    # @return [String] with the params
+    def url
+      ::Trunkline::TyphoeusFace::Encoding.url(base_url.to_s, options)
+    end
+
+    # @api private
+    # @return [String] for messages
+    def shown_url
+      url
+    rescue StandardError
+      base_url.to_s
+    end
+
+    # @return [String] the body as it is sent; of a multipart one, its fields as a form
+    def encoded_body
+      ::Trunkline::TyphoeusFace::Encoding.form(options[:body], options)
+    end
+
+    # Same class, URL and options. What headers are called may differ in nothing.
+    def eql?(other)
+      self.class == other.class && base_url.to_s == other.base_url.to_s && decisive == other.decisive
+    end
+
+    def hash
+      Zlib.crc32(cache_key)
+    end
+
+    # @return [String] the same for the same URL and options, whatever their order; cache: and cache_ttl: do not count
+    def cache_key
+      Digest::SHA1.hexdigest("#{self.class.name}#{base_url}#{canonical(decisive.except(:cache, :cache_ttl))}")
+    end
+
+    # @api private
+    # @return [Symbol]
+    def request_method
+      (options[:method] || :get).to_s.downcase.to_sym
+    end
+
+    # @return [Array] without callbacks, hydra and response
+    def marshal_dump
+      (instance_variables - FLEETING - %i[@before_blocks]).map { |name| [name, instance_variable_get(name)] }
+    end
+
+    def marshal_load(values)
+      values.each { |name, value| instance_variable_set(name, value) }
+    end
+
+    # What may answer in place of the network, in the order of precedence.
+    #
+    # @api private
+    # @return [Array(Boolean, Object)] whether the request is settled, and what #run returns
+    # @raise [Errors::NoStub]
+    def shortcut
+      if (blocks = Typhoeus.before_blocks_for(self))
+        settled, value = ask(blocks)
+        return [true, value] if settled
+      end
+      stubbed = Expectation.response_for(self) unless Typhoeus.stubs_disabled?
+      return [true, answer_stubbed(stubbed)] if stubbed
+      raise Errors::NoStub, self if blocked?
+
+      cached = cached_response
+      cached ? [true, answer_cached(cached)] : false
+    end
+
+    protected
+
+    # What tells one request from another: GET need not be said.
+    def decisive
+      method = request_method
+      rest = options.except(:method, "method")
+      method == :get ? rest : rest.merge(method: method)
+    end
+
+    private
+
+    def ask(blocks)
+      blocks.each do |block|
+        value = block.call(self)
+        return [true, answer_before(value)] if value.is_a?(Response)
+        return [true, response] if value.nil? || value == false
+      end
+      false
+    end
+
+    def answer_before(value)
+      return value if response
+
+      value.mock = true
+      deliver(value)
+    end
+
+    # A block may have run this very request.
+    def answer_stubbed(answer)
+      answer.request.equal?(self) ? answer : deliver(answer)
+    end
+
+    def answer_cached(cached)
+      copy = cached.dup
+      copy.cached = true
+      copy.request = self
+      deliver(copy)
+    end
+
+    def deliver(answer)
+      execute_headers_callbacks(answer)
+      @on_body&.each { |block| block.call(answer.body, answer) }
+      finish(answer)
+    end
+
+    def cache
+      return if options[:cache] == false
+
+      options[:cache] || Config.cache || nil
+    end
+
+    # Neither what is not a representation of the resource nor what has no body.
+    def to_cache?(value)
+      !value.cached? && !streaming? && !value.mock? && (value.return_code.nil? || value.return_code == :ok)
+    end
+
+    # Each part with its class and length, so that no two differ in nothing but where one ends.
+    def canonical(value)
+      case value
+      when Hash
+        "hash:#{value.size}:#{value.map { |name, one| "#{canonical(name)}#{canonical(one)}" }.sort.join}"
+      when Array
+        "array:#{value.size}:#{value.map { |one| canonical(one) }.join}"
+      else
+        text = value.to_s
+        "#{value.class}:#{text.bytesize}:#{text}"
+      end
+    end
+
+    def set_headers
+      given = @options[:headers]
+      agent = Config.user_agent || USER_AGENT
+      return @options[:headers] = { "User-Agent" => agent, "Expect" => "" } if given.nil? || given.empty?
+
+      names = given.keys.map { |name| name.to_s.downcase }
+      headers = names.include?("user-agent") ? given.dup : { "User-Agent" => agent }.merge(given)
+      headers["Expect"] = "" unless names.include?("expect")
+      headers.delete_if { |name, value| value.nil? && name.to_s.casecmp?("expect") }
+      @options[:headers] = headers
+    end
+
+    def set_defaults
+      options = @options
+      %i[verbose timeout connecttimeout].each do |name|
+        value = Config.public_send(name)
+        options[name] = value if !value.nil? && options[name].nil?
+      end
+      options[:maxredirs] ||= REDIRECTS
+      options[:proxy] = Config.proxy unless Config.proxy.nil? || options.key?(:proxy)
+    end
+  end
+end

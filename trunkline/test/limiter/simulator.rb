@@ -1,0 +1,220 @@
+# frozen_string_literal: true
+
+# A server and a client in virtual time: the limiter under test decides when a request starts, the scenario what
+# becomes of it. There is always one more request to send.
+class Simulator
+  Result = Struct.new(:good, :rejected, :seconds, :limits, :good_at, keyword_init: true) do
+    def goodput = good / seconds
+    def reject_share = rejected.fdiv([good + rejected, 1].max)
+
+    # Answers per second between two moments.
+    def goodput_between(from, to) = good_at.count { |at| at >= from && at < to } / (to - from).to_f
+
+    # Time-weighted mean of the limit from the given moment on.
+    def mean_limit(from, to = seconds)
+      points = limits.select { |at, _| at < to }
+      total = points.each_with_index.sum do |(at, limit), index|
+        upto = index + 1 < points.size ? points[index + 1][0] : to
+        [upto - [at, from].max, 0].max * limit
+      end
+      total / (to - from)
+    end
+  end
+
+  # A limit that stays.
+  class Fixed
+    attr_reader :limit, :in_flight
+
+    def initialize(limit)
+      @limit = limit
+      @in_flight = 0
+    end
+
+    def generation = 0
+    def ready?(_now) = @in_flight < @limit
+    def start(_now) = @in_flight += 1
+    def wait(_now) = nil
+    def answered(*) = @in_flight -= 1
+    def pressed(*) = @in_flight -= 1
+    def limited(*) = @in_flight -= 1
+  end
+
+  def initialize(scenario, seed:)
+    @scenario = scenario
+    @random = Random.new(seed)
+    @events = Heap.new
+    @now = 0.0
+    @queue = []
+    @busy = @present = 0
+    @service = scenario.fetch("service")
+    @delay = scenario.fetch("delay", 0.0)
+    @thrash = scenario.fetch("thrash", 0.0)
+    @client = scenario["client"]
+    @client_free = 0.0
+    @tokens = scenario["burst"].to_f
+    @tokens_at = 0.0
+    @workers = scenario.fetch("workers")
+    @workers = [[0, @workers]] unless @workers.is_a?(Array)
+  end
+
+  # Gives the limiter its time: run(seconds) { |now| a limiter }
+  def run(seconds)
+    @limiter = yield @now
+    result = Result.new(good: 0, rejected: 0, seconds: seconds.to_f, limits: [], good_at: [])
+    @workers.to_h.each_key { |at| @events.push(at, [:workers]) if at.positive? }
+    loop do
+      fill(result)
+      at, event = @events.pop
+      break if at > seconds
+
+      @now = at
+      handle(event, result)
+    end
+    result
+  end
+
+  private
+
+  Call = Struct.new(:started, :generation, :status)
+
+  def fill(result)
+    limit = @limiter.limit
+    result.limits << [@now, limit] if result.limits.empty? || result.limits.last[1] != limit
+    while @limiter.ready?(@now)
+      @limiter.start(@now)
+      @events.push(@now + @delay / 2, [:arrive, Call.new(@now, @limiter.generation)])
+    end
+    wait = @limiter.wait(@now) or return
+    @events.push(@now + [wait, 1e-6].max, [:tick]) if @tick.nil? || @tick <= @now || @now + wait < @tick - 1e-6
+    @tick = @now + wait
+  end
+
+  def handle((kind, call), result)
+    case kind
+    when :arrive then arrive(call)
+    when :served then served(call)
+    when :answer then answer(call)
+    when :taken then taken(call, result)
+    when :workers then serve_queued
+    end
+  end
+
+  def arrive(call)
+    return back(call, 429) if @scenario["rate"] && !token?
+    return back(call, 503) if @scenario["reject_above"] && @present >= @scenario["reject_above"]
+
+    @present += 1
+    @busy < workers ? serve(call) : @queue << call
+  end
+
+  def token?
+    rate = @scenario["rate"]
+    @tokens = [@tokens + (@now - @tokens_at) * rate, @scenario["burst"].to_f].min
+    @tokens_at = @now
+    return false if @tokens < 1
+
+    @tokens -= 1
+    true
+  end
+
+  def workers = @workers.reverse_each.find { |at, _| at <= @now }[1]
+
+  def serve(call)
+    @busy += 1
+    factor = 1 + @thrash * [@present - workers, 0].max
+    @events.push(@now + service * factor, [:served, call])
+  end
+
+  def service
+    case @scenario.fetch("spread")
+    when "deterministic" then @service
+    when "exponential" then -@service * Math.log(1 - @random.rand)
+    when "lognormal" then @service * Math.exp(normal - 0.5)
+    end
+  end
+
+  def normal = Math.sqrt(-2 * Math.log(1 - @random.rand)) * Math.cos(2 * Math::PI * @random.rand)
+
+  def served(call)
+    @busy -= 1
+    @present -= 1
+    back(call, 200)
+    serve_queued
+  end
+
+  def serve_queued
+    serve(@queue.shift) while @busy < workers && !@queue.empty?
+  end
+
+  def back(call, status)
+    call.status = status
+    @events.push(@now + @delay / 2 + (status == 200 ? 0 : 0.001), [:answer, call])
+  end
+
+  def answer(call)
+    @client_free = [@client_free, @now].max + @client.to_f
+    @events.push(@client_free, [:taken, call])
+  end
+
+  def taken(call, result)
+    case call.status
+    when 200
+      result.good += 1
+      result.good_at << @now
+      @limiter.answered(@now, call.started, call.generation)
+    else
+      result.rejected += 1
+      call.status == 429 ? @limiter.limited(@now) : @limiter.pressed(@now, call.status.to_s)
+    end
+  end
+
+  # Smallest first; of equals, the one that was there first.
+  class Heap
+    def initialize
+      @items = []
+      @order = 0
+    end
+
+    def push(at, event)
+      @items << [at, @order += 1, event]
+      rise(@items.size - 1)
+    end
+
+    def pop
+      top = @items.first
+      last = @items.pop
+      unless @items.empty?
+        @items[0] = last
+        sink(0)
+      end
+      [top[0], top[2]]
+    end
+
+    private
+
+    def before?(one, other) = one[0] == other[0] ? one[1] < other[1] : one[0] < other[0]
+
+    def rise(index)
+      while index.positive?
+        above = (index - 1) / 2
+        break if before?(@items[above], @items[index])
+
+        @items[above], @items[index] = @items[index], @items[above]
+        index = above
+      end
+    end
+
+    def sink(index)
+      loop do
+        least = 2 * index + 1
+        return if least >= @items.size
+
+        least += 1 if least + 1 < @items.size && before?(@items[least + 1], @items[least])
+        return if before?(@items[index], @items[least])
+
+        @items[least], @items[index] = @items[index], @items[least]
+        index = least
+      end
+    end
+  end
+end

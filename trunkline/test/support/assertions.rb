@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require_relative "gc_level"
+
+# What this suite asks again and again.
+module Assertions
+  # How far a real time may be from the asked one, in seconds.
+  TOLERANCE = 0.05 * GCLevel::SLOWDOWN
+
+  def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+  # [seconds, result of the block]
+  def timed
+    start = monotonic
+    result = yield
+    [monotonic - start, result]
+  end
+
+  # raised { client.get(url) }: the error, and how long it took.
+  def raised_after(*classes, &block)
+    start = monotonic
+    error = assert_raises(*classes, &block)
+    [monotonic - start, error]
+  end
+
+  def assert_took(expected, seconds, tolerance = TOLERANCE)
+    assert_in_delta expected, seconds, tolerance, "took #{seconds.round(3)} s, should have taken #{expected} s"
+  end
+
+  def assert_quick(limit = 1.0, &block)
+    seconds, result = timed(&block)
+    assert_operator seconds, :<, limit
+    result
+  end
+
+  # assert_raises_with(Trunkline::ReadTimeout, phase: :read, sent: :all) { client.get(url) }
+  def assert_raises_with(error_class, **facts, &block)
+    error = assert_raises(error_class, &block)
+    assert_instance_of error_class, error
+    assert_facts(error, **facts)
+    error
+  end
+
+  def assert_facts(error, **facts)
+    facts.each do |name, expected|
+      actual = error.public_send(name)
+      case expected
+      when nil then assert_nil actual, "#{name} of #{error.inspect}"
+      else assert_operator expected, :===, actual, "#{name} was #{actual.inspect} in #{error.inspect}"
+      end
+    end
+  end
+
+  # The server saw exactly this many requests, and no more come.
+  def assert_attempts(expected, server, settle: 0.1)
+    server.wait_for_requests(expected, seconds: 2)
+    sleep settle
+    assert_equal expected, server.requests.size, "requests the server saw"
+  end
+
+  def assert_same_connection(first, second)
+    assert_equal first.connection.id, second.connection.id, "both on one connection"
+    assert_predicate second.connection, :reused?
+  end
+
+  def assert_different_connection(first, second)
+    refute_equal first.connection.id, second.connection.id, "a connection was reused that must not be"
+  end
+
+  def eventually(seconds = 2.0, message = "it never came true")
+    limit = monotonic + seconds
+    until (result = yield)
+      flunk message if monotonic > limit
+      sleep 0.005
+    end
+    result
+  end
+end

@@ -1,0 +1,253 @@
+# frozen_string_literal: true
+
+# client.batch, in plain threads and in a reactor.
+module BatchTests
+  # As Interrupt: no StandardError.
+  Stop = Class.new(Exception) # rubocop:disable Lint/InheritException
+
+  def test_batch_gives_results_in_the_order_they_were_added
+    server = serve { |connection| reply_with_target(connection) }
+    results = client(server.url).batch { |batch| 20.times { |number| batch.get("/#{number}") } }
+    assert_equal (0...20).map { |number| "/#{number}" }, results.map(&:body)
+  end
+
+  def test_batch_gives_each_answer_to_its_block
+    server = serve { |connection| reply_with_target(connection) }
+    bodies = []
+    results = client(server.url).batch do |batch|
+      batch.get("/one") { |response| bodies << response.body }
+      batch.post("/two", body: "content") { |response| bodies << response.body }
+    end
+    assert_equal %w[/one /two], bodies.sort
+    assert_empty results, "what a block took is not kept"
+  end
+
+  def test_batch_sends_methods_options_and_bodies
+    server = serve
+    client(server.url).batch do |batch|
+      batch.put("/a", json: { n: 1 }, headers: { "X-Name" => "value" })
+      batch.request("PROPFIND", "/b", params: { q: 1 })
+      batch.add([:delete, "/c"])
+    end
+    put = server.requests.find { |request| request.verb == "PUT" }
+    assert_equal ['{"n":1}', "value"], [put.body, put["X-Name"]]
+    assert_equal ["DELETE /c", "PROPFIND /b?q=1", "PUT /a"],
+                 server.requests.map { |request| "#{request.verb} #{request.target}" }.sort
+  end
+
+  def test_a_chain_keeps_as_many_in_flight_as_were_started
+    highest = at_once = 0
+    lock = Mutex.new
+    server = serve do |connection|
+      while connection.read_request
+        lock.synchronize { highest = [highest, at_once += 1].max }
+        sleep 0.01
+        lock.synchronize { at_once -= 1 }
+        connection << answer
+      end
+    end
+    left = 40
+    client(server.url).batch do |batch|
+      following = ->(_) { batch.get("/", &following) if (left -= 1) >= 0 }
+      4.times { batch.get("/", &following) }
+    end
+    assert_equal 4, highest
+    assert_equal 44, server.requests.size
+  end
+
+  def test_a_block_that_raises_ends_its_own_request_alone
+    answered = 0
+    http = client(serve.url)
+    error = assert_raises(RuntimeError) do
+      http.batch do |batch|
+        batch.get("/") { raise "the first" }
+        10.times { batch.get("/") { answered += 1 } }
+        batch.get("/") { raise "the last" }
+      end
+    end
+    assert_match(/\Athe (first|last)\z/, error.message)
+    assert_equal 10, answered
+  end
+
+  def test_what_a_block_raises_is_given_to_on_error
+    given = []
+    results = client(serve.url).batch(on_error: ->(error, request) { given << [error.message, request[1]] }) do |batch|
+      batch.get("/broken") { raise "no" }
+      batch.get("/whole")
+    end
+    assert_equal [["no", "/broken"]], given
+    assert_equal [200], results.map(&:status)
+  end
+
+  def test_a_failed_request_gives_its_error_in_its_place
+    gone = FreePort.take(1)
+    whole, refused = client(serve.url).batch do |batch|
+      batch.get("/")
+      batch.get("http://127.0.0.1:#{gone}/")
+    end
+    assert_equal 200, whole.status
+    assert_instance_of Trunkline::ConnectError, refused
+    assert_facts refused, phase: :connect, sent: :none
+  end
+
+  def test_a_timeout_ends_its_request_alone
+    server = serve do |connection|
+      while (request = connection.read_request)
+        request.target == "/hang" ? connection.stall : connection << answer
+      end
+    end
+    seconds, (hung, whole) = timed do
+      client(server.url, timeout: 0.3).batch { |batch| %w[/hang /].each { |path| batch.get(path) } }
+    end
+    assert_instance_of Trunkline::TotalTimeout, hung
+    assert_equal 200, whole.status
+    assert_in_delta 0.3, seconds, 0.2
+  end
+
+  def test_redirects_are_followed
+    server = serve do |connection|
+      while (request = connection.read_request)
+        connection << (request.target == "/end" ? answer("there") : redirect("/end"))
+      end
+    end
+    first, second = client(server.url).batch do |batch|
+      batch.get("/start", follow: 3)
+      batch.get("/start")
+    end
+    assert_equal ["there", 1, "/end"], [first.body, first.redirects.size, URI(first.url).path]
+    assert_equal 302, second.status
+  end
+
+  def test_too_many_redirects_are_an_error_in_its_place
+    server = serve(redirect("/again"))
+    results = client(server.url).batch { |batch| batch.get("/", follow: 1) }
+    assert_kind_of Trunkline::RedirectError, results.first
+  end
+
+  def test_the_total_timeout_spans_redirects
+    server = serve do |connection|
+      while connection.read_request
+        sleep 0.15
+        connection << redirect("/#{connection.requests.size}#{connection.number}")
+      end
+    end
+    result, = client(server.url, timeout: 0.4, follow: 20).batch { |batch| batch.get("/start") }
+    assert_instance_of Trunkline::TotalTimeout, result
+    assert_in_delta 0.4, result.elapsed, 0.1
+    assert_match(/within 0.4 s/, result.message)
+  end
+
+  def test_a_host_that_hangs_does_not_block_the_slots_of_another
+    hanging = serve(&:stall)
+    quick = serve
+    done = []
+    client(timeout: 0.5).batch(concurrency: 2, max_in_flight: 4) do |batch|
+      6.times { batch.get(hanging.url) { done << :hung } }
+      20.times { batch.get(quick.url) { done << :quick } }
+    end
+    assert_equal [:quick] * 20 + [:hung] * 6, done
+  end
+
+  def test_a_fixed_concurrency_is_kept_to
+    assert_equal 3, most_at_once(concurrency: 3)
+  end
+
+  def test_max_in_flight_is_kept_to
+    assert_equal 2, most_at_once(concurrency: 8, max_in_flight: 2)
+  end
+
+  def test_rate_spreads_the_starts
+    seconds, = timed { client(serve.url).batch(rate: "50/s") { |batch| 16.times { batch.get("/") } } }
+    assert_operator seconds, :>=, 0.25
+  end
+
+  def test_retry_after_is_honoured
+    seen = []
+    server = serve do |connection|
+      while connection.read_request
+        seen << monotonic
+        connection << (seen.size == 1 ? answer("", status: "503 Busy", "Retry-After" => 1) : answer)
+      end
+    end
+    http = client(server.url)
+    http.batch do |batch|
+      batch.get("/first") { batch.get("/second") }
+    end
+    assert_operator seen[1] - seen[0], :>=, 0.95
+  end
+
+  def test_requests_may_come_from_another_thread_while_it_runs
+    server = serve { |connection| reply_with_target(connection, after: 0.1) }
+    bodies = []
+    client(server.url).batch do |batch|
+      batch.get("/first") { |response| bodies << response.body }
+      Thread.new do
+        sleep 0.05
+        batch.get("/second") { |response| bodies << response.body }
+      end
+    end
+    assert_equal %w[/first /second], bodies
+  end
+
+  def test_progress_is_told_while_it_runs_and_at_the_end
+    told = []
+    server = serve { |connection| reply_with_target(connection, after: 0.2) }
+    client(server.url).batch(concurrency: 1, progress: ->(progress) { told << progress }) do |batch|
+      3.times { batch.get("/") { nil } }
+    end
+    assert_operator told.size, :>=, 2
+    assert_equal({ done: 3, failed: 0, in_flight: 0 }, told.last.to_h.slice(:done, :failed, :in_flight))
+    assert_equal 1, told.first.limit
+  end
+
+  def test_an_interrupt_names_what_has_no_result
+    server = serve do |connection|
+      while (request = connection.read_request)
+        request.target == "/quick" ? connection << answer : connection.stall
+      end
+    end
+    http = client(server.url)
+    cancelled = []
+    batch = http.batch(concurrency: 3, on_cancel: ->(request) { cancelled << request[1] })
+    batch.get("/quick") { raise Stop }
+    4.times { |number| batch.get("/#{number}") }
+    assert_raises(Stop) { batch.run }
+    assert_equal %w[/0 /1 /2 /3], cancelled
+    assert_equal(%w[/0 /1 /2 /3], batch.cancelled.map { |request| request[1] })
+    assert_equal [Trunkline::Cancelled] * 4, batch.results.map(&:class)
+    assert_equal(%i[partial partial none none], batch.results.map(&:sent))
+    eventually { http.stats[:in_use].zero? }
+  end
+
+  def test_a_call_may_be_made_while_a_batch_runs
+    server = serve
+    http = client(server.url)
+    inner = nil
+    http.batch { |batch| batch.get("/") { inner = http.get("/inner").status } }
+    assert_equal 200, inner
+  end
+
+  private
+
+  def reply_with_target(connection, after: 0)
+    while (request = connection.read_request)
+      sleep after if after.positive?
+      connection << answer(request.target)
+    end
+  end
+
+  def most_at_once(**options)
+    highest = at_once = 0
+    lock = Mutex.new
+    server = serve do |connection|
+      while connection.read_request
+        lock.synchronize { highest = [highest, at_once += 1].max }
+        sleep 0.02
+        lock.synchronize { at_once -= 1 }
+        connection << answer
+      end
+    end
+    client(server.url).batch(**options) { |batch| 20.times { batch.get("/") } }
+    highest
+  end
+end

@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+# client.async, in plain threads and in a reactor.
+module FutureTests
+  def test_value_waits_for_the_answer
+    server = serve do |connection|
+      while connection.read_request
+        sleep 0.1
+        connection << answer("later")
+      end
+    end
+    future = client(server.url).async.get("/")
+    refute_predicate future, :ready?
+    assert_equal "later", future.value.body
+    assert_predicate future, :ready?
+  end
+
+  def test_futures_run_side_by_side
+    server = serve do |connection|
+      while connection.read_request
+        sleep 0.2
+        connection << answer
+      end
+    end
+    async = client(server.url).async
+    seconds, = timed { Array.new(8) { async.get("/") }.each(&:value!) }
+    assert_operator seconds, :<, 1.0
+  end
+
+  def test_every_verb_and_option_is_there
+    server = serve
+    async = client(server.url).async
+    [async.post("/", json: { n: 1 }), async.request("PROPFIND", "/", headers: { "X-A" => "b" })].each(&:value!)
+    assert_equal %w[POST PROPFIND], server.requests.map(&:verb).sort
+  end
+
+  def test_an_error_is_the_value_and_value_with_a_bang_raises_it
+    future = client(timeout: 2).async.get("http://127.0.0.1:#{FreePort.take(1)}/")
+    assert_instance_of Trunkline::ConnectError, future.value
+    assert_raises(Trunkline::ConnectError) { future.value! }
+  end
+
+  def test_value_gives_nil_when_its_time_is_over_and_the_request_goes_on
+    server = serve do |connection|
+      connection.read_request
+      sleep 0.3
+      connection << answer("late")
+    end
+    future = client(server.url).async.get("/")
+    seconds, value = timed { future.value(0.05) }
+    assert_nil value
+    assert_operator seconds, :<, 0.25
+    assert_equal "late", future.value(5).body
+  end
+
+  def test_cancel_ends_it
+    server = serve(&:stall)
+    http = client(server.url)
+    future = http.async.get("/")
+    server.wait_for_connections(1)
+    assert future.cancel
+    refute future.cancel
+    assert_instance_of Trunkline::Cancelled, future.value
+    eventually { http.stats[:in_use].zero? }
+  end
+
+  def test_then_goes_on_with_the_response
+    http = client(serve(answer("7")).url)
+    assert_equal 14, http.async.get("/").then { |response| response.body.to_i * 2 }.value!
+  end
+
+  def test_then_passes_errors_on_and_takes_those_of_its_block
+    http = client(serve.url)
+    refused = http.async.get("http://127.0.0.1:#{FreePort.take(1)}/").then { flunk }
+    assert_instance_of Trunkline::ConnectError, refused.value
+    assert_raises(KeyError) { http.async.get("/").then { raise KeyError, "here" }.value! }
+  end
+
+  def test_then_with_a_future_stands_for_its_value
+    http = client(serve.url)
+    assert_equal 200, http.async.get("/").then { http.async.get("/second") }.value!.status
+  end
+
+  def test_a_future_that_nobody_waits_for_runs
+    server = serve
+    client(server.url).async.post("/fire", body: "and forget")
+    server.wait_for_requests(1)
+    assert_equal "and forget", server.requests.first.body
+  end
+
+  def test_redirects_are_followed
+    server = serve(script: [[:read, redirect("/end"), :read, answer("there")]])
+    assert_equal "there", client(server.url, follow: 2).async.get("/").value!.body
+  end
+
+  def test_close_lets_those_in_flight_finish_and_cancels_the_others
+    server = serve do |connection|
+      while connection.read_request
+        sleep 0.2
+        connection << answer
+      end
+    end
+    http = client(server.url, max_connections_per_host: 2)
+    futures = Array.new(10) { http.async.get("/") }
+    server.wait_for_requests(2)
+    http.close
+    assert(futures.all?(&:ready?))
+    answered, cancelled = futures.map(&:value).partition { |value| value.is_a?(Trunkline::Response) }
+    assert_equal 2, answered.size
+    assert_equal [Trunkline::Cancelled], cancelled.map(&:class).uniq
+    assert_raises(Trunkline::ClosedError) { http.async.get("/") }
+  end
+
+  def test_a_bad_request_is_refused_at_once
+    http = client(serve.url)
+    assert_raises(Trunkline::InvalidRequest) { http.async.get("http://127.0.0.1:99999/") }
+    assert_raises(Trunkline::InvalidRequest) { http.async.get("/", tiemout: 1) }
+  end
+end

@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+# TRUNKLINE_GC=normal|minor|major|compact|stress: how hard the collector is pushed around each test. Under stress every
+# new object collects first, which takes half a millisecond each: for the classes that say `stressable`, because neither
+# time nor thousands of calls are their subject.
+module GCLevel
+  LEVELS = %w[normal minor major compact stress].freeze
+  LEVEL = ENV.fetch("TRUNKLINE_GC", "normal")
+  abort "TRUNKLINE_GC must be one of #{LEVELS.join(", ")}, was #{LEVEL}" unless LEVELS.include?(LEVEL)
+
+  # 1: the young objects alone; collecting all of them would take fifty times as long again.
+  YOUNG_ONLY = 1
+
+  # Moves every object that can move; the option was renamed in Ruby 3.2.
+  GROW = RUBY_VERSION < "3.2" ? :double_heap : :expand_heap
+
+  # Times that a stressed test may take longer, and be later, than any other.
+  SLOWDOWN = LEVEL == "stress" ? 20 : 1
+
+  GC.auto_compact = true if LEVEL == "compact"
+
+  module ClassMethods
+    def stressable = @stressable = true
+    def stressed? = @stressable && LEVEL == "stress"
+    def time_limit(...) = stressed? ? super * SLOWDOWN : super
+  end
+
+  def self.included(base) = base.extend(ClassMethods)
+
+  def setup
+    super
+    GC.stress = YOUNG_ONLY if self.class.stressed?
+  end
+
+  def teardown
+    GC.stress = false
+    super
+  ensure
+    collect
+  end
+
+  private
+
+  def collect
+    case LEVEL
+    when "minor" then GC.start(full_mark: false)
+    when "major", "stress" then GC.start
+    when "compact" then GC.verify_compaction_references(toward: :empty, GROW => true)
+    end
+  end
+end

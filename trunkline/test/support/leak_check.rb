@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+require_relative "child_server"
+
+# After each test the process has the descriptors and the threads that it had before, once clients and servers
+# of the test are closed.
+module LeakCheck
+  PATIENCE = 1.0
+
+  # Kept on purpose, and bounded: the engine's wake-up descriptors (one for each call under way at the same time, 64
+  # at most are kept), the key logs of TLS options it remembers, the tables of the mime types.
+  KEPT = /\A(anon_inode:\[eventfd\]|.+keys\.log( \(deleted\))?|.+mime\.db)\z/
+
+  def self.descriptors
+    Dir.children("/proc/self/fd").filter_map do |number|
+      [number.to_i, File.readlink("/proc/self/fd/#{number}")]
+    rescue Errno::ENOENT
+      nil # the descriptor with which the directory itself was read
+    end.to_h
+  end
+
+  def setup
+    super
+    @descriptors_before = LeakCheck.descriptors
+    @threads_before = Thread.list
+  end
+
+  # Called when everything of the test has been closed.
+  def check_leaks
+    return unless @descriptors_before
+
+    assert_nothing_left("descriptors") { left_open }
+    assert_nothing_left("threads") { Thread.list - @threads_before }
+  end
+
+  private
+
+  def left_open
+    lifelines = ChildServer::LIFELINES.reject(&:closed?).map(&:fileno)
+    (LeakCheck.descriptors.to_a - @descriptors_before.to_a).reject do |number, target|
+      KEPT.match?(target) || lifelines.include?(number)
+    end
+  end
+
+  # Something closed by another thread may need a moment to be gone.
+  def assert_nothing_left(what)
+    limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + PATIENCE
+    until (left = yield).empty?
+      break if Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
+
+      GC.start if what == "descriptors"
+      sleep 0.01
+    end
+    assert_empty left, "#{what} left by #{self.class}##{name}"
+  end
+end

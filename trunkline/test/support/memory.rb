@@ -1,0 +1,27 @@
+# frozen_string_literal: true
+
+# What the process holds and makes.
+module Memory
+  module_function
+
+  def resident_bytes = File.read("/proc/self/status")[/^VmRSS:\s+(\d+)/, 1].to_i * 1024
+
+  # Since the last reset_peak.
+  def peak_bytes = File.read("/proc/self/status")[/^VmHWM:\s+(\d+)/, 1].to_i * 1024
+
+  # Linux: 5 resets the high-water mark of the resident set.
+  def reset_peak = File.write("/proc/self/clear_refs", "5")
+
+  def native_threads = Dir.children("/proc/self/task").size
+
+  # Objects made by one call of the block, averaged over many.
+  def objects_per_call(calls: 200)
+    yield
+    enabled = GC.disable
+    before = GC.stat(:total_allocated_objects)
+    calls.times { yield } # rubocop:disable Style/ExplicitBlockArgument -- a passed block is an object more
+    (GC.stat(:total_allocated_objects) - before).fdiv(calls)
+  ensure
+    GC.enable unless enabled
+  end
+end

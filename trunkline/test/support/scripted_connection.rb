@@ -1,0 +1,169 @@
+# frozen_string_literal: true
+
+require "socket"
+require "openssl"
+
+# The server's end of one connection, as a script sees it: read a request, write bytes, drip, sleep, close, reset.
+# `ended` tells how the client left: nil while it has not, :eof, :reset, :tls_close.
+class ScriptedConnection
+  Request = Struct.new(:raw, :verb, :target, :headers, :body) do
+    def [](name) = headers.find { |field, _| field.casecmp?(name) }&.last
+  end
+
+  BLOCK = 16 * 1024
+
+  attr_reader :socket, :number, :requests, :ended, :bytes_read
+
+  def initialize(socket, number, on_request)
+    @socket = socket
+    @number = number
+    @on_request = on_request
+    @requests = []
+    @buffer = "".b
+    @bytes_read = 0
+  end
+
+  # One whole request, its body included; nil at the end of the connection.
+  def read_request
+    head = read_head or return
+    body = read_body(head)
+    note(head, body)
+  end
+
+  # The head alone, its body left on the socket: for servers that answer early.
+  def read_head_only
+    head = read_head or return
+    note(head, "")
+  end
+
+  def write(bytes)
+    socket.write(bytes.b)
+    self
+  end
+  alias << write
+
+  def drip(bytes, every: 0.02, size: 1)
+    bytes.b.scan(/.{1,#{size}}/mn) do |piece|
+      write(piece)
+      socket.flush
+      sleep every
+    end
+  end
+
+  # Everything until the client leaves.
+  def read_rest
+    rest = @buffer.slice!(0..)
+    while (more = receive)
+      rest << more
+    end
+    rest
+  end
+
+  # Waits for bytes that nobody asked for; nil when none come.
+  def read_unexpected(seconds)
+    return @buffer.slice!(0..) unless @buffer.empty?
+
+    receive if tcp.wait_readable(seconds)
+  end
+
+  def read_exactly(count)
+    fill until @buffer.bytesize >= count
+    @buffer.slice!(0, count)
+  end
+
+  def read_line
+    fill until (stop = @buffer.index("\r\n"))
+    @buffer.slice!(0, stop + 2).delete_suffix("\r\n")
+  end
+
+  def close
+    socket.close unless socket.closed?
+  end
+
+  # A FIN without TLS's close_notify.
+  def close_abruptly
+    tcp.close unless tcp.closed?
+  end
+
+  # A RST instead of a FIN.
+  def reset
+    tcp.setsockopt(Socket::SOL_SOCKET, Socket::SO_LINGER, [1, 0].pack("ii"))
+    tcp.close
+  end
+
+  def half_close = tcp.close_write
+
+  # Does nothing until the client has gone (or the test is over).
+  def stall
+    read_rest
+  end
+
+  # For scripts that only write: a failed write is how they learn that the client has gone.
+  def left!
+    @ended ||= :reset
+    nil
+  end
+
+  def tcp = socket.respond_to?(:to_io) ? socket.to_io : socket
+
+  private
+
+  def note(head, body)
+    line, *fields = head.delete_suffix("\r\n\r\n").split("\r\n")
+    verb, target, = line.split
+    headers = fields.map { |field| field.split(/:[ \t]*/, 2) }
+    Request.new(head + body, verb, target, headers, body).tap do |request|
+      @requests << request
+      @on_request.call(request)
+    end
+  end
+
+  def read_head
+    until (stop = @buffer.index("\r\n\r\n"))
+      more = receive or return
+      @buffer << more
+    end
+    @buffer.slice!(0, stop + 4)
+  end
+
+  def read_body(head)
+    if head =~ /^transfer-encoding:.*chunked/i
+      read_chunks
+    elsif head =~ /^content-length:\s*(\d+)/i
+      read_exactly(Regexp.last_match(1).to_i)
+    else
+      ""
+    end
+  end
+
+  def read_chunks
+    body = "".b
+    loop do
+      size = read_line.to_i(16)
+      body << read_exactly(size)
+      # After the last chunk come the trailers and an empty line; after any other an empty line.
+      line = read_line
+      line = read_line until line.empty?
+      return body if size.zero?
+    end
+  end
+
+  def fill
+    @buffer << (receive or raise EOFError, "the client left in the middle of its request")
+  end
+
+  def receive
+    bytes = socket.readpartial(BLOCK)
+    @bytes_read += bytes.bytesize
+    bytes
+  rescue EOFError
+    @ended ||= socket == tcp ? :eof : :tls_close
+    nil
+  rescue OpenSSL::SSL::SSLError
+    @ended ||= :eof
+    nil
+  rescue SystemCallError
+    @ended ||= :reset
+    nil
+  end
+end

@@ -1,0 +1,140 @@
+# frozen_string_literal: true
+
+# client.each and client.map, in plain threads and in a reactor.
+module StreamTests
+  def test_each_yields_requests_and_results_in_order_of_completion
+    server = serve do |connection|
+      while (request = connection.read_request)
+        sleep 0.2 if request.target == "/slow"
+        connection << answer(request.target)
+      end
+    end
+    seen = []
+    client(server.url).each(%w[/slow /quick]) { |request, response| seen << [request, response.body] }
+    assert_equal [%w[/quick /quick], %w[/slow /slow]], seen
+  end
+
+  def test_each_takes_whatever_names_a_request
+    server = serve do |connection|
+      while (request = connection.read_request)
+        connection << answer("#{request.verb} #{request.target} #{request["X-Name"]} #{request.body}".strip)
+      end
+    end
+    http = client(server.url)
+    earlier = http.post("/again", body: "body", headers: { "X-Name" => "kept" }).request
+    items = ["/text", URI(server.url("/uri")), [:put, "/array", { body: "content" }], ["PROPFIND", "/two"],
+             { method: :delete, url: "/hash", headers: { "X-Name" => "value" } }, { url: "/get" }, earlier]
+    assert_equal ["GET /text", "GET /uri", "PUT /array  content", "PROPFIND /two", "DELETE /hash value", "GET /get",
+                  "POST /again kept body"], http.map(items).map(&:body)
+  end
+
+  def test_each_pulls_no_more_than_it_can_send
+    server = serve do |connection|
+      while connection.read_request
+        sleep 0.05
+        connection << answer
+      end
+    end
+    pulled = done = 0
+    ahead = []
+    endless = Enumerator.new { |requests| loop { requests << "/#{pulled += 1}" } }
+    client(server.url).each(endless, concurrency: 5) do
+      ahead << pulled - done
+      break if (done += 1) == 30
+    end
+    assert_operator ahead.max, :<=, 5
+  end
+
+  def test_each_takes_a_lazy_enumerable
+    server = serve { |connection| reply_with_target(connection) }
+    lazy = (1..Float::INFINITY).lazy.map { |number| "/#{number}" }
+    bodies = []
+    client(server.url).each(lazy) do |_, response|
+      bodies << response.body
+      break if bodies.size == 50
+    end
+    assert_equal 50, bodies.uniq.size
+  end
+
+  def test_leaving_each_early_cancels_what_is_in_flight
+    server = serve do |connection|
+      while (request = connection.read_request)
+        request.target == "/1" ? connection << answer : connection.stall
+      end
+    end
+    http = client(server.url)
+    cancelled = []
+    urls = %w[/1 /2 /3 /4]
+    http.each(urls, concurrency: 4, on_cancel: ->(request) { cancelled << request }) { |url, _| break if url == "/1" }
+    assert_equal %w[/2 /3 /4], cancelled
+    eventually { http.stats[:in_use].zero? }
+    assert_equal 200, http.get("/1").status
+  end
+
+  def test_what_the_block_of_each_raises_passes_through
+    http = client(serve.url)
+    assert_raises(KeyError) { http.each(%w[/1 /2 /3]) { |_, response| raise KeyError, "here" if response.ok? } }
+    assert_equal 200, http.get("/").status
+  end
+
+  def test_each_without_a_block_is_an_enumerator
+    requests = Enumerator.produce("/1", &:succ)
+    server = serve { |connection| reply_with_target(connection) }
+    first = client(server.url).each(requests, concurrency: 2).first(3)
+    assert_equal 3, first.size
+    assert(first.all? { |request, response| request == response.body })
+  end
+
+  def test_a_failed_request_gives_its_error
+    gone = FreePort.take(1)
+    results = client(serve.url).map(["/", "http://127.0.0.1:#{gone}/"])
+    assert_equal 200, results.first.status
+    assert_instance_of Trunkline::ConnectError, results.last
+  end
+
+  def test_map_keeps_the_order_given
+    server = serve do |connection|
+      while (request = connection.read_request)
+        sleep request.target[1..].to_f / 1000
+        connection << answer(request.target)
+      end
+    end
+    paths = %w[/90 /1 /60 /2]
+    http = client(server.url)
+    assert_equal paths, http.map(paths).map(&:body)
+    assert_equal(paths.map { |path| [path, 200] }, http.map(paths) { |request, response| [request, response.status] })
+  end
+
+  def test_a_host_that_hangs_does_not_block_the_slots_of_another
+    hanging = serve(&:stall)
+    quick = serve
+    urls = (Array.new(20) { hanging.url } + Array.new(20) { quick.url }).each
+    done = []
+    client(timeout: 2).each(urls, concurrency: 4) do |url, _|
+      done << url
+      break if done.size == 20
+    end
+    assert_equal [quick.url] * 20, done
+  end
+
+  def test_an_array_is_checked_before_anything_is_sent
+    server = serve
+    error = assert_raises(Trunkline::InvalidRequest) { client(server.url).each(["/", "/", 3]) { nil } }
+    assert_match(/\Arequest 2: request: must be a URL.* got 3/, error.message)
+    assert_empty server.requests
+  end
+
+  def test_a_bad_request_that_is_pulled_ends_it_by_its_index
+    server = serve
+    error = assert_raises(Trunkline::InvalidRequest) { client(server.url).each(["/", "/", 3].each) { nil } }
+    assert_match(/\Arequest 2:/, error.message)
+  end
+
+  private
+
+  def reply_with_target(connection)
+    while (request = connection.read_request)
+      connection << answer(request.target)
+    end
+  end
+end

@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+require "open3"
+require "rbconfig"
+
+# Ruby programs of their own, for what a test process cannot do to itself: exit, Ctrl-C, SIGPIPE, environment.
+module Subprocess
+  LIB = File.expand_path("../../lib", __dir__)
+  SUPPORT = __dir__
+  PRELUDE = "require \"trunkline\"; $stdout.sync = true\n"
+
+  Result = Struct.new(:out, :err, :status)
+
+  module_function
+
+  def command(code) = [RbConfig.ruby, "-w", "-I", LIB, "-I", SUPPORT, "-e", PRELUDE + code]
+
+  def run(code, environment = {}, limit: 20)
+    out, err, status = run_command(environment, command(code), limit)
+    Result.new(out, err, status)
+  end
+
+  # Starts the program, waits for a line on its output, then yields its pid.
+  def interact(code, environment = {}, limit: 20)
+    Open3.popen3(environment, *command(code)) do |input, out, err, waiter|
+      input.close
+      first = out.gets
+      yield waiter.pid, first
+      end_after(limit, waiter)
+      Result.new(out.read, err.read, waiter.value)
+    end
+  end
+
+  def run_command(environment, command, limit)
+    Open3.popen3(environment, *command) do |input, out, err, waiter|
+      input.close
+      readers = [out, err].map { |stream| Thread.new { stream.read } }
+      end_after(limit, waiter)
+      [*readers.map(&:value), waiter.value]
+    end
+  end
+
+  def end_after(limit, waiter)
+    return if waiter.join(limit)
+
+    Process.kill(:KILL, waiter.pid)
+    raise "the program did not end within #{limit} s"
+  end
+end

@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require_relative "stop_at_exit"
+
+# A test that hangs is stopped by a thread of its own, after it has said where every thread stood. A test that hangs
+# in C cannot be stopped by an exception: then the process ends, servers and all.
+# It writes to $stderr itself, because `warn` raises here (raise_warnings.rb).
+module TimeLimit
+  Exceeded = Class.new(Exception) # rubocop:disable Lint/InheritException -- no rescue in a test may swallow it
+
+  SECONDS = 30
+  GRACE = 5
+
+  module ClassMethods
+    def time_limit(seconds = nil)
+      @time_limit = seconds if seconds
+      @time_limit || TimeLimit::SECONDS
+    end
+  end
+
+  def self.included(base) = base.extend(ClassMethods)
+
+  def self.dump(title)
+    $stderr.puts "\n#{title}"
+    Thread.list.each { |thread| $stderr.puts "#{thread.inspect}\n  #{(thread.backtrace || []).join("\n  ")}" }
+  end
+
+  def before_setup
+    tested = Thread.current
+    @done = Queue.new
+    @watch = Thread.new { watch(tested) }
+    super
+  end
+
+  def after_teardown
+    super
+  ensure
+    @done.close
+    @watch.join
+  end
+
+  private
+
+  # Queue#pop with a timeout came with Ruby 3.2.
+  def watch(tested)
+    return if over_within?(self.class.time_limit)
+
+    title = "#{self.class}##{name} ran longer than #{self.class.time_limit} s"
+    TimeLimit.dump(title)
+    tested.raise(Exceeded, title)
+    return if over_within?(GRACE)
+
+    $stderr.puts "it does not react to an exception: the run ends here"
+    StopAtExit.stop_all
+    exit!(1)
+  end
+
+  def over_within?(seconds)
+    limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+    sleep 0.02 until @done.closed? || Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
+    @done.closed?
+  end
+end

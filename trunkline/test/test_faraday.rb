@@ -1,0 +1,414 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require "stringio"
+require "logger"
+require "trunkline/faraday"
+require "faraday/follow_redirects"
+require "faraday/multipart"
+require "faraday/net_http"
+require "faraday/retry"
+
+# The Faraday adapter on real sockets: the same answers as :net_http gives, errors, streams, and what stands on top.
+class TestFaraday < TrunklineTest
+  def faraday(url = nil, adapter: :trunkline, adapter_options: {}, config: nil, **options, &block)
+    connection = Faraday.new(url, { request: { timeout: DEFAULT_TIMEOUT }, **options }) do |builder|
+      block&.call(builder)
+      builder.adapter(adapter, **adapter_options, &config)
+    end
+    opened(connection)
+  end
+
+  # What an application sees of an answer, the adapters compared.
+  ANSWERS = {
+    plain: ["hello", {}],
+    reason: ["x", { status: "404 No Such Thing" }],
+    no_reason: ["x", { status: "200 " }],
+    text: ["h\xC3\xA9", { "Content-Type" => "text/plain; charset=utf-8" }],
+    latin1: ["h\xE9".b, { "Content-Type" => "text/plain; charset=\"ISO-8859-1\"" }],
+    unknown_charset: ["x", { "Content-Type" => "text/plain; charset=klingon" }],
+    json: ["{\"a\":\"\xC3\xA9\"}", { "Content-Type" => "application/json" }],
+    binary: ["\x00\xFF".b, { "Content-Type" => "application/octet-stream" }],
+    empty: ["", {}]
+  }.freeze
+
+  ANSWERS.each do |name, (body, options)|
+    define_method(:"test_the_same_as_net_http_for_#{name}") do
+      assert_same_answer(answer(body, **options))
+    end
+  end
+
+  def test_the_same_as_net_http_for_repeated_fields
+    assert_same_answer(answer("ok", "Set-Cookie" => "a=1", "set-cookie" => "b=2", "X-Empty" => ""))
+  end
+
+  def test_the_same_as_net_http_for_compressed_bodies
+    zipped = Zlib.gzip("hello " * 100)
+    assert_same_answer(answer(zipped, "Content-Encoding" => "gzip"))
+    assert_same_answer(answer(zipped, "Content-Encoding" => "gzip"), headers: { "Accept-Encoding" => "gzip" })
+  end
+
+  def test_the_same_as_net_http_for_chunks
+    assert_same_answer(chunked_answer("one", "two", trailers: { "X-Sum" => "1" }))
+  end
+
+  def test_the_same_as_net_http_for_answers_without_a_body
+    assert_same_answer("HTTP/1.1 204 No Content\r\n\r\n")
+    assert_same_answer(answer("five5"), method: :head)
+  end
+
+  def assert_same_answer(bytes, method: :get, headers: {})
+    seen = %i[net_http trunkline].map do |adapter|
+      bytes_of_head = method == :head ? bytes.split("\r\n\r\n").first + "\r\n\r\n" : bytes
+      response = faraday(serve(bytes_of_head).url, adapter: adapter).run_request(method, "/", nil, headers)
+      [response.status, response.reason_phrase, response.headers.to_h.transform_keys(&:downcase), response.body,
+       response.body.encoding]
+    end
+    assert_equal(*seen)
+  end
+
+  def test_requests_arrive_as_they_were_made
+    server = serve
+    connection = faraday(server.url("/base"), headers: { "X-A" => "1" }) { |builder| builder.request :url_encoded }
+    connection.get("x", { q: "a b" }, { "X-B" => 2 })
+    connection.post("/y", { a: { b: "1" } })
+    connection.put("/z", "text", "Content-Type" => "text/plain")
+    connection.delete("/d")
+    connection.post("/empty")
+    lines = server.raw_requests.map { |raw| raw.lines.first.chomp }
+    assert_equal ["GET /base/x?q=a+b HTTP/1.1", "POST /y HTTP/1.1", "PUT /z HTTP/1.1", "DELETE /d HTTP/1.1",
+                  "POST /empty HTTP/1.1"], lines
+    assert_match(/^X-A: 1\r\n/i, server.raw_requests[0])
+    assert_match(/^X-B: 2\r\n/i, server.raw_requests[0])
+    assert_equal "a%5Bb%5D=1", server.raw_requests[1].split("\r\n\r\n").last
+    assert_match(/^Content-Length: 0\r\n/i, server.raw_requests[4])
+    assert_equal 1, server.connection_count
+  end
+
+  def test_bodies_are_read_from_an_io
+    server = serve
+    connection = faraday(server.url)
+    connection.post("/", StringIO.new("from an io"))
+    connection.post("/", StringIO.new("in chunks"), "Transfer-Encoding" => "chunked")
+    assert_match(/^Content-Length: 10\r\n.*from an io\z/mi, server.raw_requests[0])
+    assert_match(/^Transfer-Encoding: chunked\r\n.*in chunks/mi, server.raw_requests[1])
+  end
+
+  def test_streaming
+    body = "0123456789" * 20_000
+    server = serve(answer(body, "Content-Type" => "text/plain"))
+    seen = []
+    response = faraday(server.url).get("/") do |request|
+      request.options.on_data = proc do |chunk, size, env|
+        seen << [chunk, size, env.status, env.response_headers["content-type"]]
+      end
+    end
+    assert_operator seen.size, :>, 1
+    assert_equal [body, body.bytesize, 200, "text/plain"], [seen.map(&:first).join, *seen.last[1..]]
+    assert_equal "", response.body
+  end
+
+  def test_an_empty_stream_is_told_once
+    seen = []
+    faraday(serve(answer("")).url).get("/") do |request|
+      request.options.on_data = proc { |chunk, size| seen << [chunk, size] }
+    end
+    assert_equal [["", 0]], seen
+  end
+
+  def test_what_the_reader_of_a_stream_raises_comes_through
+    connection = faraday(serve(answer("abc")).url)
+    assert_raises(KeyError) do
+      connection.get("/") { |request| request.options.on_data = proc { raise KeyError, "mine" } }
+    end
+  end
+
+  def test_a_stream_that_breaks_off
+    server = serve(script: [[:read, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", :close]])
+    seen = []
+    error = assert_raises(Faraday::ConnectionFailed) do
+      faraday(server.url).get("/") { |request| request.options.on_data = proc { |chunk, _| seen << chunk } }
+    end
+    assert_kind_of Trunkline::TruncatedBody, error.wrapped_exception
+    assert_equal "half", seen.join
+  end
+
+  def test_a_refused_connection
+    error = assert_raises(Faraday::ConnectionFailed) { faraday("http://127.0.0.1:#{FreePort.take}").get("/") }
+    assert_kind_of Trunkline::ConnectError, error.wrapped_exception
+    assert_equal :none, error.wrapped_exception.sent
+  end
+
+  def test_a_connection_that_closes_is_not_tried_again
+    server = serve { |connection| connection.read_request && connection.close }
+    error = assert_raises(Faraday::ConnectionFailed) { faraday(server.url).post("/", "once") }
+    assert_equal [1, :all], [server.requests.size, error.wrapped_exception.sent]
+  end
+
+  TIMEOUTS = {
+    { timeout: 0.2 } => Trunkline::TotalTimeout,
+    { read_timeout: 0.2 } => Trunkline::FirstByteTimeout,
+    { timeout: 5, read_timeout: 0.2 } => Trunkline::FirstByteTimeout
+  }.freeze
+
+  TIMEOUTS.each do |options, error_class|
+    define_method(:"test_timeout_by_#{options.keys.join("_and_")}") do
+      server = serve { |connection| connection.read_request && connection.stall }
+      seconds, error = raised_after(Faraday::TimeoutError) { faraday(server.url, request: options).get("/") }
+      assert_instance_of error_class, error.wrapped_exception
+      assert_operator seconds, :<, 2
+      assert_equal 1, server.requests.size
+    end
+  end
+
+  def translated(request = {})
+    Faraday::Adapter::Trunkline::Translation.lasting(Faraday::RequestOptions.from(request), Faraday::SSLOptions.new)
+  end
+
+  def test_how_timeouts_are_read
+    assert_equal({ timeout: 60 }, translated.slice(:timeout))
+    assert_equal 7, translated({ timeout: 7 })[:timeout][:total]
+    assert_nil translated({ timeout: 7 })[:timeout][:connect]
+    open = translated({ open_timeout: 2 })[:timeout]
+    assert_equal [2, 2, 2, 60, 60, nil], open.values_at(:resolve, :connect, :tls, :first_byte, :write, :total)
+    both = translated({ timeout: 9, open_timeout: 2, write_timeout: 3, read_timeout: 4 })[:timeout]
+    assert_equal [2, 3, 4, 4, 9], both.values_at(:connect, :write, :first_byte, :read, :total)
+  end
+
+  def test_a_timeout_can_be_required
+    connection = faraday(serve.url, request: {}, adapter_options: { require_timeout: true })
+    assert_match(/open_timeout/, assert_raises(Trunkline::MissingTimeout) { connection.get("/") }.message)
+    assert_equal 200, connection.get("/") { |request| request.options.timeout = 2 }.status
+  end
+
+  def test_adapter_options_and_the_config_block_reach_the_client
+    server = serve(answer("x" * 100))
+    assert_raises(Faraday::ConnectionFailed) { faraday(server.url, adapter_options: { max_body_bytes: 10 }).get("/") }
+    configure = ->(client) { client.max_body_bytes = 10 }
+    assert_raises(Faraday::ConnectionFailed) { faraday(server.url, config: configure).get("/") }
+    assert_raises(Trunkline::InvalidRequest) { faraday(server.url, adapter_options: { concurency: 1 }).get("/") }
+  end
+
+  def test_closed_connections_can_be_used_again
+    server = serve
+    connection = faraday(server.url)
+    connection.get("/")
+    connection.close
+    connection.get("/")
+    assert_equal 2, server.connection_count
+  end
+
+  def test_tls
+    server = serve_tls
+    localhost = server.url(host: "localhost")
+    assert_equal "ok", faraday(localhost, ssl: { ca_file: TestCA.ca_file }).get("/").body
+    assert_equal "ok", faraday(localhost, ssl: { ca_path: TestCA.ca_path }).get("/").body
+    assert_equal "ok", faraday(localhost, ssl: { cert_store: TestCA.store, min_version: :TLS1_2 }).get("/").body
+    assert_equal "ok", faraday(localhost, ssl: { verify: false }).get("/").body
+    assert_equal "ok", faraday(localhost, ssl: { verify_mode: OpenSSL::SSL::VERIFY_NONE }).get("/").body
+    error = assert_raises(Faraday::SSLError) { faraday(localhost).get("/") }
+    assert_kind_of Trunkline::CertificateError, error.wrapped_exception
+  end
+
+  def test_the_name_in_a_certificate_need_not_be_checked
+    url = serve_tls(identity: :wrong_host).url(host: "localhost")
+    assert_raises(Faraday::SSLError) { faraday(url, ssl: { ca_file: TestCA.ca_file }).get("/") }
+    unchecked = { ca_file: TestCA.ca_file, verify_hostname: false }
+    assert_equal "ok", faraday(url, ssl: unchecked).get("/").body
+    assert_raises(Faraday::SSLError) { faraday(url, ssl: { verify_hostname: false }).get("/") }
+  end
+
+  def test_client_certificates_as_objects_text_and_files
+    identity = TestCA.identity(:client)
+    url = serve_tls(context: { client_ca: true }).url(host: "localhost")
+    { "objects" => [[identity.certificate, *identity.issuers], identity.key],
+      "text" => [[identity.certificate, *identity.issuers].map(&:to_pem).join, identity.key.to_pem],
+      "files" => [TestCA.certificate_file(:client), TestCA.key_file(:client)] }.each do |form, (certificate, key)|
+      ssl = { ca_file: TestCA.ca_file, client_cert: certificate, client_key: key }
+      assert_equal "ok", faraday(url, ssl: ssl).get("/").body, form
+    end
+  end
+
+  def test_what_cannot_be_carried_is_refused_by_name
+    { ciphers: "HIGH", verify_depth: 3, max_version: :TLS1_2, min_version: "SSLv9" }.each do |name, value|
+      error = assert_raises(Trunkline::InvalidRequest) { faraday("https://127.0.0.1:1", ssl: { name => value }).get("/") }
+      assert_includes error.message, name.to_s
+    end
+  end
+
+  def test_a_proxy_carries_requests_and_gets_its_credentials
+    proxy = serve(answer("by proxy"))
+    given = { uri: proxy.url, user: "me", password: "p@ss:1" }
+    assert_equal "by proxy", faraday("http://api.test", proxy: given).get("/x").body
+    assert_match(%r{\AGET http://api.test/x HTTP/1.1\r\n}, proxy.raw_requests.first)
+    assert_match(/^Proxy-Authorization: Basic #{["me:p@ss:1"].pack("m0")}\r\n/i, proxy.raw_requests.first)
+  end
+
+  def test_a_proxy_of_the_environment_is_used_unless_faraday_ignores_it
+    proxy = serve(answer("by proxy"))
+    server = serve(answer("direct"))
+    with_environment("http_proxy" => proxy.url, "no_proxy" => nil) do
+      assert_equal "by proxy", faraday("http://api.test").get("/").body
+      Faraday.ignore_env_proxy = true
+      assert_equal "direct", faraday(server.url).get("/").body
+    end
+  ensure
+    Faraday.ignore_env_proxy = false
+  end
+
+  def with_environment(changes)
+    before = changes.keys.to_h { |name| [name, ENV.fetch(name, nil)] }
+    ENV.update(changes)
+    yield
+  ensure
+    ENV.update(before)
+  end
+
+  def test_a_proxy_that_wants_credentials_is_an_answer
+    proxy = serve(answer("who?", status: "407 Proxy Authentication Required", "Proxy-Authenticate" => "Basic"))
+    connection = faraday("http://api.test", proxy: proxy.url)
+    response = connection.get("/")
+    assert_equal [407, "who?", "Basic"], [response.status, response.body, response.headers["Proxy-Authenticate"]]
+    raising = faraday("http://api.test", proxy: proxy.url) { |builder| builder.response :raise_error }
+    assert_raises(Faraday::ProxyAuthError) { raising.get("/") }
+  end
+
+  def test_the_local_address
+    server = serve_rack { |env| [200, {}, [env["REMOTE_ADDR"]]] }
+    bind = { host: "127.0.0.2", port: 0 }
+    assert_equal "127.0.0.2", faraday(server.url, request: { bind: bind, timeout: 5 }).get("/").body
+  end
+
+  def test_trace_with_a_body
+    server = serve
+    faraday(server.url).trace("/x") { |request| request.body = "text" }
+    assert_match(%r{\ATRACE /x HTTP/1.1\r\nHost: 127.0.0.1:\d+\r\n.*\r\n\r\ntext\z}m, server.raw_requests.first)
+  end
+
+  # What works on top.
+
+  def test_retry
+    server = serve(script: [[:read, answer("no", status: "503 Busy"), :read, answer("yes")]])
+    connection = faraday(server.url) { |builder| builder.request :retry, max: 2, interval: 0.01, retry_statuses: [503] }
+    assert_equal ["yes", 2], [connection.get("/").body, server.requests.size]
+  end
+
+  def test_retry_of_what_failed
+    server = serve(script: [%i[read close], [:read, answer("yes")]])
+    connection = faraday(server.url) do |builder|
+      builder.request :retry, max: 2, interval: 0.01, exceptions: [Faraday::ConnectionFailed]
+    end
+    assert_equal "yes", connection.get("/").body
+  end
+
+  def test_redirects
+    server = serve(script: [[:read, redirect("/there"), :read, answer("there")]])
+    assert_equal "there", faraday(server.url) { |builder| builder.response :follow_redirects }.get("/").body
+  end
+
+  def test_multipart
+    server = serve
+    part = Faraday::Multipart::FilePart.new(StringIO.new("content"), "text/plain", "a.txt")
+    faraday(server.url) { |builder| builder.request :multipart }.post("/", file: part)
+    assert_match(/filename="a.txt".*content/m, server.raw_requests.first)
+  end
+
+  def test_logger_and_raise_error
+    log = StringIO.new
+    connection = faraday(serve(answer("no", status: "404 Not Found")).url) do |builder|
+      builder.response :raise_error
+      builder.response :logger, Logger.new(log)
+    end
+    assert_raises(Faraday::ResourceNotFound) { connection.get("/x") }
+    assert_match(%r{GET http://127.0.0.1:\d+/x}, log.string)
+  end
+
+  # in_parallel.
+
+  def test_parallel_requests_run_at_once
+    server = serve_rack { |env| sleep(0.2) && [200, {}, [env["PATH_INFO"]]] }
+    connection = faraday(server.url)
+    responses = nil
+    seconds = monotonic
+    connection.in_parallel do
+      responses = Array.new(5) { |index| connection.get("/#{index}") }
+      assert_nil responses.first.status
+    end
+    assert_equal (0...5).map { |index| "/#{index}" }, responses.map(&:body)
+    assert_operator monotonic - seconds, :<, 0.8
+    assert responses.all?(&:finished?)
+  end
+
+  def test_parallel_keeps_to_its_concurrency
+    lock = Mutex.new
+    now = most = 0
+    server = serve_rack(threads: 5) do
+      lock.synchronize { most = [most, now += 1].max }
+      sleep 0.02
+      lock.synchronize { now -= 1 }
+      [200, {}, ["ok"]]
+    end
+    connection = faraday(server.url, adapter_options: { concurrency: 2 })
+    responses = []
+    connection.in_parallel { 12.times { responses << connection.get("/") } }
+    assert_equal [12, 2], [responses.count(&:success?), most]
+  end
+
+  def test_callbacks_may_add_requests
+    server = serve
+    connection = faraday(server.url)
+    seen = []
+    connection.in_parallel do
+      connection.get("/1").on_complete do
+        seen << 1
+        connection.get("/2").on_complete { seen << 2 }
+      end
+    end
+    assert_equal [1, 2], seen
+  end
+
+  def test_failures_in_parallel_are_raised_when_all_are_done
+    server = serve_rack { |env| env["PATH_INFO"] == "/bad" ? [500, {}, ["bad"]] : [200, {}, ["ok"]] }
+    connection = faraday(server.url) { |builder| builder.response :raise_error }
+    good = nil
+    error = assert_raises(Faraday::Error) do
+      connection.in_parallel do
+        connection.get("http://127.0.0.1:#{FreePort.take}/")
+        connection.get("/bad")
+        good = connection.get("/")
+      end
+    end
+    assert_equal 200, good.status
+    classes = [error, *error.others].map(&:class)
+    assert_equal [Faraday::ConnectionFailed, Faraday::ServerError].sort_by(&:name), classes.sort_by(&:name)
+    refute_predicate connection, :in_parallel?
+  end
+
+  def test_an_error_in_the_block_sends_nothing
+    server = serve
+    connection = faraday(server.url)
+    assert_raises(KeyError) { connection.in_parallel { connection.get("/") && {}.fetch(:a) } }
+    assert_empty server.requests
+    connection.in_parallel { connection.get("/after") }
+    assert_equal 1, server.requests.size
+  end
+
+  def test_streams_in_parallel_are_given_as_a_whole
+    connection = faraday(serve(answer("abc")).url)
+    seen = []
+    connection.in_parallel do
+      connection.get("/") { |request| request.options.on_data = proc { |chunk, size| seen << [chunk, size] } }
+    end
+    assert_equal [["abc", 3]], seen
+  end
+
+  # Faraday's own suite for adapters, in a process of its own: it is written for RSpec, and WebMock answers it.
+  def test_the_specs_that_faraday_ships_for_adapters
+    spec = File.expand_path("faraday/adapter_spec.rb", __dir__)
+    rspec = [Gem.bin_path("rspec-core", "rspec"), "--no-color", "--options", File::NULL]
+    command = [RbConfig.ruby, "-I", Subprocess::LIB, *rspec, spec]
+    out, err, status = Subprocess.run_command({ "http_proxy" => nil, "no_proxy" => nil }, command, 50)
+    assert_predicate status, :success?, "#{out.lines.last(80).join}#{err}"
+    assert_match(/\A[1-9]\d{2} examples, 0 failures/, out.lines.grep(/examples,/).last)
+  end
+end

@@ -1,0 +1,157 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+
+# After a fork parent and child both go on, and neither touches the other's connections.
+class TestFork < TrunklineTest
+  time_limit 60
+
+  CALLS = 300
+
+  [false, true].each do |tls|
+    define_method(:"test_parent_and_child_get_their_own_answers#{"_over_tls" if tls}") do
+      server = serve(tls: tls ? TestCA.server_context : nil) { |connection| echo(connection) }
+      http = secure_client(server.url)
+      http.get("/before")
+      child = in_child { count_wrong(http, "child") }
+      assert_equal 0, count_wrong(http, "parent")
+      assert_equal "0", child.call
+    end
+  end
+
+  def test_the_child_starts_with_an_empty_pool
+    server = serve { |connection| echo(connection) }
+    http = client(server.url)
+    first = http.get("/before")
+    reused = in_child { http.get("/child").connection.reused? }.call
+    assert_equal "false", reused
+    assert_same_connection first, http.get("/after")
+    assert_equal 2, server.connection_count
+  end
+
+  def test_the_end_of_the_child_leaves_the_parents_tls_connection_alone
+    server = serve_tls { |connection| echo(connection) }
+    http = secure_client(server.url)
+    first = http.get("/before")
+    in_child { http.close }.call
+    second = http.get("/after")
+    assert_same_connection first, second
+    assert_equal "/after", second.body
+  end
+
+  def test_the_end_of_a_child_that_never_called
+    server = serve_tls { |connection| echo(connection) }
+    http = secure_client(server.url)
+    first = http.get("/before")
+    Process.wait(fork { exit }) # with at_exit and finalizers, unlike exit!
+    assert_same_connection first, http.get("/after")
+  end
+
+  def test_a_child_of_a_child
+    server = serve { |connection| echo(connection) }
+    http = client(server.url)
+    http.get("/before")
+    result = in_child do
+      http.get("/child")
+      in_child { http.get("/grandchild").body }.call
+    end
+    assert_equal "/grandchild", result.call
+    assert_equal "/after", http.get("/after").body
+  end
+
+  def test_fork_while_other_threads_call
+    server = serve { |connection| echo(connection, 0.002) }
+    http = client(server.url)
+    going = true
+    threads = Array.new(3) { |number| Thread.new { wrong_while(http, number) { going } } }
+    children = Array.new(5) { in_child { count_wrong(http, "child", 20) } }
+    assert_equal %w[0] * 5, children.map(&:call)
+    going = false
+    assert_equal [0] * 3, threads.map(&:value)
+  end
+
+  def test_fork_while_names_are_resolved
+    http = client(timeout: 3)
+    resolving = Thread.new { assert_raises(Trunkline::Error) { http.get("http://no-such-name-#{rand(1 << 32)}.invalid/") } }
+    server = serve { |connection| echo(connection) }
+    assert_equal "/child", in_child { http.get(server.url("/child", host: "localhost")).body }.call
+    resolving.join
+  end
+
+  def test_a_streamed_answer_does_not_go_to_the_child
+    server = serve(script: [[:read, "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf", 0.3, "rest", :stall]])
+    response = client(server.url).get("/", stream: true)
+    assert_equal "half", response.read
+    outcome = in_child do
+      response.read
+    rescue Trunkline::ForkedConnection => error
+      error.class
+    end
+    assert_equal "Trunkline::ForkedConnection", outcome.call
+    assert_equal "rest", response.read
+  end
+
+  # In a process of its own: the connections of the module's own client are nobody's to close.
+  def test_the_module_functions_in_a_child
+    server = serve { |connection| echo(connection) }
+    result = Subprocess.run(<<~RUBY)
+      call = ->(path) { Trunkline.get("http://#{server.address}" + path, timeout: 5).body }
+      puts call["/before"]
+      Process.wait(fork { puts call["/child"] })
+      puts call["/after"]
+    RUBY
+    assert_equal "/before\n/child\n/after\n", result.out, result.err
+    assert_equal 2, server.connection_count
+  end
+
+  def test_a_daemon
+    server = serve { |connection| echo(connection) }
+    code = <<~RUBY
+      http = Trunkline.new(#{server.url.inspect}, timeout: 5)
+      http.get("/before")
+      Process.daemon(true, true)
+      puts http.get("/daemon").body
+    RUBY
+    assert_equal "/daemon\n", Subprocess.run(code).out
+  end
+
+  private
+
+  # Runs the block in a child; the result is what it answered, as text, once called.
+  def in_child
+    reader, writer = IO.pipe
+    pid = fork do
+      reader.close
+      writer.write(yield.to_s)
+      writer.close
+    rescue Exception => error # rubocop:disable Lint/RescueException -- the parent must see it
+      writer.write("#{error.class}: #{error.message}\n#{error.backtrace&.first(5)&.join("\n")}")
+    ensure
+      exit!(0)
+    end
+    writer.close
+    lambda do
+      Process.wait(pid)
+      reader.read
+    ensure
+      reader.close
+    end
+  end
+
+  def count_wrong(http, name, calls = CALLS)
+    (1..calls).count { |call| http.get("/#{name}/#{call}").body != "/#{name}/#{call}" }
+  end
+
+  def wrong_while(http, name)
+    wrong = 0
+    wrong += count_wrong(http, name, 1) while yield
+    wrong
+  end
+
+  def echo(connection, delay = 0)
+    while (request = connection.read_request)
+      sleep delay if delay.positive?
+      connection << answer(request.target)
+    end
+  end
+end

@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require_relative "support/future_tests"
+
+class TestFuture < TrunklineTest
+  include FutureTests
+
+  def test_many_threads_may_wait_for_one
+    server = serve do |connection|
+      connection.read_request
+      sleep 0.2
+      connection << answer("one")
+    end
+    future = client(server.url).async.get("/")
+    threads = Array.new(5) { Thread.new { future.value.body } }
+    assert_equal ["one"] * 5, threads.map(&:value)
+  end
+
+  def test_a_forked_child_has_futures_of_its_own
+    server = serve do |connection|
+      while (request = connection.read_request)
+        sleep 0.2 if request.target == "/parent"
+        connection << answer(request.target)
+      end
+    end
+    http = client(server.url)
+    future = http.async.get("/parent")
+    child = fork_and_read do
+      [future.value.class.name, http.async.get("/child").value(5)&.body].join(" ")
+    end
+    assert_equal "Trunkline::ForkedConnection /child", child
+    assert_equal "/parent", future.value.body
+  end
+
+  private
+
+  def fork_and_read
+    reader, writer = IO.pipe
+    pid = fork do
+      writer.write(yield)
+      writer.close
+      exit!(0)
+    end
+    writer.close
+    reader.read
+  ensure
+    Process.wait(pid)
+    reader.close
+  end
+end

@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+
+# What real answers do to the limit of their origin.
+class TestLimiterAnswers < TrunklineTest
+  def test_a_rate_limit_is_learnt_and_kept_to
+    taken = []
+    refused = 0
+    lock = Mutex.new
+    server = serve do |connection|
+      while connection.read_request
+        full = lock.synchronize do
+          recent = taken.count { |at| at > monotonic - 0.25 }
+          recent < 10 ? (taken << monotonic) && false : (refused += 1)
+        end
+        connection << (full ? answer("", status: "429 Too Many Requests") : answer)
+      end
+    end
+    http = client(server.url)
+    results = http.map(Array.new(160, "/"))
+    assert_equal [160, [200, 429]], [results.size, results.map(&:status).uniq.sort]
+    facts = http.stats.limits.fetch(server.url.chomp("/"))
+    refute_nil facts[:rate], facts.inspect
+    assert_operator refused, :<, 80
+  end
+
+  def test_a_date_of_retry_after_is_honoured
+    seen = []
+    server = serve do |connection|
+      while connection.read_request
+        seen << monotonic
+        later = { "Retry-After" => (Time.now + 2).httpdate }
+        connection << (seen.size == 1 ? answer("", status: "503 Busy", **later) : answer)
+      end
+    end
+    client(server.url).batch { |batch| batch.get("/") { batch.get("/") } }
+    assert_operator seen[1] - seen[0], :>=, 0.9
+  end
+
+  def test_a_refused_connection_is_back_pressure
+    url = "http://127.0.0.1:#{FreePort.take(1)}"
+    http = client
+    http.map(Array.new(30, "#{url}/"))
+    assert_operator http.stats.limits.fetch(url)[:limit], :<, 16
+  end
+
+  def test_origins_have_limits_of_their_own
+    busy = serve(answer("", status: "503 Busy"))
+    quick = serve
+    http = client
+    http.map([busy.url, quick.url] * 20)
+    limits = http.stats.limits
+    assert_operator limits.fetch(busy.url.chomp("/"))[:limit], :<, limits.fetch(quick.url.chomp("/"))[:limit]
+  end
+end

@@ -1,0 +1,114 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+
+# The parts of the limiter, by a clock of our own.
+class TestLimiterParts < Minitest::Test
+  Limiter = Trunkline::Limiter
+
+  def setup
+    @limiter = Limiter.new(0.0, maximum: 64)
+  end
+
+  def test_it_starts_at_sixteen
+    assert_equal 16, fill(0.0)
+    refute @limiter.ready?(0.0)
+  end
+
+  def test_it_never_starts_more_than_its_maximum
+    @limiter = Limiter.new(0.0, maximum: 5)
+    assert_equal 5, fill(0.0)
+  end
+
+  def test_a_remembered_limit_is_where_it_starts
+    @limiter = Limiter.new(0.0, maximum: 64, remembered: 7)
+    assert_equal 7, fill(0.0)
+    assert_equal :cruise, @limiter.to_h[:state]
+  end
+
+  def test_an_answer_makes_room
+    fill(0.0)
+    @limiter.answered(0.1, 0.0, @limiter.generation)
+    assert @limiter.ready?(0.1)
+  end
+
+  def test_it_does_not_grow_when_there_is_no_more_to_send
+    now = 0.0
+    400.times do
+      @limiter.start(now)
+      @limiter.answered(now += 0.01, now - 0.01, @limiter.generation)
+    end
+    assert_equal 16, @limiter.limit
+  end
+
+  def test_back_pressure_takes_slots_away_down_to_half_in_a_round_trip
+    fill(0.0)
+    12.times { @limiter.pressed(0.005, "503") }
+    assert_equal 8, @limiter.limit
+    assert_match(/\A503: from/, @limiter.to_h[:why])
+  end
+
+  def test_retry_after_pauses_everything
+    @limiter.start(0.0)
+    @limiter.pressed(0.0, "503", 2.0)
+    refute @limiter.ready?(1.9)
+    assert_in_delta 0.1, @limiter.wait(1.9), 0.001
+    assert @limiter.ready?(2.0)
+  end
+
+  def test_a_retry_after_of_days_is_not_believed
+    @limiter.start(0.0)
+    @limiter.limited(0.0, 1_000_000.0)
+    assert @limiter.ready?(Limiter::LONGEST_PAUSE)
+  end
+
+  def test_one_429_teaches_no_rate_and_repeated_ones_do
+    2.times { @limiter.start(0.0) }
+    @limiter.limited(0.1)
+    assert_nil @limiter.to_h[:rate]
+    @limiter.limited(0.5)
+    refute_nil @limiter.to_h[:rate]
+  end
+
+  def test_a_rate_lets_so_many_start_in_a_second
+    rate = Limiter::Rate.new(100, 0.0)
+    started = (0...1000).count { |step| (now = step / 1000.0) && rate.ready?(now) && rate.take(now) }
+    assert_in_delta 100, started, 2
+    assert_in_delta 0.01, rate.wait(1.0), 0.01
+  end
+
+  def test_a_learnt_rate_falls_when_it_is_limited_and_comes_back
+    rate = Limiter::LearntRate.new(50.0, 0.0)
+    rate.limited(1.0, 80.0, 0.05)
+    assert_in_delta 68, rate.per_second, 1
+    rate.ready?(5.0)
+    assert_operator rate.per_second, :>, 75
+  end
+
+  def test_a_memory_forgets_the_oldest_and_what_is_old
+    memory = Limiter::Memory.new
+    facts = { limit: 5, state: :cruise }
+    (Limiter::Memory::MOST + 1).times { |number| memory.keep("http://host#{number}", facts, 0.0) }
+    assert_nil memory.recall("http://host0", 1.0)
+    assert_equal 5, memory.recall("http://host1", 1.0)[:limit]
+    assert_nil memory.recall("http://host1", Limiter::Memory::LONGEST + 1)
+    assert_equal Limiter::Memory::MOST, memory.to_h.size
+  end
+
+  def test_a_memory_keeps_nothing_of_an_unfinished_start
+    memory = Limiter::Memory.new
+    memory.keep("http://host", { limit: 32, state: :start }, 0.0)
+    assert_nil memory.recall("http://host", 1.0)
+  end
+
+  private
+
+  def fill(now)
+    started = 0
+    while @limiter.ready?(now)
+      @limiter.start(now)
+      started += 1
+    end
+    started
+  end
+end

@@ -1,0 +1,143 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require_relative "support/own_names"
+
+# Names with several addresses, and name servers that do not answer, in a little network of their own.
+class TestNames < TrunklineTest
+  def setup
+    skip "namespaces (unshare, ip) are not to be had here" unless OwnNames.available?
+    super
+  end
+
+  def test_resolve_timeout
+    assert_program(<<~RUBY, "Trunkline::ResolveTimeout resolve none 1\n", tolerance: 0.3)
+      start = now
+      begin
+        Trunkline.get("http://silent.test/", timeout: { resolve: 0.3, total: 5 })
+      rescue Trunkline::Error => error
+        puts [error.class, error.phase, error.sent, error.attempt].join(" "), now - start
+      end
+    RUBY
+  end
+
+  def test_total_timeout_while_resolving
+    assert_program(<<~RUBY, "Trunkline::TotalTimeout resolve\n", tolerance: 0.3)
+      start = now
+      begin
+        Trunkline.get("http://silent.test/", timeout: 0.3)
+      rescue Trunkline::Error => error
+        puts [error.class, error.phase].join(" "), now - start
+      end
+    RUBY
+  end
+
+  %w[raise(RuntimeError) kill].each do |way|
+    define_method(:"test_#{way[/\w+/]}_while_resolving") do
+      assert_program(<<~RUBY, "out\n", tolerance: 0.3)
+        port = answer_for_ever("127.0.0.1", "right")
+        client = Trunkline.new(timeout: 5)
+        start = now
+        thread = Thread.new { client.get("http://silent.test/") }
+        thread.report_on_exception = false
+        sleep 0.3
+        thread.#{way}
+        thread.join rescue nil
+        taken = now - start
+        abort unless client.get("http://localhost:" + port.to_s).body == "right"
+        puts "out", taken
+      RUBY
+    end
+  end
+
+  def test_a_late_answer_of_the_name_server_is_kept_for_the_next_call
+    result = run_program(<<~RUBY)
+      port = answer_for_ever("127.0.0.1", "right")
+      url = "http://late.test:" + port.to_s
+      waiting = Thread.new { Trunkline.get(url, timeout: 0.3) rescue puts($!.class) }
+      queries = Array.new(2) { server.recvfrom(512) }
+      waiting.join
+      queries.each do |query, (_, from, _, host)|
+        name = query[12..].b
+        record = name[-4, 2] == "\\0\\1".b ? [0xC00C, 1, 1, 60, 4, 127, 0, 0, 1].pack("nnnNnC4") : ""
+        head = query[0, 2] + [0x8180, 1, record.empty? ? 0 : 1, 0, 0].pack("n5")
+        server.send(head + name + record, 0, host, from)
+      end
+      sleep 0.3
+      puts Trunkline.get(url, timeout: 1).body
+    RUBY
+    assert_equal "Trunkline::TotalTimeout\nright\n", result.out, result.err
+  end
+
+  def test_one_question_for_many_callers
+    result = run_program(<<~RUBY)
+      threads = Array.new(10) { Thread.new { Trunkline.get("http://asked-once.test/", timeout: 0.5) rescue nil } }
+      threads.each(&:join)
+      asked = 0
+      asked += 1 while server.recvfrom_nonblock(512, exception: false) != :wait_readable
+      puts asked
+    RUBY
+    # One for the address of each family.
+    assert_operator result.out.to_i, :<=, 2, result.err
+  end
+
+  # RFC 8305: the next address is tried after 250 ms, and the slow one is not waited for.
+  def test_a_silent_first_address_costs_a_quarter_of_a_second
+    first, second = both_addresses
+    assert_program(<<~RUBY, "second\n", hosts: hosts_of_both, tolerance: 0.25)
+      full = Socket.new(#{first[:family].inspect}, :STREAM)
+      full.bind(Addrinfo.tcp("#{first[:address]}", 0))
+      full.listen(0)
+      port = full.local_address.ip_port
+      kept = Array.new(16) do
+        socket = Socket.new(#{first[:family].inspect}, :STREAM)
+        socket.connect_nonblock(Addrinfo.tcp("#{first[:address]}", port), exception: false)
+        socket
+      end
+      sleep 0.1
+      answer_for_ever("#{second[:address]}", "second", port)
+      start = now
+      body = Trunkline.get("http://both.test:" + port.to_s, timeout: { connect: 3, total: 5 }).body
+      puts body, now - start
+    RUBY
+  end
+
+  def test_a_refusing_first_address_costs_nothing
+    second = both_addresses.last
+    assert_program(<<~RUBY, "second\n", hosts: hosts_of_both, tolerance: 0.0)
+      port = answer_for_ever("#{second[:address]}", "second")
+      start = now
+      puts Trunkline.get("http://both.test:" + port.to_s, timeout: 5).body, now - start
+    RUBY
+  end
+
+  def test_every_address_is_named_when_all_fail
+    result = run_program(<<~RUBY, hosts: hosts_of_both)
+      Trunkline.get("http://both.test:9/", timeout: 2) rescue puts($!.class, $!.message)
+    RUBY
+    assert_match(/\ATrunkline::ConnectError\n/, result.out, result.err)
+    ["127.0.0.1:9", "[::1]:9"].each { |address| assert_includes result.out, address }
+  end
+
+  private
+
+  def hosts_of_both = "127.0.0.1 localhost\n::1 both.test\n127.0.0.1 both.test\n"
+
+  # In the order in which this system gives them (RFC 6724).
+  def both_addresses
+    code = "puts Addrinfo.getaddrinfo(\"both.test\", 80, nil, :STREAM).map(&:ip_address)"
+    run_program(code, hosts: hosts_of_both).out.split.map do |address|
+      { address: address, family: address.include?(":") ? :INET6 : :INET }
+    end
+  end
+
+  def run_program(code, **options) = OwnNames.run(code, **options)
+
+  # The last line that the program writes is how long it took.
+  def assert_program(code, expected, tolerance:, **options)
+    result = run_program(code, **options)
+    *lines, seconds = result.out.lines
+    assert_equal expected, lines.join, result.err
+    assert_took tolerance, seconds.to_f
+  end
+end

@@ -1,0 +1,221 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require "json"
+require "zlib"
+
+# The libraries that people use on top of Net::HTTP, each in a process of its own, with and without install!: the same
+# results, the same requests, and far fewer connections.
+class TestNetHTTPUsers < TrunklineTest
+  time_limit 90
+
+  # Each tells what it got, by tell(...). `rounds` is how often the calls are made.
+  USERS = {
+    httparty: <<~RUBY,
+      require "httparty"
+      rounds do
+        tell HTTParty.get(PLAIN + "/json", query: { a: "ü" }).parsed_response
+        tell HTTParty.post(SECURE + "/echo", body: { b: 1 }, ssl_ca_file: CA, headers: { "X-ODD" => "1" }).body
+        tell HTTParty.get(PLAIN + "/moved").body
+        tell HTTParty.get(PLAIN + "/gzip").body
+        pieces = []
+        HTTParty.get(PLAIN + "/chunked", stream_body: true) { |piece| pieces << piece.to_s }
+        tell pieces.join
+        tell HTTParty.put(PLAIN + "/echo", multipart: false, body: "text").code
+      end
+    RUBY
+    rest_client: <<~RUBY,
+      require "rest-client"
+      rounds do
+        tell JSON.parse(RestClient.get(PLAIN + "/json", params: { a: 1 }))
+        tell RestClient::Request.execute(method: :post, url: SECURE + "/echo", payload: { b: "ä" }, ssl_ca_file: CA).body
+        tell RestClient.get(PLAIN + "/moved").body
+        tell (RestClient.get(PLAIN + "/missing") rescue [$!.class.name, $!.response.code, $!.response.body])
+        tell (RestClient::Request.execute(method: :get, url: SECURE + "/") rescue $!.class.name)
+        tell RestClient::Request.execute(method: :get, url: PLAIN + "/chunked", raw_response: true).file.read
+        tell (RestClient.get("http://127.0.0.1:1/") rescue $!.class.name)
+        tell (RestClient::Request.execute(method: :get, url: PLAIN + "/slow", read_timeout: 0.2, max_retries: 0) rescue $!.class.name)
+      end
+    RUBY
+    stripe: <<~RUBY,
+      require "stripe"
+      Stripe.api_base = SECURE
+      Stripe.api_key = "sk_test_1"
+      Stripe.ca_bundle_path = CA
+      Stripe.max_network_retries = 0
+      Stripe.enable_telemetry = false
+      rounds do
+        tell Stripe::Customer.retrieve("cus_1").email
+        tell Stripe::Customer.create(email: "a@b.test").id
+        tell (Stripe::Customer.retrieve("missing") rescue [$!.class.name, $!.http_status])
+      end
+    RUBY
+    aws: <<~RUBY,
+      require "aws-sdk-s3"
+      rounds do
+        s3 = Aws::S3::Client.new(endpoint: PLAIN, region: "eu-west-1", access_key_id: "a", secret_access_key: "b",
+                                 force_path_style: true, retry_limit: 0, http_continue_timeout: 0.1)
+        tell s3.get_object(bucket: "b", key: "object").body.read
+        tell s3.put_object(bucket: "b", key: "put object", body: StringIO.new("x" * 100_000)).etag
+        tell s3.put_object(bucket: "b", key: "empty", body: "").etag
+        tell s3.list_buckets.buckets.map(&:name)
+        pieces = +""
+        s3.get_object(bucket: "b", key: "object") { |piece| pieces << piece }
+        tell pieces
+        tell s3.head_object(bucket: "b", key: "object").content_length
+        tell (s3.get_object(bucket: "b", key: "missing") rescue $!.class.name)
+        tell s3.delete_object(bucket: "b", key: "object").to_h
+        Seahorse::Client::NetHttp::ConnectionPool.pools.each(&:empty!)
+      end
+    RUBY
+    open_uri: <<~RUBY,
+      require "open-uri"
+      rounds do
+        tell URI.open(PLAIN + "/json").read
+        tell URI.open(SECURE + "/gzip", ssl_ca_cert: CA, "X-Own" => "1").read
+        tell (URI.open(PLAIN + "/missing") rescue [$!.class.name, $!.message, $!.io.read])
+        sizes = []
+        tell URI.open(PLAIN + "/moved", progress_proc: ->(size) { sizes << size }).then { |io| [io.base_uri.path, io.status, io.charset] }
+        tell sizes.last
+      end
+    RUBY
+    mechanize: <<~RUBY,
+      require "mechanize"
+      rounds do
+        agent = Mechanize.new { |it| it.ca_file = CA; it.user_agent_alias = "Linux Firefox" }
+        page = agent.get(PLAIN + "/page")
+        tell page.title
+        tell page.link_with(text: "gzip").click.body
+        tell page.form_with(action: "/echo") { |form| form["name"] = "ü" }.submit.body
+        tell agent.get(SECURE + "/page").links.map(&:href)
+        tell (agent.get(PLAIN + "/missing") rescue [$!.class.name, $!.response_code])
+        agent.shutdown
+      end
+    RUBY
+    faraday: <<~RUBY,
+      require "faraday"
+      require "faraday/net_http"
+      rounds do
+        faraday = Faraday.new(PLAIN) { |it| it.request(:url_encoded); it.adapter(:net_http) }
+        tell faraday.get("/json", a: 1).then { |it| [it.status, it.body, it.headers["content-type"], it.reason_phrase] }
+        tell faraday.post("/echo", b: 2).body
+        tell faraday.get("/gzip").body
+        pieces = []
+        faraday.get("/chunked") { |request| request.options.on_data = ->(piece, _size, _env) { pieces << piece } }
+        tell pieces.join
+        tell Faraday.new(SECURE, ssl: { ca_file: CA }).get("/json").body
+        tell (Faraday.get(SECURE) rescue $!.class.name)
+        tell (Faraday.get("http://127.0.0.1:1/") rescue $!.class.name)
+        tell (faraday.get("/slow") { |request| request.options.timeout = 0.2 } rescue $!.class.name)
+      end
+    RUBY
+    net_http_persistent: <<~RUBY
+      require "net/http/persistent"
+      rounds do
+        http = Net::HTTP::Persistent.new(name: "test")
+        http.ca_file = CA
+        http.socket_options << [Socket::SOL_SOCKET, Socket::SO_KEEPALIVE, 1]
+        tell http.request(URI(PLAIN + "/json")).body
+        tell http.request(URI(SECURE + "/gzip")).body
+        tell http.request(URI(PLAIN + "/echo"), Net::HTTP::Post.new("/echo").tap { |it| it.body = "b" }).body
+        tell (http.request(URI("http://127.0.0.1:1/")) rescue [$!.class.name, $!.message])
+        http.shutdown
+      end
+    RUBY
+  }.freeze
+
+  # One for each server, and one more for each answer that was given up.
+  MOST_CONNECTIONS = Hash.new(1).merge(rest_client: 4, faraday: 4).freeze
+
+  PROGRAM = <<~RUBY
+    require "json"
+    require "stringio"
+    PLAIN, SECURE, CA = ARGV
+    TOLD = []
+    def tell(value) = TOLD << value
+    def rounds(&block) = 2.times(&block)
+    at_exit { $stdout.puts JSON.generate(TOLD) unless $! }
+  RUBY
+  INSTALL = "require \"trunkline/net_http\"; Trunkline::NetHTTP.install!\n"
+
+  PAGE = "<title>ü</title><a href='/gzip'>gzip</a><form action='/echo' method='post'><input name='name'></form>"
+  BUCKETS = "<ListAllMyBucketsResult><Buckets><Bucket><Name>one</Name></Bucket></Buckets></ListAllMyBucketsResult>"
+
+  USERS.each do |name, program|
+    define_method(:"test_#{name}") do
+      plain, carried = ["", INSTALL].map { |install| use(PROGRAM + install + program) }
+      assert_equal plain[:told], carried[:told]
+      refute_empty carried[:told]
+      assert_equal plain[:requests], carried[:requests]
+      assert_operator carried[:connections].sum, :<, plain[:connections].sum
+      assert_operator carried[:connections].max, :<=, MOST_CONNECTIONS[name]
+    end
+  end
+
+  private
+
+  # @return [Hash] what the program told, the requests that came, and the connections of the plain and the TLS server
+  def use(program)
+    servers = [serve { |connection| play(connection) }, serve_tls { |connection| play(connection) }]
+    arguments = [servers[0].url(""), servers[1].url("", host: "localhost"), TestCA.ca_file]
+    command = [RbConfig.ruby, "-W0", "-I", Subprocess::LIB, "-e", program, *arguments]
+    out, err, status = Subprocess.run_command(environment, command, 60)
+    assert_predicate status, :success?, err
+    { told: JSON.parse(comparable(out.lines.last, servers)), connections: servers.map(&:connection_count),
+      requests: servers.map { |server| once(server.requests).map { |request| comparable(request.raw, servers) } } }
+  end
+
+  # Net::HTTP itself asks again when an answer is slow.
+  def once(requests) = requests.reject { |request| request.target == "/slow" }
+
+  # The proxies of the machine are none of ours.
+  def environment
+    %w[http_proxy https_proxy HTTP_PROXY HTTPS_PROXY].to_h { |name| [name, nil] }.merge("HOME" => Dir.tmpdir)
+  end
+
+  # Ports, times, signatures and made-up identifiers differ from run to run; and whether a connection stays open is
+  # what this is about.
+  def comparable(text, servers)
+    text = text.b
+    servers.each { |server| text.gsub!(server.port.to_s, "PORT") }
+    text.gsub(/^(connection|keep-alive|authorization|idempotency-key|x-amz-date|amz-sdk-\S+|user-agent|
+                 x-stripe-client-\S+|x-goog-api-client): .*\r\n/xi, "")
+      .gsub(/\h{8}-\h{4}-\h{4}-\h{4}-\h{12}/, "UUID")
+  end
+
+  def play(connection)
+    while (request = connection.read_request)
+      connection << "HTTP/1.1 100 Continue\r\n\r\n" if request["expect"]
+      sleep 0.6 if request.target == "/slow"
+      bytes = response(request)
+      bytes = bytes[/.*?\r\n\r\n/m] if request.verb == "HEAD"
+      connection << bytes
+      break if request["connection"] == "close"
+    end
+  end
+
+  def response(request)
+    case request.target
+    when %r{\A/json} then json_answer({ "target" => request.target })
+    when "/echo" then answer("#{request.verb} #{request.body}", "Content-Type" => "text/plain")
+    when "/moved" then redirect("/json")
+    when "/gzip" then answer(Zlib.gzip("unpacked"), "Content-Encoding" => "gzip", "Content-Type" => "text/plain")
+    when "/chunked" then chunked_answer("one", "two", "three")
+    when "/page" then answer(PAGE, "Content-Type" => "text/html; charset=utf-8")
+    when "/token" then json_answer({ access_token: "at", expires_in: 3600, token_type: "Bearer" })
+    when %r{\A/v1/customers(/cus_1)?\??\z} then json_answer({ id: "cus_1", object: "customer", email: "a@b.test" })
+    when %r{\A/v1/} then json_answer({ error: { type: "invalid_request_error" } }, status: "404 Not Found")
+    else storage(request)
+    end
+  end
+
+  # As S3 would.
+  def storage(request)
+    return answer("gone", status: "404 Not Found") if request.target.include?("missing")
+    return answer(BUCKETS, "Content-Type" => "application/xml") if request.target.match?(%r{\A/(?:\?|\z)})
+    return answer("", "ETag" => "\"#{request.body.bytesize}\"") if request.verb == "PUT"
+    return "HTTP/1.1 204 No Content\r\n\r\n" if request.verb == "DELETE"
+
+    answer("stored", "Content-Type" => "binary/octet-stream")
+  end
+end

@@ -1,0 +1,230 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+
+# What an answer tells.
+class TestResponse < TrunklineTest
+  stressable
+
+  def test_status_line
+    response = get(answer("", status: "418 I'm a teapot"))
+    assert_equal [418, "I'm a teapot", "1.1"], [response.status, response.reason, response.http_version]
+  end
+
+  def test_http_1_0
+    server = serve(script: [[:read, "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", :close]])
+    http = client(server.url)
+    response = http.get("/")
+    assert_equal %w[1.0 ok], [response.http_version, response.body]
+    http.get("/")
+    assert_equal 2, server.connection_count, "HTTP/1.0 without keep-alive is not reused"
+  end
+
+  def test_http_1_0_with_keep_alive_is_reused
+    server = serve("HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nok")
+    http = client(server.url)
+    assert_same_connection http.get("/"), http.get("/")
+  end
+
+  def test_a_reason_may_be_missing
+    assert_equal "", get("HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n").reason
+    assert_equal "", get("HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n").reason.to_s
+  end
+
+  def test_headers_are_case_insensitive_and_keep_their_order
+    headers = get(answer("", "X-One" => "1", "x-two" => "2", "X-Three" => "3")).headers
+    assert_equal "1", headers["x-one"]
+    assert_equal "2", headers["X-TWO"]
+    assert_nil headers["x-four"]
+    names = headers.each.map { |name, _| name.downcase }
+    assert_equal %w[content-length x-one x-two x-three], names
+  end
+
+  def test_repeated_headers_are_kept
+    response = get("HTTP/1.1 200 OK\r\nSet-Cookie: a=1, b\r\nX: 1\r\nset-cookie: c=2\r\nContent-Length: 0\r\n\r\n")
+    assert_equal ["a=1, b", "c=2"], response.headers.get_all("Set-Cookie")
+    assert_equal "a=1, b, c=2", response["set-cookie"]
+    assert_equal [], response.headers.get_all("missing")
+    assert_equal "1", response.headers.to_h.transform_keys(&:downcase)["x"]
+  end
+
+  def test_header_values_are_trimmed_and_may_be_empty
+    response = get("HTTP/1.1 200 OK\r\nA:1\r\nB: \t 2 \t\r\nC:\r\nContent-Length: 0\r\n\r\n")
+    assert_equal ["1", "2", ""], %w[A B C].map { |name| response[name] }
+  end
+
+  def test_header_bytes_above_127_are_kept
+    assert_equal "gr\xFCn".b, get(answer("", "X" => "gr\xFCn".b))["X"].b
+  end
+
+  def test_the_body_has_the_charset_of_its_content_type
+    { "text/plain; charset=iso-8859-1" => Encoding::ISO_8859_1,
+      "text/plain; charset=\"UTF-8\"" => Encoding::UTF_8,
+      "application/json" => Encoding::UTF_8,
+      "application/octet-stream" => Encoding::BINARY }.each do |type, encoding|
+      body = get(answer("gr\xC3\xBCn", "Content-Type" => type)).body
+      assert_equal encoding, body.encoding, type
+    end
+  end
+
+  def test_an_unknown_charset_is_binary
+    body = get(answer("x", "Content-Type" => "text/plain; charset=klingon")).body
+    assert_equal Encoding::BINARY, body.encoding
+  end
+
+  def test_bytes_that_are_not_valid_in_their_charset_are_kept
+    body = get(answer("\xFF\xFE", "Content-Type" => "text/plain; charset=utf-8")).body
+    assert_equal "\xFF\xFE".b, body.b
+  end
+
+  def test_json
+    assert_equal({ "a" => [1, "ü"] }, get(json_answer({ "a" => [1, "ü"] })).json)
+    assert_raises(JSON::ParserError, Trunkline::DecodeError) { get(answer("{")).json }
+  end
+
+  def test_ok
+    { 200 => true, 204 => true, 299 => true, 301 => false, 404 => false, 500 => false }.each do |status, ok|
+      assert_equal ok, get("HTTP/1.1 #{status} X\r\n#{"Content-Length: 0\r\n" unless status == 204}\r\n").ok?, status
+    end
+  end
+
+  def test_raise_for_status
+    assert_equal 200, get(answer).raise_for_status!.status
+    client_error = assert_raises(Trunkline::ClientError) { get(answer("no", status: "404 Not Found")).raise_for_status! }
+    assert_equal "no", client_error.response.body
+    assert_match(/404/, client_error.message)
+    server_error = assert_raises(Trunkline::ServerError) { get(answer("", status: "503 X")).raise_for_status! }
+    assert_kind_of Trunkline::StatusError, server_error
+  end
+
+  def test_chunked_body_and_trailers
+    response = get(chunked_answer("one", "two", trailers: { "X-Sum" => "6", "ETag" => "\"x\"" }))
+    assert_equal "onetwo", response.body
+    assert_equal "6", response.trailers["x-sum"]
+    assert_nil response["X-Sum"], "a trailer is not a header"
+    refute_predicate response, :length_unknown?
+  end
+
+  def test_chunk_extensions_are_ignored
+    raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n3;name=value;q=\"a;b\"\r\nabc\r\n0;last\r\n\r\n"
+    assert_equal "abc", get(raw).body
+  end
+
+  def test_a_close_delimited_body_says_so
+    server = serve(script: [[:read, "HTTP/1.1 200 OK\r\n\r\nuntil the end", :close]])
+    http = client(server.url)
+    response = http.get("/")
+    assert_equal "until the end", response.body
+    assert_predicate response, :length_unknown?
+    http.get("/")
+    assert_equal 2, server.connection_count
+  end
+
+  def test_answers_without_a_body
+    server = serve do |connection|
+      while (request = connection.read_request)
+        connection << bodyless(request)
+      end
+    end
+    http = client(server.url)
+    assert_equal "", http.head("/head").body
+    assert_equal "", http.get("/204").body
+    assert_equal "", http.get("/304").body
+    assert_equal "real", http.get("/real").body
+    assert_equal 1, server.connection_count
+  end
+
+  def test_head_keeps_the_length_it_was_told
+    assert_equal "5000",
+                 client(serve("HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n").url).head("/")["Content-Length"]
+  end
+
+  def test_connection_close_is_honoured
+    server = serve(answer("ok", "Connection" => "foo, Close"))
+    http = client(server.url)
+    2.times { http.get("/") }
+    assert_equal 2, server.connection_count
+  end
+
+  def test_timings
+    server = serve { |connection| connection.read_request && connection << (sleep(0.1) && answer) }
+    timings = client(server.url).get("/").timings
+    assert_operator timings.first_byte, :>=, 0.09
+    assert_operator timings.total, :>=, timings.first_byte
+    assert_operator timings.connect, :<, 0.09
+    assert_kind_of Float, timings.write
+    assert_nil timings.tls
+  end
+
+  def test_timings_of_a_reused_connection_have_no_connect
+    http = client(serve.url)
+    http.get("/")
+    timings = http.get("/").timings
+    assert_nil timings.connect
+    assert_nil timings.resolve
+  end
+
+  def test_connection_facts
+    server = serve_tls
+    http = secure_client(server.url)
+    first = http.get("/").connection
+    sleep 0.05
+    second = http.get("/").connection
+    assert_equal first.id, second.id
+    refute_predicate first, :reused?
+    assert_predicate second, :reused?
+    assert_operator second.age, :>=, 0.05
+    assert_includes second.address, "127.0.0.1"
+    assert_equal "TLSv1.3", second.tls_version
+    assert_match(/TLS_/, second.cipher)
+  end
+
+  def test_a_plain_connection_has_no_tls
+    connection = client(serve.url).get("/").connection
+    assert_nil connection.tls_version
+    assert_nil connection.cipher
+  end
+
+  def test_attempts_tell_the_one_send
+    attempts = client(serve.url).get("/").attempts
+    assert_equal 1, attempts.size
+    assert_equal 1, attempts.first.number
+    assert_nil attempts.first.error
+    assert_equal :all, attempts.first.sent
+    assert_includes attempts.first.address, "127.0.0.1"
+  end
+
+  def test_the_request_and_the_final_url
+    server = serve
+    response = client(server.url).get("/path", params: { a: 1 })
+    assert_equal server.url("/path?a=1"), response.url.to_s
+    assert_equal "GET", response.request.method.to_s
+  end
+
+  def test_it_can_be_kept_and_read_again
+    response = get(answer("kept"))
+    GC.start
+    assert_equal %w[kept kept], [response.body, response.body]
+    assert_same response.body, response.body
+  end
+
+  def test_inspect_is_short
+    assert_operator get(answer("x" * 10_000)).inspect.size, :<, 500
+  end
+
+  private
+
+  def get(bytes)
+    client(serve(bytes).url).get("/")
+  end
+
+  def bodyless(request)
+    return "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n" if request.verb == "HEAD"
+
+    case request.target
+    when "/204" then "HTTP/1.1 204 No Content\r\n\r\n"
+    when "/304" then "HTTP/1.1 304 Not Modified\r\nContent-Length: 77\r\n\r\n"
+    else answer("real")
+    end
+  end
+end

@@ -1,0 +1,258 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require "zlib"
+
+# Bodies as they come: by block, by pulling, at the reader's pace.
+class TestStreaming < TrunklineTest
+  time_limit 60
+
+  PIECE = "x" * 65_536
+
+  def test_a_block_gets_the_chunks
+    chunks = []
+    response = client(serve(chunked_answer("one", "two", "three")).url).get("/") { |chunk| chunks << chunk }
+    assert_equal "onetwothree", chunks.join
+    assert_equal 200, response.status
+    assert_equal "", response.body
+  end
+
+  def test_a_block_gets_a_chunk_as_soon_as_it_is_there
+    server = serve do |connection|
+      connection.read_request
+      connection << "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" << chunk("first")
+      sleep 0.3
+      connection << chunk("last") << "0\r\n\r\n"
+    end
+    times = []
+    start = monotonic
+    client(server.url).get("/") { times << (monotonic - start) }
+    assert_operator times.first, :<, 0.2
+    assert_operator times.last, :>=, 0.25
+  end
+
+  def test_chunks_are_the_blocks_own
+    kept = []
+    client(serve(chunked_answer("aaa", "bbb")).url).get("/") { |chunk| kept << (chunk << "!") }
+    assert_equal "aaabbb", kept.join.delete("!")
+  end
+
+  def test_chunks_are_decoded
+    body = "hello " * 10_000
+    packed = Zlib.gzip(body)
+    received = +""
+    client(serve(answer(packed, "Content-Encoding" => "gzip")).url).get("/") { |chunk| received << chunk }
+    assert_equal body, received
+  end
+
+  def test_pulling_with_each
+    response = client(serve(chunked_answer("one", "two")).url).get("/", stream: true)
+    assert_equal 200, response.status
+    assert_equal "onetwo", response.each.to_a.join
+  end
+
+  def test_pulling_with_read
+    response = client(serve(chunked_answer("one", "two")).url).get("/", stream: true)
+    read = +""
+    while (piece = response.read)
+      read << piece
+    end
+    assert_equal "onetwo", read
+    assert_nil response.read
+  end
+
+  def test_the_head_is_there_before_the_body
+    server = serve do |connection|
+      connection.read_request
+      connection << "HTTP/1.1 200 OK\r\nX-Early: yes\r\nContent-Length: 4\r\n\r\n"
+      sleep 0.3
+      connection << "body"
+    end
+    seconds, response = timed { client(server.url).get("/", stream: true) }
+    assert_operator seconds, :<, 0.2
+    assert_equal "yes", response["X-Early"]
+    assert_equal "body", response.each.to_a.join
+  end
+
+  def test_trailers_are_there_after_the_body
+    response = client(serve(chunked_answer("a", trailers: { "X-Sum" => "1" })).url).get("/", stream: true)
+    response.each { |chunk| chunk }
+    assert_equal "1", response.trailers["X-Sum"]
+  end
+
+  def test_a_connection_read_to_its_end_is_reused
+    http = client(serve(chunked_answer("one", "two")).url)
+    first = http.get("/", stream: true)
+    first.each { |chunk| chunk }
+    assert_same_connection first, http.get("/")
+    third = http.get("/") { |chunk| chunk }
+    assert_same_connection first, third
+  end
+
+  def test_a_response_closed_early_closes_its_connection
+    assert_left_early { |http| http.get("/", stream: true).tap(&:read).close }
+  end
+
+  def test_a_break_out_of_the_block_closes_the_connection
+    assert_left_early { |http| http.get("/") { break } }
+  end
+
+  def test_an_error_in_the_block_closes_the_connection_and_is_the_callers
+    assert_left_early do |http|
+      assert_equal "mine", assert_raises(KeyError) { http.get("/") { raise KeyError, "mine" } }.message
+    end
+  end
+
+  def test_a_throw_out_of_the_block_closes_the_connection
+    assert_left_early { |http| catch(:out) { http.get("/") { throw :out } } }
+  end
+
+  def test_a_break_out_of_each_closes_the_connection
+    assert_left_early do |http|
+      response = http.get("/", stream: true)
+      response.each { |chunk| break chunk if chunk }
+      response.close
+    end
+  end
+
+  def test_an_enumerator_left_early_closes_the_connection
+    assert_left_early do |http|
+      response = http.get("/", stream: true)
+      response.each.first(1)
+      response.close
+    end
+  end
+
+  def test_a_response_that_nobody_reads_is_collected
+    server = serve_endless
+    http = client(server.url)
+    forget(http)
+    eventually(5, "the connection of a forgotten response stays open") do
+      GC.start
+      !server.connections.first.ended.nil?
+    end
+  end
+
+  def test_close_twice_and_read_after_close
+    response = client(serve(chunked_answer("one", "two")).url).get("/", stream: true)
+    2.times { response.close }
+    assert_nil(begin
+      response.read
+    rescue Trunkline::Error, IOError
+      nil
+    end)
+  end
+
+  def test_a_slow_reader_stops_the_sender
+    server = serve_endless
+    response = client(server.url).get("/", stream: true)
+    response.read
+    eventually { @written.to_i.positive? }
+    eventually(5, "the sender never stopped") { standing_still?(0.3) { @written } }
+    assert_operator @written, :<, 32 * Nginx::MEBIBYTE
+    response.close
+  end
+
+  def test_a_slow_block_stops_the_sender
+    server = serve_endless
+    client(server.url, timeout: 30).get("/") do
+      eventually(10, "the sender never stopped") { standing_still?(0.3) { @written } }
+      break
+    end
+    assert_operator @written, :<, 32 * Nginx::MEBIBYTE
+  end
+
+  def test_memory_stays_flat_for_a_gigabyte_by_block
+    assert_flat_memory do |http|
+      total = 0
+      http.get(Nginx.url("/huge")) { |chunk| total += chunk.bytesize }
+      total
+    end
+  end
+
+  def test_memory_stays_flat_for_a_gigabyte_by_pulling
+    assert_flat_memory do |http|
+      total = 0
+      response = http.get(Nginx.url("/huge"), stream: true)
+      while (piece = response.read)
+        total += piece.bytesize
+      end
+      total
+    end
+  end
+
+  def test_the_read_timeout_does_not_count_the_readers_own_time
+    server = serve(chunked_answer(PIECE, PIECE, PIECE, PIECE))
+    response = client(server.url, timeout: { read: 0.2, total: 5 }).get("/", stream: true)
+    pieces = []
+    while (piece = response.read)
+      pieces << piece
+      sleep 0.3 if pieces.size == 1
+    end
+    assert_equal 4 * PIECE.size, pieces.sum(&:size)
+  end
+
+  def test_a_truncated_stream_raises_where_it_is_read
+    server = serve(script: [[:read, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", :close]])
+    received = +""
+    assert_raises(Trunkline::TruncatedBody) { client(server.url).get("/") { |chunk| received << chunk } }
+    assert_equal "half", received
+  end
+
+  def test_two_streams_at_once
+    http = client(serve(chunked_answer("one", "two")).url)
+    streams = Array.new(2) { http.get("/", stream: true) }
+    refute_equal(*streams.map { |response| response.connection.id })
+    assert_equal %w[onetwo onetwo], streams.map { |response| response.each.to_a.join }
+  end
+
+  private
+
+  def assert_left_early
+    server = serve_endless
+    http = client(server.url, timeout: 10)
+    yield http
+    refute_nil server.ended(0), "the connection of the abandoned answer is still open"
+    assert_equal "next", http.get("/next").body
+    assert_equal 2, server.connection_count
+  end
+
+  # "/" never ends; anything else is answered at once.
+  def serve_endless
+    serve do |connection|
+      request = connection.read_request
+      next connection << answer("next") if request.target != "/"
+
+      connection << "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+      @written = 0
+      write_for_ever(connection)
+    end
+  end
+
+  def write_for_ever(connection)
+    loop do
+      connection << chunk(PIECE)
+      @written += PIECE.bytesize
+    end
+  rescue SystemCallError, IOError
+    connection.left!
+  end
+
+  def standing_still?(seconds)
+    before = yield
+    sleep seconds
+    before.positive? && before == yield
+  end
+
+  def forget(http) = http.get("/", stream: true).read && nil
+
+  def assert_flat_memory
+    http = client(timeout: 50)
+    http.get(Nginx.url("/small"))
+    before = Memory.resident_bytes
+    Memory.reset_peak
+    assert_equal 1024 * Nginx::MEBIBYTE, yield(http)
+    # Ruby collects Strings after some ten megabytes of them; a body kept whole would be a gigabyte.
+    assert_operator Memory.peak_bytes - before, :<, 128 * Nginx::MEBIBYTE
+  end
+end

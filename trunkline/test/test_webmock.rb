@@ -1,0 +1,210 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require "trunkline/webmock"
+require "vcr"
+require "tmpdir"
+
+# WebMock over the client: stubs, history, callbacks, what may go out; for single calls, streams and batches.
+class TestWebMock < TrunklineTest
+  include WebMock::API
+
+  URL = "http://api.test/users"
+  ADAPTER = WebMock::HttpLibAdapters::TrunklineAdapter
+
+  def setup
+    super
+    WebMock.reset!
+    WebMock.disable_net_connect!
+    WebMock.enable!
+  end
+
+  def teardown
+    WebMock.reset!
+    WebMock::CallbackRegistry.reset
+    WebMock.allow_net_connect!
+    WebMock.disable!
+    super
+  end
+
+  def ruby(program)
+    out, err, status = Subprocess.run_command({}, [RbConfig.ruby, "-I", Subprocess::LIB, "-e", program], 20)
+    assert_predicate status, :success?, err
+    out
+  end
+
+  def executed(method, url, **conditions)
+    pattern = WebMock::RequestPattern.new(method, url)
+    pattern.with(conditions) unless conditions.empty?
+    WebMock::RequestRegistry.instance.times_executed(pattern)
+  end
+
+  def test_a_stub_is_answered
+    stub_request(:get, URL).to_return(status: [201, "Made"], body: "hello", headers: { "X-A" => %w[1 2] })
+    response = client.get(URL)
+    assert_instance_of Trunkline::Response, response
+    assert_equal [201, "Made", "hello", "1, 2"], [response.status, response.reason, response.body, response["X-A"]]
+    assert_equal 1, executed(:get, URL)
+  end
+
+  def test_requests_are_matched_by_what_is_sent
+    fields = { "Content-Type" => "application/json" }
+    stub_request(:post, URL).with(body: { a: 1 }, headers: fields, basic_auth: %w[u p])
+    assert_equal 200, client.post(URL, json: { a: 1 }, basic: %w[u p]).status
+    assert_raises(WebMock::NetConnectNotAllowedError) { client.post(URL, json: { a: 2 }, basic: %w[u p]) }
+    assert_raises(WebMock::NetConnectNotAllowedError) { client.post(URL, json: { a: 1 }) }
+  end
+
+  def test_streamed_bodies_are_matched_and_can_be_sent_again
+    stub_request(:put, URL).with(body: "abcdef").to_return(status: 307, headers: { "Location" => "#{URL}/1" })
+    stub_request(:put, "#{URL}/1").with(body: "abcdef").to_return(body: "kept")
+    assert_equal "kept", client(follow: 1).put(URL, body: StringIO.new("abcdef")).body
+  end
+
+  def test_answers_are_streamed
+    stub_request(:get, URL).to_return(body: "0123456789" * 5_000)
+    chunks = []
+    assert_equal "", client.get(URL) { |chunk| chunks << chunk }.body
+    assert_operator chunks.size, :>, 1
+    assert_equal "0123456789" * 5_000, chunks.join
+  end
+
+  def test_timeouts
+    stub_request(:get, URL).to_timeout
+    assert_equal :all, assert_raises(Trunkline::TotalTimeout) { client.get(URL) }.sent
+  end
+
+  def test_raises
+    stub_request(:get, URL).to_raise(Errno::EPROTO)
+    assert_raises(Errno::EPROTO) { client.get(URL) }
+  end
+
+  def test_nothing_goes_out_unless_it_is_allowed
+    server = serve(answer("real"))
+    assert_raises(WebMock::NetConnectNotAllowedError) { client.get(server.url) }
+    WebMock.disable_net_connect!(allow: server.url)
+    assert_equal "real", client.get(server.url).body
+    assert_raises(WebMock::NetConnectNotAllowedError) { client.get(URL) }
+  end
+
+  def test_callbacks_see_stubbed_and_real_answers
+    server = serve(answer("real", "X-A" => "1"))
+    seen = []
+    WebMock.after_request(real_requests_only: false) do |request, response|
+      seen << [request.uri.port, response.status, response.body, (response.headers || {})["X-A"]]
+    end
+    stub_request(:get, URL).to_return(body: "stubbed")
+    WebMock.allow_net_connect!
+    client.get(URL)
+    chunks = []
+    client.get(server.url) { |chunk| chunks << chunk }
+    assert_equal ["real"], chunks
+    assert_equal [[80, [200, ""], "stubbed", nil], [server.port, [200, "OK"], "real", "1"]], seen
+  end
+
+  def test_batches
+    server = serve(answer("real"))
+    WebMock.disable_net_connect!(allow: server.address)
+    seen = []
+    WebMock.after_request { |request, response| seen << [request.uri.path, response.body] }
+    stub_request(:get, URL).to_return(body: "stubbed")
+    stub_request(:get, "#{URL}/slow").to_timeout
+    results = client.batch { |batch| [URL, "#{URL}/slow", server.url("/x")].each { |url| batch.get(url) } }
+    assert_equal %w[stubbed real], [results[0].body, results[2].body]
+    assert_kind_of Trunkline::TotalTimeout, results[1]
+    assert_equal [["/users", "stubbed"], ["/x", "real"]], seen.sort
+    assert_raises(WebMock::NetConnectNotAllowedError) { client.batch { |batch| batch.get("#{URL}/none") } }
+  end
+
+  def test_disabled_it_is_not_there
+    server = serve(answer("real"))
+    stub_request(:get, server.url).to_return(body: "stubbed")
+    assert_equal "stubbed", client.get(server.url).body
+    WebMock.disable!
+    assert_equal "real", client.get(server.url).body
+    WebMock.enable!(except: [:trunkline])
+    assert_equal "real", client.get(server.url).body
+    WebMock.enable!
+    assert_equal "stubbed", client.get(server.url).body
+  end
+
+  def test_enabling_twice_asks_once
+    3.times { ADAPTER.enable! }
+    stub_request(:get, URL)
+    client.get(URL)
+    assert_equal 1, executed(:get, URL)
+    2.times { ADAPTER.disable! }
+    refute_includes Trunkline::Interception.active, ADAPTER
+  end
+
+  # In a process of its own: whichever is required first, the adapter is there.
+  ORDERS = {
+    "webmock first" => 'require "webmock"; WebMock.enable!; require "trunkline"',
+    "trunkline first" => 'require "trunkline"; require "webmock"; WebMock.enable!',
+    "enabled later" => 'require "trunkline"; require "webmock"; Trunkline.new(timeout: 1); WebMock.enable!'
+  }.freeze
+
+  ORDERS.each do |name, program|
+    define_method(:"test_loaded_by_itself_with_#{name.tr(" ", "_")}") do
+      out = ruby(<<~RUBY)
+        #{program}
+        include WebMock::API
+        stub_request(:get, "#{URL}").to_return(body: "stubbed")
+        puts Trunkline.new(timeout: 1).get("#{URL}").body
+      RUBY
+      assert_equal "stubbed", out.strip
+    end
+  end
+
+  FACES = {
+    faraday: ["trunkline/faraday", "Faraday.new(URL) { |builder| builder.adapter :trunkline }.get.body"],
+    typhoeus: ["trunkline/typhoeus", "Typhoeus.get(URL).body"],
+    hydra: ["trunkline/typhoeus", "hydra = Typhoeus::Hydra.new; hydra.queue(request = Typhoeus::Request.new(URL)); " \
+                                  "hydra.run; request.response.body"],
+    net_http: ["trunkline/persistent_http_client",
+               "Trunkline::PersistentHttpClient.get(URL).request(Net::HTTP::Get.new(URI(URL))).body"]
+  }.freeze
+
+  FACES.each do |name, (file, call)|
+    define_method(:"test_the_face_of_#{name}") do
+      out = ruby(<<~RUBY)
+        require "webmock"
+        require "#{file}"
+        include WebMock::API
+        WebMock.enable!
+        URL = "#{URL}"
+        stub_request(:get, URL).to_return(body: "stubbed")
+        puts(begin #{call} end)
+      RUBY
+      assert_equal "stubbed", out.strip
+    end
+  end
+
+  def test_without_webmock_nothing_is_loaded
+    out = ruby(<<~RUBY)
+      require "trunkline"
+      Trunkline.new(timeout: 1)
+      puts [defined?(Trunkline::Interception), Trunkline::Engine.singleton_class.ancestors.first].inspect
+    RUBY
+    assert_equal "[nil, #<Class:Trunkline::Engine>]", out.strip
+  end
+
+  def test_vcr_records_and_plays_back
+    server = serve(answer("recorded", "Content-Type" => "text/plain"))
+    Dir.mktmpdir do |folder|
+      VCR.configure do |vcr|
+        vcr.cassette_library_dir = folder
+        vcr.hook_into :webmock
+      end
+      url = server.url("/tape")
+      recorded = VCR.use_cassette("one") { client.get(url).body }
+      server.stop
+      played = VCR.use_cassette("one", record: :none) { client.get(url) }
+      assert_equal %w[recorded recorded], [recorded, played.body]
+      assert_equal "text/plain", played["content-type"]
+    end
+  ensure
+    VCR.turn_off! if defined?(VCR)
+    WebMock.reset!
+  end
+end

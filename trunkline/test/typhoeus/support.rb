@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require "trunkline/typhoeus"
+
+# What the tests of the Typhoeus face share. Each leaves Typhoeus as it found it: no callbacks, stubs or connections.
+class TyphoeusTest < TrunklineTest
+  CALLBACKS = %i[before on_complete on_success on_failure on_headers on_progress].freeze
+  CONFIG = %i[block_connection memoize verbose timeout connecttimeout cache user_agent proxy exclude_features].freeze
+
+  def setup
+    super
+    reset
+  end
+
+  def teardown
+    reset
+    super
+  end
+
+  def request(url, **options) = Typhoeus::Request.new(url, { timeout: 5 }.merge(options))
+
+  def hydra(**options) = Typhoeus::Hydra.new(options)
+
+  # Answers each request with its own request line, fields and body.
+  def serve_echo
+    serve { |connection| while (got = connection.read_request) do connection << answer(got.raw) end }
+  end
+
+  private
+
+  def reset
+    CALLBACKS.each { |kind| Typhoeus.public_send(kind).clear }
+    CONFIG.each { |name| Typhoeus::Config.public_send(:"#{name}=", nil) }
+    Typhoeus::Expectation.clear
+    Typhoeus::Pool.clear
+  end
+end

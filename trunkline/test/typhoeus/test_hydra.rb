@@ -1,0 +1,210 @@
+# frozen_string_literal: true
+
+require_relative "support"
+
+# Many at once: how many, in what order, and what callbacks may do.
+class TestTyphoeusHydra < TyphoeusTest
+  # Counts how many requests are being answered at the same time.
+  class Gauge
+    attr_reader :most
+
+    def initialize
+      @lock = Mutex.new
+      @now = @most = 0
+    end
+
+    def during
+      @lock.synchronize { @most = [@most, @now += 1].max }
+      yield
+    ensure
+      @lock.synchronize { @now -= 1 }
+    end
+  end
+
+  def slow_server(gauge, seconds: 0.03)
+    serve do |connection|
+      while (got = connection.read_request)
+        gauge.during { sleep seconds }
+        connection << answer(got.target)
+      end
+    end
+  end
+
+  def queue(hydra, url, **options)
+    request(url, **options).tap { |made| hydra.queue(made) }
+  end
+
+  def test_every_request_gets_its_own_answer
+    server = serve { |connection| while (got = connection.read_request) do connection << answer(got.target) end }
+    hydra = hydra()
+    requests = Array.new(100) { |index| queue(hydra, server.url("/#{index}")) }
+    assert_nil hydra.run
+    assert_equal Array.new(100) { |index| "/#{index}" }, requests.map { |made| made.response.body }
+    assert_empty hydra.queued_requests
+  end
+
+  def test_never_more_in_flight_than_the_limit
+    gauge = Gauge.new
+    server = slow_server(gauge)
+    hydra = hydra(max_concurrency: 3)
+    20.times { queue(hydra, server.url) }
+    hydra.run
+    assert_equal 3, gauge.most
+    assert_equal 20, server.requests.size
+  end
+
+  def test_chains_keep_exactly_so_many_in_flight
+    gauge = Gauge.new
+    server = slow_server(gauge)
+    hydra = hydra(max_concurrency: 50)
+    left = 30
+    chain = lambda do
+      made = request(server.url)
+      made.on_complete { chain.call if (left -= 1).positive? }
+      hydra.queue(made)
+    end
+    4.times { chain.call }
+    hydra.run
+    assert_equal 4, gauge.most
+    assert_operator server.requests.size, :>=, 30
+  end
+
+  def test_the_limit_may_change_and_is_checked
+    hydra = hydra(max_concurrency: "7")
+    assert_equal 7, hydra.max_concurrency
+    assert_raises(ArgumentError) { hydra.max_concurrency = 0 }
+    assert_equal 200, Typhoeus::Hydra.new.max_concurrency
+  end
+
+  def test_queue_front_comes_first
+    server = serve { |connection| while (got = connection.read_request) do connection << answer(got.target) end }
+    hydra = hydra(max_concurrency: 1)
+    queue(hydra, server.url("/second"))
+    hydra.queue_front(request(server.url("/first")))
+    assert_equal 2, hydra.queued_requests.size
+    hydra.run
+    assert_equal %w[/first /second], server.requests.map(&:target)
+  end
+
+  def test_abort_forgets_what_waits
+    server = serve
+    hydra = hydra(max_concurrency: 1)
+    queue(hydra, server.url).on_complete { hydra.abort }
+    rest = Array.new(3) { queue(hydra, server.url) }
+    hydra.run
+    assert_equal [nil, nil, nil], rest.map(&:response)
+    assert_equal 1, server.requests.size
+  end
+
+  def test_a_callback_that_raises_ends_the_run_and_the_hydra_can_be_used_again
+    server = serve
+    hydra = hydra(max_concurrency: 1)
+    queue(hydra, server.url).on_complete { raise IOError, "from the callback" }
+    later = queue(hydra, server.url)
+    assert_equal "from the callback", assert_raises(IOError) { hydra.run }.message
+    assert_equal [later], hydra.queued_requests
+    hydra.run
+    assert_equal 200, later.response.code
+  end
+
+  def test_an_interrupt_gives_up_what_is_in_flight
+    server = serve(script: [[:read, 2.0]])
+    hydra = hydra()
+    made = queue(hydra, server.url)
+    assert_raises(Timeout::Error) { Timeout.timeout(0.1) { hydra.run } }
+    assert_nil made.response
+    assert_nil hydra.run
+  end
+
+  def test_a_callback_may_run_the_hydra_again
+    server = serve
+    hydra = hydra()
+    inner = request(server.url)
+    queue(hydra, server.url).on_complete do
+      hydra.queue(inner)
+      hydra.run
+    end
+    hydra.run
+    assert_equal 200, inner.response.code
+  end
+
+  def test_failures_are_answers_like_others
+    hydra = hydra()
+    good = queue(hydra, serve.url)
+    refused = queue(hydra, "127.0.0.1:#{FreePort.take}")
+    malformed = queue(hydra, "")
+    late = queue(hydra, serve(script: [[:read, 1.0]]).url, timeout_ms: 100)
+    hydra.run
+    assert_equal %i[ok couldnt_connect url_malformat operation_timedout],
+                 [good, refused, malformed, late].map { |made| made.response.return_code }
+  end
+
+  def test_redirects_are_followed_side_by_side
+    server = serve do |connection|
+      while (got = connection.read_request)
+        connection << (got.target == "/" ? redirect("/there") : answer("there"))
+      end
+    end
+    hydra = hydra(max_concurrency: 3)
+    requests = Array.new(9) { queue(hydra, server.url, followlocation: true) }
+    hydra.run
+    assert_equal [["there", 1]] * 9, requests.map { |made| [made.response.body, made.response.redirect_count] }
+  end
+
+  def test_bodies_are_sent
+    server = serve
+    hydra = hydra()
+    queue(hydra, server.url, method: :post, body: { a: 1 })
+    queue(hydra, server.url, method: :put, set_read_callback: StringIO.new("b" * 200_000))
+    hydra.run
+    assert_equal ["a=1", "b" * 200_000], server.requests.map(&:body).sort
+  end
+
+  def test_memoize_asks_once_and_gives_each_its_own_copy
+    Typhoeus::Config.memoize = true
+    server = serve
+    hydra = hydra()
+    requests = Array.new(3) { queue(hydra, server.url) }
+    posts = Array.new(2) { queue(hydra, server.url, method: :post) }
+    told = 0
+    requests.each { |made| made.on_complete { told += 1 } }
+    hydra.run
+    assert_equal 3, server.requests.size
+    assert_equal [3, 3], [told, requests.map { |made| made.response.object_id }.uniq.size]
+    assert_equal [200], (requests + posts).map { |made| made.response.code }.uniq
+    assert_empty hydra.memory
+  end
+
+  def test_callbacks_of_all_requests_come_first
+    order = []
+    Typhoeus.on_complete { order << :all_complete }
+    Typhoeus.on_success { order << :all_success }
+    Typhoeus.on_failure { order << :all_failure }
+    good = request(serve.url)
+    good.on_complete { order << :complete }
+    good.on_success { order << :success }
+    bad = request(serve(answer("", status: "500 Oops")).url)
+    bad.on_failure { order << :failure }
+    [good, bad].each(&:run)
+    assert_equal %i[all_complete complete all_success success all_complete all_failure failure], order
+  end
+
+  def test_handled_response_is_what_the_last_callback_returned
+    made = request(serve.url)
+    assert_same made.run, made.response.handled_response
+    made.on_complete { |response| response.code + 1 }
+    made.run
+    assert_equal 201, made.response.handled_response
+  end
+
+  def test_one_hydra_for_each_thread
+    mine = Typhoeus::Hydra.hydra
+    assert_same mine, Typhoeus::Hydra.hydra
+    refute_same mine, Thread.new { Typhoeus::Hydra.hydra }.value
+  end
+
+  def test_options_that_only_libcurls_multi_has
+    assert_equal 5, Typhoeus::Hydra.new(max_total_connections: 5, pipelining: 2).max_concurrency
+    assert_raises(Typhoeus::Errors::UnsupportedOption) { Typhoeus::Hydra.new(socketfunction: 1) }
+  end
+end

@@ -1,0 +1,126 @@
+# frozen_string_literal: true
+
+require_relative "support"
+
+# on_headers, on_body and on_progress: told while the answer comes, by #run and in a hydra alike.
+class TestTyphoeusStreams < TyphoeusTest
+  # How a request is carried.
+  WAYS = {
+    run: ->(made) { made.run },
+    hydra: lambda do |made|
+      hydra = Typhoeus::Hydra.new
+      hydra.queue(made)
+      hydra.run
+    end
+  }.freeze
+
+  def self.both_ways(name, &body)
+    WAYS.each { |way, carry| define_method(:"test_#{name}_by_#{way}") { instance_exec(carry, &body) } }
+  end
+
+  # Two chunks with a pause, so that no client can get them at once.
+  def serve_slowly(seconds = 0.15)
+    server = serve do |connection|
+      while connection.read_request
+        connection << "HTTP/1.1 200 OK\r\nX-A: 1\r\nTransfer-Encoding: chunked\r\n\r\n" << chunk("first")
+        sleep seconds
+        connection << chunk("second") << "0\r\n\r\n"
+      end
+    end
+    server.url
+  end
+
+  both_ways(:pieces_come_as_they_arrive) do |carry|
+    came = []
+    made = request(serve_slowly)
+    made.on_body { |piece, response| came << [piece, response.code, now] }
+    made.on_complete { |response| came << [response.body, response.return_code, now] }
+    carry.call(made)
+    assert_equal [["first", 200], ["second", 200], ["", :ok]], came.map { |one| one.first(2) }
+    assert_operator came[1].last - came[0].last, :>, 0.1
+  end
+
+  both_ways(:headers_come_before_the_body) do |carry|
+    order = []
+    made = request(serve_slowly)
+    made.on_headers { |response| order << [response.code, response.headers["x-a"]] }
+    made.on_complete { |response| order << response.body }
+    carry.call(made)
+    assert_equal [[200, "1"], "firstsecond"], order
+  end
+
+  both_ways(:abort_from_on_body) do |carry|
+    seen = []
+    made = request(serve_slowly(1.0))
+    made.on_body { |piece| seen << piece && :abort }
+    began = now
+    carry.call(made)
+    assert_operator now - began, :<, 0.9
+    assert_equal [["first"], 200, :write_error], [seen, made.response.code, made.response.return_code]
+  end
+
+  both_ways(:progress_counts_bytes) do |carry|
+    seen = []
+    made = request(serve(answer("x" * 10)).url, method: :post, body: "abc")
+    made.on_progress { |*counts| seen << counts }
+    carry.call(made)
+    assert_equal [10, 0, 3, 3], seen.first
+    assert_equal [10, 10, 3, 3], seen.last
+    assert_equal "x" * 10, made.response.body
+  end
+
+  both_ways(:redirects_are_not_told_of) do |carry|
+    server = serve do |connection|
+      while (got = connection.read_request)
+        connection << (got.target == "/" ? answer("gone", status: "302 Found", "Location" => "/x") : answer("here"))
+      end
+    end
+    told = []
+    made = request(server.url, followlocation: true)
+    made.on_headers { |response| told << response.code }
+    made.on_body { |piece| told << piece }
+    carry.call(made)
+    assert_equal [[200, "here"], 1], [told, made.response.redirect_count]
+  end
+
+  both_ways(:a_body_that_breaks_off) do |carry|
+    server = serve(script: [[:read, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", :close]])
+    pieces = []
+    made = request(server.url)
+    made.on_body { |piece| pieces << piece }
+    carry.call(made)
+    assert_equal [["abc"], :partial_file, 200], [pieces, made.response.return_code, made.response.code]
+  end
+
+  both_ways(:failures_before_any_head) do |carry|
+    made = request("127.0.0.1:#{FreePort.take}")
+    made.on_body { flunk }
+    carry.call(made)
+    assert_equal [0, :couldnt_connect], [made.response.code, made.response.return_code]
+  end
+
+  both_ways(:what_a_callback_raises_reaches_the_caller) do |carry|
+    made = request(serve_slowly)
+    made.on_headers { raise IOError, "no" }
+    assert_raises(IOError) { carry.call(made) }
+  end
+
+  def test_a_large_body_streams_in_a_hydra_beside_others
+    server = serve(answer("x" * 3_000_000))
+    hydra = hydra()
+    sizes = Array.new(4, 0)
+    4.times do |index|
+      made = request(server.url)
+      made.on_body { |piece| sizes[index] += piece.bytesize }
+      hydra.queue(made)
+    end
+    plain = request(server.url).tap { |made| hydra.queue(made) }
+    hydra.run
+    assert_equal [3_000_000] * 4, sizes
+    assert_equal 3_000_000, plain.response.body.bytesize
+  end
+
+  private
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+end

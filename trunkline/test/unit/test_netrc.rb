@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+require_relative "unit_helper"
+require "tempfile"
+require "trunkline/checks"
+
+class TestNetrc < UnitTest
+  Netrc = Trunkline::Netrc
+
+  TEXT = <<~NETRC
+    # machine commented.test login no password no
+    machine api.test login robin password "two words \\"and\\" quotes"
+    machine other.test
+      login anna
+      account ignored
+      password secret # the rest is a comment to some
+    macdef init
+    machine macro.test login no password no
+
+    machine api.test login second password second
+    machine lonely.test login alone
+    default login anonymous password guest
+  NETRC
+
+  def test_entries
+    netrc = Netrc.new(TEXT)
+    assert_equal ["robin", 'two words "and" quotes'], netrc.credentials("API.test")
+    assert_equal %w[anna secret], netrc.credentials("other.test")
+    assert_equal ["alone", ""], netrc.credentials("lonely.test")
+    assert_equal %w[anonymous guest], netrc.credentials("macro.test")
+    assert_equal %w[anonymous guest], netrc.credentials("commented.test")
+  end
+
+  def test_no_entry
+    assert_nil Netrc.new("").credentials("api.test")
+    assert_nil Netrc.new("machine").credentials("api.test")
+    assert_nil Netrc.new("machine api.test password x").credentials("api.test")
+    assert_nil Netrc.new("login robin password secret").credentials("api.test")
+  end
+
+  def test_files
+    Tempfile.create("netrc") do |file|
+      file.write(TEXT)
+      file.flush
+      assert_equal "robin", Trunkline::Checks.netrc(file.path).credentials("api.test").first
+      refute_match(/robin|quotes/, Trunkline::Checks.netrc(file.path).inspect)
+    end
+    assert_nil Trunkline::Checks.netrc(false)
+    assert_refused("netrc:", "/nowhere/netrc") { Trunkline::Checks.netrc("/nowhere/netrc") }
+  end
+end
