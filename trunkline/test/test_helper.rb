@@ -25,6 +25,7 @@ class TrunklineTest < Minitest::Test
   # What is made once for the life of the process is there before the first test counts or takes the time: the engine's
   # reaper, the authorities of the system (tens of milliseconds to read), the thread of Timeout.
   WARM_UP = lambda do
+    Metronome.start
     server = ScriptedServer.answering(tls: TestCA.server_context)
     trusting = Trunkline.new(server.url, timeout: 10, ca_file: TestCA.ca_file)
     Timeout.timeout(10) { trusting.get("/") }

@@ -373,6 +373,7 @@ class TestNetHTTP < TrunklineTest
       end
     end
     assert_match(/target/, said)
+    refute_match(/space/, said)
     assert_equal ["/with", "/text"], server.requests.map(&:target)
   end
 

@@ -106,6 +106,13 @@ class TestNetHTTPTLS < TrunklineTest
     assert_raises(OpenSSL::SSL::SSLError, SystemCallError, EOFError) { secure(server, ca_file: TestCA.ca_file).get("/") }
   end
 
+  def test_a_key_of_another_certificate
+    http = secure(serve_tls, ca_file: TestCA.ca_file, cert: TestCA.identity(:client).certificate,
+                             key: TestCA.identity(:second_client).key)
+    assert_raises(OpenSSL::SSL::SSLError) { http.get("/") }
+    assert_raises(OpenSSL::SSL::SSLError) { http.start }
+  end
+
   def test_a_minimum_version
     server = serve_tls(context: { max: :TLS1_2 })
     assert_equal "ok", secure(server, ca_file: TestCA.ca_file, min_version: :TLS1_2).get("/").body
@@ -117,7 +124,9 @@ class TestNetHTTPTLS < TrunklineTest
     local_host: "localhost" }.each do |option, value|
     define_method(:"test_#{option}_is_left_to_net_http") do
       server = serve_tls
-      2.times { assert_equal "ok", secure(server, ca_file: TestCA.ca_file, option => value).get("/").body }
+      capture_io do
+        2.times { assert_equal "ok", secure(server, ca_file: TestCA.ca_file, option => value).get("/").body }
+      end
       assert_equal 2, server.connection_count
       assert_equal "close", server.requests.last["connection"]
     end
@@ -127,7 +136,7 @@ class TestNetHTTPTLS < TrunklineTest
     server = serve_tls
     secure(server, ca_file: TestCA.ca_file).start do |http|
       assert_equal "ok", http.get("/").body
-      assert_equal TestCA.identity(:localhost).certificate.to_der, http.peer_cert.to_der
+      capture_io { assert_equal TestCA.identity(:localhost).certificate.to_der, http.peer_cert.to_der }
       assert_equal "ok", http.get("/").body
     end
   end

@@ -62,6 +62,25 @@ class TestPersistentHttpClient < TrunklineTest
     assert_raises(OpenSSL::SSL::SSLError) { Trunkline::PersistentHttpClient.get(secure.url) }
   end
 
+  def test_a_proxy
+    proxy = serve
+    http = Trunkline::PersistentHttpClient.get("http://api.test/", proxy: "http://us%20er:pass@127.0.0.1:#{proxy.port}")
+    2.times { assert_equal "ok", http.get("/a").body }
+    assert_equal "http://api.test/a", proxy.requests.first.target
+    assert_equal "Basic #{["us er:pass"].pack("m0")}", proxy.requests.first["proxy-authorization"]
+    assert_equal 1, proxy.connection_count
+    assert_equal "ok", Trunkline::PersistentHttpClient.get(proxy.url, proxy: nil).get("/direct").body
+  end
+
+  def test_a_slow_connect_holds_nobody_up
+    port = opened(FullBacklog.new).port
+    slow = Thread.new { Trunkline::PersistentHttpClient.get("http://127.0.0.1:#{port}", open_timeout: 1) }
+    slow.report_on_exception = false
+    eventually { slow.status == "sleep" }
+    assert_quick(0.5) { Trunkline::PersistentHttpClient.get(serve.url) }
+    assert_raises(Net::OpenTimeout) { slow.value }
+  end
+
   def test_what_it_refuses
     error = assert_raises(ArgumentError) { Trunkline::PersistentHttpClient.get(serve.url, timeout: 1) }
     assert_match(/timeout: is no option of Net::HTTP/, error.message)

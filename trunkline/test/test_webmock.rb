@@ -116,6 +116,17 @@ class TestWebMock < TrunklineTest
     assert_raises(WebMock::NetConnectNotAllowedError) { client.batch { |batch| batch.get("#{URL}/none") } }
   end
 
+  def test_batches_of_real_calls_alone
+    server = serve(answer("real"))
+    WebMock.disable_net_connect!(allow: server.address)
+    2.times do
+      assert_equal %w[real real], client.batch { |batch| 2.times { batch.get(server.url) } }.map(&:body)
+      WebMock.after_request { |request| request }
+    end
+    stub_request(:get, URL).to_raise(Errno::EPROTO)
+    assert_kind_of Errno::EPROTO, client.batch { |batch| batch.get(URL) }.first
+  end
+
   def test_disabled_it_is_not_there
     server = serve(answer("real"))
     stub_request(:get, server.url).to_return(body: "stubbed")

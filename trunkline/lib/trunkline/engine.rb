@@ -21,6 +21,9 @@ module Trunkline
   #                                once the head is there; early_hints: called with [[name, value], ...]
   #   connect(pool, prepared, request) -> Response without an answer
   #                                sees to it that an idle connection is there for the next call
+  #   response(request, head, body) -> Response
+  #                                an answer that came over no connection, for tests: head as a server would
+  #                                write it, body as the caller is to get it
   #
   # Response is the engine's as well (response.rb adds what needs no engine), and Engine.failure makes its errors.
   module Engine

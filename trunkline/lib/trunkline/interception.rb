@@ -167,20 +167,19 @@ module Trunkline
         return super if Interception.active.empty?
 
         text = Interception.whole(body)
-        verdict = Interception.verdict(request, text)
-        return answer(tag, verdict.deliver(false)) if verdict.is_a?(Answer)
+        verdict = verdict(request, text)
+        return answer(tag, verdict) if verdict.is_a?(Response) || verdict.is_a?(StandardError)
 
+        @told = true if verdict
         super(prepared, request, Interception.again(body, text), body_length, deadline,
               verdict ? Told.new(tag, verdict) : tag)
-      rescue StandardError => error
-        answer(tag, error)
       end
 
       def run(timeout)
-        return super if untouched?
+        return super unless @answers || @told
 
-        results = @answers.values
-        @answers.clear
+        results = @answers ? @answers.values : []
+        @answers&.clear
         results.concat(super(results.empty? ? timeout : 0).map { |tag, result| tell(tag, result) })
       end
 
@@ -208,8 +207,12 @@ module Trunkline
         @last_answer
       end
 
-      def untouched?
-        @answers.nil? && Interception.active.empty?
+      # What an interceptor raises is the result of its call, but for an Exception that no rescue is to hide.
+      def verdict(request, text)
+        verdict = Interception.verdict(request, text)
+        verdict.is_a?(Answer) ? verdict.deliver(false) : verdict
+      rescue StandardError => error
+        error
       end
 
       def tell(tag, result)

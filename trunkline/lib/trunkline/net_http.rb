@@ -20,6 +20,9 @@ module Trunkline
     @lock = Mutex.new
     @installed = false
     @told = {}
+    # Reasons are few; but some name what a caller gave.
+    TOLD = 64
+    private_constant :TOLD
 
     class << self
       # Idempotent. Sessions that were started before stay as they are.
@@ -54,7 +57,8 @@ module Trunkline
       # Says that a session is left to Net::HTTP: once for each reason.
       # @api private
       def tell(reason)
-        return if @lock.synchronize { @told.key?(reason) || !(@told[reason] = true) }
+        fresh = @lock.synchronize { @told.size < TOLD && !@told.key?(reason) && (@told[reason] = true) }
+        return unless fresh
 
         warn("trunkline: Net::HTTP goes its own way, without shared connections, because of #{reason} (said once)")
       end

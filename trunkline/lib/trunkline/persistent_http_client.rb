@@ -16,9 +16,8 @@ module Trunkline
 
     # Unless others are given; in seconds.
     DEFAULTS = { open_timeout: 30, read_timeout: 80, keep_alive_timeout: 30 }.freeze
-    PROXY = %i[proxy_address proxy_port proxy_user proxy_pass].freeze
     KNOWN = 256
-    private_constant :PROXY, :KNOWN
+    private_constant :KNOWN
 
     @known = {}
     @lock = Mutex.new
@@ -37,11 +36,10 @@ module Trunkline
           raise ArgumentError, "uri: must be an http or https URI with a host, got #{uri}"
         end
 
-        @lock.synchronize do
+        started(@lock.synchronize do
           key = [uri.scheme, uri.hostname, uri.port, options]
-          http = @known[key] || Memo.keep(@known, KNOWN, key, make(uri, options))
-          http.started? ? http : http.start
-        end
+          @known[key] || Memo.keep(@known, KNOWN, key, make(uri, options))
+        end)
       end
 
       # Forgets what it has given, and closes idle connections. What was given goes on working.
@@ -52,6 +50,13 @@ module Trunkline
       end
 
       private
+
+      # Others may start it at the same time; to connect can take long, so nobody is made to wait for a lock.
+      def started(http)
+        http.started? ? http : http.start
+      rescue IOError
+        http.started? ? http : raise
+      end
 
       def make(uri, options)
         proxy = options.key?(:proxy) ? proxy(options[:proxy]) : [:ENV]
@@ -69,7 +74,7 @@ module Trunkline
         return [nil] unless given
 
         uri = URI(given)
-        [uri.hostname, uri.port, *[uri.user, uri.password].map { |text| text && URI.decode_uri_component(text) }]
+        [uri.hostname, uri.port, *[uri.user, uri.password].map { |text| text && Percent.decode(text) }]
       end
     end
 

@@ -4,6 +4,8 @@ require_relative "support"
 
 # Many at once: how many, in what order, and what callbacks may do.
 class TestTyphoeusHydra < TyphoeusTest
+  stressable
+
   # Counts how many requests are being answered at the same time.
   class Gauge
     attr_reader :most

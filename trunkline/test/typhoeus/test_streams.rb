@@ -4,9 +4,11 @@ require_relative "support"
 
 # on_headers, on_body and on_progress: told while the answer comes, by #run and in a hydra alike.
 class TestTyphoeusStreams < TyphoeusTest
+  stressable
+
   # How a request is carried.
   WAYS = {
-    run: ->(made) { made.run },
+    run: :run.to_proc,
     hydra: lambda do |made|
       hydra = Typhoeus::Hydra.new
       hydra.queue(made)

@@ -20,7 +20,7 @@ module Faraday
           "772" => "1.3", "SSLV23" => "1.2", "" => "1.2"
         }.freeze
         # What the engine has no means for: to leave it out in silence would change what is trusted.
-        NOT_CARRIED = %i[ciphers verify_depth].freeze
+        NOT_CARRIED = %i[ciphers verify_depth hostname].freeze
 
         module_function
 

@@ -18,6 +18,8 @@ module Trunkline
 
         @trunkline_session = session
         start { return super }
+      ensure
+        @trunkline_session = nil
       end
 
       # Net::HTTP asks with a block that reads the body, though nobody wants it in pieces: that is slower.
@@ -73,13 +75,15 @@ module Trunkline
         on_connect
       end
 
+      # The session is asked for once: another thread may finish it meanwhile.
       def transport_request(req)
-        return super unless @socket.is_a?(Session)
+        session = @socket
+        return super unless session.is_a?(Session)
 
-        plan = trunkline_plan(req) or return super
-        response = @socket.carry(plan, block_given?)
+        plan = trunkline_plan(session, req) or return super
+        response = session.carry(plan, block_given?)
         answer = Answer.of(response, req, self)
-        source = Answer::Source.new(response, req, @socket)
+        source = Answer::Source.new(response, req, session)
         source.finish unless req.response_body_permitted? && answer.class.body_permitted?
         answer.reading_body(source, req.response_body_permitted?) { yield answer if block_given? }
         answer
@@ -88,11 +92,11 @@ module Trunkline
       end
 
       # @return [Composer::Plan, nil] nil when this session is Net::HTTP's from now on
-      def trunkline_plan(req)
+      def trunkline_plan(session, req)
         req["connection"] ||= "close" if close_on_empty_response && !req.response_body_permitted?
         req.update_uri(address, port, use_ssl?)
         req["host"] ||= addr_port
-        @socket.plan(req, req.path)
+        session.plan(req, req.path)
       rescue InvalidRequest => error
         trunkline_step_aside(error.message)
         nil
@@ -102,7 +106,7 @@ module Trunkline
       def trunkline_step_aside(reason)
         NetHTTP.tell(reason)
         @trunkline_aside = true
-        connect
+        connect # Net::HTTP's own
       ensure
         @trunkline_aside = false
       end

@@ -97,12 +97,19 @@ module Trunkline
       def compose(req, target)
         outgoing = Outgoing.of(req)
         waits = outgoing.expects_continue? && Settings.seconds(@http.continue_timeout)
-        lane(req.decode_content, waits || false).client.verbatim(
-          req.method, Settings.below(@url, target), target, outgoing.fields, outgoing.content, outgoing.length
-        )
+        client = lane(req.decode_content, expect: waits || false).client
+        Failures.translated(self) { verbatim(client, req, target, outgoing) }
       end
 
-      def lane(decode, expect = false)
+      # What exactly could not be sent may hold a secret.
+      def verbatim(client, req, target, outgoing)
+        client.verbatim(req.method, Settings.below(@url, target), target, outgoing.fields, outgoing.content,
+                        outgoing.length)
+      rescue InvalidRequest
+        raise InvalidRequest, "a method, target or header field that HTTP does not allow"
+      end
+
+      def lane(decode, expect: false)
         @lanes[[decode, expect]] ||= Settings.lane(Settings.options(@http).merge(decode: decode, expect: expect))
       end
     end

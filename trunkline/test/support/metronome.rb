@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+# How late this machine is just now: a thread that wakes every few milliseconds notes by how much it overslept. What is
+# asserted of a real time allows for that, so that a busy machine is not taken for a slow client.
+module Metronome
+  PERIOD = 0.005
+  # Beats kept: some twenty seconds of them.
+  KEPT = 4000
+
+  class << self
+    # Runs until the process ends; begun before the first test counts the threads.
+    def start
+      return if @thread&.alive?
+
+      @beats = []
+      @thread = Thread.new { loop { beat } }
+      @thread.name = "metronome"
+    end
+
+    # @param seconds [Float] how far to look back
+    # @return [Float] by how many seconds the latest beat of that time was late
+    def lateness(seconds)
+      from = now - seconds - PERIOD
+      @beats.reverse_each.take_while { |at, _| at >= from }.map(&:last).max || 0.0
+    end
+
+    private
+
+    def beat
+      before = now
+      sleep PERIOD
+      @beats << [now, now - before - PERIOD]
+      @beats.shift if @beats.size > KEPT
+    end
+
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  end
+end
