@@ -350,6 +350,19 @@ class TestNetHTTP < TrunklineTest
     assert_equal 2, server.connection_count
   end
 
+  def test_options_of_the_socket_are_ignored_and_that_is_said
+    server = catalogue
+    install
+    _, said = capture_io do
+      http = Net::HTTP.start("127.0.0.1", server.port)
+      io = http.instance_variable_get(:@socket).io
+      io.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1)
+      2.times { io.setsockopt(Socket::SOL_SOCKET, Socket::SO_KEEPALIVE, 1) }
+      assert_equal "200", http.get("/text").code
+    end
+    assert_equal 1, said.scan("socket options are ignored").size
+  end
+
   def test_a_socket_of_the_callers_own_is_used
     server = catalogue
     own = Class.new(Net::HTTP) do

@@ -81,6 +81,27 @@ class TestPersistentHttpClient < TrunklineTest
     assert_raises(Net::OpenTimeout) { slow.value }
   end
 
+  def test_what_only_net_http_can_do_is_shared_by_no_threads
+    server = serve_tls
+    options = { ca_file: TestCA.ca_file, verify_depth: 5 }
+    capture_io do
+      mine = Trunkline::PersistentHttpClient.get(server.url, **options)
+      assert_same mine, Trunkline::PersistentHttpClient.get(server.url, **options)
+      theirs = Thread.new { Trunkline::PersistentHttpClient.get(server.url, **options) }.value
+      refute_same mine, theirs
+      [mine, theirs].each { |http| assert_equal "ok", http.get("/").body }
+      [mine, theirs].each(&:finish)
+    end
+  end
+
+  def test_a_request_that_it_cannot_carry
+    http = Trunkline::PersistentHttpClient.get(serve.url)
+    assert_raises(ArgumentError) { http.get("/with space") }
+    assert_raises(ArgumentError) { http.get("/", "Upgrade" => "websocket") }
+    assert_raises(ArgumentError) { http.get("/", "Content-Length" => "5") }
+    assert_equal "ok", http.get("/").body
+  end
+
   def test_what_it_refuses
     error = assert_raises(ArgumentError) { Trunkline::PersistentHttpClient.get(serve.url, timeout: 1) }
     assert_match(/timeout: is no option of Net::HTTP/, error.message)

@@ -54,13 +54,16 @@ module Trunkline
         Net::HTTP.ancestors.reverse.find { |ancestor| ancestor.is_a?(Class) && ancestor.name == "Net::HTTP" } || Net::HTTP
       end
 
-      # Says that a session is left to Net::HTTP: once for each reason.
+      # Says why a session is left to Net::HTTP: once for each reason.
       # @api private
       def tell(reason)
-        fresh = @lock.synchronize { @told.size < TOLD && !@told.key?(reason) && (@told[reason] = true) }
-        return unless fresh
+        say_once("Net::HTTP goes its own way, without shared connections, because of #{reason}")
+      end
 
-        warn("trunkline: Net::HTTP goes its own way, without shared connections, because of #{reason} (said once)")
+      # @api private
+      def say_once(message)
+        fresh = @lock.synchronize { @told.size < TOLD && !@told.key?(message) && (@told[message] = true) }
+        warn("trunkline: #{message} (said once)") if fresh
       end
     end
   end

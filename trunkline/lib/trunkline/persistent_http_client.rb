@@ -33,13 +33,15 @@ module Trunkline
       def get(uri, **options)
         uri = URI(uri)
         unless uri.is_a?(URI::HTTP) && !uri.hostname.to_s.empty?
-          raise ArgumentError, "uri: must be an http or https URI with a host, got #{uri}"
+          raise ArgumentError, "uri: must be an http or https URI with a host, got #{URL.redact(uri.to_s)}"
         end
 
-        started(@lock.synchronize do
-          key = [uri.scheme, uri.hostname, uri.port, options]
-          @known[key] || Memo.keep(@known, KNOWN, key, make(uri, options))
-        end)
+        key = [uri.scheme, uri.hostname, uri.port, options]
+        http = known(key) { make(uri, options) }
+        reason = NetHTTP::Settings.obstacle(http)
+        # Net::HTTP itself must then do it, with a socket, which no two threads may share.
+        http = known([*key, Thread.current.object_id]) { make(uri, options) } if reason
+        started(http)
       end
 
       # Forgets what it has given, and closes idle connections. What was given goes on working.
@@ -50,6 +52,10 @@ module Trunkline
       end
 
       private
+
+      def known(key)
+        @lock.synchronize { @known[key] || Memo.keep(@known, KNOWN, key, yield) }
+      end
 
       # Others may start it at the same time; to connect can take long, so nobody is made to wait for a lock.
       def started(http)
@@ -82,6 +88,11 @@ module Trunkline
 
     def trunkline_carries?
       true
+    end
+
+    # What threads share must not turn into one socket.
+    def trunkline_step_aside(reason)
+      raise InvalidRequest, "PersistentHttpClient cannot do this: #{reason}; use a Net::HTTP of your own"
     end
   end
 end

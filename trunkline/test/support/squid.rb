@@ -34,7 +34,8 @@ class Squid < ChildServer
       FileUtils.cp(TestCA.certificate_file(:localhost), path("certificate"))
       FileUtils.cp(TestCA.key_file(:localhost), path("key"))
       File.write(path("squid.conf"), configuration)
-      [@ports.values, ["squid", "-N", "-f", path("squid.conf")]]
+      # A sanitizer that is loaded into this process would find squid's own faults.
+      [@ports.values, ["squid", "-N", "-f", path("squid.conf")], { "LD_PRELOAD" => nil }]
     end
   end
 

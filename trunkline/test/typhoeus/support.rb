@@ -18,7 +18,10 @@ class TyphoeusTest < TrunklineTest
     super
   end
 
-  def request(url, **options) = Typhoeus::Request.new(url, { timeout: 5 }.merge(options))
+  # Seconds; long enough for a collector under stress.
+  PATIENCE = 60
+
+  def request(url, **options) = Typhoeus::Request.new(url, { timeout: PATIENCE }.merge(options))
 
   def hydra(**options) = Typhoeus::Hydra.new(options)
 

@@ -6,27 +6,37 @@ require_relative "support"
 class TestTyphoeusHydra < TyphoeusTest
   stressable
 
-  # Counts how many requests are being answered at the same time.
+  # Holds every request until so many are there at the same time, or all have come; then a moment longer, in which one
+  # too many would be seen.
   class Gauge
+    MOMENT = 0.01
+
     attr_reader :most
 
-    def initialize
+    def initialize(wanted, total)
+      @wanted = wanted
+      @total = total
       @lock = Mutex.new
-      @now = @most = 0
+      @bell = ConditionVariable.new
+      @now = @most = @came = 0
     end
 
-    def during
-      @lock.synchronize { @most = [@most, @now += 1].max }
-      yield
-    ensure
+    def hold
+      @lock.synchronize do
+        @came += 1
+        @most = [@most, @now += 1].max
+        @bell.broadcast
+        @bell.wait(@lock, 1) until @now >= @wanted || @came >= @total
+      end
+      sleep MOMENT
       @lock.synchronize { @now -= 1 }
     end
   end
 
-  def slow_server(gauge, seconds: 0.03)
+  def serve_held(gauge)
     serve do |connection|
       while (got = connection.read_request)
-        gauge.during { sleep seconds }
+        gauge.hold
         connection << answer(got.target)
       end
     end
@@ -46,8 +56,8 @@ class TestTyphoeusHydra < TyphoeusTest
   end
 
   def test_never_more_in_flight_than_the_limit
-    gauge = Gauge.new
-    server = slow_server(gauge)
+    gauge = Gauge.new(3, 20)
+    server = serve_held(gauge)
     hydra = hydra(max_concurrency: 3)
     20.times { queue(hydra, server.url) }
     hydra.run
@@ -56,19 +66,20 @@ class TestTyphoeusHydra < TyphoeusTest
   end
 
   def test_chains_keep_exactly_so_many_in_flight
-    gauge = Gauge.new
-    server = slow_server(gauge)
+    gauge = Gauge.new(4, 30)
+    server = serve_held(gauge)
     hydra = hydra(max_concurrency: 50)
     left = 30
     chain = lambda do
+      next if (left -= 1).negative?
+
       made = request(server.url)
-      made.on_complete { chain.call if (left -= 1).positive? }
+      made.on_complete { chain.call }
       hydra.queue(made)
     end
     4.times { chain.call }
     hydra.run
-    assert_equal 4, gauge.most
-    assert_operator server.requests.size, :>=, 30
+    assert_equal [4, 30], [gauge.most, server.requests.size]
   end
 
   def test_the_limit_may_change_and_is_checked

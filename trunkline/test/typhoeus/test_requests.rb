@@ -250,7 +250,7 @@ class TestTyphoeusRequests < TyphoeusTest
     made.options[:headers]["X-Late"] = "yes"
     made.run
     assert_equal "yes", server.requests.first["X-Late"]
-    assert_equal({ timeout: 5 }, made.original_options)
+    assert_equal({ timeout: PATIENCE }, made.original_options)
   end
 
   def test_config_gives_defaults

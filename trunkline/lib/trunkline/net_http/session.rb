@@ -19,7 +19,7 @@ module Trunkline
         def setsockopt(level, name = nil, value = nil)
           return if level == ::Socket::IPPROTO_TCP && name == ::Socket::TCP_NODELAY && value == 1
 
-          NetHTTP.tell("socket options (which are ignored)")
+          NetHTTP.say_once("socket options are ignored where Net::HTTP shares connections: others use them too")
         end
 
         # @return [Array] as IPSocket#peeraddr, of the connection that was looked at last
