@@ -57,8 +57,8 @@ $CFLAGS << (switch?("DEBUG") ? " -O0 -g3 -DTRUNKLINE_DEBUG" : " -O2")
 
 sanitizers = ENV.fetch("SANITIZE", "")
 unless sanitizers.empty?
-  # Ruby leaves fibers' stacks by longjmp, which ASan knows of threads' stacks alone: what it marked there would be taken
-  # for faults. The C tests of wire/ and line/ have their stacks checked.
+  # Ruby leaves fibers' stacks by longjmp, which ASan knows of threads' stacks alone: what it had marked there would be
+  # taken for faults. The C tests of wire/ and line/ have their stacks checked.
   stacks = RbConfig::MAKEFILE_CONFIG["CC"].include?("clang") ? "-mllvm -asan-stack=0" : "--param asan-stack=0"
   $CFLAGS << " -fsanitize=#{sanitizers} -fno-omit-frame-pointer -g #{stacks if sanitizers.include?("address")}"
   $LDFLAGS << " -fsanitize=#{sanitizers}"

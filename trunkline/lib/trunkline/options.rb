@@ -109,7 +109,7 @@ module Trunkline
     def inspect
       shown = to_h.reject { |name, value| value == DEFAULTS[name] }.map do |name, value|
         value = value.to_h.compact if name == :timeout
-        "#{name}: #{%i[bearer basic headers params].include?(name) ? "[hidden]" : value.inspect}"
+        "#{name}: #{%i[bearer basic auth headers params].include?(name) ? "[hidden]" : value.inspect}"
       end
       "#<#{self.class} #{shown.join(", ")}>"
     end

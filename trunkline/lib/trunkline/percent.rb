@@ -32,6 +32,12 @@ module Trunkline
       text.b.gsub(SPECIAL) { |byte| format("%%%02X", byte.ord) }.tr(" ", "+").force_encoding(Encoding::UTF_8)
     end
 
+    # Encodes one part of a URL's userinfo, where a space is no "+".
+    # @return [String]
+    def userinfo(text)
+      form(text).gsub("+", "%20")
+    end
+
     # @return [String]
     def decode(text)
       text.b.gsub(/%(\h\h)/n) { Regexp.last_match(1).hex.chr }.force_encoding(Encoding::UTF_8)

@@ -41,6 +41,7 @@ class ScriptedServer
     @failures = []
     @stopped = false
     @handshake_errors = []
+    @stopping, @stop = IO.pipe
     @accepting = Thread.new { accept_all }
     @accepting.report_on_exception = false
   end
@@ -68,16 +69,22 @@ class ScriptedServer
   end
 
   def stop
-    @listener.close unless @listener.closed?
+    stop_accepting
     sockets = @lock.synchronize { (@stopped = true) && @sockets.dup }
     sockets.each { |socket| socket.close unless socket.closed? }
-    @accepting.join
     @threads.each { |thread| thread.join(0.5) || thread.kill.join }
     File.unlink(@unix) if @unix && File.exist?(@unix)
     raise @failures.first unless @failures.empty?
   end
 
   private
+
+  # The listener is not closed under the thread that accepts: Ruby would lose what it had just accepted.
+  def stop_accepting
+    @stop.close
+    @accepting.join
+    [@listener, @stopping].each { |io| io.close unless io.closed? }
+  end
 
   def wait_until(seconds)
     limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
@@ -90,9 +97,12 @@ class ScriptedServer
   end
 
   def accept_all
-    loop { take(@listener.accept) }
+    until IO.select([@listener, @stopping]).first.include?(@stopping)
+      socket = @listener.accept_nonblock(exception: false)
+      take(socket) unless socket == :wait_readable
+    end
   rescue IOError, SystemCallError
-    nil # stopped
+    nil # closed by the test itself
   end
 
   # A connection may come while the server is being stopped: then nobody else closes it.

@@ -112,8 +112,8 @@ module Faraday
           uri = proxy[:uri].dup
           uri.path = ""
           uri.scheme = "socks5" if uri.scheme == "socks"
-          uri.user = ::Trunkline::Percent.form(proxy[:user]) if proxy[:user]
-          uri.password = ::Trunkline::Percent.form(proxy[:password]) if proxy[:password]
+          uri.user = ::Trunkline::Percent.userinfo(proxy[:user]) if proxy[:user]
+          uri.password = ::Trunkline::Percent.userinfo(proxy[:password]) if proxy[:password]
           uri.to_s
         end
 

@@ -137,7 +137,7 @@ module Trunkline
 
           host = http.proxy_address
           host = "[#{host}]" if host.include?(":") && !host.start_with?("[")
-          user = [http.proxy_user, http.proxy_pass].map { |text| Percent.form(text.to_s).gsub("+", "%20") }.join(":")
+          user = [http.proxy_user, http.proxy_pass].map { |text| Percent.userinfo(text.to_s) }.join(":")
           "http://#{"#{user}@" if http.proxy_user && http.use_ssl?}#{host}:#{http.proxy_port || 80}"
         end
 
