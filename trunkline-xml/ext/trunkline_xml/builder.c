@@ -1,0 +1,264 @@
+#include "names.h"
+#include "writer.h"
+
+VALUE cBuilder, cNative;
+
+/* Indentation and margin beyond this are for Ruby, which counts without end. */
+enum { PLAIN_NUMBER_LIMIT = 1000 };
+enum { TARGET_CAPACITY = 500 };
+
+static bool enabled = true;
+static VALUE eIllegalBlock;
+static VALUE sym_indent, sym_margin, sym_quote, sym_single, sym_target, sym_nil_handling,
+    sym_strict;
+static ID id_new_in_ruby;
+
+static void builder_mark(void *data) {
+    const builder *b = data;
+    rb_gc_mark_movable(b->target);
+    rb_gc_mark_movable(b->explicit_nil);
+}
+
+static void builder_compact(void *data) {
+    builder *b = data;
+    b->target = rb_gc_location(b->target);
+    b->explicit_nil = rb_gc_location(b->explicit_nil);
+}
+
+static size_t builder_size(const void *data) {
+    (void)data;
+    return sizeof(builder);
+}
+
+static const rb_data_type_t builder_type = {
+    .wrap_struct_name = "Trunkline::XML::Builder",
+    .function = {.dmark = builder_mark,
+                 .dfree = RUBY_DEFAULT_FREE,
+                 .dsize = builder_size,
+                 .dcompact = builder_compact},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+};
+
+/* Methods of cNative have no other receivers, so there is no type to check. */
+builder *builder_get(VALUE self) {
+    return RTYPEDDATA_DATA(self);
+}
+
+void builder_refuse_block(void) {
+    if (rb_block_given_p()) rb_raise(eIllegalBlock, "Blocks are not allowed on XML instructions");
+}
+
+void builder_surrender(VALUE self, builder *b) {
+    if (b->surrendered) return;
+    rb_ivar_set(self, rb_intern("@target"), b->target);
+    rb_ivar_set(self, rb_intern("@explicit_nil_handling"), b->explicit_nil);
+    rb_ivar_set(self, rb_intern("@indent"), LONG2FIX(b->indent));
+    rb_ivar_set(self, rb_intern("@level"), LONG2FIX(b->level));
+    rb_ivar_set(self, rb_intern("@quote"), rb_utf8_str_new(&b->quote, 1));
+    rb_ivar_set(self, rb_intern("@encoding"), rb_utf8_str_new_cstr("utf-8"));
+    b->surrendered = true;
+}
+
+void builder_descend(VALUE self, builder *b) {
+    b->level++;
+    if (b->surrendered) rb_ivar_set(self, rb_intern("@level"), LONG2FIX(b->level));
+}
+
+static VALUE builder_allocate(VALUE klass) {
+    builder *b;
+    VALUE self = TypedData_Make_Struct(klass, builder, &builder_type, b);
+    b->quote = '"';
+    RB_OBJ_WRITE(self, &b->explicit_nil, Qnil);
+    RB_OBJ_WRITE(self, &b->target, Qnil);
+    return self;
+}
+
+/* nil and false are 0, as `options[:indent] || 0` has it; -1 for what is no plain number. */
+static long plain_number(VALUE value) {
+    if (!RTEST(value)) return 0;
+    if (!RB_FIXNUM_P(value)) return -1;
+    long number = FIX2LONG(value);
+    return number <= PLAIN_NUMBER_LIMIT ? number : -1;
+}
+
+static VALUE new_target(void) {
+    VALUE target = rb_str_buf_new(TARGET_CAPACITY);
+    rb_enc_associate_index(target, rb_utf8_encindex());
+    ENC_CODERANGE_SET(target, ENC_CODERANGE_7BIT);
+    return target;
+}
+
+typedef struct {
+    VALUE indent, margin, quote, target, explicit_nil;
+} builder_options;
+
+static int take_option(VALUE key, VALUE value, VALUE argument) {
+    builder_options *options = (builder_options *)argument;
+    if (key == sym_indent)
+        options->indent = value;
+    else if (key == sym_margin)
+        options->margin = value;
+    else if (key == sym_quote)
+        options->quote = value;
+    else if (key == sym_target)
+        options->target = value;
+    else if (key == sym_nil_handling)
+        options->explicit_nil = value;
+    return ST_CONTINUE;
+}
+
+/* A native builder for these options (a Hash, or nil), or Qfalse when they are not for it. */
+static VALUE native_with(VALUE given) {
+    builder_options options = {Qnil, Qnil, Qnil, Qnil, Qnil};
+    if (!NIL_P(given)) rb_hash_foreach(given, take_option, (VALUE)&options);
+    long indent = plain_number(options.indent), margin = plain_number(options.margin);
+    if (indent < 0 || margin < 0) return Qfalse;
+
+    VALUE target = RTEST(options.target) ? options.target : new_target();
+    VALUE self = builder_allocate(cNative);
+    builder *b = RTYPEDDATA_DATA(self);
+    b->indent = indent;
+    b->level = margin;
+    if (options.quote == sym_single) b->quote = '\'';
+    RB_OBJ_WRITE(self, &b->explicit_nil, options.explicit_nil);
+    RB_OBJ_WRITE(self, &b->target, target);
+    return self;
+}
+
+/* No strictness is asked for; nor is there a default, which would answer that. */
+static bool plain_hash_p(VALUE options) {
+    return !RB_SPECIAL_CONST_P(options) && RBASIC_CLASS(options) == rb_cHash &&
+           !RTEST(rb_hash_aref(options, sym_strict));
+}
+
+/*
+ * call-seq: Builder.new(options = {}) -> Builder
+ *
+ * In C where that can be had: Builder itself (not a subclass), as its authors wrote it, with an
+ * ordinary Hash of ordinary options.
+ */
+static VALUE builder_s_new(int argc, VALUE *argv, VALUE klass) {
+    if (klass != cBuilder) return rb_class_new_instance_pass_kw(argc, argv, klass);
+    if (enabled && argc <= 1) {
+        VALUE self = Qfalse;
+        if (!argc)
+            self = native_with(Qnil);
+        else if (plain_hash_p(argv[0]))
+            self = native_with(argv[0]);
+        if (self) return self;
+    }
+    return rb_funcallv_kw(klass, id_new_in_ruby, argc, argv,
+                          rb_keyword_given_p() ? RB_PASS_KEYWORDS : RB_NO_KEYWORDS);
+}
+
+static VALUE native_s_enabled_set(VALUE self, VALUE flag) {
+    enabled = RTEST(flag);
+    return flag;
+}
+
+static VALUE native_s_enabled_p(VALUE self) {
+    return enabled ? Qtrue : Qfalse;
+}
+
+static VALUE native_s_output_buffer_set(VALUE self, VALUE klass) {
+    writer_set_output_buffer(klass);
+    return klass;
+}
+
+static VALUE native_s_chunks_set(VALUE self, VALUE klass) {
+    writer_set_chunks(klass);
+    return klass;
+}
+
+/* call-seq: target! -> object */
+static VALUE native_target(VALUE self) {
+    const builder *b = builder_get(self);
+    return b->surrendered ? rb_call_super(0, NULL) : b->target;
+}
+
+/* call-seq: explicit_nil_handling? -> object */
+static VALUE native_explicit_nil_p(VALUE self) {
+    const builder *b = builder_get(self);
+    return b->surrendered ? rb_call_super(0, NULL) : b->explicit_nil;
+}
+
+/* call-seq: text!(text) -> object */
+static VALUE native_text(int argc, VALUE *argv, VALUE self) {
+    builder *b = builder_get(self);
+    if (b->surrendered) return rb_call_super(argc, argv);
+    rb_check_arity(argc, 1, 1);
+    writer w;
+    writer_open(&w, b);
+    writer_put_escaped(&w, writer_readable(&w, argv[0]), ESCAPE_TEXT);
+    VALUE result = writer_end_fragment(&w);
+    writer_close(&w);
+    return result;
+}
+
+/* call-seq: self << markup -> object */
+static VALUE native_append(int argc, VALUE *argv, VALUE self) {
+    builder *b = builder_get(self);
+    if (b->surrendered) return rb_call_super(argc, argv);
+    rb_check_arity(argc, 1, 1);
+    writer w;
+    writer_open(&w, b);
+    VALUE result = writer_push(&w, argv[0]);
+    writer_close(&w);
+    return result;
+}
+
+/* Whatever looks inside finds what the Ruby class would have there. */
+static VALUE native_open(int argc, VALUE *argv, VALUE self) {
+    builder_surrender(self, builder_get(self));
+    return rb_call_super(argc, argv);
+}
+
+static void define_opening_methods(void) {
+    VALUE hooks = rb_const_get(cBuilder, rb_intern("HOOKS"));
+    for (long i = 0; i < RARRAY_LEN(hooks); i++)
+        rb_define_private_method(cNative, rb_id2name(SYM2ID(RARRAY_AREF(hooks, i))), native_open,
+                                 -1);
+    rb_define_private_method(cNative, "singleton_method_added", native_open, -1);
+    rb_define_method(cNative, "instance_eval", native_open, -1);
+    rb_define_method(cNative, "instance_exec", native_open, -1);
+}
+
+static void builder_init(VALUE xml) {
+    cBuilder = rb_const_get(xml, rb_intern("Builder"));
+    rb_gc_register_mark_object(cBuilder);
+    eIllegalBlock = rb_const_get(xml, rb_intern("IllegalBlockError"));
+    rb_gc_register_mark_object(eIllegalBlock);
+    id_new_in_ruby = rb_intern("new_in_ruby");
+    sym_indent = ID2SYM(rb_intern("indent"));
+    sym_margin = ID2SYM(rb_intern("margin"));
+    sym_quote = ID2SYM(rb_intern("quote"));
+    sym_single = ID2SYM(rb_intern("single"));
+    sym_target = ID2SYM(rb_intern("target"));
+    sym_nil_handling = ID2SYM(rb_intern("explicit_nil_handling"));
+    sym_strict = ID2SYM(rb_intern("strict"));
+
+    cNative = rb_define_class_under(cBuilder, "Native", cBuilder);
+    rb_define_alloc_func(cNative, builder_allocate);
+    rb_remove_method(rb_singleton_class(cBuilder), "new");
+    rb_define_singleton_method(cBuilder, "new", builder_s_new, -1);
+    rb_define_singleton_method(cNative, "enabled=", native_s_enabled_set, 1);
+    rb_define_singleton_method(cNative, "enabled?", native_s_enabled_p, 0);
+    rb_define_singleton_method(cNative, "output_buffer_class=", native_s_output_buffer_set, 1);
+    rb_define_singleton_method(cNative, "chunks_class=", native_s_chunks_set, 1);
+    rb_define_method(cNative, "target!", native_target, 0);
+    rb_define_method(cNative, "explicit_nil_handling?", native_explicit_nil_p, 0);
+    rb_define_method(cNative, "text!", native_text, -1);
+    rb_define_method(cNative, "<<", native_append, -1);
+    define_opening_methods();
+}
+
+RUBY_FUNC_EXPORTED void Init_trunkline_xml(void) {
+    rb_ext_ractor_safe(true);
+    VALUE xml = rb_path2class("Trunkline::XML");
+    escape_init(rb_const_get(xml, rb_intern("Escape")));
+    writer_init();
+    builder_init(xml);
+    tag_init();
+    special_init();
+    names_init();
+}

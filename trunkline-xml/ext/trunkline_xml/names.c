@@ -1,0 +1,95 @@
+#include "names.h"
+#include "builder.h"
+#include <ruby/encoding.h>
+#include <ruby/ractor.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names come from templates, but may come from data: what is learnt has an end. */
+enum { SLOTS = 4096, KNOW_AT_MOST = 2000, LEARN_AT_MOST = 2000 };
+
+/* Filled from several Ractors at once, without a lock: a slot is set once and for all. */
+static known_name *known[SLOTS];
+static int known_count;
+
+static ID learnt[LEARN_AT_MOST];
+static int learnt_count;
+static bool learning = true;
+static rb_ractor_local_key_t main_ractor; /* true in that one alone */
+
+static known_name *make_known(ID id, const char *name, size_t size) {
+    known_name *made = malloc(sizeof(*made) + 3 * size + 6);
+    if (!made) return NULL;
+    char *start_tag = (char *)(made + 1), *end_tag = start_tag + size + 1;
+    char *attribute = end_tag + size + 3;
+    *start_tag = '<';
+    memcpy(start_tag + 1, name, size);
+    memcpy(end_tag, "</", 2);
+    memcpy(end_tag + 2, name, size);
+    end_tag[size + 2] = '>';
+    *attribute = ' ';
+    memcpy(attribute + 1, name, size);
+    attribute[size + 1] = '=';
+    *made = (known_name){id, size, start_tag, end_tag, attribute};
+    return made;
+}
+
+static const known_name *note_down(known_name **slot, VALUE symbol, ID id) {
+    VALUE name = rb_sym2str(symbol);
+    if (known_count >= KNOW_AT_MOST || rb_enc_str_coderange(name) != ENC_CODERANGE_7BIT)
+        return NULL;
+    known_name *made = make_known(id, RSTRING_PTR(name), (size_t)RSTRING_LEN(name));
+    known_name *nobody = NULL;
+    if (!made) return NULL;
+    if (!__atomic_compare_exchange_n(slot, &nobody, made, false, __ATOMIC_RELEASE,
+                                     __ATOMIC_RELAXED)) {
+        free(made);
+        return NULL; /* another Ractor was first; next time it is found */
+    }
+    __atomic_fetch_add(&known_count, 1, __ATOMIC_RELAXED);
+    return made;
+}
+
+const known_name *names_known(VALUE symbol) {
+    if (!RB_STATIC_SYM_P(symbol)) return NULL;
+    ID id = RB_SYM2ID(symbol);
+    size_t place = (size_t)(id * 0x9E3779B1u >> 8);
+    for (;; place++) {
+        known_name **slot = &known[place % SLOTS];
+        const known_name *name = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+        if (!name) return note_down(slot, symbol, id);
+        if (name->id == id) return name;
+    }
+}
+
+/* A method that writes the tag it is named after. */
+static VALUE native_named_tag(int argc, VALUE *argv, VALUE self) {
+    return tag_write(self, ID2SYM(rb_frame_this_func()), argc, argv);
+}
+
+/* Only the main Ractor learns: Ruby's method tables are not for two to write. */
+void names_learn(VALUE symbol) {
+    if (!learning || learnt_count >= LEARN_AT_MOST) return;
+    if (!RTEST(rb_ractor_local_storage_value(main_ractor))) return;
+    ID name = rb_sym2id(symbol);
+    /* A private helper's name is a tag's too, when it is called from outside. */
+    if (rb_method_boundp(cNative, name, 0)) return;
+    learnt[learnt_count++] = name;
+    rb_define_method_id(cNative, name, native_named_tag, -1);
+}
+
+/* While Base.cache_method_calls is off, every call goes through method_missing. */
+static VALUE native_s_learning_set(VALUE self, VALUE flag) {
+    learning = RTEST(flag);
+    if (learning) return flag;
+    for (int i = 0; i < learnt_count; i++)
+        if (rb_method_boundp(cNative, learnt[i], 1)) rb_remove_method_id(cNative, learnt[i]);
+    learnt_count = 0;
+    return flag;
+}
+
+void names_init(void) {
+    main_ractor = rb_ractor_local_storage_value_newkey();
+    rb_ractor_local_storage_value_set(main_ractor, Qtrue);
+    rb_define_singleton_method(cNative, "learning=", native_s_learning_set, 1);
+}

@@ -1,0 +1,280 @@
+#include "writer.h"
+#include "number.h"
+
+/* A tag's name, of one or two parts: prefix:local. */
+typedef struct {
+    const known_name *known; /* of one part; then the Strings are not there */
+    VALUE prefix;            /* a String, or Qfalse */
+    VALUE local;             /* a String */
+    VALUE symbol;            /* of the whole, or Qfalse while nobody asked */
+} tag_name;
+
+typedef struct {
+    VALUE self;
+    builder *builder;
+    tag_name name;
+} element;
+
+static ID id_to_sym, id_to_s, id_tag, id_leave, id_leaf, id_element;
+static VALUE sym_nil, sym_respond_to, sym_respond_to_missing;
+
+static bool clean_symbol_p(VALUE object) {
+    return RB_SYMBOL_P(object) && escape_readable_p(rb_sym2str(object));
+}
+
+/* Settles the name as `tag!` does, a Symbol in the first place of the arguments being its second
+ * part. */
+static tag_name name_of(VALUE name, VALUE second) {
+    const known_name *known = !second && RB_SYMBOL_P(name) ? names_known(name) : NULL;
+    if (known) return (tag_name){known, Qfalse, Qfalse, name};
+    if (second && clean_symbol_p(name) && clean_symbol_p(second))
+        return (tag_name){NULL, rb_sym2str(name), rb_sym2str(second), Qfalse};
+    if (second) {
+        VALUE whole = rb_enc_str_new(NULL, 0, rb_utf8_encoding());
+        rb_str_append(whole, rb_obj_as_string(name));
+        rb_str_cat(whole, ":", 1);
+        name = rb_str_append(whole, rb_sym2str(second));
+    }
+    if (!RB_SYMBOL_P(name)) name = rb_funcall(name, id_to_sym, 0);
+    return (tag_name){NULL, Qfalse, RB_SYMBOL_P(name) ? rb_sym2str(name) : rb_obj_as_string(name),
+                      name};
+}
+
+static VALUE name_symbol(const tag_name *name) {
+    if (name->symbol) return name->symbol;
+    return rb_to_symbol(rb_sprintf("%" PRIsVALUE ":%" PRIsVALUE, name->prefix, name->local));
+}
+
+static void put_name(writer *w, const tag_name *name) {
+    if (name->prefix) {
+        writer_put_string(w, name->prefix);
+        writer_put(w, ":");
+    }
+    writer_put_string(w, name->local);
+}
+
+static void put_end_tag(writer *w, const tag_name *name) {
+    if (name->known) {
+        buffer_put(&w->out, name->known->end_tag, name->known->size + 3);
+    } else {
+        writer_put(w, "</");
+        put_name(w, name);
+        writer_put(w, ">");
+    }
+    writer_end_fragment(w);
+    writer_put_newline(w);
+}
+
+static void put_start_tag(writer *w, const tag_name *name, VALUE attributes) {
+    writer_put_indent(w);
+    if (name->known) {
+        buffer_put(&w->out, name->known->start_tag, name->known->size + 1);
+    } else {
+        writer_put(w, "<");
+        put_name(w, name);
+    }
+    writer_end_fragment(w);
+    if (!NIL_P(attributes)) writer_put_attributes(w, attributes, NULL, 0);
+}
+
+static void finish_start_tag(writer *w) {
+    writer_put(w, ">");
+    writer_end_fragment(w);
+}
+
+static VALUE yield_inside(VALUE argument) {
+    return rb_yield(((element *)argument)->self);
+}
+
+/* Runs however the block was left. */
+static VALUE close_element(VALUE argument) {
+    element *e = (element *)argument;
+    if (e->builder->surrendered) return rb_funcall(e->self, id_leave, 1, name_symbol(&e->name));
+
+    e->builder->level--;
+    writer w;
+    writer_open(&w, e->builder);
+    writer_put_indent(&w);
+    put_end_tag(&w, &e->name);
+    writer_close(&w);
+    return Qnil;
+}
+
+static void write_element(VALUE self, builder *b, const tag_name *name, VALUE attributes) {
+    writer w;
+    writer_open(&w, b);
+    put_start_tag(&w, name, attributes);
+    finish_start_tag(&w);
+    writer_put_newline(&w);
+    writer_close(&w);
+
+    element e = {self, b, *name};
+    builder_descend(self, b);
+    rb_ensure(yield_inside, (VALUE)&e, close_element, (VALUE)&e);
+}
+
+static void write_leaf(const builder *b, const tag_name *name, VALUE text, VALUE attributes) {
+    writer w;
+    writer_open(&w, b);
+    put_start_tag(&w, name, attributes);
+    if (!text) {
+        writer_put(&w, "/");
+        writer_end_fragment(&w);
+        finish_start_tag(&w);
+        writer_put_newline(&w);
+    } else {
+        finish_start_tag(&w);
+        writer_put_escaped(&w, writer_readable(&w, text), ESCAPE_TEXT);
+        writer_end_fragment(&w);
+        put_end_tag(&w, name);
+    }
+    writer_close(&w);
+}
+
+static VALUE to_s(VALUE argument) {
+    if (!RB_SPECIAL_CONST_P(argument)) {
+        if (RBASIC_CLASS(argument) == rb_cString) return argument;
+    } else {
+        char digits[NUMBER_SIZE];
+        size_t size = number_digits(argument, digits);
+        if (size) return rb_usascii_str_new(digits, (long)size);
+    }
+    return rb_funcall(argument, id_to_s, 0);
+}
+
+/* `"" << first << second`: encodings are Ruby's affair. One clean text is what would come of it. */
+static VALUE join_text(const builder *b, VALUE text, VALUE argument) {
+    VALUE string = to_s(argument);
+    if (!text) {
+        bool clean = RB_TYPE_P(string, T_STRING) && escape_readable_p(string);
+        if (clean && string != b->target) return string;
+        text = rb_enc_str_new(NULL, 0, rb_utf8_encoding());
+    } else {
+        text = rb_str_append(rb_enc_str_new(NULL, 0, rb_utf8_encoding()), text);
+    }
+    return rb_str_concat(text, string);
+}
+
+static VALUE merge(VALUE attributes, VALUE hash) {
+    VALUE merged = rb_hash_new();
+    if (!NIL_P(attributes)) rb_hash_update_by(merged, attributes, NULL);
+    if (!NIL_P(hash)) rb_hash_update_by(merged, hash, NULL);
+    return merged;
+}
+
+/* An argument's to_s has made the builder one in Ruby. */
+static void write_in_ruby(VALUE self, const tag_name *name, VALUE text, VALUE attributes) {
+    if (rb_block_given_p())
+        rb_funcall(self, id_element, 3, name_symbol(name), attributes, rb_block_proc());
+    else
+        rb_funcall(self, id_leaf, 3, name_symbol(name), text ? text : Qnil, attributes);
+}
+
+/* Writes the element that `tag!(name, *argv)` means. */
+static VALUE tag_call(VALUE self, VALUE name, int argc, const VALUE *argv) {
+    builder *b = builder_get(self);
+    VALUE second = Qfalse, text = Qfalse, attributes = Qnil;
+
+    if (argc > 0 && RB_SYMBOL_P(argv[0])) {
+        second = argv[0];
+        argc--;
+        argv++;
+    }
+    tag_name settled = name_of(name, second);
+    for (int i = 0; i < argc; i++) {
+        if (RB_TYPE_P(argv[i], T_HASH)) {
+            attributes = NIL_P(attributes) ? argv[i] : merge(attributes, argv[i]);
+        } else if (!NIL_P(argv[i])) {
+            text = join_text(b, text, argv[i]);
+        } else if (RTEST(b->explicit_nil)) {
+            attributes = merge(attributes, Qnil);
+            rb_hash_aset(attributes, sym_nil, Qtrue);
+        }
+    }
+    bool block = rb_block_given_p();
+    if (block && text) rb_raise(rb_eArgError, "XmlMarkup cannot mix a text argument with a block");
+    if (RB_UNLIKELY(b->surrendered)) {
+        write_in_ruby(self, &settled, text, attributes);
+    } else if (!block) {
+        write_leaf(b, &settled, text, attributes);
+    } else {
+        write_element(self, b, &settled, attributes);
+    }
+    RB_GC_GUARD(attributes);
+    return b->target;
+}
+
+VALUE tag_write(VALUE self, VALUE symbol, int argc, const VALUE *argv) {
+    if (RB_UNLIKELY(builder_get(self)->surrendered)) {
+        VALUE arguments = rb_ary_new_from_values(argc, argv);
+        rb_ary_unshift(arguments, symbol);
+        return rb_funcall_passing_block(self, id_tag, argc + 1, RARRAY_CONST_PTR(arguments));
+    }
+    return tag_call(self, symbol, argc, argv);
+}
+
+/*
+ * call-seq: tag!(name, *texts_and_attributes) { |xml| } -> target
+ *
+ * See Base#tag!, which this is in C.
+ */
+static VALUE native_tag(int argc, VALUE *argv, VALUE self) {
+    if (builder_get(self)->surrendered) return rb_call_super(argc, argv);
+    rb_check_arity(argc, 1, UNLIMITED_ARGUMENTS);
+    return tag_call(self, argv[0], argc - 1, argv + 1);
+}
+
+/* Ruby itself asks for respond_to? and respond_to_missing? where a builder has such methods;
+ * Builder has them once they were tags, on that one object, and so must have ours: in Ruby. */
+static VALUE native_method_missing(int argc, VALUE *argv, VALUE self) {
+    builder *b = builder_get(self);
+    rb_check_arity(argc, 1, UNLIMITED_ARGUMENTS);
+    if (argv[0] == sym_respond_to || argv[0] == sym_respond_to_missing) builder_surrender(self, b);
+    if (b->surrendered) return rb_call_super(argc, argv);
+    names_learn(argv[0]);
+    return tag_call(self, argv[0], argc - 1, argv + 1);
+}
+
+/*
+ * call-seq: _static(lines) -> target or false
+ *
+ * Writes lines that a template had ready, divided by NUL, indented as they would be; false when
+ * they are not what this builder would write.
+ */
+static VALUE native_static(VALUE self, VALUE lines) {
+    builder *b = builder_get(self);
+    if (b->surrendered) return Qfalse;
+    const char *at = RSTRING_PTR(lines), *end = RSTRING_END(lines);
+    bool ascii = rb_enc_str_coderange(lines) == ENC_CODERANGE_7BIT;
+    writer w;
+    writer_open(&w, b);
+    while (at <= end) {
+        const char *stop = memchr(at, '\0', (size_t)(end - at));
+        if (!stop) stop = end;
+        writer_put_indent(&w);
+        if (!ascii) buffer_note_utf8(&w.out);
+        buffer_put(&w.out, at, (size_t)(stop - at));
+        writer_end_fragment(&w);
+        writer_put_newline(&w);
+        at = stop + 1;
+    }
+    writer_close(&w);
+    RB_GC_GUARD(lines);
+    return b->target;
+}
+
+void tag_init(void) {
+    id_to_sym = rb_intern("to_sym");
+    id_to_s = rb_intern("to_s");
+    id_tag = rb_intern("tag!");
+    id_leave = rb_intern("_leave");
+    id_leaf = rb_intern("_leaf");
+    id_element = rb_intern("_element");
+    sym_nil = ID2SYM(rb_intern("nil"));
+    sym_respond_to = ID2SYM(rb_intern("respond_to?"));
+    sym_respond_to_missing = ID2SYM(rb_intern("respond_to_missing?"));
+
+    rb_define_private_method(cNative, "_static", native_static, 1);
+    rb_define_method(cNative, "tag!", native_tag, -1);
+    rb_define_method(cNative, "method_missing", native_method_missing, -1);
+}

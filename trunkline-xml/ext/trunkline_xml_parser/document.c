@@ -1,0 +1,295 @@
+#include "document.h"
+#include "libxml2.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Attributes come in groups of five: local name, prefix, namespace, value, end of the value. */
+enum { ATTRIBUTE_WIDTH = 5, FIRST_CAPACITY = 256 };
+
+static xmlParserCtxtPtr context_of(void *user_data) {
+    return user_data;
+}
+
+/* The parser makes parsers of its own for the content of entities; they share the private pointer.
+ */
+static document *document_of(void *user_data) {
+    return context_of(user_data)->_private;
+}
+
+/* Ends the parse; the first reason is the one that counts. */
+static void fail(void *user_data, const char *message, int line, int column) {
+    document *doc = document_of(user_data);
+    if (!doc->failed) {
+        size_t size = strlen(message);
+        while (size && (message[size - 1] == '\n' || message[size - 1] == ' ')) size--;
+        if (size >= sizeof(doc->error.message)) size = sizeof(doc->error.message) - 1;
+        memcpy(doc->error.message, message, size);
+        doc->error.message[size] = '\0';
+        doc->error.line = line;
+        doc->error.column = column;
+        doc->failed = true;
+    }
+    libxml2.xmlStopParser(context_of(user_data));
+    if (user_data != doc->parser) libxml2.xmlStopParser(doc->parser);
+}
+
+static void fail_here(void *user_data, const char *message) {
+    xmlParserCtxtPtr context = context_of(user_data);
+    fail(user_data, message, libxml2.xmlSAX2GetLineNumber(context),
+         libxml2.xmlSAX2GetColumnNumber(context));
+}
+
+/* Room for `more` elements of `width` bytes, doubling; false, with the parse ended, without memory.
+ */
+static bool make_room(void *user_data, void **list, size_t *capacity, size_t count, size_t more,
+                      size_t width) {
+    if (*capacity - count >= more) return true;
+    size_t wanted = *capacity ? *capacity * 2 : FIRST_CAPACITY;
+    while (wanted - count < more) wanted *= 2;
+    void *grown = realloc(*list, wanted * width);
+    if (!grown) {
+        fail_here(user_data, "out of memory");
+        return false;
+    }
+    *list = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static event *add_event(void *user_data, event_kind kind, int name) {
+    document *doc = document_of(user_data);
+    if (doc->failed || !make_room(user_data, (void **)&doc->events, &doc->event_capacity,
+                                  doc->event_count, 1, sizeof(event)))
+        return NULL;
+    event *added = &doc->events[doc->event_count++];
+    *added = (event){.kind = kind, .name = name, .offset = doc->byte_count};
+    return added;
+}
+
+static bool add_bytes(void *user_data, event *to, const char *bytes, size_t size) {
+    document *doc = document_of(user_data);
+    if (doc->limits.bytes - doc->byte_count < size) {
+        fail_here(user_data, "the document's text is larger than allowed, its entities expanded");
+        return false;
+    }
+    if (size == 0) return true;
+    if (!make_room(user_data, (void **)&doc->bytes, &doc->byte_capacity, doc->byte_count, size, 1))
+        return false;
+    memcpy(doc->bytes + doc->byte_count, bytes, size);
+    doc->byte_count += size;
+    to->size += size;
+    return true;
+}
+
+static size_t name_slot(const document *doc, const char *prefix, const char *local) {
+    uint64_t mixed = ((uint64_t)(uintptr_t)local * 31 + (uint64_t)(uintptr_t)prefix) >> 3;
+    mixed *= UINT64_C(0x9E3779B97F4A7C15);
+    size_t slot = (size_t)(mixed >> 40) & (size_t)(doc->name_slot_count - 1);
+    while (doc->name_slots[slot] >= 0) {
+        const document_name *name = &doc->names[doc->name_slots[slot]];
+        if (name->local == local && name->prefix == prefix) break;
+        slot = (slot + 1) & (size_t)(doc->name_slot_count - 1);
+    }
+    return slot;
+}
+
+static bool grow_names(void *user_data) {
+    document *doc = document_of(user_data);
+    int capacity = doc->name_capacity ? doc->name_capacity * 2 : 64;
+    document_name *names = realloc(doc->names, (size_t)capacity * sizeof(*names));
+    if (names) doc->names = names;
+    int *slots = names ? malloc((size_t)capacity * 2 * sizeof(int)) : NULL;
+    if (!slots) {
+        fail_here(user_data, "out of memory");
+        return false;
+    }
+    free(doc->name_slots);
+    doc->name_slots = slots;
+    doc->name_slot_count = capacity * 2;
+    doc->name_capacity = capacity;
+    memset(slots, -1, (size_t)doc->name_slot_count * sizeof(int));
+    for (int i = 0; i < doc->name_count; i++)
+        slots[name_slot(doc, names[i].prefix, names[i].local)] = i;
+    return true;
+}
+
+/* The index of a name, or -1. The parser's strings are unique: equal pointers are equal names. */
+static int name_index(void *user_data, const xmlChar *prefix, const xmlChar *local) {
+    document *doc = document_of(user_data);
+    if (doc->name_count == doc->name_capacity && !grow_names(user_data)) return -1;
+    size_t slot = name_slot(doc, (const char *)prefix, (const char *)local);
+    if (doc->name_slots[slot] < 0) {
+        doc->names[doc->name_count] = (document_name){(const char *)prefix, (const char *)local};
+        doc->name_slots[slot] = doc->name_count++;
+    }
+    return doc->name_slots[slot];
+}
+
+static void add_attribute(void *user_data, const xmlChar *prefix, const xmlChar *local,
+                          const xmlChar *value, size_t size) {
+    int name = name_index(user_data, prefix, local);
+    if (name < 0) return;
+    event *added = add_event(user_data, EVENT_ATTRIBUTE, name);
+    if (added) add_bytes(user_data, added, (const char *)value, size);
+}
+
+static void add_namespace(void *user_data, const xmlChar *prefix, const xmlChar *uri) {
+    xmlDictPtr names = context_of(user_data)->dict;
+    const xmlChar *xmlns = libxml2.xmlDictLookup(names, BAD_CAST "xmlns", 5);
+    add_attribute(user_data, prefix ? xmlns : NULL, prefix ? prefix : xmlns,
+                  uri ? uri : BAD_CAST "", uri ? strlen((const char *)uri) : 0);
+}
+
+static void start_element(void *user_data, const xmlChar *local, const xmlChar *prefix,
+                          const xmlChar *uri, int namespace_count, const xmlChar **namespaces,
+                          int attribute_count, int defaulted_count, const xmlChar **attributes) {
+    document *doc = document_of(user_data);
+    (void)prefix;
+    (void)uri;
+    (void)defaulted_count;
+    if (doc->failed) return;
+    if (doc->depth++ == doc->limits.depth) {
+        fail_here(user_data, "the document is too deep");
+        return;
+    }
+    int name = name_index(user_data, NULL, local);
+    if (name < 0 || !add_event(user_data, EVENT_OPEN, name)) return;
+    for (int i = 0; i < namespace_count; i++)
+        add_namespace(user_data, namespaces[i * 2], namespaces[i * 2 + 1]);
+    for (int i = 0; i < attribute_count; i++) {
+        const xmlChar **attribute = attributes + i * ATTRIBUTE_WIDTH;
+        add_attribute(user_data, attribute[1], attribute[0], attribute[3],
+                      (size_t)(attribute[4] - attribute[3]));
+    }
+}
+
+static void end_element(void *user_data, const xmlChar *local, const xmlChar *prefix,
+                        const xmlChar *uri) {
+    (void)local;
+    (void)prefix;
+    (void)uri;
+    document_of(user_data)->depth--;
+    add_event(user_data, EVENT_CLOSE, -1);
+}
+
+/* libxml2 gives the text of references from buffers of its own, and white space from the input. */
+static bool referenced_p(void *user_data, const xmlChar *text, int size) {
+    const xmlParserInput *input = context_of(user_data)->input;
+    if (size != 1 || !strchr(" \t\r\n", *text)) return false;
+    return document_of(user_data)->parser != user_data || text < input->base || text >= input->end;
+}
+
+static void text(void *user_data, const xmlChar *text, int size) {
+    document *doc = document_of(user_data);
+    bool referenced = referenced_p(user_data, text, size);
+    event *last = doc->event_count ? &doc->events[doc->event_count - 1] : NULL;
+    if (doc->failed) return;
+    if (!last || last->kind != EVENT_TEXT) last = add_event(user_data, EVENT_TEXT, -1);
+    if (last && add_bytes(user_data, last, (const char *)text, (size_t)size))
+        last->referenced |= referenced;
+}
+
+/* Only in documents with an external subset, which is not read: it may have declared the entity. */
+static void unknown_reference(void *user_data, const xmlChar *name) {
+    char message[200];
+    snprintf(message, sizeof(message), "Entity '%.100s' not defined", (const char *)name);
+    fail_here(user_data, message);
+}
+
+static xmlEntityPtr internal_only(void *user_data, xmlEntityPtr entity) {
+    if (!entity || entity->etype == XML_INTERNAL_GENERAL_ENTITY ||
+        entity->etype == XML_INTERNAL_PARAMETER_ENTITY ||
+        entity->etype == XML_INTERNAL_PREDEFINED_ENTITY)
+        return entity;
+    fail_here(user_data, "external entities are not read");
+    return NULL;
+}
+
+/* Each reference is parsed anew, so it is their number that costs, before it is what they come to.
+ */
+static bool expansion_allowed(void *user_data) {
+    document *doc = document_of(user_data);
+    if (!doc->failed && doc->expansions++ < doc->limits.expansions) return true;
+    fail_here(user_data, "too many entities are expanded");
+    return false;
+}
+
+static xmlEntityPtr find_entity(void *user_data, const xmlChar *name) {
+    if (!expansion_allowed(user_data)) return NULL;
+    return internal_only(user_data, libxml2.xmlSAX2GetEntity(user_data, name));
+}
+
+static xmlEntityPtr find_parameter_entity(void *user_data, const xmlChar *name) {
+    if (!expansion_allowed(user_data)) return NULL;
+    return internal_only(user_data, libxml2.xmlSAX2GetParameterEntity(user_data, name));
+}
+
+static void note_error(void *user_data, const xmlError *error) {
+    if (error->level >= XML_ERR_ERROR)
+        fail(user_data, error->message ? error->message : "not well formed", error->line,
+             error->int2);
+}
+
+static void set_callbacks(xmlSAXHandler *sax) {
+    memset(sax, 0, sizeof(*sax));
+    sax->initialized = XML_SAX2_MAGIC;
+    sax->startDocument =
+        libxml2.xmlSAX2StartDocument; /* the document that declarations are kept in */
+    sax->internalSubset = libxml2.xmlSAX2InternalSubset;
+    sax->entityDecl = libxml2.xmlSAX2EntityDecl;
+    sax->getEntity = find_entity;
+    sax->getParameterEntity = find_parameter_entity;
+    sax->startElementNs = start_element;
+    sax->endElementNs = end_element;
+    sax->characters = text;
+    sax->ignorableWhitespace = text;
+    sax->cdataBlock = text;
+    sax->reference = unknown_reference;
+    sax->serror =
+        (xmlStructuredErrorFunc)note_error; /* the second parameter became const in 2.12 */
+}
+
+const char *document_setup(void) {
+    const char *trouble = libxml2_load();
+    if (!trouble) libxml2.xmlInitParser();
+    return trouble;
+}
+
+document *document_parse(const char *bytes, size_t size, const char *encoding,
+                         document_limits limits) {
+    document *doc = calloc(1, sizeof(*doc));
+    xmlParserCtxtPtr context = doc ? libxml2.xmlNewParserCtxt() : NULL;
+    if (!context) {
+        free(doc);
+        return NULL;
+    }
+    doc->parser = context;
+    doc->limits = limits;
+    context->_private = doc;
+    set_callbacks(context->sax);
+    /* NOENT: what internal entities stand for comes as text. Their expansion is limited above, and
+     * external ones are refused. */
+    xmlDocPtr tree = libxml2.xmlCtxtReadMemory(context, bytes, (int)size, NULL, encoding,
+                                               XML_PARSE_NOENT | XML_PARSE_NONET);
+    if (!doc->failed && !context->wellFormed) fail_here(context, "the document is not well formed");
+    libxml2.xmlFreeDoc(tree);
+    return doc;
+}
+
+void document_free(document *doc) {
+    if (!doc) return;
+    libxml2.xmlFreeParserCtxt(doc->parser);
+    free(doc->events);
+    free(doc->bytes);
+    free(doc->names);
+    free(doc->name_slots);
+    free(doc);
+}
+
+size_t document_memory(const document *doc) {
+    return sizeof(*doc) + doc->event_capacity * sizeof(event) + doc->byte_capacity +
+           (size_t)doc->name_capacity * sizeof(document_name) +
+           (size_t)doc->name_slot_count * sizeof(int);
+}

@@ -1,0 +1,177 @@
+# frozen_string_literal: true
+
+require_relative "escape"
+
+module Trunkline
+  module XML
+    # Raised when a block is given to an instruction that cannot have one (a comment, a CDATA section, a PI).
+    class IllegalBlockError < RuntimeError; end
+
+    # Tags, text and indentation; where they go is for the subclass to say. Every name is a tag, so this inherits
+    # nothing, and what is not a tag ends in `!` or begins with `_`.
+    #
+    # The private methods and the instance variables (@target, @indent, @level, @encoding, @quote) are an interface
+    # for subclasses: each piece of output goes through them, and a subclass may redefine any of them.
+    class Base < BasicObject
+      class << self
+        # @return [Boolean] whether a builder gets a method of its own for each tag it has written (true at first);
+        #   only the value on Base itself counts
+        attr_reader :cache_method_calls
+      end
+      @cache_method_calls = true
+
+      # @param indent [Integer] spaces for each level; 0 writes all on one line
+      # @param initial [Integer] the level to begin at
+      # @param encoding [String] of what is written
+      def initialize(indent = 0, initial = 0, encoding = "utf-8")
+        @indent = indent
+        @level = initial
+        @encoding = encoding.downcase
+      end
+
+      # @return [Object] the option's value: whether a nil argument writes the attribute nil="true"
+      def explicit_nil_handling?
+        @explicit_nil_handling
+      end
+
+      # Writes an element. Texts are joined, Hashes are attributes, a Symbol in the first place makes the name a
+      # prefix: `tag!(:soap, :Body)` is `<soap:Body/>`.
+      # @param name [Symbol, String]
+      # @yieldparam builder [Base] this builder, for what stands inside
+      # @return [Object] the target
+      # @raise [ArgumentError] when there is a text and a block
+      def tag!(name, *args, &block)
+        name = "#{name}:#{args.shift}" if ::Symbol === args.first
+        name = name.to_sym unless ::Symbol === name
+        text, attributes = _sort_arguments(args)
+        if block
+          ::Kernel.raise ::ArgumentError, "XmlMarkup cannot mix a text argument with a block" if text
+          _element(name, attributes, block)
+        else
+          _leaf(name, text, attributes)
+        end
+        @target
+      end
+
+      def method_missing(name, ...)
+        cache_method_call(name) if Base.cache_method_calls
+        tag!(name, ...)
+      end
+
+      # Writes text, escaped.
+      # @param text [String]
+      # @return [Object] what the target's `<<` returns
+      def text!(text)
+        _text(_escape(text))
+      end
+
+      # Writes markup as it is.
+      # @return [Object] what the target's `<<` returns
+      def <<(markup)
+        _text(markup)
+      end
+
+      # @return [false] a builder is never a tag called nil?
+      def nil?
+        false
+      end
+
+      private
+
+      def _sort_arguments(args)
+        text = attributes = nil
+        args.each do |arg|
+          if ::Hash === arg
+            attributes = (attributes || {}).merge!(arg)
+          elsif nil.equal?(arg)
+            attributes ||= {}
+            attributes[:nil] = true if explicit_nil_handling?
+          else
+            text = (text || "".dup) << arg.to_s
+          end
+        end
+        [text, attributes]
+      end
+
+      def _element(name, attributes, block)
+        _indent
+        _start_tag(name, attributes)
+        _newline
+        begin
+          _nested_structures(block)
+        ensure
+          _close(name)
+        end
+      end
+
+      def _leaf(name, text, attributes)
+        _indent
+        if text
+          _start_tag(name, attributes)
+          text!(text)
+          _end_tag(name)
+        else
+          _start_tag(name, attributes, true)
+        end
+        _newline
+      end
+
+      def _close(name)
+        _indent
+        _end_tag(name)
+        _newline
+      end
+
+      # What the encoding cannot hold, or all that is not ASCII when Ruby does not know the encoding, becomes a
+      # numeric character reference.
+      def _escape(text)
+        utf8 = Escape.text(text)
+        begin
+          encoding = ::Encoding.find(@encoding)
+          return utf8.encode(encoding) unless encoding.dummy?
+        rescue ::StandardError
+          # Written below.
+        end
+        utf8.gsub(/[^\u0000-\u007f]/) { |character| "&##{character.ord};" }.force_encoding(::Encoding::US_ASCII)
+      end
+
+      def _escape_attribute(text)
+        _escape(text).gsub("\n", "&#10;").gsub("\r", "&#13;").gsub('"', "&quot;")
+      end
+
+      def _newline
+        text!("\n") unless @indent == 0 # rubocop:disable Style/NumericPredicate -- the caller may give any object
+      end
+
+      def _indent
+        text!(" " * (@level * @indent)) unless @indent == 0 || @level == 0 # rubocop:disable Style/NumericPredicate
+      end
+
+      def _nested_structures(block)
+        @level += 1
+        block.call(self)
+      ensure
+        @level -= 1
+      end
+
+      # Lines that a template had ready are for the builder in C; here the calls are made.
+      def _static(_lines)
+        false
+      end
+
+      # For a native builder that has become one in Ruby while a block was open.
+      def _leave(name)
+        @level -= 1
+        _close(name)
+      end
+
+      def cache_method_call(name)
+        (class << self; self; end).class_eval do
+          unless method_defined?(name) || private_method_defined?(name)
+            define_method(name) { |*args, &block| tag!(name, *args, &block) }
+          end
+        end
+      end
+    end
+  end
+end

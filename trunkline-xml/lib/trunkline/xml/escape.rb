@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module XML
+    # What a text becomes before it is written: valid UTF-8, only characters that XML 1.0 allows, markup escaped.
+    # The extension replaces {Escape.text} by one in C with the same answers.
+    module Escape
+      # Windows-1252 has printable characters where ISO-8859-1 and Unicode have controls. Texts that were taken for
+      # ISO-8859-1 are mended; the five code points that Windows-1252 leaves open stay as they are.
+      WINDOWS_1252 = "\u0080\u0082-\u008c\u008e\u0091-\u009c\u009e\u009f"
+      # The characters that stand at those places in Windows-1252, in the same order.
+      REPAIRED = "\u20ac\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u017d" \
+                 "\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u017e\u0178"
+      CONTROLS = /[\u0080-\u009f]/
+      # Characters outside the Char production of XML 1.0 (section 2.2).
+      FORBIDDEN = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/
+      REPLACEMENT = "\ufffd"
+      ENTITIES = { "&" => "&amp;", "<" => "&lt;", ">" => "&gt;" }.freeze
+      NEEDS_WORK = /[&<>\u0080-\u009f]|#{FORBIDDEN}/
+      private_constant :WINDOWS_1252, :REPAIRED, :CONTROLS, :FORBIDDEN, :REPLACEMENT, :ENTITIES, :NEEDS_WORK
+
+      module_function
+
+      # @param string [String] in any encoding; bytes that are not what their encoding says are read as Windows-1252
+      # @return [String] escaped, in UTF-8
+      # @raise [EncodingError] when another encoding's bytes have no place in Unicode
+      def text(string)
+        utf8 = unicode(string)
+        return utf8.encode(Encoding::UTF_8) unless utf8.match?(NEEDS_WORK)
+
+        utf8 = utf8.tr(WINDOWS_1252, REPAIRED) if utf8.match?(CONTROLS)
+        utf8.gsub(FORBIDDEN, REPLACEMENT).gsub(/[&<>]/, ENTITIES).encode(Encoding::UTF_8)
+      end
+
+      # A string whose encoding is unknown or untrue is tried as UTF-8 first, then as ISO-8859-1, which takes anything.
+      def unicode(string)
+        case string.encoding
+        when Encoding::UTF_8
+          string.valid_encoding? ? string : from_latin1(string)
+        when Encoding::BINARY
+          return string if string.ascii_only?
+
+          # A clone: Builder refuses BINARY strings that are frozen, and so must who replaces it.
+          utf8 = string.clone.force_encoding(Encoding::UTF_8)
+          utf8.valid_encoding? ? utf8 : from_latin1(utf8)
+        else
+          string.encode(Encoding::UTF_8)
+        end
+      end
+
+      def from_latin1(string)
+        string.encode(Encoding::UTF_8, Encoding::ISO_8859_1)
+      end
+      private_class_method :unicode, :from_latin1
+    end
+  end
+end

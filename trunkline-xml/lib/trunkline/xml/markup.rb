@@ -1,0 +1,169 @@
+# frozen_string_literal: true
+
+require_relative "base"
+
+module Trunkline
+  module XML
+    # Builder::XmlMarkup, byte for byte. `Builder.new` gives an instance of a subclass in C where that can write the
+    # same; this class in Ruby serves subclasses, odd options, and Rubies without the extension.
+    #
+    # A builder belongs to one thread at a time, like the String it writes to; many builders run side by side.
+    class Builder < Base
+      # The methods that make the output, which a subclass may redefine.
+      HOOKS = %i[
+        _attr_value _end_tag _ensure_no_block _escape _escape_attribute _indent _insert_attributes _nested_structures
+        _newline _special _start_tag _text cache_method_call _sort_arguments _element _leaf _close _write_attribute
+      ].freeze
+      XML_DECLARATION = { version: "1.0", encoding: "UTF-8" }.freeze
+      LEADING_ATTRIBUTES = %i[version encoding standalone].freeze
+      private_constant :XML_DECLARATION, :LEADING_ATTRIBUTES
+
+      class << self
+        # @see #initialize
+        # @return [Builder] one in C where that writes the same; the extension replaces this method
+        def new(...)
+          equal?(Builder) ? new_in_ruby(...) : super
+        end
+
+        private
+
+        def new_in_ruby(options = {})
+          return Strict.new(options) if options[:strict] || XML.strict?
+
+          builder = allocate
+          builder.__send__(:initialize, options)
+          builder
+        end
+      end
+
+      # @param options [Hash]
+      # @option options [Integer] :indent (0) spaces for each level
+      # @option options [Integer] :margin (0) levels to begin with
+      # @option options [#<<] :target (a new String) a String, an IO, an Array, another builder, ...
+      # @option options [Symbol] :quote (:double) or :single, around attribute values
+      # @option options [Boolean] :explicit_nil_handling whether a nil argument writes nil="true"
+      # @option options [Boolean] :strict refuses names and comments that would not be XML, see {Strict}
+      def initialize(options = {})
+        indent = options[:indent] || 0
+        margin = options[:margin] || 0
+        @quote = options[:quote] == :single ? "'" : '"'
+        @explicit_nil_handling = options[:explicit_nil_handling]
+        super(indent, margin)
+        @target = options[:target] || "".dup
+      end
+
+      # @return [Object] the target, with all that was written
+      def target!
+        @target
+      end
+
+      # Writes `<!-- text -->`, unescaped.
+      # @raise [IllegalBlockError]
+      def comment!(text, &block)
+        _ensure_no_block(block)
+        _special("<!-- ", " -->", text, nil)
+      end
+
+      # Writes a declaration, `<!DOCTYPE html PUBLIC "-//W3C//DTD...">`: Symbols bare, Strings quoted, other
+      # arguments not at all; a block is the internal subset.
+      def declare!(name, *args, &block)
+        _indent
+        @target << "<!#{name}"
+        args.each do |arg|
+          case arg
+          when ::String then @target << " \"#{arg}\""
+          when ::Symbol then @target << " #{arg}"
+          end
+        end
+        _internal_subset(block) if block
+        @target << ">"
+        _newline
+      end
+
+      # Writes a processing instruction; without a name, or with :xml, the XML declaration, whose encoding is from
+      # then on the encoding of what is written.
+      # @raise [IllegalBlockError]
+      def instruct!(name = :xml, attributes = {}, &block)
+        _ensure_no_block(block)
+        if name == :xml
+          attributes = XML_DECLARATION.merge(attributes)
+          @encoding = attributes[:encoding].downcase
+        end
+        _special("<?#{name}", "?>", nil, attributes, LEADING_ATTRIBUTES)
+      end
+
+      # Writes a CDATA section; a `]]>` inside is divided among two.
+      # @raise [IllegalBlockError]
+      def cdata!(text, &block)
+        _ensure_no_block(block)
+        _special("<![CDATA[", "]]>", _divide(text), nil)
+      end
+
+      # Writes an element around a CDATA section.
+      # @raise [IllegalBlockError]
+      def cdata_value!(name, text, &block)
+        _ensure_no_block(block)
+        _special("<#{name}>", "</#{name}>", "<![CDATA[#{_divide(text)}]]>", nil)
+      end
+
+      private
+
+      def _internal_subset(block)
+        @target << " ["
+        _newline
+        _nested_structures(block)
+        @target << "]"
+      end
+
+      def _divide(text)
+        text.gsub("]]>", "]]]]><![CDATA[>")
+      end
+
+      def _text(text)
+        @target << text
+      end
+
+      def _special(open, close, data = nil, attributes = nil, order = [])
+        _indent
+        @target << open
+        @target << data if data
+        _insert_attributes(attributes, order) if attributes
+        @target << close
+        _newline
+      end
+
+      def _start_tag(name, attributes, end_too = false)
+        @target << "<#{name}"
+        _insert_attributes(attributes)
+        @target << "/" if end_too
+        @target << ">"
+      end
+
+      def _end_tag(name)
+        @target << "</#{name}>"
+      end
+
+      def _insert_attributes(attributes, order = [])
+        return if attributes.nil?
+
+        order.each do |key|
+          value = attributes[key]
+          _write_attribute(key, value) if value
+        end
+        attributes.each { |key, value| _write_attribute(key, value) unless order.member?(key) }
+      end
+
+      def _write_attribute(key, value)
+        @target << " #{key}=#{@quote}#{_attr_value(value)}#{@quote}"
+      end
+
+      def _attr_value(value)
+        ::Symbol === value ? value.to_s : _escape_attribute(value.to_s)
+      end
+
+      def _ensure_no_block(block)
+        ::Kernel.raise IllegalBlockError, "Blocks are not allowed on XML instructions" if block
+      end
+    end
+  end
+end

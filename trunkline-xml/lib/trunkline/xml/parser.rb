@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module XML
+    # XML that is refused: not well formed, or beyond a limit. The message says where.
+    class ParseError < StandardError
+      # @return [Integer, nil] from 1, in the document
+      attr_reader :line, :column
+
+      def initialize(message = nil, line = nil, column = nil)
+        super(message)
+        @line = line
+        @column = column
+      end
+    end
+
+    # Parses XML into the nested Hash that ActiveSupport::XmlMini's backends give: exactly REXML's, whose backend is
+    # the default. External entities are never read, and entities that expand out of proportion are refused.
+    module Parser
+      # Bytes of XML, and of text with its entities expanded.
+      MAX_BYTES = 64 * 1024 * 1024
+      MAX_DEPTH = 100
+      BLANK = /\A[[:space:]]*\z/
+
+      begin
+        require_relative "trunkline_xml_parser" unless ENV["TRUNKLINE_XML_PARSER"] == "nokogiri"
+      rescue LoadError
+        # libxml2 was not there at installation.
+      end
+      require_relative "nokogiri_parser" unless singleton_class.private_method_defined?(:parse_libxml2)
+
+      class << self
+        # @param data [String, #read, nil] nothing, or nothing but the end of a stream, is an empty Hash
+        # @param max_bytes [Integer] of the document
+        # @param max_depth [Integer] of elements inside each other
+        # @return [Hash]
+        # @raise [ParseError]
+        def parse(data, max_bytes: MAX_BYTES, max_depth: MAX_DEPTH)
+          xml = data.respond_to?(:read) ? data.read(max_bytes + 1) : data
+          return {} if xml.nil? || xml.empty?
+          raise ParseError.new("the document is larger than #{max_bytes} bytes", 1, 1) if xml.bytesize > max_bytes
+
+          bytes, encoding = readable(xml)
+          bytes = bytes.b.freeze unless bytes.frozen?
+          if respond_to?(:parse_libxml2, true)
+            parse_libxml2(bytes, encoding, max_depth)
+          else
+            NokogiriParser.new(max_depth: max_depth, max_bytes: max_bytes).parse(bytes, encoding)
+          end
+        end
+
+        private
+
+        # Ruby knows the encoding of a String in UTF-16 or UTF-32; otherwise the document declares its own.
+        def readable(xml)
+          xml.encoding.ascii_compatible? ? [xml, nil] : [xml.encode(Encoding::UTF_8), "UTF-8"]
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,139 @@
+# frozen_string_literal: true
+
+require "ripper"
+
+module Trunkline
+  module XML
+    module Rails
+      # Writes ahead, when a template is compiled, what will be the same each time: lines that are one call each to the
+      # template's own `xml`, with nothing but literals.
+      #
+      #   xml.version "2.0"
+      #   xml.link rel: "self", href: "/feed"
+      #
+      # becomes one call that appends bytes. The lines stay as the alternative, for a builder that is not the one in C
+      # or has changed since. Other lines are not touched and none changes its number.
+      class TemplateCompiler
+        # Their meaning is not a line of their own.
+        NOT_TAGS = (BasicObject.instance_methods + Builder.instance_methods - %i[tag! comment! cdata!]).freeze
+        LITERALS = %i[@int @float @tstring_content @label @kw @ident @const].freeze
+        CONTAINERS = %i[string_literal string_content symbol_literal symbol bare_assoc_hash assoc_new hash
+                        assoclist_from_args args_add_block].freeze
+        private_constant :NOT_TAGS, :LITERALS, :CONTAINERS
+
+        # @param source [String] of the template
+        # @return [String] of the same number of lines
+        def self.compile(source)
+          new(source).compile
+        end
+
+        def initialize(source)
+          @lines = source.lines
+          @tree = Ripper.sexp(source)
+        end
+
+        def compile
+          return @lines.join if @tree.nil? || xml_rebound?(@tree)
+
+          starts = {}
+          collect_calls(@tree, starts)
+          (0...@lines.size).slice_when { |before, after| written(before, starts).nil? || written(after, starts).nil? }
+            .each { |run| fuse(run) if written(run.first, starts) }
+          @lines.join
+        end
+
+        private
+
+        def fuse(run)
+          bytes = run.map { |line| @written[line] }.join("\0")
+          calls = run.map { |line| @lines[line].strip }.join("; ")
+          endings = run.map { |line| @lines[line][/\R?\z/] }
+          @lines[run.first] = "xml.__send__(:_static, #{bytes.dump}.freeze) || (#{calls})#{endings.first}"
+          run.drop(1).zip(endings.drop(1)) { |line, ending| @lines[line] = ending }
+        end
+
+        # What the line writes, without indentation; nil when that is not known ahead.
+        def written(index, starts)
+          @written ||= {}
+          @written.fetch(index) { @written[index] = starts[index + 1] && render(@lines[index], starts[index + 1]) }
+        end
+
+        def render(line, call)
+          alone = Ripper.sexp(line)
+          return if alone.nil? || Ripper.lex(line).any? { |token| token[1] == :on_comment }
+          return unless alone[1].size == 1 && without_positions(alone[1][0]) == without_positions(call)
+
+          # Nothing but literals: the line has no way to do more than write.
+          builder = Builder.new
+          evaluate(builder, line)
+          builder.target! unless builder.target!.include?("\0") || !builder.target!.valid_encoding?
+        rescue StandardError
+          nil # It shall fail when the template is rendered.
+        end
+
+        def evaluate(xml, line)
+          xml.nil? # which the line will use
+          binding.eval(line)
+        end
+
+        # Statements that begin a line, by its number.
+        def collect_calls(node, starts)
+          return unless node.is_a?(Array)
+
+          line, column = position(node)
+          starts[line] ||= node if line && @lines[line - 1][0...column].strip.empty?
+          node.each { |child| collect_calls(child, starts) } unless line
+        end
+
+        # Where a call of literals to `xml` stands, if the node is one.
+        def position(node)
+          call, arguments = call_and_arguments(node)
+          return unless call.is_a?(Array) && %i[command_call call].include?(call[0])
+
+          receiver = call[1]
+          return unless %i[vcall var_ref].include?(receiver[0]) && receiver.dig(1, 1) == "xml"
+
+          receiver.dig(1, 2) if tag?(call[3]) && literal?(arguments)
+        end
+
+        def call_and_arguments(node)
+          case node[0]
+          when :command_call then [node, node[4]]
+          when :method_add_arg then [node[1], node[2]&.dig(1)]
+          when :call then [node, nil]
+          end
+        end
+
+        def tag?(name)
+          name.is_a?(Array) && %i[@ident @const @kw].include?(name[0]) && !NOT_TAGS.include?(name[1].to_sym) &&
+            (name[1].match?(/\A\w+\z/) || %w[tag! comment! cdata!].include?(name[1]))
+        end
+
+        def literal?(node)
+          return node != :call unless node.is_a?(Array)
+          return node.all? { |child| literal?(child) } unless node[0].is_a?(Symbol)
+          return %w[nil true false].include?(node.dig(1, 1)) if node[0] == :var_ref
+          return LITERALS.include?(node[0]) if node[0].start_with?("@")
+
+          CONTAINERS.include?(node[0]) && node.drop(1).all? { |child| literal?(child) }
+        end
+
+        # Another `xml` than the handler's: assigned to, or a parameter.
+        def xml_rebound?(node)
+          return false unless node.is_a?(Array)
+          return true if %i[var_field].include?(node[0]) && node.dig(1, 1) == "xml"
+          return true if %i[params block_var].include?(node[0]) && node.flatten.include?("xml")
+
+          node.any? { |child| xml_rebound?(child) }
+        end
+
+        def without_positions(node)
+          return node unless node.is_a?(Array)
+          return node.first(2) if node[0].is_a?(Symbol) && node[0].start_with?("@")
+
+          node.map { |child| without_positions(child) }
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,103 @@
+# frozen_string_literal: true
+
+require_relative "markup"
+
+module Trunkline
+  module XML
+    # Raised by {Strict} builders for what would not be XML, or not what was meant.
+    class StrictError < ArgumentError; end
+
+    # A builder that refuses what Builder silently writes: names that are no XML names, comments with `--`, calls such
+    # as `to_s` and `respond_to?` that any other object would answer. Output is the same.
+    class Strict < Builder
+      # NameStartChar and NameChar of XML 1.0, section 2.3, without the colon.
+      START = "A-Z_a-z\\u00C0-\\u00D6\\u00D8-\\u00F6\\u00F8-\\u02FF\\u0370-\\u037D\\u037F-\\u1FFF\\u200C-\\u200D" \
+              "\\u2070-\\u218F\\u2C00-\\u2FEF\\u3001-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFFD\\u{10000}-\\u{EFFFF}"
+      PART = "[#{START}][#{START}0-9.\\u00B7\\u0300-\\u036F\\u203F-\\u2040-]*".freeze
+      NAME = /\A#{PART}(:#{PART})?\z/
+      # What callers of these mean, when it is not a tag.
+      MEANT = {
+        to_s: "target! (a String is interpolated with \#{xml.target!})",
+        to_str: "target!",
+        inspect: "target!",
+        to_ary: "a block with one parameter",
+        respond_to?: "nothing: a builder answers every name",
+        is_a?: "Builder === xml",
+        kind_of?: "Builder === xml",
+        instance_of?: "Builder === xml",
+        class: "Builder === xml",
+        send: "__send__ or tag!",
+        public_send: "__send__ or tag!",
+        raise: "::Kernel.raise",
+        puts: "text! or <<",
+        print: "text! or <<",
+        p: "text! or tag!(:p) for the tag",
+        loop: "::Kernel.loop",
+        require: "::Kernel.require",
+        freeze: "target!.freeze",
+        dup: "a new builder",
+        clone: "a new builder",
+        tap: "a variable",
+        then: "a variable",
+        hash: "__id__ or tag!(:hash) for the tag",
+        object_id: "__id__"
+      }.freeze
+      private_constant :START, :PART, :NAME, :MEANT
+
+      def method_missing(name, *args, &block)
+        if MEANT.key?(name)
+          refuse("#{name} would write the tag <#{name}>. Did you mean #{MEANT[name]}? For the tag: tag!(:#{name})")
+        end
+        super
+      end
+
+      # @raise [StrictError] when the name, or an attribute's, is no XML name
+      def tag!(name, *args, &block)
+        check_name("element", ::Symbol === args.first ? "#{name}:#{args.first}" : name)
+        super
+      end
+
+      # @raise [StrictError] when the text has `--` or ends in `-` (XML 1.0, section 2.5)
+      def comment!(text, &block)
+        refuse("a comment cannot contain -- or end in -: #{text.inspect}") if text.to_s.match?(/--|-\z/)
+        super
+      end
+
+      # @raise [StrictError] when the name is none, or there is a `?>` in a value (XML 1.0, section 2.6)
+      def instruct!(name = :xml, attributes = {}, &block)
+        check_name("processing instruction", name)
+        attributes.each_value do |value|
+          refuse("a processing instruction cannot contain ?>: #{value.inspect}") if value.to_s.include?("?>")
+        end
+        super
+      end
+
+      # @raise [StrictError] when the name is no XML name
+      def cdata_value!(name, text, &block)
+        check_name("element", name)
+        super
+      end
+
+      private
+
+      def _write_attribute(key, value)
+        check_name("attribute", key)
+        if @quote == "'" && !(::Symbol === value) && value.to_s.include?("'")
+          refuse("with quote: :single a ' in an attribute is not escaped: #{key}=#{value.inspect}")
+        end
+        super
+      end
+
+      def check_name(kind, name)
+        return if name.to_s.match?(NAME)
+
+        refuse("#{name.to_s.inspect} is not the name of an #{kind}: XML names begin with a letter or _, " \
+               "and go on with letters, digits, . - _ and one colon")
+      end
+
+      def refuse(message)
+        ::Kernel.raise StrictError, message
+      end
+    end
+  end
+end

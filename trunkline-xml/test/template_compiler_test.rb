@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require "action_view"
+require "trunkline/xml/rails"
+
+class TemplateCompilerTest < Minitest::Test
+  Compiler = Trunkline::XML::Rails::TemplateCompiler
+
+  FEED = <<~RUBY
+    xml.instruct!
+    xml.feed "xmlns" => "http://www.w3.org/2005/Atom" do
+      xml.title "News & more", type: "text"
+      xml.updated nil
+      xml.tag!(:"dc:creator", "caf\u00e9")
+      xml.comment! "static"
+      [1, 2].each do |n|
+        xml.entry do
+          xml.kind "post"
+          xml.number n
+          xml.flag true
+        end
+      end
+    end
+  RUBY
+
+  def test_same_document_when_compiled
+    compiled = Compiler.compile(FEED)
+    assert_includes compiled, ":_static"
+    builders = [Trunkline::XML::Builder, Class.new(Trunkline::XML::Builder), Builder::XmlMarkup]
+    expected = render(FEED, Builder::XmlMarkup.new(indent: 2))
+    builders.first(2).each { |builder| assert_equal expected, render(compiled, builder.new(indent: 2)) }
+    assert_equal render(FEED, Builder::XmlMarkup.new), render(compiled, Trunkline::XML::Builder.new)
+  end
+
+  def test_same_document_when_the_encoding_has_changed
+    source = FEED.sub("xml.instruct!", 'xml.instruct! :xml, encoding: "ISO-8859-1"')
+    expected = render(source, Builder::XmlMarkup.new(indent: 2))
+    assert_equal expected.b, render(Compiler.compile(source), Trunkline::XML::Builder.new(indent: 2)).b
+  end
+
+  def test_lines_keep_their_numbers
+    source = "xml.a \"1\"\nxml.b \"2\"\n\nraise \"here\"\n"
+    compiled = Compiler.compile(source)
+    assert_equal source.lines.size, compiled.lines.size
+    error = assert_raises(RuntimeError) { render(compiled, Trunkline::XML::Builder.new) }
+    assert_match(/template:4/, error.backtrace.first)
+  end
+
+  def test_untouched_when_something_is_not_literal
+    ["xml.a b", "xml.a \"\#{b}\"", "xml.a \"1\" if b", "xml.a { xml.c }", "xml.a(\n\"1\"\n)", "b.a \"1\"",
+     "xml.text! \"1\"", "xml.target!", "x = <<~TEXT\n  xml.a \"1\"\nTEXT\n", "xml.a \"1\"; b", "xml.a \"1\" # why",
+     "@xml.a \"1\"",
+     "xml.instance_eval \"1\"", "xml.a(*[1])", "xml.a(**{})", "xml.a :b, __FILE__"].each do |source|
+      assert_equal source, Compiler.compile(source)
+    end
+  end
+
+  def test_untouched_when_xml_is_another
+    ["xml = other\nxml.a \"1\"\n", "feed do |xml|\n  xml.a \"1\"\nend\n", "def x(xml)\n  xml.a \"1\"\nend\n",
+     "feed do |entry, xml|\n  xml.a \"1\"\nend\n", "xml, y = 1\nxml.a \"1\"\n"].each do |source|
+      assert_equal source, Compiler.compile(source)
+    end
+  end
+
+  def test_untouched_when_it_does_not_parse
+    assert_equal "xml.a (", Compiler.compile("xml.a (")
+  end
+
+  private
+
+  def render(source, xml)
+    xml.target!
+    binding.eval(source, "template", 1)
+    xml.target!
+  end
+end
