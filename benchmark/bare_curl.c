@@ -110,15 +110,17 @@ static long harvest(CURLM *multi, const struct job *job, long done, double start
     return ended;
 }
 
+/* The first of each handle connects and warms up. */
 static long run_multi(const struct job *job, struct usage *before) {
     CURLM *multi = curl_multi_init();
-    long done = 0;
+    long done = -job->concurrency;
     int open = job->concurrency, running;
     if (!multi) die("curl_multi_init", "no memory");
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)job->concurrency);
     for (int i = 0; i < open; i++) curl_multi_add_handle(multi, new_easy(job));
     *before = usage_now();
     while (open > 0) {
+        if (done < 0) *before = usage_now();
         curl_multi_perform(multi, &running);
         done += harvest(multi, job, done, before->wall, &open);
         if (open > 0) curl_multi_poll(multi, NULL, 0, 1000, NULL);

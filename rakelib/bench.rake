@@ -3,11 +3,17 @@
 require "bundler"
 
 namespace :bench do
-  desc "Measure the client beside its peers (about ten minutes; BENCH_REPEATS, BENCH_SECONDS, BENCH_REQUESTS, " \
-       "BENCH_ONLY and BENCH_PEERS make it quicker)"
-  task :client do
-    Bundler.with_unbundled_env do
-      sh(RbConfig.ruby, "benchmark/client.rb") { |holds, status| exit(status.exitstatus || 1) unless holds }
+  {
+    client: "Measure the client beside its peers (about ten minutes; BENCH_REPEATS, BENCH_SECONDS, BENCH_REQUESTS, " \
+            "BENCH_ONLY and BENCH_PEERS make it quicker)",
+    batch: "Measure many requests at once beside other clients (about five minutes)",
+    faces: "Measure each face beside what it stands in for (about two minutes)"
+  }.each do |name, description|
+    desc description
+    task name do
+      Bundler.with_unbundled_env do
+        sh(RbConfig.ruby, "benchmark/#{name}.rb") { |holds, status| exit(status.exitstatus || 1) unless holds }
+      end
     end
   end
 end

@@ -16,6 +16,21 @@ module Bench
         end
       end
 
+      # One task for each in flight: less than one for each request.
+      def list(path, count, at_once)
+        client = @client ||= open
+        left = count
+        tasks = Array.new(at_once) do
+          ::Async::Task.current.async do
+            while left.positive?
+              left -= 1
+              yield fetch(client, path)
+            end
+          end
+        end
+        tasks.each(&:wait)
+      end
+
       private
 
       def open

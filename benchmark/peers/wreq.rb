@@ -3,9 +3,18 @@
 module Bench
   module Peers
     class Wreq < Peer
+      THREADS = 10
+
       label "wreq"
       gems "wreq" => ">= 1.0"
       ruby ">= 3.3"
+
+      # It has no other way to do many at once.
+      def list(path, count, _at_once, &block)
+        client = @client ||= open
+        threads = Array.new(THREADS) { Thread.new { Array.new(count / THREADS) { fetch(client, path) } } }
+        threads.flat_map(&:value).each(&block)
+      end
 
       private
 

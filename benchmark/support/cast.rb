@@ -16,8 +16,13 @@ module Bench
 
     attr_reader :members
 
-    def self.open(...)
-      cast = new(...)
+    # @param scheme [Symbol] :plain or :tls
+    # @param path [String] what is fetched
+    # @param at_once [Integer, nil] in flight; nil: one call after the other
+    def self.open(suite, scheme, path: Origin::SMALL, at_once: nil)
+      base = suite.origin.public_send(scheme)
+      trust = suite.origin.certificates.ca_file if scheme == :tls
+      cast = new(base, ca_file: trust, path: path, at_once: at_once, missing: suite.missing, versions: suite.versions)
       yield cast
     ensure
       cast&.close
@@ -25,13 +30,22 @@ module Bench
 
     # @param missing [Hash] label => reason, added to
     # @param versions [Hash] label => gems and versions, added to
-    def initialize(base, ca_file:, missing:, versions:)
+    def initialize(base, ca_file:, path:, at_once:, missing:, versions:)
       @base = base
       @ca_file = ca_file
+      @path = path
+      @at_once = at_once
       @missing = missing
       @versions = versions
       @processes = []
       @members = []
+    end
+
+    # The one that all others are timed beside.
+    # @raise [PeerProcess::Failed] when it cannot be had
+    def add_first(peer, **options)
+      add(peer, **options)
+      raise PeerProcess::Failed, @missing[peer.label] if members.empty?
     end
 
     # @param options [Hash] those of Peer.new
@@ -40,9 +54,9 @@ module Bench
 
       process = PeerProcess.new(peer, base: @base, ca_file: @ca_file, **options)
       @processes << process
-      check(process.ask(:body_digest, path: Origin::SMALL))
+      check(process.ask(:body_digest, path: @path, at_once: @at_once))
       note_versions(peer, process)
-      @members << Member.new(label, ->(seconds) { process.ask(:for_seconds, path: Origin::SMALL, seconds: seconds) })
+      @members << Member.new(label, ->(seconds) { time(process, seconds) })
     rescue PeerProcess::Failed, Bundle::Failed => error
       @missing[label] = error.message
     end
@@ -50,7 +64,7 @@ module Bench
     def add_bare_curl
       curl = BareCurl.new(ca_file: @ca_file)
       check(curl.body_digest(url))
-      @members << Member.new(curl.label, ->(seconds) { curl.for_seconds(url, seconds) })
+      @members << Member.new(curl.label, ->(seconds) { curl.for_seconds(url, seconds, at_once: @at_once) })
     rescue Tools::Failed => error
       @missing["bare libcurl program"] = error.message
     end
@@ -58,7 +72,7 @@ module Bench
     def add_wrk
       return @missing["wrk"] = Wrk.missing if Wrk.missing
 
-      @members << Member.new("wrk", ->(seconds) { Wrk.new.for_seconds(url, seconds) })
+      @members << Member.new("wrk", ->(seconds) { Wrk.new.for_seconds(url, seconds, at_once: @at_once || 1) })
     end
 
     # A member that fails while it is timed leaves the cast.
@@ -71,15 +85,21 @@ module Bench
 
     private
 
+    def time(process, seconds)
+      return process.ask(:for_seconds, path: @path, seconds: seconds) unless @at_once
+
+      process.ask(:lists, path: @path, at_once: @at_once, seconds: seconds)
+    end
+
     def note_versions(peer, process)
       found = process.ask(:versions, names: peer.gems.keys)
       @versions[peer.label] = found.map { |name, version| "#{name} #{version}" }.join(" with ") if found.any?
     end
 
-    def url = "#{@base}#{Origin::SMALL}"
+    def url = "#{@base}#{@path}"
 
     def check(digest)
-      return if digest == Digest::SHA256.hexdigest(Origin::SMALL_BODY)
+      return if digest == Digest::SHA256.hexdigest(Origin.body(@path))
 
       raise PeerProcess::Failed, "its body is not what the origin sent"
     end

@@ -17,6 +17,11 @@ module Bench
     SMALL_BODY = "#{"trunkline " * 13}ok.".freeze # 133 bytes
     MEDIUM_BYTES = 13_801
     LARGE_BYTES = 200 * 1024 * 1024
+    MEDIUM_BODY = (SMALL_BODY * 104)[0, MEDIUM_BYTES].freeze
+    # Answered after a while by nginx's echo module.
+    SLOW = "/after/0.1"
+    HALF_SLOW = "/after/0.05"
+    ECHO_MODULE = Dir["/usr/{lib,lib64,share}/nginx/modules/ngx_http_echo_module.so"].first
     START_SECONDS = 5
 
     class Missing < StandardError; end
@@ -38,6 +43,12 @@ module Bench
     end
 
     def self.version = `nginx -v 2>&1`[%r{nginx/\S+}]
+
+    # What is found at a path.
+    def self.body(path) = path == MEDIUM ? MEDIUM_BODY : SMALL_BODY
+
+    # Why there is nothing at SLOW and HALF_SLOW, or nil.
+    def self.slow_missing = ("nginx's echo module is not installed (bin/setup installs it)" unless ECHO_MODULE)
 
     def initialize(folder)
       @folder = folder
@@ -80,7 +91,7 @@ module Bench
     end
 
     def write_files
-      File.write(File.join(@folder, MEDIUM), (SMALL_BODY * 104)[0, MEDIUM_BYTES])
+      File.write(File.join(@folder, MEDIUM), MEDIUM_BODY)
       File.open(File.join(@folder, LARGE), "w") { |file| file.truncate(LARGE_BYTES) }
       File.write(File.join(@folder, "nginx.conf"), configuration)
     end
@@ -108,6 +119,7 @@ module Bench
     # One process and no master, so that the origin stays on one core and ends with one signal.
     def configuration
       <<~NGINX
+        #{"load_module #{ECHO_MODULE};" if ECHO_MODULE}
         daemon off;
         master_process off;
         pid nginx.pid;
@@ -125,12 +137,19 @@ module Bench
           ssl_certificate_key #{certificates.key_file};
           ssl_protocols TLSv1.2 TLSv1.3;
           root #{@folder};
-          server { listen 127.0.0.1:#{@ports[:plain]}; #{small} }
+          server { listen 127.0.0.1:#{@ports[:plain]}; #{small} #{slow} }
           server { listen 127.0.0.1:#{@ports[:tls]} ssl; #{small} }
           server { listen 127.0.0.1:#{@ports[:fresh_tls]} ssl; keepalive_timeout 0; ssl_session_tickets off; #{small} }
           server { listen 127.0.0.1:#{@ports[:status]}; stub_status; }
         }
       NGINX
+    end
+
+    def slow
+      return unless ECHO_MODULE
+
+      answer = "echo -n \"#{SMALL_BODY}\";"
+      [SLOW, HALF_SLOW].map { |path| "location = #{path} { echo_sleep #{File.basename(path)}; #{answer} }" }.join(" ")
     end
 
     def small = "location = #{SMALL} { return 200 \"#{SMALL_BODY}\"; }"

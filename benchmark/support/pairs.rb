@@ -7,6 +7,10 @@ module Bench
     Pair = Struct.new(:ours, :theirs) do
       def times_faster = rate(ours) / rate(theirs)
 
+      def times_the_cpu = cpu(ours) / cpu(theirs)
+
+      def cpu(sample) = sample[:cpu] / sample[:requests]
+
       def rate(sample) = sample[:requests] / sample[:wall]
     end
 
@@ -47,7 +51,10 @@ module Bench
     end
 
     def sample(member)
-      member.sample(@seconds)
+      taken = member.sample(@seconds)
+      raise Failed.new(member, "no answer in #{@seconds} s") unless taken[:requests].positive?
+
+      taken
     rescue PeerProcess::Failed, Tools::Failed => error
       raise Failed.new(member, error.message)
     end

@@ -7,8 +7,9 @@ module Bench
     class << self
       def all = @all ||= []
 
-      def load_all
-        Dir[File.join(__dir__, "../peers/*.rb")].each { |file| require file }
+      # @param folder [String] below peers/
+      def load_all(folder = ".")
+        Dir[File.expand_path("../peers/#{folder}/*.rb", __dir__)].each { |file| require file }
         all
       end
 
@@ -64,6 +65,11 @@ module Bench
         close(client)
       end
     end
+
+    # A peer that can have many in flight also has
+    #   list(path, count, at_once) { |body| ... }
+    # which fetches the path so many times, with as many in flight as it may, and yields each body; and raises when one
+    # is not had. Its connections are kept from list to list.
 
     # Whatever must surround a series of calls: an event loop, for clients that live in one.
     def session = yield

@@ -6,10 +6,11 @@ require_relative "markdown"
 module Bench
   # Writes what was measured as NAME.json, for programs, and NAME.md, for people.
   class Report
-    def initialize(environment:, figures:, missing:)
+    def initialize(environment:, figures:, missing:, title:)
       @environment = environment
       @figures = figures
       @missing = missing
+      @title = title
     end
 
     # @return [Array<String>] the files written
@@ -28,7 +29,7 @@ module Bench
     def markdown
       grouped, single = @figures.partition(&:group)
       barred = @figures.select(&:bar)
-      sections = ["# Client benchmark", *environment, "## What must hold", Markdown.barred(barred)]
+      sections = ["# #{@title}", *environment, "## What must hold", Markdown.barred(barred)]
       grouped.group_by(&:group).each { |group, figures| sections.push("## #{group}", Markdown.clients(figures)) }
       sections.push("## Also measured", Markdown.plain(single - barred)) if (single - barred).any?
       reasons = @missing.map { |name, reason| "- #{name}: #{reason}" }

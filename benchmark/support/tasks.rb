@@ -9,6 +9,10 @@ module Bench
   class Tasks
     CALLS_PER_CLOCK_LOOK = 8
     CALLS_UNTIL_THE_HEAP_SETTLES = 20_000
+    # A list is so long that its beginning and its end, with fewer in flight, count for little.
+    ROUNDS_OF_A_LIST = 20
+    SHORTEST_LIST = 500
+    LONGEST_LIST = 10_000
 
     def initialize(peer) = @peer = peer
 
@@ -17,8 +21,15 @@ module Bench
       names.to_h { |name| [name, Gem.loaded_specs[name]&.version.to_s] }
     end
 
-    def body_digest(path:)
-      @peer.session { Digest::SHA256.hexdigest(@peer.call(path)) }
+    # @param at_once [Integer, nil] as a list with so many in flight, of which each answer must be the same
+    def body_digest(path:, at_once: nil)
+      @peer.session do
+        bodies = [at_once ? nil : @peer.call(path)].compact
+        @peer.list(path, at_once * 2, at_once) { |body| bodies |= [body] } if at_once
+        raise "#{bodies.size} different answers" unless bodies.size == 1
+
+        Digest::SHA256.hexdigest(bodies.first)
+      end
     end
 
     # Calls one after the other for some seconds, after a tenth of that to warm up.
@@ -27,6 +38,40 @@ module Bench
         repeat_until(Clock.now + (seconds / 10), path)
         measure { repeat_until(Clock.now + seconds, path) }
       end
+    end
+
+    # Lists of requests one after the other, with so many in flight, for some seconds.
+    def lists(path:, at_once:, seconds:)
+      count = (at_once * ROUNDS_OF_A_LIST).clamp(SHORTEST_LIST, LONGEST_LIST)
+      @peer.session do
+        list(path, at_once * 2, at_once)
+        measure do
+          deadline = Clock.now + seconds
+          done = 0
+          done += list(path, count, at_once) while Clock.now < deadline
+          done
+        end
+      end
+    end
+
+    # Resident bytes for each of many requests that are queued before the first of them is sent, and the most while
+    # they run.
+    def queued(path:, count:)
+      @peer.call(path)
+      GC.start
+      before = memory("VmRSS")
+      waiting = nil
+      @peer.queued(path, count) { waiting = memory("VmRSS") }
+      { queued: (waiting - before) * 1024.0 / count, peak: (memory("VmHWM") - before) * 1024.0 / count }
+    end
+
+    # Calls that the peer makes together.
+    def parallel(path:, count:)
+      bodies = nil
+      wall = elapsed { bodies = @peer.parallel(path, count) }
+      raise "#{bodies.size} of #{count} answers" unless bodies.size == count
+
+      { wall: wall }
     end
 
     # Calls from several threads that share the peer, for some seconds.
@@ -111,6 +156,16 @@ module Bench
 
     private
 
+    def list(path, count, at_once)
+      done = 0
+      @peer.list(path, count, at_once) { done += 1 }
+      raise "#{done} of #{count} answers" unless done == count
+
+      count
+    end
+
+    def memory(what) = File.read("/proc/self/status")[/#{what}:\s+(\d+)/, 1].to_i
+
     def repeat_until(deadline, path)
       done = 0
       while Clock.now < deadline
@@ -138,7 +193,7 @@ module Bench
 
     def holdings
       GC.start
-      { rss_kb: File.read("/proc/self/status")[/VmRSS:\s+(\d+)/, 1].to_i,
+      { rss_kb: memory("VmRSS"),
         descriptors: Dir.children("/proc/self/fd").size, threads: Dir.children("/proc/self/task").size }
     end
   end

@@ -30,7 +30,7 @@ module Bench
     end
   end
 
-  # A bare libcurl program: one easy handle, reused.
+  # A bare libcurl program: one easy handle, reused, or many in a multi handle.
   class BareCurl
     def label = "bare libcurl program"
 
@@ -41,7 +41,12 @@ module Bench
 
     def body_digest(url) = Digest::SHA256.hexdigest(Tools.run(@program, *@trust, "show", url))
 
-    def for_seconds(url, seconds) = sample("--seconds", seconds.to_s, "serial", url)
+    # @param at_once [Integer, nil] in a multi handle; nil: one after the other
+    def for_seconds(url, seconds, at_once: nil)
+      return sample("--seconds", seconds.to_s, "serial", url) unless at_once
+
+      sample("--seconds", seconds.to_s, "--concurrency", at_once.to_s, "multi", url)
+    end
 
     # Each request on a new connection.
     def fresh(url, count) = sample("--fresh", "--requests", count.to_s, "serial", url)
@@ -54,15 +59,15 @@ module Bench
     end
   end
 
-  # wrk with one thread and one connection. Its shortest run is one second.
+  # wrk with one thread. Its shortest run is one second.
   class Wrk
     def self.missing = ("wrk is not installed (bin/setup installs it)" unless Processes.available?("wrk"))
 
     def label = "wrk"
 
-    def for_seconds(url, seconds)
+    def for_seconds(url, seconds, at_once: 1)
       before = Process.times
-      output = Tools.run("wrk", "--threads", "1", "--connections", "1", "--duration", seconds.ceil.to_s, url)
+      output = Tools.run("wrk", "--threads", "1", "--connections", at_once.to_s, "--duration", seconds.ceil.to_s, url)
       raise Tools::Failed, "wrk: answers that are not 200" if output.include?("Non-2xx")
 
       after = Process.times

@@ -24,7 +24,7 @@ while (line = $stdin.gets)
     begin
       { "ok" => tasks.public_send(command.delete(:task), **command) }
     rescue Exception => error # rubocop:disable Lint/RescueException -- a worker reports whatever a peer throws
-      { "error" => error.class.name, "message" => error.message.to_s[0, 300].scrub }
+      { "error" => error.class.name, "message" => error.message.to_s.scrub.lines.first.to_s.chomp[0, 300] }
     end
   replies.puts(JSON.generate(reply))
   replies.flush

@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+require_relative "../support/figure"
+
+module Bench
+  module Figures
+    # Memory of requests that wait in a batch, each with a URL and a block of its own.
+    class Queued
+      REQUESTS = 100_000
+      SECONDS = 120
+
+      def title = "#{REQUESTS} requests queued at once"
+
+      def call(suite)
+        samples = suite.repeat do
+          # A process for each: memory that was used once does not show a second time.
+          suite.with_ours(base: suite.origin.plain) do |ours|
+            ours.ask(:queued, path: Origin::SMALL, count: REQUESTS, limit: SECONDS)
+          end
+        end
+        add(suite, samples, :queued, "resident memory for each while they wait", bar: 1024)
+        add(suite, samples, :peak, "the most for each while they run")
+      end
+
+      private
+
+      def add(suite, samples, what, name, **rest)
+        suite.add(Figure.of(samples.map { |sample| sample[what] }, name: "#{title}: #{name}", unit: "bytes",
+                                                                   better: "lower", **rest))
+      end
+    end
+  end
+end

@@ -1,0 +1,24 @@
+# frozen_string_literal: true
+
+module Bench
+  module Peers
+    # Faraday on one of its adapters; each of these is a file of its own.
+    class Faraday < Peer
+      private
+
+      def open
+        require "faraday"
+        load_adapter
+        ssl = @ca_file ? { ca_file: @ca_file } : {}
+        ::Faraday.new(@base, request: { timeout: @timeout }, ssl: ssl) { |connection| connection.adapter adapter }
+      end
+
+      def fetch(connection, path)
+        response = connection.get(path)
+        body_of(response.status, response.body)
+      end
+
+      def close(connection) = connection.close
+    end
+  end
+end

@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+%w[suite environment report].each { |part| require_relative part }
+
+module Bench
+  # What each `rake bench:...` runs: its groups of figures, one after the other, on one origin; then the report.
+  class Program
+    # @param name [String] of the report
+    # @param groups [Hash{String => #call}] by the names that BENCH_ONLY knows them by
+    def initialize(name, groups)
+      @name = name
+      @groups = groups
+    end
+
+    # Ends the process with 1 when a figure does not hold or a group could not be measured.
+    def run
+      abort "Trunkline is #{Peers::Trunkline.missing}" if Peers::Trunkline.missing
+
+      settings = Settings.from_environment
+      groups = chosen(settings)
+      environment = Environment.before
+      Origin.open do |origin|
+        suite = Suite.new(origin, settings)
+        groups.each { |group| suite.run(group) }
+        report(suite, Environment.after(environment, settings: settings, gems: suite.versions))
+      end
+    rescue Origin::Missing => error
+      abort error.message
+    rescue Interrupt
+      abort "\nInterrupted; nothing was written."
+    end
+
+    private
+
+    def chosen(settings)
+      unknown = settings.only.to_a - @groups.keys
+      abort "BENCH_ONLY: no figures named #{unknown.join(", ")}; there are #{@groups.keys.join(", ")}" if unknown.any?
+
+      @groups.values_at(*(settings.only || @groups.keys))
+    end
+
+    def report(suite, environment)
+      report = Report.new(environment: environment, figures: suite.figures, missing: suite.missing,
+                          title: "#{@name.capitalize} benchmark")
+      files = report.write(suite.settings.results_folder, @name)
+      warn "\nNot measured:", *suite.missing.map { |name, reason| "  #{name}: #{reason}" } if suite.missing.any?
+      warn "\nWritten: #{files.join(", ")}"
+      return if (suite.failures + suite.below_bar).empty?
+
+      abort "#{suite.below_bar.size} figures do not hold; #{suite.failures.size} groups could not be measured."
+    end
+  end
+end
