@@ -1,0 +1,110 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+require_relative "cache"
+require_relative "processes"
+
+module Trunkline
+  module Lab
+    # The gems that a process of ours needs, in a Gemfile of its own so that no two peers' versions clash. Gems that are
+    # installed already are used; others are downloaded into the lab's own shelf, but only when that is allowed.
+    class Bundle
+      # Why a peer's gems cannot be had.
+      class Failed < StandardError; end
+
+      INSTALL_SECONDS = 300
+      RUBY = "#{RbConfig::CONFIG["RUBY_INSTALL_NAME"]}-#{RUBY_VERSION}".freeze
+      OWN = /\A(BUNDLE_|BUNDLER_|RUBYOPT|RUBYLIB|GEM_HOME|GEM_PATH)/
+
+      class << self
+        # Whether gems may be downloaded (--install).
+        attr_accessor :download
+
+        # Whatever Bundler put into our own environment must not reach a child. Where gems lie (GEM_HOME, GEM_PATH) is
+        # the user's business unless Bundler has set it.
+        def bare_environment
+          names = ENV.keys.grep(OWN)
+          names -= %w[GEM_HOME GEM_PATH] unless ENV.key?("BUNDLE_GEMFILE")
+          names.to_h { |key| [key, nil] }
+        end
+
+        # What a child needs on its load path to use the gems that are loaded here.
+        def own_paths(*names)
+          names.flat_map { |name| own_spec(name)&.full_require_paths || [] }
+        end
+
+        # @return [Gem::Specification, nil]
+        def own_spec(name)
+          Gem.loaded_specs[name] || Gem::Specification.find_by_name(name)
+        rescue Gem::MissingSpecError
+          nil
+        end
+      end
+
+      # @param name [String] of the folder it is kept in
+      # @param gems [Hash{String => String}] name => requirement
+      def initialize(name, gems)
+        @gems = gems
+        @folder = Cache.directory(RUBY, name) if gems.any?
+      end
+
+      # @return [Hash] for the child
+      # @raise [Failed]
+      def environment
+        return self.class.bare_environment if @gems.empty?
+
+        install unless installed?
+        self.class.bare_environment.merge(shelf(File.read(stamp).start_with?("shelf")), "BUNDLE_GEMFILE" => gemfile,
+                                                                                        "RUBYOPT" => "-rbundler/setup")
+      end
+
+      private
+
+      def gemfile = File.join(@folder, "Gemfile")
+      def stamp = File.join(@folder, "installed")
+
+      def installed?
+        File.exist?(stamp) && %w[shelf system].any? { |place| File.read(stamp) == "#{place}\n#{content}" }
+      end
+
+      def install
+        File.write(gemfile, content)
+        %w[system shelf].each do |place|
+          output, status = try(place)
+          return File.write(stamp, "#{place}\n#{content}") if status.success?
+
+          @output = output
+        end
+        raise Failed, reason
+      end
+
+      # Bundler must not find the lock of an earlier try, which names versions of another place.
+      def try(place)
+        lock = "#{gemfile}.lock"
+        FileUtils.rm_f(lock)
+        command = ["bundle", "install", "--quiet"]
+        command << "--local" unless place == "shelf" && self.class.download
+        environment = self.class.bare_environment.merge(shelf(place == "shelf"), "BUNDLE_GEMFILE" => gemfile)
+        Processes.run(*command, limit: INSTALL_SECONDS, env: environment, chdir: @folder)
+      end
+
+      def shelf(own)
+        settings = { "BUNDLE_APP_CONFIG" => @folder }
+        own ? settings.merge("BUNDLE_PATH" => Cache.directory(RUBY, "gems")) : settings
+      end
+
+      def content
+        lines = @gems.map { |name, requirement| "gem #{name.inspect}, #{requirement.inspect}\n" }
+        "source \"https://rubygems.org\"\n#{lines.join}"
+      end
+
+      def reason
+        return "not installed (gem install #{@gems.keys.join(" ")}, or add --install)" unless self.class.download
+
+        lines = @output.lines.map(&:strip).reject(&:empty?)
+        telling = lines.grep(/could not|cannot|error|requires|not found/i).first || lines.last || "no output"
+        "its gems could not be installed: #{telling[0, 160]}"
+      end
+    end
+  end
+end

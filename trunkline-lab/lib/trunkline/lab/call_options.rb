@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require "optparse"
+require_relative "target"
+
+module Trunkline
+  module Lab
+    # The options of commands that call a URL: what is sent, how long is waited, how much is polite.
+    module CallOptions
+      VERBS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS].freeze
+
+      private
+
+      def call_options(parser)
+        parser.on("-H", "--header LINE", "a header field, as \"Name: value\"; any number") { |line| header(line) }
+        parser.on("-d", "--data TEXT", "body") { |text| @call[:body] = text }
+        parser.on("-D", "--data-file FILE", "body from a file") { |file| @call[:body] = read(file) }
+        parser.on("-t", "--timeout SECONDS", Float, "of each call (10)") do |seconds|
+          @timeout = positive(seconds, "-t")
+        end
+        parser.on("--ca-file FILE", "authorities to trust") { |file| @ca_file = file }
+        parser.on("--insecure", "do not verify certificates") { @insecure = true }
+        parser.on("--tls", "the built-in server over TLS") { @tls = true }
+        parser.on("--i-own-this-server", "go beyond #{Target::MOST_IN_FLIGHT} in flight, " \
+                                         "#{Target::MOST_REQUESTS} requests and #{Target::MOST_A_SECOND} a second") do
+          @owner = true
+        end
+      end
+
+      def start_call = @call = { verb: "GET", headers: {} }
+
+      def header(line)
+        name, value = line.split(":", 2)
+        raise OptionParser::InvalidArgument, "#{line.inspect}: give \"Name: value\"" if value.nil? || name.empty?
+
+        @call[:headers][name.strip] = value.strip
+      end
+
+      def verb(text)
+        name = text.upcase
+        VERBS.include?(name) ? name : raise(Stop.new("#{text.inspect} is no method: #{VERBS.join(", ")}", USAGE))
+      end
+
+      def read(file)
+        File.binread(file).force_encoding(Encoding::UTF_8)
+      rescue SystemCallError => error
+        raise OptionParser::InvalidArgument, "#{file}: #{error.message.sub(/ @ .*/, "")}"
+      end
+
+      def positive(number, name)
+        number.positive? ? number : raise(OptionParser::InvalidArgument, "#{number}: #{name} must be more than 0")
+      end
+
+      def call = @call.merge(path: @target.path)
+
+      # @raise [Stop] when a server that may not be the user's would be asked for too much
+      def polite(in_flight: 0, requests: 0, rate: 0)
+        return if @owner || !@target.foreign?
+
+        over = { "in flight" => [in_flight, Target::MOST_IN_FLIGHT], "requests" => [requests, Target::MOST_REQUESTS],
+                 "requests a second" => [rate, Target::MOST_A_SECOND] }.find { |_, (asked, most)| asked > most }
+        return unless over
+
+        what, (asked, most) = over
+        raise Stop.new("#{asked} #{what} is more than the #{most} that are polite towards #{@target.uri.host}: " \
+                       "add --i-own-this-server if it is yours", USAGE)
+      end
+
+      def open_target(place, &block)
+        Target.open(place, ca_file: @ca_file, tls: @tls) do |target|
+          @target = target
+          block.call(target)
+        end
+      end
+
+      def peer_options
+        { base: @target.base, ca_file: @target.ca_file, timeout: @timeout, insecure: @insecure || false }
+      end
+    end
+  end
+end

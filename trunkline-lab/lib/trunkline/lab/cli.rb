@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require "trunkline"
+require_relative "command"
+
+module Trunkline
+  module Lab
+    # The way in from the command line. Whatever goes wrong is told in one sentence.
+    module CLI
+      COMMANDS = %w[sweep best load keepalive clients chatty timeouts safety xml compare report tour].freeze
+
+      module_function
+
+      # @return [Integer] exit status
+      def run(argv, out: $stdout, err: $stderr)
+        name, *rest = argv
+        return help(out) if name.nil? || %w[--help -h help].include?(name)
+        return version(out) if %w[--version -v].include?(name)
+
+        command = command(name).new(out: out, err: err)
+        return out.puts(command.help) || DONE if rest.intersect?(%w[--help -h])
+
+        command.run(rest)
+      rescue Stop, Origins::Missing, Bundle::Failed, PeerProcess::Failed => error
+        err.puts "trunkline-lab: #{error.message}"
+        error.respond_to?(:status) ? error.status : FAILED
+      rescue Interrupt
+        err.puts "trunkline-lab: stopped"
+        STOPPED
+      rescue SystemCallError => error
+        err.puts "trunkline-lab: #{error.message}"
+        FAILED
+      end
+
+      def command(name)
+        raise Stop.new("there is no command #{name.inspect}; there are #{COMMANDS.join(", ")}", USAGE) unless
+          COMMANDS.include?(name)
+
+        require_relative "commands/#{name}"
+        Commands.constants.map { |constant| Commands.const_get(constant) }
+          .find { |found| found.is_a?(Class) && found.name == name }
+      end
+
+      def help(out)
+        out.puts "Experiments with HTTP from Ruby, on this machine.", "", "trunkline-lab COMMAND ...", ""
+        COMMANDS.each { |name| out.puts format("  %-10<name>s %<text>s", name: name, text: command(name).summary) }
+        out.puts "", "Each command has --help, --json FILE, --csv FILE, --html FILE and --quiet. It exits with 0 when",
+                 "done, 1 when something failed, 2 when it was asked wrongly, 3 when the machine was too noisy to call",
+                 "what was measured a result, 130 after Ctrl-C."
+        DONE
+      end
+
+      def version(out)
+        out.puts "trunkline-lab #{VERSION}, trunkline #{Trunkline::VERSION}"
+        DONE
+      end
+    end
+  end
+end

@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module Lab
+    # Time that only goes forward, and what of it was spent on a core.
+    module Clock
+      module_function
+
+      # @return [Float] seconds
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+      # @return [Float] CPU seconds of this process, all its threads
+      def cpu = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+
+      # Measures a block that returns how many requests it made.
+      # @return [Hash] requests, and wall, cpu, user and sys in seconds
+      def measure
+        times = Process.times
+        cpu_before = cpu
+        started = now
+        requests = yield
+        wall = now - started
+        spent = Process.times
+        { requests: requests, wall: wall, cpu: cpu - cpu_before,
+          user: spent.utime - times.utime, sys: spent.stime - times.stime }
+      end
+    end
+  end
+end

@@ -1,0 +1,137 @@
+# frozen_string_literal: true
+
+require "optparse"
+require_relative "output/files"
+require_relative "output/screen"
+require_relative "cast"
+require_relative "result"
+
+module Trunkline
+  module Lab
+    # One command of the lab: its options, its experiment, and what is done with what it found.
+    #
+    # A command measures in #measure, and in #conclude makes tables, charts and sentences of whatever there is; after
+    # Ctrl-C too.
+    class Command
+      class << self
+        def name = super.split("::").last.downcase
+        def summary(text = nil) = text ? @summary = text : @summary
+        def usage(text = nil) = text ? @usage = text : @usage.to_s
+        def timed(value = nil) = value.nil? ? @timed != false : @timed = value
+      end
+
+      attr_reader :result
+
+      # @param out [IO] for what was found
+      # @param err [IO] for what it is busy with
+      def initialize(out: $stdout, err: $stderr)
+        @out = out
+        @err = err
+        @files = {}
+        @peers = nil
+        @accept_noise = false
+        defaults
+      end
+
+      # @param argv [Array<String>]
+      # @return [Integer] exit status
+      # @raise [Stop]
+      def run(argv)
+        arguments(parser.permute(argv.dup))
+        @screen = Output::Screen.new(@out, @err, quiet: @quiet)
+        @result = Result.new(command: self.class.name, title: title, arguments: argv, timed: self.class.timed)
+        begin
+          measure
+        rescue Interrupt
+          @result.interrupted = true
+        end
+        finish
+      rescue OptionParser::ParseError => error
+        raise Stop.new("#{error.message}; trunkline-lab #{self.class.name} --help tells what there is", USAGE)
+      end
+
+      def help = parser.help
+
+      private
+
+      # Set what options may change.
+      def defaults = nil
+
+      # Declare options on the parser.
+      def options(_parser) = nil
+
+      # Check what is left of the command line.
+      # @raise [Stop]
+      def arguments(rest)
+        raise Stop.new("#{rest.first.inspect} is not understood", USAGE) if rest.any?
+      end
+
+      def title = self.class.summary
+
+      def finish
+        @result.close
+        conclude
+        @screen.show(@result)
+        Output::Files.write(@result.to_h, @files)
+        status
+      end
+
+      def status
+        return STOPPED if @result.interrupted
+        return NOISY if @result.state == "noisy" && !@accept_noise
+
+        DONE
+      end
+
+      def parser
+        @parser ||= OptionParser.new do |parser|
+          parser.banner = "#{self.class.summary}\n\ntrunkline-lab #{self.class.name} #{self.class.usage}".strip
+          parser.separator("")
+          options(parser)
+          parser.separator("")
+          common(parser)
+        end
+      end
+
+      def common(parser)
+        %w[json csv html].each do |kind|
+          parser.on("--#{kind} FILE", "write the result as #{kind.upcase}") { |file| @files[kind] = file }
+        end
+        parser.on("--quiet", "no progress, no tables: the sentences alone") { @quiet = true }
+        return unless self.class.timed
+
+        parser.on("--accept-noise", "exit 0 even if the machine was noisy") { @accept_noise = true }
+      end
+
+      def peer_choice(parser)
+        parser.on("--client LIST", "of #{Peer.all.map(&:id).sort.join(", ")}") { |list| @peers = choice(list) }
+        install_option(parser)
+      end
+
+      def install_option(parser)
+        parser.on("--install", "download the gems of clients that are not installed (into the lab's cache)") do
+          Bundle.download = true
+        end
+      end
+
+      # @raise [OptionParser::InvalidArgument]
+      def choice(list)
+        known = Peer.all.map(&:id).sort
+        unknown = list.split(",") - known
+        return list.split(",").map { |id| Peer.named(id) } if unknown.empty?
+
+        raise OptionParser::InvalidArgument, "no client #{unknown.first.inspect}; there are #{known.join(", ")}"
+      end
+
+      # Ours first.
+      def peers
+        chosen = @peers || Peer.all
+        chosen.partition(&:ours?).flatten
+      end
+
+      def cast(list = peers, **options, &block)
+        Cast.open(list, missing: @result.missing, clients: @result.clients, screen: @screen, **options, &block)
+      end
+    end
+  end
+end

@@ -1,0 +1,133 @@
+# frozen_string_literal: true
+
+require_relative "../call_options"
+require_relative "../histogram"
+require_relative "../search"
+
+module Trunkline
+  module Lab
+    module Commands
+      # The concurrency to use, found by search, and what the limit is.
+      class Best < Command
+        include CallOptions
+
+        summary "the smallest concurrency with 95 % of the best goodput, and what limits it"
+        usage "URL|short|medium|slow|workers"
+
+        MOST = 256
+        LIMITERS = {
+          refusal: "the server refuses more (429 or 503)",
+          cpu: "this machine's CPU is the limit: the client takes a whole core",
+          ceiling: "more was not tried: the server may take it",
+          server: "the server is the limit"
+        }.freeze
+
+        private
+
+        def defaults
+          start_call
+          @timeout = 10.0
+          @seconds = 0.5
+          @repeats = 3
+        end
+
+        def options(parser)
+          parser.on("-m", "--method METHOD", "GET, POST ... (GET)") { |text| @call[:verb] = verb(text) }
+          parser.on("--max N", Integer, "the highest concurrency to try (#{MOST})") { |n| @most = positive(n, "--max") }
+          parser.on("-z", "--duration SECONDS", Float, "of each sample (0.5)") { |s| @seconds = positive(s, "-z") }
+          parser.on("--repeats N", Integer, "samples of each concurrency (3)") do |n|
+            @repeats = positive(n, "--repeats")
+          end
+          call_options(parser)
+        end
+
+        def arguments(rest)
+          raise Stop.new("give one URL, or one of #{Target::BUILT_IN.keys.join(", ")}", USAGE) unless rest.size == 1
+
+          @place = rest.first
+        end
+
+        def title = "The right concurrency for #{@call[:verb]} #{@place}"
+
+        def measure
+          open_target(@place) do |target|
+            politely
+            target.probe(@call, timeout: @timeout, insecure: @insecure)
+            cast([Peer.named("trunkline")], **peer_options) do |cast|
+              member = cast.members.first or raise PeerProcess::Failed, @result.missing.values.first
+              member.ask(:many, call: call, concurrency: 1, requests: 20)
+              @search = Search.new(most: @most) { |concurrency| samples(member, concurrency) }
+              @search.run
+            end
+          end
+        end
+
+        def politely
+          foreign = @target.foreign? && !@owner
+          @most ||= foreign ? Target::MOST_IN_FLIGHT : MOST
+          polite(in_flight: @most)
+          # Twice a dozen concurrencies at most are tried.
+          @budget = foreign ? Target::MOST_REQUESTS / (@repeats * 12) : nil
+        end
+
+        def samples(member, concurrency)
+          Array.new(@repeats) do
+            @screen.busy("#{concurrency} in flight")
+            summary(member.ask(:many, call: call, concurrency: concurrency, seconds: @seconds, requests: @budget))
+          end
+        end
+
+        def summary(sample)
+          statuses = sample[:statuses].transform_keys { |status| status.to_s.to_i }
+          refused = statuses.values_at(429, 503).compact.sum
+          good = statuses.sum { |status, count| status < 400 ? count : 0 }
+          latency = Histogram.of(sample[:latency]).median / 1e6
+          sample.slice(:requests, :wall, :cpu)
+            .merge(good: good, refused: refused, failed: sample[:requests] - good - refused, latency: latency)
+        end
+
+        def conclude
+          return if @search.nil? || @search.points.empty?
+
+          points = @search.points.each_value.sort_by(&:concurrency)
+          columns = ["in flight", "goodput/s", "95 % interval", "refused", "failed", "CPU", "median us"]
+          @result.table(nil, columns, points.map { |point| row(point) })
+          draw(points)
+          answer
+        end
+
+        def row(point)
+          name = "#{point.concurrency} in flight"
+          rates = point.samples.map { |sample| sample[:good] / sample[:wall] }
+          figure = @result.figure(rates, name: "#{name}: goodput/s", unit: "goodput/s", group: name, label: "Trunkline",
+                                         key: point.equal?(@search.answer))
+          [point.concurrency, figure.value.round, figure.interval.map(&:round).join(" to "), percent(point.refused),
+           percent(point.failed), percent(point.cpu), (point.latency * 1e6).round]
+        end
+
+        def draw(points)
+          drawn = points.map do |point|
+            { x: point.concurrency, y: Result.short(point.goodput), dot: (point.cpu * 100).round }
+          end
+          @result.chart(:sweep, "goodput by concurrency", x: "in flight", y: "goodput/s", dots: "CPU %",
+                                                          series: [{ label: "Trunkline", ours: true, points: drawn }])
+        end
+
+        def answer
+          use = @search.answer.concurrency
+          low, high = @search.plateau
+          others = low == high ? "" : " (#{low} to #{high} are as good)"
+          limiter = @search.limiter
+          @result.data.merge!(use: use, plateau: [low, high], limiter: limiter, little: @search.little,
+                              goodput: Result.short(@search.answer.goodput), most_tried: @search.points.keys.max)
+          @result.say("Use #{use}#{others}; #{LIMITERS.fetch(limiter)}.")
+          refused = @search.refused_from
+          @result.say("It refuses calls (429 or 503) from #{refused} in flight on.") if refused
+          @result.say("By Little's law the best goodput would need #{@search.little} in flight if none had to wait.")
+        end
+
+        def percent(share) = "#{(share * 100).round(1)} %"
+      end
+    end
+  end
+end

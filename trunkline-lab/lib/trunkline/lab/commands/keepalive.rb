@@ -1,0 +1,121 @@
+# frozen_string_literal: true
+
+require_relative "../target"
+
+module Trunkline
+  module Lab
+    module Commands
+      # Calls over TLS to one host: with the client kept, and with a new one for each call.
+      class Keepalive < Command
+        summary "calls over TLS with connections kept, and with a new one for each call, by every client"
+        usage "[CALLS] [RUNS]"
+
+        COLUMNS = %w[opened user system total real].freeze
+
+        private
+
+        def defaults
+          @calls = 15
+          @runs = 7
+        end
+
+        def options(parser) = peer_choice(parser)
+
+        def arguments(rest)
+          raise Stop.new("give CALLS and RUNS, two numbers", USAGE) unless rest.size <= 2 && rest.all?(/\A[1-9]\d*\z/)
+
+          numbers = rest.map(&:to_i)
+          @calls = numbers[0] || @calls
+          @runs = numbers[1] || @runs
+        end
+
+        def title = "#{@calls} HTTPS calls to one host, one after the other"
+
+        def measure
+          @samples = Hash.new { |samples, label| samples[label] = { kept: [], fresh: [] } }
+          Target.open("short", tls: true) do |target|
+            @target = target
+            check = { call: { path: target.path }, digest: Digest::SHA256.hexdigest(Origins::SHORT_BODY) }
+            options = { base: target.base, ca_file: target.ca_file, check: check }
+            cast(**options) do |kept|
+              cast(kept.members.map(&:peer), keep: false, **options) do |fresh|
+                take(kept, fresh)
+              end
+            end
+          end
+        end
+
+        def take(kept, fresh)
+          pairs = { kept: kept, fresh: fresh }
+          @screen.progress("keepalive", @runs * 2) do |advance|
+            @runs.times do
+              pairs.to_a.shuffle.each do |kind, cast|
+                cast.each(cast.members.shuffle) { |member| @samples[member.label][kind] << sample(member) }
+                advance.call
+              end
+            end
+          end
+        end
+
+        def sample(member)
+          taken = nil
+          opened = @target.connections do
+            taken = member.ask(:calls, call: { path: @target.path }, count: @calls)
+          end
+          taken.merge(opened: opened)
+        end
+
+        def conclude
+          whole = @samples.to_h.select { |_, kinds| kinds.each_value.all?(&:any?) }
+          return if whole.empty?
+
+          rows = whole.map { |label, kinds| row(label, kinds) }.sort_by { |row| row[COLUMNS.size].to_f }
+          heads = %w[kept new].flat_map { |kind| COLUMNS.map { |name| "#{kind}: #{name}" } }
+          @result.table(nil, ["client", *heads, "times faster"], rows,
+                        note: "Milliseconds over loopback, medians of #{@runs} runs (the CPU's as means); opened: " \
+                              "connections that the server saw.", optional: optional)
+          draw(rows)
+          say(rows)
+        end
+
+        def optional = ["new: total", "kept: total", "new: user", "new: system", "kept: user", "kept: system"]
+
+        def row(label, kinds)
+          cells = kinds.flat_map { |kind, taken| cells(label, kind, taken) }
+          ratios = kinds[:kept].zip(kinds[:fresh]).filter_map do |kept, fresh|
+            fresh[:wall] / kept[:wall] if kept && fresh
+          end
+          ratio = @result.figure(ratios, name: "#{label}: times faster with connections kept", group: "times faster",
+                                         label: label, unit: "x")
+          [label, *cells, format("%.1fx", ratio.value)]
+        end
+
+        def cells(label, kind, taken)
+          real = @result.figure(taken.map { |sample| sample[:wall] * 1000 }, name: "#{label}, #{kind}: real",
+                                                                             group: "real, #{kind}", label: label,
+                                                                             unit: "ms", better: "lower",
+                                                                             key: label == "Trunkline")
+          cpu = %i[user sys].map { |name| Statistics.mean(taken.map { |sample| sample[name] * 1000 }) }
+          opened = taken.filter_map { |sample| sample[:opened] }
+          [(Statistics.median(opened).round if opened.any?), *[*cpu, cpu.sum, real.value].map do |ms|
+            format("%.2f", ms)
+          end]
+        end
+
+        def draw(rows)
+          { "kept" => COLUMNS.size, "new" => COLUMNS.size * 2 }.each do |kind, column|
+            bars = rows.map { |row| { label: row.first, value: row[column].to_f, ours: row.first == "Trunkline" } }
+            bars = bars.sort_by { |bar| bar[:value] }
+            @result.chart(:bars, "#{@calls} calls, connections #{kind}", unit: "ms", bars: bars)
+          end
+        end
+
+        def say(rows)
+          quickest = rows.min_by { |row| row[COLUMNS.size].to_f }
+          @result.say("Kept connections are quickest with #{quickest.first}: #{quickest[COLUMNS.size]} ms for " \
+                      "#{@calls} calls; with a new one for each call it takes #{quickest[COLUMNS.size * 2]} ms.")
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,126 @@
+# frozen_string_literal: true
+
+require_relative "../call_options"
+require_relative "../histogram"
+require_relative "../output/ab_report"
+
+module Trunkline
+  module Lab
+    # One class for each command of the command line.
+    module Commands
+      # One run against one URL, told the way that ApacheBench tells it, in microseconds.
+      class Load < Command
+        include CallOptions
+
+        summary "one run with a fixed number in flight, or at a fixed rate; ApacheBench's report in microseconds"
+        usage "[-n REQUESTS | -z SECONDS] [-c N] [-q RATE] URL|short|medium|slow|workers"
+
+        CPU_BAR = 0.9 # of a core
+
+        private
+
+        def defaults
+          start_call
+          @timeout = 10.0
+          @concurrency = 1
+        end
+
+        def options(parser)
+          parser.on("-n", "--requests N", Integer, "how many (1000)") { |n| @requests = positive(n, "-n") }
+          parser.on("-c", "--concurrency N", Integer, "in flight (1)") { |n| @concurrency = positive(n, "-c") }
+          parser.on("-z", "--duration SECONDS", Float, "how long, instead of how many") do |s|
+            @seconds = positive(s, "-z")
+          end
+          parser.on("-q", "--rate N", Float, "requests a second in all; latency is then also taken from when each",
+                    "request should have started") { |n| @rate = positive(n, "-q") }
+          parser.on("-m", "--method METHOD", "GET, POST ... (GET)") { |text| @call[:verb] = verb(text) }
+          parser.on("-k", "--[no-]keepalive", "keep connections (yes)") { |keep| @keep = keep }
+          parser.on("--http2", "not yet: the client speaks HTTP/1.1") do
+            raise Stop.new("--http2: Trunkline #{Trunkline::VERSION} speaks HTTP/1.1 only", USAGE)
+          end
+          call_options(parser)
+        end
+
+        def arguments(rest)
+          raise Stop.new("give one URL, or one of #{Target::BUILT_IN.keys.join(", ")}", USAGE) unless rest.size == 1
+
+          @place = rest.first
+          @requests ||= 1000 unless @seconds
+        end
+
+        def title = "#{@call[:verb]} #{@place}: #{@concurrency} in flight"
+
+        def measure
+          open_target(@place) do |target|
+            politely
+            @response = target.probe(@call, timeout: @timeout, insecure: @insecure)
+            peer = Peer.named("trunkline")
+            headers = @keep == false ? @call[:headers].merge("Connection" => "close") : @call[:headers]
+            PeerProcess.open(peer, **peer_options) do |process|
+              @screen.busy("#{@concurrency} in flight")
+              @sample = process.ask(:many, call: call.merge(headers: headers), concurrency: @concurrency,
+                                           requests: @requests, seconds: @seconds, rate: @rate, timings: true,
+                                           limit: limit)
+            end
+          end
+        end
+
+        def politely
+          polite(in_flight: @concurrency, requests: @requests || 0, rate: @rate || 0)
+          return if @owner || !@target.foreign?
+
+          @rate ||= Target::MOST_A_SECOND
+          @politely ||= Target::MOST_REQUESTS
+        end
+
+        # Stuck is whoever takes longer than all timeouts together.
+        def limit
+          (@seconds || (@requests * @timeout / @concurrency)) + (@rate ? @requests.to_i / @rate : 0) + @timeout + 10
+        end
+
+        def conclude
+          return unless @sample
+
+          report = Output::AbReport.new(target: @target, response: @response, sample: @sample,
+                                        concurrency: @concurrency, rate: @rate)
+          figures
+          @result.data.merge!(report: report.to_s, latency: @sample[:latency], corrected: @sample[:corrected],
+                              statuses: @sample[:statuses], errors: @sample[:errors])
+          @result.say(report.to_s)
+          verdicts
+        end
+
+        def figures
+          latency = Histogram.of(@sample[:latency])
+          done = @sample[:requests]
+          @result.figure([done / @sample[:wall]], name: "requests/s", unit: "requests/s")
+          if done.positive?
+            @result.figure([@sample[:cpu] / done * 1e6], name: "CPU per request", unit: "us",
+                                                         better: "lower")
+          end
+          [50, 90, 99, 99.9].each do |share|
+            @result.figure([latency.percentile(share)], name: "latency, #{share} %", unit: "us", better: "lower")
+          end
+        end
+
+        def verdicts
+          share = @sample[:cpu] / @sample[:wall]
+          if share > CPU_BAR
+            @result.say("The client is the limit, not the server: it took #{(share * 100).round} % of a core.")
+          end
+          failed = @sample[:errors]
+          return if failed.empty?
+
+          told = failed.map { |name, count| "#{count} #{name}" }.join(", ")
+          @result.say("#{failed.each_value.sum} of #{@sample[:requests]} calls failed: #{told}.")
+        end
+
+        def status
+          return FAILED if @sample && @sample[:errors].any?
+
+          super
+        end
+      end
+    end
+  end
+end

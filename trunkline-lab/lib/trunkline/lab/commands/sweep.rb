@@ -1,0 +1,188 @@
+# frozen_string_literal: true
+
+require_relative "../call_options"
+require_relative "../histogram"
+
+module Trunkline
+  module Lab
+    module Commands
+      # How many at once? Each concurrency several times over, in mixed order; requests/s as a line, CPU as dots.
+      class Sweep < Command
+        include CallOptions
+
+        summary "requests/s and CPU at each concurrency, by every client asked for"
+        usage "[METHOD] URL|short|medium|slow|workers [REQUESTS] [REPEATS]"
+
+        CONCURRENCIES = [1, 2, 3, 4, 5, 10, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200].freeze
+        POLITE = { requests: 50, repeats: 5 }.freeze
+        WARM_UP = 50
+        SIZE = /\A\d+\z/
+        # What each point of each client is summed up to.
+        COLUMNS = ["client", "in flight", "requests/s", "95 % interval", "goodput/s", "errors", "CPU %",
+                   "CPU us/request", "p50 us", "p90 us", "p99 us", "opened", "RSS MB"].freeze
+        OPTIONAL = ["CPU us/request", "95 % interval", "p90 us", "opened", "goodput/s", "RSS MB"].freeze
+
+        private
+
+        def defaults
+          start_call
+          @timeout = 10.0
+          @peers = [Peer.named("trunkline")]
+          @samples = Hash.new { |samples, key| samples[key] = [] }
+        end
+
+        def options(parser)
+          parser.on("-c", "--concurrency LIST", "such as 1,2,5..200 (a range takes the usual steps in it)") do |list|
+            @concurrencies = steps(list)
+          end
+          parser.on("--article FILE", "write [{concurrency, requests_per_second, cpu_percentage}] as JSON") do |file|
+            @article = file
+          end
+          peer_choice(parser)
+          call_options(parser)
+        end
+
+        def steps(list)
+          steps = list.split(",").flat_map do |part|
+            first, last = part.split("..", 2).map { |text| Integer(text, 10) }
+            last ? [first, *CONCURRENCIES.select { |step| step > first && step < last }, last] : first
+          end
+          steps.uniq.sort.each { |step| positive(step, "-c") }
+        rescue ArgumentError
+          raise OptionParser::InvalidArgument, "-c #{list.inspect}: give numbers, such as 1,2,5..200"
+        end
+
+        def arguments(rest)
+          if rest.first && !Target::BUILT_IN.key?(rest.first) && !rest.first.include?(":")
+            @call[:verb] = verb(rest.shift)
+          end
+          @place = rest.shift or raise Stop.new("give a URL, or one of #{Target::BUILT_IN.keys.join(", ")}", USAGE)
+          unless rest.size <= 2 && rest.all?(SIZE)
+            raise Stop.new("#{rest.join(" ").inspect}: after the URL come REQUESTS and REPEATS, two numbers", USAGE)
+          end
+
+          @requests, @repeats = rest.map { |text| positive(text.to_i, "REQUESTS and REPEATS") }
+        end
+
+        def title = "#{@call[:verb]} #{@place}: requests/s by how many are in flight"
+
+        def measure
+          open_target(@place) do |target|
+            politely
+            response = target.probe(@call, timeout: @timeout, insecure: @insecure)
+            check = { call: call, digest: (Digest::SHA256.hexdigest(response.body) if Target::BUILT_IN.key?(@place)) }
+            cast(check: check, **peer_options) { |cast| take(cast) }
+          end
+        end
+
+        # Towards a server of somebody else's, less is the default, and more has to be asked for.
+        def politely
+          careful = @target.foreign? && !@owner
+          @concurrencies ||= careful ? CONCURRENCIES.select { |step| step <= Target::MOST_IN_FLIGHT } : CONCURRENCIES
+          @requests ||= careful ? POLITE[:requests] : 500
+          @repeats ||= careful ? POLITE[:repeats] : 10
+          polite(in_flight: @concurrencies.max.to_i,
+                 requests: @concurrencies.size * @requests * @repeats * @peers.size)
+        end
+
+        def take(cast)
+          warm_up(cast)
+          rounds = cast.members.product(@concurrencies)
+          @screen.progress("sweep", rounds.size * @repeats) do |advance|
+            @repeats.times do
+              rounds.shuffle.each do |member, step|
+                cast.each([member]) { @samples[[member.label, step]] << sample(member, step) }
+                advance.call
+              end
+            end
+          end
+        end
+
+        def warm_up(cast)
+          cast.each { |member| member.ask(:many, call: call, concurrency: @concurrencies.max, requests: WARM_UP) }
+        end
+
+        def sample(member, step)
+          taken = nil
+          opened = @target.connections do
+            taken = member.ask(:many, call: call, concurrency: step, requests: [@requests, step].max)
+          end
+          taken.merge(accepted: opened || (taken[:opened] if member.peer.ours?))
+        end
+
+        def conclude
+          measured = @samples.reject { |(label, _), _| @result.missing.key?(label) }
+          return if measured.empty?
+
+          rows = measured.sort_by { |(label, step), _| [label, step] }.map { |key, taken| point(*key, taken) }
+          @result.table(nil, COLUMNS, rows.map { |row| row.values_at(*COLUMNS) }, optional: OPTIONAL)
+          draw(rows)
+          articles = rows.group_by { |row| row["client"] }.transform_values { |own| own.map { |row| article(row) } }
+          @result.data.merge!(article: articles, target: @target.title)
+          save_article(articles)
+          articles.each { |label, points| say_best(label, points) }
+        end
+
+        def point(label, step, taken)
+          rates = figure(taken, label, step, "requests/s", key: true) { |sample| sample[:requests] / sample[:wall] }
+          goodput = figure(taken, label, step, "goodput/s") { |sample| good(sample) / sample[:wall] }
+          { "client" => label, "in flight" => step, "requests/s" => rates.value.round, "rates" => rates,
+            "95 % interval" => rates.interval.map(&:round).join(" to "), "goodput/s" => goodput.value.round,
+            "errors" => taken.sum { |sample| sample[:requests] - good(sample) }, **cost(label, step, taken),
+            **latencies(taken) }
+        end
+
+        def cost(label, step, taken)
+          cpu = figure(taken, label, step, "CPU us/request", better: "lower") { |one| one[:cpu] / one[:requests] * 1e6 }
+          share = Statistics.median(taken.map { |sample| sample[:cpu] / sample[:wall] * 100 })
+          opened = taken.filter_map { |sample| sample[:accepted] }
+          { "CPU %" => share.round, "CPU us/request" => cpu.value.round(1), "opened" => (opened.sum if opened.any?),
+            "RSS MB" => taken.filter_map { |sample| sample[:rss_kb] }.max&.fdiv(1024)&.round }
+        end
+
+        def latencies(taken)
+          latency = taken.map { |sample| Histogram.of(sample[:latency]) }.reduce(:merge)
+          [50, 90, 99].to_h { |share| ["p#{share} us", latency.percentile(share)] }
+        end
+
+        def figure(taken, label, step, unit, **rest, &block)
+          @result.figure(taken.map(&block), name: "#{label}, #{step} in flight: #{unit}", group: "#{step} in flight",
+                                            label: label, unit: unit, **rest)
+        end
+
+        def good(sample) = sample[:statuses].sum { |status, count| status.to_s.to_i < 400 ? count : 0 }
+
+        def draw(rows)
+          series = rows.group_by { |row| row["client"] }.map do |label, own|
+            points = own.map do |row|
+              low, high = row["rates"].interval
+              { x: row["in flight"], y: Result.short(row["rates"].value), low: Result.short(low),
+                high: Result.short(high), dot: row["CPU %"] }
+            end
+            { label: label, ours: label == "Trunkline", points: points }
+          end
+          @result.chart(:sweep, "requests/s by concurrency, #{@target.title}", x: "in flight", y: "requests/s",
+                                                                               dots: "CPU %", series: series)
+        end
+
+        def article(row)
+          { concurrency: row["in flight"], requests_per_second: row["requests/s"], cpu_percentage: row["CPU %"] }
+        end
+
+        def save_article(articles)
+          return unless @article
+
+          text = JSON.pretty_generate(articles.size == 1 ? articles.values.first : articles)
+          Output::Files.save(@article, "#{text}\n")
+        end
+
+        def say_best(label, points)
+          best = points.max_by { |point| point[:requests_per_second] }
+          enough = points.find { |point| point[:requests_per_second] >= best[:requests_per_second] * 0.95 }
+          @result.say("#{label}: most requests/s with #{best[:concurrency]} in flight " \
+                      "(#{best[:requests_per_second]}/s); #{enough[:concurrency]} reach 95 % of that.")
+        end
+      end
+    end
+  end
+end

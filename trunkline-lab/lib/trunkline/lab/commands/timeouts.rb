@@ -1,0 +1,136 @@
+# frozen_string_literal: true
+
+require_relative "../origins/scripted"
+
+module Trunkline
+  module Lab
+    module Commands
+      # Asked to wait one second: how long each client takes for each phase that can stall, how often the server is
+      # asked, and how the call ends.
+      class Timeouts < Command
+        summary "asked to wait 1 s: what each client takes for each phase that can stall, and how often it asks"
+        usage "[SECONDS]"
+        timed false
+
+        PHASES = ["connect", "TLS", "first byte", "between bytes"].freeze
+        LONGEST = 20 # times the timeout: then the client hangs
+        SLACK = 0.5  # seconds that a loaded machine may add
+
+        private
+
+        def defaults
+          @asked = 1.0
+          @seen = {}
+        end
+
+        def options(parser) = peer_choice(parser)
+
+        def arguments(rest)
+          return if rest.empty?
+
+          @asked = Float(rest.first)
+          raise ArgumentError unless rest.size == 1 && @asked.between?(0.05, 60)
+        rescue ArgumentError
+          raise Stop.new("#{rest.join(" ").inspect}: give one number of seconds, from 0.05 to 60", USAGE)
+        end
+
+        def title = "A server that stalls, and a client that was told to wait #{format("%g", @asked)} s"
+
+        def measure
+          @screen.progress("timeouts", peers.size) do |advance|
+            peers.each do |peer|
+              try(peer)
+              advance.call
+            end
+          end
+        end
+
+        # The four phases at once: nobody needs the processor meanwhile.
+        def try(peer)
+          return @result.missing[peer.label] = peer.missing if peer.missing
+
+          Bundle.new(peer.id, peer.gems).environment
+          threads = PHASES.to_h { |phase| [phase, Thread.new { stall(phase, peer) }] }
+          threads.each_value { |thread| thread.report_on_exception = false }
+          @seen[peer.label] = threads.transform_values(&:value)
+        rescue Bundle::Failed => error
+          @result.missing[peer.label] = error.message
+        ensure
+          threads&.each_value(&:kill)
+        end
+
+        def stall(phase, peer)
+          case phase
+          when "connect" then Origins::FullQueue.open { |base| outcome(peer, base, nil) }
+          when "TLS" then scripted(peer, :tls) { |connection, count| count.call && connection.swallow }
+          when "first byte" then scripted(peer, :plain) { |connection, count| count.call while connection.request }
+          else
+            scripted(peer, :plain) do |connection, count|
+              while connection.request
+                count.call
+                connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nfirst")
+              end
+            end
+          end
+        end
+
+        def scripted(peer, scheme)
+          attempts = 0
+          script = ->(connection) { yield connection, -> { attempts += 1 } }
+          Origins::Scripted.open(script) do |server|
+            outcome(peer, server.public_send(scheme), -> { attempts })
+          end
+        end
+
+        def outcome(peer, base, attempts)
+          PeerProcess.open(peer, base: base, timeout: @asked, pinned: false,
+                                 insecure: base.start_with?("https")) do |process|
+            taken = process.ask(:outcome, call: { path: "/" }, limit: (@asked * LONGEST) + 10)
+            { seconds: taken[:wall], attempts: attempts&.call, error: taken[:ended_with] }
+          end
+        rescue PeerProcess::Failed => error
+          { seconds: nil, attempts: attempts&.call, error: error.message }
+        end
+
+        def conclude
+          return if @seen.empty?
+
+          columns = PHASES.flat_map { |phase| phase == "connect" ? [phase] : [phase, "#{phase}: attempts"] }
+          rows = @seen.map { |label, phases| [label, *PHASES.flat_map { |phase| cells(phase, phases[phase]) }] }
+          @result.table(nil, ["client", *columns], rows,
+                        note: "Seconds until the call ended; attempts that the server saw.")
+          errors = @seen.map { |label, phases| [label, *PHASES.map { |phase| phases[phase][:error] }] }
+          @result.table("How each call ended", ["client", *PHASES], errors)
+          @result.data.merge!(asked: @asked, clients: @seen)
+          @seen.each { |label, phases| figures(label, phases) }
+          say
+        end
+
+        def cells(phase, seen)
+          seconds = seen[:seconds] ? format("%.2f", seen[:seconds]) : "hung"
+          phase == "connect" ? [seconds] : [seconds, seen[:attempts]]
+        end
+
+        def figures(label, phases)
+          phases.each do |phase, seen|
+            next unless seen[:seconds]
+
+            @result.figure([seen[:seconds]], name: "#{label}: #{phase}", group: phase, label: label, unit: "s",
+                                             better: "lower")
+          end
+        end
+
+        def say
+          exact, others = @seen.partition { |_, phases| phases.each_value.all? { |seen| exact?(seen) } }
+          told = "One attempt and within #{SLACK} s of what was asked, in all phases"
+          @result.say("#{told}: #{exact.map(&:first).join(", ")}.") if exact.any?
+          @result.say("Not so: #{others.map(&:first).join(", ")}.") if others.any?
+        end
+
+        def exact?(seen)
+          seen[:seconds] && (seen[:seconds] - @asked).abs <= SLACK && [nil, 1].include?(seen[:attempts])
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+require "etc"
+require "json"
+require "openssl"
+require_relative "origins/nginx"
+require_relative "processes"
+require_relative "version"
+
+module Trunkline
+  module Lab
+    # What a figure depends on: the machine, its load, and the version of everything that took part.
+    module Environment
+      GOVERNOR = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
+
+      module_function
+
+      # @return [Hash] without load_after, which comes with .after
+      def before
+        { date: Time.now.utc.strftime("%Y-%m-%d %H:%M UTC"), machine: machine, versions: versions, load_before: load,
+          clients: {} }
+      end
+
+      def after(environment, clients)
+        environment.merge(load_after: load, clients: clients.transform_keys(&:to_s))
+      end
+
+      def machine
+        { cpu: cpu, cores: Etc.nprocessors, governor: governor, pinned: Processes.pinning?,
+          kernel: Etc.uname.values_at(:sysname, :release, :machine).join(" ") }.compact
+      end
+
+      def cpu
+        File.foreach("/proc/cpuinfo").grep(/model name/).first.to_s[/: (.*)/, 1] || RbConfig::CONFIG["host_cpu"]
+      rescue SystemCallError
+        RbConfig::CONFIG["host_cpu"]
+      end
+
+      def governor
+        File.read(GOVERNOR).chomp
+      rescue SystemCallError
+        nil
+      end
+
+      # @return [Array<Float>] the load averages of 1, 5 and 15 minutes; empty where there is no /proc
+      def load
+        File.read("/proc/loadavg").split.first(3).map(&:to_f)
+      rescue SystemCallError
+        []
+      end
+
+      def versions
+        { lab: VERSION, trunkline: Trunkline::VERSION, ruby: RUBY_DESCRIPTION,
+          openssl: OpenSSL::OPENSSL_LIBRARY_VERSION, nginx: Origins::Nginx.version }.compact
+      end
+
+      # @return [String] two lines for people
+      def sentence(environment)
+        machine = environment[:machine]
+        loads = [environment[:load_before]&.first, environment[:load_after]&.first].compact.join(" before, ")
+        clients = environment[:clients].values
+        lines = ["#{environment[:date]}; #{machine[:cores]} cores of #{machine[:cpu]}; #{machine[:kernel]}; " \
+                 "load #{loads} after"]
+        lines << environment[:versions].map { |name, version| "#{name} #{version}" }.join("; ")
+        lines << "clients: #{clients.join(", ")}" if clients.any?
+        lines.join("\n")
+      end
+    end
+  end
+end

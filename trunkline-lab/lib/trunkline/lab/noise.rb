@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require "etc"
+require_relative "clock"
+
+module Trunkline
+  module Lab
+    # How much of the machine others used while we measured: the time all cores were busy, less what we and our
+    # children spent. Without /proc there is no way to tell, and nothing is said.
+    class Noise
+      FOREIGN_BAR = 0.10 # of all cores
+      SPREAD_BAR = 0.25  # half of an interval, as a share of its value
+      TICKS = Etc.sysconf(Etc::SC_CLK_TCK).to_f
+
+      def initialize
+        @started = snapshot
+      end
+
+      # @return [Float, nil] 0.0..1.0
+      def foreign
+        return unless @started && (now = snapshot)
+
+        wall = now[:wall] - @started[:wall]
+        return 0.0 if wall < 0.2 # the kernel counts in hundredths: too short to tell
+
+        busy = now[:busy] - @started[:busy]
+        own = now[:own] - @started[:own]
+        ((busy - own) / (wall * Etc.nprocessors)).clamp(0.0, 1.0)
+      end
+
+      private
+
+      def snapshot
+        user, nice, system, _idle, _wait, irq, softirq, steal = File.foreach("/proc/stat").first.split.drop(1)
+        busy = [user, nice, system, irq, softirq, steal].sum(&:to_f) / TICKS
+        { wall: Clock.now, busy: busy, own: own }
+      rescue SystemCallError, NoMethodError
+        nil
+      end
+
+      # CPU seconds of this process, its living descendants and those that it has waited for.
+      def own
+        processes = Dir["/proc/[0-9]*/stat"].filter_map { |file| read(file) }
+        children = processes.group_by { |process| process[:parent] }
+        family = processes.select { |process| process[:pid] == Process.pid }
+        family.each { |process| family.concat(children.fetch(process[:pid], [])) }
+        family.sum { |process| process[:cpu] }
+      end
+
+      def read(file)
+        pid, rest = File.read(file).match(/\A(\d+) \(.*\) (.*)/m).captures
+        fields = rest.split
+        { pid: pid.to_i, parent: fields[1].to_i, cpu: fields[11, 4].sum(&:to_f) / TICKS }
+      rescue SystemCallError
+        nil
+      end
+    end
+  end
+end

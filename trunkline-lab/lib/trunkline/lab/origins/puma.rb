@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+require "json"
+require "rbconfig"
+require "tmpdir"
+require_relative "../bundle"
+require_relative "../certificates"
+require_relative "../processes"
+require_relative "nginx"
+
+module Trunkline
+  module Lab
+    module Origins
+      # Puma with one of the lab's Rack applications (puma_server.rb), in a process of its own. Stands in for nginx
+      # where there is none.
+      class Puma
+        SERVER = File.join(__dir__, "puma_server.rb")
+
+        # @param app [String] a name in Apps; or the name of a class, with the file that it is in
+        # @param options [Hash] those of the application
+        # @param environment [Hash, nil] the process's, when it needs other gems than ours
+        # @yield [origin] started; it is stopped whatever happens
+        def self.open(app: "static", file: nil, threads: 16, environment: nil, **options)
+          Dir.mktmpdir("trunkline-lab-") do |folder|
+            origin = new(folder, app: app, file: file, threads: threads, environment: environment, **options)
+            begin
+              yield origin.start
+            ensure
+              origin.stop
+            end
+          end
+        end
+
+        def initialize(folder, app:, file:, threads:, environment:, **options)
+          @folder = folder
+          @app = app
+          @file = file
+          @threads = threads
+          @environment = environment
+          @options = options
+          @certificates = Certificates.new(folder)
+        end
+
+        def name = "Puma"
+        def ca_file = @certificates.ca_file
+        def plain = "http://127.0.0.1:#{@ports[0]}"
+        def tls = "https://127.0.0.1:#{@ports[1]}"
+        alias fresh_tls tls
+
+        def start
+          errors = File.join(@folder, "errors")
+          settings = { app: @app, file: @file, threads: @threads, options: @options, cert: @certificates.cert_file,
+                       key: @certificates.key_file }
+          output, input = IO.pipe
+          @pid = Processes.spawn(RbConfig.ruby, SERVER, JSON.generate(settings), env: @environment || {}, out: input,
+                                                                                 err: errors, core: core)
+          input.close
+          line = output.wait_readable(START_SECONDS) && output.gets
+          raise Missing, "Puma did not start: #{File.read(errors).lines.grep(/Error|error/).first}" unless line
+
+          @ports = JSON.parse(line)
+          self
+        end
+
+        def stop
+          Processes.stop(@pid) if @pid
+          @pid = nil
+        end
+
+        # Puma does not count them.
+        def connections
+          yield
+          nil
+        end
+
+        private
+
+        # A second Ruby on the server's core when it is the server; the applications under load move freely.
+        def core = @environment ? nil : Processes::ORIGIN_CORE
+      end
+    end
+  end
+end

@@ -1,0 +1,22 @@
+// Tells what a point or a bar is, to the pointer and to the keyboard alike; Escape hides it.
+(() => {
+  const tip = document.getElementById("tip");
+  const hide = () => { tip.hidden = true; };
+  const show = (mark) => {
+    tip.textContent = mark.dataset.tip;
+    tip.hidden = false;
+    const box = mark.getBoundingClientRect();
+    const left = Math.min(box.left + box.width / 2 + 12, innerWidth - tip.offsetWidth - 8);
+    const top = box.top - tip.offsetHeight - 6;
+    tip.style.left = `${Math.max(8, left)}px`;
+    tip.style.top = `${top < 8 ? box.bottom + 6 : top}px`;
+  };
+  for (const mark of document.querySelectorAll("[data-tip]")) {
+    mark.addEventListener("pointerenter", () => show(mark));
+    mark.addEventListener("focus", () => show(mark));
+    mark.addEventListener("pointerleave", hide);
+    mark.addEventListener("blur", hide);
+  }
+  addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+  addEventListener("scroll", hide, { passive: true });
+})();

@@ -1,0 +1,136 @@
+# frozen_string_literal: true
+
+require "uri"
+
+module Trunkline
+  module Lab
+    # One HTTP client under measurement: how it is installed, opened and called. Each peer is one file in peers/.
+    # The class is read by the lab for its label and gems, and used by a worker process that has those gems.
+    class Peer
+      class << self
+        # @return [Array<Class>]
+        def all
+          Dir[File.join(__dir__, "peers/*.rb")].each { |file| require file } if known.empty?
+          known
+        end
+
+        # @return [Peer, nil] by id, "net_http"
+        def named(id) = all.find { |peer| peer.id == id }
+
+        def inherited(subclass)
+          super
+          subclass.file = caller_locations(1..1).first.absolute_path
+          Peer.known << subclass
+        end
+
+        def known = @known ||= []
+
+        attr_accessor :file
+
+        def id = File.basename(file, ".rb")
+        def label(text = nil) = text ? @label = text : @label
+
+        # Name => requirement, as in a Gemfile. Nothing: the client comes with Ruby.
+        def gems(requirements = nil) = requirements ? @gems = requirements : @gems.to_h
+
+        # The Ruby that the peer needs, for example ">= 3.3".
+        def ruby(requirement = nil) = requirement ? @ruby = requirement : @ruby
+
+        # What it cannot do by its nature: :redirects (it follows none), :fork
+        def lacks(*features) = features.any? ? @lacks = features : @lacks.to_a
+
+        def ours? = id == "trunkline"
+
+        # Why the peer cannot run on this Ruby, or nil.
+        def missing
+          return if ruby.nil? || Gem::Requirement.new(ruby).satisfied_by?(Gem::Version.new(RUBY_VERSION))
+
+          "needs Ruby #{ruby}, this is #{RUBY_VERSION}"
+        end
+      end
+
+      # What a call sends.
+      Call = Struct.new(:verb, :path, :headers, :body, keyword_init: true) do
+        def self.of(verb: "GET", path: "/", headers: {}, body: nil)
+          new(verb: verb, path: path, headers: headers.transform_keys(&:to_s), body: body)
+        end
+      end
+
+      # @param base [String] "https://127.0.0.1:4433"
+      # @param ca_file [String, nil] the authorities to trust
+      # @param timeout [Numeric] seconds, set the way that the client's users set it
+      # @param keep [Boolean] one client for all calls, or a new client for each
+      # @param follow [Boolean] redirects
+      def initialize(base:, ca_file: nil, timeout: 10, keep: true, follow: false, insecure: false)
+        @base = base
+        @ca_file = ca_file
+        @timeout = timeout
+        @keep = keep
+        @follow = follow
+        @insecure = insecure
+      end
+
+      def uri = @uri ||= URI(@base)
+
+      # Loads the client's code, so that it is no part of what is timed.
+      def prepare = close(open)
+
+      # @return [Array(Integer, String)] status and body
+      def call(call)
+        return exchange(@client ||= open, call) if @keep
+
+        client = open
+        begin
+          exchange(client, call)
+        ensure
+          close(client)
+        end
+      end
+
+      # Whatever must surround a series of calls: an event loop, for clients that live in one.
+      def session = yield
+
+      def finish
+        [@client, *@lanes].compact.each { |client| close(client) }
+        @client = @lanes = nil
+      end
+
+      # Calls with so many in flight while `more` says so. By threads, each with a client of its own, unless the client
+      # has its own way.
+      # @param more [#call] whether another call may start
+      # @param recorder [Recorder]
+      def many(call, concurrency, more, recorder)
+        @lanes ||= []
+        @lanes << open while @lanes.size < concurrency
+        @lanes.first(concurrency).map { |client| Thread.new { lane(client, call, more, recorder) } }.each(&:join)
+      end
+
+      private
+
+      def lane(client, call, more, recorder)
+        while more.call
+          recorder.time do
+            status, body = exchange(client, call)
+            [status, body.bytesize]
+          end
+        end
+      end
+
+      def url(call) = "#{@base}#{call.path}"
+
+      def trusting_context
+        require "openssl"
+        OpenSSL::SSL::SSLContext.new.tap do |context|
+          context.set_params(@ca_file ? { ca_file: @ca_file } : {})
+          context.verify_mode = OpenSSL::SSL::VERIFY_NONE if @insecure
+        end
+      end
+
+      def close(_client) = nil
+    end
+
+    # One class for each client.
+    module Peers
+    end
+  end
+end

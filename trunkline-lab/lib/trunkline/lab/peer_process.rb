@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+require "json"
+require "rbconfig"
+require "tempfile"
+require_relative "bundle"
+require_relative "peer"
+require_relative "processes"
+
+module Trunkline
+  module Lab
+    # One peer in a process of its own, with its own gems. It is asked for one task at a time, and killed when an answer
+    # does not come in time.
+    class PeerProcess
+      # The peer could not do what it was asked for.
+      class Failed < StandardError; end
+
+      WORKER = File.join(__dir__, "worker.rb")
+      SECONDS_TO_ANSWER = 60
+
+      # @param peer [Class] a Peer
+      # @param options [Hash] those of Peer.new
+      # @raise [Bundle::Failed]
+      # @yield [process] stopped whatever happens
+      def self.open(peer, **options)
+        process = new("http", peer.file, gems: peer.gems, folder: peer.id, ours: peer.ours? ? ["trunkline"] : [],
+                                         **options)
+        yield process
+      ensure
+        process&.stop
+      end
+
+      # @param ours [Array<String>] gems of this process that the worker needs, where they are loaded from
+      def initialize(kind, file, gems:, folder:, ours: [], pinned: true, **options)
+        @errors = Tempfile.new("trunkline-peer-")
+        commands, @commands = IO.pipe
+        @replies, replies = IO.pipe
+        paths = Bundle.own_paths(*ours).flat_map { |path| ["-I", path] }
+        environment = Bundle.new(folder, gems).environment
+        @pid = Processes.spawn(RbConfig.ruby, *paths, WORKER, kind, file, JSON.generate(options),
+                               env: environment, core: (Processes::CLIENT_CORE if pinned),
+                               in: commands, out: replies, err: @errors)
+        [commands, replies].each(&:close)
+      end
+
+      def ask(task, limit: SECONDS_TO_ANSWER, **arguments)
+        @commands.puts(JSON.generate(task: task, **arguments))
+        reply = answer_within(limit)
+        raise Failed, "#{reply[:error]}: #{reply[:message]}" if reply[:error]
+
+        reply[:ok]
+      rescue Errno::EPIPE
+        fail_with("ended before it was asked")
+      end
+
+      def stop
+        return unless @pid
+
+        @commands.close unless @commands.closed?
+        Processes.stop(@pid)
+        @pid = nil
+      ensure
+        @replies.close unless @replies.closed?
+        @errors.close!
+      end
+
+      private
+
+      def answer_within(limit)
+        fail_with("no answer within #{limit} s") unless @replies.wait_readable(limit)
+        line = @replies.gets or fail_with("ended without an answer")
+        JSON.parse(line, symbolize_names: true)
+      end
+
+      def fail_with(what)
+        Processes.signal_group("KILL", @pid)
+        last = File.read(@errors.path).scrub.lines.map(&:strip).grep(/Error|error|BUG|cannot/).first
+        raise Failed, [what, last].compact.join(": ")[0, 300]
+      end
+    end
+  end
+end

@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module Lab
+    module Peers
+      class AsyncHTTP < Peer
+        label "async-http"
+        gems "async-http" => ">= 0.80"
+        lacks :redirects, :fork
+
+        # Connections live in the reactor that opened them; they end with it.
+        def session(&block)
+          require "async"
+          require "async/http/internet"
+          Sync do
+            block.call
+          ensure
+            finish
+          end
+        end
+
+        def prepare
+          require "async"
+          require "async/http/internet"
+        end
+
+        def many(call, concurrency, more, recorder)
+          @client ||= open
+          fibers = Array.new(concurrency) do
+            ::Async::Task.current.async { lane(@client, call, more, recorder) }
+          end
+          fibers.each(&:wait)
+        end
+
+        private
+
+        def open
+          tls = @ca_file || @insecure ? { ssl_context: trusting_context, alpn_protocols: ["http/1.1"] } : {}
+          ::Async::HTTP::Client.new(::Async::HTTP::Endpoint.parse(@base, **tls))
+        end
+
+        def exchange(client, call)
+          ::Async::Task.current.with_timeout(@timeout) do
+            response = client.public_send(call.verb.downcase, call.path, call.headers.to_a, call.body)
+            [response.status, response.read.to_s]
+          end
+        end
+
+        def close(client) = client.close
+      end
+    end
+  end
+end

@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module Lab
+    module Peers
+      class HTTPX < Peer
+        label "httpx"
+        gems "httpx" => ">= 1.0"
+
+        private
+
+        def open
+          require "set" # httpx expects it to be there, as it is from Ruby 3.2 on
+          require "httpx"
+          session = ::HTTPX.with(origin: @base, timeout: { connect_timeout: @timeout, request_timeout: @timeout })
+          session = session.with(ssl: { ca_file: @ca_file }) if @ca_file
+          session = session.with(ssl: { verify_mode: OpenSSL::SSL::VERIFY_NONE }) if @insecure
+          session = session.plugin(:follow_redirects) if @follow
+          @keep ? session.plugin(:persistent) : session
+        end
+
+        def exchange(session, call)
+          response = session.request(call.verb, call.path, headers: call.headers, body: call.body)
+          raise response.error if response.is_a?(::HTTPX::ErrorResponse)
+
+          [response.status, response.body.to_s]
+        end
+
+        def close(session)
+          session.close if session.respond_to?(:close)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module Lab
+    module Peers
+      class Trunkline < Peer
+        label "Trunkline"
+
+        # The batch interface of the client. With a rate, latency is also taken from when each call should have started.
+        def many(call, concurrency, more, recorder, rate: nil, timings: false)
+          @client ||= open
+          order = [call.verb, call.path, { headers: call.headers, body: call.body }.compact]
+          due = {}.compare_by_identity if rate
+          options = { concurrency: concurrency, max_in_flight: concurrency, rate: rate }.compact
+          @client.each(calls(order, more, due, rate), options) do |item, result|
+            take(result, recorder, timings)
+            recorder.correct(Clock.now - due.delete(item)) if due
+          end
+        end
+
+        private
+
+        def open
+          require "trunkline"
+          options = { ca_file: @ca_file, follow: @follow ? 5 : nil, verify: @insecure ? false : nil }.compact
+          ::Trunkline.new(@base, timeout: @timeout, **options)
+        end
+
+        def exchange(client, call)
+          response = client.request(call.verb, call.path, headers: call.headers, body: call.body)
+          [response.status, response.body]
+        end
+
+        def close(client) = client.close
+
+        def calls(order, more, due, rate)
+          started = number = nil
+          Enumerator.new do |calls|
+            while more.call
+              item = order.dup
+              if rate
+                started ||= Clock.now
+                due[item] = started + ((number = number.to_i + 1) - 1) / rate.to_f
+              end
+              calls << item
+            end
+          end
+        end
+
+        def take(result, recorder, timings)
+          return recorder.failed(result.class.name) if result.is_a?(::Trunkline::Error)
+
+          recorder.opened! unless result.connection.reused?
+          spent = result.timings
+          recorder.record(spent.total, result.status, result.body.bytesize)
+          detail(result, spent, recorder) if timings
+        end
+
+        def detail(result, spent, recorder)
+          connecting = [spent.resolve, spent.connect, spent.tls].compact.sum
+          recorder.phase(:connect, connecting)
+          recorder.phase(:processing, spent.total - connecting)
+          recorder.phase(:waiting, spent.first_byte.to_f)
+          return if recorder.head?
+
+          recorder.head(result.headers.sum { |name, value| name.bytesize + value.bytesize + 4 } +
+                        "HTTP/1.1 200 #{result.reason}\r\n\r\n".bytesize)
+        end
+      end
+    end
+  end
+end

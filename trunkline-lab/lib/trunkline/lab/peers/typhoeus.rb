@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module Lab
+    module Peers
+      class Typhoeus < Peer
+        label "Typhoeus"
+        gems "typhoeus" => ">= 1.4"
+
+        # Hydra, the way its users chain requests: whoever is done queues the next one.
+        def many(call, concurrency, more, recorder)
+          @hydra ||= {}
+          hydra = @hydra[concurrency] ||= ::Typhoeus::Hydra.new(max_concurrency: concurrency)
+          concurrency.times { queue(hydra, call, more, recorder) }
+          hydra.run
+        end
+
+        private
+
+        # Typhoeus keeps its handles, and so their connections, in a pool of the process: there is no client to open.
+        def open
+          require "set" # ethon expects it to be there, as it is from Ruby 3.2 on
+          require "typhoeus"
+          { timeout: @timeout, connecttimeout: @timeout, forbid_reuse: !@keep, followlocation: @follow,
+            cainfo: @ca_file, ssl_verifypeer: !@insecure, ssl_verifyhost: @insecure ? 0 : 2 }.compact
+        end
+
+        def exchange(options, call)
+          response = request(options, call).run
+          raise "#{response.return_code} without an exception" if response.return_code != :ok
+
+          [response.code, response.body]
+        end
+
+        def request(options, call)
+          ::Typhoeus::Request.new(url(call), method: call.verb.downcase.to_sym, headers: call.headers, body: call.body,
+                                             **options)
+        end
+
+        def queue(hydra, call, more, recorder)
+          return unless more.call
+
+          request = request(@options ||= open, call)
+          request.on_complete do |response|
+            if response.return_code == :ok
+              recorder.record(response.total_time, response.code, response.body.bytesize)
+            else
+              recorder.failed(response.return_code.to_s)
+            end
+            queue(hydra, call, more, recorder)
+          end
+          hydra.queue(request)
+        end
+
+        def close(_options) = ::Typhoeus::Pool.clear
+      end
+    end
+  end
+end

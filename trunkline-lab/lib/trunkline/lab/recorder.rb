@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require_relative "clock"
+
+module Trunkline
+  module Lab
+    # What became of many calls: how long each took, to three significant digits, and how it ended. It lives in the
+    # worker, where only the peer's gems are, so it is plain Ruby and says everything in plain Hashes.
+    class Recorder
+      PHASES = %i[connect processing waiting].freeze
+
+      attr_reader :completed
+
+      def initialize
+        @latency = Hash.new(0)
+        @corrected = Hash.new(0)
+        @phases = PHASES.to_h { |phase| [phase, Hash.new(0)] }
+        @statuses = Hash.new(0)
+        @errors = Hash.new(0)
+        @bytes = @opened = @head_bytes = @completed = 0
+        @lengths = Hash.new(0)
+        @lock = Mutex.new
+      end
+
+      # Times the block, which gives status and body size, or raises.
+      def time
+        started = Clock.now
+        status, bytes = yield
+        finished = Clock.now
+        @lock.synchronize { record(finished - started, status, bytes) }
+      rescue StandardError => error
+        @lock.synchronize { failed(error.class.name) }
+      end
+
+      # @param seconds [Float]
+      def record(seconds, status, bytes)
+        @latency[rounded(seconds)] += 1
+        @statuses[status] += 1
+        @lengths[bytes] += 1
+        @bytes += bytes
+        @completed += 1
+      end
+
+      # Latency as the caller would have felt it: from when the call should have started.
+      def correct(seconds) = @corrected[rounded(seconds)] += 1
+
+      def phase(name, seconds) = @phases[name][rounded(seconds)] += 1
+
+      def opened! = @opened += 1
+
+      # The size of one answer's head; all are taken to have the same.
+      def head(bytes) = @head_bytes = bytes
+
+      def head? = @head_bytes.positive?
+
+      def failed(name)
+        @errors[name] += 1
+        @completed += 1
+      end
+
+      def to_h
+        { latency: @latency, corrected: @corrected, phases: @phases, statuses: @statuses, errors: @errors,
+          bytes: @bytes, head_bytes: @head_bytes, length: @lengths.max_by(&:last)&.first,
+          other_lengths: @lengths.each_value.sum - @lengths.each_value.max.to_i, opened: @opened }
+      end
+
+      private
+
+      def rounded(seconds)
+        microseconds = (seconds * 1e6).round
+        return [microseconds, 0].max if microseconds < 1000
+
+        digits = Math.log10(microseconds).floor - 2
+        microseconds.round(-digits)
+      end
+    end
+  end
+end

@@ -1,0 +1,128 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "environment"
+require_relative "noise"
+require_relative "statistics"
+
+module Trunkline
+  module Lab
+    # One measured figure: its samples, their median, and the 95 % interval of that.
+    Figure = Struct.new(:name, :group, :label, :unit, :better, :samples, :key, keyword_init: true) do
+      def value = @value ||= Statistics.median(samples)
+      def interval = @interval ||= samples.size < 2 ? [value, value] : Statistics.interval(samples)
+
+      # Half of the interval as a share of the value.
+      def looseness = value.zero? ? 0.0 : (interval.last - interval.first) / 2.0 / value.abs
+
+      def to_h
+        { name: name, group: group, label: label, unit: unit, better: better, value: Result.short(value),
+          interval: interval.map { |edge| Result.short(edge) }, samples: samples.map { |sample| Result.short(sample) } }
+      end
+    end
+
+    # What one experiment found: figures with their samples, tables and charts for people, and all that it depends on.
+    # Written as JSON, it keeps to schema/result.json.
+    class Result
+      FORMAT = "trunkline-lab"
+      VERSION = 1
+      SCHEMA = File.join(__dir__, "schema/result.json")
+      STATES = { "result" => "a result", "facts" => "what was seen", "noisy" => "not a result: the machine was noisy",
+                 "interrupted" => "interrupted: what there was until then" }.freeze
+
+      def self.short(number)
+        return number unless number.is_a?(Float)
+        return nil unless number.finite?
+
+        digits = number.zero? ? 0 : 5 - Math.log10(number.abs).floor
+        number.round(digits.clamp(0, 9))
+      end
+
+      # @return [Hash] with symbols, of a file that this class wrote
+      # @raise [Stop]
+      def self.read(file)
+        data = JSON.parse(File.read(file), symbolize_names: true)
+        return data if data.is_a?(Hash) && data[:format] == FORMAT && data[:version] == VERSION
+
+        raise Stop, "#{file} is no result of trunkline-lab (format #{FORMAT}, version #{VERSION})"
+      rescue SystemCallError => error
+        raise Stop, "#{file} cannot be read: #{error.message.sub(/ @ .*/, "")}"
+      rescue JSON::ParserError
+        raise Stop, "#{file} is not JSON"
+      end
+
+      attr_reader :command, :title, :figures, :tables, :charts, :sentences, :missing, :clients, :data
+      attr_accessor :interrupted
+
+      # @param timed [Boolean] whether speed is what it is about, so that noise spoils it
+      def initialize(command:, title:, arguments:, timed: true)
+        @command = command
+        @title = title
+        @arguments = arguments
+        @timed = timed
+        @environment = Environment.before
+        @noise = Noise.new
+        @figures = []
+        @tables = []
+        @charts = []
+        @sentences = []
+        @missing = {}
+        @clients = {}
+        @data = {}
+      end
+
+      def figure(samples, **rest)
+        Figure.new(samples: samples, better: "higher", **rest).tap { |made| @figures << made }
+      end
+
+      # @param columns [Array<String>]
+      # @param optional [Array<String>] columns that a narrow terminal can do without, the last first
+      # @param rows [Array<Array>]
+      def table(title, columns, rows, note: nil, optional: nil)
+        @tables << { title: title, columns: columns, rows: rows.map { |row| row.map { |cell| cell.nil? ? "-" : cell } },
+                     note: note, optional: optional }.compact
+      end
+
+      def chart(kind, title, **rest) = @charts << { kind: kind.to_s, title: title, **rest }
+      def say(sentence) = @sentences << sentence
+
+      # Measuring is over.
+      def close
+        @foreign = @noise.foreign
+        @environment = Environment.after(@environment, @clients)
+      end
+
+      def noise
+        return [] unless @timed
+
+        reasons = []
+        if @foreign.to_f > Noise::FOREIGN_BAR
+          reasons << "other programs took #{(@foreign * 100).round} % of the machine meanwhile"
+        end
+        loose = @figures.select { |figure| figure.key && figure.looseness > Noise::SPREAD_BAR }
+        if loose.any?
+          worst = loose.max_by(&:looseness)
+          reasons << "#{worst.name} is known to #{(worst.looseness * 100).round} % only"
+        end
+        reasons
+      end
+
+      # @return [String] one of STATES
+      def state
+        return "interrupted" if interrupted
+        return "facts" unless @timed
+
+        noise.any? ? "noisy" : "result"
+      end
+
+      def empty? = @tables.empty? && @sentences.empty?
+
+      def to_h
+        { format: FORMAT, version: VERSION, command: @command, title: @title, arguments: @arguments, state: state,
+          noise: { foreign_cpu: Result.short(@foreign), reasons: noise }, environment: @environment,
+          missing: @missing, sentences: @sentences, figures: @figures.map(&:to_h), tables: @tables, charts: @charts,
+          data: @data }
+      end
+    end
+  end
+end

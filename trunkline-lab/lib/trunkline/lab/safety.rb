@@ -1,0 +1,168 @@
+# frozen_string_literal: true
+
+require_relative "origins/scripted"
+require_relative "peer_process"
+
+module Trunkline
+  module Lab
+    # The safety battery: scripted servers that do what real ones sometimes do, and what a client makes of it.
+    class Safety
+      TESTS = {
+        post: "POST sent twice", put: "PUT sent twice", timeout: "wrong answer after Timeout",
+        raise: "wrong answer after Thread#raise", fork: "wrong answers after fork",
+        poison: "stray answer taken, at once", late: "stray answer taken, late", redirect: "leaked by a redirect"
+      }.freeze
+      NOTE = "Each client by its defaults, on connections that stay open. \"error\": the call raised, which is safe; " \
+             "\"-\": does not apply."
+      SECRETS = { "Authorization" => "Bearer secret", "Cookie" => "session=secret", "X-Api-Key" => "secret" }.freeze
+      SLOW = 0.6         # seconds until the answer that nobody waits for any more
+      PATIENCE = 0.2     # seconds until the interrupt
+      PAUSE = 0.3        # seconds between two calls
+      CHILDREN = 3
+      CALLS = 50         # of each process
+      LIMIT = 20
+
+      def initialize(peer) = @peer = peer
+
+      # @return [Hash] told: what the table says; safe; evidence: what was seen
+      def run(test)
+        send(:"try_#{test}")
+      rescue PeerProcess::Failed => error
+        { told: "error", safe: true, evidence: error.message }
+      end
+
+      private
+
+      def fact(told, safe, evidence) = { told: told, safe: safe, evidence: evidence }
+      def not_applicable(why) = fact("-", true, why)
+
+      def try_post = replay("POST")
+      def try_put = replay("PUT")
+      def try_timeout = interrupt("timeout")
+      def try_raise = interrupt("raise")
+      def try_poison = poison(0)
+      def try_late = poison(PAUSE / 3)
+
+      # The server has read the whole of the second request on a kept connection when the connection ends.
+      def replay(verb)
+        hits = 0
+        script = lambda do |connection|
+          while (request = connection.request)
+            next connection.answer("warm") if request.path == "/warm"
+
+            hits += 1
+            break if hits == 1
+
+            connection.answer("done")
+          end
+        end
+        ended = serve(script) do |process|
+          process.ask(:calls, call: { path: "/warm" }, count: 1)
+          process.ask(:outcome, call: { verb: verb, path: "/order", body: "order" }, limit: LIMIT)
+        end
+        evidence = "the server got it #{times(hits)}; the call #{ended[:ended_with]}"
+        hits > 1 ? fact("yes", false, evidence) : fact("no", true, evidence)
+      end
+
+      def interrupt(way)
+        script = lambda do |connection|
+          while (request = connection.request)
+            sleep SLOW if request.path == "/slow"
+            connection.answer(request.path)
+          end
+        end
+        seen = serve(script) do |process|
+          process.ask(:interrupted, first: { path: "/slow" }, second: { path: "/next" }, after: PATIENCE, way: way,
+                                    limit: LIMIT)
+        end
+        told = "asked for /next, got #{seen[:body].inspect}"
+        seen[:body] == "/next" ? fact("no", true, told) : fact("yes", false, told)
+      end
+
+      def try_fork
+        return not_applicable("it lives in one process's event loop") if @peer.lacks.include?(:fork)
+
+        script = lambda do |connection|
+          while (request = connection.request)
+            connection.answer(request.path)
+          end
+        end
+        seen = serve(script) { |process| process.ask(:forked, children: CHILDREN, count: CALLS, limit: LIMIT * 2) }
+        evidence = "#{seen[:wrong]} wrong, #{seen[:errors]} errors in #{seen[:calls]} calls"
+        return fact("#{seen[:wrong]} of #{seen[:calls]}", false, evidence) if seen[:wrong].positive?
+
+        fact(seen[:errors].positive? ? "0 (#{seen[:errors]} errors)" : "0", true, evidence)
+      end
+
+      # Behind the first answer comes another that nobody has asked for.
+      def poison(delay)
+        script = lambda do |connection|
+          while (request = connection.request)
+            connection.answer(request.path)
+            next unless request.path == "/first"
+
+            sleep delay
+            connection.answer("EVIL")
+          end
+        end
+        script = at_once if delay.zero?
+        seen = serve(script) do |process|
+          process.ask(:pair, first: { path: "/first" }, second: { path: "/second" }, pause: PAUSE, limit: LIMIT)
+        end
+        body = seen[:bodies].last
+        fact(body == "/second" ? "no" : "yes", body == "/second", "asked for /second, got #{body.inspect}")
+      end
+
+      def at_once
+        lambda do |connection|
+          while (request = connection.request)
+            stray = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL" if request.path == "/first"
+            path = request.path
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: #{path.bytesize}\r\n\r\n#{path}#{stray}")
+          end
+        end
+      end
+
+      # To another origin: another port of the same host.
+      def try_redirect
+        return not_applicable("it follows no redirects") if @peer.lacks.include?(:redirects)
+
+        leaked = nil
+        other = lambda do |connection|
+          while (request = connection.request)
+            leaked = SECRETS.keys.select { |name| request.headers.key?(name.downcase) }
+            connection.answer("there")
+          end
+        end
+        Origins::Scripted.open(other) do |elsewhere|
+          serve(redirecting("http://127.0.0.1:#{elsewhere.port}/there"), follow: true) do |process|
+            process.ask(:outcome, call: { path: "/here", headers: SECRETS }, limit: LIMIT)
+          end
+        end
+        return not_applicable("it did not follow the redirect") if leaked.nil?
+
+        fact(leaked.empty? ? "nothing" : leaked.join(", "), leaked.empty?, "the other origin got #{leaked.inspect}")
+      end
+
+      def redirecting(location)
+        lambda do |connection|
+          connection.answer("", status: "302 Found", headers: { "Location" => location }) while connection.request
+        end
+      end
+
+      def serve(script, **options, &block)
+        Origins::Scripted.open(script) do |server|
+          PeerProcess.open(@peer, base: server.plain, timeout: 5, pinned: false, **options, &block)
+        end
+      end
+
+      def times(count)
+        case count
+        when 1 then "once"
+        when 2 then "twice"
+        else "#{count} times"
+        end
+      end
+    end
+  end
+end

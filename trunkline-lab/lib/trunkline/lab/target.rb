@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+require "json"
+require "trunkline"
+require "uri"
+require_relative "origins/nginx"
+require_relative "origins/puma"
+
+module Trunkline
+  module Lab
+    # Where calls go: a URL of the user's, used as it is, or one of the lab's own servers, by name.
+    class Target
+      BUILT_IN = {
+        "short" => [Origins::SHORT, "133 bytes"],
+        "medium" => [Origins::MEDIUM, "13,801 bytes"],
+        "slow" => [Origins::SLOW, "133 bytes after 10 ms"],
+        "workers" => ["/", "8 workers that take 20 ms each, a queue of 32, then 429"]
+      }.freeze
+      OWN_MACHINE = /\A(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)\z/
+      # What a server of somebody else's may be asked for without --i-own-this-server.
+      MOST_IN_FLIGHT = 20
+      MOST_REQUESTS = 2_000
+      MOST_A_SECOND = 100
+
+      attr_reader :base, :path, :ca_file, :title
+
+      # @param place [String] a URL or a name in BUILT_IN
+      # @yield [target]
+      # @raise [Stop]
+      def self.open(place, ca_file: nil, tls: false, &block)
+        return yield(parse(place, ca_file: ca_file)) unless BUILT_IN.key?(place)
+
+        with_origin(place) do |origin|
+          path, title = BUILT_IN.fetch(place)
+          yield new(tls ? origin.tls : origin.plain, path, ca_file: origin.ca_file, origin: origin,
+                                                           title: "#{title}, from #{origin.name} on this machine")
+        end
+      end
+
+      def self.with_origin(place, &block)
+        return Origins::Puma.open(app: "workers", threads: 64, &block) if place == "workers"
+
+        (Origins::Nginx.available? ? Origins::Nginx : Origins::Puma).open(&block)
+      end
+
+      # @raise [Stop] unless it is an http or https URL
+      def self.parse(text, ca_file: nil)
+        uri = URI.parse(text)
+        unless uri.is_a?(URI::HTTP) && uri.host && !uri.host.empty?
+          raise Stop.new("#{text.inspect} is no URL: give http://... or https://..., or one of " \
+                         "#{BUILT_IN.keys.join(", ")}", USAGE)
+        end
+
+        port = ":#{uri.port}" unless uri.port == uri.default_port
+        new("#{uri.scheme}://#{uri.host}#{port}", uri.request_uri, ca_file: ca_file, title: text)
+      rescue URI::InvalidURIError
+        raise Stop.new("#{text.inspect} is no URL", USAGE)
+      end
+
+      def initialize(base, path, ca_file:, title:, origin: nil)
+        @base = base
+        @path = path
+        @ca_file = ca_file
+        @title = title
+        @origin = origin
+      end
+
+      def url = "#{base}#{path}"
+      def uri = @uri ||= URI(url)
+
+      # Whether it may be somebody else's.
+      def foreign? = !OWN_MACHINE.match?(uri.host)
+
+      # @return [Integer, nil] connections opened while the block ran, where the server counts them
+      def connections(&block)
+        return yield && nil unless @origin
+
+        @origin.connections(&block)
+      end
+
+      # One call, before thousands are made.
+      # @return [Trunkline::Response]
+      # @raise [Stop] with a sentence
+      def probe(call, timeout:, insecure: false)
+        options = { ca_file: ca_file, verify: insecure ? false : nil }.compact
+        client = Trunkline.new(base, timeout: timeout, **options)
+        response = client.request(call[:verb], path, headers: call[:headers], body: call[:body])
+        return response if response.status < 400
+
+        raise Stop, "#{call[:verb]} #{url} is answered #{response.status} #{response.reason}: nothing was measured"
+      rescue Trunkline::Error, Trunkline::InvalidRequest => error
+        raise Stop, error.message
+      ensure
+        client&.close
+      end
+    end
+  end
+end

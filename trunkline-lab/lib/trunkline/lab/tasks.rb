@@ -1,0 +1,176 @@
+# frozen_string_literal: true
+
+require "digest"
+require "timeout"
+require_relative "clock"
+require_relative "recorder"
+require_relative "peer"
+
+module Trunkline
+  module Lab
+    # What a worker can be told to do with its peer. Every task answers with plain numbers and strings.
+    class Tasks
+      def initialize(peer)
+        @peer = peer
+        @peer.prepare
+      end
+
+      # Versions of the gems in use.
+      def versions(names:)
+        names.to_h { |name| [name, Gem.loaded_specs[name]&.version.to_s] }
+      end
+
+      # One call: what it gave.
+      def probe(call:, keep: 4000)
+        @peer.session do
+          status, body = @peer.call(Peer::Call.of(**call))
+          { status: status, bytes: body.bytesize, body: body.byteslice(0, keep).b.scrub("?"),
+            digest: Digest::SHA256.hexdigest(body) }
+        end
+      end
+
+      # So many calls one after the other, by a client just opened, so that connecting is part of it.
+      def calls(call:, count:, anew: true)
+        call = Peer::Call.of(**call)
+        @peer.finish if anew
+        @peer.session do
+          Clock.measure do
+            count.times do
+              status, = @peer.call(call)
+              raise "status #{status}" if status >= 400
+            end
+            count
+          end
+        end
+      end
+
+      # Calls with so many in flight, until there were enough or the time is over.
+      # @param rate [Numeric, nil] calls a second in all
+      # @param timings [Boolean] each phase of each call too (Trunkline alone)
+      def many(call:, concurrency:, requests: nil, seconds: nil, rate: nil, timings: false)
+        call = Peer::Call.of(**call)
+        recorder = Recorder.new
+        more = limit(requests, seconds)
+        extras = { rate: rate, timings: timings }.select { |_, value| value }
+        usage = @peer.session do
+          Clock.measure do
+            @peer.many(call, concurrency, more, recorder, **extras)
+            recorder.completed
+          end
+        end
+        usage.merge(recorder.to_h, rss_kb: rss)
+      end
+
+      # How one call ends that gets no proper answer, and when.
+      def outcome(call:)
+        call = Peer::Call.of(**call)
+        ended = "answered"
+        started = Clock.now
+        @peer.session do
+          started = Clock.now
+          status, = @peer.call(call)
+          ended = "status #{status}"
+        rescue StandardError => error
+          ended = error.instance_of?(RuntimeError) ? error.message : error.class.name
+        end
+        { wall: Clock.now - started, ended_with: ended }
+      end
+
+      # The first call is interrupted; the second one's body is told.
+      # @param way [String] "timeout" or "raise"
+      def interrupted(first:, second:, after:, way:)
+        @peer.session do
+          interrupt(Peer::Call.of(**first), after, way)
+          _, body = @peer.call(Peer::Call.of(**second))
+          { body: body }
+        end
+      end
+
+      # One call, a pause, another call: both bodies.
+      def pair(first:, second:, pause:)
+        @peer.session do
+          _, one = @peer.call(Peer::Call.of(**first))
+          sleep pause
+          _, two = @peer.call(Peer::Call.of(**second))
+          { bodies: [one, two] }
+        end
+      end
+
+      # The client, used once, goes on in the parent and in children: each asks for bodies of its own.
+      # @return [Hash] wrong answers, errors, calls
+      def forked(children:, count:)
+        @peer.call(Peer::Call.of(path: "/warm"))
+        pipes = Array.new(children) { |number| fork_one(number, count) }
+        own = ask_for_own("p", count)
+        told = pipes.map do |pid, pipe|
+          line = pipe.wait_readable(10) && pipe.gets
+          Process.kill("KILL", pid) unless line
+          Process.wait(pid)
+          line ? line.split.map(&:to_i) : [0, count]
+        end
+        wrong, errors = [own, *told].transpose.map(&:sum)
+        { wrong: wrong, errors: errors, calls: (children + 1) * count }
+      end
+
+      private
+
+      def limit(requests, seconds)
+        lock = Mutex.new
+        left = requests
+        deadline = seconds && (Clock.now + seconds)
+        lambda do
+          return false if deadline && Clock.now > deadline
+          return true unless left
+
+          lock.synchronize { left.positive? && (left -= 1) && true }
+        end
+      end
+
+      def interrupt(call, after, way)
+        if way == "timeout"
+          Timeout.timeout(after) { @peer.call(call) }
+        else
+          caller = Thread.current
+          raiser = Thread.new do
+            sleep after
+            caller.raise("interrupted")
+          end
+          @peer.call(call)
+        end
+      rescue StandardError
+        nil # that was the point
+      ensure
+        raiser&.join
+      end
+
+      def fork_one(number, count)
+        reader, writer = IO.pipe
+        pid = fork do
+          writer.puts(ask_for_own("c#{number}", count).join(" "))
+          writer.flush
+          exit!(0)
+        end
+        writer.close
+        [pid, reader]
+      end
+
+      def ask_for_own(name, count)
+        wrong = errors = 0
+        count.times do |number|
+          path = "/#{name}-#{number}"
+          _, body = @peer.call(Peer::Call.of(path: path))
+          wrong += 1 unless body == path
+        rescue StandardError
+          errors += 1
+        end
+        [wrong, errors]
+      end
+
+      def rss
+        File.read("/proc/self/status")[/VmRSS:\s+(\d+)/, 1].to_i
+      rescue SystemCallError
+        nil
+      end
+    end
+  end
+end

@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require "socket"
+
+module Trunkline
+  module Lab
+    class TestCommandLine < Minitest::Test
+      include Running
+
+      def test_help_names_every_command
+        status, out, = lab("--help")
+
+        assert_equal DONE, status
+        CLI::COMMANDS.each { |name| assert_match(/^  #{name} /, out) }
+      end
+
+      def test_each_command_has_help_and_takes_the_common_options
+        CLI::COMMANDS.each do |name|
+          status, out, = lab(name, "--help")
+
+          assert_equal DONE, status
+          assert_includes out, "trunkline-lab #{name}"
+          assert_includes out, "--html"
+        end
+      end
+
+      def test_version
+        assert_equal [DONE, "trunkline-lab #{VERSION}, trunkline #{Trunkline::VERSION}\n", ""], lab("--version")
+      end
+
+      def test_bad_input_is_told_in_one_sentence
+        assert_match(/no command "bogus"; there are sweep/, refused("bogus"))
+        assert_match(/"nonsense" is no URL/, refused("load", "nonsense"))
+        assert_match(/"ftp:/, refused("load", "ftp://127.0.0.1/"))
+        assert_match(/invalid option: --bogus/, refused("load", "--bogus", "short"))
+        assert_match(/-n must be more than 0/, refused("load", "-n", "0", "short"))
+        assert_match(/REQUESTS and REPEATS/, refused("sweep", "short", "many"))
+        assert_match(/no client "nobody"; there are async_http/, refused("clients", "--client", "nobody"))
+        assert_match(/"a": give numbers/, refused("sweep", "short", "-c", "a"))
+        assert_match(/give two files/, refused("compare", "one.json"))
+        assert_match(/is no folder/, refused("report", "/nonexistent"))
+        assert_match(/give "Name: value"/, refused("load", "-H", "nothing", "short"))
+        assert_match(%r{HTTP/1.1 only}, refused("load", "--http2", "short"))
+      end
+
+      def test_a_refused_connection_is_told_in_one_sentence
+        server = TCPServer.new("127.0.0.1", 0)
+        port = server.addr[1]
+        server.close
+
+        assert_match(/127\.0\.0\.1:#{port} failed connecting/,
+                     refused("load", "http://127.0.0.1:#{port}/", status: FAILED))
+      end
+
+      def test_a_server_that_errs_is_not_measured
+        script = lambda do |connection|
+          connection.answer("no", status: "500 Internal Server Error") while connection.request
+        end
+        Origins::Scripted.open(script) do |server|
+          told = refused("best", "#{server.plain}/x", status: FAILED)
+
+          assert_match(%r{GET http://127\.0\.0\.1:\d+/x is answered 500 Internal Server Error: nothing was measured},
+                       told)
+        end
+      end
+
+      # Nothing is sent: the refusal comes first.
+      def test_more_than_is_polite_must_be_asked_for
+        assert_match(/50 in flight is more than the 20 that are polite towards example\.test/,
+                     refused("load", "-c", "50", "http://example.test/"))
+        assert_match(/5000 requests is more/, refused("load", "-n", "5000", "http://example.test/"))
+        assert_match(/500\.0 requests a second is more/, refused("load", "-n", "10", "-q", "500", "http://example.test/"))
+        assert_match(/200 in flight/, refused("sweep", "http://example.test/", "10", "1", "-c", "1..200"))
+        assert_match(/100 in flight/, refused("best", "--max", "100", "http://example.test/"))
+      end
+
+      def test_own_machine_is_not_foreign
+        refute_predicate Target.parse("http://127.0.0.1:80/"), :foreign?
+        refute_predicate Target.parse("http://localhost/"), :foreign?
+        refute_predicate Target.parse("http://[::1]:3000/"), :foreign?
+        assert_predicate Target.parse("http://127.0.0.1.example.test/"), :foreign?
+      end
+
+      def test_a_url_is_used_as_it_is
+        target = Target.parse("https://127.0.0.1:8443/a%20b?c=d&e")
+
+        assert_equal "https://127.0.0.1:8443", target.base
+        assert_equal "/a%20b?c=d&e", target.path
+      end
+    end
+  end
+end

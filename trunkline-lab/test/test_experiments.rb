@@ -1,0 +1,206 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require "csv"
+require "json_schemer"
+
+module Trunkline
+  module Lab
+    # Each experiment as small as it can be, by the clients that are always there.
+    class TestExperiments < Minitest::Test
+      include Running
+
+      SCHEMA = JSONSchemer.schema(Pathname(Result::SCHEMA))
+      CLIENTS = %w[--client trunkline,net_http].freeze
+
+      def experiment(*argv)
+        measured(*argv) do |result, out|
+          assert_empty(SCHEMA.validate(result).map { |problem| problem["error"] })
+          yield result, out
+        end
+      end
+
+      def test_sweep_measures_each_concurrency_by_each_client
+        experiment("sweep", "short", "20", "2", "-c", "1,3", *CLIENTS) do |result, out|
+          rows = result["tables"].first["rows"].map { |row| row.first(2) }
+
+          assert_equal [["Net::HTTP", 1], ["Net::HTTP", 3], ["Trunkline", 1], ["Trunkline", 3]], rows
+          article = result["data"]["article"]["Trunkline"]
+
+          assert_equal %w[concurrency requests_per_second cpu_percentage], article.first.keys
+          assert_equal [0], result["tables"].first["rows"].map { |row| row[5] }.uniq, "errors"
+          assert_includes out, "requests/s by concurrency"
+        end
+      end
+
+      def test_sweep_names_a_client_that_cannot_run
+        skip "wreq can be had here" if Gem::Version.new(RUBY_VERSION) >= Gem::Version.new("3.3")
+        experiment("sweep", "short", "5", "1", "-c", "1", "--client", "trunkline,wreq") do |result, out|
+          assert_match(/needs Ruby >= 3.3/, result["missing"]["wreq"])
+          assert_includes out, "wreq: needs Ruby"
+        end
+      end
+
+      def test_load_keeps_the_labels_of_apachebench_and_their_order
+        experiment("load", "-n", "40", "-c", "4", "short") do |result, out|
+          labels = ["Server Software:", "Document Path:", "Document Length:", "Concurrency Level:",
+                    "Time taken for tests:",
+                    "Complete requests:", "Failed requests:", "Requests per second:", "Time per request:",
+                    "Connection Times (us)", "Percentage of the requests served"]
+          places = labels.map { |label| out.index(label) }
+
+          refute_includes places, nil
+          assert_equal places.sort, places
+          assert_match(/^Complete requests: +40$/, out)
+          assert_match(/^Document Length: +133 bytes$/, out)
+          assert_equal 40, result["data"]["latency"].each_value.sum
+          assert_empty result["data"]["corrected"]
+        end
+      end
+
+      # 20 calls of 10 ms each by one connection take 200 ms, but should have started within 20 ms.
+      def test_load_with_a_rate_tells_what_waiting_for_a_turn_cost
+        skip "without nginx, how long an answer takes is another matter" unless Origins::Nginx.available?
+        experiment("load", "-n", "20", "-c", "1", "-q", "1000", "slow") do |result, out|
+          uncorrected, corrected = result["data"].values_at("latency", "corrected").map do |counts|
+            Histogram.of(counts)
+          end
+
+          assert_operator corrected.median, :>, uncorrected.median * 2
+          assert_includes out, "From when each request should have started, at 1000.0/s"
+        end
+      end
+
+      def test_load_over_tls_sends_what_it_is_told
+        seen = nil
+        script = lambda do |connection|
+          while (request = connection.request)
+            seen = request
+            connection.answer("done")
+          end
+        end
+        Origins::Scripted.open(script) do |server|
+          experiment("load", "-n", "2", "-m", "post", "-H", "X-Test: yes", "-d", "body",
+                     "#{server.plain}/orders?a=1") do
+            assert_equal %w[POST /orders?a=1 body], [seen.verb, seen.path, seen.body]
+            assert_equal "yes", seen.headers["x-test"]
+          end
+        end
+        experiment("load", "-n", "5", "--tls", "short") { |_, out| assert_match(/^TLS Protocol: +TLSv1\.3/, out) }
+      end
+
+      def test_load_exits_with_1_when_calls_fail
+        script = lambda do |connection|
+          connection.number == 1 && connection.request && connection.answer("probe")
+        end
+        Origins::Scripted.open(script) do |server|
+          status, out, = lab("load", "-n", "3", "#{server.plain}/")
+
+          assert_equal FAILED, status
+          assert_match(/3 of 3 calls failed: 3 Trunkline::/, out)
+        end
+      end
+
+      def test_keepalive_counts_the_connections
+        skip "Puma does not count connections" unless Origins::Nginx.available?
+        experiment("keepalive", "3", "2", *CLIENTS) do |result, _|
+          columns = result["tables"].first["columns"]
+          result["tables"].first["rows"].each do |row|
+            assert_equal [1, 3], row.values_at(columns.index("kept: opened"), columns.index("new: opened")), row.first
+          end
+        end
+      end
+
+      def test_clients
+        experiment("clients", "5", "2", *CLIENTS) do |result, _|
+          assert_equal ["Net::HTTP", "Trunkline"], result["tables"].first["rows"].map(&:first).sort
+          assert_equal %w[client user system total real], result["tables"].first["columns"]
+        end
+      end
+
+      def test_timeouts_tell_who_asks_twice
+        experiment("timeouts", "0.3", *CLIENTS) do |result, _|
+          assert_equal "facts", result["state"]
+          attempts = result["data"]["clients"].transform_values { |phases| phases["first byte"]["attempts"] }
+
+          assert_equal({ "Trunkline" => 1, "Net::HTTP" => 2 }, attempts)
+          result["data"]["clients"]["Trunkline"].each_value { |seen| assert_operator seen["seconds"], :>=, 0.29 }
+        end
+      end
+
+      def test_safety_tells_replays_and_mixed_up_answers
+        experiment("safety", *CLIENTS) do |result, out|
+          columns = result["tables"].first["columns"]
+          told = result["tables"].first["rows"].to_h { |row| [row.first, columns.zip(row).to_h] }
+
+          assert_equal %w[no no no no], told["Trunkline"].values_at("POST sent twice", "PUT sent twice",
+                                                                    "stray answer taken, at once",
+                                                                    "stray answer taken, late")
+          assert_equal "yes", told["Net::HTTP"]["PUT sent twice"]
+          assert_includes out, "Nothing replayed, mixed up or leaked: Trunkline."
+        end
+      end
+
+      def test_best_answers_with_a_number_and_a_limiter
+        experiment("best", "workers", "--max", "2", "-z", "0.1", "--repeats", "2") do |result, out|
+          assert_includes 1..2, result["data"]["use"]
+          assert_includes %w[ceiling cpu server], result["data"]["limiter"]
+          assert_match(/^Use #{result["data"]["use"]}/, out)
+        end
+      end
+
+      def test_xml_renders_the_same_document_by_each_builder
+        experiment("xml", "1") do |result, _|
+          measured = result["tables"].map { |table| table["rows"].map(&:first).sort }
+
+          assert_equal 2, measured.size
+          assert_includes measured.first, "Trunkline::XML"
+          assert_equal %w[Builder Nokogiri Ox Trunkline::XML], (measured.first | result["missing"].keys).sort
+        end
+      end
+
+      def test_chatty_makes_its_calls_one_after_the_other_and_side_by_side
+        experiment("chatty", "2", "1") do |result, _|
+          ways = result["tables"].first["rows"].map(&:first)
+
+          assert_includes ways, "Trunkline, side by side"
+          assert_equal Commands::Chatty::WAYS.keys.sort, (ways | result["missing"].keys).sort
+        end
+      end
+
+      def test_tour_and_report_write_one_page
+        Dir.mktmpdir do |folder|
+          page = File.join(folder, "tour.html")
+          status, out, err = lab("tour", "--only", "xml", "--keep", folder, "--html", page, "--quiet")
+
+          assert_equal DONE, status, err
+          assert_includes out, "Written: #{page}, 1 of 1 experiments."
+          assert_equal 1, File.read(page).scan("<section").size
+          status, out, = lab("report", folder)
+
+          assert_equal DONE, status
+          assert_includes out, "Written: #{folder}/report.html"
+          assert_equal 1, File.read(File.join(folder, "report.html")).scan("<section").size
+        end
+      end
+
+      def test_csv_has_a_line_for_each_figure
+        Dir.mktmpdir do |folder|
+          file = File.join(folder, "result.csv")
+          lab("clients", "3", "2", "--client", "net_http", "--csv", file, "--quiet")
+          rows = CSV.read(file, headers: true)
+
+          assert_equal ["Net::HTTP: 3 POSTs, real"], rows["figure"]
+          assert_equal ["2"], rows["samples"]
+        end
+      end
+
+      def test_a_file_that_cannot_be_written_is_told_in_one_sentence
+        status, _, err = lab("clients", "1", "1", "--client", "net_http", "--csv", "/nonexistent/x.csv")
+
+        assert_equal FAILED, status
+        assert_match(%r{\Atrunkline-lab: /nonexistent/x.csv cannot be written}, err)
+      end
+    end
+  end
+end

@@ -1,0 +1,54 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "fileutils"
+require "json"
+require "stringio"
+require "tmpdir"
+
+# Nothing is downloaded, and what is found out about installed gems is found out anew.
+ENV["TRUNKLINE_LAB_CACHE"] = Dir.mktmpdir("trunkline-lab-cache-")
+Minitest.after_run { FileUtils.rm_rf(ENV.fetch("TRUNKLINE_LAB_CACHE")) }
+
+require "trunkline/lab"
+require "trunkline/lab/histogram"
+require "trunkline/lab/origins/scripted"
+require "trunkline/lab/target"
+
+module Trunkline
+  module Lab
+    # What tests of the command line share. Runs are tiny and nothing is claimed about speed: a noisy machine is no
+    # failure (exit status 3).
+    module Running
+      MEASURED = [DONE, NOISY].freeze
+
+      # @return [Array(Integer, String, String)] exit status, standard output, standard error
+      def lab(*argv)
+        out = StringIO.new
+        err = StringIO.new
+        status = CLI.run(argv, out: out, err: err)
+        [status, out.string, err.string]
+      end
+
+      # Runs a command and reads its JSON.
+      def measured(*argv)
+        Dir.mktmpdir do |folder|
+          file = File.join(folder, "result.json")
+          status, out, err = lab(*argv, "--json", file)
+
+          assert_includes MEASURED, status, err
+          yield JSON.parse(File.read(file)), out
+        end
+      end
+
+      def refused(*argv, status: USAGE)
+        got, out, err = lab(*argv)
+
+        assert_equal status, got, err
+        assert_equal 1, err.lines.size, err
+        assert_empty out
+        err
+      end
+    end
+  end
+end

@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require "trunkline/lab/search"
+
+module Trunkline
+  module Lab
+    # The search against services whose knee is known.
+    class TestSearch < Minitest::Test
+      # So many workers, each answering 50 a second, and so many that may wait; beyond, calls are refused.
+      def service(workers:, room: Float::INFINITY, cpu: 0.1)
+        lambda do |concurrency|
+          busy = [concurrency, workers].min
+          refused = concurrency > room ? 1000 : 0
+          good = busy * 50
+          Array.new(3) do
+            { requests: good + refused, good: good, refused: refused, failed: 0, wall: 1.0, cpu: cpu,
+              latency: 0.02 * [concurrency, workers].max / workers }
+          end
+        end
+      end
+
+      def search(most: 256, **knee)
+        Search.new(most: most, &service(**knee)).tap(&:run)
+      end
+
+      def test_finds_the_knee_and_names_the_server
+        [1, 3, 8, 12, 50].each do |workers|
+          found = search(workers: workers)
+
+          assert_in_delta workers, found.answer.concurrency, [1, workers * 0.15].max, workers
+          assert_equal :server, found.limiter
+          assert_equal workers, found.little
+        end
+      end
+
+      def test_names_the_plateau
+        found = search(workers: 8, room: 40)
+        low, high = found.plateau
+
+        assert_equal 8, low
+        assert_includes 32..40, high
+        assert_equal :server, found.limiter
+      end
+
+      def test_names_the_refusal_that_came_before_the_knee
+        found = search(workers: 64, room: 20)
+
+        assert_equal :refusal, found.limiter
+        assert_includes 15..20, found.answer.concurrency
+        assert_includes 21..32, found.refused_from
+      end
+
+      def test_names_the_cpu_of_the_client
+        assert_equal :cpu, search(workers: 8, cpu: 0.97).limiter
+      end
+
+      def test_names_the_ceiling_when_more_might_help
+        found = search(workers: 500, most: 64)
+
+        assert_equal :ceiling, found.limiter
+        assert_operator found.answer.concurrency, :>, 60
+      end
+    end
+  end
+end
