@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "etc"
+require_relative "support/command"
 
 # The engine's rooms without Ruby: built by rakelib/support/engine.mk, run from here.
 module EngineBuild
@@ -9,6 +10,9 @@ module EngineBuild
   SANITIZERS = { "ASAN_OPTIONS" => "detect_leaks=1:abort_on_error=0:allocator_may_return_null=1",
                  "UBSAN_OPTIONS" => "print_stacktrace=1" }.freeze
   LIMIT_SECONDS = 300
+  # Inputs take milliseconds, but the machine itself may stand still for a while: only what takes longer hangs.
+  FUZZING = %w[-timeout=30 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 -print_funcs=0].freeze
+  REPORT_LINES = 24
 
   module_function
 
@@ -28,12 +32,12 @@ module EngineBuild
   end
 
   # What is found goes to tmp/; the kept corpus is only read.
-  def fuzz(seconds)
+  def fuzz(seconds, *how)
     programs("fuzzers", "fuzz").each do |program|
       name = File.basename(program).delete_prefix("fuzz_")
       puts "-- fuzzing #{name} for #{seconds} s"
       FileUtils.mkdir_p([found(name), "#{ROOT}/tmp/fuzz/crashes"])
-      run_fuzzer(program, "-max_total_time=#{seconds}", "-artifact_prefix=tmp/fuzz/crashes/#{name}-", found(name),
+      run_fuzzer(program, "-max_total_time=#{seconds}", "-artifact_prefix=tmp/fuzz/crashes/#{name}-", *how, found(name),
                  *Dir[corpus(name)])
     end
   end
@@ -48,8 +52,18 @@ module EngineBuild
   end
 
   def run_fuzzer(program, *arguments)
-    common = ["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-verbosity=0", "-print_funcs=0"]
-    system(SANITIZERS, program, *common, *arguments, chdir: ROOT, exception: true)
+    output, status = Command.show(SANITIZERS, program, *FUZZING, *arguments, chdir: ROOT)
+    abort [*report(output), "#{program} failed: #{status}"].join("\n") unless status.success?
+  end
+
+  # What was wrong, where, and the input: enough to look into it without the machine on which it happened.
+  def report(output)
+    lines = output.lines(chomp: true)
+    error = lines.index { |line| line.match?(/ERROR|runtime error/) }
+    first = error ? error - 1 : lines.size - REPORT_LINES
+    artifact = output.scan(/Test unit written to (\S+)/).flatten.last # before it: inputs that were merely slow
+    input = "#{artifact}, in base64: #{[File.binread(File.join(ROOT, artifact))].pack("m0")}" if artifact
+    [*lines[[first, 0].max, REPORT_LINES], *input]
   end
 
   def found(name) = File.join(ROOT, "tmp/fuzz/found", name)
@@ -68,8 +82,11 @@ end
 end
 
 namespace :wire do
-  desc "Fuzz each parser (FUZZ_SECONDS=15 for each)"
-  task(:fuzz) { EngineBuild.fuzz(Integer(ENV.fetch("FUZZ_SECONDS", "15"))) }
+  # The same inputs in the same order each time, so that what is found once can be found again.
+  desc "Fuzz each parser (FUZZ_SECONDS=15 for each, FUZZ_SEED=1)"
+  task :fuzz do
+    EngineBuild.fuzz(Integer(ENV.fetch("FUZZ_SECONDS", "15")), "-seed=#{Integer(ENV.fetch("FUZZ_SEED", "1"))}")
+  end
 
   desc "Fuzz each parser for hours (HOURS=1) and keep what reached new code"
   task :soak do

@@ -1,12 +1,19 @@
 # frozen_string_literal: true
 
+require_relative "command"
+
 # Runs each section as a rake of its own, shows what it prints, and counts what passed and failed.
 class CI
   # How tools say what they ran. What says neither counts as one.
   MINITEST = /^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) skips/
   TALLY = /^(?:[\w .-]+: )?(\d+) passed, (\d+) failed$/
 
-  Outcome = Struct.new(:title, :passed, :failed, :seconds, keyword_init: true) do
+  # Lines of a failed section that are said again behind the summary: what is left of a log is often its end.
+  ENDING = 40
+
+  Outcome = Struct.new(:title, :passed, :failed, :seconds, :output, keyword_init: true) do
+    def ending = ["", "== How it ended: #{title}", *output.lines.last(ENDING)]
+
     def to_s
       mark = failed.zero? ? "ok  " : "FAIL"
       format("%<mark>s  %<title>-52s %<passed>6d passed %<failed>4d failed %<seconds>7.1f s", mark: mark, **to_h)
@@ -22,6 +29,7 @@ class CI
   def run # rubocop:disable Naming/PredicateMethod
     outcomes = @sections.map { |title, task| section(title, task) }
     puts "", "== Summary", *outcomes
+    outcomes.reject { |outcome| outcome.failed.zero? }.each { |outcome| puts outcome.ending }
     failed = outcomes.sum(&:failed)
     puts "#{outcomes.sum(&:passed)} passed, #{failed} failed"
     failed.zero?
@@ -32,22 +40,11 @@ class CI
   def section(title, task)
     puts "", "== #{title} (rake #{task})"
     started = now
-    output, succeeded = show(RbConfig.ruby, "-S", "rake", task)
+    output, status = Command.show(RbConfig.ruby, "-S", "rake", task)
     passed, failed = count(output)
-    passed += 1 if succeeded && passed.zero?
-    failed += 1 if !succeeded && failed.zero?
-    Outcome.new(title: title, passed: passed, failed: failed, seconds: now - started)
-  end
-
-  def show(*command)
-    output = +""
-    IO.popen(command, err: %i[child out]) do |pipe|
-      pipe.each_line do |line|
-        $stdout.write(line)
-        output << line.scrub
-      end
-    end
-    [output, Process.last_status.success?]
+    passed += 1 if status.success? && passed.zero?
+    failed += 1 if !status.success? && failed.zero?
+    Outcome.new(title: title, passed: passed, failed: failed, seconds: now - started, output: output)
   end
 
   def count(output)

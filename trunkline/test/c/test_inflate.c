@@ -181,6 +181,25 @@ static void test_zstd_frames(void) {
     buffer_free(&packed);
     buffer_free(&text);
 }
+
+/* What a frame declares binds it, also where it lies in memory as a whole. */
+static void test_zstd_declares(void) {
+    static const char start[] = "\x28\xb5\x2f\xfd\x80";
+    buffer packed = {0}, text = {0}, nothing = {0};
+    say(&packed, start, 5);
+    say(&packed, "\x00\x05\x00\x00\x00\x2b\x00\x00x", 9);
+    say_text(&text, "xxxxx");
+    unpacks("its length", "zstd", &packed, &text, FAILURE_NONE);
+    packed.bytes[5] = 0x70;
+    unpacks("its length and a window of 16 MiB", "zstd", &packed, &nothing, FAILURE_CODING_DATA);
+    buffer_clear(&packed);
+    say(&packed, start, 5);
+    say(&packed, "\x00\xd0\x07\x00\x00\x83\x3e\x00x", 9);
+    unpacks("2000 bytes, in one block, and a window of 1024", "zstd", &packed, &nothing,
+            FAILURE_CODING_DATA);
+    buffer_free(&packed);
+    buffer_free(&text);
+}
 #endif
 
 static void pack_chain(buffer *packed, const buffer *text, const char *order) {
@@ -282,6 +301,7 @@ int main(void) {
     test_deflate_kinds();
 #ifdef HAVE_ZSTD
     test_zstd_frames();
+    test_zstd_declares();
 #endif
     test_chains();
     return check_report();

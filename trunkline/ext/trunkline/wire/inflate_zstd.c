@@ -61,13 +61,21 @@ static failure_code end_frame(zstd_state *state) {
     return right ? FAILURE_NONE : FAILURE_CODING_DATA;
 }
 
+/* How much the library is shown: a frame's beginning byte by byte. Were it to see a frame that lies
+ * there whole, it would go by looser rules (any window, blocks larger than it), and how the pieces
+ * came would decide what is right. */
+static size_t offered(const zstd_state *state, const coding_span *span) {
+    bool beginning = state->header_length < HEADER_MOST && span->input_length > 0;
+    return beginning ? 1 : span->input_length;
+}
+
 /* Frame by frame (RFC 8878 3); each one's check sum is looked at by the library. */
 static failure_code step_zstd(void *opaque, coding_span *span, bool *at_end) {
     zstd_state *state = opaque;
     if (!magic_right(state, span)) {
         return state->any_frame ? FAILURE_CODING_TRAILING : FAILURE_CODING_DATA;
     }
-    ZSTD_inBuffer input = {span->input, span->input_length, 0};
+    ZSTD_inBuffer input = {span->input, offered(state, span), 0};
     ZSTD_outBuffer output = {span->output, span->output_length, 0};
     size_t result = ZSTD_decompressStream(state->context, &output, &input);
     if (input.pos > 0) keep_header(state, span->input, input.pos);
