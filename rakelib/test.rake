@@ -14,9 +14,13 @@ module Suites
 
   # One process for a whole suite: its servers start once.
   def run(folder, environment = {})
-    arguments = %w[lib test].flat_map { |name| ["-I", File.join(ROOT, folder, name)] }
-    program = "ARGV.each { |file| require file }; ARGV.clear"
-    system(environment, RbConfig.ruby, *arguments, "-e", program, *files(folder), exception: true)
+    system(environment, RbConfig.ruby, *arguments(folder), exception: true)
+  end
+
+  # Ruby's command line for that.
+  def arguments(folder)
+    paths = %w[lib test].flat_map { |name| ["-I", File.join(ROOT, folder, name)] }
+    [*paths, "-e", "ARGV.each { |file| require file }; ARGV.clear", *files(folder)]
   end
 end
 
@@ -26,6 +30,12 @@ task test: "trunkline:test"
 namespace :trunkline do
   desc "The Ruby suite of trunkline"
   task(test: :compile) { Suites.run("trunkline") }
+end
+
+desc "WebMock's own examples for clients (WEBMOCK_SOURCE=a checkout of its source)"
+task webmock: :compile do
+  paths = %w[lib test/webmock].flat_map { |folder| ["-I", File.join(ROOT, "trunkline", folder)] }
+  sh "rspec", "--options", File::NULL, *paths, File.join(ROOT, "trunkline/test/webmock/acceptance_spec.rb")
 end
 
 desc "The Ruby suite of trunkline with the collector pushed harder and harder around each test"

@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+require "bundler"
+require_relative "support/jruby"
+
 # Tasks of trunkline-xml. The extensions are built by `compile`.
 module XMLSuite
   FOLDER = "trunkline-xml"
@@ -77,10 +80,25 @@ namespace :xml do
     Rake::Task["xml:memcheck:run"].invoke
   end
 
-  desc "The suite with a compacting collector, and with one that runs at every allocation"
+  desc "The suite with a compacting collector, and with one that runs at every allocation (ten minutes)"
   task gc: :compile do
     Suites.run(XMLSuite::FOLDER, "TRUNKLINE_GC" => "compact", "TREES" => "4000")
-    Suites.run(XMLSuite::FOLDER, "TRUNKLINE_GC" => "stress", "TREES" => "30")
+    Suites.run(XMLSuite::FOLDER, "TRUNKLINE_GC" => "stress", "TREES" => "300")
+  end
+end
+
+namespace :xml do
+  desc "The suite of trunkline-xml on JRuby (Java 17, some hundred MB of gems in tmp/jruby; not part of ci)"
+  task :jruby do
+    gemfile = <<~RUBY
+      source "https://rubygems.org"
+      gem "minitest", "~> 5.25"
+      gem "nokogiri"
+      eval_gemfile "#{ROOT}/gemfiles/xml.rb"
+    RUBY
+    jruby = JRuby.new("#{ROOT}/tmp/jruby", gemfile: gemfile)
+    jruby.build
+    jruby.run(*Suites.arguments(XMLSuite::FOLDER), TREES: ENV.fetch("TREES", "1000"))
   end
 end
 

@@ -4,14 +4,16 @@ require_relative "test_helper"
 
 # The tests that the builder gem brings along, with our classes in the place of its own.
 class BuilderSuiteTest < Minitest::Test
+  include Child
+
   SUITE = File.join(Gem.loaded_specs.fetch("builder").full_gem_path, "test")
   FILES = { "test_markupbuilder" => 76, "test_eventbuilder" => 7, "test_method_caching" => 3, "test_namecollision" => 3,
             "test_xchar" => 7 }.freeze
 
   FILES.each do |file, tests|
     define_method("test_passes_#{file.delete_prefix("test_")}_of_builder") do
-      output = IO.popen([RbConfig.ruby, "-W0", "-I#{File.expand_path("../lib", __dir__)}", "-I#{SUITE}",
-                         "-rtrunkline/xml/drop_in", "#{SUITE}/#{file}.rb"], err: %i[child out], &:read)
+      output = ruby("-W0", "-I#{SUITE}", "-rtrunkline/xml/drop_in", "-r#{__dir__}/support/garbage_collection",
+                    "#{SUITE}/#{file}.rb")
       assert_match(/^#{tests} runs, \d+ assertions, 0 failures, 0 errors, 0 skips/, output)
     end
   end

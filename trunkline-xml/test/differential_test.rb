@@ -24,8 +24,10 @@ class DifferentialTest < Minitest::Test
 
   def compare(ours, trees)
     trees.times do |index|
-      tree = CallTree.new(SEED + index)
-      expected = tree.play(Builder::XmlMarkup)
+      tree, expected = reference do
+        tree = CallTree.new(SEED + index)
+        [tree, tree.play(Builder::XmlMarkup)]
+      end
       actual = tree.play(ours)
       assert_equal expected, actual, tree.to_s unless expected == actual
     end

@@ -8,6 +8,8 @@ require "trunkline/xml/drop_in"
 Trunkline::XML::DropIn.undo
 
 class DropInTest < Minitest::Test
+  include Child
+
   ORIGINAL = Builder::XmlMarkup
 
   def teardown
@@ -37,6 +39,7 @@ class DropInTest < Minitest::Test
   def test_methods_that_others_add_count
     program = <<~RUBY
       require "trunkline/xml/drop_in"
+      #{STRESS}
       first = Trunkline::XML.native?
       class Builder::XmlMarkup
         def twice!(name) = 2.times { tag!(name) }
@@ -51,13 +54,13 @@ class DropInTest < Minitest::Test
       print Builder::XmlMarkup.new.d("e")
     RUBY
     native = Trunkline::XML.native?
-    assert_equal "#{native}false<a>b</a!><c/><c/><d>E</d!>", ruby(program)
+    assert_equal "#{native}false<a>b</a!><c/><c/><d>E</d!>", ruby("-e", program)
   end
 
   def test_without_the_builder_gem
-    program = 'require "trunkline/xml/drop_in"; print Builder::XmlMarkup.new.a("b"), Trunkline::XML::DropIn.undo, ' \
-              "Builder.const_defined?(:XmlMarkup)"
-    assert_equal "<a>b</a>truefalse", ruby(program, "--disable-gems", "BUNDLE_GEMFILE" => nil, "RUBYOPT" => nil)
+    program = "require 'trunkline/xml/drop_in'; #{STRESS} print Builder::XmlMarkup.new.a('b'), " \
+              "Trunkline::XML::DropIn.undo, Builder.const_defined?(:XmlMarkup)"
+    assert_equal "<a>b</a>truefalse", ruby("--disable-gems", "-e", program, BUNDLE_GEMFILE: nil, RUBYOPT: nil)
   end
 
   private
@@ -68,10 +71,5 @@ class DropInTest < Minitest::Test
     assert_equal expected, yield
   ensure
     Trunkline::XML::DropIn.undo
-  end
-
-  def ruby(program, *switches, **environment)
-    library = File.expand_path("../lib", __dir__)
-    IO.popen([environment.transform_keys(&:to_s), RbConfig.ruby, *switches, "-I#{library}", "-e", program], &:read)
   end
 end

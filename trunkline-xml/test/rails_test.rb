@@ -7,6 +7,7 @@ require "action_view/testing/resolvers"
 require "trunkline/xml/rails"
 require "trunkline/xml/drop_in"
 Trunkline::XML::DropIn.undo
+ActionView.eager_load! # and not while a test is stressed
 
 # Templates by our handler and by Rails' own give the same.
 class RailsTest < Minitest::Test
@@ -56,7 +57,7 @@ class RailsTest < Minitest::Test
 
   def test_builder_is_the_one_in_c_and_writes_to_the_buffer
     Trunkline::XML::Rails.handle_templates
-    assert Trunkline::XML.native? unless ENV["TRUNKLINE_XML"] == "ruby"
+    assert Trunkline::XML.native? unless ENV["TRUNKLINE_XML"] == "ruby" || RUBY_ENGINE != "ruby"
     result = view.render(inline: "xml.a { xml.b output_buffer.raw_buffer.bytesize }", type: :builder)
     assert_equal "<a>\n  <b>4</b>\n</a>\n", result
   end
@@ -87,11 +88,11 @@ class RailsTest < Minitest::Test
   end
 
   def test_layout_is_streamed_in_chunks
-    chunks = stream("layouts/long" => "xml.layout { 3000.times { |n| xml.row n }; xml << yield }",
+    chunks = stream("layouts/long" => "xml.layout { 300.times { |n| xml.row \"x\" * 200 }; xml << yield }",
                     "t/inside" => "xml.inside")
     document = chunks.join
     assert_operator chunks.size, :<, 10
-    assert document.start_with?("<layout>\n  <row>0</row>\n")
+    assert document.start_with?("<layout>\n  <row>xxx")
     assert_includes document, "<inside/>"
     assert document.end_with?("</layout>\n")
   end

@@ -1,18 +1,20 @@
 # frozen_string_literal: true
 
 require_relative "test_helper"
+require "rack/lint"
+require "rack/mock"
 require "trunkline/xml/stream"
 
 class StreamTest < Minitest::Test
   DOCUMENT = lambda do |xml|
     xml.instruct!
-    xml.list { 5000.times { |n| xml.item("text & #{n}", id: n) } }
+    xml.list { 400.times { |n| xml.item("text & #{n} #{"x" * 400}", id: n) } }
   end
 
   def test_chunks_of_a_size_that_make_the_document
     chunks = Trunkline::XML::Stream.new(indent: 2, &DOCUMENT).each.to_a
     whole = Builder::XmlMarkup.new(indent: 2)
-    DOCUMENT.call(whole)
+    reference { DOCUMENT.call(whole) }
     assert_equal whole.target!, chunks.join
     assert chunks[0..-2].all? { |chunk| chunk.bytesize.between?(16 * 1024, 17 * 1024) }
     assert_equal [Encoding::UTF_8], chunks.map(&:encoding).uniq
@@ -21,7 +23,7 @@ class StreamTest < Minitest::Test
   def test_chunks_come_while_the_document_is_written
     events = []
     stream = Trunkline::XML::Stream.new do |xml|
-      2000.times { |n| xml.item("0123456789") && n == 1999 && events << :last }
+      200.times { |n| xml.item("0123456789" * 10) && n == 199 && events << :last }
     end
     stream.each { events << :chunk }
     assert_equal :chunk, events.first
@@ -36,6 +38,14 @@ class StreamTest < Minitest::Test
     target = Trunkline::XML::Chunks.new { |chunk| chunks << chunk }
     DOCUMENT.call(xml_in_ruby.new(target: target))
     assert_operator chunks.size, :>, 5
+  end
+
+  def test_is_a_body_as_rack_has_them
+    body = Trunkline::XML::Stream.new(&DOCUMENT)
+    application = ->(_env) { [200, { "content-type" => "application/xml" }, body] }
+    answer = Rack::MockRequest.new(Rack::Lint.new(application)).get("/")
+    assert_equal body.each.to_a.join, answer.body
+    assert answer.body.end_with?("</list>")
   end
 
   def test_misuse

@@ -6,6 +6,12 @@
 #   SANITIZE=address,undefined    built for the sanitizers; load it with their runtime preloaded
 #   SCALAR=1                      escapes without vector instructions, as processors without them do
 
+# Other Rubies than CRuby have no use for C, or no mkmf: there the builder in Ruby writes the same.
+if RUBY_ENGINE != "ruby"
+  File.write("Makefile", "all install clean:\n")
+  exit
+end
+
 require "mkmf"
 
 def switch?(name) = !["", "0"].include?(ENV.fetch(name, ""))

@@ -1,0 +1,54 @@
+# frozen_string_literal: true
+
+require "fileutils"
+
+# A JRuby made of the jars that RubyGems has, with the gems of a bundle of its own. It needs Java and its `jar` tool.
+class JRuby
+  VERSION = "9.4.15.0" # Ruby 3.1; the newest that runs on Java 17
+  # What Ruby's IO needs of Java's own classes; a suite is over before the better compiler has paid for itself.
+  JAVA = %w[
+    java --add-opens java.base/java.io=ALL-UNNAMED --add-opens java.base/java.nio.channels=ALL-UNNAMED
+    --add-opens java.base/sun.nio.ch=ALL-UNNAMED -XX:+UseSerialGC -XX:TieredStopAtLevel=1
+  ].join(" ").freeze
+
+  # folder: where it is kept
+  # gemfile: Ruby for the Gemfile of what its programs need
+  def initialize(folder, gemfile:)
+    @folder = folder
+    @gemfile = gemfile
+  end
+
+  # Builds what is not there yet.
+  def build
+    FileUtils.mkdir_p(@folder)
+    unpack unless File.exist?(launcher)
+    File.write("#{@folder}/Gemfile", @gemfile)
+    run("-S", "bundle", "install", "--quiet", "RUBYOPT" => nil)
+  end
+
+  # Runs Ruby's command line in the bundle; raises when it fails.
+  def run(*arguments, **environment)
+    own = { "GEM_HOME" => "#{@folder}/gems", "GEM_PATH" => nil, "RUBYLIB" => nil, "RUBYOPT" => "-rbundler/setup",
+            "BUNDLE_GEMFILE" => "#{@folder}/Gemfile" }
+    Bundler.with_unbundled_env do
+      system(own.merge(environment.transform_keys(&:to_s)), launcher, *arguments, exception: true)
+    end
+  end
+
+  private
+
+  def home = "#{@folder}/META-INF/jruby.home"
+  def launcher = "#{home}/bin/jruby"
+  def jars = "#{@folder}/jruby-jars-#{VERSION}/lib"
+
+  def unpack
+    shell("gem", "fetch", "jruby-jars", "--version", VERSION)
+    shell("gem", "unpack", "jruby-jars-#{VERSION}.gem")
+    shell("jar", "xf", "#{jars}/jruby-stdlib-#{VERSION}.jar", "META-INF/jruby.home")
+    classes = %w[core stdlib].map { |name| Dir["#{jars}/jruby-#{name}-#{VERSION}*.jar"].first }.join(":")
+    File.write(launcher, "#!/bin/sh\nexec #{JAVA} -Djruby.home='#{home}' -cp '#{classes}' org.jruby.Main \"$@\"\n")
+    FileUtils.chmod("+x", launcher)
+  end
+
+  def shell(*command) = system(*command, chdir: @folder, exception: true)
+end
