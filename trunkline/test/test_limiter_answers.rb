@@ -45,6 +45,27 @@ class TestLimiterAnswers < TrunklineTest
     assert_operator http.stats.limits.fetch(url)[:limit], :<, 16
   end
 
+  def test_timeouts_are_back_pressure_until_few_are_in_flight
+    server = serve(&:stall)
+    http = client(server.url, timeout: 0.3)
+    results = http.map(Array.new(24, "/"))
+    assert_equal [24, [Trunkline::TimeoutError]], [results.size, results.map { |error| error.class.superclass }.uniq]
+    facts = http.stats.limits.fetch(server.url.chomp("/"))
+    assert_includes Trunkline::Many::Lane::FEWEST_AT_TIMEOUTS...16, facts[:limit]
+    assert_match(/\Aa timeout: from/, facts[:why])
+  end
+
+  def test_stats_tell_what_was_found_out_for_each_origin
+    server = serve
+    http = client(server.url)
+    http.map(Array.new(40, "/"))
+    facts = http.stats.limits.fetch(server.url.chomp("/"))
+    assert_equal %i[last_probe limit rate state why], facts.keys.sort
+    assert_instance_of Integer, facts[:limit]
+    assert_includes %i[start cruise probe_up probe_down descent], facts[:state]
+    assert_instance_of String, facts[:why]
+  end
+
   def test_origins_have_limits_of_their_own
     busy = serve(answer("", status: "503 Busy"))
     quick = serve

@@ -48,6 +48,26 @@ class TestLimiterParts < Minitest::Test
     assert_match(/\A503: from/, @limiter.to_h[:why])
   end
 
+  def test_a_base_latency_is_learnt_half_the_way_at_a_time
+    base = Limiter::BaseLatency.new
+    [0.2, 0.1, 0.3].each { |median| base.seen(median) }
+    assert_in_delta 0.15, base.served(1, 1.0)
+    base.slower(0.25)
+    assert_in_delta 0.2, base.served(1, 1.0)
+    base.faster(0.05)
+    assert_in_delta 0.05, base.served(1, 1.0)
+  end
+
+  def test_what_waits_at_a_server_shows_by_its_latency
+    base = Limiter::BaseLatency.new
+    base.seen(0.1)
+    refute base.queued?(0.2)
+    assert base.queued?(0.25)
+    assert_in_delta 8, base.served(20, 0.25)
+    refute base.too_long?(0.9)
+    assert base.too_long?(1.1)
+  end
+
   def test_retry_after_pauses_everything
     @limiter.start(0.0)
     @limiter.pressed(0.0, "503", 2.0)

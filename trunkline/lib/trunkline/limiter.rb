@@ -45,15 +45,17 @@ module Trunkline
 
     # @return [Boolean] whether one more may start
     def ready?(now)
-      return false if @in_flight + @resting.size >= @knee.limit && !rested?(now)
+      return false if @in_flight + @resting.size >= @knee.limit && (@resting.empty? || !rested?(now))
       return false if @paused_until && paused?(now)
 
       @rate.nil? || @rate.ready?(now)
     end
 
+    # @return [Integer] the generation that it belongs to
     def start(now)
       @in_flight += 1
       @rate&.take(now)
+      @knee.generation
     end
 
     # @return [Float, nil] seconds until one more may start; nil when that takes an answer

@@ -46,15 +46,14 @@ class Simulator
     @now = 0.0
     @queue = []
     @busy = @present = 0
-    @service = scenario.fetch("service")
+    @service = steps(scenario.fetch("service"))
     @delay = scenario.fetch("delay", 0.0)
     @thrash = scenario.fetch("thrash", 0.0)
     @client = scenario["client"]
     @client_free = 0.0
     @tokens = scenario["burst"].to_f
     @tokens_at = 0.0
-    @workers = scenario.fetch("workers")
-    @workers = [[0, @workers]] unless @workers.is_a?(Array)
+    @workers = steps(scenario.fetch("workers"))
   end
 
   # Gives the limiter its time: run(seconds) { |now| a limiter }
@@ -117,7 +116,9 @@ class Simulator
     true
   end
 
-  def workers = @workers.reverse_each.find { |at, _| at <= @now }[1]
+  def steps(value) = value.is_a?(Array) ? value : [[0, value]]
+  def at_present(steps) = steps.size == 1 ? steps[0][1] : steps.reverse_each.find { |at, _| at <= @now }[1]
+  def workers = at_present(@workers)
 
   def serve(call)
     @busy += 1
@@ -126,10 +127,11 @@ class Simulator
   end
 
   def service
+    mean = at_present(@service)
     case @scenario.fetch("spread")
-    when "deterministic" then @service
-    when "exponential" then -@service * Math.log(1 - @random.rand)
-    when "lognormal" then @service * Math.exp(normal - 0.5)
+    when "deterministic" then mean
+    when "exponential" then -mean * Math.log(1 - @random.rand)
+    when "lognormal" then mean * Math.exp(normal - 0.5)
     end
   end
 

@@ -13,6 +13,7 @@ class TestLimiterRealServer < TrunklineTest
     super
     @workers = Thread::SizedQueue.new(WORKERS)
     @present = @refused = 0
+    @busy = 0.0
     @lock = Mutex.new
     @server = serve_rack(threads: WORKERS + QUEUE + 8) { answer_or_refuse }
   end
@@ -22,11 +23,12 @@ class TestLimiterRealServer < TrunklineTest
     answered = run_for(http, SECONDS)
     limits = http.stats.limits.fetch("http://127.0.0.1:#{@server.port}")
 
-    # How near it comes is the simulator's to say, which no other program on the machine disturbs.
+    # A worker of a busy machine sleeps longer than it should: what counts is whether it was given work.
+    assert_operator @busy, :>=, 0.7 * SECONDS * WORKERS, "seconds that the workers were busy"
     assert_operator answered, :>=, 0.5 * SECONDS * WORKERS / SERVICE, "goodput, of what the workers can do"
     assert_operator @refused, :<=, 0.03 * answered
-    assert_includes (0.6 * WORKERS)...(WORKERS + QUEUE), @mean_limit, limits.inspect
-    assert_includes %i[start cruise probe_up probe_down], limits[:state]
+    assert_includes (0.6 * WORKERS)..(2.5 * WORKERS), @mean_limit, limits.inspect
+    assert_includes %i[start cruise probe_up probe_down descent], limits[:state]
     refute_empty limits[:why]
   end
 
@@ -61,8 +63,10 @@ class TestLimiterRealServer < TrunklineTest
       return [503, {}, []]
     end
     @workers << true
+    began = monotonic
     sleep SERVICE
     @workers.pop
+    @lock.synchronize { @busy += monotonic - began }
     [200, {}, ["done"]]
   ensure
     @lock.synchronize { @present -= 1 }

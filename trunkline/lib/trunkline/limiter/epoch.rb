@@ -19,11 +19,14 @@ module Trunkline
       attr_reader :goodput
       # @return [Float] standard error of the goodput, as a share of it
       attr_reader :error
+      # @return [Boolean] whether it has begun
+      attr_reader :begun
+      alias open? begun
 
       def initialize
         @noise = 0.5 # variance of the answers' count in a time, per answer: 1 for Poisson, 0 for clockwork
         @latencies = []
-        @open = false
+        @begun = false
       end
 
       # @param limit [Integer]
@@ -35,16 +38,11 @@ module Trunkline
         @fewest = [rounds * limit, FEWEST].max
         @target = target
         @longest = longest
-        @open = false
-      end
-
-      # @return [Boolean] whether it has begun
-      def open?
-        @open
+        @begun = false
       end
 
       def open(now)
-        @open = true
+        @begun = true
         @began = @turn = now
         @last_turn = nil
         @count = @starved = 0

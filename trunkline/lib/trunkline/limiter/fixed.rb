@@ -22,6 +22,7 @@ module Trunkline
 
       def start(_now)
         @in_flight += 1
+        0
       end
 
       def wait(_now)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "base_latency"
 require_relative "epoch"
 
 module Trunkline
@@ -11,14 +12,15 @@ module Trunkline
     #   :cruise      stays, and measures what the others are compared with
     #   :probe_up    tries more; kept when it gives more goodput
     #   :probe_down  tries less; kept when it loses none
+    #   :descent     tries much less, since requests wait at the server; kept when it loses little
     #
     # A try that is kept is followed by a larger step the same way. Back-pressure takes slots away at once, and is
-    # remembered as a ceiling for a while. A latency that is many times the least one stops growth.
+    # remembered as a ceiling for a while.
     class Knee
       START = 16
       CRUISE_EPOCHS = 3
       # Seconds that an epoch may last for the sake of precision.
-      LONGEST = { start: 0.3, cruise: 0.4, probe_up: 0.6, probe_down: 0.6 }.freeze
+      LONGEST = { start: 0.3, cruise: 0.4, probe_up: 0.6, probe_down: 0.6, descent: 0.6 }.freeze
       # Goodput that START's doubling must bring.
       START_GAIN = 0.15
       KEPT_SHARE = 0.95
@@ -31,9 +33,12 @@ module Trunkline
       DOWN = 0.8
       DOWN_ON = 0.65
       DOWN_FIRST = 0.5
+      # The same of half the limit: more would be lost if it were too small.
+      HALVING_LOSS = 0.1
       # A goodput that moved by so much at the same limit: the server is another one now.
       SHIFT = 0.25
-      LATENCY_GUARD = 10
+      # Of what is served while others wait, how many times as many a descent leaves in flight.
+      SLACK = 1.5
       # Seconds until a limit that met back-pressure is tried again; doubled each time, up to the last.
       CEILING_SECONDS = [4.0, 8.0, 16.0, 32.0, 64.0].freeze
 
@@ -47,7 +52,7 @@ module Trunkline
         @epoch = Epoch.new
         @generation = 0
         @tried = {}
-        @least_latency = Float::INFINITY
+        @latency = BaseLatency.new
         forget_ceiling
         @why = remembered ? "remembered" : "starting"
         remembered ? cruise : enter(:start)
@@ -74,9 +79,11 @@ module Trunkline
       def pressed(now, accepted, what)
         before = @limit
         @limit = accepted.clamp(1, @limit)
+        @refuted = nil
         raise_ceiling(now, @limit)
         @why = "#{what}: from #{before} to #{@limit}"
-        @state == :start ? descend : cruise
+        # One that is refused is seldom alone: the others must not end the descent that the first one began.
+        @state == :start || @down == DOWN_FIRST ? descend : cruise
       end
 
       private
@@ -111,7 +118,8 @@ module Trunkline
       def threshold
         case @state
         when :probe_up then 1 + UP_SHARE * (@limit.to_f / @home - 1)
-        else 1 - DOWN_LOSS
+        when :descent then (1 + @limit.to_f / @home) / 2
+        else 1 - (@down == DOWN_FIRST ? HALVING_LOSS : DOWN_LOSS)
         end
       end
 
@@ -120,13 +128,14 @@ module Trunkline
           @why = "no more to send than #{@limit} at a time"
           return enter(@state)
         end
-        @least_latency = [@least_latency, @epoch.median].min
+        @latency.seen(@epoch.median)
         goodput = @epoch.goodput
         case @state
         when :start then started(goodput)
         when :cruise then cruised(now, goodput)
         when :probe_up then probed_up(now, goodput)
         when :probe_down then probed_down(now, goodput)
+        when :descent then descended(goodput)
         end
       end
 
@@ -136,7 +145,7 @@ module Trunkline
         best = @tried.values.max || 0.0
         @tried[@limit] = goodput
         more = [@limit * 2, @maximum].min
-        if goodput >= best * (1 + START_GAIN) && more > @limit && !slow?
+        if goodput >= best * (1 + START_GAIN) && more > @limit && !@latency.too_long?(@epoch.median)
           @why = "goodput grows: #{@limit} to #{more}"
           return enter(:start, more)
         end
@@ -166,17 +175,56 @@ module Trunkline
         return enter(:cruise) if @left.positive?
 
         @home = @limit
-        @next == :down ? probe_down(now) : probe_up(now)
+        @home_latency = @epoch.median
+        return if @refuted && granted?
+        return descent if @limit > 1 && @latency.queued?(@epoch.median)
+
+        @next == :down ? probe_down : probe_up(now)
       end
 
       # The server changed: what was known of it is void, and the other side of the knee may be far.
       def shifted(goodput)
         faster = goodput > @base
-        @least_latency = @epoch.median
+        @latency.faster(@epoch.median) if faster
         @why = "goodput #{change(goodput / @base)} at the same limit: measuring anew"
         cruise(1)
         @next = faster ? :up : :down
         faster ? @up = UP_ON : @down = DOWN_ON
+      end
+
+      # ---- descent ----
+
+      # Requests take much longer than they need: they wait at the server, which serves fewer at a time than are in
+      # flight. Or it has become slower: then fewer in flight are answered less, and that is what a request needs.
+      def descent
+        less = (@latency.served(@limit, @epoch.median) * SLACK).ceil.clamp(1, @limit - 1)
+        enter(:descent, less)
+      end
+
+      def descended(goodput)
+        kept = goodput / @base >= threshold
+        note_probe(goodput, kept)
+        unless kept
+          @refuted = { limit: @limit, goodput: goodput, share: threshold, median: @epoch.median }
+          @limit = @home
+        end
+        @latency.slower(@epoch.median) if @latency.queued?(@epoch.median)
+        cruise(kept ? 1 : 2)
+        @next = :up
+      end
+
+      # What a descent was compared with may have been of a time before the server changed, so it is measured again.
+      # @return [Boolean] whether the descent was right after all
+      def granted?
+        refuted = @refuted
+        @refuted = nil
+        if refuted[:goodput] < refuted[:share] * @base
+          @latency.slower(refuted[:median])
+          return false
+        end
+        @limit = refuted[:limit]
+        cruise(1)
+        true
       end
 
       # ---- probes ----
@@ -184,11 +232,10 @@ module Trunkline
       def probe_up(now)
         more = [(@home * @up).ceil, @home + 1].max
         more = [more, @maximum, ceiling(now)].min
-        if more <= @home || slow?
-          @last_probe = "none up: #{more <= @home ? "at the ceiling" : "latency is #{LATENCY_GUARD} times the least"}"
-          return probe_down(now)
-        end
-        enter(:probe_up, more)
+        return enter(:probe_up, more) unless more <= @home || @latency.too_long?(@epoch.median)
+
+        @last_probe = "none up: #{more <= @home ? "at the ceiling" : "requests take too long"}"
+        probe_down
       end
 
       def probed_up(now, goodput)
@@ -206,25 +253,26 @@ module Trunkline
           @next = :up
         else
           @generation += 1
-          probe_down(now)
+          probe_down
         end
       end
 
-      def probe_down(_now)
-        less = [(@home * @down).floor, @home - 1].min
+      def probe_down
+        @next = :up
+        less = [(@home * @down).round, @home - 1].min
         return cruise if less < 1
 
-        @next = :up
         enter(:probe_down, less)
       end
 
       def probed_down(now, goodput)
-        kept = goodput / @base >= threshold
+        share = goodput / @base
+        kept = share >= threshold && (share >= threshold + @epoch.error || quicker?)
         note_probe(goodput, kept)
         return go_on(now, goodput, :down) if kept
 
+        narrow = @down < DOWN && (@home * DOWN).round > @limit
         @limit = @home
-        narrow = @down < DOWN
         cruise(narrow ? 1 : CRUISE_EPOCHS)
         @next = narrow ? :down : :up
       end
@@ -233,6 +281,7 @@ module Trunkline
       # than noise on the way down: many small losses are a large one.
       def go_on(now, goodput, way)
         @home = @limit
+        @home_latency = @epoch.median
         if way == :up
           @base = goodput
           @up = UP_ON
@@ -240,14 +289,15 @@ module Trunkline
         else
           @base = [@base, goodput].max
           @down = DOWN_ON
-          probe_down(now)
+          probe_down
         end
       end
 
       # ---- what is known ----
 
-      def slow?
-        @epoch.median > LATENCY_GUARD * @least_latency
+      # Whether requests take less time at the limit tried: if not, none of them waited at the server before.
+      def quicker?
+        @epoch.median <= @home_latency * (1 + @limit.to_f / @home) / 2
       end
 
       def raise_ceiling(now, limit)
