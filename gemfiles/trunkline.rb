@@ -6,3 +6,6 @@ gem "rack", "~> 3.1", require: false
 
 # The newest scheduler for fibers that each Ruby can have.
 gem "async", ">= 2.20", require: false
+
+# Header compression for the scripted server of HTTP/2.
+gem "protocol-hpack", "~> 1.5", require: false

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-C_FILES = FileList["trunkline*/{ext,test}/**/*.{c,h}", "benchmark/**/*.{c,h}"]
+C_FILES = FileList["trunkline*/{ext,lib,test}/**/*.{c,h}"]
 
 desc "RuboCop over every Ruby file"
 task(:lint) { sh "rubocop", "--format", "simple", verbose: false }

@@ -19,6 +19,10 @@ CC := $(cc_$(FLAVOUR))
 found = $(shell pkg-config --exists $(1) && echo $(2))
 optional_defines := $(call found,libnghttp2,-DHAVE_NGHTTP2) $(call found,libbrotlidec,-DHAVE_BROTLI) \
                     $(call found,libzstd,-DHAVE_ZSTD)
+# As extconf.rb does: by what the library has, not by its version.
+has_function = $(shell printf '\043include <%s>\nint main(void) { return !(long)&%s; }' $(2) $(3) | \
+                       gcc -x c -o /dev/null - $(1) 2>/dev/null && echo -DHAVE_$(3) | tr a-z A-Z)
+optional_defines += $(call has_function,-lnghttp2,nghttp2/nghttp2.h,nghttp2_option_set_max_continuations)
 optional_libraries := $(call found,libnghttp2,-lnghttp2) $(call found,libbrotlidec,-lbrotlidec) \
                       $(call found,libzstd,-lzstd)
 CFLAGS := -std=gnu99 -Wall -Wextra -Werror $(flags_$(FLAVOUR)) $(optional_defines) -I$(ext) -MMD -MP

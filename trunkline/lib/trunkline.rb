@@ -50,12 +50,23 @@ module Trunkline
     #   not change any more
     # @option options [String] :client_cert PEM file of the client's certificate
     # @option options [String] :client_key PEM file of its key; client_cert's file
+    # @option options [Integer] :verify_depth how many intermediate certificates may stand between the server's own and
+    #   a trusted root; OpenSSL's limit, 100
+    # @option options [String] :tls_name the name to send as SNI and to verify, instead of the URL's host; for every
+    #   server the client calls
+    # @option options [Symbol] :http :auto for HTTP/2 where an https server chooses it; :h1 for HTTP/1.1 alone; :h2 for
+    #   HTTP/2 alone, with http too (prior knowledge, RFC 9113 3.3)
     # @option options [String] :min_tls "1.2" or "1.3"; "1.2"
+    # @option options [String] :max_tls "1.2" or "1.3"; the newest there is
+    # @option options [String] :ciphers for TLS 1.2, in OpenSSL's format, such as "ECDHE+AESGCM"; OpenSSL's default
+    # @option options [String] :ciphersuites for TLS 1.3, names joined by ":" (RFC 8446 B.4); OpenSSL's default
     # @option options [String] :keylog file that TLS secrets are appended to; the environment's SSLKEYLOGFILE
     # @option options [String, Hash] :connect_to "host:port" to connect to instead, or a Hash of those by "host:port"
     # @option options [String] :unix path of a Unix socket to connect to instead
     # @option options [String, false] :proxy http://, https://, socks5:// or socks5h://, perhaps with user:password@;
     #   false for none; the environment's http_proxy, https_proxy, all_proxy and no_proxy
+    # @option options [String, Array<String>] :no_proxy hosts that no proxy is for (see NoProxy); the environment's
+    #   no_proxy, for the environment's proxies
     # @option options [String] :bind an address or an interface of this machine, to connect from
     # @option options [Boolean, Integer, Hash] :tcp_keepalive seconds of silence before a probe, or both as
     #   { idle: 30, interval: 10 }, the default

@@ -85,6 +85,29 @@ class TestFaraday < TrunklineTest
     assert_equal 1, server.connection_count
   end
 
+  def test_params_go_through_the_encoder_that_was_chosen
+    server = serve
+    targets = [nil, Faraday::FlatParamsEncoder].flat_map do |encoder|
+      options = { timeout: DEFAULT_TIMEOUT, params_encoder: encoder }.compact
+      %i[net_http trunkline].map do |adapter|
+        faraday(server.url, request: options, adapter: adapter).get("/", a: [1, 2], b: "x y")
+        server.requests.last.target
+      end
+    end
+    assert_equal ["/?a%5B%5D=1&a%5B%5D=2&b=x+y"] * 2 + ["/?a=1&a=2&b=x+y"] * 2, targets
+  end
+
+  def test_middleware_sees_requests_and_answers_in_its_order
+    seen = []
+    layer = Class.new(Faraday::Middleware) do
+      define_method(:on_request) { |env| seen << [:request, options[:name], env.method] }
+      define_method(:on_complete) { |env| seen << [:complete, options[:name], env.status] }
+    end
+    faraday(serve.url) { |builder| %i[outer inner].each { |name| builder.use(layer, name: name) } }.get("/")
+    assert_equal [%i[request outer get], %i[request inner get], [:complete, :inner, 200],
+                  [:complete, :outer, 200]], seen
+  end
+
   def test_bodies_are_read_from_an_io
     server = serve
     connection = faraday(server.url)
@@ -196,44 +219,6 @@ class TestFaraday < TrunklineTest
     connection.close
     connection.get("/")
     assert_equal 2, server.connection_count
-  end
-
-  def test_tls
-    server = serve_tls
-    localhost = server.url(host: "localhost")
-    assert_equal "ok", faraday(localhost, ssl: { ca_file: TestCA.ca_file }).get("/").body
-    assert_equal "ok", faraday(localhost, ssl: { ca_path: TestCA.ca_path }).get("/").body
-    assert_equal "ok", faraday(localhost, ssl: { cert_store: TestCA.store, min_version: :TLS1_2 }).get("/").body
-    assert_equal "ok", faraday(localhost, ssl: { verify: false }).get("/").body
-    assert_equal "ok", faraday(localhost, ssl: { verify_mode: OpenSSL::SSL::VERIFY_NONE }).get("/").body
-    error = assert_raises(Faraday::SSLError) { faraday(localhost).get("/") }
-    assert_kind_of Trunkline::CertificateError, error.wrapped_exception
-  end
-
-  def test_the_name_in_a_certificate_need_not_be_checked
-    url = serve_tls(identity: :wrong_host).url(host: "localhost")
-    assert_raises(Faraday::SSLError) { faraday(url, ssl: { ca_file: TestCA.ca_file }).get("/") }
-    unchecked = { ca_file: TestCA.ca_file, verify_hostname: false }
-    assert_equal "ok", faraday(url, ssl: unchecked).get("/").body
-    assert_raises(Faraday::SSLError) { faraday(url, ssl: { verify_hostname: false }).get("/") }
-  end
-
-  def test_client_certificates_as_objects_text_and_files
-    identity = TestCA.identity(:client)
-    url = serve_tls(context: { client_ca: true }).url(host: "localhost")
-    { "objects" => [[identity.certificate, *identity.issuers], identity.key],
-      "text" => [[identity.certificate, *identity.issuers].map(&:to_pem).join, identity.key.to_pem],
-      "files" => [TestCA.certificate_file(:client), TestCA.key_file(:client)] }.each do |form, (certificate, key)|
-      ssl = { ca_file: TestCA.ca_file, client_cert: certificate, client_key: key }
-      assert_equal "ok", faraday(url, ssl: ssl).get("/").body, form
-    end
-  end
-
-  def test_what_cannot_be_carried_is_refused_by_name
-    { ciphers: "HIGH", verify_depth: 3, max_version: :TLS1_2, min_version: "SSLv9" }.each do |name, value|
-      error = assert_raises(Trunkline::InvalidRequest) { faraday("https://127.0.0.1:1", ssl: { name => value }).get("/") }
-      assert_includes error.message, name.to_s
-    end
   end
 
   def test_a_proxy_carries_requests_and_gets_its_credentials

@@ -3,9 +3,10 @@
 require_relative "test_helper"
 require "json"
 require "zlib"
+require_relative "support/old_net_http"
 
 # The libraries that people use on top of Net::HTTP, each in a process of its own, with and without install!: the same
-# results, the same requests, and far fewer connections.
+# results, the same requests, and far fewer connections. With the newest edition of net-http, and with the oldest.
 class TestNetHTTPUsers < TrunklineTest
   time_limit 90
 
@@ -141,25 +142,37 @@ class TestNetHTTPUsers < TrunklineTest
   PAGE = "<title>ü</title><a href='/gzip'>gzip</a><form action='/echo' method='post'><input name='name'></form>"
   BUCKETS = "<ListAllMyBucketsResult><Buckets><Bucket><Name>one</Name></Bucket></Buckets></ListAllMyBucketsResult>"
 
+  # What the oldest edition cannot be had with.
+  NEW_ONLY = %i[faraday].freeze
+
   USERS.each do |name, program|
-    define_method(:"test_#{name}") do
-      plain, carried = ["", INSTALL].map { |install| use(PROGRAM + install + program) }
-      assert_equal plain[:told], carried[:told]
-      refute_empty carried[:told]
-      assert_equal plain[:requests], carried[:requests]
-      assert_operator carried[:connections].sum, :<, plain[:connections].sum
-      assert_operator carried[:connections].max, :<=, MOST_CONNECTIONS[name]
+    define_method(:"test_#{name}") { compare(name, PROGRAM, program, environment) }
+    next if NEW_ONLY.include?(name)
+
+    define_method(:"test_#{name}_with_the_oldest_edition") do
+      compare(name, OldNetHTTP::PRELUDE + PROGRAM, program, environment.merge(OldNetHTTP::ENVIRONMENT))
     end
   end
 
   private
 
+  def compare(name, prelude, program, environment)
+    runs = ["", INSTALL].map { |install| Thread.new { use(prelude + install + program, environment) } }
+    plain, carried = runs.each { |run| run.report_on_exception = false }.map(&:value)
+    assert_equal plain[:told], carried[:told]
+    refute_empty carried[:told]
+    assert_equal plain[:requests], carried[:requests]
+    assert_operator carried[:connections].sum, :<, plain[:connections].sum
+    assert_operator carried[:connections].max, :<=, MOST_CONNECTIONS[name]
+  end
+
   # @return [Hash] what the program told, the requests that came, and the connections of the plain and the TLS server
-  def use(program)
+  def use(program, environment)
     servers = [serve { |connection| play(connection) }, serve_tls { |connection| play(connection) }]
     arguments = [servers[0].url(""), servers[1].url("", host: "localhost"), TestCA.ca_file]
     command = [RbConfig.ruby, "-W0", "-I", Subprocess::LIB, "-e", program, *arguments]
     out, err, status = Subprocess.run_command(environment, command, 60)
+    skip "net-http #{OldNetHTTP::VERSION} is not installed" if status.exitstatus == OldNetHTTP::MISSING
     assert_predicate status, :success?, err
     { told: JSON.parse(comparable(out.lines.last, servers)), connections: servers.map(&:connection_count),
       requests: servers.map { |server| once(server.requests).map { |request| comparable(request.raw, servers) } } }

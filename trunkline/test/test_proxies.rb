@@ -76,6 +76,23 @@ class TestProxies < TrunklineTest
     assert_empty plain.requests + secure.requests
   end
 
+  def test_squid_refuses_requests_among_many
+    plain = serve
+    results = through(Squid.guarded.url).map([plain.url, plain.url])
+    assert_equal [[Trunkline::ProxyError, 407]] * 2, results.map { |error| [error.class, error.status] }
+  end
+
+  def test_no_proxy
+    proxy = serve(answer("proxied"))
+    server = serve
+    port = server.port
+    { "127.0.0.1" => "ok", "127.0.0.0/8, other.test" => "ok", %W[a.test 127.0.0.1:#{port}] => "ok", "*" => "ok",
+      "127.0.0.1:1" => "proxied", "" => "proxied", nil => "proxied" }.each do |list, body|
+      response = client(proxy: "http://#{proxy.address}", no_proxy: list).get(server.url)
+      assert_equal body, response.body, list.inspect
+    end
+  end
+
   def test_squid_refuses_a_host
     error = assert_raises_with(Trunkline::ProxyError, phase: :connect, sent: :none, status: 403) do
       through(Squid.instance.url).get("https://www.forbidden.test/")

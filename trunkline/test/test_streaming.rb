@@ -181,6 +181,30 @@ class TestStreaming < TrunklineTest
     end
   end
 
+  # For old memory Ruby goes through all that the process has, while its other threads wait.
+  def test_the_pieces_of_a_stream_never_pass_for_old_memory
+    out = stream_alone(<<~RUBY)
+      total = 0
+      causes = []
+      http.get("/huge") do |chunk|
+        total += chunk.bytesize
+        causes |= [GC.latest_gc_info(:major_by)]
+      end
+      p [total, GC.stat(:minor_gc_count) > minor, causes.include?(:oldmalloc)]
+    RUBY
+    assert_equal "[#{1024 * Nginx::MEBIBYTE}, true, false]\n", out
+  end
+
+  def test_a_collector_that_is_switched_off_stays_so_while_streaming
+    out = stream_alone(<<~RUBY)
+      GC.disable
+      total = 0
+      http.get("/huge") { |chunk| break if (total += chunk.bytesize) > 40 << 20 }
+      p [GC.stat(:minor_gc_count) - minor, GC.enable]
+    RUBY
+    assert_equal "[0, true]\n", out
+  end
+
   def test_the_read_timeout_does_not_count_the_readers_own_time
     server = serve(chunked_answer(PIECE, PIECE, PIECE, PIECE))
     response = client(server.url, timeout: { read: 0.2, total: 5 }).get("/", stream: true)
@@ -242,6 +266,19 @@ class TestStreaming < TrunklineTest
     before = yield
     sleep seconds
     before.positive? && before == yield
+  end
+
+  # In a process in which nothing else collects.
+  def stream_alone(code)
+    result = Subprocess.run(<<~RUBY, limit: 50)
+      http = Trunkline.new(#{Nginx.url("/").inspect}, timeout: 40)
+      http.get("/small")
+      GC.start
+      minor = GC.stat(:minor_gc_count)
+      #{code}
+    RUBY
+    assert_empty result.err
+    result.out
   end
 
   def forget(http) = http.get("/", stream: true).read && nil

@@ -274,7 +274,7 @@ class TestTLS < TrunklineTest
     http = secure_client
     assert_match(/TLSv1\.3/, http.get(Nginx.url("/protocol", :tls)).body)
     assert_match(/TLSv1\.2/, http.get(Nginx.url("/protocol", :tls12)).body)
-    assert_match(%r{\AHTTP/1\.1}, http.get(Nginx.url("/protocol", :h2)).body)
+    assert_match(%r{\AHTTP/2}, http.get(Nginx.url("/protocol", :h2)).body)
   end
 
   def test_a_large_body_over_tls

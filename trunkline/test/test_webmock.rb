@@ -127,6 +127,15 @@ class TestWebMock < TrunklineTest
     assert_kind_of Errno::EPROTO, client.batch { |batch| batch.get(URL) }.first
   end
 
+  def test_a_future_of_a_call_that_is_not_allowed
+    stub_request(:get, URL).to_return(body: "stubbed")
+    futures = [client.async.get("#{URL}/none"), client.async.get(URL)]
+    assert_raises(WebMock::NetConnectNotAllowedError) { futures[0].value! }
+    assert_equal "stubbed", futures[1].value!.body, "the others' thread is alive"
+    assert_raises(WebMock::NetConnectNotAllowedError) { client(follow: 1).async.get("#{URL}/none").value! }
+    assert_raises(WebMock::NetConnectNotAllowedError) { client.map(["#{URL}/none"]) }
+  end
+
   def test_disabled_it_is_not_there
     server = serve(answer("real"))
     stub_request(:get, server.url).to_return(body: "stubbed")

@@ -36,12 +36,18 @@ OPTIONAL = {
                         package: "libzstd", debian: "libzstd-dev", why: "zstd is not asked for")
 }.freeze
 
+# What only some versions of them have, distributions' patches included: each found defines HAVE_<FUNCTION>.
+OPTIONAL_FUNCTIONS = {
+  "NGHTTP2" => { "nghttp2_option_set_max_continuations" => "nghttp2/nghttp2.h" }
+}.freeze
+
 def switch?(name) = !["", "0"].include?(ENV.fetch(name, ""))
 
 REQUIRED.each { |library| abort(library.missing) unless library.present? }
 OPTIONAL.each do |key, library|
   if library.present?
     $defs << "-DHAVE_#{key}"
+    OPTIONAL_FUNCTIONS.fetch(key, {}).each { |function, header| have_func(function, header) }
   else
     message("%s\n", library.missing)
   end

@@ -85,7 +85,7 @@ module Trunkline
 
     # The driver's own thread, while it does not wait, is the only one that may touch the dispatcher.
     def push(item, block)
-      Many.check_block(block, 1, "request #{@count}: the block", "the result")
+      Many.check_block(block, 1, "the result") { "request #{@count}: the block" }
       order = make(item, block)
       if @driver.nil?
         @dispatcher.hold(order)
@@ -123,6 +123,7 @@ module Trunkline
     end
 
     def deliver(order, result)
+      Many.raise_unhidden(result) if result.is_a?(Exception)
       @progress&.count(result)
       taker = order.taker
       return @results[taker] = result if taker.is_a?(Integer)

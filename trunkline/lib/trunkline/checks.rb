@@ -15,9 +15,14 @@ module Trunkline
   #
   # @api private
   module Checks
+    HTTP_MODES = %i[auto h1 h2].freeze
     TLS_VERSIONS = { "1.2" => 0x0303, "1.3" => 0x0304 }.freeze
     # sun_path of sockaddr_un holds 108 bytes, the last one NUL.
     UNIX_PATH_BYTES = 107
+    # A list of OpenSSL's (see ciphers(1)): names, and what stands for many or takes some away.
+    CIPHER_LIST = /\A[A-Za-z0-9_!@+\-=.,: ]+\z/
+    CIPHERSUITES = /\ATLS_[A-Z0-9_]+(?::TLS_[A-Z0-9_]+)*\z/
+    private_constant :CIPHER_LIST, :CIPHERSUITES
 
     module_function
 
@@ -132,8 +137,48 @@ module Trunkline
       value.nil? ? nil : path(:keylog, value)
     end
 
+    def http(value)
+      refuse(:http, value, HTTP_MODES.map(&:inspect).join(", ")) unless HTTP_MODES.include?(value)
+      return value unless value == :h2 && !Engine::HTTP2
+
+      raise InvalidRequest, "http: :h2 needs the gem to be built with nghttp2 (Debian: libnghttp2-dev); it was not"
+    end
+
     def min_tls(value)
       TLS_VERSIONS[value] or refuse(:min_tls, value, TLS_VERSIONS.keys.map(&:inspect).join(" or "))
+    end
+
+    def max_tls(value)
+      return if value.nil?
+
+      TLS_VERSIONS[value] or refuse(:max_tls, value, "#{TLS_VERSIONS.keys.map(&:inspect).join(" or ")}, or nil")
+    end
+
+    def ciphers(value)
+      return if value.nil?
+      return value.dup.freeze if value.is_a?(String) && CIPHER_LIST.match?(value)
+
+      refuse(:ciphers, value, 'a list in the format of OpenSSL, such as "ECDHE+AESGCM:!SHA1"')
+    end
+
+    def ciphersuites(value)
+      return if value.nil?
+      return value.dup.freeze if value.is_a?(String) && CIPHERSUITES.match?(value)
+
+      refuse(:ciphersuites, value, 'names of TLS 1.3 (RFC 8446 B.4) joined by ":", such as "TLS_AES_128_GCM_SHA256"')
+    end
+
+    def verify_depth(value)
+      value.nil? ? nil : integer(:verify_depth, value, 0..100)
+    end
+
+    def tls_name(value)
+      return if value.nil?
+
+      text = value.is_a?(String) ? value : raise(InvalidRequest)
+      Host.normalise(text.include?(":") && !text.start_with?("[") ? "[#{text}]" : text).freeze
+    rescue InvalidRequest
+      refuse(:tls_name, value, "a host name or an IP address, without a port")
     end
 
     def connect_to(value)
@@ -162,6 +207,15 @@ module Trunkline
       when String, URI::Generic then Proxy.parse(value)
       else refuse(:proxy, value, Proxy::ALLOWED)
       end
+    end
+
+    def no_proxy(value)
+      return if value.nil?
+
+      list = Array(value)
+      return list.join(",").freeze if list.all?(String)
+
+      refuse(:no_proxy, value, "a list such as \"api.test, 10.0.0.0/8\", or an Array of its entries")
     end
 
     def bind(value)

@@ -6,8 +6,7 @@ require_relative "family"
 require_relative "many"
 require_relative "memo"
 require_relative "options"
-require_relative "policy/auth"
-require_relative "policy/redirect"
+require_relative "policy"
 require_relative "response"
 require_relative "stats"
 require_relative "url"
@@ -47,9 +46,10 @@ module Trunkline
       @pool = family.pool
       @early_hints = hints(options.early_hints)
       @composer = Composer.new(options, base, family.owner)
+      @signer = options.digest || options.auth # what has #sign and #retry?, or nil
       @variants = {}
       @plans = VERBS.to_h { |verb| [verb, {}] }.freeze
-      @gets = options.follow || signer || @composer.forwards? ? NOTHING : @plans["GET"]
+      @gets = options.follow || @signer || @composer.forwards? ? NOTHING : @plans["GET"]
     end
 
     # In all verbs the options are one positional Hash, which takes keywords just as well: with **options, Ruby 3.1
@@ -190,7 +190,7 @@ module Trunkline
       streaming = !block.nil? || given[:stream] == true
       early_hints = given.key?(:early_hints) ? hints(given[:early_hints]) : @early_hints
       limit = given.fetch(:follow) { @options.follow }
-      response = if limit || signer
+      response = if limit || @signer
                    several(plan, limit, streaming, early_hints)
                  else
                    perform(plan, nil, streaming, early_hints)
@@ -240,8 +240,10 @@ module Trunkline
 
     def perform(plan, deadline, streaming, early_hints)
       response = exchange(plan, deadline, streaming, early_hints)
-      refuse_proxy(response) if response.status == 407
-      response
+      return response unless response.status == 407
+
+      result = _refused(response)
+      result.is_a?(Error) ? raise(result) : result
     end
 
     def exchange(plan, deadline, streaming, early_hints)
@@ -252,12 +254,6 @@ module Trunkline
     ensure
       # A streamed answer may be here while the body is still on its way.
       plan.content.release unless streaming && response
-    end
-
-    # RFC 9110 15.5.8: the proxy wants credentials; the server has not been asked.
-    def refuse_proxy(response)
-      proxy = @composer.forwarder(response.request.uri)
-      raise Proxy.refused(proxy, response) if proxy
     end
 
     # The total timeout spans all redirects and challenges: it becomes one moment for all of them.
@@ -272,18 +268,7 @@ module Trunkline
 
         raise error.retold({ elapsed: now - began, limit: (total if error.is_a?(TotalTimeout)) }.compact)
       end
-      signing = signer ? authenticated(plan, once) : once
-      limit ? Policy::Redirect.new(limit, @composer).follow(plan, &signing) : signing.call(plan)
-    end
-
-    def authenticated(plan, once)
-      auth = Policy::Auth.new(signer, (@base || plan.request.uri).origin, @composer)
-      ->(step) { auth.call(step, &once) }
-    end
-
-    # @return [#sign, #retry?, nil]
-    def signer
-      @options.digest || @options.auth
+      Policy.carry(plan, _redirect(limit), _auth(plan), &once)
     end
 
     def now

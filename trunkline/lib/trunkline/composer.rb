@@ -39,7 +39,7 @@ module Trunkline
       @credential_names = (Headers::CREDENTIALS + options.credential_headers).to_h { |name| [name, true] }.freeze
       @query = Query.encode(options.params)
       @netrc = options.netrc unless names_caller?(options)
-      @proxies = Proxies.new(options.unix ? false : options.proxy)
+      @proxies = Proxies.new(options.unix ? false : options.proxy, no_proxy: options.no_proxy)
       @known = {}
       share_fields
     end
@@ -150,7 +150,7 @@ module Trunkline
       forwarded = proxy && forwarder(url)
       target = "#{url.origin}#{target unless target == "*"}" if forwarded # RFC 9112 3.2.2, 3.2.4
       Engine::Prepared.new(@settings, method, target, fields, host, port, @options.unix,
-                           url.tls? ? url.host : nil, url.label, proxy&.through(!forwarded))
+                           (@options.tls_name || url.host if url.tls?), url.label, proxy&.through(!forwarded))
     end
 
     # Where a connection for url goes (connect_to:).

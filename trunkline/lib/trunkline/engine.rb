@@ -9,6 +9,7 @@ module Trunkline
   # everything in lib/ reaches the network through these names alone.
   #
   #   CODINGS                      "gzip, deflate": the content codings this build undoes
+  #   HTTP2                        whether this build speaks HTTP/2
   #   Pool.new(max_idle)           connections, shared by any number of clients and threads;
   #                                #stats, #close_idle(owner or nil), #close
   #   Settings.new(hash)           limits and TLS of one client, checked already (Options#to_engine)
@@ -21,6 +22,23 @@ module Trunkline
   #                                once the head is there; early_hints: called with [[name, value], ...]
   #   connect(pool, prepared, request) -> Response without an answer
   #                                sees to it that an idle connection is there for the next call
+  #   Multi.new(pool)              many exchanges, driven by the thread that calls run:
+  #     add(prepared, request, body, body_length, deadline, tag) -> id
+  #                                begins one, as perform does; tag is what it is called in results
+  #     stream(...) -> id          as add, but its answer comes in several results
+  #     run(timeout) -> [[tag, result], ...]
+  #                                waits until there are results (none when timeout, in seconds or nil, is over, when it
+  #                                was woken, or when nothing is under way). Of what was added: the Response, or the
+  #                                exception, each once. Of a stream: the Response when its head is there, a String for
+  #                                each piece of the body, nil at the end, or an exception; no more of it is read until
+  #                                run is called again. What the caller's own code (a body) raises is the result of its
+  #                                request, unless it is no StandardError: that comes out of run
+  #     cancel(id) -> true, false  ends it, whatever it waits for, and closes its connection; it has no further result.
+  #                                false: it is over
+  #     size                       how many are under way
+  #     wake                       ends the run that waits, or the next one; from any thread. All else is for the thread
+  #                                that runs it: ThreadError while another does
+  #     close                      cancels all. It can be collected without
   #   response(request, head, body) -> Response
   #                                an answer that came over no connection, for tests: head as a server would
   #                                write it, body as the caller is to get it
@@ -31,7 +49,7 @@ module Trunkline
     #
     # @param class_name [Symbol] an error class of Trunkline, such as :FirstByteTimeout
     # @param facts [Hash] code:, words:, detail:, request:, phase:, elapsed:, limit:, attempt:, sent:,
-    #   connection_age:, address:, label:, errno:, attempts:
+    #   connection_age:, address:, label:, errno:, attempts:, unprocessed:
     # @return [Error]
     def self.failure(class_name, facts)
       facts = facts.merge(attempts: Attempt.list(facts[:attempts] || []))

@@ -124,8 +124,10 @@ module Trunkline
 
   # The answer breaks the protocol or a limit; its connection is closed.
   class ProtocolError < Error; end
-  # The answer's syntax or framing is not what RFC 9112 allows.
+  # The answer's syntax or framing is not what RFC 9112 (RFC 9113 for HTTP/2) allows.
   class InvalidResponse < ProtocolError; end
+  # The server ended the HTTP/2 stream of this answer (RST_STREAM) before it was complete; its connection goes on.
+  class StreamReset < ProtocolError; end
   # The header or trailer section is larger than max_header_bytes or max_headers.
   class HeadersTooLarge < ProtocolError; end
   # The connection ended before the body was complete.

@@ -72,7 +72,7 @@ module Trunkline
     def then(&block)
       raise InvalidRequest, "then: needs a block" unless block
 
-      Many.check_block(block, 1, "then: the block", "the response")
+      Many.check_block(block, 1, "the response") { "then: the block" }
       following = Future.new
       on_ready { |value| following.follow(value, block) }
       following

@@ -158,28 +158,45 @@ module Trunkline
       end
     end
 
-    # Before Engine::Multi's own.
+    # Before Engine::Multi's own. Of an answer that came over no connection, run gives one result at a time: of a
+    # streamed one the Response, each piece, and nil or an error, so that whoever gets them may end it between two.
     module Many
-      # The tag of a call that somebody is to be told of.
-      Told = Struct.new(:tag, :verdict)
+      # The tag of a call that somebody is to be told of, and, if it is streamed, the engine's number of it.
+      Told = Struct.new(:tag, :verdict, :stream)
 
       def add(prepared, request, body, body_length, deadline, tag)
         return super if Interception.active.empty?
 
         text = Interception.whole(body)
         verdict = verdict(request, text)
-        return answer(tag, verdict) if verdict.is_a?(Response) || verdict.is_a?(StandardError)
+        return answer([tag, [result(verdict)]]) unless verdict.nil? || verdict.respond_to?(:call)
 
         @told = true if verdict
         super(prepared, request, Interception.again(body, text), body_length, deadline,
               verdict ? Told.new(tag, verdict) : tag)
       end
 
+      # Who is told of the answer needs all of it: then it is read before the first piece is given.
+      def stream(prepared, request, body, body_length, deadline, tag)
+        return super if Interception.active.empty?
+
+        text = Interception.whole(body)
+        verdict = verdict(request, text)
+        return answer([tag, pieces(verdict)]) unless verdict.nil? || verdict.respond_to?(:call)
+
+        body = Interception.again(body, text)
+        return super unless verdict
+
+        @told = true
+        told = Told.new(tag, verdict)
+        told.stream = method(:add).super_method.call(prepared, request, body, body_length, deadline, told)
+        told.stream
+      end
+
       def run(timeout)
         return super unless @answers || @told
 
-        results = @answers ? @answers.values : []
-        @answers&.clear
+        results = @answers ? @answers.keys.map { |id| next_result(id) } : []
         results.concat(super(results.empty? ? timeout : 0).map { |tag, result| tell(tag, result) })
       end
 
@@ -199,27 +216,55 @@ module Trunkline
       private
 
       # Ids of the engine's own are above 0.
-      def answer(tag, result)
-        @answers ||= {}
-        @last_answer = (@last_answer || 0) - 1
-        @answers[@last_answer] = [tag, result]
+      def answer(results, id = @last_answer = (@last_answer || 0) - 1)
+        (@answers ||= {})[id] = results
         wake # another fiber may be parked in run
-        @last_answer
+        id
       end
 
-      # What an interceptor raises is the result of its call, but for an Exception that no rescue is to hide.
+      def next_result(id)
+        tag, results = @answers[id]
+        result = results.shift
+        @answers.delete(id) if results.empty?
+        [tag, result]
+      end
+
+      # What an interceptor raises is the result of its call. An Exception that no rescue is to hide is raised by
+      # whoever takes the result.
+      # @return [Answer, #call, nil, Exception]
       def verdict(request, text)
-        verdict = Interception.verdict(request, text)
-        verdict.is_a?(Answer) ? verdict.deliver(false) : verdict
-      rescue StandardError => error
+        Interception.verdict(request, text)
+      rescue SignalException, SystemExit
+        raise
+      rescue Exception => error # rubocop:disable Lint/RescueException
         error
+      end
+
+      # @param verdict [Answer, Exception]
+      # @return [Response, Exception]
+      def result(verdict)
+        return verdict if verdict.is_a?(Exception)
+
+        verdict.error || verdict.response
+      end
+
+      # @return [Array] as the engine gives them
+      def pieces(verdict)
+        return [result(verdict)] unless verdict.is_a?(Answer) && verdict.response
+
+        body = verdict.response.body.b
+        starts = (0...body.bytesize).step(Replay::PIECE_BYTES)
+        [verdict.response, *starts.map { |start| body.byteslice(start, Replay::PIECE_BYTES) }, verdict.error]
       end
 
       def tell(tag, result)
         return [tag, result] unless tag.is_a?(Told)
 
         tag.verdict.call(result) if result.is_a?(Response)
-        [tag.tag, result]
+        return [tag.tag, result] unless tag.stream && result.is_a?(Response)
+
+        answer([tag.tag, pieces(Answer.new(result))], tag.stream)
+        next_result(tag.stream)
       rescue StandardError => error
         [tag.tag, error]
       end

@@ -17,15 +17,16 @@ module Trunkline
   #   progress       true for a line on a terminal, or called with a Progress a few times a second
   #   on_cancel      called after an interrupt with each request that has no result
   module Many
+    # @yield its name, for the error
     # @raise [InvalidRequest] when a block cannot take so many arguments
     # @api private
-    def self.check_block(block, count, what, takes)
+    def self.check_block(block, count, takes)
       return if block.nil? || !block.lambda? && block.arity.between?(-count - 1, count)
 
       arity = block.arity
       return if block.lambda? && (arity.negative? ? -arity - 1 <= count : arity == count)
 
-      raise InvalidRequest, "#{what} must take #{count} argument#{"s" if count > 1} (#{takes}), it takes #{arity}"
+      raise InvalidRequest, "#{yield} must take #{count} argument#{"s" if count > 1} (#{takes}), it takes #{arity}"
     end
 
     # Runs requests side by side until none is left; blocks that take answers may add more.
@@ -45,7 +46,7 @@ module Trunkline
     # @raise [ClosedError]
     def batch(options = nil, &block)
       settings, client = many(options || {})
-      Many.check_block(block, 1, "batch: the block", "the batch")
+      Many.check_block(block, 1, "the batch") { "batch: the block" }
       raise InvalidRequest, "batch: the block must take the batch, to add requests to" if block&.arity&.zero?
 
       batch = Batch.new(client, @pool, settings)
@@ -72,7 +73,7 @@ module Trunkline
     def each(requests, options = nil, &block)
       return enum_for(:each, requests, options) unless block
 
-      Many.check_block(block, 2, "each: the block", "request and result") unless block.arity == 1
+      Many.check_block(block, 2, "request and result") { "each: the block" } unless block.arity == 1
       pair = block.arity == 1
       stream(requests, options).run do |order, result|
         pair ? block.call([order.item, result]) : block.call(order.item, result)
@@ -88,7 +89,7 @@ module Trunkline
     # @raise [InvalidRequest] with the index of a request that is none
     # @raise [ClosedError]
     def map(requests, options = nil, &block)
-      Many.check_block(block, 2, "map: the block", "request and result")
+      Many.check_block(block, 2, "request and result") { "map: the block" }
       results = []
       stream(requests, options).run do |order, result|
         results[order.index] = block ? block.call(order.item, result) : result
@@ -108,31 +109,46 @@ module Trunkline
 
     # @api private composes what a call would send
     def _prepare(order, method, url, given)
-      client = self
-      if given.nil?
-        plan = known(method, url)
-      else
-        raise InvalidRequest.of("options", given, "a Hash, such as timeout: 2") unless given.is_a?(Hash)
+      return compose(order, known(method, url), @options.follow) if given.nil?
+      raise InvalidRequest.of("options", given, "a Hash, such as timeout: 2") unless given.is_a?(Hash)
 
-        own = given.slice(*Options::PER_CALL)
-        raise InvalidRequest, "stream: cannot be had among many requests: their answers come as a whole" if own[:stream]
+      own = given.slice(*Options::PER_CALL)
+      raise InvalidRequest, "stream: cannot be had among many requests: their answers come as a whole" if own[:stream]
 
-        client = variant(given.except(*Options::PER_CALL))
-        plan = client._plan(method, url, own)
-      end
-      order.client = client
-      order.follow = client._follow(own)
-      order.plan = plan
+      variant(given.except(*Options::PER_CALL))._prepare_own(order, method, url, own)
     end
 
     # @api private
-    def _plan(method, url, own)
-      own.empty? ? known(method, url) : @composer.plan(method, url, Options.check_call(own))
+    def _prepare_own(order, method, url, own)
+      plan = own.empty? ? known(method, url) : @composer.plan(method, url, Options.check_call(own))
+      compose(order, plan, own.fetch(:follow) { @options.follow })
     end
 
     # @api private
-    def _follow(own)
-      own&.key?(:follow) ? own[:follow] : @options.follow
+    # @return [Policy::Auth, nil] what signs the requests of a call
+    def _auth(plan)
+      Policy::Auth.new(@signer, (@base || plan.request.uri).origin, @composer) if @signer
+    end
+
+    # @api private
+    # @param limit [Integer, false, nil]
+    # @return [Policy::Redirect, nil] what follows so many redirects
+    def _redirect(limit)
+      limit ? Policy::Redirect.new(limit, @composer) : nil
+    end
+
+    # @api private RFC 9110 15.5.8: the proxy wants credentials; the server has not been asked.
+    # @param response [Response] of status 407
+    # @return [Response, Error] what it means to the caller: an error, unless it is the server's own answer
+    def _refused(response)
+      proxy = @composer.forwarder(response.request.uri)
+      proxy ? Proxy.refused(proxy, response) : response
+    end
+
+    # @api private An Exception that no rescue is to hide is no result.
+    # @param result [Exception]
+    def self.raise_unhidden(result)
+      raise result unless result.is_a?(StandardError)
     end
 
     # @api private
@@ -163,6 +179,10 @@ module Trunkline
     end
 
     private
+
+    def compose(order, plan, follow)
+      order.composed(self, plan, follow, @signer && _auth(plan))
+    end
 
     # A fixed number in flight needs as many connections; :auto keeps to max_connections_per_host.
     def many(given)

@@ -3,7 +3,7 @@
 require "net/http"
 require_relative "../trunkline"
 require_relative "net_http/carried"
-require_relative "net_http/stores"
+require_relative "x509_stores"
 
 module Trunkline
   # Net::HTTP over Trunkline's shared connections, for every user of Net::HTTP in the process, and for those libraries
@@ -30,7 +30,7 @@ module Trunkline
       def install!
         @lock.synchronize do
           plain.prepend(Carried)
-          Stores.watch
+          X509Stores.watch
           @installed = true
         end
         nil

@@ -3,7 +3,7 @@
 require "ipaddr"
 
 module Trunkline
-  # Hosts that the environment's proxies are not for. A list, by commas or blanks, of names ("api.test" is that host
+  # Hosts that proxies are not for. A list, by commas or blanks, of names ("api.test" is that host
   # and all below it; ".api.test" and "*.api.test" those below it alone), addresses, networks ("10.0.0.0/8"), each
   # perhaps with a port ("api.test:8080", "[::1]:80"); "*" is every host. This machine itself is never reached through
   # a proxy of the environment's.
@@ -12,7 +12,9 @@ module Trunkline
     LOCALHOST = /\A(?:.+\.)?localhost\.?\z/i
 
     # @param list [String, nil]
-    def initialize(list)
+    # @param loopback [Boolean] whether this machine itself is among them
+    def initialize(list, loopback: true)
+      @loopback = loopback
       entries = list.to_s.split(/[\s,]+/).reject(&:empty?)
       @all = entries.include?("*")
       @rules = entries.filter_map { |entry| rule(entry) }.freeze
@@ -22,8 +24,10 @@ module Trunkline
     # @param port [Integer]
     # @return [Boolean]
     def direct?(host, port)
+      return @all if @rules.empty? && !@loopback
+
       address = address_of(host)
-      return true if @all || (address ? address.loopback? : LOCALHOST.match?(host))
+      return true if @all || (@loopback && (address ? address.loopback? : LOCALHOST.match?(host)))
 
       name = host.downcase.delete_suffix(".")
       @rules.any? { |accepts, only| (only.nil? || only == port) && accepts.call(name, address) }

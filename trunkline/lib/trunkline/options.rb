@@ -9,8 +9,10 @@ module Trunkline
       timeout: nil, headers: [].freeze, params: nil, bearer: nil, basic: nil, digest: nil, auth: nil, netrc: nil,
       follow: false, credential_headers: [].freeze, replay: :never, expect: false, decode: true, early_hints: nil,
       verify: true, verify_hostname: true, ca_file: nil, ca_path: nil, ca_store: nil,
-      client_cert: nil, client_key: nil, min_tls: 0x0303, keylog: nil,
-      connect_to: nil, unix: nil, proxy: nil, bind: nil, tcp_keepalive: SocketOptions::KEEPALIVE, tcp_user_timeout: 0,
+      client_cert: nil, client_key: nil, verify_depth: nil, tls_name: nil,
+      http: :auto, min_tls: 0x0303, max_tls: nil, ciphers: nil, ciphersuites: nil, keylog: nil,
+      connect_to: nil, unix: nil, proxy: nil, no_proxy: nil,
+      bind: nil, tcp_keepalive: SocketOptions::KEEPALIVE, tcp_user_timeout: 0,
       max_connections_per_host: 64, max_idle: nil, idle_timeout: 30.0,
       max_body_bytes: nil, max_decode_ratio: nil, max_header_bytes: 65_536, max_headers: 200
     }.freeze
@@ -98,10 +100,8 @@ module Trunkline
         max_body_bytes: max_body_bytes || 0, max_decode_ratio: max_decode_ratio || 0,
         max_connections_per_host: max_connections_per_host, idle_timeout: idle_timeout,
         decode: decode, replay_safe: replay == :safe, owner: owner,
-        sockets: SocketOptions.to_engine(bind, tcp_keepalive, tcp_user_timeout),
-        tls: { verify: verify, verify_hostname: verify_hostname, ca_file: ca_file, ca_path: ca_path,
-               ca_store: ca_store, client_cert: client_cert, client_key: client_key, min_version: min_tls,
-               keylog: keylog }
+        http: http, sockets: SocketOptions.to_engine(bind, tcp_keepalive, tcp_user_timeout),
+        tls: tls_to_engine
       }
     end
 
@@ -123,6 +123,13 @@ module Trunkline
 
     private
 
+    def tls_to_engine
+      { verify: verify, verify_hostname: verify_hostname, ca_file: ca_file, ca_path: ca_path,
+        ca_store: ca_store, client_cert: client_cert, client_key: client_key, verify_depth: verify_depth,
+        min_version: min_tls, max_version: max_tls || 0, ciphers: ciphers, ciphersuites: ciphersuites,
+        keylog: keylog }
+    end
+
     # What depends on what was there, or on more than one option.
     def settle(values)
       values[:timeout] = Timeouts.of(values[:timeout], timeout) if values[:timeout]
@@ -130,6 +137,7 @@ module Trunkline
       values[:params] = Options.join(params, values[:params]) if values.key?(:params)
       authenticate(values)
       certify(values)
+      order_versions(values)
       values
     end
 
@@ -147,6 +155,15 @@ module Trunkline
       return if values.fetch(:client_key) { client_key }.nil? || values.fetch(:client_cert) { client_cert }
 
       raise InvalidRequest, "client_key: needs client_cert: beside it"
+    end
+
+    def order_versions(values)
+      lowest = values.fetch(:min_tls) { min_tls }
+      highest = values.fetch(:max_tls) { max_tls }
+      return if highest.nil? || highest >= lowest
+
+      raise InvalidRequest, "max_tls: #{Checks::TLS_VERSIONS.key(highest)} is below min_tls: " \
+                            "#{Checks::TLS_VERSIONS.key(lowest)}"
     end
   end
 end

@@ -10,21 +10,23 @@ module Trunkline
   class Proxies
     # @param chosen [Proxy, false, nil] nil: the environment's
     # @param environment [Hash, ENV] read at once, and never again
-    def initialize(chosen, environment = ENV)
+    # @param no_proxy [String, nil] hosts that no proxy is for; nil: the environment's, for the environment's proxies
+    def initialize(chosen, environment = ENV, no_proxy: nil)
       @chosen = chosen
+      @no_proxy = NoProxy.new(no_proxy, loopback: chosen.nil?)
       return unless chosen.nil?
 
       all = variable(environment, "all_proxy")
       @by_scheme = { "http" => variable(environment, "http_proxy") || all,
                      "https" => variable(environment, "https_proxy") || all }.freeze
-      @no_proxy = NoProxy.new(variable(environment, "no_proxy")&.last)
+      @no_proxy = NoProxy.new(variable(environment, "no_proxy")&.last) if no_proxy.nil?
     end
 
     # @param url [URL]
     # @return [Proxy, nil]
     # @raise [InvalidRequest] when the environment names something that is no proxy
     def for(url)
-      return @chosen || nil unless @chosen.nil?
+      return @chosen && !@no_proxy.direct?(url.host, url.port) ? @chosen : nil unless @chosen.nil?
 
       name, value = @by_scheme[url.scheme]
       return if name.nil? || @no_proxy.direct?(url.host, url.port)

@@ -14,9 +14,13 @@ module Trunkline
   # #body (String, memoised, in the charset of its Content-Type), #request, #length_unknown? (whether the body
   # ended with the connection, so that no one can tell it was whole), #complete?, #close.
   class Response
-    # @return [String] "1.1" or "1.0"
+    # @return [String] "2", "1.1" or "1.0"
     def http_version
-      minor_version.zero? ? "1.0" : "1.1"
+      case minor_version
+      when nil then "2"
+      when 0 then "1.0"
+      else "1.1"
+      end
     end
 
     # @return [Headers]

@@ -40,9 +40,16 @@ module Trunkline
     # @param facts [Hash] as Engine.failure takes them
     # @return [String]
     def of(class_name, facts)
-      sentence = "#{happening(class_name, facts)}; #{SENT.fetch(facts[:sent], "it is not known what was sent")}"
+      sentence = "#{happening(class_name, facts)}; #{seen(facts)}"
       attempt = facts[:attempt]
       attempt && attempt > 1 ? "#{sentence} (attempt #{attempt})" : sentence
+    end
+
+    # @return [String] whether the server can have seen the request
+    def seen(facts)
+      return "the server has not acted on the request" if facts[:unprocessed]
+
+      SENT.fetch(facts[:sent], "it is not known what was sent")
     end
 
     # @return [String] "GET /path"
@@ -81,6 +88,6 @@ module Trunkline
       detail.nil? || detail.empty? ? text : "#{text} (#{detail})"
     end
 
-    private_class_method :happening, :failing, :place, :with_detail
+    private_class_method :seen, :happening, :failing, :place, :with_detail
   end
 end

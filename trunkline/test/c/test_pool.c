@@ -136,6 +136,69 @@ static void test_nobody_jumps_the_queue(void) {
     close_far_ends();
 }
 
+static const route maybe = {.host = "c",
+                            .label = "c:443",
+                            .key = "maybe",
+                            .key_length = 5,
+                            .key_hash = 3,
+                            .port = 443,
+                            .sharing = SHARING_OFFERED};
+
+/* Three calls to where HTTP/2 may be spoken: the first one dials. */
+static pool *with_one_dialling(waiter *first, waiter *second, waiter *third) {
+    pool *p = pool_new(8);
+    settings s = limited(8);
+    connection *out = NULL;
+    *first = with_waker(), *second = with_waker(), *third = with_waker();
+    CHECK(pool_acquire(p, &maybe, &s, first, &out) == POOL_DIAL, "the first dials");
+    CHECK(pool_acquire(p, &maybe, &s, second, &out) == POOL_WAIT, "the second waits for it");
+    CHECK(pool_acquire(p, &maybe, &s, third, &out) == POOL_WAIT, "the third does too");
+    return p;
+}
+
+static void without_them(pool *p, waiter *first, waiter *second, waiter *third) {
+    waiter *all[] = {first, second, third};
+    for (int i = 0; i < 3; i++) {
+        pool_forgo(p, all[i]);
+        waker_drop(all[i]->waker);
+    }
+    CHECK(counts(p).waiting == 0, "nobody waits");
+    pool_release(p);
+    close_far_ends();
+}
+
+static void test_all_dial_when_a_connection_cannot_be_shared(void) {
+    waiter first, second, third;
+    pool *p = with_one_dialling(&first, &second, &third);
+    connection *c = opened(&maybe, 1), *out = NULL;
+    pool_adopt(p, &first, c);
+    CHECK(pool_turn(p, &second, &out) == POOL_DIAL, "it speaks HTTP/1.1: the second dials");
+    CHECK(pool_turn(p, &third, &out) == POOL_DIAL, "and the third");
+    pool_discard(p, c, false);
+    without_them(p, &first, &second, &third);
+}
+
+static void test_one_dials_after_another_was_given_up(void) {
+    waiter first, second, third;
+    pool *p = with_one_dialling(&first, &second, &third);
+    connection *out = NULL;
+    pool_forgo(p, &first);
+    CHECK(pool_turn(p, &second, &out) == POOL_DIAL, "the second dials");
+    CHECK(pool_turn(p, &third, &out) == POOL_WAIT, "the third waits for it");
+    without_them(p, &first, &second, &third);
+}
+
+static void test_all_dial_when_one_has_failed(void) {
+    waiter first, second, third;
+    pool *p = with_one_dialling(&first, &second, &third);
+    connection *out = NULL;
+    first.in_vain = true;
+    pool_forgo(p, &first);
+    CHECK(pool_turn(p, &second, &out) == POOL_DIAL, "the second dials");
+    CHECK(pool_turn(p, &third, &out) == POOL_DIAL, "and the third");
+    without_them(p, &first, &second, &third);
+}
+
 static void test_what_will_not_do_is_replaced(void) {
     pool *p = pool_new(8);
     settings s = limited(2);
@@ -321,6 +384,9 @@ int main(void) {
     test_those_who_wait_are_served_in_their_order();
     test_nobody_jumps_the_queue();
     test_what_will_not_do_is_replaced();
+    test_all_dial_when_a_connection_cannot_be_shared();
+    test_one_dials_after_another_was_given_up();
+    test_all_dial_when_one_has_failed();
     test_the_oldest_idle_ones_are_closed_beyond_the_limit();
     test_the_reaper_closes_in_time();
     test_owners_close_their_own();

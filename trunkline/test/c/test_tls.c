@@ -163,6 +163,8 @@ static void test_options_that_cannot_be_used_are_named(void) {
     check_no_context((tls_options){.client_cert = pem, .client_key = key}, "key.pem");
     check_no_context((tls_options){.keylog = "/nowhere/keys"}, "keylog /nowhere/keys");
     check_no_context((tls_options){.alpn = ",h2"}, "ALPN");
+    check_no_context((tls_options){.ciphers = "NOSUCH"}, "ciphers NOSUCH: ");
+    check_no_context((tls_options){.ciphersuites = "TLS_NO_SUCH"}, "ciphersuites TLS_NO_SUCH: ");
 }
 
 static void test_the_same_options_give_the_same_context(void) {
@@ -175,6 +177,27 @@ static void test_the_same_options_give_the_same_context(void) {
     again = context_with((tls_options){.verify = true, .ca_file = ca_file});
     CHECK(again != verifying, "a file that has changed is read again");
     tls_context_release(again);
+}
+
+static void test_every_choice_has_a_context_of_its_own(void) {
+    const tls_options choices[] = {
+        {.verify = true, .ca_file = ca_file, .max_version = TLS1_2_VERSION},
+        {.verify = true, .ca_file = ca_file, .limit_depth = true},
+        {.verify = true, .ca_file = ca_file, .limit_depth = true, .verify_depth = 1},
+        {.verify = true, .ca_file = ca_file, .ciphers = "ECDHE+AESGCM"},
+        {.verify = true, .ca_file = ca_file, .ciphersuites = "TLS_AES_128_GCM_SHA256"},
+    };
+    enum { COUNT = sizeof(choices) / sizeof(choices[0]) };
+    tls_context *made[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        made[i] = context_with(choices[i]);
+        for (int j = 0; j < i; j++) {
+            CHECK(made[i] != made[j], "choices %d and %d are kept apart", j, i);
+        }
+    }
+    for (int i = 0; i < COUNT; i++) {
+        tls_context_release(made[i]);
+    }
 }
 
 static void test_the_environment_names_the_systems_bundle(void) {
@@ -400,6 +423,7 @@ int main(void) {
     test_sessions_are_bounded();
     test_a_child_makes_connections_of_its_own();
     test_keys_are_logged();
+    test_every_choice_has_a_context_of_its_own();
     test_the_same_options_give_the_same_context();
     test_many_contexts_do_not_stay();
     tear_down();

@@ -1,6 +1,6 @@
 #include "check.h"
 #include "failing_allocations.h"
-#include "http1_driver.h"
+#include "http2_driver.h"
 #include "inflate_driver.h"
 #include "packing.h"
 
@@ -75,6 +75,47 @@ static failure_code unpack_zstd(const buffer *bytes) {
 }
 #endif
 
+static void take_all(http2 *h) {
+    for (http2_stream *s; (s = http2_next_touched(h)) != NULL;) {
+        size_t length = buffer_length(&s->data);
+        buffer_consume(&s->data, length);
+        http2_took(h, s, length);
+    }
+}
+
+/* Streams with a body, of which one is let go and one fails. */
+static failure_code call_over_http2(http2_play *p, const buffer *bytes) {
+    const http2_plan plan = {.streams = 3, .body = true};
+    static const uint8_t body[40000];
+    if (!play_begin(p, &plan)) return FAILURE_OUT_OF_MEMORY;
+    if (!http2_feed(p->session, p->streams[0], body, 100, false)) return FAILURE_OUT_OF_MEMORY;
+    play_output(p);
+    if (!http2_feed(p->session, p->streams[0], body, sizeof(body), true)) {
+        return FAILURE_OUT_OF_MEMORY;
+    }
+    if (!http2_ping(p->session)) return FAILURE_OUT_OF_MEMORY;
+    http2_release(p->session, p->streams[1]);
+    p->streams[1] = NULL;
+    for (size_t at = 0; at < buffer_length(bytes) && p->failure == FAILURE_NONE; at += 1000) {
+        size_t rest = buffer_length(bytes) - at;
+        p->failure = http2_input(p->session, bytes->bytes + at, rest < 1000 ? rest : 1000);
+        take_all(p->session);
+        play_output(p);
+    }
+    http2_goodbye(p->session);
+    play_output(p);
+    bool told = p->failure == FAILURE_OUT_OF_MEMORY || p->streams[0]->ended;
+    CHECK(told, "an answer was lost: %s", failure_name(p->failure));
+    return p->failure;
+}
+
+static failure_code talk_http2(const buffer *bytes) {
+    http2_play p;
+    failure_code failure = call_over_http2(&p, bytes);
+    play_end(&p);
+    return failure;
+}
+
 #define MOST_ALLOCATIONS 1000
 
 static void torture(const char *title, scenario *run, buffer *bytes) {
@@ -122,8 +163,20 @@ static void test_inflaters(void) {
 #endif
 }
 
+static void test_http2(void) {
+    buffer bytes = {0};
+    if (!http2_available()) return;
+    frames(&bytes, "SETTINGS 3=100,4=100000\nSETTINGS ack\nHEADERS 1 :status=103|link=x\n"
+                   "HEADERS 1 open :status=200|server=x\nrepeat 40 CONTINUATION 1 open a=b\n"
+                   "CONTINUATION 1 c=d\nrepeat 50 DATA 1 x*16384\nPING\nDATA 3 late\n"
+                   "WINDOW_UPDATE 1 5\nHEADERS 1 end t=x\nHEADERS 5 :status=200|a b=c\n"
+                   "GOAWAY 5 0");
+    torture("calls over HTTP/2", talk_http2, &bytes);
+}
+
 int main(void) {
     test_http1();
+    test_http2();
     test_inflaters();
     return check_report();
 }

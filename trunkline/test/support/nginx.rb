@@ -8,8 +8,12 @@ require_relative "test_ca"
 class Nginx < ChildServer
   CONFIGURATION = File.join(__dir__, "nginx.conf.erb")
   ECHO_MODULE = "/usr/lib/nginx/modules/ngx_http_echo_module.so"
-  LISTENERS = %i[plain tls tls12 mutual h2 without_keepalive short_keepalive].freeze
-  SECURE = %i[tls tls12 mutual h2].freeze
+  LISTENERS = %i[plain tls tls12 mutual h2 h2_few h2_short h2c without_keepalive short_keepalive].freeze
+  SECURE = %i[tls tls12 mutual h2 h2_few h2_short].freeze
+  HTTP2 = %i[h2 h2_few h2_short h2c].freeze
+  # Streams at once on :h2_few; requests on a connection of :h2_short, before nginx says GOAWAY.
+  FEW_STREAMS = 4
+  SHORT_CONNECTION = 20
   SMALL = "s" * 133
   PAGE = "p" * 13_801
   MEBIBYTE = 1024 * 1024

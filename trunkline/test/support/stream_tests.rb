@@ -71,6 +71,28 @@ module StreamTests
     assert_equal 200, http.get("/1").status
   end
 
+  def test_after_an_interrupt_every_request_pulled_has_a_result_or_is_named
+    server = serve do |connection|
+      while (request = connection.read_request)
+        request.target < "/4" ? connection << answer : connection.stall
+      end
+    end
+    http = client(server.url)
+    pulled = []
+    source = Enumerator.new { |requests| ("/1".."/9").each { |path| requests << path.tap { pulled << path } } }
+    results = []
+    cancelled = []
+    assert_raises(Interrupt) do
+      http.each(source, concurrency: 3, on_cancel: ->(request) { cancelled << request }) do |request, _|
+        results << request
+        raise Interrupt if results.size == 3
+      end
+    end
+    assert_equal pulled, (results + cancelled).sort
+    refute_empty cancelled
+    eventually { http.stats[:in_use].zero? }
+  end
+
   def test_what_the_block_of_each_raises_passes_through
     http = client(serve.url)
     assert_raises(KeyError) { http.each(%w[/1 /2 /3]) { |_, response| raise KeyError, "here" if response.ok? } }

@@ -59,7 +59,8 @@ module TestCA
 
     # client_ca: true asks the client for a certificate of this authority and refuses it without one.
     # options: raw OpenSSL flags to add, as OpenSSL::SSL::OP_NO_TICKET.
-    def server_context(name = :localhost, min: nil, max: nil, client_ca: false, options: 0)
+    # alpn: the protocols to choose from, the dearest first, as %w[h2 http/1.1]; nil: does not negotiate.
+    def server_context(name = :localhost, min: nil, max: nil, client_ca: false, options: 0, alpn: nil)
       wanted = identity(name)
       OpenSSL::SSL::SSLContext.new.tap do |context|
         context.add_certificate(wanted.certificate, wanted.key, wanted.issuers)
@@ -67,6 +68,7 @@ module TestCA
         context.max_version = max if max
         context.options |= options
         context.session_id_context = "trunkline"
+        context.alpn_select_cb = ->(offered) { choose(alpn, offered) } if alpn
         ask_for_client_certificate(context) if client_ca
       end
     end
@@ -82,6 +84,10 @@ module TestCA
     end
 
     private
+
+    def choose(protocols, offered)
+      (protocols & offered).first or raise OpenSSL::SSL::SSLError, "no protocol in common"
+    end
 
     def directory
       @directory ||= Dir.mktmpdir("trunkline-ca-").tap { StopAtExit.register(self) }

@@ -65,6 +65,15 @@ class TestTyphoeusHydra < TyphoeusTest
     assert_equal 20, server.requests.size
   end
 
+  def test_never_more_connections_to_a_host_than_the_limit
+    gauge = Gauge.new(2, 8)
+    server = serve_held(gauge)
+    hydra = hydra(max_host_connections: 2)
+    made = Array.new(8) { queue(hydra, server.url) }
+    hydra.run
+    assert_equal [2, [200] * 8], [gauge.most, made.map { |one| one.response.code }]
+  end
+
   def test_chains_keep_exactly_so_many_in_flight
     gauge = Gauge.new(4, 30)
     server = serve_held(gauge)

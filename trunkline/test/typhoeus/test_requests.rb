@@ -195,7 +195,7 @@ class TestTyphoeusRequests < TyphoeusTest
   end
 
   def test_what_only_libcurl_does_is_refused_by_name
-    { httpauth: :ntlm, netrc: :required, postredir: :post_all, cookiefile: "x", sslversion: :sslv3,
+    { httpauth: :ntlm, netrc: :always, postredir: :post_308, ipresolve: :v4, sslversion: :sslv3, aws_sigv4: "x",
       max_recv_speed_large: 5 }.each do |name, value|
       error = assert_raises(Typhoeus::Errors::UnsupportedOption) { request("http://127.0.0.1:1", name => value).run }
       assert_match(/#{name}.*libcurl/m, error.message)

@@ -166,6 +166,22 @@ class TestTyphoeusStandIns < TyphoeusTest
     end
   end
 
+  # In a process of its own: ActiveSupport changes the classes of Ruby.
+  def test_a_store_of_rails
+    server = serve(answer("kept"))
+    result = Subprocess.run(<<~RUBY)
+      $VERBOSE = nil
+      require "active_support"
+      require "active_support/cache"
+      require "trunkline/typhoeus"
+      cache = Typhoeus::Cache::Rails.new(ActiveSupport::Cache::MemoryStore.new, default_ttl: 60)
+      responses = Array.new(2) { Typhoeus.get("#{server.url}", cache: cache, timeout: #{PATIENCE}) }
+      puts responses.map { |response| [response.code, response.body, response.cached?].join(" ") }
+    RUBY
+    assert_equal ["200 kept false", "200 kept true"], result.out.lines(chomp: true), result.err
+    assert_equal 1, server.requests.size
+  end
+
   def test_require_typhoeus_finds_it_there
     refute require("typhoeus")
     assert_equal "1.7.1", Typhoeus::VERSION

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "support"
+require "trunkline/stubs"
 
 # on_headers, on_body and on_progress: told while the answer comes, by #run and in a hydra alike.
 class TestTyphoeusStreams < TyphoeusTest
@@ -105,6 +106,70 @@ class TestTyphoeusStreams < TyphoeusTest
     made = request(serve_slowly)
     made.on_headers { raise IOError, "no" }
     assert_raises(IOError) { carry.call(made) }
+  end
+
+  both_ways(:stubs_are_given_in_pieces) do |carry|
+    Trunkline::Stubs.use do |stubs|
+      stubs.get("http://api.test/").answer(201, headers: { "X-A" => "1" }, body: "x" * 40_000)
+      told = []
+      made = request("http://api.test/")
+      made.on_headers { |response| told << [response.code, response.headers["x-a"]] }
+      made.on_body { |piece, response| told << [piece.bytesize, response.code] }
+      carry.call(made)
+      assert_equal [201, "1"], told.shift
+      assert_operator told.size, :>, 1
+      assert_equal [40_000, [201]], [told.sum(&:first), told.map(&:last).uniq]
+      assert_equal :ok, made.response.return_code
+    end
+  end
+
+  both_ways(:abort_from_on_body_of_a_stub) do |carry|
+    Trunkline::Stubs.use do |stubs|
+      stubs.get("http://api.test/").answer(body: "x" * 40_000)
+      pieces = 0
+      made = request("http://api.test/")
+      made.on_body { (pieces += 1) && :abort }
+      carry.call(made)
+      assert_equal [1, :write_error, 200], [pieces, made.response.return_code, made.response.code]
+    end
+  end
+
+  both_ways(:a_stub_that_breaks_off) do |carry|
+    Trunkline::Stubs.use do |stubs|
+      stubs.get("http://api.test/").reset(after: 3, body: "abcdef")
+      pieces = []
+      made = request("http://api.test/")
+      made.on_body { |piece| pieces << piece }
+      carry.call(made)
+      assert_equal ["abc"], pieces
+      refute_equal :ok, made.response.return_code
+    end
+  end
+
+  both_ways(:stubs_beside_the_network) do |carry|
+    Trunkline::Stubs.use(network: true) do
+      pieces = []
+      made = request(serve_slowly)
+      made.on_body { |piece| pieces << piece }
+      carry.call(made)
+      assert_equal %w[first second], pieces
+    end
+  end
+
+  # WebMock's callbacks want the whole answer; then it is given in pieces all the same.
+  both_ways(:somebody_is_told_of_the_whole) do |carry|
+    told = []
+    watcher = Object.new
+    watcher.define_singleton_method(:intercept) { |_, _| ->(response) { told << response.body.bytesize } }
+    Trunkline::Interception.add(watcher)
+    sizes = []
+    made = request(serve(answer("x" * 40_000)).url)
+    made.on_body { |piece| sizes << piece.bytesize }
+    carry.call(made)
+    assert_equal [[40_000], 40_000, :ok], [told, sizes.sum, made.response.return_code]
+    assert_operator sizes.size, :>, 1
+  ensure
+    Trunkline::Interception.remove(watcher)
   end
 
   def test_a_large_body_streams_in_a_hydra_beside_others

@@ -68,6 +68,9 @@ class TestOptions < UnitTest
     decode: [nil, 1, "true"], early_hints: [5, "x"], verify: [nil, :none, 0],
     ca_file: ["/nowhere.pem", "/tmp", 5, "a\0b"],
     ca_path: ["/nowhere", __FILE__, 5], client_cert: ["/nowhere.pem", 5], min_tls: ["1.1", 1.2, nil, "TLSv1.2"],
+    max_tls: ["1.1", 1.3, :tls], ciphers: [5, "", "A\nB", %w[A B]], ciphersuites: [5, "", "AES128-SHA"],
+    no_proxy: [5, [5], true],
+    verify_depth: [-1, 1.5, "1", 101], tls_name: [5, "", "a:443", "https://a/", ".a.test", "a b"],
     keylog: ["", 5], connect_to: [5, "a:b:c", "a:0", "a:99999", "http://a/", { "a" => 5 }, { 5 => "a" }, "u@a:1"],
     unix: ["", 5, "/#{"x" * 108}"], max_connections_per_host: [0, -1, 1.5, "5", nil], max_idle: [-1, "5"],
     idle_timeout: [0, nil, "5"], max_body_bytes: [0, -1, 1.5], max_decode_ratio: [0, 1.5],
@@ -124,7 +127,8 @@ class TestOptions < UnitTest
     assert_equal [2.0, 1.0, true, 10, 0, 7],
                  engine.values_at(:total, :expect, :replay_safe, :max_body_bytes, :max_decode_ratio, :owner)
     assert_equal({ verify: true, verify_hostname: true, ca_file: nil, ca_path: nil, ca_store: nil, client_cert: nil,
-                   client_key: nil, min_version: 0x0303 },
+                   client_key: nil, verify_depth: nil, min_version: 0x0303, max_version: 0, ciphers: nil,
+                   ciphersuites: nil },
                  engine[:tls].except(:keylog))
   end
 

@@ -20,7 +20,7 @@ class TestRedirectRules < UnitTest
   METHODS.each do |status, methods|
     methods.each do |method, following|
       define_method(:"test_#{status}_makes_#{following}_of_#{method}") do
-        assert_equal following, Redirect.next_method(status, method)
+        assert_equal following, Redirect.new(1, nil).next_method(status, method)
       end
     end
   end

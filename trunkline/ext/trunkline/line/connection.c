@@ -1,5 +1,6 @@
 #include "connection.h"
 
+#include "mux.h"
 #include "stream.h"
 
 #include <arpa/inet.h>
@@ -64,6 +65,9 @@ bool connection_pending(const connection *c) {
 }
 
 bool connection_look(connection *c) {
+    if (c->mux != NULL) {
+        return mux_look(c->mux);
+    }
     if (c->session != NULL) {
         return tls_look(c->session);
     }
@@ -75,10 +79,21 @@ bool connection_look(connection *c) {
     return seen < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-void connection_free(connection *c, bool notify) {
+void connection_destroy(connection *c, bool notify) {
     tls_free(c->session, notify && c->descriptor >= 0);
     if (c->descriptor >= 0) {
         close(c->descriptor);
     }
     free(c);
+}
+
+void connection_free(connection *c, bool notify) {
+    if (c->mux == NULL) {
+        connection_destroy(c, notify);
+        return;
+    }
+    if (notify) {
+        mux_goodbye(c->mux);
+    }
+    mux_release(c->mux);
 }

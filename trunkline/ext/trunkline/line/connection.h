@@ -8,10 +8,11 @@
 #include "tls.h"
 
 struct bucket;
+struct mux;
 
 /*
  * One connection. While a call has it, that call's driver alone touches it; while it is idle, the
- * pool does. The links are the pool's.
+ * pool does. One that speaks HTTP/2 is shared: see mux.h. The links are the pool's.
  */
 typedef struct connection {
     int descriptor; /* owned; -1 once closed, or in the child after fork */
@@ -22,8 +23,12 @@ typedef struct connection {
     nanoseconds born;
     nanoseconds idle_since;
     nanoseconds idle_until;
-    char address[80]; /* "127.0.0.1:443", "[::1]:80", or the path of a Unix socket */
-    struct bucket *bucket;
+    char address[80];      /* "127.0.0.1:443", "[::1]:80", or the path of a Unix socket */
+    struct mux *mux;       /* HTTP/2, which owns this connection then; NULL: one call at a time */
+    uint32_t streams;      /* calls that have it now, if it is shared */
+    bool inherited;        /* from the parent process */
+    struct bucket *bucket; /* NULL: it takes no calls any more */
+    struct connection *shared_next;               /* the shared ones of its bucket */
     struct connection *below;                     /* the idle stack of its bucket */
     struct connection *idle_previous, *idle_next; /* all idle ones, oldest first */
     struct connection *all_previous, *all_next;   /* all of the pool's */
@@ -43,7 +48,11 @@ bool connection_pending(const connection *c);
 /* The look before reuse: true when nothing lies there, neither bytes nor the end. */
 bool connection_look(connection *c);
 
-/* Closes and frees; says goodbye (TLS close_notify) when `notify`. */
+/* Closes and frees; says goodbye (TLS close_notify) when `notify`. Of a shared one, lets go of the
+ * reference that c->mux is. */
 void connection_free(connection *c, bool notify);
+
+/* For its owner, the mux. */
+void connection_destroy(connection *c, bool notify);
 
 #endif

@@ -37,8 +37,20 @@ static void record_outcome(exchange *x, failure_code code) {
     }
 }
 
+/* Until when the connection may lie idle: less than the server said that it will wait. */
+static nanoseconds idle_until(const exchange *x, nanoseconds now) {
+    nanoseconds until = clock_after(now, x->out.how->idle_timeout);
+    if (x->answer.keep_alive_timeout >= 0) {
+        nanoseconds hint = (nanoseconds)x->answer.keep_alive_timeout * SECOND - KEEP_ALIVE_MARGIN;
+        until = clock_earlier(until, now + hint);
+    }
+    return until;
+}
+
 static void drop_line(exchange *x) {
-    if (x->line != NULL) {
+    if (x->line != NULL && x->http2) {
+        exchange_http2_leave(x, clock_now(), idle_until(x, clock_now()));
+    } else if (x->line != NULL) {
         pool_discard(x->pool, x->line, false);
         x->line = NULL;
     }
@@ -46,6 +58,7 @@ static void drop_line(exchange *x) {
 
 static step_result end_failed(exchange *x) {
     nanoseconds now = clock_now();
+    exchange_http2_stop(x);
     record_outcome(x, x->why.code);
     x->timings.total = now - x->began;
     x->state = EXCHANGE_FAILED;
@@ -61,18 +74,14 @@ step_result exchange_fail(exchange *x, failure_code code, const char *detail, in
     return end_failed(x);
 }
 
-/* Until when the connection may lie idle: less than the server said that it will wait. */
-static nanoseconds idle_until(const exchange *x, nanoseconds now) {
-    nanoseconds until = clock_after(now, x->out.how->idle_timeout);
-    if (x->answer.keep_alive_timeout >= 0) {
-        nanoseconds hint = (nanoseconds)x->answer.keep_alive_timeout * SECOND - KEEP_ALIVE_MARGIN;
-        until = clock_earlier(until, now + hint);
-    }
-    return until;
-}
-
 step_result exchange_finish(exchange *x, nanoseconds now) {
     record_outcome(x, FAILURE_NONE);
+    if (x->http2) {
+        x->timings.total = now - x->began;
+        x->state = EXCHANGE_DONE;
+        exchange_http2_leave(x, now, idle_until(x, now));
+        return STEP_DONE;
+    }
     bool reusable =
         x->answer.persistent && x->request_done && !x->request_cut && buffer_length(&x->input) == 0;
     connection *line = x->line;
@@ -104,7 +113,7 @@ static void begin_attempt(exchange *x, attempt_reason reason) {
 static bool start_talking(exchange *x, connection *c, nanoseconds now) {
     x->line = c;
     x->connection_id = c->id;
-    x->reused = c->uses > 1;
+    x->reused = x->state != EXCHANGE_DIALLING;
     x->connection_age = now - c->born;
     x->tls_version = c->session ? tls_version(c->session) : NULL;
     x->tls_cipher = c->session ? tls_cipher(c->session) : NULL;
@@ -127,7 +136,13 @@ static step_result leave_for_the_next(exchange *x, nanoseconds now) {
     x->line = NULL;
     x->timings.total = now - x->began;
     x->state = EXCHANGE_DONE;
-    pool_checkin(x->pool, line, now, x->reused ? clock_earlier(until, line->idle_until) : until);
+    until = x->reused && line->idle_until > 0 ? clock_earlier(until, line->idle_until) : until;
+    if (x->http2) {
+        x->line = line;
+        exchange_http2_leave(x, now, until);
+    } else {
+        pool_checkin(x->pool, line, now, until);
+    }
     return STEP_DONE;
 }
 
@@ -147,10 +162,19 @@ static step_result start_dialling(exchange *x, nanoseconds now) {
     return STEP_WAIT;
 }
 
+static pool_result another(exchange *x, connection **c) {
+    if ((*c)->mux == NULL) {
+        return pool_replace(x->pool, &x->place, *c, false, c);
+    }
+    pool_reconsider(x->pool, *c);
+    pool_leave(x->pool, *c, 0, 0);
+    return pool_acquire(x->pool, x->out.to, x->out.how, &x->place, c);
+}
+
 /* What the pool gave is looked at before anything is sent on it; what will not do is replaced. */
 static step_result take_place(exchange *x, pool_result result, connection *c, nanoseconds now) {
     while (result == POOL_CONNECTION && !connection_look(c)) {
-        result = pool_replace(x->pool, &x->place, c, false, &c);
+        result = another(x, &c);
     }
     switch (result) {
     case POOL_CONNECTION: return use(x, c, now);
@@ -178,12 +202,25 @@ static step_result queued(exchange *x, nanoseconds now) {
     return STEP_WAIT;
 }
 
+/* Makes a connection that speaks HTTP/2 one to be shared. False: no memory, and it is gone. */
+static bool share(const exchange *x, connection *c) {
+    const char *chosen = c->session != NULL ? tls_protocol(c->session) : NULL;
+    bool http2 = chosen != NULL ? strcmp(chosen, "h2") == 0
+                                : c->session == NULL && x->out.to->sharing == SHARING_ALWAYS;
+    if (!http2 || mux_begin(c)) {
+        return true;
+    }
+    connection_free(c, false);
+    return false;
+}
+
 static step_result dialling(exchange *x, nanoseconds now) {
     dialled d;
     switch (dial_step(x->dialling, now, &d, &x->why)) {
     case IO_DONE: break;
     case IO_FAILED:
         x->phase = x->why.phase;
+        x->place.in_vain = true;
         x->refused = dial_refusal(x->dialling);
         x->allowed = x->out.how->timeouts[x->why.phase];
         return end_failed(x);
@@ -195,8 +232,14 @@ static step_result dialling(exchange *x, nanoseconds now) {
     x->timings.connect = d.connected_in;
     x->timings.tls = d.secured_in;
     connection *c = connection_new(&d, x->out.to, x->out.how->owner, now);
-    if (c == NULL) {
+    if (c == NULL || !share(x, c)) {
         return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
+    }
+    if (c->mux == NULL && x->out.how->http == HTTP_TWO && x->out.to->sharing != SHARING_NEVER) {
+        connection_free(c, true);
+        x->place.in_vain = true;
+        x->phase = PHASE_TLS;
+        return exchange_fail(x, FAILURE_HTTP2_NOT_SPOKEN, NULL, 0);
     }
     pool_adopt(x->pool, &x->place, c);
     return use(x, c, now);
@@ -211,6 +254,11 @@ static step_result dialling(exchange *x, nanoseconds now) {
  */
 static bool may_go_again(const exchange *x, attempt_reason *reason) {
     failure_code code = x->why.code;
+    if (x->http2 && x->unprocessed && !x->any_byte && x->fed_bytes == 0 &&
+        x->attempt_count < EXCHANGE_ATTEMPTS) {
+        *reason = ATTEMPT_MOVED;
+        return true;
+    }
     bool died = code == FAILURE_CLOSED || code == FAILURE_RESET || code == FAILURE_TLS_IO;
     if (!died || !x->reused || x->any_byte || x->fed_bytes > 0 ||
         x->attempt_count == EXCHANGE_ATTEMPTS) {
@@ -224,6 +272,23 @@ static bool may_go_again(const exchange *x, attempt_reason *reason) {
     return x->out.how->replay_safe && x->out.safe_method && x->out.body_length == 0;
 }
 
+static step_result replace_line(exchange *x, nanoseconds now) {
+    connection *c = x->line;
+    x->line = NULL;
+    pool_result result = pool_replace(x->pool, &x->place, c, true, &c);
+    return take_place(x, result, c, now);
+}
+
+/* From a shared connection to wherever there is a place. */
+static step_result move_on(exchange *x, nanoseconds now) {
+    connection *c = NULL;
+    exchange_http2_leave(x, now, idle_until(x, now));
+    pool_result result = pool_acquire(x->pool, x->out.to, x->out.how, &x->place, &c);
+    step_result step = take_place(x, result, c, now);
+    x->again = x->state == EXCHANGE_TALKING; /* nobody reads for it there yet */
+    return step;
+}
+
 static step_result give_up_or_go_again(exchange *x, nanoseconds now) {
     attempt_reason reason;
     if (!may_go_again(x, &reason)) {
@@ -232,15 +297,26 @@ static step_result give_up_or_go_again(exchange *x, nanoseconds now) {
     record_outcome(x, x->why.code);
     x->why.code = FAILURE_NONE;
     begin_attempt(x, reason);
-    connection *dead = x->line;
-    x->line = NULL;
-    return take_place(x, pool_replace(x->pool, &x->place, dead, true, &dead), dead, now);
+    return x->http2 ? move_on(x, now) : replace_line(x, now);
 }
 
 /* Sending broke: an answer may lie there all the same (RFC 9112 9.5), so it is read first. */
 static void sending_broke(exchange *x, nanoseconds now) {
     exchange_cut_request(x, now);
     exchange_phase(x, PHASE_WRITE, now);
+}
+
+static step_result talk_http2(exchange *x, nanoseconds now) {
+    step_result step = exchange_http2_talk(x, now);
+    if (step == STEP_DONE) {
+        return exchange_finish(x, clock_now());
+    }
+    if (step == STEP_FAILED && x->displaced) {
+        x->displaced = false;
+        x->why.code = FAILURE_NONE;
+        return move_on(x, now);
+    }
+    return step == STEP_FAILED ? give_up_or_go_again(x, now) : step;
 }
 
 static step_result talk(exchange *x, nanoseconds now) {
@@ -293,8 +369,8 @@ static failure_code timeout_code(call_phase phase) {
 }
 
 static nanoseconds continue_deadline(const exchange *x) {
-    bool waits =
-        x->state == EXCHANGE_TALKING && x->awaits_continue && x->segment_sent == x->segment_length;
+    bool head_sent = x->http2 || x->segment_sent == x->segment_length;
+    bool waits = x->state == EXCHANGE_TALKING && x->awaits_continue && head_sent;
     return waits ? clock_after(x->sending_began, x->out.how->expect) : NEVER;
 }
 
@@ -322,7 +398,7 @@ static step_result step_once(exchange *x, nanoseconds now) {
     case EXCHANGE_START: return start(x, now);
     case EXCHANGE_QUEUED: return queued(x, now);
     case EXCHANGE_DIALLING: return dialling(x, now);
-    case EXCHANGE_TALKING: return talk(x, now);
+    case EXCHANGE_TALKING: return x->http2 ? talk_http2(x, now) : talk(x, now);
     case EXCHANGE_DONE: return STEP_DONE;
     default: return STEP_FAILED;
     }
@@ -377,6 +453,11 @@ int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanosecon
     if (x->state != EXCHANGE_TALKING) {
         return 0;
     }
-    entries[0] = (struct pollfd){.fd = x->line->descriptor, .events = x->events};
-    return 1;
+    short events = x->events;
+    if (x->http2) {
+        events = __atomic_load_n(&x->call.events, __ATOMIC_ACQUIRE);
+        *deadline = clock_earlier(*deadline, x->wake_at);
+    }
+    entries[0] = (struct pollfd){.fd = x->line->descriptor, .events = events};
+    return events != 0;
 }

@@ -2,6 +2,7 @@
 #define TRUNKLINE_LINE_EXCHANGE_H
 
 #include "../wire/buffer.h"
+#include "mux.h"
 #include "pool.h"
 #include "settings.h"
 
@@ -122,6 +123,19 @@ typedef struct exchange {
     size_t sink_room;
     bool any_byte; /* of any answer, in this attempt */
 
+    /* HTTP/2 */
+    bool http2; /* this attempt is, or the last one was, over a shared connection */
+    mux_call call;
+    mux_batch *batch; /* one reference; its poller's; NULL: it is driven alone */
+    bool deaf;        /* it is driven by a fiber: see mux_call */
+    bool body_ended;  /* all of the body was handed over */
+    bool stopped;     /* its stream was let go */
+    bool crowded_out; /* no stream could be opened, though there was a place */
+    bool displaced;   /* the connection takes no calls any more */
+    bool unprocessed; /* the server has certainly not acted on it */
+    sent_state sent_so_far;
+    nanoseconds wake_at; /* when to look again, though nothing has come */
+
     /* waiting */
     waiter place;
     dial *dialling;
@@ -155,6 +169,12 @@ void exchange_feed(exchange *x, const char *piece, size_t length);
 
 /* Where a large plain body goes without a copy: `room` bytes from now on. */
 void exchange_sink(exchange *x, uint8_t *bytes, size_t room);
+
+/* Has something come for it while it followed another call on its shared connection? */
+bool exchange_touched(const exchange *x);
+
+/* It is one of a poller's from now on; NULL: driven alone again. */
+void exchange_join(exchange *x, mux_batch *batch);
 
 /* How much of the request the server can have. */
 sent_state exchange_sent(const exchange *x);

@@ -16,6 +16,11 @@ bool exchange_send_begin(exchange *x, nanoseconds now) {
     x->write_failure.code = FAILURE_NONE;
     x->awaits_continue = out->expects;
     x->sending_began = now;
+    if (x->line->mux != NULL) {
+        exchange_http2_begin(x);
+        return true;
+    }
+    x->http2 = false;
     x->body_queued = out->body_length == 0;
     next_segment(x, out->head, out->head_length);
     if (out->body != NULL && !out->expects && out->body_length <= JOINED_BODY) {
@@ -50,7 +55,7 @@ static bool frame_piece(exchange *x, const char *piece, size_t length, bool chun
 }
 
 void exchange_feed(exchange *x, const char *piece, size_t length) {
-    bool chunked = x->out.body_length < 0;
+    bool chunked = x->out.body_length < 0 && !x->http2;
     x->piece_wanted = false;
     if (piece == NULL || length == 0) {
         x->body_queued = true;
@@ -63,12 +68,13 @@ void exchange_feed(exchange *x, const char *piece, size_t length) {
     if (!frame_piece(x, piece, length, chunked)) {
         failure_set(&x->why, FAILURE_OUT_OF_MEMORY, PHASE_WRITE, 0, NULL);
     }
-    x->body_queued = !chunked && x->fed_bytes >= x->out.body_length; /* enough: ask no more */
+    /* Enough: ask no more. */
+    x->body_queued = x->out.body_length >= 0 && x->fed_bytes >= x->out.body_length;
 }
 
 /* A body of declared length must be neither shorter nor longer: the server would take the next
  * request for the rest of this one. */
-static bool fed_as_declared(exchange *x) {
+bool exchange_fed_as_declared(exchange *x) {
     int64_t declared = x->out.body_length;
     if (x->why.code != FAILURE_NONE) {
         return false;
@@ -138,7 +144,7 @@ io_result exchange_send(exchange *x, nanoseconds now) {
     if (x->piece_wanted) {
         return IO_DONE;
     }
-    if (!fed_as_declared(x)) {
+    if (!exchange_fed_as_declared(x)) {
         return IO_FAILED;
     }
     do {
@@ -151,6 +157,9 @@ io_result exchange_send(exchange *x, nanoseconds now) {
 }
 
 sent_state exchange_sent(const exchange *x) {
+    if (x->http2) {
+        return x->sent_so_far;
+    }
     if (x->request_done && !x->request_cut) {
         return SENT_ALL;
     }

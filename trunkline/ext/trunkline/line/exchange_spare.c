@@ -42,6 +42,7 @@ static void strip(exchange *x) {
     buffer_free(&x->body);
     buffer_free(&x->frame);
     waker_drop(x->waker);
+    mux_batch_drop(x->batch);
     if (x->pool != NULL) {
         pool_release(x->pool);
     }

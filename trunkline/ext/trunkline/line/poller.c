@@ -12,8 +12,9 @@ typedef struct {
 } queue;
 
 struct poller {
-    loop *loop;   /* owned */
-    waker *waker; /* one reference */
+    loop *loop;       /* owned */
+    waker *waker;     /* one reference */
+    mux_batch *batch; /* owned; of those of its calls that share connections */
     deadlines due;
     queue runnable; /* to be stepped */
     queue ready;    /* for the caller */
@@ -76,7 +77,7 @@ static bool watch(poller *p, member *m) {
     struct pollfd entries[DIAL_MAX_ATTEMPTS];
     int count = exchange_wait(m->x, entries, DIAL_MAX_ATTEMPTS, &m->deadline);
     bool talking = m->x->state == EXCHANGE_TALKING;
-    if (talking && m->watching_count == 1 && m->watching[0] == entries[0].fd) {
+    if (talking && count == 1 && m->watching_count == 1 && m->watching[0] == entries[0].fd) {
         m->watching_count = 0;
     }
     unwatch(p, m);
@@ -106,24 +107,41 @@ static void step(poller *p, member *m) {
     }
 }
 
-void poller_run(poller *p) {
-    member *last = p->runnable.last;
-    for (member *m; (m = shift(&p->runnable)) != NULL;) {
-        step(p, m);
-        if (m == last) {
-            return; /* those that run on and on wait for their next turn */
+/* The waker does not say whom: those who have no connection yet may have got one, or an address. */
+static void wake_unsettled(poller *p) {
+    for (member *m = p->all; m != NULL; m = m->next_all) {
+        exchange_state state = m->x->state;
+        if (m->where == MEMBER_WAITING && (state == EXCHANGE_QUEUED || state == EXCHANGE_DIALLING ||
+                                           (state == EXCHANGE_TALKING && exchange_touched(m->x)))) {
+            make_runnable(p, m);
         }
     }
 }
 
-/* The waker does not say whom: those who have no connection yet may have got one, or an address. */
-static void wake_unsettled(poller *p) {
-    waker_clear(p->waker);
+/* Nor does what one of them found out for the others while it was stepped. */
+static void wake_touched(poller *p) {
+    if (!waker_marked(p->waker)) {
+        return;
+    }
     for (member *m = p->all; m != NULL; m = m->next_all) {
-        if (m->x->state == EXCHANGE_QUEUED || m->x->state == EXCHANGE_DIALLING) {
+        if (m->where == MEMBER_WAITING && m->x->state == EXCHANGE_TALKING &&
+            exchange_touched(m->x)) {
             make_runnable(p, m);
         }
     }
+}
+
+void poller_run(poller *p) {
+    wake_touched(p);
+    member *last = p->runnable.last;
+    for (member *m; (m = shift(&p->runnable)) != NULL;) {
+        step(p, m);
+        if (m == last) {
+            break; /* those that run on and on wait for their next turn */
+        }
+    }
+    mux_batch_flush(p->batch, p->waker);
+    wake_touched(p);
 }
 
 static void wait_once(poller *p, nanoseconds until) {
@@ -131,6 +149,7 @@ static void wait_once(poller *p, nanoseconds until) {
     int count = loop_wait(p->loop, until, told, TOLD_AT_ONCE);
     for (int i = 0; i < count; i++) {
         if (told[i] == p) {
+            waker_clear(p->waker);
             loop_watch(p->loop, waker_descriptor(p->waker), 0, POLLIN, p);
             wake_unsettled(p);
         } else {
@@ -168,6 +187,7 @@ void poller_add(poller *p, member *m, exchange *x, void *owner) {
         p->all->previous_all = m;
     }
     p->all = m;
+    exchange_join(x, p->batch);
     make_runnable(p, m);
 }
 
@@ -210,14 +230,25 @@ int poller_descriptor(const poller *p) {
     return loop_descriptor(p->loop);
 }
 
+void poller_depart(poller *p) {
+    mux_batch_depart(p->batch);
+}
+
+void poller_arrive(poller *p) {
+    mux_batch_arrive(p->batch);
+}
+
 poller *poller_new(waker *w) {
     poller *p = calloc(1, sizeof(*p));
     if (p == NULL) {
         return NULL;
     }
     p->loop = loop_new();
-    if (p->loop == NULL || !loop_watch(p->loop, waker_descriptor(w), 0, POLLIN, p)) {
+    p->batch = mux_batch_new();
+    if (p->loop == NULL || p->batch == NULL ||
+        !loop_watch(p->loop, waker_descriptor(w), 0, POLLIN, p)) {
         loop_free(p->loop);
+        mux_batch_drop(p->batch);
         free(p);
         return NULL;
     }
@@ -229,6 +260,7 @@ void poller_free(poller *p) {
     if (p == NULL) {
         return;
     }
+    mux_batch_close(p->batch);
     deadlines_free(&p->due);
     loop_free(p->loop);
     waker_drop(p->waker);

@@ -31,7 +31,7 @@ poller *poller_new(waker *w);
 void poller_free(poller *p); /* it must be empty */
 
 /* Takes `x` in, which has begun, and steps it at the next drive. `m` is the caller's memory, and
- * stays where it is until poller_remove. */
+ * stays where it is until poller_remove; what is not over then and goes on needs exchange_join. */
 void poller_add(poller *p, member *m, exchange *x, void *owner);
 void poller_remove(poller *p, member *m);
 
@@ -50,6 +50,10 @@ member *poller_next(poller *p);
 void poller_drive(poller *p, nanoseconds until, volatile bool *interrupted);
 
 bool poller_has_ready(const poller *p);
+
+/* Nobody will drive it for a while, but calls of others go on; and somebody does again. */
+void poller_depart(poller *p);
+void poller_arrive(poller *p);
 
 /* For those who wait elsewhere (a Fiber scheduler): a descriptor that becomes readable when there
  * is something to do (-1: none), and when to come back in any case (0: at once). */

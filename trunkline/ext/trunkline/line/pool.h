@@ -7,7 +7,8 @@
 
 /*
  * The connections of a process, by key. A call takes one out, or the right to open one, or waits
- * its turn; it gives back the connection, or the right. Nothing here looks at sockets: the caller
+ * its turn; it gives back the connection, or the right. A connection that speaks HTTP/2 (->mux) is
+ * shared by as many calls as its server allows. Nothing here looks at sockets: the caller
  * looks at what it was given, and has it replaced if it will not do.
  */
 typedef struct pool pool;
@@ -19,6 +20,9 @@ typedef struct waiter {
         *place; /* where it holds a right to a connection, or waits for one; NULL: nowhere */
     connection *granted; /* handed over while it waited */
     bool waiting;
+    bool may_share; /* HTTP/2 may be spoken there */
+    bool dialling;  /* the others wait to see whether the connection can be shared */
+    bool in_vain;   /* set by the owner: the connection could not be opened */
     uint32_t limit;
     uint32_t generation;
     waker *waker; /* borrowed; woken when its turn has come */
@@ -26,7 +30,7 @@ typedef struct waiter {
 } waiter;
 
 typedef enum {
-    POOL_CONNECTION, /* *out is the caller's; look at it before use */
+    POOL_CONNECTION, /* *out is the caller's, or has a place for it; look at it before use */
     POOL_DIAL,       /* the caller may open one: then pool_adopt or pool_forgo */
     POOL_WAIT,       /* the waiter is in the queue: its waker will be woken; then pool_turn */
     POOL_NO_MEMORY,
@@ -38,14 +42,15 @@ pool *pool_keep(pool *p);
 void pool_release(pool *p); /* the last one closes what is idle */
 
 /* Asks for a connection of `r`'s key: the one that was used last, or a right to open one while
- * fewer than s->max_connections are in use, or a place in the queue (first come, first served). */
+ * fewer than s->max_connections are in use, or a place in the queue (first come, first served).
+ * Where connections may be shared one is opened at a time. */
 pool_result pool_acquire(pool *p, const route *r, const settings *s, waiter *w, connection **out);
 
 /* Is it the waiter's turn? POOL_WAIT while it is not. */
 pool_result pool_turn(pool *p, waiter *w, connection **out);
 
-/* Closes `c`, which will not do, and keeps its place: another idle one, or, when there is none or
- * with `fresh`, the right to open one. Never waits. */
+/* Closes `c`, which is not shared and will not do, and keeps its place: another idle one, or, when
+ * there is none or with `fresh`, the right to open one. Never waits. */
 pool_result pool_replace(pool *p, waiter *w, connection *c, bool fresh, connection **out);
 
 /* Leaves the queue, or gives up the right to dial; what was granted meanwhile goes to the next. */
@@ -56,6 +61,12 @@ void pool_adopt(pool *p, waiter *w, connection *c);
 
 /* Gives a connection back, for others to use until `idle_until`. */
 void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_until);
+
+/* Gives up a place on a shared connection; the last one leaves it idle until `idle_until`. */
+void pool_leave(pool *p, connection *c, nanoseconds now, nanoseconds idle_until);
+
+/* A shared connection carries more calls than before, or none any more. */
+void pool_reconsider(pool *p, connection *c);
 
 /* Closes a connection that was in use and frees its place. */
 void pool_discard(pool *p, connection *c, bool notify);

@@ -1,3 +1,4 @@
+#include "mux.h"
 #include "pool_parts.h"
 #include "pool_registry.h"
 
@@ -53,11 +54,48 @@ void pool_count(pool *p, pool_stats *out) {
     pthread_mutex_unlock(&p->lock);
 }
 
+/* All shared connections, with a reference of their mux each; NULL: none, or no memory. */
+static connection **shared_ones(pool *p, size_t *count) {
+    *count = 0;
+    pthread_mutex_lock(&p->lock);
+    for (connection *c = p->all; c != NULL; c = c->all_next) {
+        *count += c->mux != NULL;
+    }
+    connection **list = *count > 0 ? malloc(*count * sizeof(*list)) : NULL;
+    size_t filled = 0;
+    for (connection *c = p->all; c != NULL && list != NULL; c = c->all_next) {
+        if (c->mux != NULL) {
+            mux_keep(c->mux);
+            list[filled++] = c;
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    return list;
+}
+
+/* Nobody reads a shared connection while no call waits for it. True: there are some. */
+static bool tend_shared(pool *p, nanoseconds now) {
+    size_t count;
+    connection **list = shared_ones(p, &count);
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        mux *m = list[i]->mux;
+        if (mux_tend(m, now)) {
+            pool_reconsider(p, list[i]);
+        }
+        mux_release(m);
+    }
+    free(list);
+    return count > 0;
+}
+
 nanoseconds pool_registry_reap(nanoseconds now) {
     nanoseconds next_due = NEVER;
     pthread_mutex_lock(&registry_lock);
     for (pool *p = registry; p != NULL; p = p->next) {
         close_idle_if(p, 0, now, &next_due);
+        if (tend_shared(p, now)) {
+            next_due = clock_earlier(next_due, now + POOL_TENDING);
+        }
     }
     pthread_mutex_unlock(&registry_lock);
     return next_due;
@@ -118,6 +156,11 @@ void pool_before_fork(void) {
     pthread_mutex_lock(&registry_lock);
     for (pool *p = registry; p != NULL; p = p->next) {
         pthread_mutex_lock(&p->lock);
+        for (connection *c = p->all; c != NULL; c = c->all_next) {
+            if (c->mux != NULL) {
+                mux_before_fork(c->mux);
+            }
+        }
     }
 }
 
@@ -130,11 +173,14 @@ static void start_empty(pool *p) {
         c->descriptor = -1;
         c->session = NULL;
         c->bucket = NULL;
+        c->inherited = true;
         c->all_previous = c->all_next = NULL;
     }
     for (connection *c = p->oldest_idle, *following; c != NULL; c = following) {
         following = c->idle_next;
-        free(c);
+        if (c->mux == NULL) {
+            free(c);
+        }
     }
     for (uint32_t i = 0; i <= p->bucket_mask; i++) {
         for (bucket *b = p->buckets[i], *following; b != NULL; b = following) {
@@ -152,6 +198,11 @@ static void start_empty(pool *p) {
 
 void pool_after_fork(bool child) {
     for (pool *p = registry; p != NULL; p = p->next) {
+        for (connection *c = p->all; c != NULL; c = c->all_next) {
+            if (c->mux != NULL) {
+                mux_after_fork(c->mux, child);
+            }
+        }
         if (child) {
             start_empty(p);
         } else {

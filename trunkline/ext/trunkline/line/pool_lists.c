@@ -53,7 +53,7 @@ bucket *pool_bucket(pool *p, const route *r) {
 }
 
 void pool_bucket_tidy(pool *p, bucket *b) {
-    if (b->in_use == 0 && b->idle_top == NULL && b->first == NULL) {
+    if (b->in_use == 0 && b->idle_top == NULL && b->shared == NULL && b->first == NULL) {
         *bucket_slot(p, b->hash, b->key, b->key_length) = b->chain;
         p->bucket_count--;
         free(b);
@@ -86,9 +86,7 @@ void pool_all_remove(pool *p, connection *c) {
     p->count.closed++;
 }
 
-void pool_idle_push(pool *p, bucket *b, connection *c) {
-    c->below = b->idle_top;
-    b->idle_top = c;
+static void idle_link(pool *p, connection *c) {
     c->idle_next = NULL;
     c->idle_previous = p->newest_idle;
     if (p->newest_idle != NULL) {
@@ -100,12 +98,7 @@ void pool_idle_push(pool *p, bucket *b, connection *c) {
     p->count.idle++;
 }
 
-static void idle_remove(pool *p, connection *c) {
-    connection **link = &c->bucket->idle_top;
-    while (*link != c) {
-        link = &(*link)->below;
-    }
-    *link = c->below;
+static void idle_unlink(pool *p, connection *c) {
     if (c->idle_previous != NULL) {
         c->idle_previous->idle_next = c->idle_next;
     } else {
@@ -119,8 +112,56 @@ static void idle_remove(pool *p, connection *c) {
     p->count.idle--;
 }
 
+void pool_idle_push(pool *p, bucket *b, connection *c) {
+    c->below = b->idle_top;
+    b->idle_top = c;
+    idle_link(p, c);
+}
+
+static void idle_remove(pool *p, connection *c) {
+    connection **link = &c->bucket->idle_top;
+    while (*link != c) {
+        link = &(*link)->below;
+    }
+    *link = c->below;
+    idle_unlink(p, c);
+}
+
+void pool_shared_add(bucket *b, connection *c) {
+    connection **link = &b->shared;
+    while (*link != NULL) {
+        link = &(*link)->shared_next;
+    }
+    c->shared_next = NULL;
+    *link = c;
+}
+
+void pool_shared_remove(connection *c) {
+    connection **link = &c->bucket->shared;
+    while (*link != c) {
+        link = &(*link)->shared_next;
+    }
+    *link = c->shared_next;
+}
+
+void pool_shared_rest(pool *p, connection *c) {
+    c->bucket->in_use--;
+    idle_link(p, c);
+}
+
+void pool_shared_wake(pool *p, connection *c) {
+    c->bucket->in_use++;
+    idle_unlink(p, c);
+}
+
 void pool_condemn(pool *p, connection *c, connection **condemned) {
-    idle_remove(p, c);
+    if (c->mux != NULL) {
+        pool_shared_remove(c);
+        c->bucket = NULL;
+        idle_unlink(p, c);
+    } else {
+        idle_remove(p, c);
+    }
     pool_all_remove(p, c);
     c->below = *condemned;
     *condemned = c;

@@ -22,6 +22,8 @@ typedef struct {
     int user_timeout; /* milliseconds that sent bytes may lie unacknowledged; 0: the system's */
 } socket_options;
 
+typedef enum { HTTP_AUTO, HTTP_ONE, HTTP_TWO } http_mode;
+
 /* How calls are made: everything that is not part of one request. Immutable once made; whoever
  * makes calls with it keeps it alive until they are over. */
 typedef struct {
@@ -39,6 +41,7 @@ typedef struct {
     bool decode;              /* undo content codings */
     bool replay_safe; /* send a safe request once more when a kept connection died silently */
     uint64_t owner;   /* the client family: pool_close_idle closes by it */
+    http_mode http;   /* what ALPN offers with `tls`; HTTP_TWO is spoken without TLS too */
 } settings;
 
 typedef enum { PROXY_HTTP, PROXY_SOCKS5, PROXY_SOCKS5H } proxy_kind;
@@ -55,6 +58,13 @@ typedef struct {
     const char *user, *password; /* SOCKS; NULL: none */
 } proxy;
 
+/* May one connection carry many calls (HTTP/2)? */
+typedef enum {
+    SHARING_NEVER,
+    SHARING_OFFERED, /* if ALPN chooses it */
+    SHARING_ALWAYS   /* without asking (prior knowledge, RFC 9113, section 3.3) */
+} sharing;
+
 /* Where a call goes, and what keeps its connections apart. All strings are owned by whoever made it
  * and outlive the call. */
 typedef struct {
@@ -64,7 +74,8 @@ typedef struct {
     const char *tls_name;  /* the name or literal to verify and to send as SNI; NULL: no TLS */
     const char *label;     /* "api.test:443", for messages */
     const proxy *proxy;    /* NULL: directly */
-    const char *key;       /* everything that must not be mixed, as bytes */
+    sharing sharing;
+    const char *key; /* everything that must not be mixed, as bytes */
     uint32_t key_length;
     uint32_t key_hash;
 } route;

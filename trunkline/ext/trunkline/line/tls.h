@@ -26,6 +26,11 @@ typedef struct {
     const char *client_cert;        /* a PEM file: the certificate, and its chain behind it */
     const char *client_key;         /* a PEM file; NULL: in client_cert */
     int min_version;                /* 0x0303 (TLS 1.2) or 0x0304 */
+    int max_version;                /* the same; 0: the newest there is */
+    const char *ciphers;            /* for TLS 1.2, in OpenSSL's format; NULL: OpenSSL's default */
+    const char *ciphersuites;       /* for TLS 1.3, "A:B"; NULL: OpenSSL's default */
+    bool limit_depth;               /* false: OpenSSL's default depth */
+    int verify_depth;               /* CA certificates between leaf and root, at most */
     const char *keylog;             /* file for SSLKEYLOGFILE lines; NULL: none */
     const char *alpn;               /* comma list, "http/1.1"; NULL: none is offered */
 } tls_options;

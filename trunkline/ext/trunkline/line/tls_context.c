@@ -135,16 +135,33 @@ static void set_modes(SSL_CTX *ssl) {
     SSL_CTX_sess_set_new_cb(ssl, on_session);
 }
 
-static bool set_up(tls_context *c, const tls_options *o, failure *f) {
+static bool limit_versions(SSL_CTX *ssl, const tls_options *o, failure *f) {
     char words[160];
+    int lowest = o->min_version != 0 ? o->min_version : TLS1_2_VERSION;
+    if (SSL_CTX_set_min_proto_version(ssl, lowest) == 1 &&
+        SSL_CTX_set_max_proto_version(ssl, o->max_version) == 1)
+        return true;
+    return failure_set(f, FAILURE_TLS, PHASE_TLS, 0, "TLS versions 0x%04x to 0x%04x: %s",
+                       (unsigned)lowest, (unsigned)o->max_version, tls_words(words, sizeof(words)));
+}
+
+static bool choose_ciphers(SSL_CTX *ssl, const tls_options *o, failure *f) {
+    char words[160];
+    bool known = o->ciphers == NULL || SSL_CTX_set_cipher_list(ssl, o->ciphers) == 1;
+    if (known && (o->ciphersuites == NULL || SSL_CTX_set_ciphersuites(ssl, o->ciphersuites) == 1))
+        return true;
+    return failure_set(f, FAILURE_TLS, PHASE_TLS, 0, "%s %.100s: %s",
+                       known ? "ciphersuites" : "ciphers", known ? o->ciphersuites : o->ciphers,
+                       tls_words(words, sizeof(words)));
+}
+
+static bool set_up(tls_context *c, const tls_options *o, failure *f) {
     ERR_clear_error();
     c->ssl = SSL_CTX_new(TLS_client_method());
     if (c->ssl == NULL) return tls_no_memory(f);
     set_modes(c->ssl);
-    int version = o->min_version != 0 ? o->min_version : TLS1_2_VERSION;
-    if (SSL_CTX_set_min_proto_version(c->ssl, version) != 1)
-        return failure_set(f, FAILURE_TLS, PHASE_TLS, 0, "TLS version 0x%04x: %s",
-                           (unsigned)version, tls_words(words, sizeof(words)));
+    if (o->limit_depth) SSL_CTX_set_verify_depth(c->ssl, o->verify_depth);
+    if (!limit_versions(c->ssl, o, f) || !choose_ciphers(c->ssl, o, f)) return false;
     return use_client_certificate(c->ssl, o, f) && use_authorities(c, o, f) &&
            offer_protocols(c, o->alpn, f) && open_keylog(c, o->keylog, f);
 }
@@ -167,7 +184,10 @@ static char *describe(const tls_options *o) {
     FILE *out = open_memstream(&key, &size);
     if (out == NULL) return NULL;
     /* A context keeps its store, so no other can come to lie at that address. */
-    fprintf(out, "%d,%d,%d,%p,", o->verify, o->any_name, o->min_version, (void *)o->ca_store);
+    fprintf(out, "%d,%d,%d,%d,%d,%p,", o->verify, o->any_name, o->min_version, o->max_version,
+            o->limit_depth ? o->verify_depth : -1, (void *)o->ca_store);
+    tls_note(out, o->ciphers);
+    tls_note(out, o->ciphersuites);
     tls_note(out, o->alpn);
     tls_note(out, o->keylog);
     tls_note_file(out, o->client_cert);

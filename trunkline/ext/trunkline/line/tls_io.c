@@ -129,14 +129,13 @@ static io_result broke(tls *t, int error, call_phase phase, failure *f) {
     bool unexpected_end = error == SSL_ERROR_SYSCALL;
 #ifdef SSL_R_UNEXPECTED_EOF_WHILE_READING
     unexpected_end = unexpected_end || reason == SSL_R_UNEXPECTED_EOF_WHILE_READING;
-#else
-    (void)reason;
 #endif
     if (t->ended && unexpected_end) {
         ERR_clear_error();
         return IO_TRUNCATED;
     }
     t->broken = error == SSL_ERROR_SSL;
+    t->no_protocol = reason == SSL_AD_REASON_OFFSET + SSL_AD_NO_APPLICATION_PROTOCOL;
     if (error == SSL_ERROR_SYSCALL && t->system_error != 0)
         failure_set(f, FAILURE_RESET, phase, t->system_error, "%s", strerror(t->system_error));
     else
@@ -167,7 +166,10 @@ static io_result refuse_certificate(tls *t, failure *f) {
 
 static io_result handshake_failed(tls *t, io_result result, failure *f) {
     if (t->complaint[0] != '\0') return refuse_certificate(t, f);
-    if (result == IO_FAILED)
+    const char *alpn = t->context->alpn;
+    if (result == IO_FAILED && t->no_protocol && alpn != NULL && strcmp(alpn, "h2") == 0)
+        f->code = FAILURE_HTTP2_NOT_SPOKEN;
+    else if (result == IO_FAILED)
         f->code = FAILURE_TLS;
     else
         failure_set(f, FAILURE_TLS, PHASE_TLS, 0,

@@ -39,6 +39,7 @@ struct tls {
     bool numeric;        /* the name is an IP literal */
     bool ready;          /* the handshake is over and the peer is who it should be */
     bool broken;         /* only tls_free may follow */
+    bool no_protocol;    /* the peer speaks none of those that were offered by ALPN */
     bool ended;          /* the socket has no more to read */
     int system_error;    /* of the socket call that failed last */
     bool writing;        /* a write was put off: the same bytes come again */

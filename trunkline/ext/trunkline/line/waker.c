@@ -19,6 +19,7 @@ struct waker {
     unsigned references;
     unsigned generation; /* of the process that opened the descriptors */
     bool woken;
+    bool marked; /* atomic */
     waker *next;
 };
 
@@ -74,6 +75,7 @@ waker *waker_take(void) {
     if (w == NULL) w = make();
     if (w == NULL) return NULL;
     w->references = 1;
+    w->marked = false;
     waker_clear(w); /* nobody else has it: what was written has arrived */
     return w;
 }
@@ -120,6 +122,15 @@ bool waker_clear(waker *w) {
      * the flag stays, so that the next clear takes it in, and none is lost. */
     if (got > 0) (void)__atomic_exchange_n(&w->woken, false, __ATOMIC_ACQ_REL);
     return true;
+}
+
+void waker_mark(waker *w) {
+    __atomic_store_n(&w->marked, true, __ATOMIC_RELEASE);
+}
+
+bool waker_marked(waker *w) {
+    return __atomic_load_n(&w->marked, __ATOMIC_ACQUIRE) &&
+           __atomic_exchange_n(&w->marked, false, __ATOMIC_ACQ_REL);
 }
 
 void waker_forked(void) {

@@ -19,6 +19,10 @@ int waker_descriptor(const waker *w);
 void waker_wake(waker *w);
 bool waker_clear(waker *w); /* was it woken? It is not any more. */
 
+/* The driver itself has something for another of its own calls: it need not be woken for that. */
+void waker_mark(waker *w);
+bool waker_marked(waker *w); /* was it? It is not any more. */
+
 /* After fork, in the child: the free list is emptied (the descriptors were shared with the parent).
  */
 void waker_forked(void);

@@ -84,6 +84,8 @@ static void settings_free(void *data) {
     free((char *)s->tls.ca_path);
     free((char *)s->tls.client_cert);
     free((char *)s->tls.client_key);
+    free((char *)s->tls.ciphers);
+    free((char *)s->tls.ciphersuites);
     free((char *)s->tls.keylog);
     openssl_store_release(s->tls.ca_store);
     ruby_xfree(s);
@@ -152,7 +154,24 @@ static void fill_tls(tls_options *tls, VALUE hash) {
     tls->client_key = string_of(fetch(hash, "client_key"));
     tls->keylog = string_of(fetch(hash, "keylog"));
     tls->min_version = NUM2INT(fetch(hash, "min_version"));
-    tls->alpn = "http/1.1";
+    tls->max_version = NUM2INT(fetch(hash, "max_version"));
+    tls->ciphers = string_of(fetch(hash, "ciphers"));
+    tls->ciphersuites = string_of(fetch(hash, "ciphersuites"));
+    VALUE depth = fetch(hash, "verify_depth");
+    tls->limit_depth = !NIL_P(depth);
+    tls->verify_depth = NIL_P(depth) ? 0 : NUM2INT(depth);
+}
+
+/* What ALPN offers, so that contexts and connections of different modes are kept apart. */
+static void fill_http(settings_object *s, VALUE mode) {
+    static const char *const offers[] = {"h2,http/1.1", "http/1.1", "h2"};
+    s->how.http = HTTP_AUTO;
+    if (mode == ID2SYM(rb_intern("h1")) || !http2_available()) {
+        s->how.http = HTTP_ONE;
+    } else if (mode == ID2SYM(rb_intern("h2"))) {
+        s->how.http = HTTP_TWO;
+    }
+    s->tls.alpn = offers[s->how.http];
 }
 
 /* An address of ours, to connect from. */
@@ -196,6 +215,7 @@ static VALUE settings_initialize(VALUE self, VALUE hash) {
     s->how.expect = span_of(fetch(hash, "expect"));
     fill_limits(&s->how, hash);
     fill_tls(&s->tls, fetch(hash, "tls"));
+    fill_http(s, fetch(hash, "http"));
     fill_sockets(&s->how.sockets, fetch(hash, "sockets"));
     return rb_obj_freeze(self);
 }
@@ -370,5 +390,6 @@ void engine_init(void) {
     rb_define_alloc_func(cPrepared, prepared_s_allocate);
     rb_define_method(cPrepared, "initialize", prepared_initialize, 10);
 
+    rb_define_const(mEngine, "HTTP2", http2_available() ? Qtrue : Qfalse);
     rb_define_const(mEngine, "CODINGS", rb_obj_freeze(rb_utf8_str_new_cstr(inflater_accepts())));
 }

@@ -56,7 +56,7 @@ typedef struct {
     int status, minor_version;
     uint32_t reason, reason_length;
     http1_framing framing;
-    bool complete;
+    bool complete, http2;
     uint8_t *head;       /* owned; the fields point into it */
     http1_field *fields; /* owned */
     uint32_t field_count;
@@ -106,6 +106,12 @@ void steps_keep_head(response *r);            /* the response has the head from 
 void steps_conclude(VALUE self, response *r); /* after STEP_DONE: all is the response's */
 void steps_end(response *r); /* aborts what is not over, and lets the exchange go */
 void steps_init(void);
+
+/* ---- pieces.c ---- */
+
+/* A piece of so many bytes is about to be handed to the reader of a stream. */
+void pieces_count(size_t length);
+void pieces_init(void);
 
 /* ---- perform.c ---- */
 

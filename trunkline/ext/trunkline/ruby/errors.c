@@ -77,6 +77,7 @@ VALUE errors_build(const exchange *x, VALUE request) {
                  last && last->address[0] ? rb_utf8_str_new_cstr(last->address) : Qnil);
     rb_hash_aset(facts, symbol("label"), rb_utf8_str_new_cstr(x->out.to->label));
     rb_hash_aset(facts, symbol("attempts"), attempts_array(x->attempts, x->attempt_count));
+    rb_hash_aset(facts, symbol("unprocessed"), x->http2 && x->unprocessed ? Qtrue : Qfalse);
     if (x->refused != NULL) {
         tell_refusal(facts, x->refused);
     }

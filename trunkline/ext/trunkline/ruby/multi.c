@@ -112,7 +112,11 @@ static void entry_remove(multi *m, entry *e) {
     st_data_t key = e->id;
     st_delete(m->by_id, &key, NULL);
     poller_remove(m->poller, &e->member);
-    steps_end(response_get(e->response));
+    response *r = response_get(e->response);
+    if (r->live != NULL) {
+        exchange_join(r->live, NULL);
+    }
+    steps_end(r);
     if (e->previous != NULL) {
         e->previous->next = e->next;
     } else {
@@ -253,8 +257,10 @@ static VALUE run_until_results(VALUE argument) {
     while (m->all != NULL && RARRAY_LEN(m->results) == 0 && !m->woken) {
         if (!poller_has_ready(m->poller)) {
             m->away = NIL_P(rb_fiber_scheduler_current());
+            poller_arrive(m->poller);
             wait_poller(m->poller, m->waker, run->until, &m->woken);
             m->away = false;
+            poller_depart(m->poller);
         }
         for (member *ready; (ready = poller_next(m->poller)) != NULL;) {
             run->e = ready->owner;
@@ -273,6 +279,9 @@ static VALUE run_until_results(VALUE argument) {
 static VALUE run_over(VALUE argument) {
     multi *m = ((running *)argument)->m;
     m->running = m->away = false;
+    if (m->poller != NULL) {
+        poller_depart(m->poller);
+    }
     return Qnil;
 }
 

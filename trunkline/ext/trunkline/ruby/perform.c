@@ -1,5 +1,7 @@
 #include "engine.h"
 
+#include <ruby/fiber/scheduler.h>
+
 /*
  * Engine.perform: one request, from the caller's thread to the wire and back. All that may raise
  * runs under rb_protect; whatever comes out of it, an exchange that is not over is aborted, so that
@@ -26,6 +28,7 @@ static bool heavy(const exchange *x) {
 static step_result run(VALUE self, response *r) {
     exchange *x = r->live;
     step_result step;
+    x->deaf = !NIL_P(rb_fiber_scheduler_current());
     do {
         bool aside = heavy(x);
         step = aside ? STEP_WAIT : exchange_step(x, clock_now());

@@ -139,8 +139,10 @@ static VALUE response_reason(VALUE self) {
     return text_of(r->head + r->reason, r->reason_length);
 }
 
+/* nil: HTTP/2 */
 static VALUE response_minor_version(VALUE self) {
-    return INT2FIX(response_get(self)->minor_version);
+    const response *r = response_get(self);
+    return r->http2 ? Qnil : INT2FIX(r->minor_version);
 }
 
 static VALUE response_all_fields(VALUE self) {

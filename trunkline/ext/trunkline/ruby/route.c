@@ -89,6 +89,9 @@ static void make_key(prepared *p) {
         add_text(key, r->proxy != NULL ? r->host : NULL);
         add_bytes(key, &r->port, sizeof(r->port));
     }
+    if (r->sharing == SHARING_ALWAYS) {
+        add_text(key, "h2");
+    }
     r->key = (const char *)key->bytes;
     r->key_length = (uint32_t)buffer_length(key);
     r->key_hash = hash_of(key->bytes, buffer_length(key));
@@ -134,6 +137,18 @@ static void place_proxy(prepared *p, char **at, VALUE facts) {
     p->to.proxy = &p->proxy;
 }
 
+/* A proxy that is sent the requests themselves is spoken to in HTTP/1.1. */
+static sharing sharing_of(const prepared *p) {
+    bool own_way = p->to.proxy == NULL || p->to.proxy->tunnel;
+    if (!own_way || p->how->http == HTTP_ONE) {
+        return SHARING_NEVER;
+    }
+    if (p->to.tls_name != NULL) {
+        return SHARING_OFFERED;
+    }
+    return p->how->http == HTTP_TWO ? SHARING_ALWAYS : SHARING_NEVER;
+}
+
 void route_fill(prepared *p, const place *to) {
     size_t total = place_length(to->host) + place_length(to->unix_path) +
                    place_length(to->tls_name) + place_length(to->label) + proxy_length(to->proxy);
@@ -148,6 +163,11 @@ void route_fill(prepared *p, const place *to) {
     p->to.label = place_string(&at, to->label);
     if (!NIL_P(to->proxy)) {
         place_proxy(p, &at, to->proxy);
+    }
+    p->to.sharing = sharing_of(p);
+    if (p->to.sharing == SHARING_NEVER && p->how->http == HTTP_TWO) {
+        errors_invalid("http: :h2 cannot be spoken to a proxy that is sent the request itself; "
+                       "use :auto, an https URL, or a SOCKS proxy");
     }
     make_key(p);
 }

@@ -112,6 +112,9 @@ static void widen_sink(response *r) {
 
 VALUE steps_take_body(exchange *x) {
     size_t length = buffer_length(&x->body);
+    if (x->out.streaming) {
+        pieces_count(length);
+    }
     VALUE body = rb_str_new(NULL, (long)length);
     if (length > 0) {
         wait_copy(RSTRING_PTR(body), buffer_head(&x->body), length);
@@ -152,6 +155,7 @@ static http1_field *copy_fields(const http1_field *fields, uint32_t count) {
 void steps_keep_head(response *r) {
     exchange *x = r->live;
     r->status = x->answer.status;
+    r->http2 = x->http2;
     r->minor_version = x->answer.minor_version;
     r->reason = x->answer.reason;
     r->reason_length = x->answer.reason_length;

@@ -22,6 +22,7 @@ void Init_trunkline(void) {
     engine_init();
     response_init();
     steps_init();
+    pieces_init();
     perform_init();
     multi_init();
     stubbed_init();

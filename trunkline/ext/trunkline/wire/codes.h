@@ -53,6 +53,14 @@
     X(TRAILER_TOO_LARGE, "HeadersTooLarge", "the trailer section is too large")                   \
     X(TRUNCATED, "TruncatedBody", "the connection ended before the body was complete")            \
     X(TRUNCATED_TLS, "TruncatedBody", "the connection ended without TLS close_notify")            \
+    /* HTTP/2 (RFC 9113) */                                                                       \
+    X(HTTP2_PROTOCOL, "InvalidResponse", "the server broke the rules of HTTP/2")                  \
+    X(HTTP2_MALFORMED, "InvalidResponse", "the answer is malformed by the rules of HTTP/2")       \
+    X(HTTP2_FLOOD, "InvalidResponse", "the server sent a flood of HTTP/2 frames")                 \
+    X(HTTP2_RESET, "StreamReset", "the server reset the HTTP/2 stream")                           \
+    X(HTTP2_REFUSED, "StreamReset", "the server refused the HTTP/2 stream unprocessed")           \
+    X(HTTP2_GONE, "ConnectionClosed", "the server said goodbye to the HTTP/2 connection")         \
+    X(HTTP2_NOT_SPOKEN, "ProtocolError", "the server does not speak HTTP/2")                      \
     /* content codings */                                                                         \
     X(CODING_DATA, "DecodeError", "the compressed body is corrupt")                               \
     X(CODING_TRUNCATED, "DecodeError", "the compressed body ends too early")                      \

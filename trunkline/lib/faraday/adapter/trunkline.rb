@@ -14,6 +14,9 @@ module Faraday
     #   faraday.adapter :trunkline
     #   faraday.adapter :trunkline, concurrency: 20, require_timeout: true, max_body_bytes: 10_000_000
     #   faraday.adapter(:trunkline) { |client| client.idle_timeout = 5 }
+    #   faraday.adapter :trunkline, http: :auto
+    #
+    # It speaks HTTP/1.1 unless http: says otherwise: with HTTP/2 an answer has no reason phrase.
     #
     # Of Faraday's timeouts, timeout is the total; open_timeout, write_timeout and read_timeout limit each wait for a
     # connection (name, socket and TLS each), for the server to take bytes, and for the next byte of the answer.
@@ -117,7 +120,7 @@ module Faraday
       # The one whose connections all requests of this adapter share.
       def client
         @client || @lock.synchronize do
-          @client ||= ::Trunkline.new(nil, { timeout: Translation::TOTAL, **@client_options })
+          @client ||= ::Trunkline.new(nil, { timeout: Translation::TOTAL, http: :h1, **@client_options })
         end
       end
 

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "../pem_file"
+require_relative "../ssl_words"
+require_relative "../x509_stores"
 
 module Faraday
   class Adapter
@@ -13,14 +15,6 @@ module Faraday
           open_timeout: %i[queue resolve connect tls], write_timeout: %i[write], read_timeout: %i[first_byte read]
         }.freeze
         TIMEOUTS = [:timeout, *PHASES.keys].freeze
-
-        TLS_VERSIONS = {
-          "TLSV1" => "1.2", "TLSV1_1" => "1.2", "TLSV1_2" => "1.2", "TLSV1_3" => "1.3", "TLS1" => "1.2",
-          "TLS1_1" => "1.2", "TLS1_2" => "1.2", "TLS1_3" => "1.3", "769" => "1.2", "770" => "1.2", "771" => "1.2",
-          "772" => "1.3", "SSLV23" => "1.2", "" => "1.2"
-        }.freeze
-        # What the engine has no means for: to leave it out in silence would change what is trusted.
-        NOT_CARRIED = %i[ciphers verify_depth hostname].freeze
 
         module_function
 
@@ -120,33 +114,22 @@ module Faraday
         def tls(ssl, options)
           return if ssl.nil? || ssl.to_hash.empty?
 
-          refuse(ssl)
-          options[:verify] = false if ssl[:verify] == false || ssl[:verify_mode]&.zero?
-          options[:verify_hostname] = false if ssl[:verify_hostname] == false
-          %i[ca_file ca_path].each { |name| options[name] = ssl[name] if ssl[name] }
-          options[:ca_store] = ssl[:cert_store] if ssl[:cert_store]
-          versions(ssl, options)
+          trust(ssl, options)
+          options[:tls_name] = ssl[:hostname] if ssl[:hostname]
+          options[:ciphers] = ::Trunkline::SSLWords.ciphers(ssl[:ciphers]) if ssl[:ciphers]
+          options.merge!(::Trunkline::SSLWords.versions(ssl.to_hash, "ssl: "))
           certificate(ssl, options)
         end
 
-        def refuse(ssl)
-          name = NOT_CARRIED.find { |option| ssl[option] } or return
+        # As :net_http: verify_mode counts more than verify, and ca_file and ca_path are trusted beside the rest.
+        def trust(ssl, options)
+          verify = ssl[:verify_mode] ? !ssl[:verify_mode].zero? : ssl[:verify] != false
+          return options[:verify] = false unless verify
 
-          raise ::Trunkline::InvalidRequest, "ssl: #{name}: is not carried by the adapter :trunkline; leave it out"
-        end
-
-        # Below TLS 1.2 nothing is spoken, so a lower minimum is none.
-        def versions(ssl, options)
-          lowest = ssl[:min_version] || ssl[:version]
-          options[:min_tls] = TLS_VERSIONS.fetch(lowest.to_s.upcase) { unknown(lowest) } if lowest
-          highest = ssl[:max_version] or return
-          return if TLS_VERSIONS[highest.to_s.upcase] == "1.3"
-
-          raise ::Trunkline::InvalidRequest.of("ssl: max_version", highest, ":TLS1_3, or left out")
-        end
-
-        def unknown(version)
-          raise ::Trunkline::InvalidRequest.of("ssl: min_version", version, "such as :TLS1_2 or :TLS1_3")
+          options[:verify] = true
+          options[:verify_hostname] = false if ssl[:verify_hostname] == false
+          options[:verify_depth] = ssl[:verify_depth] if ssl[:verify_depth]
+          options.merge!(::Trunkline::X509Stores.together(ssl[:cert_store], ssl[:ca_file], ssl[:ca_path]))
         end
 
         def certificate(ssl, options)
@@ -161,7 +144,7 @@ module Faraday
           body.respond_to?(:read) ? -> { body.read(::Trunkline::Body::CHUNK_BYTES) } : [body.to_s].each
         end
 
-        private_class_method :timeout, :untimed, :proxy, :tls, :refuse, :versions, :unknown, :certificate, :chunked
+        private_class_method :timeout, :untimed, :proxy, :tls, :trust, :certificate, :chunked
       end
     end
   end

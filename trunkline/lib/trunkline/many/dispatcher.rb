@@ -15,8 +15,6 @@ module Trunkline
     class Dispatcher
       # Origins that are kept though nothing is sent to them.
       LANES = 256
-      # An origin that ended nothing for so many seconds is no reason not to look for requests to others.
-      STALL = 0.25
       # Orders that may be held back in looking for others.
       LOOK_AHEAD = 512
       # Plans of those that wait are kept up to here: a bulk of requests is composed again when its turn comes.
@@ -40,6 +38,8 @@ module Trunkline
         @crowded = {}.compare_by_identity
         @flying = {}.compare_by_identity
         @landed = []
+        # When the one landed that is being yielded: what happens because of it happens then.
+        @landing = nil
         @held = 0
         @bell = ConditionVariable.new
         @lock = Mutex.new
@@ -62,25 +62,24 @@ module Trunkline
 
       # Takes an order in, and starts it when it may.
       def add(order)
-        now = moment
+        now = @landing || clock
         lane = lane_of(order.plan, now)
         lane.waiting.empty? && may_start?(lane, now) ? start(order, lane, now) : queue(order, lane)
       end
 
       # Takes an order in, for the next #turn: its time must not run while nobody drives it.
       def hold(order)
-        queue(order, lane_of(order.plan, moment))
+        queue(order, lane_of(order.plan, @landing || clock))
       end
 
       # @return [Boolean] whether one more order, of an origin not known yet, is wanted
       def room?
         return false if @flying.size >= @most || @held >= LOOK_AHEAD
 
-        now = moment
+        now = @landing || clock
         return false if @rate && !@rate.ready?(now)
-        return true if @last.nil? || open?(@last, now)
 
-        @lanes.size > 1 && @lanes.any? { |lane| open?(lane, now) }
+        @last.nil? || @last.open?(now) || (@lanes.size > 1 && @lanes.any? { |lane| lane.open?(now) })
       end
 
       # Waits until something ends, and yields each order that is over, with its result.
@@ -101,7 +100,7 @@ module Trunkline
         if @flying.delete(order)
           order.lane.limiter.dropped
           @landed.reject! { |landed, _| landed.equal?(order) }
-          multi.cancel(order.id) if order.id
+          @multi.cancel(order.id) if order.id
           true
         else
           @crowded.each_key.any? { |lane| lane.waiting.delete(order) }.tap { |waited| @held -= 1 if waited }
@@ -143,21 +142,6 @@ module Trunkline
         Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
-      # It takes a descriptor, which those who never send need not have.
-      def multi
-        @multi ||= Engine::Multi.new(@pool)
-      end
-
-      # What happens because of a landing happens at its time: a look at the clock costs as much as all the rest.
-      def moment
-        @landing || clock
-      end
-
-      # One of its origin may start, or others must be looked for.
-      def open?(lane, now)
-        lane.limiter.ready?(now) || now - lane.moved > STALL
-      end
-
       # ---- starting ----
 
       def lane_of(plan, now)
@@ -195,34 +179,60 @@ module Trunkline
       end
 
       def start(order, lane, now)
-        order.fly(lane, now, lane.limiter.generation)
-        lane.limiter.start(now)
+        order.fly(lane, now, lane.limiter.start(now))
         @rate&.take(now)
         @flying[order] = true
         @requests.compose(order) if order.plan.nil?
-        if order.follow
-          order.began ||= now
-          order.deadline ||= order.client._deadline(now)
-        end
-        dispatch(order)
+        refused = order.several? ? first_of_several(order, now) : nil
+        refused ? @landed << [order, refused] : dispatch(order)
       rescue Error, InvalidRequest => error
         @landed << [order, error] # as of a call: a file of TLS that cannot be read
       end
 
+      # @return [StandardError, nil] why nothing can be sent
+      def first_of_several(order, now)
+        order.began ||= now
+        order.deadline ||= order.client._deadline(now)
+        sign(order)
+      end
+
+      # Puts what is to be sent in the place of what was asked for.
+      # @return [StandardError, nil] what the signer raised
+      def sign(order)
+        return if order.auth.nil? || order.followed
+
+        signed = Followed.new(order.plan, order.client._redirect(order.follow), order.auth)
+        plan = signed.first
+        return plan if plan.is_a?(Exception)
+
+        order.followed = signed
+        order.plan = plan
+        nil
+      end
+
       def dispatch(order)
+        @multi ||= Engine::Multi.new(@pool) # takes a descriptor, which those who never send need not have
         plan = order.plan
-        order.id = multi.add(plan.prepared, plan.request, plan.content.producer, plan.body_length, order.deadline,
-                             order)
+        order.id = @multi.add(plan.prepared, plan.request, plan.content.producer, plan.body_length, order.deadline,
+                              order)
       end
 
       # Where few may fly in all, the origin with the fewest goes first: one that hangs gets no more than its share.
       def start_waiting(now)
         while @held.positive? && @flying.size < @most && (@rate.nil? || @rate.ready?(now))
-          ready = @crowded.each_key.select { |lane| lane.limiter.ready?(now) }
-          return if ready.empty?
-
-          start_next(ready.min_by { |lane| lane.limiter.in_flight }, now)
+          lane = next_lane(now) or return
+          start_next(lane, now)
         end
+      end
+
+      # @return [Lane, nil]
+      def next_lane(now)
+        chosen = nil
+        @crowded.each_key do |lane|
+          emptier = chosen.nil? || lane.limiter.in_flight < chosen.limiter.in_flight
+          chosen = lane if emptier && lane.limiter.ready?(now)
+        end
+        chosen
       end
 
       def start_next(lane, now)
@@ -236,9 +246,9 @@ module Trunkline
 
       def await(longest, pulling)
         seconds = sooner(longest, own_wait(pulling))
-        return rest(seconds || STALL) if @flying.empty?
+        return rest(seconds || Lane::STALL) if @flying.empty?
 
-        @landed = multi.run(seconds)
+        @landed = @multi.run(seconds)
       end
 
       # Until when time alone may let something start; nil: only an end can.
@@ -247,7 +257,7 @@ module Trunkline
         return if @flying.size >= @most || !(pulling || @held.positive?)
 
         wait = start_wait(pulling ? @lanes : @crowded.each_key, clock)
-        wait = sooner(wait, STALL) if pulling
+        wait = sooner(wait, Lane::STALL) if pulling
         wait && [wait, SHORTEST].max
       end
 
@@ -272,8 +282,10 @@ module Trunkline
 
       def land(order, result)
         now = @landing = clock
-        order.lane.landed(now, order, result)
-        if order.follow && (order.followed || Followed.redirect?(result))
+        status = result.is_a?(Response) ? result.status : nil
+        order.lane.landed(now, order, result, status)
+        result = order.client._refused(result) if status == 407
+        if order.several? && order.goes_on?(result)
           result = follow(order, result, now)
           return if result.nil?
         end
@@ -289,7 +301,7 @@ module Trunkline
           total = order.deadline - order.began if result.is_a?(TotalTimeout) && order.deadline
           result = result.retold({ elapsed: now - order.began, limit: total }.compact)
         end
-        order.followed ||= Followed.new(order.plan, order.follow, order.client._composer)
+        order.followed ||= Followed.new(order.plan, order.client._redirect(order.follow))
         result = order.followed.after(result)
         return result unless result.is_a?(Composer::Plan)
 

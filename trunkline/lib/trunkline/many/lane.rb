@@ -13,9 +13,10 @@ module Trunkline
       # A host that does not answer at all is not asked by fewer than this at a time: that would only take longer.
       FEWEST_AT_TIMEOUTS = 4
 
+      # An origin that ended nothing for so many seconds is no reason not to look for requests to others.
+      STALL = 0.25
+
       attr_reader :limiter, :waiting
-      # When something of it ended last.
-      attr_reader :moved
 
       # @param origin [String]
       # @param concurrency [:auto, Integer]
@@ -33,17 +34,22 @@ module Trunkline
         @waiting.empty? && @limiter.in_flight.zero?
       end
 
+      # @return [Boolean] whether one more may start, or others must be looked for
+      def open?(now)
+        @limiter.ready?(now) || now - @moved > STALL
+      end
+
       # @param result [Response, Exception]
-      def landed(now, order, result)
+      # @param status [Integer, nil] of a Response
+      def landed(now, order, result, status)
         @moved = now
-        status = result.is_a?(Response) ? result.status : nil
         case status
         when nil then failed(now, result)
         when 429 then @limiter.limited(now, retry_after(result))
         when 503 then @limiter.pressed(now, "503", retry_after(result))
         else @limiter.answered(now, order.started, order.generation)
         end
-        remember(now) if @limiter.generation != @known
+        remember(now) if order.generation > @known
       end
 
       def remember(now)

@@ -10,13 +10,18 @@ module Trunkline
       attr_reader :taker
       # The Plan; nil while it is not worth its memory.
       attr_accessor :plan
-      # The client that composes it, and how many redirects it follows.
-      attr_accessor :client, :follow
-      # Where it flies: its origin's Lane, since when, under which generation of the limit, the engine's number of it.
-      attr_accessor :lane, :started, :generation, :id
-      # Monotonic seconds: until when it must be over, redirects included, and since when. nil without redirects.
+      # The client that composes it, how many redirects it follows, and what signs it.
+      attr_reader :client, :follow, :auth
+      # Whether it may be more than one exchange, which share its total timeout.
+      attr_reader :several
+      alias several? several
+      # Where it flies: its origin's Lane, since when, and under which generation of the limit.
+      attr_reader :lane, :started, :generation
+      # The engine's number of it.
+      attr_accessor :id
+      # Monotonic seconds: until when it must be over, redirects and challenges included, and since when. nil without.
       attr_accessor :deadline, :began
-      # Its redirects, once there was one.
+      # Its redirects and challenges, once there may be one.
       attr_accessor :followed
 
       def initialize(item, index, taker)
@@ -25,9 +30,22 @@ module Trunkline
         @taker = taker
       end
 
+      def composed(client, plan, follow, auth)
+        @client = client
+        @plan = plan
+        @follow = follow
+        @auth = auth
+        @several = follow || auth ? true : false
+      end
+
       # @return [Request, nil]
       def request
         plan&.request
+      end
+
+      # @return [Boolean] whether a result of its exchange may not be the last
+      def goes_on?(result)
+        @followed || Followed.redirect?(result) ? true : false
       end
 
       def fly(lane, now, generation)

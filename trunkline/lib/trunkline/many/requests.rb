@@ -52,7 +52,8 @@ module Trunkline
       # @raise [MissingTimeout]
       def check(items)
         last = nil
-        items.each_with_index do |item, index|
+        items.each_index do |index|
+          item = items[index]
           next if item.equal?(last)
 
           order(item, index) unless item.is_a?(String) && PLAIN.match?(item)
@@ -65,8 +66,8 @@ module Trunkline
       # @return [Array] method, URL and options or nil
       def read(item)
         case item
-        when URI::Generic, URL then ["GET", item, nil]
         when Array then read_array(item)
+        when URI::Generic, URL then ["GET", item, nil]
         when Hash then read_hash(item)
         else read_request(item)
         end
@@ -76,7 +77,8 @@ module Trunkline
         method, url, options = item
         fits = item.size.between?(2, 3) && (method.is_a?(Symbol) || method.is_a?(String)) &&
                (options.nil? || options.is_a?(Hash))
-        fits ? [verb(method), url, options] : refuse(item)
+        refuse(item) unless fits
+        method.is_a?(Symbol) ? [verb(method), url, options] : item
       end
 
       def read_hash(item)

@@ -36,6 +36,7 @@ module Trunkline
         pull
         until @exhausted && @dispatcher.idle?
           @dispatcher.turn(@progress && Progress::INTERVAL, pulling: !@exhausted) do |order, result|
+            Many.raise_unhidden(result) if result.is_a?(Exception)
             @progress&.count(result)
             yield order, result
             pull

@@ -3,7 +3,8 @@
 require_relative "../client"
 require_relative "../memo"
 require_relative "../pem_file"
-require_relative "stores"
+require_relative "../ssl_words"
+require_relative "../x509_stores"
 
 module Trunkline
   module NetHTTP
@@ -20,9 +21,7 @@ module Trunkline
       # Zero means "at once" there, and nothing here.
       SHORTEST = 0.001
 
-      TLS_VERSIONS = { nil => "1.2", TLS1_2: "1.2", TLS1_3: "1.3", 0x0303 => "1.2", 0x0304 => "1.3" }.freeze
-      ANY_VERSION = [nil, :TLS, :TLS_client, :SSLv23, :SSLv23_client].freeze
-      NEWEST = [nil, :TLS1_3, 0x0304].freeze
+      TLS_1_2 = 0x0303
 
       ADDRESS = /\A[\d.]+\z|:/
 
@@ -36,12 +35,8 @@ module Trunkline
       }.freeze
       TLS_OBSTACLES = {
         "verify_callback" => :verify_callback.to_proc,
-        "verify_depth" => :verify_depth.to_proc,
-        "ciphers" => :ciphers.to_proc,
-        "ssl_version" => ->(http) { !ANY_VERSION.include?(http.ssl_version&.to_sym) },
-        "min_version" => ->(http) { !TLS_VERSIONS.key?(version(http.min_version)) },
-        "max_version" => ->(http) { !NEWEST.include?(version(http.max_version)) },
-        "cert_store together with ca_file or ca_path" => ->(http) { !Stores.readable?(http) }
+        "a version of TLS before 1.2" => ->(http) { old_tls?(http) },
+        "cert_store together with ca_file or ca_path" => ->(http) { !X509Stores.readable?(http) }
       }.freeze
 
       KNOWN = 256
@@ -79,7 +74,7 @@ module Trunkline
         # @return [Hash{Symbol => Object}] options of a client
         # @raise [InvalidRequest]
         def options(http)
-          options = { timeout: timeouts(http), idle_timeout: idle_timeout(http), proxy: proxy(http) }
+          options = { timeout: timeouts(http), idle_timeout: idle_timeout(http), proxy: proxy(http), http: :h1 }
           options[:connect_to] = connect_to(http) if http.instance_variable_get(:@ipaddr)
           options[:bind] = http.local_host if http.local_host
           options.merge!(tls(http)) if http.use_ssl?
@@ -103,9 +98,13 @@ module Trunkline
           value && [Float(value), SHORTEST].max
         end
 
-        # @return [Symbol, Integer, nil]
-        def version(value)
-          value.is_a?(String) ? value.to_sym : value
+        # @return [Boolean] also when there is no such version: Net::HTTP says so in its own way
+        def old_tls?(http)
+          [http.ssl_version, http.min_version, http.max_version].any? do |version|
+            (SSLWords.version("version", version) || TLS_1_2) < TLS_1_2
+          end
+        rescue InvalidRequest
+          true
         end
 
         private
@@ -148,9 +147,11 @@ module Trunkline
 
         def tls(http)
           verify = http.verify_mode != OpenSSL::SSL::VERIFY_NONE
-          options = { verify: verify, verify_hostname: http.verify_hostname != false,
-                      min_tls: TLS_VERSIONS.fetch(version(http.min_version)) }
-          options.merge!(Stores.options(http)) if verify
+          options = { verify: verify, verify_hostname: http.verify_hostname != false, verify_depth: http.verify_depth }
+          options.merge!(SSLWords.versions(version: http.ssl_version, min_version: http.min_version,
+                                           max_version: http.max_version))
+          options.merge!(X509Stores.options(http)) if verify
+          options[:ciphers] = SSLWords.ciphers(http.ciphers) if http.ciphers
           if http.cert
             options[:client_cert] = PemFile.path([http.cert, *http.extra_chain_cert])
             options[:client_key] = PemFile.path(private_text(http.key)) if http.key

@@ -48,13 +48,7 @@ module Trunkline
 
       def signed(plan)
         signature = @signer.sign(plan.request)
-        return plan if signature.nil? || signature.empty?
-
-        request = plan.request
-        fields = Redirect.next_fields(request.headers, same_origin: true, same_method: true)
-        fields = Headers.overlay(fields, Headers.pairs(signature))
-        fields << ["Accept-Encoding", nil] # none but what was asked for at first
-        @composer.build(request.method, request.uri, fields, plan.content)
+        signature.nil? || signature.empty? ? plan : Policy.dress(plan, Headers.pairs(signature), @composer)
       end
 
       def rewind(content, response)

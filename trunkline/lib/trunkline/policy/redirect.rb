@@ -4,7 +4,6 @@ require_relative "../errors"
 require_relative "../content"
 
 module Trunkline
-  # What may stand between a call and the engine, one rule a file. A call that asks for none meets none.
   module Policy
     # Follows redirects (RFC 9110 15.4): to http and https alone, up to a limit, never in a loop, never from https
     # to http with credentials. Credentials go no further than the origin they were set for, and do not come back.
@@ -16,17 +15,6 @@ module Trunkline
       COMPUTED = /\A(?:content-length|transfer-encoding|expect)\z/i
 
       class << self
-        # Which method follows: 303 asks for a GET; 301 and 302 have always turned POST into GET (RFC 9110 15.4.2,
-        # 15.4.3 allow it); everything else stays.
-        #
-        # @return [String]
-        def next_method(status, method)
-          return "GET" if status == 303 && method != "HEAD"
-          return "GET" if method == "POST" && [301, 302].include?(status)
-
-          method
-        end
-
         # Which header fields follow.
         #
         # @param pairs [Enumerable<Array(String, String)>]
@@ -47,6 +35,17 @@ module Trunkline
       def initialize(limit, composer)
         @limit = limit
         @composer = composer
+      end
+
+      # Which method follows: 303 asks for a GET; 301 and 302 have always turned POST into GET (RFC 9110 15.4.2,
+      # 15.4.3 allow it); everything else stays.
+      #
+      # @return [String]
+      def next_method(status, method)
+        return "GET" if status == 303 && method != "HEAD"
+        return "GET" if method == "POST" && [301, 302].include?(status)
+
+        method
       end
 
       # @param plan [Composer::Plan]
@@ -96,7 +95,7 @@ module Trunkline
         request = plan.request
         url = target(request, response)
         same_origin = url.origin == request.uri.origin
-        method = Redirect.next_method(response.status, request.method)
+        method = next_method(response.status, request.method)
         same_method = method == request.method
         refuse_downgrade(request, url, response)
 

@@ -28,12 +28,13 @@ module Typhoeus
     # @return [Hash{Request => Response}] of this run, when Config.memoize is on
     attr_reader :memory
 
-    # @param options [Hash] max_concurrency: (200); max_total_connections: is the same here
+    # @param options [Hash] max_concurrency: (200); max_total_connections: is the same here; max_host_connections:
     # @raise [Errors::InvalidOption] for what only libcurl's multi has
     def initialize(options = {})
       self.max_concurrency = [options[:max_concurrency] || CONCURRENCY, *options[:max_total_connections]]
         .map { |number| Integer(number) }.min
-      unknown = options.keys - PASSED_OVER - %i[max_concurrency max_total_connections]
+      @connections = most(options[:max_host_connections])
+      unknown = options.keys - PASSED_OVER - %i[max_concurrency max_total_connections max_host_connections]
       raise Errors::UnsupportedOption, unknown.first unless unknown.empty?
 
       @queued_requests = []
@@ -118,19 +119,23 @@ module Typhoeus
       answer
     end
 
+    # 0 is no limit.
+    def most(value)
+      value.nil? || value.zero? ? ::Trunkline::TyphoeusFace::Recipe::ANY_NUMBER : Integer(value)
+    end
+
     # ---- in flight ----
 
     def start(request)
-      flight = ::Trunkline::TyphoeusFace::Flight.of(request)
+      flight = ::Trunkline::TyphoeusFace::Flight.of(request, @connections)
       flight.refused? ? land(flight) : send_out(flight, flight.plan)
     end
 
     def send_out(flight, plan)
       @flying[flight] = true
       multi = self.multi
-      flight.live = flight.streamed? && !intercepted?
-      flight.id = multi.public_send(flight.live ? :stream : :add, plan.prepared, plan.request, plan.content.producer,
-                                    plan.body_length, flight.deadline, flight)
+      call = [plan.prepared, plan.request, plan.content.producer, plan.body_length, flight.deadline, flight]
+      flight.id = flight.streamed? ? multi.stream(*call) : multi.add(*call)
     rescue ::Trunkline::Error => error
       receive(flight, error)
     end
@@ -143,9 +148,9 @@ module Typhoeus
 
     # A flight leaves before its callbacks are called: they may run this hydra again.
     def receive(flight, result)
-      goes_on = flight.live && (result.is_a?(String) || result.is_a?(::Trunkline::Response))
+      goes_on = flight.streamed? && (result.is_a?(String) || result.is_a?(::Trunkline::Response))
       @flying.delete(flight) unless goes_on
-      plan = flight.streamed? && !flight.live ? flight.take_whole(result) : flight.take(result)
+      plan = flight.take(result)
       return send_out(flight, plan) if plan
 
       land(flight) if flight.over?
@@ -162,11 +167,6 @@ module Typhoeus
 
       @process = Process.pid
       @multi = ::Trunkline::Engine::Multi.new(::Trunkline::TyphoeusFace::Recipe.family.pool)
-    end
-
-    # An interceptor (WebMock) has whole answers.
-    def intercepted?
-      defined?(::Trunkline::Interception) && ::Trunkline::Interception.active.any?
     end
 
     # The poller goes with the run, and what is in flight then with the poller.

@@ -116,12 +116,17 @@ module Trunkline
         end
 
         # A signature that was refused although its nonce is good: the user or the password is wrong. A nonce that
-        # had served before and is not asked for any more has grown old, whether the server says so or not.
+        # had served before and is not asked for any more has grown old, whether the server says so or not. What was
+        # sent tells: other requests of the origin may have got another nonce meanwhile.
         def refused?(response, used, parameters)
-          return false unless response.request.headers["Authorization"]&.start_with?("Digest ")
+          authorization = response.request.headers["Authorization"]
+          return false unless authorization&.start_with?("Digest ")
           return false if parameters["stale"]&.casecmp?("true")
 
-          used.nil? || used.uses <= 1 || used.nonce == parameters["nonce"]
+          sent = Challenge.parse([authorization]).first.parameters
+          return true if sent["nonce"] == parameters["nonce"]
+
+          sent["nc"] ? sent["nc"].hex <= 1 : used.nil? || used.uses <= 1
         end
 
         def response_of(state, request, count, cnonce)

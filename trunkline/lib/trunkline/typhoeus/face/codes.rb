@@ -26,6 +26,7 @@ module Trunkline
         UnsafeRedirect => :unsupported_protocol,
         RedirectError => :too_many_redirects,
         BodyError => :read_error,
+        AuthError => :login_denied,
         ProxyError => :proxy,
         ConnectionError => :recv_error,
         InvalidRequest => :url_malformat
@@ -53,6 +54,7 @@ module Trunkline
         ssl_certproblem: "Problem with the local SSL certificate",
         peer_failed_verification: "SSL peer certificate or SSH remote key was not OK",
         bad_content_encoding: "Unrecognized or bad HTTP Content or Transfer-Encoding",
+        login_denied: "Login denied",
         filesize_exceeded: "Maximum file size exceeded",
         ssl_cacert_badfile: "Problem with the SSL CA cert (path? access rights?)",
         proxy: "proxy handshake error",

@@ -2,6 +2,8 @@
 
 require "time"
 require_relative "encoding"
+require_relative "easy_options/credentials"
+require_relative "easy_options/tls"
 require_relative "option_names"
 
 module Trunkline
@@ -12,21 +14,26 @@ module Trunkline
     # it would do something else than it was told to.
     class EasyOptions
       include OptionNames
+      include Credentials
+      include TLS
 
       # Seconds that libcurl takes to connect at most.
       CONNECT = 300
       # Of libcurl there is no limit to follow; here it is this.
       MOST_REDIRECTS = 1000
-      TLS_VERSIONS = {
-        "default" => "1.2", "tlsv1" => "1.2", "tlsv1_0" => "1.2", "tlsv1_1" => "1.2", "tlsv1_2" => "1.2",
-        "tlsv1_3" => "1.3"
-      }.freeze
-      # With a password at hand, Basic is what these come to.
+      # What proxyauth: may be: to a proxy these come to Basic.
       BASIC = %i[basic any auto].freeze
+      # Statuses that postredir: may name.
+      POST_REDIRECTS = {
+        get_all: [], post_301: [301], post_302: [302], post_303: [303], post_all: [301, 302, 303], false => [], 0 => []
+      }.freeze
       PROXY_TYPES = {
         "http" => "http", "http_1_0" => "http", "https" => "https", "socks5" => "socks5", "socks5_hostname" => "socks5h"
       }.freeze
-      OLD_HTTP = %w[httpv1_0 httpv2_prior_knowledge httpv3only].freeze
+      HTTP_VERSIONS = {
+        "none" => :auto, "httpv1_1" => :h1, "httpv2_0" => :auto, "httpv2_tls" => :auto, "httpv2tls" => :auto,
+        "httpv2_prior_knowledge" => :h2, "httpv3" => :auto
+      }.freeze
 
       # @return [Hash{Symbol => Object}] options of Trunkline.new
       attr_reader :lasting
@@ -43,7 +50,7 @@ module Trunkline
         @fields = []
         @weak = [] # fields that headers: counts more than
         @seconds = {}
-        @lasting = { max_connections_per_host: 65_536, decode: false }
+        @lasting = { decode: false }
         @maximum = MOST_REDIRECTS
         given.each { |name, value| read(name.to_sym, value) }
         settle
@@ -54,6 +61,14 @@ module Trunkline
       def fails_on_error? = @failing ? true : false
       def verbose? = @verbose ? true : false
       def chunked? = @chunked ? true : false
+      def unrestricted_auth? = @unrestricted_auth ? true : false
+      def path_as_is? = @path_as_is ? true : false
+
+      # @return [Array<Integer>] statuses after which a POST stays one
+      def post_redirects = @post_redirects || []
+
+      # @return [String] of a URL without one
+      def scheme = @scheme || "http"
 
       # @return [Boolean] whether the request has a header field of that name
       def names?(name)
@@ -90,8 +105,9 @@ module Trunkline
           resolve: connect, connect: connect, tls: connect, first_byte: @stall, read: @stall, write: @stall,
           total: @seconds[:timeout]
         }.compact
-        user = @given[:username] || @given["username"]
-        @lasting[:basic] ||= [user.to_s, (@given[:password] || @given["password"]).to_s] if user
+        settle_credentials
+        settle_key
+        @lasting[:decode] = false if @raw
         @weak.each { |field| @fields << field unless names?(field.first) }
         @lasting[:headers] = @fields unless @fields.empty?
       end
@@ -132,7 +148,7 @@ module Trunkline
       def read_header(name, text)
         case name.downcase
         when "expect"
-          @lasting[:expect] = 1.0 if text == "100-continue"
+          @lasting[:expect] = (@given[:expect_100_timeout_ms] || 1000) / 1000.0 if text == "100-continue"
         when "transfer-encoding"
           @chunked = text.to_s.casecmp?("chunked")
         else
@@ -179,6 +195,16 @@ module Trunkline
         @maximum = number.negative? ? MOST_REDIRECTS : [number, MOST_REDIRECTS].min
       end
 
+      def option_postredir(value)
+        @post_redirects = Array(value).flat_map do |name|
+          POST_REDIRECTS.fetch(name) { refuse(:postredir, value, POST_REDIRECTS.keys.grep(Symbol).join(", ")) }
+        end
+      end
+
+      def option_unrestricted_auth(value)
+        @unrestricted_auth = on?(value)
+      end
+
       def option_failonerror(value)
         @failing = on?(value)
       end
@@ -194,6 +220,11 @@ module Trunkline
         refuse(:protocols, value, "http and https together")
       end
       alias option_redir_protocols option_protocols
+
+      def option_protocols_str(value)
+        option_protocols(value&.to_s&.split(","))
+      end
+      alias option_redir_protocols_str option_protocols_str
 
       # ---- time ----
 
@@ -224,31 +255,18 @@ module Trunkline
       end
       alias option_maxfilesize_large option_maxfilesize
 
-      # ---- who we are ----
-
-      def option_userpwd(value)
-        return if value.nil?
-
-        user, password = value.to_s.split(":", 2)
-        @lasting[:basic] = [user.to_s, password.to_s]
-      end
-
-      def option_httpauth(value)
-        return if value.nil?
-        return if Array(value).all? { |name| (BASIC + %i[none bearer]).include?(name.to_s.to_sym) }
-
-        refuse(:httpauth, value, ":basic")
-      end
-
-      def option_xoauth2_bearer(value)
-        @lasting[:bearer] = value.to_s if value
-      end
-
-      # Read together.
-      def option_username(_value); end
-      def option_password(_value); end
+      # Read together with the header field Expect.
+      def option_expect_100_timeout_ms(_value); end
 
       # ---- where to ----
+
+      def option_default_protocol(value)
+        @scheme = value.to_s if value
+      end
+
+      def option_path_as_is(value)
+        @path_as_is = on?(value)
+      end
 
       def option_unix_socket_path(value)
         @lasting[:unix] = value if value
@@ -308,54 +326,16 @@ module Trunkline
         refuse(:proxyauth, value, ":basic") unless Array(value).all? { |name| BASIC.include?(name.to_s.to_sym) }
       end
 
+      # "*" is every host; "" is none, whatever the environment says.
       def option_noproxy(value)
-        return if value.nil? || value == ""
-
-        value == "*" ? @lasting[:proxy] = false : refuse(:noproxy, value, "\"*\"; or the environment's no_proxy")
-      end
-
-      # ---- TLS ----
-
-      def option_ssl_verifypeer(value)
-        @lasting[:verify] = false unless value.nil? || on?(value)
-      end
-
-      def option_ssl_verifyhost(value)
-        @lasting[:verify_hostname] = false unless value.nil? || on?(value)
-      end
-
-      def option_cainfo(value)
-        @lasting[:ca_file] = value if value
-      end
-
-      def option_capath(value)
-        @lasting[:ca_path] = value if value
-      end
-
-      def option_sslcert(value)
-        @lasting[:client_cert] = value if value
-      end
-
-      def option_sslkey(value)
-        @lasting[:client_key] = value if value
-      end
-
-      def option_sslcerttype(value)
-        refuse(:sslcerttype, value, "PEM") unless value.nil? || value.to_s.casecmp?("PEM")
-      end
-
-      def option_sslkeytype(value)
-        refuse(:sslkeytype, value, "PEM") unless value.nil? || value.to_s.casecmp?("PEM")
-      end
-
-      def option_sslversion(value)
-        return if value.nil?
-
-        @lasting[:min_tls] = TLS_VERSIONS.fetch(value.to_s) { refuse(:sslversion, value, TLS_VERSIONS.keys.join(", ")) }
+        @lasting[:no_proxy] = value.to_s unless value.nil?
       end
 
       def option_http_version(value)
-        refuse(:http_version, value, ":httpv1_1") if OLD_HTTP.include?(value.to_s)
+        return if value.nil?
+
+        known = HTTP_VERSIONS.keys.join(", ")
+        @lasting[:http] = HTTP_VERSIONS.fetch(value.to_s) { refuse(:http_version, value, known) }
       end
 
       # ---- the connection, the answer ----
@@ -369,19 +349,35 @@ module Trunkline
       end
 
       def option_forbid_reuse(value)
-        @fields << %w[Connection close] if on?(value)
+        return unless on?(value)
+
+        @fields << %w[Connection close]
+        @lasting[:http] ||= :h1 # HTTP/2 has no such field
       end
       alias option_fresh_connect option_forbid_reuse
 
-      def option_tcp_keepalive(value)
-        @lasting[:tcp_keepalive] = on?(value) unless value.nil?
+      # Given away as it came.
+      def option_http_content_decoding(value)
+        @raw = !on?(value) unless value.nil?
       end
+
+      def option_tcp_keepalive(value)
+        return if value.nil?
+        return @lasting[:tcp_keepalive] = false unless on?(value)
+
+        probes = { idle: @given[:tcp_keepidle], interval: @given[:tcp_keepintvl] }.compact
+        @lasting[:tcp_keepalive] = probes.empty? || probes
+      end
+
+      # Read together with tcp_keepalive.
+      def option_tcp_keepidle(_value); end
+      def option_tcp_keepintvl(_value); end
 
       def on?(value)
         !value.nil? && value != false && value != 0
       end
 
-      SUPPORTED = private_instance_methods(false).filter_map { |name| name[/\Aoption_(.+)/, 1]&.to_sym }.freeze
+      SUPPORTED = private_instance_methods.filter_map { |name| name[/\Aoption_(.+)/, 1]&.to_sym }.freeze
       private_constant :SUPPORTED
     end
   end

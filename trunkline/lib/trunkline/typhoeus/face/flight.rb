@@ -15,14 +15,15 @@ module Trunkline
       attr_reader :deadline
       # @return [Typhoeus::Request]
       attr_reader :request
-      # The engine's number for it, and whether its answer comes piece by piece.
-      attr_accessor :id, :live
+      # The engine's number for it.
+      attr_accessor :id
 
       # @param request [Typhoeus::Request]
+      # @param connections [Integer] how many to a host at most
       # @return [Flight]
       # @raise [Typhoeus::Errors::InvalidOption, ArgumentError] what cannot be sent, but for URLs
-      def self.of(request)
-        streamed?(request) ? StreamedFlight.new(request) : new(request)
+      def self.of(request, connections = Recipe::ANY_NUMBER)
+        (streamed?(request) ? StreamedFlight : self).new(request, connections)
       end
 
       # Whoever wants to know something before the end.
@@ -36,11 +37,12 @@ module Trunkline
       end
       private_class_method :told?
 
-      def initialize(request)
+      def initialize(request, connections)
         @request = request
-        @recipe = Recipe.of(request.options)
+        @recipe = Recipe.of(request.options, connections)
         @plan = @recipe.plan(request)
         @deadline = @recipe.deadline
+        dress
       rescue InvalidRequest => error
         raise unless @recipe && error.message.start_with?("url")
 
@@ -65,7 +67,7 @@ module Trunkline
       # @param result [Response, Error]
       # @return [Composer::Plan, nil] what to send next
       def take(result)
-        if @recipe.redirects && (@followed || Many::Followed.redirect?(result))
+        if @followed || (@recipe.redirect && Many::Followed.redirect?(result))
           result = follow(result)
           return @plan = result if result.is_a?(Composer::Plan)
         end
@@ -92,8 +94,25 @@ module Trunkline
 
       private
 
+      # What is done around each exchange of the request: cookies, within the answers to challenges.
+      def dress
+        auth = @recipe.auth(@request, @plan)
+        @cookies = Cookies.new(@recipe.cookies, @recipe.composer) if @recipe.cookies
+        return unless auth || @cookies
+
+        @followed = Many::Followed.new(@plan, @recipe.redirect, around(auth, @cookies))
+        @plan = @followed.first
+        raise @plan if @plan.is_a?(Exception)
+      end
+
+      def around(auth, cookies)
+        return auth || cookies unless auth && cookies
+
+        ->(plan, &once) { auth.call(plan) { |step| cookies.call(step, &once) } }
+      end
+
       def follow(result)
-        @followed ||= Many::Followed.new(@plan, @recipe.redirects, @recipe.composer)
+        @followed ||= Many::Followed.new(@plan, @recipe.redirect)
         following = @followed.after(result)
         @passed = [*@passed, result] if following.is_a?(Composer::Plan)
         following
@@ -117,8 +136,15 @@ module Trunkline
       def finish(outcome)
         @over = true
         @plan&.content&.release
+        keep_cookies if @cookies
         trace(outcome) if @recipe&.verbose?
         @request.finish(::Typhoeus::Response.of(outcome))
+      end
+
+      # An answer that was broken off has told of them, too.
+      def keep_cookies
+        @cookies.take(@response) if @response
+        @cookies.save
       end
 
       # What libcurl's verbose output tells, without credentials and bodies.

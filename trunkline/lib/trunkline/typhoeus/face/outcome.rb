@@ -71,8 +71,9 @@ module Trunkline
         (@response&.request || @flight.plan&.request)&.url || @flight.url
       end
 
+      # Challenges that were answered are none.
       def redirect_count
-        passed.size
+        passed.count { |response| response.status != 401 }
       end
 
       # Where the answer leads, if it was not followed.
@@ -166,9 +167,10 @@ module Trunkline
         seconds.positive? ? (bytes / seconds).round.to_f : 0.0
       end
 
-      # Trailers come behind the empty line, as libcurl has them.
+      # Trailers come behind the empty line, and where HTTP/2 has no reason there is a blank, as libcurl has them.
       def head(response)
-        line = "HTTP/#{response.http_version} #{response.status} #{response.reason}".rstrip
+        line = "HTTP/#{response.http_version} #{response.status} #{response.reason}"
+        line = line.rstrip unless response.http_version == "2"
         "#{line}\r\n#{lines(response.headers)}\r\n#{lines(response.trailers)}"
       end
 

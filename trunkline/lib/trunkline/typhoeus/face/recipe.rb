@@ -4,14 +4,19 @@ require_relative "../../composer"
 require_relative "../../family"
 require_relative "../../memo"
 require_relative "../../options"
+require_relative "best_auth"
+require_relative "cookies"
 require_relative "easy_options"
 require_relative "encoding"
+require_relative "redirects"
 
 module Trunkline
   module TyphoeusFace
     # What all requests with the same options have in common, worked out once: how they are composed, and what becomes
     # of their answers.
     class Recipe
+      # Limits of connections that are like none.
+      ANY_NUMBER = 65_536
       # What differs from request to request, or is of no matter here.
       OWN = %i[params body set_read_callback cache cache_ttl].freeze
       KNOWN = 256
@@ -23,15 +28,18 @@ module Trunkline
       private_constant :OWN, :KNOWN, :SCHEME, :FORM, :WITHOUT_TYPE, :NONE
 
       @known = {}
+      @limited = {}
       @lock = Mutex.new
 
       class << self
         # @param options [Hash] a request's
+        # @param connections [Integer] how many to a host at most
         # @return [Recipe]
         # @raise [Typhoeus::Errors::InvalidOption, ArgumentError]
-        def of(options)
+        def of(options, connections = ANY_NUMBER)
           key = OWN.any? { |name| options.key?(name) } ? options.except(*OWN) : options
-          @known[key] || Memo.keep(@known, KNOWN, frozen_copy(key), new(key))
+          known = connections == ANY_NUMBER ? @known : known_with(connections)
+          known[key] || Memo.keep(known, KNOWN, frozen_copy(key), new(key, connections))
         end
 
         # @return [Family] one for all requests: they share the connections of the process
@@ -41,35 +49,41 @@ module Trunkline
 
         private
 
+        # Few hydras have a limit of their own.
+        def known_with(connections)
+          @limited[connections] || Memo.keep(@limited, KNOWN, connections, {})
+        end
+
         def frozen_copy(options)
           options.transform_values { |value| value.is_a?(Hash) || value.is_a?(Array) ? value.dup.freeze : value }.freeze
         end
       end
 
-      # @return [Integer, nil] how many redirects are followed
-      attr_reader :redirects
+      # @return [Policy::Redirect, nil] what follows redirects, if they are followed
+      attr_reader :redirect
       # @return [Composer]
       attr_reader :composer
 
-      def initialize(options)
-        easy = EasyOptions.new(options)
-        @method = easy.method
-        @redirects = easy.redirects
-        @fails_on_error = easy.fails_on_error?
-        @port = easy.port
-        @verbose = easy.verbose?
-        @typed = easy.names?("content-type")
-        @chunked = easy.chunked?
+      def initialize(options, connections = ANY_NUMBER)
+        easy = @easy = EasyOptions.new(options)
+        easy.lasting[:max_connections_per_host] = connections
         settings = Options.defaults.merge(easy.lasting)
         @total = settings.timeout.total
-        @composer = Composer.new(settings, nil, Recipe.family.owner)
-        @forms = easy.lasting.key?(:headers) ? without_type(settings, easy) : @composer
+        @typed = easy.names?("content-type")
+        @composer = compose(settings)
+        @forms = easy.lasting.key?(:headers) ? without_type(settings) : @composer
+        @redirect = Redirects::KeepingPost.new(easy.redirects, @composer, easy.post_redirects) if easy.redirects
+        @asked = easy.schemes != [:basic]
+        @signers = {}
         @plans = {}
       end
 
       # @return [Boolean] whether a status of 400 and more is a failure
-      def fails_on_error? = @fails_on_error
-      def verbose? = @verbose
+      def fails_on_error? = @easy.fails_on_error?
+      def verbose? = @easy.verbose?
+
+      # @return [Hash, nil] what was said of cookies (see Cookies)
+      def cookies = @easy.cookies
 
       # @param request [Typhoeus::Request]
       # @return [Composer::Plan]
@@ -81,18 +95,37 @@ module Trunkline
         return plain(url) if content.nil?
 
         composer = content.key?(:multipart) ? @forms : @composer
-        composer.plan(@method, location(url.to_s), content)
+        composer.plan(@easy.method, location(url.to_s), content)
       end
 
-      # @return [Float, nil] the moment that ends the call and its redirects
+      # @return [Float, nil] the moment that ends the call, its redirects and challenges
       def deadline
-        @total && @redirects && (Process.clock_gettime(Process::CLOCK_MONOTONIC) + @total)
+        Process.clock_gettime(Process::CLOCK_MONOTONIC) + @total if @total && (@redirect || @asked)
+      end
+
+      # @return [Policy::Auth, nil] what answers the challenges of a request's server
+      def auth(request, plan)
+        return unless @asked
+
+        login = @easy.login || URL.parse(full(request.base_url.to_s)).userinfo or return
+        signer = @signers[login] || Memo.keep(@signers, KNOWN, login, BestAuth.new(*login, @easy.schemes))
+        Policy::Auth.new(signer, plan.request.uri.origin, @composer)
       end
 
       private
 
+      def compose(settings)
+        composer = @easy.unrestricted_auth? ? Redirects::UnrestrictedComposer : Composer
+        composer.new(settings, nil, Recipe.family.owner)
+      end
+
+      # libcurl guesses further schemes from names; here there is one.
+      def full(text)
+        text.match?(SCHEME) || text.empty? ? text : "#{@easy.scheme}://#{text}"
+      end
+
       def plain(url)
-        @plans[url] || Memo.keep_url(@plans, KNOWN, url, @composer.plan(@method, location(url.to_s)))
+        @plans[url] || Memo.keep_url(@plans, KNOWN, url, @composer.plan(@easy.method, location(url.to_s)))
       end
 
       # What is no URL of http or https is refused there, as libcurl does; what only libcurl speaks, here.
@@ -100,12 +133,12 @@ module Trunkline
         scheme = text[SCHEME, 1]&.downcase
         raise ::Typhoeus::Errors::UnsupportedOption.new(:url, "#{scheme}://", "http and https") if foreign?(scheme)
 
-        text = "http://#{text}" if scheme.nil? && !text.empty?
-        return text unless @port || text.include?("/.")
+        text = full(text)
+        return text unless @easy.port || @asked || text.include?("/.")
 
-        parsed = URL.parse(text)
-        URL.new(parsed.scheme, parsed.host, @port || parsed.port, URL.without_dots(parsed.path), parsed.query,
-                parsed.userinfo)
+        url = URL.parse(text)
+        path = @easy.path_as_is? ? url.path : URL.without_dots(url.path)
+        URL.new(url.scheme, url.host, @easy.port || url.port, path, url.query, @asked ? nil : url.userinfo)
       end
 
       def foreign?(scheme)
@@ -126,12 +159,12 @@ module Trunkline
 
       # libcurl has the type of a form even for a POST of nothing.
       def empty
-        @method == "POST" ? typed("") : nil
+        @easy.method == "POST" ? typed("") : nil
       end
 
       def typed(text)
-        body = @chunked ? [text].each : text
-        @typed || WITHOUT_TYPE.include?(@method) ? { body: body } : { body: body, headers: FORM }
+        body = @easy.chunked? ? [text].each : text
+        @typed || WITHOUT_TYPE.include?(@easy.method) ? { body: body } : { body: body, headers: FORM }
       end
 
       def uploaded(source)
@@ -142,12 +175,12 @@ module Trunkline
       end
 
       # Only the body itself knows its boundary.
-      def without_type(settings, easy)
+      def without_type(settings)
         return @composer unless @typed
 
-        headers = easy.lasting[:headers].reject { |name, _| name.casecmp?("content-type") }
-        others = Options.defaults.merge(easy.lasting.merge(headers: headers))
-        settings.headers == others.headers ? @composer : Composer.new(others, nil, Recipe.family.owner)
+        headers = @easy.lasting[:headers].reject { |name, _| name.casecmp?("content-type") }
+        others = Options.defaults.merge(@easy.lasting.merge(headers: headers))
+        settings.headers == others.headers ? @composer : compose(others)
       end
     end
   end

@@ -26,35 +26,37 @@ module Trunkline
         nil
       end
 
-      # A whole answer that was not streamed.
-      # @return [Composer::Plan, nil]
-      def take_whole(result)
-        return take(result) unless result.is_a?(Response)
-
-        take(result)
-        take(result.body.b) unless over? || result.body.empty?
-        over? ? nil : take(nil)
-      end
-
       private
 
       def head(response)
         @response = response
         @received = 0
         @body = String.new
-        @redirect = @recipe.redirects ? Many::Followed.redirect?(response) : false
-        return if @redirect
+        @held = passing?(response) ? [] : nil
+        tell_head unless @held
+      end
 
-        @told = ::Typhoeus::Response.of(Outcome.new(self, response, :ok, nil, String.new))
+      # An answer that may only lead to another: nobody is told of it before that is known.
+      def passing?(response)
+        (@recipe.redirect && Many::Followed.redirect?(response)) || (@followed && response.status == 401)
+      end
+
+      def tell_head
+        @told = ::Typhoeus::Response.of(Outcome.new(self, @response, :ok, nil, String.new))
         @told.request = @request
         abort_if(@request.execute_headers_callbacks(@told).include?(:abort))
         progress unless over?
       end
 
+      # Redirects have bodies that are nobody's.
       def piece(bytes)
         @received += bytes.bytesize
-        return if @redirect # nobody's
+        return tell_piece(bytes) unless @held
 
+        @held << bytes if @response.status == 401
+      end
+
+      def tell_piece(bytes)
         progress
         return @body << bytes unless @request.streaming?
 
@@ -72,12 +74,23 @@ module Trunkline
         finish(Outcome.new(self, @response, :write_error, nil, String.new)) if wanted && !over?
       end
 
+      # @return [Composer::Plan, nil]
       def ended
-        if @redirect
+        if @held || @followed
           result = follow(@response)
           return @plan = result if result.is_a?(Composer::Plan)
           return fail_with(result) && nil if result.is_a?(Exception)
         end
+        tell_held if @held
+        conclude unless over?
+      end
+
+      def tell_held
+        tell_head
+        @held.each { |bytes| tell_piece(bytes) unless over? }
+      end
+
+      def conclude
         failed = @recipe.fails_on_error? && @response.status >= 400
         body = failed ? String.new : Outcome.in_charset(@body, @response["content-type"])
         finish(Outcome.new(self, @response, failed ? :http_returned_error : :ok, nil, body))

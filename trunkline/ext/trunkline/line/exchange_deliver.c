@@ -1,0 +1,182 @@
+#include "exchange_states.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What becomes of an answer's parts, whichever version of HTTP brought them. */
+
+#define STREAM_PIECE (128 * 1024) /* at most this much before a streaming caller is given it */
+#define SINK_BODY (64 * 1024)     /* from this size on a plain body is worth a sink */
+
+step_result exchange_broke(exchange *x, failure_code code, int system_error, const char *detail) {
+    failure_set(&x->why, code, x->any_byte ? PHASE_READ : PHASE_FIRST_BYTE, system_error, "%s",
+                detail ? detail : "");
+    return STEP_FAILED;
+}
+
+/* ---- heads ---- */
+
+static bool keep_hint(exchange *x, const uint8_t *bytes) {
+    const http1_response *r = &x->answer;
+    hint *h = calloc(1, sizeof(*h));
+    if (h == NULL) {
+        return false;
+    }
+    h->bytes = malloc(r->head_length + 1);
+    h->fields = malloc((r->field_count + 1) * sizeof(*h->fields));
+    if (h->bytes == NULL || h->fields == NULL) {
+        free(h->bytes);
+        free(h->fields);
+        free(h);
+        return false;
+    }
+    if (r->field_count > 0) {
+        memcpy(h->bytes, bytes, r->head_length);
+        memcpy(h->fields, r->fields, r->field_count * sizeof(*h->fields));
+    }
+    h->field_count = r->field_count;
+    *x->hints_end = h;
+    x->hints_end = &h->next;
+    return true;
+}
+
+step_result exchange_informational(exchange *x, const uint8_t *bytes, nanoseconds now) {
+    int status = x->answer.status;
+    if (status == 103 && !keep_hint(x, bytes)) {
+        return exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+    }
+    if (status == 100 && x->awaits_continue) {
+        x->awaits_continue = false;
+        x->again = true;
+    }
+    exchange_phase(x, x->request_done ? PHASE_FIRST_BYTE : PHASE_WRITE, now);
+    return status == 103 && x->out.tells_hints ? STEP_HINTS : STEP_WAIT;
+}
+
+/* Content-Encoding, which may stand on several lines (RFC 9110 5.3), in the order of its
+ * application. */
+static bool content_codings(const exchange *x, char *out, size_t room, size_t *length) {
+    const http1_response *r = &x->answer;
+    *length = 0;
+    for (uint32_t i = 0; i < r->field_count; i++) {
+        const http1_field *f = &r->fields[i];
+        if (http1_find(f, 1, x->head, "content-encoding", 16) == NULL) {
+            continue;
+        }
+        if (*length + f->value_length + 2 > room) {
+            return false;
+        }
+        if (*length > 0) {
+            out[(*length)++] = ',';
+        }
+        memcpy(out + *length, x->head + f->value, f->value_length);
+        *length += f->value_length;
+    }
+    return true;
+}
+
+static bool start_inflating(exchange *x) {
+    if (x->answer.framing == HTTP1_FRAMING_NONE || !x->out.how->decode) {
+        return true;
+    }
+    char codings[256];
+    size_t length;
+    failure_code code = FAILURE_CODING_CHAIN;
+    bool known;
+    if (content_codings(x, codings, sizeof(codings), &length)) {
+        code = length == 0
+                   ? FAILURE_NONE
+                   : inflater_new(&x->inflater, &known, codings, length, &x->out.how->inflate);
+    }
+    if (code != FAILURE_NONE) {
+        exchange_broke(x, code, 0, NULL);
+        return false;
+    }
+    return true;
+}
+
+step_result exchange_head(exchange *x, nanoseconds now) {
+    const http1_response *r = &x->answer;
+    if (!x->request_done && (r->status >= 300 || x->awaits_continue)) {
+        exchange_cut_request(x, now);
+    }
+    uint64_t limit = x->out.how->max_body_bytes;
+    if (limit > 0 && r->framing == HTTP1_FRAMING_LENGTH && (uint64_t)r->content_length > limit) {
+        return exchange_broke(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
+    }
+    if (!start_inflating(x)) {
+        return STEP_FAILED;
+    }
+    bool sink =
+        x->inflater == NULL && r->framing == HTTP1_FRAMING_LENGTH && r->content_length >= SINK_BODY;
+    return x->out.streaming || sink ? STEP_HEAD : STEP_WAIT;
+}
+
+/* ---- the body ---- */
+
+bool exchange_delivered(exchange *x, size_t count) {
+    uint64_t limit = x->out.how->max_body_bytes;
+    x->delivered += count;
+    if (limit > 0 && x->delivered > limit) {
+        buffer_clear(&x->body); /* not a byte more than was allowed is handed over */
+        exchange_broke(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
+        return false;
+    }
+    return true;
+}
+
+static bool inflate_piece(exchange *x, const uint8_t *bytes, size_t length) {
+    inflater_result result;
+    do {
+        if (!buffer_reserve(&x->body, length < 4096 ? 16 * 1024 : BULK_READ)) {
+            exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+            return false;
+        }
+        size_t consumed, produced;
+        result = inflater_feed(x->inflater, bytes, length, &consumed, buffer_tail(&x->body),
+                               buffer_room(&x->body), &produced);
+        bytes += consumed;
+        length -= consumed;
+        buffer_commit(&x->body, produced);
+        if (!exchange_delivered(x, produced)) {
+            return false;
+        }
+    } while (result == INFLATER_FULL);
+    if (result == INFLATER_FAILED) {
+        exchange_broke(x, inflater_failure(x->inflater), 0, NULL);
+        return false;
+    }
+    return true;
+}
+
+bool exchange_deliver(exchange *x, const uint8_t *bytes, size_t length) {
+    if (x->inflater != NULL) {
+        return inflate_piece(x, bytes, length);
+    }
+    if (!exchange_delivered(x, length)) {
+        return false;
+    }
+    if (!buffer_append(&x->body, bytes, length)) {
+        exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+        return false;
+    }
+    return true;
+}
+
+bool exchange_has_enough(const exchange *x) {
+    return x->out.streaming && buffer_length(&x->body) >= STREAM_PIECE;
+}
+
+step_result exchange_cut_short(exchange *x, failure_code code, int system_error) {
+    char detail[80] = "";
+    if (x->head != NULL && x->answer.framing == HTTP1_FRAMING_LENGTH) {
+        snprintf(detail, sizeof(detail), "%llu of %lld bytes came",
+                 (unsigned long long)x->answer.body_bytes, (long long)x->answer.content_length);
+    }
+    return exchange_broke(x, code, system_error, detail);
+}
+
+step_result exchange_body_complete(exchange *x) {
+    failure_code code = x->inflater ? inflater_finish(x->inflater) : FAILURE_NONE;
+    return code == FAILURE_NONE ? STEP_DONE : exchange_broke(x, code, 0, NULL);
+}

@@ -1,0 +1,253 @@
+#ifdef HAVE_NGHTTP2
+
+#include "http2_internal.h"
+
+#include <stdio.h>
+
+const http2_limits http2_default_limits = {
+    .stream_window = 1024 * 1024,
+    .connection_window = 16 * 1024 * 1024,
+    .header_list = 64 * 1024,
+    .streams = 1000,
+    .idle_frames = 10000,
+};
+
+#define STREAMS_AT_FIRST 100                 /* until the server's SETTINGS came */
+#define REQUEST_HEAD_MOST (64 * 1024 * 1024) /* nghttp2's own limit is 64 KiB */
+
+bool http2_available(void) {
+    return true;
+}
+
+static bool open_session(http2 *h) {
+    nghttp2_mem memory = http2_memory_of(&h->memory);
+    nghttp2_option *options = NULL;
+    nghttp2_session_callbacks *callbacks = NULL;
+    if (nghttp2_option_new(&options) == 0 && nghttp2_session_callbacks_new(&callbacks) == 0) {
+        nghttp2_option_set_no_auto_window_update(options, 1);
+        nghttp2_option_set_peer_max_concurrent_streams(options, STREAMS_AT_FIRST);
+        nghttp2_option_set_max_send_header_block_length(options, REQUEST_HEAD_MOST);
+        http2_library_limits(options);
+        http2_set_callbacks(callbacks);
+        nghttp2_session_client_new3(&h->session, callbacks, h, options, &memory);
+    }
+    nghttp2_option_del(options);
+    nghttp2_session_callbacks_del(callbacks);
+    return h->session != NULL;
+}
+
+static bool introduce(http2 *h) {
+    const nghttp2_settings_entry settings[] = {
+        {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, h->limits.stream_window},
+        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, h->limits.header_list},
+        {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
+    };
+    const size_t count = sizeof(settings) / sizeof(settings[0]);
+    return nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, settings, count) == 0 &&
+           nghttp2_session_set_local_window_size(h->session, NGHTTP2_FLAG_NONE, 0,
+                                                 (int32_t)h->limits.connection_window) == 0;
+}
+
+http2 *http2_new(const http2_limits *limits) {
+    http2 *h = calloc(1, sizeof(*h));
+    if (h == NULL) return NULL;
+    h->limits = *limits;
+    if (open_session(h) && introduce(h)) return h;
+    http2_free(h);
+    return NULL;
+}
+
+void http2_free(http2 *h) {
+    if (h == NULL) return;
+    http2_memory_free(&h->memory);
+    http2_streams_free(h);
+    http2_section_free(&h->section);
+    buffer_free(&h->ahead);
+    free(h->header_list);
+    free(h);
+}
+
+/* ---- failing ---- */
+
+int http2_stop(http2 *h, failure_code verdict, uint32_t code, const char *detail) {
+    if (h->verdict == FAILURE_NONE) {
+        h->verdict = verdict;
+        h->verdict_code = code;
+        if (detail != NULL) snprintf(h->detail, sizeof(h->detail), "%s", detail);
+    }
+    return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+void http2_fail(http2 *h, failure_code code) {
+    if (h->failure == FAILURE_NONE) h->failure = code;
+    h->over = true;
+    for (http2_stream *s = h->streams, *next; s != NULL; s = next) {
+        next = s->next;
+        if (!s->closed) http2_stream_closed(h, s, NGHTTP2_NO_ERROR);
+    }
+}
+
+bool http2_done(http2 *h, int result) {
+    if (result != NGHTTP2_ERR_NOMEM) return true;
+    http2_fail(h, FAILURE_OUT_OF_MEMORY);
+    return false;
+}
+
+/* Why nghttp2 gave up. */
+static void judge(http2 *h, int error) {
+    switch (error) {
+    case NGHTTP2_ERR_NOMEM: h->verdict = FAILURE_OUT_OF_MEMORY; break;
+    case NGHTTP2_ERR_FLOODED:
+        http2_stop(h, FAILURE_HTTP2_FLOOD, NGHTTP2_ENHANCE_YOUR_CALM, nghttp2_strerror(error));
+        break;
+    default: http2_stop(h, FAILURE_HTTP2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, nghttp2_strerror(error));
+    }
+}
+
+/* ---- output ---- */
+
+#define NOTHING (-1)
+
+/* Appends the next frame, of which nghttp2 says the type, to `out`. NOTHING: there is none, or
+ * ->verdict says why. A request whose last frame this was has its end behind it. */
+static int compose(http2 *h, buffer *out) {
+    const uint8_t *piece;
+    http2_signed length = http2_library_send(h->session, &piece);
+    if (length < 0) judge(h, (int)length);
+    if (length <= 0) return NOTHING;
+    if (!buffer_append(out, piece, (size_t)length)) {
+        judge(h, NGHTTP2_ERR_NOMEM);
+        return NOTHING;
+    }
+    h->composed += (size_t)length;
+    if (h->ending != NULL) h->ending->request_ends = h->composed;
+    h->ending = NULL;
+    return piece[3];
+}
+
+/* Composes what is to be said about what came, resets and the last words of a session among it, so
+ * that all that follows from the input has happened before anybody looks. */
+static void compose_answers(http2 *h) {
+    while (nghttp2_session_get_outbound_queue_size(h->session) > 0) {
+        int type = compose(h, &h->ahead);
+        if (type == NOTHING || type == NGHTTP2_DATA) break;
+    }
+}
+
+/* Carries out a verdict: the server is told, unless there is no memory for it. */
+static void carry_out(http2 *h) {
+    if (h->verdict == FAILURE_NONE || h->over) return;
+    h->failure = h->verdict;
+    if (h->failure != FAILURE_OUT_OF_MEMORY) {
+        nghttp2_session_terminate_session(h->session, h->verdict_code);
+        compose_answers(h);
+    }
+    http2_fail(h, h->verdict);
+}
+
+bool http2_output(http2 *h, buffer *out, size_t enough) {
+    if (buffer_length(out) >= enough) return true;
+    h->answers = 0;
+    if (buffer_length(&h->ahead) > 0) {
+        if (!buffer_append(out, buffer_head(&h->ahead), buffer_length(&h->ahead))) return false;
+        buffer_clear(&h->ahead);
+    }
+    while (!h->over && buffer_length(out) < enough) {
+        if (compose(h, out) != NOTHING) continue;
+        carry_out(h);
+        break;
+    }
+    return h->failure != FAILURE_OUT_OF_MEMORY;
+}
+
+bool http2_wants_output(const http2 *h) {
+    return buffer_length(&h->ahead) > 0 || (!h->over && nghttp2_session_want_write(h->session));
+}
+
+/* ---- input ---- */
+
+/* Of one frame. What follows from it happens when it is complete: it does not matter in what pieces
+ * it comes. */
+static void input_piece(http2 *h, const uint8_t *bytes, size_t length) {
+    http2_signed taken = http2_library_receive(h->session, bytes, length);
+    if (taken < 0) judge(h, (int)taken);
+    bool complete = h->frame_left == 0 && h->head_length == 0;
+    if (!complete || h->verdict != FAILURE_NONE) return;
+    compose_answers(h);
+    if (h->answers > h->limits.idle_frames) {
+        http2_stop(h, FAILURE_HTTP2_FLOOD, NGHTTP2_ENHANCE_YOUR_CALM, "it reads no answers");
+    }
+}
+
+failure_code http2_input(http2 *h, const uint8_t *bytes, size_t length) {
+    if (h->over) return h->failure;
+    while (length > 0 && h->verdict == FAILURE_NONE) {
+        size_t piece = http2_next_piece(h, bytes, length);
+        if (h->verdict == FAILURE_NONE) input_piece(h, bytes, piece);
+        bytes += piece;
+        length -= piece;
+    }
+    carry_out(h);
+    return h->failure;
+}
+
+void http2_end(http2 *h, failure_code code) {
+    if (h->over) return;
+    bool told = h->goaway && h->goaway_code != NGHTTP2_NO_ERROR;
+    bool lost = code == FAILURE_CLOSED || code == FAILURE_RESET;
+    http2_fail(h, lost && told ? FAILURE_HTTP2_GONE : code);
+}
+
+failure_code http2_failure(const http2 *h) {
+    return h->failure;
+}
+
+const char *http2_detail(const http2 *h) {
+    return h->detail;
+}
+
+/* ---- the connection ---- */
+
+uint32_t http2_most_streams(const http2 *h) {
+    uint32_t allowed =
+        nghttp2_session_get_remote_settings(h->session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
+    return allowed < h->limits.streams ? allowed : h->limits.streams;
+}
+
+uint32_t http2_open_streams(const http2 *h) {
+    return h->open;
+}
+
+bool http2_closing(const http2 *h) {
+    return h->over || h->goodbye || h->goaway ||
+           nghttp2_session_get_next_stream_id(h->session) > INT32_MAX;
+}
+
+uint32_t http2_room(const http2 *h) {
+    uint32_t most = http2_most_streams(h);
+    return http2_closing(h) || h->open >= most ? 0 : most - h->open;
+}
+
+bool http2_ping(http2 *h) {
+    if (h->over) return false;
+    h->pings_out++;
+    return http2_done(h, nghttp2_submit_ping(h->session, NGHTTP2_FLAG_NONE, NULL));
+}
+
+uint64_t http2_pings_answered(const http2 *h) {
+    return h->pings_answered;
+}
+
+void http2_calm(http2 *h) {
+    h->idle_frames = 0;
+}
+
+void http2_goodbye(http2 *h) {
+    if (h->over || h->goodbye) return;
+    h->goodbye = true;
+    http2_done(h,
+               nghttp2_submit_goaway(h->session, NGHTTP2_FLAG_NONE, 0, NGHTTP2_NO_ERROR, NULL, 0));
+}
+
+#endif

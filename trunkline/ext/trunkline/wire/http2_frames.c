@@ -1,0 +1,92 @@
+#ifdef HAVE_NGHTTP2
+
+#include "http2_internal.h"
+
+/*
+ * Watches the frames as they lie in the input, as nghttp2 does not tell of those that it ignores:
+ * nothing may come without end. All count as idle here; what does carry something begins the count
+ * anew when it is seen (RFC 9113 10.5).
+ */
+
+#define FRAME_MOST 16384 /* as we never told of more (RFC 9113 4.2) */
+#define CONTINUATIONS 64 /* in one header section */
+
+static int flood(http2 *h, const char *detail) {
+    return http2_stop(h, FAILURE_HTTP2_FLOOD, NGHTTP2_ENHANCE_YOUR_CALM, detail);
+}
+
+static bool ours_and_closed(const http2 *h, uint32_t id) {
+    return id % 2 == 1 && id < nghttp2_session_get_next_stream_id(h->session) &&
+           http2_stream_of(h->session, (int32_t)id) == NULL;
+}
+
+/* What comes for a stream that we reset had been sent before the server knew, and is no more than
+ * its window held. */
+static void late_data(http2 *h, uint32_t length) {
+    if (length <= h->late_data) {
+        h->late_data -= length;
+    } else {
+        http2_stop(h, FAILURE_HTTP2_PROTOCOL, NGHTTP2_STREAM_CLOSED,
+                   "DATA for a stream that is closed (STREAM_CLOSED)");
+    }
+}
+
+/* The first frame is SETTINGS (RFC 9113 3.4). */
+static void first_frame(http2 *h, uint8_t type, uint8_t flags) {
+    if (type == NGHTTP2_SETTINGS && !(flags & NGHTTP2_FLAG_ACK)) {
+        h->settings_came = true;
+        return;
+    }
+    bool older = memcmp(h->frame_head, "HTTP/1.", 7) == 0;
+    http2_stop(h, FAILURE_HTTP2_NOT_SPOKEN, NGHTTP2_PROTOCOL_ERROR,
+               older ? "it answered in HTTP/1" : "it did not begin with SETTINGS");
+}
+
+static void frame_begins(http2 *h, uint8_t type, uint8_t flags, uint32_t id, uint32_t length) {
+    if (!h->settings_came) first_frame(h, type, flags);
+    if (length > FRAME_MOST) {
+        http2_stop(h, FAILURE_HTTP2_PROTOCOL, NGHTTP2_FRAME_SIZE_ERROR,
+                   "a frame larger than allowed (FRAME_SIZE_ERROR)");
+    }
+    switch (type) {
+    case NGHTTP2_DATA:
+        if (length == 0 || !ours_and_closed(h, id)) break;
+        late_data(h, length);
+        return;
+    case NGHTTP2_HEADERS: h->continuations = 0; break;
+    case NGHTTP2_CONTINUATION:
+        if (++h->continuations > CONTINUATIONS) flood(h, "CONTINUATION without end");
+        break;
+    case NGHTTP2_PUSH_PROMISE:
+        http2_stop(h, FAILURE_HTTP2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR,
+                   "PUSH_PROMISE, which SETTINGS forbid (PROTOCOL_ERROR)");
+        break;
+    default: break;
+    }
+    if (++h->idle_frames > h->limits.idle_frames) flood(h, "frames that carry nothing");
+}
+
+static uint32_t big_endian(const uint8_t *bytes, int count) {
+    uint32_t value = 0;
+    while (count-- > 0) value = value << 8 | *bytes++;
+    return value;
+}
+
+size_t http2_next_piece(http2 *h, const uint8_t *bytes, size_t length) {
+    size_t taken = 0;
+    if (h->frame_left == 0) {
+        while (taken < length && h->head_length < HTTP2_FRAME_HEAD) {
+            h->frame_head[h->head_length++] = bytes[taken++];
+        }
+        if (h->head_length < HTTP2_FRAME_HEAD) return taken;
+        const uint8_t *head = h->frame_head;
+        h->head_length = 0;
+        h->frame_left = big_endian(head, 3);
+        frame_begins(h, head[3], head[4], big_endian(head + 5, 4) & INT32_MAX, h->frame_left);
+    }
+    size_t rest = length - taken < h->frame_left ? length - taken : h->frame_left;
+    h->frame_left -= (uint32_t)rest;
+    return taken + rest;
+}
+
+#endif

@@ -1,0 +1,75 @@
+#ifdef HAVE_NGHTTP2
+
+#include "http2_internal.h"
+
+#include <stddef.h>
+
+/*
+ * nghttp2's memory is kept in a list, and a session is freed by freeing its blocks: where an
+ * allocation failed, taking it apart may free twice (1.52, an item that could not be queued).
+ */
+
+struct http2_block {
+    struct http2_block *previous, *next;
+    long double bytes[]; /* aligned for all that may lie there */
+};
+
+static http2_block *block_of(void *bytes) {
+    return (http2_block *)((char *)bytes - offsetof(http2_block, bytes));
+}
+
+static void *link_block(http2_memory *memory, http2_block *block) {
+    if (block == NULL) return NULL;
+    block->previous = NULL;
+    block->next = memory->first;
+    if (block->next != NULL) block->next->previous = block;
+    memory->first = block;
+    return block->bytes;
+}
+
+static void unlink_block(http2_memory *memory, http2_block *block) {
+    *(block->previous ? &block->previous->next : &memory->first) = block->next;
+    if (block->next != NULL) block->next->previous = block->previous;
+}
+
+static bool fits(size_t count, size_t size) {
+    return size == 0 || count <= (SIZE_MAX - sizeof(http2_block)) / size;
+}
+
+static void *take(size_t size, void *memory) {
+    return link_block(memory, fits(size, 1) ? malloc(sizeof(http2_block) + size) : NULL);
+}
+
+static void *take_zeroed(size_t count, size_t size, void *memory) {
+    bool possible = fits(count, size);
+    return link_block(memory, possible ? calloc(1, sizeof(http2_block) + count * size) : NULL);
+}
+
+static void give(void *bytes, void *memory) {
+    if (bytes == NULL) return;
+    unlink_block(memory, block_of(bytes));
+    free(block_of(bytes));
+}
+
+/* When it fails, what was there stays as it is. */
+static void *resize(void *bytes, size_t size, void *memory) {
+    if (bytes == NULL) return take(size, memory);
+    http2_block *old = block_of(bytes);
+    unlink_block(memory, old);
+    http2_block *moved = fits(size, 1) ? realloc(old, sizeof(http2_block) + size) : NULL;
+    void *linked = link_block(memory, moved != NULL ? moved : old);
+    return moved != NULL ? linked : NULL;
+}
+
+nghttp2_mem http2_memory_of(http2_memory *memory) {
+    return (nghttp2_mem){memory, take, give, take_zeroed, resize};
+}
+
+void http2_memory_free(http2_memory *memory) {
+    for (http2_block *block = memory->first, *next; block != NULL; block = next) {
+        next = block->next;
+        free(block);
+    }
+}
+
+#endif

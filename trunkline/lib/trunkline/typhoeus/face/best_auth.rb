@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+require_relative "../../policy"
+
+module Trunkline
+  module TyphoeusFace
+    # Says who calls when a server asks for it, in the best way that both know: Digest before Basic.
+    # See Policy::Auth.
+    class BestAuth
+      # @param schemes [Array<Symbol>] :digest, :basic
+      def initialize(user, password, schemes)
+        @digest = Policy::Auth::Digest.new(user, password) if schemes.include?(:digest)
+        @basic = { "Authorization" => "Basic #{["#{user}:#{password}"].pack("m0")}" }.freeze if schemes.include?(:basic)
+        @wants_basic = {} # by origin
+      end
+
+      def sign(request)
+        @wants_basic[request.uri.origin] ? @basic : @digest&.sign(request)
+      end
+
+      def retry?(response)
+        offered = Policy::Auth::Challenge.parse(response.headers.get_all("WWW-Authenticate")).map(&:scheme)
+        return @digest.retry?(response) if @digest && offered.include?("digest")
+        return false if @basic.nil? || !offered.include?("basic") || refused?(response)
+
+        @wants_basic[response.request.uri.origin] = true
+      end
+
+      private
+
+      def refused?(response)
+        response.request.headers["Authorization"]&.start_with?("Basic ")
+      end
+    end
+  end
+end

@@ -1,0 +1,406 @@
+#define _GNU_SOURCE
+#include "line/fork.h"
+#include "line/poller.h"
+#include "sockets.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+/* Calls that share a connection, against a server that speaks HTTP/2 in frames written by hand. */
+
+#define CALLS 60
+
+/* ---- the server: what it does with each request, in the order in which they come ---- */
+
+#define ANSWER 'a'
+#define REFUSE 'r'    /* RST_STREAM with REFUSED_STREAM */
+#define HANG 'h'      /* never answers */
+#define LATE 'l'      /* answers when the next request has come */
+#define ANSWER_GO 'g' /* answers, then GOAWAY; goes on reading */
+#define CLOSE 'c'     /* closes without an answer */
+
+static uint16_t port;
+static char script[CALLS + 1]; /* what is behind its end is answered */
+static int requests, accepted, resets;
+static uint32_t most_streams = 100;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void frame(int descriptor, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
+                  size_t length) {
+    uint8_t bytes[128] = {0, 0, (uint8_t)length, type, flags};
+    for (int i = 0; i < 4; i++) bytes[5 + i] = (uint8_t)(stream >> (24 - 8 * i));
+    if (length > 0) memcpy(bytes + 9, payload, length);
+    send(descriptor, bytes, 9 + length, MSG_NOSIGNAL);
+}
+
+static void answer(int descriptor, uint32_t stream) {
+    frame(descriptor, 1, 4, stream, "\x88", 1);  /* HEADERS, END_HEADERS: ":status: 200" */
+    frame(descriptor, 0, 1, stream, "hello", 5); /* DATA, END_STREAM */
+}
+
+static char next_action(void) {
+    pthread_mutex_lock(&lock);
+    size_t length = strlen(script);
+    char action = requests < (int)length ? script[requests] : ANSWER;
+    requests++;
+    pthread_mutex_unlock(&lock);
+    return action;
+}
+
+/* False: the connection is to be closed. */
+static bool handle(int descriptor, uint32_t stream, uint32_t *late) {
+    static const uint8_t refused[4] = {0, 0, 0, 7};
+    uint8_t goodbye[8] = {0, 0, 0, (uint8_t)stream};
+    if (*late != 0) answer(descriptor, *late);
+    *late = 0;
+    switch (next_action()) {
+    case REFUSE: frame(descriptor, 3, 0, stream, refused, 4); return true;
+    case HANG: return true;
+    case LATE: *late = stream; return true;
+    case ANSWER_GO:
+        answer(descriptor, stream);
+        frame(descriptor, 7, 0, 0, goodbye, 8);
+        return true;
+    case CLOSE: return false;
+    default: answer(descriptor, stream); return true;
+    }
+}
+
+static bool receive(int descriptor, void *bytes, size_t length) {
+    for (size_t had = 0; had < length;) {
+        ssize_t got = recv(descriptor, (char *)bytes + had, length - had, 0);
+        if (got <= 0) return false;
+        had += (size_t)got;
+    }
+    return true;
+}
+
+static void *serve(void *argument) {
+    int descriptor = (int)(intptr_t)argument;
+    uint8_t head[9], payload[16384];
+    uint8_t limit[6] = {0, 3, 0, 0, (uint8_t)(most_streams >> 8), (uint8_t)most_streams};
+    uint32_t late = 0;
+    bool goes_on = receive(descriptor, payload, 24);
+    frame(descriptor, 4, 0, 0, limit, 6); /* SETTINGS_MAX_CONCURRENT_STREAMS */
+    while (goes_on && receive(descriptor, head, 9)) {
+        size_t length = (size_t)head[1] << 8 | head[2];
+        uint32_t stream = (uint32_t)head[6] << 16 | (uint32_t)head[7] << 8 | head[8];
+        if (length > 0 && !receive(descriptor, payload, length)) break;
+        if (head[3] == 1) goes_on = handle(descriptor, stream, &late);
+        if (head[3] == 3) __atomic_add_fetch(&resets, 1, __ATOMIC_SEQ_CST);
+        if (head[3] == 4 && head[4] == 0) frame(descriptor, 4, 1, 0, NULL, 0);
+        if (head[3] == 6 && head[4] == 0) frame(descriptor, 6, 1, 0, payload, 8);
+    }
+    close(descriptor);
+    return NULL;
+}
+
+static void *accept_all(void *argument) {
+    int listener = (int)(intptr_t)argument, descriptor;
+    while ((descriptor = accept(listener, NULL, NULL)) >= 0) {
+        pthread_t thread;
+        accepted++;
+        pthread_create(&thread, NULL, serve, (void *)(intptr_t)descriptor);
+        pthread_detach(thread);
+    }
+    return NULL;
+}
+
+static void play(const char *what) {
+    pthread_mutex_lock(&lock);
+    snprintf(script, sizeof(script), "%s", what);
+    requests = accepted = 0;
+    __atomic_store_n(&resets, 0, __ATOMIC_SEQ_CST);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- calls ---- */
+
+typedef struct {
+    exchange *x;
+    step_result step;
+    member m;
+} one_call;
+
+static const char head[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+static pool *connections;
+static route to = {
+    .host = "127.0.0.1", .label = "test", .key = "key", .key_length = 3, .sharing = SHARING_ALWAYS};
+
+static settings usual(uint32_t limit) {
+    settings s = {.total = 10 * SECOND,
+                  .limits = http1_default_limits,
+                  .max_connections = limit,
+                  .idle_timeout = 60 * SECOND,
+                  .http = HTTP_TWO};
+    for (int i = 0; i < PHASE_COUNT; i++) s.timeouts[i] = NEVER;
+    return s;
+}
+
+static exchange *begun(const settings *s, waker *w) {
+    outgoing out = {
+        .to = &to, .how = s, .head = head, .head_length = sizeof(head) - 1, .safe_method = true};
+    exchange *x = exchange_new();
+    exchange_begin(x, &out, connections, w, NEVER);
+    return x;
+}
+
+static step_result drive_to_end(exchange *x) {
+    volatile bool interrupted = false;
+    step_result step = exchange_step(x, clock_now());
+    return step == STEP_WAIT ? exchange_drive(x, &interrupted) : step;
+}
+
+static bool answered(const exchange *x) {
+    buffer body = x->body;
+    return x->state == EXCHANGE_DONE && x->answer.status == 200 && buffer_length(&body) == 5 &&
+           memcmp(buffer_head(&body), "hello", 5) == 0;
+}
+
+static exchange *call(const settings *s) {
+    waker *w = waker_take();
+    exchange *x = begun(s, w);
+    drive_to_end(x);
+    waker_drop(w);
+    return x;
+}
+
+static pool_stats counts(void) {
+    pool_stats stats;
+    pool_count(connections, &stats);
+    return stats;
+}
+
+static void begin_test(const char *what) {
+    play(what);
+    connections = pool_new(8);
+}
+
+static void end_test(void) {
+    pool_release(connections);
+}
+
+/* ---- tests ---- */
+
+static void test_calls_follow_each_other_on_one_connection(void) {
+    begin_test("");
+    settings s = usual(4);
+    for (int i = 0; i < 3; i++) {
+        exchange *x = call(&s);
+        CHECK(answered(x), "call %d is answered", i);
+        CHECK(x->reused == (i > 0), "call %d: the connection is used again", i);
+        exchange_free(x);
+    }
+    CHECK(accepted == 1 && counts().idle == 1 && counts().in_use == 0, "on one connection");
+    end_test();
+}
+
+static void *call_in_thread(void *argument) {
+    return call(argument);
+}
+
+static void test_threads_share_a_connection(void) {
+    pthread_t threads[CALLS];
+    begin_test("");
+    settings s = usual(4);
+    exchange_free(call(&s));
+    for (int i = 0; i < CALLS; i++) pthread_create(&threads[i], NULL, call_in_thread, &s);
+    int well = 0;
+    for (int i = 0; i < CALLS; i++) {
+        void *x;
+        pthread_join(threads[i], &x);
+        well += answered(x);
+        exchange_free(x);
+    }
+    CHECK(well == CALLS, "%d of %d are answered", well, CALLS);
+    CHECK(accepted == 1, "on one connection, not %d", accepted);
+    end_test();
+}
+
+static void test_a_follower_is_woken_by_what_the_leader_reads(void) {
+    begin_test("all");
+    settings s = usual(4);
+    exchange_free(call(&s));
+    waker *first_bell = waker_take(), *second_bell = waker_take();
+    exchange *first = begun(&s, first_bell), *second = begun(&s, second_bell);
+    CHECK(exchange_step(first, clock_now()) == STEP_WAIT, "the first waits");
+    CHECK(exchange_step(second, clock_now()) == STEP_WAIT, "the second too");
+    struct pollfd entries[DIAL_MAX_ATTEMPTS];
+    nanoseconds due;
+    CHECK(exchange_wait(first, entries, DIAL_MAX_ATTEMPTS, &due) == 1, "the first one leads");
+    CHECK(exchange_wait(second, entries, DIAL_MAX_ATTEMPTS, &due) == 0, "the second follows");
+    exchange_abort(first);
+    CHECK(waker_clear(second_bell), "and is woken to lead when the first one goes");
+    exchange_step(second, clock_now());
+    CHECK(exchange_wait(second, entries, DIAL_MAX_ATTEMPTS, &due) == 1, "which it does");
+    exchange *third = call(&s);
+    CHECK(answered(third) || third->state == EXCHANGE_FAILED, "a third one ends");
+    volatile bool interrupted = false;
+    exchange_drive(second, &interrupted);
+    CHECK(answered(second), "the second one is answered");
+    exchange_free(first);
+    exchange_free(second);
+    exchange_free(third);
+    CHECK(accepted == 1, "all on one connection");
+    waker_drop(first_bell);
+    waker_drop(second_bell);
+    end_test();
+}
+
+static void test_a_refused_stream_moves(void) {
+    begin_test("ra");
+    settings s = usual(4);
+    exchange *x = call(&s);
+    CHECK(answered(x), "it is answered in the end");
+    CHECK(x->attempt_count == 2 && x->attempts[1].reason == ATTEMPT_MOVED, "and says so");
+    exchange_free(x);
+    end_test();
+}
+
+static void test_what_the_server_may_have_does_not_move(void) {
+    begin_test("ac");
+    settings s = usual(4);
+    exchange_free(call(&s));
+    exchange *x = call(&s);
+    CHECK(x->state == EXCHANGE_FAILED && x->why.code == FAILURE_CLOSED, "it fails: %d",
+          (int)x->why.code);
+    CHECK(x->attempt_count == 1 && x->attempts[0].sent == SENT_ALL, "and the server may have it");
+    CHECK(counts().connections == 0, "the connection is gone");
+    exchange_free(x);
+    end_test();
+}
+
+static void test_goodbye_is_seen_before_the_next_call(void) {
+    begin_test("g");
+    settings s = usual(4);
+    exchange_free(call(&s));
+    sleep_milliseconds(50);
+    exchange *x = call(&s);
+    CHECK(answered(x) && x->attempt_count == 1, "the next call is none the worse");
+    CHECK(accepted == 2 && counts().connections == 1, "and has a connection of its own");
+    exchange_free(x);
+    end_test();
+}
+
+static void test_a_call_given_up_leaves_the_connection_usable(void) {
+    begin_test("ah");
+    settings s = usual(4), hasty = usual(4);
+    hasty.timeouts[PHASE_FIRST_BYTE] = 60 * MILLISECOND;
+    exchange_free(call(&s));
+    exchange *x = call(&hasty);
+    CHECK(x->why.code == FAILURE_FIRST_BYTE_TIMEOUT, "one is not answered in time: %d",
+          (int)x->why.code);
+    exchange_free(x);
+    x = call(&s);
+    CHECK(answered(x) && accepted == 1, "the next is, on the same connection");
+    CHECK(__atomic_load_n(&resets, __ATOMIC_SEQ_CST) == 1, "whose server was told");
+    exchange_free(x);
+    end_test();
+}
+
+/* The leader of a poller that nobody drives is no leader: others take over. */
+static void test_a_poller_away_holds_nobody_up(void) {
+    begin_test("al");
+    settings s = usual(4);
+    exchange_free(call(&s));
+    waker *bell = waker_take();
+    poller *p = poller_new(bell);
+    one_call c = {.x = begun(&s, bell)};
+    volatile bool interrupted = false;
+    poller_add(p, &c.m, c.x, &c);
+    poller_drive(p, 0, &interrupted);
+    poller_depart(p);
+    exchange *x = call(&s);
+    CHECK(answered(x), "a thread's call is answered meanwhile");
+    exchange_free(x);
+    poller_arrive(p);
+    poller_drive(p, clock_now() + 5 * SECOND, &interrupted);
+    CHECK(poller_next(p) == &c.m && answered(c.x), "and then the poller's own");
+    poller_remove(p, &c.m);
+    exchange_free(c.x);
+    poller_free(p);
+    waker_drop(bell);
+    end_test();
+}
+
+static void test_a_poller_keeps_to_the_stream_limit(void) {
+    static one_call calls[CALLS];
+    most_streams = 8;
+    begin_test("");
+    settings s = usual(1);
+    waker *bell = waker_take();
+    poller *p = poller_new(bell);
+    volatile bool interrupted = false;
+    for (int i = 0; i < CALLS; i++) {
+        calls[i] = (one_call){.x = begun(&s, bell)};
+        poller_add(p, &calls[i].m, calls[i].x, &calls[i]);
+    }
+    nanoseconds until = clock_now() + 20 * SECOND;
+    int well = 0;
+    for (int over = 0; over < CALLS && clock_now() < until;) {
+        poller_drive(p, until, &interrupted);
+        for (member *m; (m = poller_next(p)) != NULL; over++) {
+            one_call *c = m->owner;
+            well += answered(c->x);
+            poller_remove(p, m);
+        }
+    }
+    CHECK(well == CALLS, "%d of %d are answered", well, CALLS);
+    CHECK(accepted == 1 && counts().waiting == 0 && counts().idle == 1,
+          "one connection serves all");
+    for (int i = 0; i < CALLS; i++) exchange_free(calls[i].x);
+    poller_free(p);
+    waker_drop(bell);
+    end_test();
+    most_streams = 100;
+}
+
+static int in_the_child(exchange *streaming, const settings *s) {
+    if (exchange_step(streaming, clock_now()) != STEP_FAILED) return 1;
+    if (streaming->why.code != FAILURE_FORKED) return 2;
+    exchange_free(streaming);
+    exchange *x = call(s);
+    if (!answered(x)) return 3;
+    return x->reused ? 4 : 0;
+}
+
+static void test_a_child_has_connections_of_its_own(void) {
+    begin_test("ah");
+    settings s = usual(4);
+    exchange_free(call(&s));
+    waker *bell = waker_take();
+    exchange *hanging = begun(&s, bell);
+    exchange_step(hanging, clock_now());
+    pid_t child = fork();
+    if (child == 0) _exit(in_the_child(hanging, &s));
+    int status = child_status(child);
+    CHECK(status == 0, "the child makes its own (%d)", status);
+    exchange_free(hanging);
+    exchange *x = call(&s);
+    CHECK(answered(x) && x->reused, "the parent's goes on");
+    exchange_free(x);
+    waker_drop(bell);
+    end_test();
+}
+
+int main(void) {
+    pthread_t thread;
+    signal(SIGPIPE, SIG_IGN);
+    if (fork_guard() != 0) give_up("pthread_atfork");
+    int listener = listen_on_loopback(CALLS, &port);
+    to.port = port;
+    pthread_create(&thread, NULL, accept_all, (void *)(intptr_t)listener);
+    test_calls_follow_each_other_on_one_connection();
+    test_threads_share_a_connection();
+    test_a_follower_is_woken_by_what_the_leader_reads();
+    test_a_refused_stream_moves();
+    test_what_the_server_may_have_does_not_move();
+    test_goodbye_is_seen_before_the_next_call();
+    test_a_call_given_up_leaves_the_connection_usable();
+    test_a_poller_away_holds_nobody_up();
+    test_a_poller_keeps_to_the_stream_limit();
+    test_a_child_has_connections_of_its_own();
+    shutdown(listener, SHUT_RDWR);
+    pthread_join(thread, NULL);
+    return check_report();
+}

@@ -1,0 +1,215 @@
+# frozen_string_literal: true
+
+require_relative "../support/http2/http2_test"
+
+# Streams and connections that end: what moves to another connection, what is told, and what is never sent again.
+class TestEndings < HTTP2Test
+  time_limit 60
+
+  # ---- RST_STREAM
+
+  %i[get post].each do |verb|
+    define_method(:"test_a_refused_#{verb}_moves") do
+      refused = Queue.new
+      server = serve_frames do |stream|
+        next stream.answer(stream.body) unless refused.empty?
+
+        refused << stream
+        stream.reset(:refused_stream)
+      end
+      response = call(h2_client(server.url), verb)
+      assert_equal verb == :post ? "once" : "", response.body
+      assert_equal %i[first moved], response.attempts.map(&:reason)
+      assert_equal 2, server.requests.size
+    end
+  end
+
+  def test_what_is_always_refused_ends
+    server = serve_frames { |stream| stream.reset(:refused_stream) }
+    error = assert_raises(Trunkline::StreamReset) { h2_client(server.url).get("/") }
+    assert_equal :none, error.sent
+    assert_operator server.requests.size, :<=, 10
+  end
+
+  %i[internal_error cancel enhance_your_calm protocol_error no_error].each do |code|
+    define_method(:"test_a_reset_with_#{code}_is_told_and_not_repeated") do
+      server = serve_frames { |stream| stream.target == "/fine" ? stream.answer : stream.body && stream.reset(code) }
+      http = h2_client(server.url)
+      error = assert_raises(Trunkline::StreamReset) { call(http, :post) }
+      assert_facts error, sent: :all, attempt: 1
+      assert_match(/#{code.upcase}/, error.message)
+      assert_equal "ok", http.get("/fine").body
+      assert_equal [1, 2], [server.connection_count, server.requests.size]
+    end
+  end
+
+  def test_a_reset_in_the_middle_of_the_answer
+    server = serve_frames do |stream|
+      stream.headers(200)
+      stream.data("half")
+      stream.reset(:internal_error)
+    end
+    received = +""
+    error = assert_raises(Trunkline::StreamReset) { h2_client(server.url).get("/") { |chunk| received << chunk } }
+    assert_equal "half", received
+    assert_facts error, phase: :read, sent: :all
+  end
+
+  def test_a_reset_while_the_body_is_sent
+    server = serve_frames(grants: :never) { |stream| stream.read && stream.reset(:internal_error) }
+    error = assert_raises(Trunkline::StreamReset) { h2_client(server.url).post("/", body: StringIO.new("x" * 500_000)) }
+    assert_equal :partial, error.sent
+    assert_attempts 1, server
+  end
+
+  def test_http_1_1_required_is_told
+    server = serve_frames { |stream| stream.reset(:http_1_1_required) }
+    error = assert_raises(Trunkline::StreamReset) { h2_client(server.url).get("/") }
+    assert_match(/HTTP_1_1_REQUIRED/, error.message)
+  end
+
+  # ---- GOAWAY
+
+  def test_a_graceful_goaway_loses_nothing
+    http = secure_client(max_idle: 4)
+    count = Nginx::SHORT_CONNECTION * 3
+    results = http.map(Array.new(count, Nginx.url("/small", :h2_short)), concurrency: 10)
+    assert_equal [Nginx::SMALL] * count, results.map { |result| result.is_a?(Exception) ? result : result.body }
+    assert_operator http.stats[:opened], :>=, 3
+  end
+
+  def test_streams_under_way_end_well_after_a_goaway
+    server = serve_frames do |stream|
+      if stream.target == "/last"
+        stream.headers
+        stream.connection.send_goaway(stream.id)
+        sleep 0.1
+        stream.data("whole", end_stream: true)
+      else
+        stream.answer("next")
+      end
+    end
+    http = h2_client(server.url)
+    assert_equal "whole", http.get("/last").body
+    assert_equal "next", http.get("/next").body
+    assert_equal 2, server.connection_count
+  end
+
+  def test_what_a_goaway_says_was_not_processed_moves_and_is_acted_on_once
+    acted = Queue.new
+    server = serve_frames do |stream|
+      connection = stream.connection
+      if connection.number == 1 && stream.target != "/warm"
+        goaway_when_there_are(4, stream, acted)
+      else
+        acted << stream.body
+        stream.answer(stream.request.body)
+      end
+    end
+    http = h2_client(server.url)
+    http.get("/warm")
+    bodies = at_once(3) { |number| http.post("/#{number}", body: number.to_s).body }
+    assert_equal %w[0 1 2], bodies
+    assert_equal ["", "0", "1", "2"], Array.new(acted.size) { acted.pop }.sort
+    assert_equal 2, server.connection_count
+  end
+
+  def test_what_may_have_been_processed_is_told_and_not_repeated
+    server = serve_frames do |stream|
+      stream.body
+      stream.connection.send_goaway(stream.id, :internal_error, "out of order").finish_sending
+    end
+    error = assert_raises(Trunkline::ConnectionError, Trunkline::StreamReset) { call(h2_client(server.url), :post) }
+    assert_facts error, sent: :all, attempt: 1
+    assert_attempts 1, server
+  end
+
+  def test_a_goaway_with_an_error_says_so
+    server = serve_frames do |stream|
+      stream.connection.send_goaway(stream.id, :enhance_your_calm, "too many calls").finish_sending
+    end
+    error = assert_raises(Trunkline::Error) { h2_client(server.url).get("/") }
+    assert_match(/ENHANCE_YOUR_CALM/, error.message)
+  end
+
+  def test_a_goaway_on_an_idle_connection
+    server = serve_frames
+    http = h2_client(server.url)
+    http.get("/")
+    server.connection.send_goaway(server.connection.last_stream)
+    assert_equal "ok", http.get("/").body
+    assert_equal 2, server.connection_count
+    assert_equal :eof, server.ended, "the old one is closed"
+  end
+
+  def test_a_goaway_before_any_stream
+    server = serve_frames(hello: lambda { |connection|
+      connection.send_settings
+      connection.send_goaway(0) if connection.number == 1
+    })
+    response = h2_client(server.url).post("/", body: "once")
+    assert_equal 200, response.status
+    assert_equal 2, server.connection_count
+  end
+
+  # ---- the connection breaks
+
+  %i[close reset].each do |way|
+    define_method(:"test_a_connection_that_the_server_does_#{way}_with_20_streams_fails_each_by_its_own_error") do
+      server = serve_frames do |stream|
+        stream.headers.data("half")
+        stream.connection.wait_until(5) { stream.connection.streams.size == 20 }
+        sleep 0.1
+        stream.connection.public_send(way)
+      end
+      http = h2_client(server.url)
+      errors = at_once(20) { |number| outcome { http.get("/#{number}") } }
+      assert_equal 20, errors.map(&:object_id).uniq.size
+      errors.each_with_index do |error, number|
+        assert_kind_of Trunkline::Error, error
+        assert_includes [Trunkline::TruncatedBody, Trunkline::ConnectionClosed], error.class
+        assert_facts error, phase: :read, sent: :all, attempt: 1
+        assert_match(%r{/#{number}\b}, error.message)
+      end
+      assert_equal [1, 20], [server.connection_count, server.requests.size]
+    end
+  end
+
+  def test_a_connection_closed_without_an_answer
+    server = serve_frames { |stream| stream.body && stream.connection.close }
+    error = assert_raises_with(Trunkline::ConnectionClosed, sent: :all, attempt: 1) { call(h2_client(server.url), :post) }
+    assert_equal :first_byte, error.phase
+    assert_attempts 1, server
+  end
+
+  def test_a_connection_that_the_server_closed_while_idle_is_not_used
+    server = serve_frames
+    http = h2_client(server.url)
+    2.times do |round|
+      assert_equal "ok", http.post("/", body: "x").body
+      server.connections[round].close
+    end
+    assert_equal "ok", http.post("/", body: "x").body
+    assert_equal [3, 3], [server.connection_count, server.requests.size]
+  end
+
+  private
+
+  def call(http, verb)
+    verb == :post ? http.post("/", body: "once") : http.get("/")
+  end
+
+  # When so many streams have come (the first of them warmed up), says that all after the second were not processed,
+  # and acts on the second.
+  def goaway_when_there_are(count, stream, acted)
+    connection = stream.connection
+    stream.body
+    connection.wait_until(5) { connection.streams.size == count }
+    processed = connection.streams.keys[1]
+    return if stream.id != processed
+
+    connection.send_goaway(processed)
+    acted << stream.request.body
+    stream.answer(stream.request.body)
+  end
+end

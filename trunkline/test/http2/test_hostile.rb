@@ -1,0 +1,206 @@
+# frozen_string_literal: true
+
+require_relative "../support/http2/http2_test"
+
+# Servers that break the protocol, or keep to it without end: the connection is ended with an error that says why, and
+# the next call has a new one.
+class TestHostile < HTTP2Test
+  time_limit 60
+
+  # Frames that come without end, each of which is legal.
+  FLOODS = {
+    settings: ->(_) { [:settings, 0, 0, Frame.settings(max_concurrent_streams: 100)] },
+    settings_that_say_nothing: ->(_) { [:settings, 0, 0, ""] },
+    ping: ->(_) { [:ping, 0, 0, "liveness"] },
+    empty_data: ->(id) { [:data, 0, id, ""] },
+    data_of_padding_alone: ->(id) { [:data, Frame::PADDED, id, "\0"] },
+    window_updates: ->(id) { [:window_update, 0, id, "\0\0\0\x01"] },
+    priority: ->(id) { [:priority, 0, id, "\0\0\0\0\x10"] },
+    unknown_frames: ->(id) { [0x42, 0, id, ""] },
+    continuation: ->(id) { [:continuation, 0, id, "\x40\x01a\x01b"] }
+  }.freeze
+
+  # The first of these are enough to end the stream.
+  FLOODS_OF_A_STREAM = {
+    reset: ->(id) { [:rst_stream, 0, id, "\0\0\0\x08"] },
+    informational: ->(id) { [:headers, Frame::END_HEADERS, id, "\x48\x03103"] } # a literal: ":status: 103"
+  }.freeze
+  # What comes before the flood.
+  BEFORE = {
+    empty_data: :headers.to_proc,
+    data_of_padding_alone: :headers.to_proc,
+    continuation: ->(stream) { stream.frame(:headers, 0, "\x88") }
+  }.freeze
+
+  FLOODS.each do |name, flood|
+    define_method(:"test_a_flood_of_#{name}") do
+      server = serve_flood(flood) { |stream| BEFORE[name]&.call(stream) }
+      assert_ends_the_connection(server) { |http| http.get("/") }
+    end
+  end
+
+  # What goes on for a stream that is over is found out when the next call reads the connection.
+  FLOODS_OF_A_STREAM.each do |name, flood|
+    define_method(:"test_a_flood_of_#{name}") do
+      server = serve_flood(flood)
+      http = h2_client(server.url, timeout: 10)
+      assert_raises(Trunkline::StreamReset, Trunkline::InvalidResponse) { http.get("/") }
+      eventually(20) { outcome { http.get("/next") }.is_a?(Trunkline::Response) }
+    end
+  end
+
+  def self.bytes(*list) = list.pack("C*")
+
+  # What no server may send; each ends the connection (RFC 9113).
+  BROKEN = {
+    data_on_stream_0: ->(c, _) { c.frame(:data, 0, 0, "x") },
+    data_on_a_stream_that_was_never_opened: ->(c, _) { c.frame(:data, 0, 99, "x") },
+    headers_on_stream_0: ->(c, _) { c.frame(:headers, Frame::END_HEADERS, 0, "\x88") },
+    headers_on_a_stream_of_the_server: ->(c, _) { c.frame(:headers, Frame::END_HEADERS, 2, "\x88") },
+    reset_on_a_stream_that_was_never_opened: ->(c, _) { c.frame(:rst_stream, 0, 99, "\0\0\0\x08") },
+    reset_of_3_bytes: ->(c, id) { c.frame(:rst_stream, 0, id, "\0\0\0") },
+    settings_on_a_stream: ->(c, id) { c.frame(:settings, 0, id) },
+    settings_of_5_bytes: ->(c, _) { c.frame(:settings, 0, 0, "\0" * 5) },
+    settings_acknowledged_with_content: ->(c, _) { c.frame(:settings, Frame::ACK, 0, "\0" * 6) },
+    a_window_of_2_to_the_31: ->(c, _) { c.send_settings(initial_window_size: 1 << 31) },
+    frames_smaller_than_allowed: ->(c, _) { c.send_settings(max_frame_size: 100) },
+    push_switched_on: ->(c, _) { c.send_settings(enable_push: 2) },
+    ping_of_7_bytes: ->(c, _) { c.send_ping("1234567") },
+    ping_on_a_stream: ->(c, id) { c.frame(:ping, 0, id, "12345678") },
+    goaway_on_a_stream: ->(c, id) { c.frame(:goaway, 0, id, "\0" * 8) },
+    goaway_of_7_bytes: ->(c, _) { c.frame(:goaway, 0, 0, "\0" * 7) },
+    window_update_of_nothing: ->(c, _) { c.grant(0) },
+    window_update_of_too_much: ->(c, _) { 2.times { c.grant(0x7fff_ffff) } },
+    a_frame_larger_than_allowed: ->(c, id) { c.frame(:data, 0, id, "x" * 20_000) },
+    continuation_of_nothing: ->(c, id) { c.frame(:continuation, Frame::END_HEADERS, id, "\x88") },
+    another_frame_inside_a_header_block: ->(c, id) { c.frame(:headers, 0, id, "\x88").send_ping },
+    a_header_index_of_0: ->(c, id) { c.frame(:headers, Frame::END_HEADERS, id, "\x80") },
+    a_header_index_beyond_the_table: ->(c, id) { c.frame(:headers, Frame::END_HEADERS, id, "\xff\x40") },
+    more_padding_than_frame: ->(c, id) { c.frame(:headers, Frame::END_HEADERS | Frame::PADDED, id, "\x09\x88") },
+    push: ->(c, id) { c.frame(:push_promise, Frame::END_HEADERS, id, "\0\0\0\x02\x88") },
+    http1: ->(c, _) { c.raw("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n") }
+  }.freeze
+
+  BROKEN.each do |name, send|
+    define_method(:"test_#{name}") do
+      server = serve_frames do |stream|
+        stream.target == "/next" ? stream.answer : send.call(stream.connection, stream.id)
+      end
+      assert_ends_the_connection(server) { |http| http.get("/") }
+    end
+  end
+
+  # Answers that are none (RFC 9113 8.1.1); what else is on the connection need not suffer.
+  MALFORMED = {
+    without_a_status: [%w[x-a b]],
+    a_status_of_letters: [%w[:status abc]],
+    a_status_of_two_digits: [%w[:status 20]],
+    two_statuses: [%w[:status 200], %w[:status 200]],
+    switching_protocols: [%w[:status 101]],
+    a_pseudo_header_of_requests: [%w[:status 200], %w[:path /]],
+    an_unknown_pseudo_header: [%w[:status 200], %w[:what x]],
+    a_pseudo_header_behind_another: [%w[x-a b], %w[:status 200]],
+    capitals_in_a_name: [%w[:status 200], %w[X-A b]],
+    a_blank_in_a_name: [%w[:status 200], ["x a", "b"]],
+    a_line_end_in_a_value: [%w[:status 200], ["x-a", "b\r\nc: d"]],
+    nul_in_a_value: [%w[:status 200], ["x-a", "b\0c"]],
+    connection_specific: [%w[:status 200], %w[connection close]],
+    transfer_encoding: [%w[:status 200], %w[transfer-encoding chunked]],
+    two_lengths: [%w[:status 200], %w[content-length 1], %w[content-length 2]],
+    a_length_of_letters: [%w[:status 200], %w[content-length x]]
+  }.freeze
+
+  MALFORMED.each do |name, fields|
+    define_method(:"test_an_answer_with_#{name}") do
+      server = serve_frames do |stream|
+        stream.target == "/next" ? stream.answer : stream.connection.header_block(stream.id, fields, false)
+      end
+      http = h2_client(server.url)
+      error = assert_raises(Trunkline::ProtocolError) { http.get("/") }
+      assert_facts error, sent: :all, attempt: 1
+      assert_equal "ok", http.get("/next").body
+    end
+  end
+
+  def test_informational_that_ends_the_stream
+    server = serve_frames { |stream| stream.connection.header_block(stream.id, [%w[:status 103]], true) }
+    assert_raises(Trunkline::ProtocolError) { h2_client(server.url).get("/") }
+  end
+
+  def test_data_before_the_head
+    server = serve_frames { |stream| stream.frame(:data, Frame::END_STREAM, "x") }
+    assert_raises(Trunkline::ProtocolError) { h2_client(server.url).get("/") }
+  end
+
+  def test_trailers_that_do_not_end_the_stream
+    server = serve_frames do |stream|
+      stream.headers.data("x")
+      stream.connection.header_block(stream.id, [%w[x-sum 1]], false)
+    end
+    assert_raises(Trunkline::ProtocolError) { h2_client(server.url).get("/") }
+  end
+
+  def test_a_header_list_larger_than_allowed
+    sections = {
+      many_bytes: [%w[:status 200], *Array.new(100) { |number| ["x-#{number}", "b" * 1000] }],
+      many_fields: [%w[:status 200], *Array.new(300) { |number| ["x-#{number}", "b"] }]
+    }
+    sections.each_value do |fields|
+      server = serve_frames do |stream|
+        stream.target == "/next" ? stream.answer : stream.connection.header_block(stream.id, fields, true, 16_000)
+      end
+      http = h2_client(server.url)
+      assert_raises(Trunkline::HeadersTooLarge) { http.get("/") }
+      assert_equal "ok", http.get("/next").body
+    end
+  end
+
+  def test_a_single_field_larger_than_anything_allowed
+    server = serve_frames do |stream|
+      stream.connection.header_block(stream.id, [%w[:status 200], ["x-a", "b" * 200_000]], true, 16_000)
+    end
+    error = assert_raises(Trunkline::ProtocolError) { h2_client(server.url).get("/") }
+    assert_facts error, sent: :all, attempt: 1
+  end
+
+  # Each field refers to one entry of the table: a few bytes on the wire, a megabyte when read.
+  def test_a_header_list_that_grows_when_it_is_unpacked
+    entry = "\x40\x01a\x7f\xb9\x1e".b + ("b" * 4000) # literal with indexing; 4000 as an integer of 7 bits
+    server = serve_frames do |stream|
+      stream.connection.frame(:headers, Frame::END_HEADERS, stream.id, "\x88".b + entry + ("\xbe".b * 2000))
+    end
+    error = assert_raises(Trunkline::ProtocolError) { h2_client(server.url).get("/") }
+    assert_facts error, sent: :all
+  end
+
+  def test_push_is_refused_beforehand
+    server = serve_frames
+    h2_client(server.url).get("/")
+    settings = server.connection.received(:settings).first.payload
+    assert_includes settings.unpack("nN" * (settings.bytesize / 6)).each_slice(2), [Frame::SETTINGS[:enable_push], 0]
+  end
+
+  private
+
+  # "/" is answered with a flood, anything else as ever.
+  def serve_flood(flood)
+    serve_frames do |stream|
+      next stream.answer if stream.target != "/"
+
+      yield stream if block_given?
+      frames = Frame.new(*flood.call(stream.id)).to_bytes * 500
+      loop { stream.connection.raw(frames) }
+    end
+  end
+
+  # The error says why, the next call goes over a new connection, and the old one is closed.
+  def assert_ends_the_connection(server)
+    http = h2_client(server.url, timeout: 10)
+    error = assert_raises(Trunkline::ProtocolError) { yield http }
+    assert_match(%r{HTTP/2}, error.message)
+    assert_equal 1, error.attempt
+    assert_equal "ok", http.get("/next").body
+    assert server.ended, "the client has left"
+    assert_equal 2, server.connection_count
+  end
+end

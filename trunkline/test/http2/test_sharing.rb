@@ -1,0 +1,164 @@
+# frozen_string_literal: true
+
+require_relative "../support/http2/http2_test"
+
+# One connection carries all, up to what the server allows.
+class TestSharing < HTTP2Test
+  time_limit 60
+
+  def test_threads_share_one_connection
+    server = serve_frames { |stream| stream.answer(stream.target) }
+    http = h2_client(server.url)
+    wrong = at_once(10) do |thread|
+      (1..20).count { |call| http.get("/#{thread}/#{call}").body != "/#{thread}/#{call}" }
+    end
+    assert_equal [0] * 10, wrong
+    assert_equal [1, 200], [server.connection_count, server.requests.size]
+  end
+
+  def test_threads_that_begin_together_share_the_first_connection
+    [false, true].each do |tls|
+      server = serve_frames(tls: tls) { |stream| sleep(0.1) && stream.answer }
+      http = h2_client(server.url)
+      assert_equal ["ok"] * 10, at_once(10) { http.get("/").body }
+      assert_equal 1, server.connection_count, "connections over #{tls ? "TLS" : "TCP"}"
+    end
+  end
+
+  def test_calls_are_under_way_together
+    server = serve_frames do |stream|
+      stream.answer if stream.connection.wait_until(5) { stream.connection.streams.size == 10 }
+    end
+    http = h2_client(server.url)
+    assert_equal ["ok"] * 10, at_once(10) { http.get("/").body }
+  end
+
+  def test_clients_with_the_same_options_share_it
+    server = serve_frames
+    2.times { h2_client(server.url).get("/") }
+    assert_equal 1, server.connection_count
+  end
+
+  def test_response_tells_whether_its_connection_was_there_before
+    http = h2_client(serve_frames.url)
+    first, second = Array.new(2) { http.get("/") }
+    refute_predicate first.connection, :reused?
+    assert_same_connection first, second
+  end
+
+  def test_a_second_connection_comes_when_the_stream_limit_is_reached
+    server = serve_frames(settings: { max_concurrent_streams: 2 }) { |stream| answer_when_there_are(4, stream) }
+    http = h2_client(server.url)
+    http.get("/quick")
+    assert_equal ["ok"] * 4, at_once(4) { http.get("/held").body }
+    assert_equal 2, server.connection_count
+  end
+
+  def test_the_stream_limit_is_kept_to
+    highest = open = 0
+    lock = Mutex.new
+    server = serve_frames(settings: { max_concurrent_streams: 3 }) do |stream|
+      lock.synchronize { highest = [highest, open += 1].max }
+      sleep 0.02
+      lock.synchronize { open -= 1 }
+      stream.answer
+    end
+    http = h2_client(server.url, max_connections_per_host: 1)
+    http.get("/")
+    assert_equal ["ok"] * 20, at_once(20) { http.get("/").body }
+    assert_equal 3, highest
+    assert_equal 1, server.connection_count
+  end
+
+  def test_the_stream_limit_of_nginx
+    http = secure_client(max_idle: 8)
+    http.get(Nginx.url("/small", :h2_few))
+    statuses = at_once(Nginx::FEW_STREAMS * 2) { http.get(Nginx.url("/slow?seconds=0.2", :h2_few)).status }
+    assert_equal [200] * 8, statuses
+    assert_equal 2, http.stats[:opened]
+  end
+
+  def test_who_finds_no_place_waits_and_may_give_up
+    server = serve_frames(settings: { max_concurrent_streams: 1 }) do |stream|
+      sleep 0.6 if stream.target == "/long"
+      stream.answer
+    end
+    http = h2_client(server.url, max_connections_per_host: 1, timeout: { queue: 0.2, total: 5 })
+    http.get("/")
+    long = Thread.new { http.get("/long").body }
+    server.wait_for_requests(2)
+    seconds, error = raised_after(Trunkline::QueueTimeout) { http.get("/second") }
+    assert_took 0.2, seconds
+    assert_facts error, phase: :queue, sent: :none
+    assert_equal "ok", long.value
+    assert_equal 2, server.requests.size
+  end
+
+  def test_those_who_wait_are_served_in_turn
+    server = serve_frames(settings: { max_concurrent_streams: 1 }) { |stream| sleep(0.05) && stream.answer }
+    http = h2_client(server.url, max_connections_per_host: 1)
+    http.get("/first")
+    threads = Array.new(5) do |number|
+      thread = Thread.new { http.get("/#{number}") }
+      sleep 0.02
+      thread
+    end
+    threads.each(&:join)
+    assert_equal %w[/first /0 /1 /2 /3 /4], server.requests.map(&:target)
+  end
+
+  def test_a_lower_limit_said_later_is_kept_to
+    server = serve_frames
+    http = h2_client(server.url, max_connections_per_host: 1)
+    http.get("/")
+    connection = server.connection
+    connection.send_settings(max_concurrent_streams: 1)
+    connection.wait_for(:settings, count: 3)
+    assert_equal ["ok"] * 5, at_once(5) { http.get("/").body }
+  end
+
+  def test_a_limit_of_zero_makes_calls_wait
+    server = serve_frames(settings: { max_concurrent_streams: 0 })
+    http = h2_client(server.url, max_connections_per_host: 1)
+    call = Thread.new { http.get("/").body }
+    connection = server.connection
+    connection.wait_for(:settings, count: 2)
+    sleep 0.1
+    # What was sent before the server's SETTINGS were there was allowed.
+    early = server.requests.size
+    connection.send_settings(max_concurrent_streams: 5)
+    assert_equal "ok", call.value
+    assert_operator early, :<=, 1
+  end
+
+  def test_different_tls_options_do_not_share_a_connection
+    server = serve_frames(tls: true)
+    h2_client(server.url).get("/")
+    client(server.url, http: :h2, verify: false).get("/")
+    assert_equal 2, server.connection_count
+  end
+
+  def test_stats_are_truthful
+    server = serve_frames { |stream| stream.target == "/held" ? answer_when_there_are(3, stream) : stream.answer }
+    http = h2_client(server.url, max_idle: 4)
+    http.get("/")
+    assert_equal [0, 1], http.stats.values_at(:in_use, :idle)
+    held = Array.new(2) { Thread.new { http.get("/held") } }
+    server.wait_for_requests(3)
+    assert_equal [1, 0], http.stats.values_at(:in_use, :idle)
+    http.get("/held")
+    held.each(&:join)
+    eventually { http.stats.values_at(:in_use, :idle, :waiting) == [0, 1, 0] }
+  end
+
+  private
+
+  def answer_when_there_are(count, stream)
+    @held ||= Queue.new
+    return stream.answer if stream.target != "/held"
+
+    @held << stream
+    sleep 0.005 until @held.size >= count || stream.connection.over?
+    stream.answer
+  end
+end

@@ -1,0 +1,123 @@
+# frozen_string_literal: true
+
+require "async"
+require_relative "../support/http2/http2_test"
+
+# Of the calls that share a connection one reads for all. Whatever becomes of that one, the others get their answers.
+class TestWhoReads < HTTP2Test
+  Interruption = Class.new(StandardError)
+
+  def setup
+    super
+    @release = Queue.new
+    # "/held" is answered when the test says so, "/never" never, anything else at once.
+    @server = serve_frames do |stream|
+      case stream.target
+      when "/never" then stream.stall
+      when "/held"
+        @release.pop
+        stream.answer("held")
+      else stream.answer(stream.target)
+      end
+    end
+    @http = h2_client(@server.url, max_idle: 4)
+    @http.get("/warm")
+  end
+
+  { kill: :kill.to_proc, raise: ->(thread) { thread.raise(Interruption) } }.each do |way, interrupt|
+    define_method(:"test_others_go_on_when_the_reader_is_interrupted_by_#{way}") do
+      reader = begun("/never")
+      others = Array.new(3) { begun("/held") }
+      interrupt.call(reader)
+      reader.join rescue Interruption # rubocop:disable Style/RescueModifier
+      assert_answered(others)
+    end
+  end
+
+  def test_others_go_on_when_the_reader_times_out
+    reader = begun("/never", timeout: 0.3)
+    others = Array.new(3) { begun("/held") }
+    assert_instance_of Trunkline::TotalTimeout, reader.value
+    assert_answered(others)
+  end
+
+  def test_others_go_on_while_a_streamed_answer_is_in_its_readers_hands
+    response = @http.get("/warm", stream: true)
+    others = Array.new(3) { begun("/held") }
+    assert_answered(others)
+    assert_equal "/warm", response.each.to_a.join
+  end
+
+  def test_others_go_on_while_a_block_has_the_piece
+    others = []
+    @http.get("/warm") do
+      others = Array.new(3) { begun("/held") }
+      assert_answered(others)
+    end
+    assert_equal 3, others.size
+  end
+
+  def test_others_go_on_while_a_batch_is_in_its_block
+    answered = false
+    @http.batch do |batch|
+      batch.get("/never", timeout: 1) { nil }
+      batch.get("/first") do
+        others = Array.new(3) { begun("/held") }
+        assert_answered(others)
+        answered = true
+      end
+    end
+    assert answered
+  end
+
+  def test_others_go_on_when_a_reactor_ends
+    others = []
+    Sync do |task|
+      reading = task.async { @http.get("/never") }
+      others = Array.new(3) { begun("/held") }
+      reading.stop
+    end
+    assert_answered(others)
+  end
+
+  def test_others_go_on_while_a_fiber_blocks_its_reactor
+    Sync do |task|
+      reading = task.async { outcome { @http.get("/never", timeout: 2) } }
+      # Blocking: no other fiber of this thread has its turn until the others are through.
+      Fiber.new(blocking: true) { assert_answered(Array.new(3) { begun("/held") }) }.resume
+      reading.stop
+    end
+  end
+
+  def test_fibers_and_threads_take_turns
+    threads = Array.new(4) { |number| Thread.new { Array.new(25) { |call| @http.get("/t#{number}/#{call}").body } } }
+    fibers = Sync do |task|
+      Array.new(100) { |number| task.async { @http.get("/f#{number}").body } }.map(&:wait)
+    end
+    assert_equal Array.new(100) { |number| "/f#{number}" }, fibers
+    assert_equal Array.new(4) { |number| Array.new(25) { |call| "/t#{number}/#{call}" } }, threads.map(&:value)
+  end
+
+  def teardown
+    assert_equal 1, @server.connection_count if passed?
+    super
+  end
+
+  private
+
+  # A call in a thread of its own, whose request has arrived.
+  def begun(path, **options)
+    seen = @server.requests.size
+    thread = Thread.new { outcome { @http.get(path, **options) } }
+    thread.report_on_exception = false
+    assert @server.wait_for_requests(seen + 1), "the request for #{path} arrives"
+    thread
+  end
+
+  def body_of(result) = result.is_a?(Trunkline::Response) ? result.body : result
+
+  def assert_answered(threads)
+    threads.each { @release << true }
+    assert_equal(["held"] * threads.size, threads.map { |thread| body_of(thread.value) })
+  end
+end

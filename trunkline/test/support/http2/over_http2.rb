@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+require_relative "../../test_helper"
+require_relative "gateway"
+
+# Runs a class or a module of tests written for HTTP/1.1 once more over HTTP/2: the servers that they script get a
+# gateway in front, and their clients speak HTTP/2 alone.
+module OverHTTP2
+  # @param tests [Class, Module] a class of tests, or a module of them
+  # @param except [Regexp, nil] names of those whose subject is not the same over HTTP/2
+  def self.test_case(tests, except: nil)
+    parent = tests.is_a?(Class) ? tests : TrunklineTest
+    Class.new(parent) do
+      include tests unless tests.is_a?(Class)
+      include OverHTTP2
+
+      public_instance_methods.grep(/\Atest_/).grep(except).each { |name| undef_method(name) } if except
+    end
+  end
+
+  def serve(bytes = nil, tls: nil, handshake: true, **options, &block)
+    scripted = block || options[:script]
+    origin = scripted ? ScriptedServer.new(**options, &block) : ScriptedServer.answering(bytes || answer, **options)
+    tls.alpn_select_cb ||= ->(_) { "h2" } if tls
+    opened(HTTP2Gateway.new(origin, tls: tls, handshake: handshake))
+  end
+
+  def client(base = nil, **options) = super(base, http: :h2, **options)
+end

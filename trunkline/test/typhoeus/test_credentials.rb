@@ -1,0 +1,214 @@
+# frozen_string_literal: true
+
+require_relative "support"
+require "tmpdir"
+
+# Who a request says it is: digest and what servers ask for, netrc, cookies kept in files.
+class TestTyphoeusCredentials < TyphoeusTest
+  DIGEST = 'Digest realm="r", qop="auth", nonce="n"'
+  BASIC = 'Basic realm="r"'
+  LOGIN = { userpwd: "robin:secret" }.freeze
+  SAID_BASIC = "Basic #{["robin:secret"].pack("m0")}".freeze
+
+  WAYS = {
+    run: :run.to_proc,
+    hydra: lambda do |made|
+      hydra = Typhoeus::Hydra.new
+      hydra.queue(made)
+      hydra.run
+      made.response
+    end,
+    streamed: lambda do |made|
+      pieces = []
+      made.on_body { |piece| pieces << piece }
+      made.run
+      made.response.tap { |response| response.options[:response_body] = pieces.join }
+    end
+  }.freeze
+
+  def self.all_ways(name, &body)
+    WAYS.each { |way, carry| define_method(:"test_#{name}_by_#{way}") { instance_exec(carry, &body) } }
+  end
+
+  # Asks whoever says nothing; lets in whom `accepted` matches.
+  def asking(challenge, accepted)
+    serve do |connection|
+      while (got = connection.read_request)
+        connection << (accepted.match?(got["Authorization"].to_s) ? answer("in") : refusal(challenge))
+      end
+    end
+  end
+
+  def refusal(challenge) = answer("out", status: "401 Unauthorized", "WWW-Authenticate" => challenge)
+
+  def said(server) = server.requests.map { |got| got["Authorization"] }
+
+  all_ways(:digest) do |carry|
+    server = asking(DIGEST, /\ADigest username="robin"/)
+    response = carry.call(request(server.url, httpauth: :digest, **LOGIN))
+    assert_equal [200, "in", 0], [response.code, response.body, response.redirect_count]
+    assert_equal [nil, true], [said(server).first, said(server).last.start_with?("Digest ")]
+    assert_equal 2, server.requests.size
+  end
+
+  all_ways(:a_refusal_is_an_answer) do |carry|
+    server = serve(refusal(DIGEST))
+    response = carry.call(request(server.url, httpauth: :digest, **LOGIN))
+    assert_equal [401, "out", :ok], [response.code, response.body, response.return_code]
+    assert_equal 2, server.requests.size
+  end
+
+  def test_the_nonce_serves_further_requests
+    server = asking(DIGEST, /\ADigest/)
+    3.times { request(server.url, httpauth: :digest, **LOGIN).run }
+    assert_equal 4, server.requests.size
+  end
+
+  def test_what_the_server_asks_for
+    { DIGEST => /\ADigest/, BASIC => /\ABasic/, "#{BASIC}, #{DIGEST}" => /\ADigest/ }.each do |challenge, accepted|
+      server = asking(challenge, accepted)
+      assert_equal 200, request(server.url, httpauth: :any, **LOGIN).run.code, challenge
+      assert_nil said(server).first
+    end
+    assert_equal 401, request(serve(refusal(BASIC)).url, httpauth: :anysafe, **LOGIN).run.code
+    assert_equal 200, request(asking(BASIC, /\ABasic/).url, httpauth: %i[basic digest ntlm], **LOGIN).run.code
+  end
+
+  def test_a_wrong_password_is_not_said_for_ever
+    server = serve(refusal(BASIC))
+    assert_equal 401, request(server.url, httpauth: :any, **LOGIN).run.code
+    assert_equal [nil, SAID_BASIC], said(server)
+  end
+
+  def test_a_login_in_the_url
+    server = asking(DIGEST, /\ADigest username="ann"/)
+    assert_equal 200, request(server.url.sub("//", "//ann:x@"), httpauth: :digest).run.code
+  end
+
+  def test_a_form_is_sent_again
+    server = asking(DIGEST, /\ADigest/)
+    assert_equal 200, request(server.url, method: :post, body: { a: 1 }, httpauth: :digest, **LOGIN).run.code
+    assert_equal %w[a=1 a=1], server.requests.map(&:body)
+  end
+
+  def test_netrc
+    Tempfile.create("netrc") do |file|
+      file.write("machine 127.0.0.1 login robin password secret")
+      file.flush
+      server = serve
+      request(server.url, netrc: :optional, netrc_file: file.path).run
+      request(server.url, netrc: :optional, netrc_file: file.path, userpwd: "a:b").run
+      request(server.url, netrc: :required, netrc_file: file.path, userpwd: "a:b").run
+      request(server.url, netrc: :ignored, netrc_file: file.path).run
+      assert_equal [SAID_BASIC, "Basic #{["a:b"].pack("m0")}", SAID_BASIC, nil], said(server)
+    end
+  end
+
+  def test_credentials_after_a_redirect_to_another_server
+    elsewhere = serve
+    server = serve(redirect(elsewhere.url))
+    request(server.url, followlocation: true, **LOGIN).run
+    request(server.url, followlocation: true, unrestricted_auth: true, **LOGIN).run
+    assert_equal [nil, SAID_BASIC], said(elsewhere)
+  end
+
+  # ---- cookies ----
+
+  def in_folder(&block) = Dir.mktmpdir(&block)
+
+  # Says which cookies came; sets one on /set, and sends from /from to /to.
+  def baker
+    serve do |connection|
+      while (got = connection.read_request)
+        fields = { "Set-Cookie" => "#{got.target.delete("/")}=1; Path=/" }
+        connection << (got.target == "/from" ? redirect("/to", **fields) : answer(got["Cookie"].to_s, **fields))
+      end
+    end
+  end
+
+  all_ways(:cookies_are_kept_in_a_file) do |carry|
+    in_folder do |folder|
+      jar = File.join(folder, "cookies.txt")
+      server = baker
+      carry.call(request("#{server.url}set", cookiejar: jar))
+      assert_match(%r{^127\.0\.0\.1\tFALSE\t/\tFALSE\t0\tset\t1$}, File.read(jar))
+      assert_equal 0o600, File.stat(jar).mode & 0o777
+      response = carry.call(request("#{server.url}next", cookiefile: jar, cookiejar: jar))
+      assert_equal "set=1", response.body
+      last = carry.call(request("#{server.url}x", cookiefile: jar))
+      assert_equal %w[next=1 set=1], last.body.split("; ").sort
+      assert_equal ["cookies.txt"], Dir.children(folder)
+    end
+  end
+
+  all_ways(:cookies_of_redirects) do |carry|
+    server = baker
+    response = carry.call(request("#{server.url}from", cookiefile: "", cookie: "own=1", followlocation: true))
+    assert_equal "from=1; own=1", response.body
+    assert_equal "own=1", server.requests.first["Cookie"]
+  end
+
+  def test_cookies_are_for_those_who_set_them
+    other = baker
+    server = serve(redirect(other.url(host: "localhost"), "Set-Cookie" => "a=1"))
+    response = request(server.url, cookiefile: "", cookie: "own=1", followlocation: true).run
+    assert_equal "", response.body
+  end
+
+  def test_files_of_others
+    in_folder do |folder|
+      file = File.join(folder, "cookies.txt")
+      File.write(file, "# Netscape HTTP Cookie File\n\n#HttpOnly_127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\t1\n" \
+                       "127.0.0.1\tFALSE\t/\tFALSE\t#{Time.now.to_i + 999}\tlasting\t2\n" \
+                       "127.0.0.1\tFALSE\t/\tFALSE\t1\told\t3\n127.0.0.1\tFALSE\t/deep\tFALSE\t0\tdeep\t4\n")
+      server = baker
+      assert_equal "lasting=2; session=1", request(server.url, cookiefile: file).run.body.split("; ").sort.join("; ")
+      assert_equal "lasting=2", request(server.url, cookiefile: file, cookiesession: true).run.body
+    end
+  end
+
+  def test_cookies_by_lines
+    server = baker
+    lines = ["127.0.0.1\tFALSE\t/\tFALSE\t0\ta\t1", "Set-Cookie: b=2; domain=127.0.0.1", "ALL"]
+    assert_equal "a=1; b=2", request(server.url, cookielist: lines).run.body
+  end
+
+  def test_requests_without_a_file_share_no_cookies
+    server = baker
+    2.times { assert_equal "", request("#{server.url}set", cookiefile: "").run.body }
+  end
+
+  def test_a_jar_that_cannot_be_written_is_said
+    _, words = capture_io { assert_equal 200, request(baker.url, cookiejar: "/nowhere/jar").run.code }
+    assert_match(%r{cookiejar /nowhere/jar: }, words)
+  end
+
+  def test_cookies_and_challenges_together
+    server = serve do |connection|
+      while (got = connection.read_request)
+        fields = { "Set-Cookie" => "seen=1", "WWW-Authenticate" => DIGEST }
+        ready = got["Authorization"] && got["Cookie"]
+        connection << answer(got["Cookie"].to_s, status: ready ? "200 OK" : "401 Unauthorized", **fields)
+      end
+    end
+    response = request(server.url, httpauth: :digest, cookiefile: "", **LOGIN).run
+    assert_equal [200, "seen=1"], [response.code, response.body]
+  end
+
+  def test_without_the_gem_it_is_said_what_is_missing
+    code = <<~RUBY
+      require "trunkline/typhoeus"
+      module Kernel
+        alias_method :required, :require
+        def require(name) = name == "http-cookie" ? raise(LoadError, name) : required(name)
+      end
+      begin
+        Typhoeus.get("http://127.0.0.1:1", cookiefile: "")
+      rescue Typhoeus::Errors::InvalidOption => error
+        puts error.message
+      end
+    RUBY
+    result = Subprocess.run(code)
+    assert_match(/http-cookie/, result.out, result.err)
+  end
+end

@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require_relative "support"
+
+# Options of Ethon that ask something of the connection, of redirects or of TLS.
+class TestTyphoeusEasyOptions < TyphoeusTest
+  def test_hosts_that_no_proxy_is_for
+    proxy = serve(answer("proxied"))
+    server = serve
+    { "127.0.0.1" => "ok", "10.0.0.1,127.0.0.1" => "ok", "*" => "ok", "other.test" => "proxied", "" => "proxied" }
+      .each do |list, body|
+      assert_equal body, request(server.url, proxy: proxy.address, noproxy: list).run.body, list
+    end
+  end
+
+  def test_a_post_stays_one_after_redirects
+    server = serve do |connection|
+      while (got = connection.read_request)
+        connection << (got.target == "/" ? redirect("/there") : answer("#{got.verb} #{got.body}"))
+      end
+    end
+    post = { method: :post, body: { a: 1 }, followlocation: true }
+    assert_equal "GET ", request(server.url, **post).run.body
+    [:post_302, :post_all, %i[post_301 post_302]].each do |names|
+      assert_equal "POST a=1", request(server.url, postredir: names, **post).run.body
+    end
+    assert_equal "GET ", request(server.url, postredir: :post_301, **post).run.body
+  end
+
+  def test_ciphers
+    context = TestCA.server_context(max: OpenSSL::SSL::TLS1_2_VERSION)
+    context.ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256"
+    server = serve(tls: context) { |connection| connection << answer while connection.read_request }
+    codes = %w[ECDHE-ECDSA-AES128-GCM-SHA256 ECDHE-ECDSA-AES256-GCM-SHA384].map do |name|
+      request(server.url, cainfo: TestCA.ca_file, ssl_cipher_list: name).run.return_code
+    end
+    assert_equal %i[ok ssl_connect_error], codes
+    suites = { cainfo: TestCA.ca_file, tls13_ciphers: "TLS_AES_128_GCM_SHA256" }
+    assert_equal 200, request(serve_tls.url, **suites).run.code
+  end
+
+  def test_certificates_and_keys_as_text_and_with_a_password
+    url = serve_tls(context: { client_ca: true }).url
+    identity = TestCA.identity(:client)
+    certificate = File.read(TestCA.certificate_file(:client))
+    blobs = { cainfo_blob: File.read(TestCA.ca_file), sslcert_blob: certificate, sslkey_blob: identity.key.to_pem }
+    assert_equal 200, request(url, **blobs).run.code
+    Tempfile.create("key") do |file|
+      file.write(identity.key.to_pem(OpenSSL::Cipher.new("aes-256-cbc"), "secret"))
+      file.flush
+      files = { cainfo: TestCA.ca_file, sslcert: TestCA.certificate_file(:client), sslkey: file.path }
+      assert_equal 200, request(url, keypasswd: "secret", **files).run.code
+      error = assert_raises(Trunkline::InvalidRequest) { request(url, keypasswd: "wrong", **files).run }
+      refute_includes error.message, "wrong"
+    end
+  end
+
+  def test_paths_with_dots
+    server = serve
+    request("#{server.url}a/../b").run
+    request("#{server.url}a/../b", path_as_is: true).run
+    assert_equal %w[/b /a/../b], server.requests.map(&:target)
+  end
+
+  def test_the_scheme_of_urls_without_one
+    server = serve_tls
+    options = { cainfo: TestCA.ca_file, default_protocol: "https" }
+    assert_equal 200, request(server.address, **options).run.code
+  end
+
+  def test_compressed_bodies_as_they_came
+    server = serve(answer(Zlib.gzip("plain"), "Content-Encoding" => "gzip"))
+    made = request(server.url, accept_encoding: "gzip", http_content_decoding: false)
+    assert_equal "plain", Zlib.gunzip(made.run.body)
+    assert_equal "gzip", server.requests.last["Accept-Encoding"]
+  end
+
+  def test_protocols_as_text
+    assert_equal 200, request(serve.url, protocols_str: "http,https").run.code
+    assert_raises(Typhoeus::Errors::UnsupportedOption) { request("http://127.0.0.1:1", protocols_str: "ftp").run }
+  end
+
+  def test_keepalive_probes
+    assert_equal 200, request(serve.url, tcp_keepalive: 1, tcp_keepidle: 60, tcp_keepintvl: 5).run.code
+    error = assert_raises(Trunkline::InvalidRequest) { request(serve.url, tcp_keepalive: 1, tcp_keepidle: -1).run }
+    assert_includes error.message, "tcp_keepalive"
+  end
+end
