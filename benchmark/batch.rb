@@ -4,13 +4,14 @@
 # switches.
 
 require_relative "support/program"
-%w[in_flight slow_origin queued].each { |group| require_relative "figures/#{group}" }
+%w[in_flight slow_origin queued reach_streams].each { |group| require_relative "figures/#{group}" }
 
 Bench::Peer.load_all
 groups = {
   "small" => Bench::Figures::InFlight.new(:plain, Bench::Origin::SMALL, beside_peers: 50),
   "medium" => Bench::Figures::InFlight.new(:plain, Bench::Origin::MEDIUM),
   "tls" => Bench::Figures::InFlight.new(:tls, Bench::Origin::SMALL),
+  "http2" => Bench::Figures::ReachStreams.new,
   "slow_origin" => Bench::Figures::SlowOrigin.new,
   "queued" => Bench::Figures::Queued.new
 }

@@ -7,12 +7,15 @@ namespace :bench do
     client: "Measure the client beside its peers (about ten minutes; BENCH_REPEATS, BENCH_SECONDS, BENCH_REQUESTS, " \
             "BENCH_ONLY and BENCH_PEERS make it quicker)",
     batch: "Measure many requests at once beside other clients (about five minutes)",
-    faces: "Measure each face beside what it stands in for (about two minutes)"
+    faces: "Measure each face beside what it stands in for (about two minutes)",
+    reach: "Measure HTTP/2, fibers and proxies beside what others make of them (about two minutes)"
   }.each do |name, description|
     desc description
-    task name do
+    task(name => :compile) do
       Bundler.with_unbundled_env do
-        sh(RbConfig.ruby, "benchmark/#{name}.rb") { |holds, status| exit(status.exitstatus || 1) unless holds }
+        sh("bundle", "exec", RbConfig.ruby, "benchmark/#{name}.rb") do |holds, status|
+          exit(status.exitstatus || 1) unless holds
+        end
       end
     end
   end

@@ -15,7 +15,7 @@ module Bench
       def call(suite)
         raise Tools::Failed, CurlTool.missing if CurlTool.missing
 
-        trust = suite.origin.certificates.ca_file
+        trust = suite.origin.ca_file
         samples = suite.with_ours(base: suite.origin.tls, ca_file: trust, pinned: false) do |ours|
           ours.ask(:body_digest, path: Origin::SMALL)
           curl = CurlTool.new(ca_file: trust).command("#{suite.origin.tls}#{Origin::LARGE}")

@@ -22,7 +22,7 @@ module Bench
       private
 
       def take(suite, firsts)
-        suite.with_ours(base: suite.origin.fresh_tls, ca_file: suite.origin.certificates.bundle_file) do |ours|
+        suite.with_ours(base: suite.origin.fresh_tls, ca_file: suite.origin.bundle_file) do |ours|
           firsts << (ours.ask(:calls, path: Origin::SMALL, count: 1)[:cpu] * 1000)
           sample = nil
           opened = suite.origin.connections { sample = ours.ask(:calls, path: Origin::SMALL, count: CALLS) }
@@ -33,9 +33,9 @@ module Bench
       end
 
       def add_bare_curl(suite)
-        curl = BareCurl.new(ca_file: suite.origin.certificates.bundle_file)
+        curl = Limits::BareCurl.new(base: suite.origin.fresh_tls, ca_file: suite.origin.bundle_file, keep: false)
         samples = suite.repeat do
-          sample = curl.fresh("#{suite.origin.fresh_tls}#{Origin::SMALL}", CALLS)
+          sample = curl.calls(call: { path: Origin::SMALL }, count: CALLS, cold: false)
           sample[:cpu] / CALLS * 1000
         end
         suite.add(Figure.of(samples, name: "fresh TLS connection by the bare libcurl program, CPU", unit: "ms",

@@ -30,7 +30,7 @@ module Bench
 
       # Net::HTTP is the one that people use both ways.
       def add_peer(cast, peer)
-        return cast.add(peer) unless peer == Peers::NetHTTP
+        return cast.add(peer) unless peer == Lab::Peers::NetHTTP
 
         cast.add(peer, label: "Net::HTTP, started")
         cast.add(peer, label: "Net::HTTP, fresh", keep: false)

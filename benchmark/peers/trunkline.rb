@@ -1,36 +1,21 @@
 # frozen_string_literal: true
 
+require "trunkline/lab/peers/trunkline"
+
 module Bench
   module Peers
-    class Trunkline < Peer
-      ROOT = File.expand_path("../..", __dir__)
-
+    class Trunkline < ::Trunkline::Lab::Peers::Trunkline
       # As many connections as a list may have in flight are kept to the next.
       MAX_IDLE = 1024
-
-      label "Trunkline"
-
-      class << self
-        # It runs from the checkout, in the checkout's own bundle.
-        def gemfile = File.join(ROOT, "Gemfile")
-
-        # Into the process of a peer that has other gems.
-        def load(feature)
-          $LOAD_PATH.unshift(File.join(ROOT, "trunkline/lib"))
-          require feature
-        end
-
-        def missing
-          super || ("not compiled: run bin/setup" if Dir[File.join(ROOT, "trunkline/lib/trunkline/trunkline.*")].empty?)
-        end
-      end
 
       def list(path, count, at_once)
         client = @client ||= open
         client.each(Array.new(count, path), concurrency: at_once) do |_path, answer|
           raise answer if answer.is_a?(Exception)
 
-          yield body_of(answer.status, answer.body)
+          raise "status #{answer.status}" unless answer.status == 200
+
+          yield answer.body
         end
       end
 
@@ -61,18 +46,12 @@ module Bench
 
       private
 
-      def open
-        require "trunkline"
-        options = @ca_file ? { ca_file: @ca_file } : {}
-        ::Trunkline.new(@base, timeout: @timeout, max_idle: MAX_IDLE, **options)
-      end
+      def options = super.merge(max_idle: MAX_IDLE)
 
-      def fetch(client, path)
-        response = client.get(path)
-        body_of(response.status, response.body)
+      def exchange(client, call)
+        response = client.get(call.path)
+        [response.status, response.body]
       end
-
-      def close(client) = client.close
     end
   end
 end

@@ -1,10 +1,11 @@
 # frozen_string_literal: true
 
+require "trunkline/lab/peers/typhoeus"
+
 module Bench
   module Peers
-    class Typhoeus < Peer
+    class Typhoeus < ::Trunkline::Lab::Peers::Typhoeus
       label "Typhoeus, newest"
-      gems "typhoeus" => ">= 1.7", "ethon" => ">= 0.19"
 
       # The handles' connections live in the hydra.
       def list(path, count, at_once)
@@ -12,7 +13,7 @@ module Bench
         hydra = (@hydras ||= {})[at_once] ||= ::Typhoeus::Hydra.new(max_concurrency: at_once)
         count.times do
           request = ::Typhoeus::Request.new("#{@base}#{path}", options)
-          request.on_complete { |response| yield checked(response) }
+          request.on_complete { |response| yield body_of(response) }
           hydra.queue(request)
         end
         hydra.run
@@ -20,26 +21,11 @@ module Bench
 
       private
 
-      # Typhoeus keeps its handles, and so their connections, in a pool of the process: there is no client to open.
-      def open
-        load_typhoeus
-        { timeout: @timeout, connecttimeout: @timeout,
-          forbid_reuse: !@keep }.merge(@ca_file ? { cainfo: @ca_file } : {})
+      def body_of(response)
+        raise "#{response.return_code}, status #{response.code}" unless response.code == 200
+
+        response.body
       end
-
-      def fetch(options, path)
-        checked(::Typhoeus.get("#{@base}#{path}", options))
-      end
-
-      def load_typhoeus = require("typhoeus")
-
-      def checked(response)
-        raise "#{response.return_code} without an exception" if response.code.zero?
-
-        body_of(response.code, response.body)
-      end
-
-      def close(_options) = ::Typhoeus::Pool.clear
     end
   end
 end

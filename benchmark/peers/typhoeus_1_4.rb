@@ -1,13 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "typhoeus"
+require "trunkline/lab/peers/typhoeus_1_4"
 
 module Bench
   module Peers
     # The newest pair of Typhoeus and ethon is several times slower than this older one; the bar is the faster.
     class Typhoeus14 < Typhoeus
-      label "Typhoeus 1.4.1"
-      gems "typhoeus" => "1.4.1", "ethon" => "0.16.0"
+      label ::Trunkline::Lab::Peers::Typhoeus14.label
+      gems ::Trunkline::Lab::Peers::Typhoeus14.gems
     end
   end
 end

@@ -1,32 +1,27 @@
 # frozen_string_literal: true
 
+require "trunkline/lab/peers/wreq"
+
 module Bench
   module Peers
-    class Wreq < Peer
+    class Wreq < ::Trunkline::Lab::Peers::Wreq
       THREADS = 10
-
-      label "wreq"
-      gems "wreq" => ">= 1.0"
-      ruby ">= 3.3"
 
       # It has no other way to do many at once.
       def list(path, count, _at_once, &block)
         client = @client ||= open
-        threads = Array.new(THREADS) { Thread.new { Array.new(count / THREADS) { fetch(client, path) } } }
+        call = Call.of(path: path)
+        threads = Array.new(THREADS) { Thread.new { Array.new(count / THREADS) { body(client, call) } } }
         threads.flat_map(&:value).each(&block)
       end
 
       private
 
-      def open
-        require "wreq"
-        options = @ca_file ? { ca_file: @ca_file } : {}
-        ::Wreq::Client.new(timeout: @timeout, http1_only: true, **options)
-      end
+      def body(client, call)
+        status, body = exchange(client, call)
+        raise "status #{status}" unless status == 200
 
-      def fetch(client, path)
-        response = client.get("#{@base}#{path}")
-        body_of(response.code, response.text)
+        body
       end
     end
   end

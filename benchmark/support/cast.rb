@@ -21,7 +21,7 @@ module Bench
     # @param at_once [Integer, nil] in flight; nil: one call after the other
     def self.open(suite, scheme, path: Origin::SMALL, at_once: nil)
       base = suite.origin.public_send(scheme)
-      trust = suite.origin.certificates.ca_file if scheme == :tls
+      trust = suite.origin.ca_file if base.start_with?("https")
       cast = new(base, ca_file: trust, path: path, at_once: at_once, missing: suite.missing, versions: suite.versions)
       yield cast
     ensure
@@ -61,19 +61,9 @@ module Bench
       @missing[label] = error.message
     end
 
-    def add_bare_curl
-      curl = BareCurl.new(ca_file: @ca_file)
-      check(curl.body_digest(url))
-      @members << Member.new(curl.label, ->(seconds) { curl.for_seconds(url, seconds, at_once: @at_once) })
-    rescue Tools::Failed => error
-      @missing["bare libcurl program"] = error.message
-    end
-
-    def add_wrk
-      return @missing["wrk"] = Wrk.missing if Wrk.missing
-
-      @members << Member.new("wrk", ->(seconds) { Wrk.new.for_seconds(url, seconds, at_once: @at_once || 1) })
-    end
+    # @param options [Hash] those of Limits::BareCurl.new
+    def add_bare_curl(**options) = add_program("bare libcurl program", Limits::BareCurl, **options)
+    def add_wrk = add_program("wrk", Limits::Wrk)
 
     # A member that fails while it is timed leaves the cast.
     def dismiss(member, reason)
@@ -85,6 +75,15 @@ module Bench
 
     private
 
+    def add_program(label, kind, **options)
+      program = kind.new(base: @base, ca_file: @ca_file, **options)
+      digest = program.probe(call: { path: @path })[:digest]
+      check(digest) if digest
+      @members << Member.new(label, ->(seconds) { program.for_seconds(@path, seconds, at_once: @at_once) })
+    rescue Limits::Failed, PeerProcess::Failed => error
+      @missing[label] = error.message
+    end
+
     def time(process, seconds)
       return process.ask(:for_seconds, path: @path, seconds: seconds) unless @at_once
 
@@ -95,8 +94,6 @@ module Bench
       found = process.ask(:versions, names: peer.gems.keys)
       @versions[peer.label] = found.map { |name, version| "#{name} #{version}" }.join(" with ") if found.any?
     end
-
-    def url = "#{@base}#{@path}"
 
     def check(digest)
       return if digest == Digest::SHA256.hexdigest(Origin.body(@path))

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "statistics"
+require_relative "lab"
 
 module Bench
   # One measured figure beside what it must reach. Without a bar it is for information; those with a client and a group

@@ -14,8 +14,6 @@ module Bench
 
     # Ends the process with 1 when a figure does not hold or a group could not be measured.
     def run
-      abort "Trunkline is #{Peers::Trunkline.missing}" if Peers::Trunkline.missing
-
       settings = Settings.from_environment
       groups = chosen(settings)
       environment = Environment.before

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "cache"
+require_relative "lab"
 
 module Bench
   # How much is measured. The defaults make the figures that may be published; less is for a quick look.

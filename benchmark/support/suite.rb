@@ -4,7 +4,6 @@ require_relative "cast"
 require_relative "figure"
 require_relative "pairs"
 require_relative "settings"
-require_relative "statistics"
 
 module Bench
   # What every group of figures is given: the origin, how much to measure, and where to put what was found.
@@ -48,14 +47,12 @@ module Bench
     def repeat(&block) = Array.new(settings.repeats, &block)
 
     def peers
-      Peer.all.select { |peer| settings.peers.nil? || settings.peers.include?(file_of(peer)) || peer == Peers::Trunkline }
+      Peer.all.select { |peer| settings.peers.nil? || settings.peers.include?(peer.id) || peer == Peers::Trunkline }
     end
 
     def say(text) = warn(text)
 
     private
-
-    def file_of(peer) = File.basename(Object.const_source_location(peer.name).first, ".rb")
 
     def say_result(figure)
       verdict = { true => "holds", false => "DOES NOT HOLD", nil => "" }.fetch(figure.holds)

@@ -1,12 +1,14 @@
 # frozen_string_literal: true
 
-require "digest"
 require "English"
+require "trunkline/lab/tasks"
+require_relative "lab"
+require_relative "peer"
 require_relative "ticker"
 
 module Bench
-  # What a worker can be told to do with its peer. Every task answers with plain numbers and strings.
-  class Tasks
+  # What a worker can be told to do with its peer, beyond the lab's tasks: each with a path to GET.
+  class Tasks < Trunkline::Lab::Tasks
     CALLS_PER_CLOCK_LOOK = 8
     CALLS_UNTIL_THE_HEAP_SETTLES = 20_000
     # A list is so long that its beginning and its end, with fewer in flight, count for little.
@@ -14,17 +16,10 @@ module Bench
     SHORTEST_LIST = 500
     LONGEST_LIST = 10_000
 
-    def initialize(peer) = @peer = peer
-
-    # Versions of the gems in use.
-    def versions(names:)
-      names.to_h { |name| [name, Gem.loaded_specs[name]&.version.to_s] }
-    end
-
     # @param at_once [Integer, nil] as a list with so many in flight, of which each answer must be the same
     def body_digest(path:, at_once: nil)
       @peer.session do
-        bodies = [at_once ? nil : @peer.call(path)].compact
+        bodies = [at_once ? nil : fetch(path)].compact
         @peer.list(path, at_once * 2, at_once) { |body| bodies |= [body] } if at_once
         raise "#{bodies.size} different answers" unless bodies.size == 1
 
@@ -36,7 +31,7 @@ module Bench
     def for_seconds(path:, seconds:)
       @peer.session do
         repeat_until(Clock.now + (seconds / 10), path)
-        measure { repeat_until(Clock.now + seconds, path) }
+        Clock.measure { repeat_until(Clock.now + seconds, path) }
       end
     end
 
@@ -45,7 +40,7 @@ module Bench
       count = (at_once * ROUNDS_OF_A_LIST).clamp(SHORTEST_LIST, LONGEST_LIST)
       @peer.session do
         list(path, at_once * 2, at_once)
-        measure do
+        Clock.measure do
           deadline = Clock.now + seconds
           done = 0
           done += list(path, count, at_once) while Clock.now < deadline
@@ -57,7 +52,7 @@ module Bench
     # Resident bytes for each of many requests that are queued before the first of them is sent, and the most while
     # they run.
     def queued(path:, count:)
-      @peer.call(path)
+      fetch(path)
       GC.start
       before = memory("VmRSS")
       waiting = nil
@@ -67,41 +62,30 @@ module Bench
 
     # Calls that the peer makes together.
     def parallel(path:, count:)
-      bodies = nil
-      wall = elapsed { bodies = @peer.parallel(path, count) }
-      raise "#{bodies.size} of #{count} answers" unless bodies.size == count
+      { wall: elapsed { whole(@peer.parallel(path, count), count) } }
+    end
 
-      { wall: wall }
+    # One call from each of many fibers at once, by a client just opened; and the same once more, over its connections.
+    def fibers(path:, count:)
+      @peer.finish
+      @peer.session { %i[new kept].to_h { |part| [part, Clock.measure { fibers_once(path, count) }] } }
     end
 
     # Calls from several threads that share the peer, for some seconds.
     def from_threads(path:, seconds:, threads:)
-      @peer.call(path)
-      measure do
+      fetch(path)
+      Clock.measure do
         deadline = Clock.now + seconds
         Array.new(threads) { Thread.new { repeat_until(deadline, path) } }.sum(&:value)
       end
     end
 
     # A number of calls, by the client as it is.
-    def calls(path:, count:)
-      @peer.session do
-        measure do
-          count.times { @peer.call(path) }
-          count
-        end
-      end
-    end
-
-    # The same by a client just opened, so that connecting is part of it.
-    def calls_anew(path:, count:)
-      @peer.finish
-      calls(path: path, count: count)
-    end
+    def calls(path:, count:) = super(call: { path: path }, count: count, anew: false)
 
     # Ruby objects allocated per call.
     def objects(path:, count:)
-      examine = @peer.respond_to?(:examine) ? @peer.method(:examine) : @peer.method(:call)
+      examine = @peer.respond_to?(:examine) ? @peer.method(:examine) : method(:fetch)
       @peer.session do
         100.times { examine.call(path) }
         before = GC.stat(:total_allocated_objects)
@@ -114,7 +98,7 @@ module Bench
     def download(path:, streamed: true)
       bytes = wall = nil
       late = Ticker.lateness do
-        wall = elapsed { bytes = streamed ? @peer.download(path) : @peer.call(path).bytesize }
+        wall = elapsed { bytes = streamed ? @peer.download(path) : fetch(path).bytesize }
       end
       { bytes: bytes, wall: wall, late_ms: late * 1000 }
     end
@@ -132,29 +116,22 @@ module Bench
     def footprint(path:, count:)
       warm = [count / 10, CALLS_UNTIL_THE_HEAP_SETTLES].max
       @peer.session do
-        warm.times { @peer.call(path) }
+        warm.times { fetch(path) }
         before = holdings
-        count.times { @peer.call(path) }
+        count.times { fetch(path) }
         { before: before, after: holdings }
       end
     end
 
-    # How one call ends that gets no answer, and when.
-    def outcome(path:)
-      name = "no error"
-      wall = nil
-      @peer.session do
-        @peer.prepare
-        wall = elapsed do
-          @peer.call(path)
-        rescue StandardError => error
-          name = error.instance_of?(RuntimeError) ? error.message : error.class.name
-        end
-      end
-      { wall: wall, ended_with: name }
-    end
-
     private
+
+    # @return [String] the body of a 200; anything else is an error of the benchmark
+    def fetch(path)
+      status, body = @peer.call((@calls ||= {})[path] ||= Peer::Call.of(path: path))
+      raise "status #{status}" unless status == 200
+
+      body
+    end
 
     def list(path, count, at_once)
       done = 0
@@ -164,25 +141,23 @@ module Bench
       count
     end
 
+    def fibers_once(path, count) = whole(@peer.fibers(path, count).select { |status, _| status == 200 }, count)
+
+    def whole(answers, count)
+      raise "#{answers.size} of #{count} answers" unless answers.size == count
+
+      count
+    end
+
     def memory(what) = File.read("/proc/self/status")[/#{what}:\s+(\d+)/, 1].to_i
 
     def repeat_until(deadline, path)
       done = 0
       while Clock.now < deadline
-        CALLS_PER_CLOCK_LOOK.times { @peer.call(path) }
+        CALLS_PER_CLOCK_LOOK.times { fetch(path) }
         done += CALLS_PER_CLOCK_LOOK
       end
       done
-    end
-
-    def measure
-      times = Process.times
-      cpu = Clock.cpu
-      requests = nil
-      wall = elapsed { requests = yield }
-      spent = Process.times
-      { requests: requests, wall: wall, cpu: Clock.cpu - cpu,
-        user: spent.utime - times.utime, sys: spent.stime - times.stime }
     end
 
     def elapsed

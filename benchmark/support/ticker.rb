@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "processes"
+require_relative "lab"
 
 module Bench
   # A thread that wants to run every millisecond: how late it comes is how long others keep it from running.

@@ -37,11 +37,48 @@ module Trunkline
         assert_match(/-n must be more than 0/, refused("load", "-n", "0", "short"))
         assert_match(/REQUESTS and REPEATS/, refused("sweep", "short", "many"))
         assert_match(/no client "nobody"; there are async_http/, refused("clients", "--client", "nobody"))
-        assert_match(/"a": give numbers/, refused("sweep", "short", "-c", "a"))
+        ["a", "5..1", ",", "1,,x"].each do |list|
+          assert_match(/#{Regexp.escape(list.inspect)}: give numbers/, refused("sweep", "short", "-c", list))
+        end
         assert_match(/give two files/, refused("compare", "one.json"))
         assert_match(/is no folder/, refused("report", "/nonexistent"))
         assert_match(/give "Name: value"/, refused("load", "-H", "nothing", "short"))
-        assert_match(%r{HTTP/1.1 only}, refused("load", "--http2", "short"))
+        assert_match(/invalid argument: --http 3/, refused("load", "--http", "3", "short"))
+      end
+
+      def test_a_file_that_cannot_be_read_or_written_is_told_before_anything_is_measured
+        told = %r{\Atrunkline-lab: /nonexistent/x cannot be written: there is no such folder}
+
+        assert_match(told, refused("clients", "--json", "/nonexistent/x", status: FAILED))
+        assert_match(told, refused("sweep", "short", "--article", "/nonexistent/x", status: FAILED))
+        assert_match(told, refused("tour", "--html", "/nonexistent/x", status: FAILED))
+        assert_match(/cannot be written: no right to, or no file/, refused("xml", "--csv", Dir.tmpdir, status: FAILED))
+        assert_match(%r{/nonexistent: No such file}, refused("load", "-D", "/nonexistent", "short"))
+        assert_match(%r{/nonexistent: No such file}, refused("load", "--ca-file", "/nonexistent", "short"))
+      end
+
+      def test_what_is_no_result_is_told_in_one_sentence
+        Dir.mktmpdir do |folder|
+          file = File.join(folder, "x.json")
+          { "{" => /is not JSON/, "[]" => /is no result of trunkline-lab/ }.each do |text, told|
+            File.write(file, text)
+
+            assert_match(told, refused("compare", file, file, status: FAILED))
+            assert_match(told, refused("report", folder, status: FAILED))
+          end
+          File.delete(file)
+
+          assert_match(/cannot be read: No such file/, refused("compare", file, file, status: FAILED))
+          assert_match(/there is no result/, refused("report", folder, status: FAILED))
+        end
+      end
+
+      def test_clients_of_which_none_is_there_are_told_in_one_sentence
+        skip "wreq can be had here" if Gem::Version.new(RUBY_VERSION) >= Gem::Version.new("3.3")
+        [%w[clients 1 1], %w[keepalive 1 1], %w[sweep short 1 1 -c 1], %w[timeouts 0.1], %w[safety]].each do |command|
+          assert_match(/nothing to measure: wreq: needs Ruby/,
+                       refused(*command, "--client", "wreq", status: FAILED))
+        end
       end
 
       def test_a_refused_connection_is_told_in_one_sentence

@@ -15,8 +15,8 @@ module Trunkline
       def interrupted(url, ready)
         paths = $LOAD_PATH.flat_map { |path| ["-I", path] }
         out, input = IO.pipe
-        pid = Process.spawn(RbConfig.ruby, *paths, PROGRAM, "sweep", url, "3", "100000", "-c", "1", out: input,
-                                                                                                    err: input)
+        endless = ["sweep", url, "3", "100000", "-c", "1", "--no-limits"]
+        pid = Process.spawn(RbConfig.ruby, *paths, PROGRAM, *endless, out: input, err: input)
         input.close
         ready.pop
         Process.kill("INT", pid)
@@ -33,7 +33,8 @@ module Trunkline
             connection.answer("hello")
             ready << true if (seen += 1) == SEEN
           end
-          open -= 1
+        ensure
+          open -= 1 # a worker that was killed may have left by a reset
         end
         Origins::Scripted.open(script) do |server|
           status, out = interrupted("#{server.plain}/", ready)

@@ -63,7 +63,7 @@ module Trunkline
 
       def test_opens_in_a_browser_without_an_error
         browser = %w[chromium chromium-browser google-chrome].filter_map { |name| Processes.available?(name) }.first
-        skip "no Chromium here (apt-get install chromium)" unless browser
+        skip "no Chromium here (bin/setup installs it where there is a package of it)" unless browser
         Dir.mktmpdir do |folder|
           file = File.join(folder, "page.html")
           File.write(file, page.sub("</script>", "#{LOOK}</script>"))

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../../support/peer"
+
 module Bench
   module Peers
     # Faraday on one of its adapters; each of these is a file of its own.

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../trunkline"
 require_relative "faraday"
 
 module Bench
@@ -8,6 +7,7 @@ module Bench
     class FaradayFace < Faraday
       label "Faraday with :trunkline"
       gems "faraday" => "~> 2.14"
+      ours "trunkline"
 
       # @return [Array<String>] the bodies
       def parallel(path, count)
@@ -21,7 +21,7 @@ module Bench
 
       def adapter = :trunkline
 
-      def load_adapter = Peers::Trunkline.load("trunkline/faraday")
+      def load_adapter = require("trunkline/faraday")
     end
   end
 end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../../support/peer"
+
 module Bench
   module Peers
     class HTTParty < Peer

@@ -1,18 +1,17 @@
 # frozen_string_literal: true
 
-require_relative "../trunkline"
 require_relative "httparty"
 
 module Bench
   module Peers
     class HTTPartyFace < HTTParty
       label "HTTParty with install!"
-      gems "httparty" => "~> 0.22"
+      ours "trunkline"
 
       private
 
       def open
-        Peers::Trunkline.load("trunkline")
+        require "trunkline"
         ::Trunkline::NetHTTP.install!
         super
       end

@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
-require_relative "../trunkline"
-require_relative "../net_http"
+require "trunkline/lab/peers/net_http"
 
 module Bench
   module Peers
-    class NetHTTPFace < NetHTTP
+    class NetHTTPFace < ::Trunkline::Lab::Peers::NetHTTP
       label "PersistentHttpClient"
+      ours "trunkline"
 
       private
 
       def open
-        Peers::Trunkline.load("trunkline")
+        require "trunkline"
         options = @ca_file ? { ca_file: @ca_file } : {}
         ::Trunkline::PersistentHttpClient.get(uri, open_timeout: @timeout, read_timeout: @timeout,
                                                    write_timeout: @timeout, proxy: nil, **options)

@@ -1,16 +1,17 @@
 # frozen_string_literal: true
 
-require_relative "../trunkline"
 require_relative "../typhoeus"
 
 module Bench
   module Peers
     class TyphoeusFace < Typhoeus
       label "trunkline/typhoeus"
+      gems({})
+      ours "trunkline"
 
       private
 
-      def load_typhoeus = Peers::Trunkline.load("trunkline/typhoeus")
+      def load_client = require("trunkline/typhoeus")
     end
   end
 end

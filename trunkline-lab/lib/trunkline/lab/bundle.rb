@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "etc"
 require "rbconfig"
 require_relative "cache"
 require_relative "processes"
@@ -84,7 +85,8 @@ module Trunkline
         FileUtils.rm_f(lock)
         command = ["bundle", "install", "--quiet"]
         command << "--local" unless place == "shelf" && self.class.download
-        environment = self.class.bare_environment.merge(shelf(place == "shelf"), "BUNDLE_GEMFILE" => gemfile)
+        environment = self.class.bare_environment.merge(shelf(place == "shelf"), "BUNDLE_GEMFILE" => gemfile,
+                                                                                 "MAKEFLAGS" => "-j#{Etc.nprocessors}")
         Processes.run(*command, limit: INSTALL_SECONDS, env: environment, chdir: @folder)
       end
 

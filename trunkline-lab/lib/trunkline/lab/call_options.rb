@@ -9,7 +9,14 @@ module Trunkline
     module CallOptions
       VERBS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS].freeze
 
+      HTTP = { "1.1" => "h1", "2" => "h2", "auto" => "auto" }.freeze
+
       private
+
+      def http_option(parser)
+        parser.on("--http VERSION", HTTP.keys, "#{HTTP.keys.join(", ")}; auto: 2 where the server offers it over TLS",
+                  "(of the built-in servers the one with TLS and HTTP/2)") { |version| @http = HTTP.fetch(version) }
+      end
 
       def call_options(parser)
         parser.on("-H", "--header LINE", "a header field, as \"Name: value\"; any number") { |line| header(line) }
@@ -18,7 +25,7 @@ module Trunkline
         parser.on("-t", "--timeout SECONDS", Float, "of each call (10)") do |seconds|
           @timeout = positive(seconds, "-t")
         end
-        parser.on("--ca-file FILE", "authorities to trust") { |file| @ca_file = file }
+        parser.on("--ca-file FILE", "authorities to trust") { |file| read(@ca_file = file) }
         parser.on("--insecure", "do not verify certificates") { @insecure = true }
         parser.on("--tls", "the built-in server over TLS") { @tls = true }
         parser.on("--i-own-this-server", "go beyond #{Target::MOST_IN_FLIGHT} in flight, " \
@@ -51,6 +58,11 @@ module Trunkline
         number.positive? ? number : raise(OptionParser::InvalidArgument, "#{number}: #{name} must be more than 0")
       end
 
+      # One call, before thousands are made.
+      # @return [Trunkline::Response]
+      # @raise [Stop]
+      def probe = @target.probe(@call, timeout: @timeout, insecure: @insecure, http: @http)
+
       def call = @call.merge(path: @target.path)
 
       # @raise [Stop] when a server that may not be the user's would be asked for too much
@@ -67,14 +79,17 @@ module Trunkline
       end
 
       def open_target(place, &block)
-        Target.open(place, ca_file: @ca_file, tls: @tls) do |target|
+        port = @tls ? :tls : :plain
+        port = :http2 if %w[h2 auto].include?(@http)
+        Target.open(place, ca_file: @ca_file, port: port) do |target|
           @target = target
           block.call(target)
         end
       end
 
       def peer_options
-        { base: @target.base, ca_file: @target.ca_file, timeout: @timeout, insecure: @insecure || false }
+        { base: @target.base, ca_file: @target.ca_file, timeout: @timeout, insecure: @insecure || false,
+          http: @http }.compact
       end
     end
   end

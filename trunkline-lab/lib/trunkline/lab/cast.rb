@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "bundle"
+require_relative "limits"
 require_relative "peer_process"
 
 module Trunkline
@@ -11,20 +12,27 @@ module Trunkline
       # One client.
       Member = Struct.new(:peer, :process) do
         def label = peer.label
+        def ours? = peer.ours?
         def ask(...) = process.ask(...)
+        def stop = process&.stop
       end
 
       attr_reader :members
 
       # @param check [Hash, nil] call: and digest: of the body that each must give
+      # @param limits [Array<Class>] programs in C to be measured as well
       # @param options [Hash] those of Peer.new
       # @yield [cast]
-      def self.open(peers, missing:, clients:, screen:, check: nil, **options)
+      # @raise [Stop] when there is no client to measure
+      def self.open(peers, missing:, clients:, screen:, check: nil, limits: [], **options)
         cast = new(missing, clients)
         peers.each do |peer|
           screen.busy("starting #{peer.label}")
           cast.add(peer, check, **options)
         end
+        raise Stop, "nothing to measure: #{missing.map { |told| told.join(": ") }.join("; ")}" if cast.peers.empty?
+
+        limits.each { |limit| cast.add_limit(limit, check, **options.slice(:base, :ca_file, :keep)) }
         yield cast
       ensure
         cast&.close
@@ -41,9 +49,7 @@ module Trunkline
       def add(peer, check, **options)
         return @missing[peer.label] = peer.missing if peer.missing
 
-        process = PeerProcess.new("http", peer.file, gems: peer.gems, folder: peer.id,
-                                                     ours: peer.ours? ? ["trunkline"] : [], **options)
-        member = Member.new(peer, process)
+        member = Member.new(peer, PeerProcess.of(peer, **options))
         @members << member
         verify(member, check) if check
         note_versions(member)
@@ -51,29 +57,40 @@ module Trunkline
         dismiss(member || Member.new(peer, nil), error.message)
       end
 
+      def add_limit(program, check, **options)
+        member = Limits::Member.new(program.new(**options))
+        verify(member, check) if check
+        @members << member
+      rescue Limits::Failed, PeerProcess::Failed => error
+        @missing["#{Limits::PREFIX}#{program.label}"] = error.message
+      end
+
+      # The clients that are there, without the limits.
+      def peers = @members.grep(Member).map(&:peer)
+
       # A member that fails leaves the cast.
       def dismiss(member, reason)
         @missing[member.label] = reason
         @members.delete(member)
-        member.process&.stop
+        member.stop
       end
 
       # Each member's turn; whoever fails leaves.
       def each(order = @members.dup)
         order.each do |member|
           yield member if @members.include?(member)
-        rescue PeerProcess::Failed => error
+        rescue PeerProcess::Failed, Limits::Failed => error
           dismiss(member, error.message)
         end
       end
 
-      def close = @members.each { |member| member.process.stop }
+      def close = @members.each(&:stop)
 
       private
 
       def verify(member, check)
         seen = member.ask(:probe, call: check[:call])
-        return if seen[:status] < 400 && (check[:digest].nil? || seen[:digest] == check[:digest])
+        return if seen[:status] < 400 && (seen[:digest].nil? || check[:digest].nil? || seen[:digest] == check[:digest])
 
         raise PeerProcess::Failed, "its answer (status #{seen[:status]}, #{seen[:bytes]} bytes) is not the others'"
       end

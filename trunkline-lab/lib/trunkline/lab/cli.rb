@@ -7,7 +7,7 @@ module Trunkline
   module Lab
     # The way in from the command line. Whatever goes wrong is told in one sentence.
     module CLI
-      COMMANDS = %w[sweep best load keepalive clients chatty timeouts safety xml compare report tour].freeze
+      COMMANDS = %w[sweep best load keepalive clients chatty timeouts safety xml compare report tour install].freeze
 
       module_function
 

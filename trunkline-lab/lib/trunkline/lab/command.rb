@@ -38,6 +38,7 @@ module Trunkline
       # @raise [Stop]
       def run(argv)
         arguments(parser.permute(argv.dup))
+        Output::Files.check(@files.values)
         @screen = Output::Screen.new(@out, @err, quiet: @quiet)
         @result = Result.new(command: self.class.name, title: title, arguments: argv, timed: self.class.timed)
         begin
@@ -72,9 +73,13 @@ module Trunkline
         @result.close
         conclude
         @screen.show(@result)
-        Output::Files.write(@result.to_h, @files)
+        Output::Files.write(results, @files)
+        @out.puts("", "Written: #{@files.each_value.to_a.join(", ")}") if @files.any?
         status
       end
+
+      # What is written to files.
+      def results = [@result.to_h]
 
       def status
         return STOPPED if @result.interrupted
@@ -94,7 +99,7 @@ module Trunkline
       end
 
       def common(parser)
-        %w[json csv html].each do |kind|
+        Output::Files::KINDS.each do |kind|
           parser.on("--#{kind} FILE", "write the result as #{kind.upcase}") { |file| @files[kind] = file }
         end
         parser.on("--quiet", "no progress, no tables: the sentences alone") { @quiet = true }
@@ -111,6 +116,16 @@ module Trunkline
       def install_option(parser)
         parser.on("--install", "download the gems of clients that are not installed (into the lab's cache)") do
           Bundle.download = true
+        end
+      end
+
+      # Programs in C beside the clients.
+      # @param programs [Array<Class>] of Limits
+      def limit_choice(parser, *programs)
+        @limits = programs
+        names = programs.map(&:label).join(" and ")
+        parser.on("--[no-]limits", "rows of #{names}, that show how far this machine goes (yes)") do |yes|
+          @limits = [] unless yes
         end
       end
 

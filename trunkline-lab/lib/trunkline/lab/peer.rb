@@ -10,7 +10,7 @@ module Trunkline
       class << self
         # @return [Array<Class>]
         def all
-          Dir[File.join(__dir__, "peers/*.rb")].each { |file| require file } if known.empty?
+          Dir[File.join(__dir__, "peers/*.rb")].each { |file| require file }
           known
         end
 
@@ -28,17 +28,21 @@ module Trunkline
         attr_accessor :file
 
         def id = File.basename(file, ".rb")
-        def label(text = nil) = text ? @label = text : @label
+        def label(text = nil) = told(:@label, text)
 
         # Name => requirement, as in a Gemfile. Nothing: the client comes with Ruby.
-        def gems(requirements = nil) = requirements ? @gems = requirements : @gems.to_h
+        def gems(requirements = nil) = told(:@gems, requirements) || {}
 
         # The Ruby that the peer needs, for example ">= 3.3".
-        def ruby(requirement = nil) = requirement ? @ruby = requirement : @ruby
+        def ruby(requirement = nil) = told(:@ruby, requirement)
 
         # What it cannot do by its nature: :redirects (it follows none), :fork
-        def lacks(*features) = features.any? ? @lacks = features : @lacks.to_a
+        def lacks(*features) = told(:@lacks, features.any? ? features : nil) || []
 
+        # Gems of ours that it needs, as they are loaded here.
+        def ours(*names) = told(:@ours, names.any? ? names : nil) || []
+
+        # Whether it is our client itself.
         def ours? = id == "trunkline"
 
         # Why the peer cannot run on this Ruby, or nil.
@@ -46,6 +50,15 @@ module Trunkline
           return if ruby.nil? || Gem::Requirement.new(ruby).satisfied_by?(Gem::Version.new(RUBY_VERSION))
 
           "needs Ruby #{ruby}, this is #{RUBY_VERSION}"
+        end
+
+        private
+
+        # What a peer says of itself holds for those made of it.
+        def told(name, value)
+          return instance_variable_set(name, value) if value
+
+          instance_variable_get(name) || (superclass.send(:told, name, nil) if superclass <= Peer)
         end
       end
 
@@ -61,13 +74,15 @@ module Trunkline
       # @param timeout [Numeric] seconds, set the way that the client's users set it
       # @param keep [Boolean] one client for all calls, or a new client for each
       # @param follow [Boolean] redirects
-      def initialize(base:, ca_file: nil, timeout: 10, keep: true, follow: false, insecure: false)
+      # @param http [String, nil] "h1", "h2" or "auto", for those that can choose; nil: as the client is
+      def initialize(base:, ca_file: nil, timeout: 10, keep: true, follow: false, insecure: false, http: nil)
         @base = base
         @ca_file = ca_file
         @timeout = timeout
         @keep = keep
         @follow = follow
         @insecure = insecure
+        @http = http
       end
 
       def uri = @uri ||= URI(@base)

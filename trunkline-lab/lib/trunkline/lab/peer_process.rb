@@ -6,6 +6,7 @@ require "tempfile"
 require_relative "bundle"
 require_relative "peer"
 require_relative "processes"
+require_relative "tasks"
 
 module Trunkline
   module Lab
@@ -16,28 +17,38 @@ module Trunkline
       class Failed < StandardError; end
 
       WORKER = File.join(__dir__, "worker.rb")
+      LIBRARY = File.expand_path("../..", __dir__)
       SECONDS_TO_ANSWER = 60
 
-      # @param peer [Class] a Peer
-      # @param options [Hash] those of Peer.new
-      # @raise [Bundle::Failed]
-      # @yield [process] stopped whatever happens
-      def self.open(peer, **options)
-        process = new("http", peer.file, gems: peer.gems, folder: peer.id, ours: peer.ours? ? ["trunkline"] : [],
-                                         **options)
-        yield process
-      ensure
-        process&.stop
+      class << self
+        # @param peer [Class] a Peer
+        # @param options [Hash] those of #initialize and of Peer.new
+        # @return [PeerProcess] to be stopped by the caller
+        # @raise [Bundle::Failed]
+        def of(peer, tasks: Tasks, **options)
+          new(tasks, peer.file, gems: peer.gems, folder: peer.id, ours: peer.ours, **options)
+        end
+
+        # @yield [process] stopped whatever happens
+        def open(peer, **options)
+          process = of(peer, **options)
+          yield process
+        ensure
+          process&.stop
+        end
       end
 
+      # @param tasks [Class] what it can be told to do; made there by .of(subject, **options)
+      # @param folder [String] the name that its gems are kept under
       # @param ours [Array<String>] gems of this process that the worker needs, where they are loaded from
-      def initialize(kind, file, gems:, folder:, ours: [], pinned: true, **options)
+      def initialize(tasks, subject, gems:, folder:, ours: [], pinned: true, **options)
         @errors = Tempfile.new("trunkline-peer-")
         commands, @commands = IO.pipe
         @replies, replies = IO.pipe
-        paths = Bundle.own_paths(*ours).flat_map { |path| ["-I", path] }
+        paths = [LIBRARY, *Bundle.own_paths(*ours)].flat_map { |path| ["-I", path] }
         environment = Bundle.new(folder, gems).environment
-        @pid = Processes.spawn(RbConfig.ruby, *paths, WORKER, kind, file, JSON.generate(options),
+        @pid = Processes.spawn(RbConfig.ruby, *paths, WORKER, Object.const_source_location(tasks.name).first,
+                               tasks.name, subject, JSON.generate(options),
                                env: environment, core: (Processes::CLIENT_CORE if pinned),
                                in: commands, out: replies, err: @errors)
         [commands, replies].each(&:close)

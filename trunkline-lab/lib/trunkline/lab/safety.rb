@@ -28,7 +28,7 @@ module Trunkline
       def run(test)
         send(:"try_#{test}")
       rescue PeerProcess::Failed => error
-        { told: "error", safe: true, evidence: error.message }
+        { told: "error", safe: true, evidence: error.message.split.join(" ") }
       end
 
       private

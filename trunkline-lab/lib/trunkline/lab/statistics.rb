@@ -17,10 +17,12 @@ module Trunkline
         sorted.size.odd? ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2.0
       end
 
-      # @param share [Float] 0.0..1.0
-      def percentile(values, share)
+      # The quartiles: half of the samples lie between them.
+      # @return [Array(Numeric, Numeric)]
+      def spread(values)
         sorted = values.sort
-        sorted[((sorted.size - 1) * share).round]
+        last = sorted.size - 1
+        [sorted[(last * 0.25).floor], sorted[(last * 0.75).ceil]]
       end
 
       # The 95 % bootstrap interval of the median (percentile method).

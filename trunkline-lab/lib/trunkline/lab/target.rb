@@ -25,15 +25,16 @@ module Trunkline
       attr_reader :base, :path, :ca_file, :title
 
       # @param place [String] a URL or a name in BUILT_IN
+      # @param port [Symbol] of a built-in server: :plain, :tls or :http2 (over TLS)
       # @yield [target]
       # @raise [Stop]
-      def self.open(place, ca_file: nil, tls: false, &block)
+      def self.open(place, ca_file: nil, port: :plain, &block)
         return yield(parse(place, ca_file: ca_file)) unless BUILT_IN.key?(place)
 
         with_origin(place) do |origin|
           path, title = BUILT_IN.fetch(place)
-          yield new(tls ? origin.tls : origin.plain, path, ca_file: origin.ca_file, origin: origin,
-                                                           title: "#{title}, from #{origin.name} on this machine")
+          yield new(origin.public_send(port), path, ca_file: origin.ca_file, origin: origin,
+                                                    title: "#{title}, from #{origin.name} on this machine")
         end
       end
 
@@ -81,8 +82,8 @@ module Trunkline
       # One call, before thousands are made.
       # @return [Trunkline::Response]
       # @raise [Stop] with a sentence
-      def probe(call, timeout:, insecure: false)
-        options = { ca_file: ca_file, verify: insecure ? false : nil }.compact
+      def probe(call, timeout:, insecure: false, http: nil)
+        options = { ca_file: ca_file, verify: insecure ? false : nil, http: http&.to_sym }.compact
         client = Trunkline.new(base, timeout: timeout, **options)
         response = client.request(call[:verb], path, headers: call[:headers], body: call[:body])
         return response if response.status < 400

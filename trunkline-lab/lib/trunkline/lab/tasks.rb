@@ -10,6 +10,13 @@ module Trunkline
   module Lab
     # What a worker can be told to do with its peer. Every task answers with plain numbers and strings.
     class Tasks
+      # @param file [String] of the peer
+      # @param options [Hash] those of Peer.new
+      def self.of(file, **options)
+        require file
+        new(Peer.known.find { |peer| peer.file == file }.new(**options))
+      end
+
       def initialize(peer)
         @peer = peer
         @peer.prepare

@@ -16,12 +16,21 @@ module Trunkline
 
       module_function
 
-      def named(name)
+      # @return [String, nil] why it cannot be had
+      def missing(name)
+        return unless name == "trunkline" && Bundle.own_paths("trunkline-xml").empty?
+
+        "not installed (gem install trunkline-xml)"
+      end
+
+      # @param name [String] in GEMS; or "nothing", with the library: that it is in
+      def named(name, library: nil)
         case name
         when "trunkline" then trunkline
         when "builder" then builder
         when "nokogiri" then nokogiri
         when "ox" then ox
+        when "nothing" then nothing(library)
         end
       end
 
@@ -48,6 +57,15 @@ module Trunkline
           ox_body(xml, records)
           xml.close
           xml.to_s
+        end
+      end
+
+      # What Ruby takes for making the calls.
+      def nothing(library)
+        require library
+        lambda do |records|
+          body(NullBuilder.new, records)
+          ""
         end
       end
 

@@ -15,16 +15,27 @@ module Trunkline
       FIELDS = %i[name email note city status].freeze
       BATCH = 5
 
-      def initialize(renderer)
+      # @param renderer [String] a name in XMLRenderers
+      # @param options [Hash] those of the renderer
+      def self.of(renderer, **options)
         require_relative "xml_renderers"
-        @renderer = XMLRenderers.named(renderer)
+        new(XMLRenderers.named(renderer, **options))
       end
 
+      # @param renderer [#call] given records, gives the document
+      def initialize(renderer) = @renderer = renderer
+
       # The document without what builders may do as they like: its declaration and the white space between tags.
+      # @return [String] a digest of it
+      def self.digest(text)
+        plain = text.dup.force_encoding(Encoding::UTF_8)
+        plain = plain.sub(/\A<\?xml.*?\?>\s*/m, "").gsub(/>\s+</, "><").gsub("&quot;", "\"").strip
+        Digest::SHA256.hexdigest(plain)
+      end
+
       def document(size:)
-        text = @renderer.call(SIZES.fetch(size)).dup.force_encoding(Encoding::UTF_8)
-        plain = text.sub(/\A<\?xml.*?\?>\s*/m, "").gsub(/>\s+</, "><").gsub("&quot;", "\"").strip
-        { digest: Digest::SHA256.hexdigest(plain), bytes: text.bytesize }
+        text = @renderer.call(SIZES.fetch(size))
+        { digest: self.class.digest(text), bytes: text.bytesize }
       end
 
       # @return [Hash] requests and cpu, and how often a document took how many microseconds

@@ -38,6 +38,7 @@ module Trunkline
           parser.on("--repeats N", Integer, "samples of each concurrency (3)") do |n|
             @repeats = positive(n, "--repeats")
           end
+          http_option(parser)
           call_options(parser)
         end
 
@@ -50,9 +51,9 @@ module Trunkline
         def title = "The right concurrency for #{@call[:verb]} #{@place}"
 
         def measure
-          open_target(@place) do |target|
+          open_target(@place) do
             politely
-            target.probe(@call, timeout: @timeout, insecure: @insecure)
+            probe
             cast([Peer.named("trunkline")], **peer_options) do |cast|
               member = cast.members.first or raise PeerProcess::Failed, @result.missing.values.first
               member.ask(:many, call: call, concurrency: 1, requests: 20)

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../applications"
+require_relative "../calls_and_runs"
 require_relative "../histogram"
 require_relative "../target"
 
@@ -8,10 +10,12 @@ module Trunkline
     module Commands
       # A Rack application whose request makes 15 calls to a second service, under load: what one line changes.
       class Chatty < Command
+        include CallsAndRuns
+
         summary "a request that makes 15 HTTPS calls to a second service, under load, by four ways to make them"
         usage "[CALLS] [RUNS]"
 
-        BASE = { "puma" => ">= 6.0", "rack" => ">= 2.2", "faraday" => "~> 2.0" }.freeze
+        GEMS = { "faraday" => "~> 2.0" }.freeze
         WAYS = {
           "Faraday, its default adapter" => ["net_http", {}],
           "Faraday, net_http_persistent" => ["net_http_persistent", { "faraday-net_http_persistent" => "~> 2.0" }],
@@ -21,6 +25,14 @@ module Trunkline
         FILE = File.expand_path("../origins/chatty.rb", __dir__)
         IN_FLIGHT = 4
         REQUESTS = 24
+
+        # @return [Hash] name => gems, of every way
+        def self.bundles
+          WAYS.each_value.to_h { |kind, gems| [folder(kind, gems), Applications::GEMS.merge(GEMS, gems)] }
+        end
+
+        # Those that need nothing more share their gems.
+        def self.folder(kind, gems) = gems.empty? ? "chatty" : "chatty_#{kind}"
 
         private
 
@@ -32,65 +44,35 @@ module Trunkline
 
         def options(parser) = install_option(parser)
 
-        def arguments(rest)
-          raise Stop.new("give CALLS and RUNS, two numbers", USAGE) unless rest.size <= 2 && rest.all?(/\A[1-9]\d*\z/)
-
-          numbers = rest.map(&:to_i)
-          @calls = numbers[0] || @calls
-          @runs = numbers[1] || @runs
-        end
-
         def title
           "A request that makes #{@calls} HTTPS calls to a second service (10 ms each), #{IN_FLIGHT} in flight"
         end
 
         def measure
-          Target.open("slow", tls: true) do |service|
-            with_applications(WAYS.to_a, service, {}) do |applications|
-              @screen.progress("chatty", @runs * applications.size) do |advance|
-                @runs.times { applications.to_a.shuffle.each { |label, process| take(label, process, advance) } }
+          Target.open("slow", port: :tls) do |service|
+            Applications.open(missing: @result.missing, screen: @screen) do |applications|
+              WAYS.each { |label, (kind, gems)| start(applications, label, kind, gems, service) }
+              members = applications.members.to_a
+              @screen.progress("chatty", @runs * members.size) do |advance|
+                @runs.times { members.shuffle.each { |label, application| take(label, application, advance) } }
               end
             end
           end
         end
 
-        # One Puma for each way, one inside the other, so that each is stopped whatever happens.
-        def with_applications(ways, service, started, &block)
-          return block.call(started) if ways.empty?
+        def start(applications, label, kind, gems, service)
+          options = { kind: kind, base: service.base, path: service.path, ca_file: service.ca_file, calls: @calls }
+          application = applications.add(label, gems: GEMS.merge(gems), folder: self.class.folder(kind, gems),
+                                                ours: ["trunkline"], file: FILE, threads: IN_FLIGHT,
+                                                app: "Trunkline::Lab::Origins::Chatty", **options) or return
+          seen = application.ask(:probe, call: { path: "/" })
+          return if seen[:status] == 200
 
-          (label, (kind, gems)), *others = ways
-          @screen.busy("starting #{label}")
-          Origins::Puma.open(app: "Trunkline::Lab::Origins::Chatty", file: FILE, threads: IN_FLIGHT,
-                             environment: environment(kind, gems), kind: kind, base: service.base, path: service.path,
-                             ca_file: service.ca_file, calls: @calls) do |application|
-            load_by(application) do |process|
-              with_applications(others, service, started.merge(label => process), &block)
-            end
-          end
-        rescue Bundle::Failed => error
-          @result.missing[label] = error.message
-          with_applications(others, service, started, &block)
+          applications.dismiss(label, "the application answered #{seen[:status]}: #{seen[:body]}")
         end
 
-        def load_by(application)
-          PeerProcess.open(Peer.named("trunkline"), base: application.plain, timeout: 60) do |process|
-            seen = process.ask(:probe, call: { path: "/" })
-            if seen[:status] != 200
-              raise PeerProcess::Failed,
-                    "the application answered #{seen[:status]}: #{seen[:body]}"
-            end
-
-            yield process
-          end
-        end
-
-        def environment(kind, gems)
-          paths = Bundle.own_paths("trunkline").join(":")
-          Bundle.new("chatty_#{kind}", BASE.merge(gems)).environment.merge("RUBYLIB" => paths)
-        end
-
-        def take(label, process, advance)
-          sample = process.ask(:many, call: { path: "/" }, concurrency: IN_FLIGHT, requests: REQUESTS)
+        def take(label, application, advance)
+          sample = application.ask(:many, call: { path: "/" }, concurrency: IN_FLIGHT, requests: REQUESTS)
           wrong = sample[:requests] - sample[:statuses].fetch(:"200", 0)
           raise PeerProcess::Failed, "#{label}: #{wrong} of #{REQUESTS} requests failed" if wrong.positive?
 

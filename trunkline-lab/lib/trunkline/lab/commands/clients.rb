@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../calls_and_runs"
 require_relative "../target"
 
 module Trunkline
@@ -7,6 +8,8 @@ module Trunkline
     module Commands
       # POSTs one after the other, as `time` tells them: user, system, total, real.
       class Clients < Command
+        include CallsAndRuns
+
         summary "100 POSTs by every client: user, system, total and real seconds"
         usage "[CALLS] [RUNS]"
 
@@ -20,14 +23,9 @@ module Trunkline
           @runs = 5
         end
 
-        def options(parser) = peer_choice(parser)
-
-        def arguments(rest)
-          raise Stop.new("give CALLS and RUNS, two numbers", USAGE) unless rest.size <= 2 && rest.all?(/\A[1-9]\d*\z/)
-
-          numbers = rest.map(&:to_i)
-          @calls = numbers[0] || @calls
-          @runs = numbers[1] || @runs
+        def options(parser)
+          peer_choice(parser)
+          limit_choice(parser, Limits::BareCurl)
         end
 
         def title = "#{@calls} POSTs, one after the other"
@@ -37,7 +35,7 @@ module Trunkline
           Target.open("short") do |target|
             call = { verb: "POST", path: target.path, headers: HEADERS, body: BODY }
             check = { call: call, digest: Digest::SHA256.hexdigest(Origins::SHORT_BODY) }
-            cast(base: target.base, check: check) { |cast| take(cast, call) }
+            cast(base: target.base, check: check, limits: @limits) { |cast| take(cast, call) }
           end
         end
 
@@ -61,7 +59,7 @@ module Trunkline
                               "the CPU's are means.")
           bars = rows.map { |row| { label: row.first, value: row.last.to_f * 1000, ours: row.first == "Trunkline" } }
           @result.chart(:bars, "#{@calls} POSTs", unit: "ms", bars: bars)
-          first, second = rows.first(2)
+          first, second = rows.reject { |row| Limits.row?(row.first) }
           return unless second
 
           @result.say("#{first.first} is quickest: #{first.last} s; next is #{second.first}: #{second.last} s.")

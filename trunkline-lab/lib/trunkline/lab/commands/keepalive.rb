@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../calls_and_runs"
 require_relative "../target"
 
 module Trunkline
@@ -7,6 +8,8 @@ module Trunkline
     module Commands
       # Calls over TLS to one host: with the client kept, and with a new one for each call.
       class Keepalive < Command
+        include CallsAndRuns
+
         summary "calls over TLS with connections kept, and with a new one for each call, by every client"
         usage "[CALLS] [RUNS]"
 
@@ -19,26 +22,21 @@ module Trunkline
           @runs = 7
         end
 
-        def options(parser) = peer_choice(parser)
-
-        def arguments(rest)
-          raise Stop.new("give CALLS and RUNS, two numbers", USAGE) unless rest.size <= 2 && rest.all?(/\A[1-9]\d*\z/)
-
-          numbers = rest.map(&:to_i)
-          @calls = numbers[0] || @calls
-          @runs = numbers[1] || @runs
+        def options(parser)
+          peer_choice(parser)
+          limit_choice(parser, Limits::BareCurl)
         end
 
         def title = "#{@calls} HTTPS calls to one host, one after the other"
 
         def measure
           @samples = Hash.new { |samples, label| samples[label] = { kept: [], fresh: [] } }
-          Target.open("short", tls: true) do |target|
+          Target.open("short", port: :tls) do |target|
             @target = target
             check = { call: { path: target.path }, digest: Digest::SHA256.hexdigest(Origins::SHORT_BODY) }
-            options = { base: target.base, ca_file: target.ca_file, check: check }
+            options = { base: target.base, ca_file: target.ca_file, check: check, limits: @limits }
             cast(**options) do |kept|
-              cast(kept.members.map(&:peer), keep: false, **options) do |fresh|
+              cast(kept.peers, keep: false, **options) do |fresh|
                 take(kept, fresh)
               end
             end
@@ -111,7 +109,8 @@ module Trunkline
         end
 
         def say(rows)
-          quickest = rows.min_by { |row| row[COLUMNS.size].to_f }
+          clients = rows.reject { |row| Limits.row?(row.first) }
+          quickest = clients.min_by { |row| row[COLUMNS.size].to_f } or return
           @result.say("Kept connections are quickest with #{quickest.first}: #{quickest[COLUMNS.size]} ms for " \
                       "#{@calls} calls; with a new one for each call it takes #{quickest[COLUMNS.size * 2]} ms.")
         end

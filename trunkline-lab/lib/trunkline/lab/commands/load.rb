@@ -35,9 +35,7 @@ module Trunkline
                     "request should have started") { |n| @rate = positive(n, "-q") }
           parser.on("-m", "--method METHOD", "GET, POST ... (GET)") { |text| @call[:verb] = verb(text) }
           parser.on("-k", "--[no-]keepalive", "keep connections (yes)") { |keep| @keep = keep }
-          parser.on("--http2", "not yet: the client speaks HTTP/1.1") do
-            raise Stop.new("--http2: Trunkline #{Trunkline::VERSION} speaks HTTP/1.1 only", USAGE)
-          end
+          http_option(parser)
           call_options(parser)
         end
 
@@ -51,9 +49,9 @@ module Trunkline
         def title = "#{@call[:verb]} #{@place}: #{@concurrency} in flight"
 
         def measure
-          open_target(@place) do |target|
+          open_target(@place) do
             politely
-            @response = target.probe(@call, timeout: @timeout, insecure: @insecure)
+            @response = probe
             peer = Peer.named("trunkline")
             headers = @keep == false ? @call[:headers].merge("Connection" => "close") : @call[:headers]
             PeerProcess.open(peer, **peer_options) do |process|

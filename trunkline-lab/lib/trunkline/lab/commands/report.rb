@@ -18,6 +18,8 @@ module Trunkline
           raise Stop.new("#{@folder} is no folder", USAGE) unless File.directory?(@folder)
         end
 
+        attr_reader :results
+
         def title = "The results in #{@folder}"
 
         def measure
@@ -30,11 +32,9 @@ module Trunkline
         end
 
         def conclude
-          page = @files.delete("html") || File.join(@folder, "report.html")
-          Output::Files.save(page, Output::Page.new(@results).to_s)
+          @files["html"] ||= File.join(@folder, "report.html")
           rows = @results.map { |one| [one[:command], one[:title], Result::STATES.fetch(one[:state])] }
           @result.table(nil, %w[command title state], rows)
-          @result.say("Written: #{page}")
         end
       end
     end

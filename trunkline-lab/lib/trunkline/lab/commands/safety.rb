@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../origins/scripted"
+require_relative "../facts"
 require_relative "../safety"
 
 module Trunkline
@@ -8,6 +9,8 @@ module Trunkline
     module Commands
       # What each client does behind its user's back, by its defaults: facts, each with what the servers saw.
       class SafetyCommand < Command
+        include Facts
+
         summary "replays, answers mixed up after interrupt, fork and poison, leaked credentials: every client's facts"
         timed false
 
@@ -20,23 +23,7 @@ module Trunkline
         def options(parser) = peer_choice(parser)
 
         def measure
-          @screen.progress("safety", peers.size * Safety::TESTS.size) do |advance|
-            peers.each { |peer| try(peer, advance) }
-          end
-        end
-
-        def try(peer, advance)
-          return @result.missing[peer.label] = peer.missing if peer.missing
-
-          Bundle.new(peer.id, peer.gems).environment
-          seen = {}
-          Safety::TESTS.each_key do |test|
-            seen[test] = Safety.new(peer).run(test)
-            advance.call
-          end
-          @seen[peer.label] = seen
-        rescue Bundle::Failed => error
-          @result.missing[peer.label] = error.message
+          @seen = facts(Safety::TESTS.keys) { |peer, test| Safety.new(peer).run(test) }
         end
 
         def conclude

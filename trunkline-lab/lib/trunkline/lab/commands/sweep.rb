@@ -16,6 +16,7 @@ module Trunkline
         CONCURRENCIES = [1, 2, 3, 4, 5, 10, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200].freeze
         POLITE = { requests: 50, repeats: 5 }.freeze
         WARM_UP = 50
+        LIMIT_REPEATS = 3 # wrk alone takes a second for each
         SIZE = /\A\d+\z/
         # What each point of each client is summed up to.
         COLUMNS = ["client", "in flight", "requests/s", "95 % interval", "goodput/s", "errors", "CPU %",
@@ -36,20 +37,26 @@ module Trunkline
             @concurrencies = steps(list)
           end
           parser.on("--article FILE", "write [{concurrency, requests_per_second, cpu_percentage}] as JSON") do |file|
-            @article = file
+            Output::Files.check([@article = file])
           end
           peer_choice(parser)
+          limit_choice(parser, Limits::BareCurl, Limits::Wrk)
           call_options(parser)
         end
 
         def steps(list)
-          steps = list.split(",").flat_map do |part|
-            first, last = part.split("..", 2).map { |text| Integer(text, 10) }
-            last ? [first, *CONCURRENCIES.select { |step| step > first && step < last }, last] : first
-          end
+          steps = list.split(",").flat_map { |part| range(*part.split("..", 2).map { |text| Integer(text, 10) }) }
+          raise ArgumentError if steps.empty?
+
           steps.uniq.sort.each { |step| positive(step, "-c") }
         rescue ArgumentError
           raise OptionParser::InvalidArgument, "-c #{list.inspect}: give numbers, such as 1,2,5..200"
+        end
+
+        def range(first, last = first)
+          raise ArgumentError if last < first
+
+          [first, *CONCURRENCIES.select { |step| step > first && step < last }, last]
         end
 
         def arguments(rest)
@@ -67,12 +74,17 @@ module Trunkline
         def title = "#{@call[:verb]} #{@place}: requests/s by how many are in flight"
 
         def measure
-          open_target(@place) do |target|
+          open_target(@place) do
             politely
-            response = target.probe(@call, timeout: @timeout, insecure: @insecure)
+            response = probe
             check = { call: call, digest: (Digest::SHA256.hexdigest(response.body) if Target::BUILT_IN.key?(@place)) }
-            cast(check: check, **peer_options) { |cast| take(cast) }
+            cast(check: check, limits: limits, **peer_options) { |cast| take(cast) }
           end
+        end
+
+        # The programs know no politeness, and send GETs alone.
+        def limits
+          @target.foreign? || @call[:verb] != "GET" || @call[:body] || @insecure ? [] : @limits
         end
 
         # Towards a server of somebody else's, less is the default, and more has to be asked for.
@@ -87,10 +99,11 @@ module Trunkline
 
         def take(cast)
           warm_up(cast)
-          rounds = cast.members.product(@concurrencies)
-          @screen.progress("sweep", rounds.size * @repeats) do |advance|
-            @repeats.times do
-              rounds.shuffle.each do |member, step|
+          limits, clients = cast.members.product(@concurrencies).partition { |member, _| Limits.row?(member.label) }
+          rounds = Array.new(@repeats) { |round| round < LIMIT_REPEATS ? clients + limits : clients }
+          @screen.progress("sweep", rounds.sum(&:size)) do |advance|
+            rounds.each do |round|
+              round.shuffle.each do |member, step|
                 cast.each([member]) { @samples[[member.label, step]] << sample(member, step) }
                 advance.call
               end
@@ -107,7 +120,7 @@ module Trunkline
           opened = @target.connections do
             taken = member.ask(:many, call: call, concurrency: step, requests: [@requests, step].max)
           end
-          taken.merge(accepted: opened || (taken[:opened] if member.peer.ours?))
+          taken.merge(accepted: opened || (taken[:opened] if member.ours?))
         end
 
         def conclude
@@ -124,7 +137,8 @@ module Trunkline
         end
 
         def point(label, step, taken)
-          rates = figure(taken, label, step, "requests/s", key: true) { |sample| sample[:requests] / sample[:wall] }
+          client = !Limits.row?(label)
+          rates = figure(taken, label, step, "requests/s", key: client) { |sample| sample[:requests] / sample[:wall] }
           goodput = figure(taken, label, step, "goodput/s") { |sample| good(sample) / sample[:wall] }
           { "client" => label, "in flight" => step, "requests/s" => rates.value.round, "rates" => rates,
             "95 % interval" => rates.interval.map(&:round).join(" to "), "goodput/s" => goodput.value.round,
@@ -142,7 +156,7 @@ module Trunkline
 
         def latencies(taken)
           latency = taken.map { |sample| Histogram.of(sample[:latency]) }.reduce(:merge)
-          [50, 90, 99].to_h { |share| ["p#{share} us", latency.percentile(share)] }
+          [50, 90, 99].to_h { |share| ["p#{share} us", (latency.percentile(share) if latency.size.positive?)] }
         end
 
         def figure(taken, label, step, unit, **rest, &block)

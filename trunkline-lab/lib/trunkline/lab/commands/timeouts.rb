@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../facts"
 require_relative "../origins/scripted"
 
 module Trunkline
@@ -8,6 +9,8 @@ module Trunkline
       # Asked to wait one second: how long each client takes for each phase that can stall, how often the server is
       # asked, and how the call ends.
       class Timeouts < Command
+        include Facts
+
         summary "asked to wait 1 s: what each client takes for each phase that can stall, and how often it asks"
         usage "[SECONDS]"
         timed false
@@ -37,26 +40,7 @@ module Trunkline
         def title = "A server that stalls, and a client that was told to wait #{format("%g", @asked)} s"
 
         def measure
-          @screen.progress("timeouts", peers.size) do |advance|
-            peers.each do |peer|
-              try(peer)
-              advance.call
-            end
-          end
-        end
-
-        # The four phases at once: nobody needs the processor meanwhile.
-        def try(peer)
-          return @result.missing[peer.label] = peer.missing if peer.missing
-
-          Bundle.new(peer.id, peer.gems).environment
-          threads = PHASES.to_h { |phase| [phase, Thread.new { stall(phase, peer) }] }
-          threads.each_value { |thread| thread.report_on_exception = false }
-          @seen[peer.label] = threads.transform_values(&:value)
-        rescue Bundle::Failed => error
-          @result.missing[peer.label] = error.message
-        ensure
-          threads&.each_value(&:kill)
+          @seen = facts(PHASES) { |peer, phase| stall(phase, peer) }
         end
 
         def stall(phase, peer)

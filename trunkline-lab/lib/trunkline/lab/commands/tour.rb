@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "fileutils"
-require "tmpdir"
 
 module Trunkline
   module Lab
@@ -25,7 +24,8 @@ module Trunkline
         private
 
         def defaults
-          @page = "report.html"
+          @files["html"] = "report.html"
+          @results = []
           @steps = STEPS
         end
 
@@ -44,24 +44,23 @@ module Trunkline
         end
 
         # Not one result but one for each step.
-        def common(parser)
-          parser.on("--html FILE", "where the page goes (report.html)") { |file| @page = file }
-          parser.on("--quiet", "the sentences alone") { @quiet = true }
-        end
+        attr_reader :results
 
         def measure
-          @folder ||= @temporary = Dir.mktmpdir("trunkline-lab-tour-")
-          FileUtils.mkdir_p(@folder)
+          FileUtils.mkdir_p(@folder) if @folder
           @failed = {}
           @steps.each_with_index { |(name, arguments), number| step(name, arguments, number) || raise(Interrupt) }
         end
 
         # @return [Boolean] whether to go on
         def step(name, arguments, number)
-          told = ["--json", File.join(@folder, "#{number + 1}-#{name}.json"), *("--quiet" if @quiet)]
-          told << "--accept-noise" if CLI.command(name).timed
+          told = [*("--quiet" if @quiet), *("--accept-noise" if CLI.command(name).timed)]
+          told.push("--json", File.join(@folder, "#{number + 1}-#{name}.json")) if @folder
           @out.flush
-          CLI.command(name).new(out: @out, err: @err).run(arguments + told) != STOPPED
+          command = CLI.command(name).new(out: @out, err: @err)
+          status = command.run(arguments + told)
+          @results << command.result.to_h unless command.result.empty?
+          status != STOPPED
         rescue Stop, Origins::Missing, PeerProcess::Failed => error
           @failed[name] = error.message
           @err.puts "#{name}: #{error.message}"
@@ -69,16 +68,11 @@ module Trunkline
         end
 
         def conclude
-          results = Dir[File.join(@folder, "*.json")].map { |file| Result.read(file) }
           @failed.each { |name, reason| @result.say("#{name} could not be measured: #{reason}.") }
-          return if results.empty?
-
-          Output::Files.save(@page, Output::Page.new(results).to_s)
           noisy = results.select { |one| one[:state] == "noisy" }.map { |one| one[:command] }
           @result.say("The machine was too noisy to call these results: #{noisy.join(", ")}.") if noisy.any?
-          @result.say("Written: #{@page}, #{results.size} of #{@steps.size} experiments.")
-        ensure
-          FileUtils.rm_rf(@temporary) if @temporary
+          @files.clear if results.empty?
+          @result.say("#{results.size} of #{@steps.size} experiments.")
         end
 
         def status

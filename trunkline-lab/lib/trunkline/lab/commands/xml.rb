@@ -1,12 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "../histogram"
+require_relative "../limits"
 require_relative "../xml_renderers"
+require_relative "../xml_requests"
 
 module Trunkline
   module Lab
     module Commands
-      # A small and a long XML document by each builder.
+      # A small and a long XML document by each builder: the rendering alone, and whole requests to a Rails application.
       class XML < Command
         summary "a small and a long XML document by Builder, Nokogiri, Ox and Trunkline::XML, in microseconds"
         usage "[RUNS]"
@@ -14,18 +16,31 @@ module Trunkline
         SECONDS = 0.2
         PERCENTAGES = [50, 90, 95, 99, 100].freeze
         OURS = "Trunkline::XML"
+        LIMIT = "#{Limits::PREFIX}#{Limits::NullBuilder.label}".freeze
 
         def self.name = "xml"
+
+        # @return [Hash] name => gems, of every builder
+        def self.bundles = XMLRenderers::GEMS.to_h { |name, (_, gems)| ["xml_#{name}", gems] }
 
         private
 
         def defaults
           @runs = 7
+          @requests = true
           @samples = Hash.new { |samples, key| samples[key] = [] }
           @bytes = {}
+          @digests = {}
         end
 
-        def options(parser) = install_option(parser)
+        def options(parser)
+          parser.on("--[no-]requests", "whole requests to a Rails application under Puma (yes)") do |yes|
+            @requests = yes
+          end
+          parser.on("--ab", "ApacheBench's whole report of each; --json and --html have them anyway") { @ab = true }
+          limit_choice(parser, Limits::NullBuilder)
+          install_option(parser)
+        end
 
         def arguments(rest)
           raise Stop.new("give RUNS, a number", USAGE) unless rest.size <= 1 && rest.all?(/\A[1-9]\d*\z/)
@@ -36,8 +51,17 @@ module Trunkline
         def title = "A small and a long XML document"
 
         def measure
+          render
+          return unless @requests
+
+          @whole = XMLRequests.new(@result, @screen)
+          @whole.measure(@runs)
+        end
+
+        def render
           @processes = {}
           XMLRenderers::GEMS.each { |name, (label, gems)| start(name, label, gems) }
+          start_limit
           turns = @processes.keys.product(XMLTasks::SIZES.keys)
           @screen.progress("xml", @runs * turns.size) do |advance|
             @runs.times do
@@ -53,12 +77,11 @@ module Trunkline
 
         def start(name, label, gems)
           ours = name == "trunkline" ? ["trunkline-xml"] : []
-          if ours.any? && Bundle.own_paths(*ours).empty?
-            return @result.missing[label] = "not installed (gem install trunkline-xml)"
-          end
+          reason = XMLRenderers.missing(name)
+          return @result.missing[label] = reason if reason
 
           @screen.busy("starting #{label}")
-          process = PeerProcess.new("xml", name, gems: gems, folder: "xml_#{name}", ours: ours)
+          process = PeerProcess.new(XMLTasks, name, gems: gems, folder: "xml_#{name}", ours: ours)
           @processes[label] = process
           check(label, process)
           versions = process.ask(:versions, names: gems.keys)
@@ -69,12 +92,20 @@ module Trunkline
           @result.missing[label] = error.message
         end
 
+        def start_limit
+          return if @limits.empty?
+
+          library = Limits::NullBuilder.library
+          @processes[LIMIT] = PeerProcess.new(XMLTasks, "nothing", gems: {}, folder: "xml_nothing", library: library)
+        rescue Limits::Failed => error
+          @result.missing[LIMIT] = error.message
+        end
+
         # All must write the same document, but for white space and the declaration.
         def check(label, process)
           XMLTasks::SIZES.each_key do |size|
             seen = process.ask(:document, size: size)
             @bytes[[label, size]] = seen[:bytes]
-            @digests ||= {}
             next if (@digests[size] ||= seen[:digest]) == seen[:digest]
 
             raise PeerProcess::Failed, "its #{size} document is not the others'"
@@ -86,6 +117,7 @@ module Trunkline
             own = @samples.select { |(_, of), _| of == size }.transform_keys(&:first)
             show(size, own) if own.any?
           end
+          @whole&.conclude(reports: @ab)
         end
 
         def show(size, own)
@@ -112,7 +144,8 @@ module Trunkline
           @result.chart(:bars, "#{size} document", unit: "us of CPU", bars: bars)
           return unless slowest
 
-          @result.say("#{size} document: #{rows.first[0]} is quickest, #{rows.first.last} as fast as Builder.")
+          first = rows.find { |row| row[0] != LIMIT }
+          @result.say("#{size} document: #{first[0]} is quickest, #{first.last} as fast as Builder.")
         end
 
         def mean(label, size, taken)

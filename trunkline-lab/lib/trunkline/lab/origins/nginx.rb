@@ -29,7 +29,8 @@ module Trunkline
       end
 
       # nginx, its configuration, files and certificates made on the spot: one port for plain and one for TLS that keep
-      # connections; one for TLS that closes after each answer and resumes no session; one that counts connections.
+      # connections; one for TLS with HTTP/2; one for TLS that closes after each answer and resumes no session; one that
+      # counts connections.
       class Nginx
         MODULES = %w[/usr/lib/nginx/modules /usr/lib64/nginx/modules /usr/local/lib/nginx/modules].freeze
 
@@ -55,19 +56,26 @@ module Trunkline
         def initialize(folder)
           @folder = folder
           @certificates = Certificates.new(folder)
-          @ports = Origins.free_ports(:plain, :tls, :fresh_tls, :status)
+          @ports = Origins.free_ports(:plain, :tls, :http2, :fresh_tls, :status)
         end
+
+        def self.echo_module
+          @echo_module ||= MODULES.map { |folder| File.join(folder, "ngx_http_echo_module.so") }
+            .find { |file| File.exist?(file) }
+        end
+
+        attr_reader :certificates
 
         def name = self.class.version
         def ca_file = @certificates.ca_file
         def plain = "http://127.0.0.1:#{@ports[:plain]}"
         def tls = "https://127.0.0.1:#{@ports[:tls]}"
+        def http2 = "https://127.0.0.1:#{@ports[:http2]}"
         def fresh_tls = "https://127.0.0.1:#{@ports[:fresh_tls]}"
 
         def start
-          File.write(File.join(@folder, MEDIUM), MEDIUM_BODY)
-          File.write(File.join(@folder, "nginx.conf"), configuration)
-          @pid = Processes.spawn(Processes.available?("nginx"), "-p", @folder, "-c", "nginx.conf", "-e", "error.log",
+          write_files
+          @pid = Processes.spawn(Processes.available?("nginx"), "-p", folder, "-c", "nginx.conf", "-e", "error.log",
                                  core: Processes::ORIGIN_CORE, err: File::NULL)
           wait_until_it_answers
           self
@@ -87,6 +95,8 @@ module Trunkline
 
         private
 
+        attr_reader :folder
+
         def wait_until_it_answers
           deadline = Clock.now + START_SECONDS
           begin
@@ -101,7 +111,7 @@ module Trunkline
           end
         end
 
-        def error_log = File.read(File.join(@folder, "error.log")).lines.last
+        def error_log = File.read(File.join(folder, "error.log")).lines.last
 
         def accepted
           Net::HTTP.get(URI("http://127.0.0.1:#{@ports[:status]}/"))[/requests\s+(\d+)/, 1].to_i
@@ -127,9 +137,10 @@ module Trunkline
               ssl_certificate #{@certificates.cert_file};
               ssl_certificate_key #{@certificates.key_file};
               ssl_protocols TLSv1.2 TLSv1.3;
-              root #{@folder};
+              root #{folder};
               server { listen 127.0.0.1:#{@ports[:plain]}; #{places} }
               server { listen 127.0.0.1:#{@ports[:tls]} ssl; #{places} }
+              server { listen 127.0.0.1:#{@ports[:http2]} ssl http2; http2_max_concurrent_streams 1000; #{places} }
               server { listen 127.0.0.1:#{@ports[:fresh_tls]} ssl; keepalive_timeout 0; ssl_session_tickets off; #{places} }
               server { listen 127.0.0.1:#{@ports[:status]}; stub_status; }
             }
@@ -138,12 +149,23 @@ module Trunkline
 
         def places
           short = "location = #{SHORT} { return 200 \"#{SHORT_BODY}\"; }"
-          echo_module ? "#{short} location = #{SLOW} { echo_sleep #{SLOW_SECONDS}; echo_exec #{SHORT}; }" : short
+          return short unless echo_module
+
+          delayed = delays.map do |path, seconds|
+            "location = #{path} { echo_sleep #{seconds}; echo_exec #{SHORT}; }"
+          end
+          [short, *delayed].join(" ")
         end
 
-        def echo_module
-          @echo_module ||= MODULES.map { |folder| File.join(folder, "ngx_http_echo_module.so") }
-            .find { |file| File.exist?(file) }
+        # Answered like SHORT after so many seconds, where nginx has its echo module.
+        # @return [Hash{String => Float}]
+        def delays = { SLOW => SLOW_SECONDS }
+
+        def echo_module = self.class.echo_module
+
+        def write_files
+          File.write(File.join(folder, MEDIUM), MEDIUM_BODY)
+          File.write(File.join(folder, "nginx.conf"), configuration)
         end
       end
     end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "fileutils"
 require "json"
 require "rbconfig"
 require "tmpdir"
@@ -16,29 +17,26 @@ module Trunkline
       class Puma
         SERVER = File.join(__dir__, "puma_server.rb")
 
-        # @param app [String] a name in Apps; or the name of a class, with the file that it is in
-        # @param options [Hash] those of the application
-        # @param environment [Hash, nil] the process's, when it needs other gems than ours
+        # @param options [Hash] those of #initialize
         # @yield [origin] started; it is stopped whatever happens
-        def self.open(app: "static", file: nil, threads: 16, environment: nil, **options)
-          Dir.mktmpdir("trunkline-lab-") do |folder|
-            origin = new(folder, app: app, file: file, threads: threads, environment: environment, **options)
-            begin
-              yield origin.start
-            ensure
-              origin.stop
-            end
-          end
+        def self.open(**options)
+          origin = new(**options)
+          yield origin.start
+        ensure
+          origin&.stop
         end
 
-        def initialize(folder, app:, file:, threads:, environment:, **options)
-          @folder = folder
+        # @param app [String] a name in Apps; or the name of a class, with the file that it is in
+        # @param environment [Hash, nil] the process's, when it needs other gems than ours
+        # @param options [Hash] those of the application
+        def initialize(app: "static", file: nil, threads: 16, environment: nil, **options)
+          @folder = Dir.mktmpdir("trunkline-lab-")
           @app = app
           @file = file
           @threads = threads
           @environment = environment
           @options = options
-          @certificates = Certificates.new(folder)
+          @certificates = Certificates.new(@folder)
         end
 
         def name = "Puma"
@@ -46,6 +44,9 @@ module Trunkline
         def plain = "http://127.0.0.1:#{@ports[0]}"
         def tls = "https://127.0.0.1:#{@ports[1]}"
         alias fresh_tls tls
+
+        # @raise [Missing] always
+        def http2 = raise(Missing, "HTTP/2 needs nginx, which is not installed; Puma serves without it")
 
         def start
           errors = File.join(@folder, "errors")
@@ -56,15 +57,18 @@ module Trunkline
                                                                                  err: errors, core: core)
           input.close
           line = output.wait_readable(START_SECONDS) && output.gets
-          raise Missing, "Puma did not start: #{File.read(errors).lines.grep(/Error|error/).first}" unless line
+          raise Missing, "Puma did not start: #{File.foreach(errors).grep(/Error|error/).first.to_s.strip}" unless line
 
           @ports = JSON.parse(line)
           self
+        ensure
+          stop unless @ports
         end
 
         def stop
           Processes.stop(@pid) if @pid
           @pid = nil
+          FileUtils.rm_rf(@folder)
         end
 
         # Puma does not count them.

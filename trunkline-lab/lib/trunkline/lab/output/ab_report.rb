@@ -31,8 +31,8 @@ module Trunkline
 
         def server
           lines("Server Software" => @response["server"].to_s, "Server Hostname" => @target.uri.host,
-                "Server Port" => @target.uri.port, "TLS Protocol" => tls, nil => nil, "Document Path" => @target.path,
-                "Document Length" => "#{@sample[:length]} bytes")
+                "Server Port" => @target.uri.port, "TLS Protocol" => tls, "HTTP Version" => @response.http_version,
+                nil => nil, "Document Path" => @target.path, "Document Length" => "#{@sample[:length]} bytes")
         end
 
         def tls
@@ -48,18 +48,17 @@ module Trunkline
                 "Complete requests" => answered, "Failed requests" => failed + @sample[:other_lengths],
                 "Non-2xx responses" => (other if other.positive?),
                 "Keep-Alive requests" => answered - @sample[:opened],
-                "Total transferred" => "#{@sample[:bytes] + (@sample[:head_bytes] * answered)} bytes",
+                "Total transferred" => "#{transferred} bytes#{" (heads not counted)" if @sample[:head_bytes].zero?}",
                 "HTML transferred" => "#{@sample[:bytes]} bytes")
         end
 
         def rates
           answered = [complete, 1].max
           per_request = wall * 1e6 / answered
-          bytes = @sample[:bytes] + (@sample[:head_bytes] * answered)
           lines("Requests per second" => format("%.2f [#/sec] (mean)", complete / wall),
                 "Time per request" => [format("%.1f [us] (mean)", per_request * @concurrency),
                                        format("%.1f [us] (mean, across all concurrent requests)", per_request)],
-                "Transfer rate" => format("%.2f [Kbytes/sec] received", bytes / 1024.0 / wall),
+                "Transfer rate" => format("%.2f [Kbytes/sec] received", transferred / 1024.0 / wall),
                 "CPU per request" => cpu(answered))
         end
 
@@ -110,6 +109,7 @@ module Trunkline
         end
 
         def complete = @latency.size
+        def transferred = @sample[:bytes] + (@sample[:head_bytes] * complete)
         def wall = @sample[:wall]
       end
     end

@@ -9,31 +9,45 @@ module Trunkline
     module Output
       # Writes results where the user wants them.
       module Files
+        KINDS = %w[json csv html].freeze
         CSV_COLUMNS = %w[command group label figure unit better value low high samples].freeze
 
         module_function
 
-        # @param result [Hash] Result#to_h
+        # @param results [Array<Hash>] as Result#to_h or Result.read give them; JSON of one is that one
         # @param files [Hash] kind => path
         # @raise [Stop]
-        def write(result, files)
-          result = JSON.parse(JSON.generate(result), symbolize_names: true)
-          files.each { |kind, path| save(path, public_send(kind, result)) }
+        def write(results, files)
+          results = JSON.parse(JSON.generate(results), symbolize_names: true)
+          files.each { |kind, path| save(path, public_send(kind, results)) }
         end
 
-        def json(result) = "#{JSON.pretty_generate(result)}\n"
+        def json(results) = "#{JSON.pretty_generate(results.size == 1 ? results.first : results)}\n"
 
-        def csv(result)
+        def csv(results)
           CSV.generate do |csv|
             csv << CSV_COLUMNS
-            result[:figures].each do |figure|
-              csv << [result[:command], *figure.values_at(:group, :label, :name, :unit, :better, :value),
-                      *figure[:interval], figure[:samples].size]
+            results.each do |result|
+              result[:figures].each do |figure|
+                csv << [result[:command], *figure.values_at(:group, :label, :name, :unit, :better, :value),
+                        *figure[:interval], figure[:samples].size]
+              end
             end
           end
         end
 
-        def html(result) = Page.new([result]).to_s
+        def html(results) = Page.new(results).to_s
+
+        # Before anything is measured.
+        # @raise [Stop]
+        def check(paths)
+          paths.each do |path|
+            next if File.exist?(path) ? File.file?(path) && File.writable?(path) : File.writable?(File.dirname(path))
+
+            reason = File.directory?(File.dirname(path)) ? "no right to, or no file" : "there is no such folder"
+            raise Stop, "#{path} cannot be written: #{reason}"
+          end
+        end
 
         def save(path, text)
           File.write(path, text)

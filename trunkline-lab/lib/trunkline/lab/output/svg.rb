@@ -14,7 +14,8 @@ module Trunkline
         TOP = 36
         BOTTOM = 46
         BAR = 28
-        LABELS = 170
+        LABELS = 170..330
+        LETTER = 7
         COLORS = 8
 
         def initialize(chart)
@@ -100,6 +101,7 @@ module Trunkline
           bars = @chart[:bars].reject { |bar| bar[:value].nil? }
           return "" if bars.empty?
 
+          @labels = ((bars.map { |bar| bar[:label].size }.max * LETTER) + 12).clamp(LABELS)
           top = bars.map { |bar| bar[:value] }.max.to_f
           frame((bars.size * BAR) + 12, "#{@chart[:title]}, #{@chart[:unit]}") do
             bars.each_with_index.map { |bar, index| bar(bar, index * BAR, top) }.join
@@ -107,11 +109,12 @@ module Trunkline
         end
 
         def bar(bar, y, top)
-          length = top.zero? ? 0 : ((WIDTH - LABELS - 100) * bar[:value] / top).round(1)
+          length = top.zero? ? 0 : ((WIDTH - @labels - 100) * bar[:value] / top).round(1)
           told = "#{bar[:label]}: #{short(bar[:value])} #{@chart[:unit]}"
-          text(LABELS - 8, y + 20, bar[:label], "end") +
-            "<rect class=\"bar#{" ours" if bar[:ours]}\" x=\"#{LABELS}\" y=\"#{y + 6}\" width=\"#{[length, 1].max}\" " \
-            "height=\"#{BAR - 9}\" rx=\"3\" #{told(told)}/>" + text(LABELS + length + 8, y + 20, short(bar[:value]))
+          text(@labels - 8, y + 20, bar[:label], "end") +
+            "<rect class=\"bar#{" ours" if bar[:ours]}\" x=\"#{@labels}\" y=\"#{y + 6}\" " \
+            "width=\"#{[length, 1].max}\" height=\"#{BAR - 9}\" rx=\"3\" #{told(told)}/>" +
+            text(@labels + length + 8, y + 20, short(bar[:value]))
         end
 
         def frame(height, label)

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../peer"
+
 module Trunkline
   module Lab
     module Peers
@@ -7,7 +9,35 @@ module Trunkline
         label "curb"
         gems "curb" => ">= 1.0"
 
+        # A multi handle, to which each easy handle is added again when it is done.
+        def many(call, concurrency, more, recorder)
+          multi = @multi ||= self.multi
+          easies = @easies ||= []
+          easies << open while easies.size < concurrency
+          easies.first(concurrency).each { |easy| start(multi, ready(easy, call), more, recorder) }
+          multi.perform
+        end
+
         private
+
+        def multi
+          require "curb"
+          ::Curl::Multi.new
+        end
+
+        def start(multi, easy, more, recorder)
+          return unless more.call
+
+          easy.on_complete do |done|
+            if done.response_code.zero?
+              recorder.failed("curl error #{done.last_result}")
+            else
+              recorder.record(done.total_time, done.response_code, done.body_str.to_s.bytesize)
+            end
+            multi.add(done) if more.call
+          end
+          multi.add(easy)
+        end
 
         def open
           require "curb"
@@ -17,6 +47,15 @@ module Trunkline
             easy.timeout = easy.connect_timeout = @timeout
             easy.follow_location = @follow
           end
+        end
+
+        def ready(easy, call)
+          easy.url = url(call)
+          easy.headers = call.headers
+          easy.post_body = call.body if call.body
+          easy.head = true if call.verb == "HEAD"
+          easy.set(:customrequest, call.verb)
+          easy
         end
 
         def exchange(easy, call)

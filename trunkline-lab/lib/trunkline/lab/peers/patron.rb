@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../peer"
+
 module Trunkline
   module Lab
     module Peers

@@ -1,10 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "../peer"
+
 module Trunkline
   module Lab
     module Peers
       class Trunkline < Peer
         label "Trunkline"
+        ours "trunkline"
 
         # The batch interface of the client. With a rate, latency is also taken from when each call should have started.
         def many(call, concurrency, more, recorder, rate: nil, timings: false)
@@ -22,8 +25,11 @@ module Trunkline
 
         def open
           require "trunkline"
-          options = { ca_file: @ca_file, follow: @follow ? 5 : nil, verify: @insecure ? false : nil }.compact
           ::Trunkline.new(@base, timeout: @timeout, **options)
+        end
+
+        def options
+          { ca_file: @ca_file, follow: @follow ? 5 : nil, verify: @insecure ? false : nil, http: @http&.to_sym }.compact
         end
 
         def exchange(client, call)
@@ -50,10 +56,16 @@ module Trunkline
         def take(result, recorder, timings)
           return recorder.failed(result.class.name) if result.is_a?(::Trunkline::Error)
 
-          recorder.opened! unless result.connection.reused?
+          recorder.opened! if new?(result.connection)
           spent = result.timings
           recorder.record(spent.total, result.status, result.body.bytesize)
           detail(result, spent, recorder) if timings
+        end
+
+        # Of calls that share a connection of HTTP/2 none may have opened it.
+        def new?(connection)
+          seen = @seen ||= {}
+          !seen.key?(connection.id) && (seen[connection.id] = true)
         end
 
         def detail(result, spent, recorder)
@@ -61,7 +73,8 @@ module Trunkline
           recorder.phase(:connect, connecting)
           recorder.phase(:processing, spent.total - connecting)
           recorder.phase(:waiting, spent.first_byte.to_f)
-          return if recorder.head?
+          # HTTP/2 compresses heads: nobody but the connection knows their size.
+          return if recorder.head? || !result.http_version.start_with?("1")
 
           recorder.head(result.headers.sum { |name, value| name.bytesize + value.bytesize + 4 } +
                         "HTTP/1.1 200 #{result.reason}\r\n\r\n".bytesize)

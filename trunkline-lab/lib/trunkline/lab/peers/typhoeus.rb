@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "../peer"
+
 module Trunkline
   module Lab
     module Peers
       class Typhoeus < Peer
         label "Typhoeus"
-        gems "typhoeus" => ">= 1.4"
+        gems "typhoeus" => ">= 1.7", "ethon" => ">= 0.19"
 
         # Hydra, the way its users chain requests: whoever is done queues the next one.
         def many(call, concurrency, more, recorder)
@@ -19,10 +21,14 @@ module Trunkline
 
         # Typhoeus keeps its handles, and so their connections, in a pool of the process: there is no client to open.
         def open
-          require "set" # ethon expects it to be there, as it is from Ruby 3.2 on
-          require "typhoeus"
+          load_client
           { timeout: @timeout, connecttimeout: @timeout, forbid_reuse: !@keep, followlocation: @follow,
             cainfo: @ca_file, ssl_verifypeer: !@insecure, ssl_verifyhost: @insecure ? 0 : 2 }.compact
+        end
+
+        def load_client
+          require "set" # ethon expects it to be there, as it is from Ruby 3.2 on
+          require "typhoeus"
         end
 
         def exchange(options, call)

@@ -18,6 +18,11 @@ struct job {
     double seconds; /* stop after this long; 0: no such limit */
     int concurrency;
     int fresh; /* a new connection for each request */
+    int cold;  /* connecting is part of what is measured */
+    int http2; /* many share one connection */
+    const char *proxy;
+    const char *data; /* the body of POSTs; NULL: GETs */
+    struct curl_slist *headers;
 };
 
 struct usage {
@@ -59,6 +64,13 @@ static CURL *new_easy(const struct job *job) {
     curl_easy_setopt(easy, CURLOPT_FAILONERROR, 1L);
     if (strcmp(job->mode, "show") != 0) curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard);
     if (job->fresh) curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+    if (job->proxy) curl_easy_setopt(easy, CURLOPT_PROXY, job->proxy);
+    if (job->http2) {
+        curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
+        curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+    }
+    if (job->headers) curl_easy_setopt(easy, CURLOPT_HTTPHEADER, job->headers);
+    if (job->data) curl_easy_setopt(easy, CURLOPT_POSTFIELDS, job->data);
     if (job->ca_file) {
         /* libcurl keeps the parsed bundle only where no CA directory is set. */
         curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
@@ -79,7 +91,7 @@ static int is_over(const struct job *job, long done, double started) {
 static long run_serial(const struct job *job, struct usage *before) {
     CURL *easy = new_easy(job);
     long done = 0;
-    must_succeed(curl_easy_perform(easy)); /* connect and warm up */
+    if (!job->cold) must_succeed(curl_easy_perform(easy)); /* connect and warm up */
     *before = usage_now();
     while (!is_over(job, done, before->wall)) {
         must_succeed(curl_easy_perform(easy));
@@ -117,6 +129,10 @@ static long run_multi(const struct job *job, struct usage *before) {
     int open = job->concurrency, running;
     if (!multi) die("curl_multi_init", "no memory");
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)job->concurrency);
+    if (job->http2) {
+        curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+        curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1L);
+    }
     for (int i = 0; i < open; i++) curl_multi_add_handle(multi, new_easy(job));
     *before = usage_now();
     while (open > 0) {
@@ -141,15 +157,25 @@ static struct job job_from(int argc, char **argv) {
                                             {"concurrency", required_argument, NULL, 'c'},
                                             {"cacert", required_argument, NULL, 'a'},
                                             {"fresh", no_argument, NULL, 'f'},
+                                            {"cold", no_argument, NULL, 'o'},
+                                            {"http2", no_argument, NULL, '2'},
+                                            {"proxy", required_argument, NULL, 'p'},
+                                            {"data", required_argument, NULL, 'd'},
+                                            {"header", required_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     struct job job = {.concurrency = 1};
     int option;
-    while ((option = getopt_long(argc, argv, "n:s:c:a:f", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "n:s:c:a:fod:h:2p:", options, NULL)) != -1) {
         if (option == 'n') job.requests = atol(optarg);
         if (option == 's') job.seconds = atof(optarg);
         if (option == 'c') job.concurrency = atoi(optarg);
         if (option == 'a') job.ca_file = optarg;
         if (option == 'f') job.fresh = 1;
+        if (option == 'o') job.cold = 1;
+        if (option == '2') job.http2 = 1;
+        if (option == 'p') job.proxy = optarg;
+        if (option == 'd') job.data = optarg;
+        if (option == 'h') job.headers = curl_slist_append(job.headers, optarg);
         if (option == '?') exit(2);
     }
     if (argc - optind != 2) die("usage", "bare_curl [options] serial|multi|show URL");
@@ -176,6 +202,7 @@ int main(int argc, char **argv) {
     after = usage_now();
     printf("{\"requests\":%ld,\"wall\":%.6f,\"user\":%.6f,\"sys\":%.6f}\n", done,
            after.wall - before.wall, after.user - before.user, after.sys - before.sys);
+    curl_slist_free_all(job.headers);
     curl_global_cleanup();
     return 0;
 }

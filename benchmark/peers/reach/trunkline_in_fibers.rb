@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+require_relative "../trunkline"
+
+module Bench
+  module Peers
+    class TrunklineInFibers < Trunkline
+      # For each fiber one, which async-http has without being asked.
+      MOST_CONNECTIONS = 1000
+
+      label "Trunkline in fibers"
+
+      gems "async" => ">= 2.20"
+
+      def session(&block)
+        require "async"
+        Sync(&block)
+      end
+
+      # @return [Array<Array>] status and body of each
+      def fibers(path, count)
+        client = @client ||= open
+        call = Call.of(path: path)
+        Array.new(count) { ::Async::Task.current.async { exchange(client, call) } }.map(&:wait)
+      end
+
+      private
+
+      def options = super.merge(max_connections_per_host: MOST_CONNECTIONS)
+    end
+  end
+end

@@ -1,0 +1,18 @@
+# frozen_string_literal: true
+
+# Measures what lies beyond one HTTP/1.1 connection at a time: HTTP/2, fibers, proxies; `rake bench:reach` runs it.
+# support/settings.rb has its switches.
+
+require_relative "support/program"
+%w[streams single download fibers proxy].each { |group| require_relative "figures/reach_#{group}" }
+
+Bench::Peer.load_all
+Bench::Peer.load_all("reach")
+groups = {
+  "streams" => Bench::Figures::ReachStreams.new,
+  "single" => Bench::Figures::ReachSingle.new,
+  "download" => Bench::Figures::ReachDownload.new,
+  "fibers" => Bench::Figures::ReachFibers.new,
+  "proxy" => Bench::Figures::ReachProxy.new
+}
+Bench::Program.new("reach", groups).run

@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+require_relative "chatty"
+require_relative "xml"
+
+module Trunkline
+  module Lab
+    module Commands
+      # Downloads what the experiments compare, so that it is no part of what they take.
+      class Install < Command
+        summary "download the gems of every client that is not installed (into the lab's cache)"
+        timed false
+
+        private
+
+        def defaults = @installed = {}
+
+        def title = "The gems that the experiments compare"
+
+        def measure
+          Bundle.download = true
+          wanted = bundles
+          @screen.progress("install", wanted.size) do |advance|
+            wanted.each do |folder, gems|
+              install(folder, gems)
+              advance.call
+            end
+          end
+        end
+
+        # @return [Hash] name => gems
+        def bundles
+          able, others = Peer.all.partition { |peer| peer.missing.nil? }
+          others.each { |peer| @result.missing[peer.label] = peer.missing }
+          clients = able.to_h { |peer| [peer.id, peer.gems] }
+          { **clients, **Chatty.bundles, **XML.bundles, **XMLRequests.bundles }.reject { |_, gems| gems.empty? }
+        end
+
+        def install(folder, gems)
+          @screen.busy("installing #{gems.keys.join(", ")}")
+          Bundle.new(folder, gems).environment
+          @installed[folder] = gems
+        rescue Bundle::Failed => error
+          @result.missing[folder] = error.message
+        end
+
+        def conclude
+          rows = @installed.map { |folder, gems| [folder, gems.map { |gem| gem.join(" ") }.join(", ")] }
+          @result.table(nil, %w[for gems], rows) if rows.any?
+          @result.say("#{rows.size} sets of gems are there, #{@result.missing.size} are not.")
+        end
+      end
+    end
+  end
+end

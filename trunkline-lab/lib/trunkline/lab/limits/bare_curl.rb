@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+require "digest"
+require "json"
+require_relative "program"
+
+module Trunkline
+  module Lab
+    module Limits
+      # The least that a program can do with libcurl (bare_curl.c): one easy handle, reused, or many in a multi handle.
+      class BareCurl
+        SOURCE = File.join(__dir__, "bare_curl.c")
+
+        def self.label = "libcurl in C"
+
+        # @param keep [Boolean] one connection for all calls, or a new one for each
+        # @param http2 [Boolean] one connection of HTTP/2 for all that is in flight
+        # @param proxy [String, nil] its URL
+        # @raise [Failed] when it cannot be compiled
+        def initialize(base: "", ca_file: nil, keep: true, http2: false, proxy: nil)
+          @program = Program.compile(SOURCE, ["-lcurl"])
+          @base = base
+          @switches = [*(["--cacert", ca_file] if ca_file), *("--fresh" unless keep),
+                       *("--http2" if http2), *(["--proxy", proxy] if proxy)]
+        end
+
+        # @return [Hash] status, bytes and digest, as a client's worker tells them
+        def probe(call:)
+          body = Program.run(@program, *@switches, *sent(call), "show", url(call))
+          { status: 200, bytes: body.bytesize, digest: Digest::SHA256.hexdigest(body) }
+        end
+
+        # One after the other.
+        # @param cold [Boolean] connecting, and reading the authorities, is part of it
+        def calls(call:, count:, cold: true)
+          sample(*("--cold" if cold), "--requests", count.to_s, *sent(call), "serial", url(call))
+        end
+
+        # With so many in flight, on connections that are open by then.
+        def many(call:, concurrency:, requests:)
+          taken = sample("--requests", requests.to_s, "--concurrency", concurrency.to_s, *sent(call),
+                         "multi", url(call))
+          taken.merge(statuses: { "200": taken[:requests] }, errors: {}, latency: {})
+        end
+
+        # @param at_once [Integer, nil] in a multi handle; nil: one after the other
+        def for_seconds(path, seconds, at_once: nil)
+          return sample("--seconds", seconds.to_s, "serial", "#{@base}#{path}") unless at_once
+
+          sample("--seconds", seconds.to_s, "--concurrency", at_once.to_s, "multi", "#{@base}#{path}")
+        end
+
+        private
+
+        def url(call) = "#{@base}#{call[:path]}"
+
+        def sent(call)
+          headers = call[:headers].to_h.flat_map { |name, value| ["--header", "#{name}: #{value}"] }
+          call[:verb] == "POST" ? [*headers, "--data", call[:body].to_s] : headers
+        end
+
+        def sample(*arguments)
+          taken = JSON.parse(Program.run(@program, *@switches, *arguments), symbolize_names: true)
+          taken.merge(cpu: taken[:user] + taken[:sys])
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require "minitest/mock"
+require "trunkline/lab/commands/load"
+
+module Trunkline
+  module Lab
+    # What may be called a result, and what is said about it.
+    class TestResult < Minitest::Test
+      TIGHT = [100.0, 101.0, 102.0, 100.5, 101.5].freeze
+      LOOSE = [10.0, 100.0, 1000.0, 20.0, 700.0].freeze
+
+      # @param foreign [Float] how much of the machine others took
+      def result(samples, foreign: 0.0, timed: true)
+        noise = Struct.new(:foreign).new(foreign)
+        Noise.stub(:new, noise) do
+          result = Result.new(command: "load", title: "t", arguments: [], timed: timed)
+          result.figure(samples, name: "requests/s", unit: "requests/s", key: true)
+          result.tap(&:close)
+        end
+      end
+
+      def test_a_quiet_machine_and_samples_close_together_make_a_result
+        assert_equal ["result", []], [result(TIGHT).state, result(TIGHT).noise]
+      end
+
+      def test_other_programs_make_no_result
+        noisy = result(TIGHT, foreign: 0.4)
+
+        assert_equal "noisy", noisy.state
+        assert_equal ["other programs took 40 % of the machine meanwhile"], noisy.noise
+      end
+
+      def test_samples_far_apart_make_no_result
+        noisy = result(LOOSE)
+
+        assert_equal "noisy", noisy.state
+        assert_match(%r{\Arequests/s is known to \d+ % only\z}, noisy.noise.first)
+      end
+
+      def test_facts_need_no_quiet_machine
+        assert_equal "facts", result(LOOSE, foreign: 0.9, timed: false).state
+      end
+
+      def test_carries_its_environment
+        environment = result(TIGHT).to_h[:environment]
+
+        assert_equal %i[date machine versions load_before clients load_after].sort, environment.keys.sort
+        assert_equal [VERSION, Trunkline::VERSION], environment[:versions].values_at(:lab, :trunkline)
+      end
+
+      # What load says of a run in which its own process was busy for that share of the time.
+      def verdict(share)
+        command = Commands::Load.new(out: StringIO.new, err: StringIO.new)
+        result = result(TIGHT)
+        command.instance_variable_set(:@result, result)
+        command.instance_variable_set(:@sample, { cpu: share, wall: 1.0, errors: {}, requests: 10 })
+        command.send(:verdicts)
+        result.sentences
+      end
+
+      def test_load_says_when_the_client_is_the_limit
+        assert_equal ["The client is the limit, not the server: it took 97 % of a core."], verdict(0.97)
+        assert_empty verdict(0.5)
+      end
+    end
+  end
+end
