@@ -127,7 +127,7 @@ typedef struct exchange {
     bool http2; /* this attempt is, or the last one was, over a shared connection */
     mux_call call;
     mux_batch *batch; /* one reference; its poller's; NULL: it is driven alone */
-    bool deaf;        /* it is driven by a fiber: see mux_call */
+    bool in_fiber;    /* it is driven by a fiber under a scheduler */
     bool body_ended;  /* all of the body was handed over */
     bool stopped;     /* its stream was let go */
     bool crowded_out; /* no stream could be opened, though there was a place */

@@ -351,7 +351,7 @@ step_result exchange_http2_talk(exchange *x, nanoseconds now) {
     if (!mux_enter(call)) {
         return exchange_broke(x, FAILURE_FORKED, 0, NULL);
     }
-    call->deaf = x->deaf;
+    call->weak = x->in_fiber;
     bool fresh = call->stream == NULL;
     step_result step = fresh ? open_stream(x, now) : STEP_WAIT;
     if (step == STEP_WAIT && call->stream != NULL) {

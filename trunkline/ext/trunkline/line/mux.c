@@ -152,7 +152,8 @@ void mux_write(mux *m, waker *own, nanoseconds now) {
 
 static bool nobody_reads(const mux *m) {
     const mux_call *l = m->leader;
-    return l == NULL || (l->batch != NULL && __atomic_load_n(&l->batch->away, __ATOMIC_ACQUIRE));
+    return l == NULL || l->weak ||
+           (l->batch != NULL && __atomic_load_n(&l->batch->away, __ATOMIC_ACQUIRE));
 }
 
 static void take_in(mux *m, nanoseconds now) {

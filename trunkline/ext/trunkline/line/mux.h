@@ -33,7 +33,7 @@ typedef struct mux_call {
     http2_stream *stream;
     waker *waker;     /* borrowed: its driver's */
     mux_batch *batch; /* borrowed; NULL: it is driven alone */
-    bool deaf;        /* as a leader its driver waits for the descriptor alone, not for the waker */
+    bool weak;        /* its driver is a fiber, whose thread may be busy: others lead rather than it */
     nanoseconds sent_at; /* when the last byte of the request was written; -1: not yet */
     /* the mux's own */
     bool leading; /* its driver waits for the descriptor (atomic) */

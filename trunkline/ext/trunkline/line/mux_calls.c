@@ -8,6 +8,11 @@ static bool away(const mux_call *call) {
     return call->batch != NULL && __atomic_load_n(&call->batch->away, __ATOMIC_ACQUIRE);
 }
 
+/* Does a leader make do without this one? */
+static bool yields_to(const mux_call *leader, const mux_call *call) {
+    return leader == NULL || away(leader) || (leader->weak && !call->weak);
+}
+
 static void set_events(mux_call *call, short events) {
     __atomic_store_n(&call->events, events, __ATOMIC_RELEASE);
 }
@@ -47,13 +52,22 @@ void mux_touch(mux_call *call, waker *own) {
     }
 }
 
+/* The first that is driven just now; `weak`: a fiber will do. */
+static mux_call *able_follower(const mux *m, bool weak) {
+    mux_call *call = m->first;
+    while (call != NULL && (away(call) || (call->weak && !weak))) {
+        call = call->next;
+    }
+    return call;
+}
+
 void mux_summon(mux *m, waker *own) {
     if (m->first == NULL || (m->leader != NULL && !away(m->leader))) {
         return;
     }
-    mux_call *chosen = m->first;
-    while (chosen != NULL && away(chosen)) {
-        chosen = chosen->next;
+    mux_call *chosen = able_follower(m, false);
+    if (chosen == NULL) {
+        chosen = able_follower(m, true);
     }
     if (chosen != NULL) {
         mux_touch(chosen, own);
@@ -92,17 +106,18 @@ static void lead(mux *m, mux_call *call) {
     }
 }
 
-/* Who leaves something unwritten waits for the descriptor itself: it takes the lead, unless the
- * leader would not hear that it has lost it. */
+/* Who leaves something unwritten waits for the descriptor itself. A fiber leads only when there is
+ * nobody else to do it. */
 static void wait_here(mux *m, mux_call *call) {
-    mux_call *l = m->leader;
-    bool full = m->wants_write != 0;
-    if (l == NULL || away(l) || (full && !l->deaf)) {
+    mux_call *able = call->weak ? able_follower(m, false) : NULL;
+    if (able != NULL && yields_to(m->leader, able)) {
+        follow(m, call);
+        mux_touch(able, NULL);
+    } else if (yields_to(m->leader, call) || m->wants_write != 0) {
         lead(m, call);
-        return;
+    } else {
+        follow(m, call);
     }
-    follow(m, call);
-    set_events(call, full ? m->wants_write : 0);
 }
 
 static void stop_waiting(mux *m, mux_call *call) {
@@ -202,7 +217,7 @@ bool mux_open(mux_call *call, const char *scheme, const char *head, size_t lengt
 
 bool mux_may_read(const mux_call *call) {
     const mux *m = call->mux;
-    return !m->dead && !call->drained && (m->leader == NULL || away(m->leader));
+    return !m->dead && !call->drained && yields_to(m->leader, call);
 }
 
 bool mux_read(mux_call *call, nanoseconds now) {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 #ifdef __linux__
+#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #endif
 
@@ -16,6 +18,8 @@
 struct waker {
     int descriptor; /* what is polled */
     int trigger;    /* what is written to: the same one, or the other end of a pipe */
+    int both;       /* an epoll of what is polled, and of `other`; -1: not made yet */
+    int other;      /* -1: none */
     unsigned references;
     unsigned generation; /* of the process that opened the descriptors */
     bool woken;
@@ -47,7 +51,15 @@ static bool open_descriptors(waker *w) {
 }
 #endif
 
+static void forget_other(waker *w) {
+#ifdef __linux__
+    if (w->other >= 0) epoll_ctl(w->both, EPOLL_CTL_DEL, w->other, NULL);
+#endif
+    w->other = -1;
+}
+
 static void destroy(waker *w) {
+    if (w->both >= 0) close(w->both);
     close(w->descriptor);
     if (w->trigger != w->descriptor) close(w->trigger);
     free(w);
@@ -61,6 +73,7 @@ static waker *make(void) {
         return NULL;
     }
     w->generation = generation;
+    w->both = w->other = -1;
     return w;
 }
 
@@ -76,6 +89,7 @@ waker *waker_take(void) {
     if (w == NULL) return NULL;
     w->references = 1;
     w->marked = false;
+    forget_other(w);
     waker_clear(w); /* nobody else has it: what was written has arrived */
     return w;
 }
@@ -123,6 +137,33 @@ bool waker_clear(waker *w) {
     if (got > 0) (void)__atomic_exchange_n(&w->woken, false, __ATOMIC_ACQ_REL);
     return true;
 }
+
+#ifdef __linux__
+static bool both_made(waker *w) {
+    if (w->both >= 0) return true;
+    struct epoll_event own = {.events = EPOLLIN, .data = {.fd = w->descriptor}};
+    w->both = epoll_create1(EPOLL_CLOEXEC);
+    if (w->both >= 0 && epoll_ctl(w->both, EPOLL_CTL_ADD, w->descriptor, &own) == 0) return true;
+    if (w->both >= 0) close(w->both);
+    w->both = -1;
+    return false;
+}
+
+int waker_with(waker *w, int descriptor, short events) {
+    struct epoll_event event = {.data = {.fd = descriptor}};
+    event.events = (events & POLLIN ? EPOLLIN : 0U) | (events & POLLOUT ? EPOLLOUT : 0U);
+    if (!both_made(w)) return -1;
+    forget_other(w);
+    if (epoll_ctl(w->both, EPOLL_CTL_ADD, descriptor, &event) != 0) return -1;
+    w->other = descriptor;
+    return w->both;
+}
+#else
+int waker_with(waker *w, int descriptor, short events) {
+    (void)w, (void)descriptor, (void)events;
+    return -1;
+}
+#endif
 
 void waker_mark(waker *w) {
     __atomic_store_n(&w->marked, true, __ATOMIC_RELEASE);

@@ -28,7 +28,7 @@ static bool heavy(const exchange *x) {
 static step_result run(VALUE self, response *r) {
     exchange *x = r->live;
     step_result step;
-    x->deaf = !NIL_P(rb_fiber_scheduler_current());
+    x->in_fiber = !NIL_P(rb_fiber_scheduler_current());
     do {
         bool aside = heavy(x);
         step = aside ? STEP_WAIT : exchange_step(x, clock_now());
