@@ -18,19 +18,23 @@ static document *document_of(void *user_data) {
     return context_of(user_data)->_private;
 }
 
-/* Ends the parse; the first reason is the one that counts. */
+/* The first of several errors is the one that is told. */
+static void record(document *doc, const char *message, int line, int column) {
+    if (doc->failed) return;
+    size_t size = strlen(message);
+    while (size && (message[size - 1] == '\n' || message[size - 1] == ' ')) size--;
+    if (size >= sizeof(doc->error.message)) size = sizeof(doc->error.message) - 1;
+    memcpy(doc->error.message, message, size);
+    doc->error.message[size] = '\0';
+    doc->error.line = line;
+    doc->error.column = column;
+    doc->failed = true;
+}
+
+/* For what the callbacks find: the parser stops as soon as they return. */
 static void fail(void *user_data, const char *message, int line, int column) {
     document *doc = document_of(user_data);
-    if (!doc->failed) {
-        size_t size = strlen(message);
-        while (size && (message[size - 1] == '\n' || message[size - 1] == ' ')) size--;
-        if (size >= sizeof(doc->error.message)) size = sizeof(doc->error.message) - 1;
-        memcpy(doc->error.message, message, size);
-        doc->error.message[size] = '\0';
-        doc->error.line = line;
-        doc->error.column = column;
-        doc->failed = true;
-    }
+    record(doc, message, line, column);
     libxml2.xmlStopParser(context_of(user_data));
     if (user_data != doc->parser) libxml2.xmlStopParser(doc->parser);
 }
@@ -226,10 +230,20 @@ static xmlEntityPtr find_parameter_entity(void *user_data, const xmlChar *name) 
     return internal_only(user_data, libxml2.xmlSAX2GetParameterEntity(user_data, name));
 }
 
+/* Not well formed, nothing is told or expanded any more. */
+static void silence(xmlParserCtxtPtr context) {
+    context->wellFormed = 0;
+    context->disableSAX = 1;
+}
+
+/* The parser itself found it, in the midst of its input, which to stop it here would free under
+ * its hands (libxml2 2.9): it goes on to the end in silence. */
 static void note_error(void *user_data, const xmlError *error) {
-    if (error->level >= XML_ERR_ERROR)
-        fail(user_data, error->message ? error->message : "not well formed", error->line,
-             error->int2);
+    if (error->level < XML_ERR_ERROR) return;
+    document *doc = document_of(user_data);
+    record(doc, error->message ? error->message : "not well formed", error->line, error->int2);
+    silence(context_of(user_data));
+    silence(doc->parser);
 }
 
 static void set_callbacks(xmlSAXHandler *sax) {

@@ -80,15 +80,6 @@ class TestWhoReads < HTTP2Test
     assert_answered(others)
   end
 
-  def test_others_go_on_while_a_fiber_blocks_its_reactor
-    Sync do |task|
-      reading = task.async { outcome { @http.get("/never", timeout: 2) } }
-      # Blocking: no other fiber of this thread has its turn until the others are through.
-      Fiber.new(blocking: true) { assert_answered(Array.new(3) { begun("/held") }) }.resume
-      reading.stop
-    end
-  end
-
   def test_fibers_and_threads_take_turns
     threads = Array.new(4) { |number| Thread.new { Array.new(25) { |call| @http.get("/t#{number}/#{call}").body } } }
     fibers = Sync do |task|

@@ -8,7 +8,7 @@
  * malloc for that anew costs a tenth of a whole call.
  */
 #define SPARES 64
-#define SPARE_INPUT (16 * 1024) /* larger buffers are given back to the system */
+#define SPARE_BYTES (16 * 1024) /* larger buffers are given back to the system */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static exchange *spares[SPARES]; /* owned */
@@ -33,27 +33,31 @@ static void free_hints(hint *h) {
     }
 }
 
+static buffer emptied(buffer b) {
+    if (b.capacity > SPARE_BYTES) {
+        buffer_free(&b);
+    }
+    buffer_clear(&b);
+    return b;
+}
+
 /* Frees all but what the next call reads into. */
 static void strip(exchange *x) {
     free_hints(x->hints);
     inflater_free(x->inflater);
     free(x->head);
     refusal_free(x->refused);
-    buffer_free(&x->body);
     buffer_free(&x->frame);
     waker_drop(x->waker);
     mux_batch_drop(x->batch);
     if (x->pool != NULL) {
         pool_release(x->pool);
     }
-    buffer input = x->input;
+    buffer input = emptied(x->input), body = emptied(x->body);
     http1_response answer = x->answer;
-    if (input.capacity > SPARE_INPUT) {
-        buffer_free(&input);
-    }
-    buffer_clear(&input);
     memset(x, 0, sizeof(*x));
     x->input = input;
+    x->body = body;
     x->answer = answer;
 }
 
@@ -72,6 +76,7 @@ void exchange_free(exchange *x) {
     if (!kept) {
         http1_free(&x->answer);
         buffer_free(&x->input);
+        buffer_free(&x->body);
         free(x);
     }
 }

@@ -33,11 +33,10 @@ typedef struct mux_call {
     http2_stream *stream;
     waker *waker;     /* borrowed: its driver's */
     mux_batch *batch; /* borrowed; NULL: it is driven alone */
-    bool weak;        /* its driver is a fiber, whose thread may be busy: others lead rather than it */
+    bool weak; /* its driver is a fiber, whose thread may be busy: others lead rather than it */
     nanoseconds sent_at; /* when the last byte of the request was written; -1: not yet */
     /* the mux's own */
     bool leading; /* its driver waits for the descriptor (atomic) */
-    bool led;     /* until this step began it did */
     bool touched; /* something has come for it (atomic) */
     bool follows; /* it is among the followers */
     bool drained; /* in this step everything was read */

@@ -106,23 +106,32 @@ static void lead(mux *m, mux_call *call) {
     }
 }
 
-/* Who leaves something unwritten waits for the descriptor itself. A fiber leads only when there is
- * nobody else to do it. */
+/* A fiber leads only when there is nobody else to do it. */
+static mux_call *better_than(const mux *m, const mux_call *call) {
+    mux_call *l = m->leader;
+    if (!call->weak) {
+        return NULL;
+    }
+    return l != NULL && !away(l) && !l->weak ? l : able_follower(m, false);
+}
+
+/* Who leaves something unwritten waits for the descriptor itself, or has whoever does look again.
+ */
 static void wait_here(mux *m, mux_call *call) {
-    mux_call *able = call->weak ? able_follower(m, false) : NULL;
-    if (able != NULL && yields_to(m->leader, able)) {
-        follow(m, call);
-        mux_touch(able, NULL);
-    } else if (yields_to(m->leader, call) || m->wants_write != 0) {
+    mux_call *able = better_than(m, call);
+    bool full = m->wants_write != 0;
+    if (able == NULL && (full || yields_to(m->leader, call))) {
         lead(m, call);
-    } else {
-        follow(m, call);
+        return;
+    }
+    follow(m, call);
+    if (able != NULL && (full || able != m->leader)) {
+        mux_touch(able, NULL);
     }
 }
 
 static void stop_waiting(mux *m, mux_call *call) {
-    call->led = m->leader == call;
-    if (call->led) {
+    if (m->leader == call) {
         m->leader = NULL;
     } else if (call->follows) {
         unfollow(m, call);

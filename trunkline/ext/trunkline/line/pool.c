@@ -147,6 +147,7 @@ pool_result pool_acquire(pool *p, const route *r, const settings *s, waiter *w, 
     bucket *b = p->closed ? NULL : pool_bucket(p, r);
     if (b != NULL) {
         w->limit = s->max_connections;
+        w->idle_timeout = s->idle_timeout;
         w->generation = p->generation;
         w->granted = NULL;
         w->may_share = r->sharing != SHARING_NEVER;
@@ -228,7 +229,8 @@ void pool_forgo(pool *p, waiter *w) {
     w->granted = NULL;
     pthread_mutex_unlock(&p->lock);
     if (shared != NULL) {
-        pool_leave(p, shared, shared->idle_since, shared->idle_until);
+        nanoseconds now = clock_now();
+        pool_leave(p, shared, now, clock_after(now, w->idle_timeout));
     }
 }
 

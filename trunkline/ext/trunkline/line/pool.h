@@ -24,6 +24,7 @@ typedef struct waiter {
     bool dialling;  /* the others wait to see whether the connection can be shared */
     bool in_vain;   /* set by the owner: the connection could not be opened */
     uint32_t limit;
+    nanoseconds idle_timeout;
     uint32_t generation;
     waker *waker; /* borrowed; woken when its turn has come */
     struct waiter *previous, *next;

@@ -59,7 +59,6 @@ static void forget_other(waker *w) {
 }
 
 static void destroy(waker *w) {
-    if (w->both >= 0) close(w->both);
     close(w->descriptor);
     if (w->trigger != w->descriptor) close(w->trigger);
     free(w);
@@ -89,7 +88,6 @@ waker *waker_take(void) {
     if (w == NULL) return NULL;
     w->references = 1;
     w->marked = false;
-    forget_other(w);
     waker_clear(w); /* nobody else has it: what was written has arrived */
     return w;
 }
@@ -101,6 +99,8 @@ waker *waker_keep(waker *w) {
 
 void waker_drop(waker *w) {
     if (w == NULL || __atomic_sub_fetch(&w->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+    if (w->both >= 0) close(w->both);
+    w->both = w->other = -1;
     pthread_mutex_lock(&lock);
     /* One that was open before a fork would wake the other process as well. */
     bool kept = w->generation == generation && free_count < FREE_LIST_LIMIT;

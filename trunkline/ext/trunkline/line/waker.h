@@ -23,9 +23,9 @@ bool waker_clear(waker *w); /* was it woken? It is not any more. */
 void waker_mark(waker *w);
 bool waker_marked(waker *w); /* was it? It is not any more. */
 
-/* For those who can wait for one thing alone: a descriptor that is readable when the waker is woken,
- * or when `descriptor` has one of `events`. It is the waker's, and good until the next call. -1:
- * there is none here. */
+/* For those who can wait for one thing alone: a descriptor that is readable when the waker is
+ * woken, or when `descriptor` has one of `events`. It is the waker's, and good until the next call.
+ * -1: there is none here. */
 int waker_with(waker *w, int descriptor, short events);
 
 /* After fork, in the child: the free list is emptied (the descriptors were shared with the parent).

@@ -75,7 +75,9 @@ static VALUE park(VALUE argument) {
         }
         if (due > now) {
             VALUE span = due == NEVER ? Qnil : DBL2NUM((double)(due - now) / (double)SECOND);
+            poller_depart(k->p); /* until the scheduler comes back to it */
             rb_fiber_scheduler_io_wait(k->scheduler, k->io, INT2FIX(RUBY_IO_READABLE), span);
+            poller_arrive(k->p);
         } else {
             rb_fiber_scheduler_kernel_sleep(k->scheduler, INT2FIX(0)); /* others have their turn */
         }
@@ -160,6 +162,18 @@ static void park_for_first(alone *a) {
     }
 }
 
+#define LOOK_AGAIN (10 * MILLISECOND)
+
+/* Whoever reads a shared connection for others may be woken by them as well. */
+static void hear_waker_too(exchange *x, struct pollfd *entry, nanoseconds *due) {
+    int both = waker_with(x->waker, entry->fd, entry->events);
+    if (both >= 0) {
+        *entry = (struct pollfd){.fd = both, .events = POLLIN};
+    } else {
+        *due = clock_earlier(*due, clock_now() + LOOK_AGAIN);
+    }
+}
+
 static step_result drive_in_fiber(exchange *x, VALUE scheduler, bool at_once) {
     alone a = {.scheduler = scheduler, .x = x, .step = STEP_WAIT};
     if (at_once) {
@@ -175,6 +189,8 @@ static step_result drive_in_fiber(exchange *x, VALUE scheduler, bool at_once) {
         }
         if (count == 0) {
             entries[0] = (struct pollfd){.fd = waker_descriptor(x->waker), .events = POLLIN};
+        } else if (x->http2 && x->state == EXCHANGE_TALKING) {
+            hear_waker_too(x, &entries[0], &due);
         }
         park_for(&a, entries[0], due);
         waker_clear(x->waker);
