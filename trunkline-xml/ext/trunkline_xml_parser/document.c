@@ -31,12 +31,16 @@ static void record(document *doc, const char *message, int line, int column) {
     doc->failed = true;
 }
 
-/* For what the callbacks find: the parser stops as soon as they return. */
-static void fail(void *user_data, const char *message, int line, int column) {
+static void halt(void *user_data) {
     document *doc = document_of(user_data);
-    record(doc, message, line, column);
     libxml2.xmlStopParser(context_of(user_data));
     if (user_data != doc->parser) libxml2.xmlStopParser(doc->parser);
+}
+
+/* For what the callbacks find: the parser stops as soon as they return. */
+static void fail(void *user_data, const char *message, int line, int column) {
+    record(document_of(user_data), message, line, column);
+    halt(user_data);
 }
 
 static void fail_here(void *user_data, const char *message) {
@@ -153,7 +157,10 @@ static void start_element(void *user_data, const xmlChar *local, const xmlChar *
     (void)prefix;
     (void)uri;
     (void)defaulted_count;
-    if (doc->failed) return;
+    if (doc->failed) {
+        halt(user_data);
+        return;
+    }
     if (doc->depth++ == doc->limits.depth) {
         fail_here(user_data, "the document is too deep");
         return;
@@ -230,20 +237,12 @@ static xmlEntityPtr find_parameter_entity(void *user_data, const xmlChar *name) 
     return internal_only(user_data, libxml2.xmlSAX2GetParameterEntity(user_data, name));
 }
 
-/* Not well formed, nothing is told or expanded any more. */
-static void silence(xmlParserCtxtPtr context) {
-    context->wellFormed = 0;
-    context->disableSAX = 1;
-}
-
 /* The parser itself found it, in the midst of its input, which to stop it here would free under
- * its hands (libxml2 2.9): it goes on to the end in silence. */
+ * its hands (libxml2 2.9): the next callback does, if there is one. */
 static void note_error(void *user_data, const xmlError *error) {
-    if (error->level < XML_ERR_ERROR) return;
-    document *doc = document_of(user_data);
-    record(doc, error->message ? error->message : "not well formed", error->line, error->int2);
-    silence(context_of(user_data));
-    silence(doc->parser);
+    if (error->level >= XML_ERR_ERROR)
+        record(document_of(user_data), error->message ? error->message : "not well formed",
+               error->line, error->int2);
 }
 
 static void set_callbacks(xmlSAXHandler *sax) {
