@@ -94,6 +94,7 @@ namespace :xml do
       source "https://rubygems.org"
       gem "minitest", "~> 5.25"
       gem "nokogiri"
+      gem "psych", "5.2.3" # JRuby's own: others want Maven to fetch them a jar
       eval_gemfile "#{ROOT}/gemfiles/xml.rb"
     RUBY
     jruby = JRuby.new("#{ROOT}/tmp/jruby", gemfile: gemfile)

@@ -160,9 +160,9 @@ class HTTP2Gateway < SimpleDelegator
     stream.reset(:no_error) unless stream.request_ended?
     give_back(line, stream)
   rescue FrameStream::Gone
-    line.close
+    line&.close
   rescue IOError, SystemCallError
-    line.close
+    line&.close
     stream.reset(:internal_error) unless stream.answered || stream.reset_by_client || stream.connection.over?
   ensure
     sending&.join
