@@ -29,7 +29,8 @@ class JRuby
   # Runs Ruby's command line in the bundle; raises when it fails.
   def run(*arguments, **environment)
     own = { "GEM_HOME" => "#{@folder}/gems", "GEM_PATH" => nil, "RUBYLIB" => nil, "RUBYOPT" => "-rbundler/setup",
-            "BUNDLE_GEMFILE" => "#{@folder}/Gemfile" }
+            "BUNDLE_GEMFILE" => "#{@folder}/Gemfile",
+            "JARS_SKIP" => "true" } # JRuby's own jars serve; others Maven would fetch
     Bundler.with_unbundled_env do
       system(own.merge(environment.transform_keys(&:to_s)), launcher, *arguments, exception: true)
     end

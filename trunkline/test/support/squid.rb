@@ -30,7 +30,7 @@ class Squid < ChildServer
     super do
       @ports = LISTENERS.zip(FreePort.take(LISTENERS.size)).to_h
       File.chmod(0o777, directory)
-      File.write(path("passwords"), "#{USER}:#{PASSWORD.crypt("$1$trunkline$")}\n")
+      File.write(path("passwords"), "#{USER}:#{PASSWORD.crypt("$5$trunkline$")}\n")
       FileUtils.cp(TestCA.certificate_file(:localhost), path("certificate"))
       FileUtils.cp(TestCA.key_file(:localhost), path("key"))
       File.write(path("squid.conf"), configuration)

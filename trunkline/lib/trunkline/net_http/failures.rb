@@ -23,6 +23,9 @@ module Trunkline
         DecodeError => Zlib::DataError, BodyError => IOError, ClosedError => IOError
       }.freeze
 
+      # As Ruby's own sockets name it in their messages.
+      RESOLVER = RUBY_VERSION >= "3.4" ? "getaddrinfo(3)" : "getaddrinfo"
+
       class << self
         # @param session [Session]
         # @yield to the engine alone: what a caller's block raises is the caller's
@@ -37,7 +40,7 @@ module Trunkline
 
         def of(error, place)
           case error
-          when ResolveError then SocketError.new(opening(place, "getaddrinfo: #{resolver_words(error)}"))
+          when ResolveError then SocketError.new(opening(place, "#{RESOLVER}: #{resolver_words(error)}"))
           when ConnectError then refused(error, place)
           when CertificateError then OpenSSL::SSL::SSLError.new("certificate verify failed: #{error.message}")
           when TLSError then OpenSSL::SSL::SSLError.new(error.message)
