@@ -30,7 +30,7 @@ class Squid < ChildServer
     super do
       @ports = LISTENERS.zip(FreePort.take(LISTENERS.size)).to_h
       File.chmod(0o777, directory)
-      File.write(path("passwords"), "#{USER}:#{PASSWORD.crypt("$5$trunkline$")}\n")
+      File.write(path("passwords"), "#{USER}:#{hashed_password}")
       FileUtils.cp(TestCA.certificate_file(:localhost), path("certificate"))
       FileUtils.cp(TestCA.key_file(:localhost), path("key"))
       File.write(path("squid.conf"), configuration)
@@ -42,6 +42,9 @@ class Squid < ChildServer
   private
 
   def path(name) = File.join(directory, name)
+
+  # By OpenSSL: what String#crypt can do differs from Ruby to Ruby.
+  def hashed_password = IO.popen(%W[openssl passwd -5 #{PASSWORD}], &:read)
 
   def configuration
     <<~SQUID
