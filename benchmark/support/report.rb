@@ -42,10 +42,14 @@ module Bench
       lines = ["#{@environment[:date]}; #{machine[:cores]} cores, #{machine[:cpu]}; #{machine[:kernel]}; load " \
                "#{@environment[:load_before].first} before, #{@environment[:load_after].first} after.",
                @environment[:versions].map { |name, version| "#{name}: #{version}" }.join("; "),
-               "Clients: #{@environment[:clients].values.join(", ")}.",
-               "Medians; in brackets the quartiles. Ratios are of pairs run right after each other."]
+               *client_versions, "Medians; in brackets the quartiles. Ratios are of pairs run right after each other."]
       lines << "**The machine was busy: read the figures with care.**" if @environment[:busy_before]
       lines
+    end
+
+    def client_versions
+      versions = @environment[:clients].values
+      versions.empty? ? [] : ["Clients: #{versions.join(", ")}."]
     end
   end
 end
