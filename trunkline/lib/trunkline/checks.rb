@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "busy_poll"
 require_relative "errors"
 require_relative "headers"
 require_relative "host"
@@ -232,6 +233,10 @@ module Trunkline
 
     def idle_timeout(value)
       Timeouts.seconds("idle_timeout", value) || refuse(:idle_timeout, value, "a positive number of seconds")
+    end
+
+    def busy_poll(value)
+      BusyPoll.seconds(value)
     end
 
     def max_connections_per_host(value)

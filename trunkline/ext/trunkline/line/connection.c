@@ -39,6 +39,7 @@ connection *connection_new(const dialled *d, const route *r, uint64_t owner, nan
     c->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
     c->owner = owner;
     c->born = now;
+    c->pace = NEVER;
     describe_peer(c, d, r);
     return c;
 }
@@ -96,4 +97,22 @@ void connection_free(connection *c, bool notify) {
         mux_goodbye(c->mux);
     }
     mux_release(c->mux);
+}
+
+/* ---- its pace ---- */
+
+#define IN_VAIN 256 /* eight halvings: so many quick answers until it is tried again */
+
+void connection_answered(connection *c, nanoseconds span) {
+    nanoseconds before = __atomic_load_n(&c->pace, __ATOMIC_RELAXED);
+    nanoseconds pace = before != NEVER && before / 2 > span ? before / 2 : span;
+    __atomic_store_n(&c->pace, pace, __ATOMIC_RELAXED);
+}
+
+void connection_kept_awake(connection *c, nanoseconds span) {
+    __atomic_store_n(&c->pace, span * IN_VAIN, __ATOMIC_RELAXED);
+}
+
+bool connection_is_quick(const connection *c, nanoseconds span) {
+    return __atomic_load_n(&c->pace, __ATOMIC_RELAXED) <= span;
 }

@@ -23,6 +23,7 @@ typedef struct connection {
     nanoseconds born;
     nanoseconds idle_since;
     nanoseconds idle_until;
+    nanoseconds pace;      /* atomic; see connection_answered */
     char address[80];      /* "127.0.0.1:443", "[::1]:80", or the path of a Unix socket */
     struct mux *mux;       /* HTTP/2, which owns this connection then; NULL: one call at a time */
     uint32_t streams;      /* calls that have it now, if it is shared */
@@ -47,6 +48,16 @@ bool connection_pending(const connection *c);
 
 /* The look before reuse: true when nothing lies there, neither bytes nor the end. */
 bool connection_look(connection *c);
+
+/* How soon answers come here: an answer came so long after its request. One slow answer is
+ * forgotten by halves, with each quick one after it. */
+void connection_answered(connection *c, nanoseconds span);
+
+/* Nothing came within `span`, while the processor was kept busy by waiting. */
+void connection_kept_awake(connection *c, nanoseconds span);
+
+/* Is an answer likely to come within `span`? */
+bool connection_is_quick(const connection *c, nanoseconds span);
 
 /* Closes and frees; says goodbye (TLS close_notify) when `notify`. Of a shared one, lets go of the
  * reference that c->mux is. */

@@ -3,6 +3,34 @@
 
 #include <errno.h>
 
+/*
+ * A server next door answers sooner than a thread falls asleep and is woken again. So a call that
+ * is alone, on a connection that answers within `busy_poll`, looks again and again for that long
+ * before it sleeps. With other calls under way the processor is theirs.
+ */
+nanoseconds exchange_awake_until(const exchange *x) {
+    nanoseconds span = x->out.how->busy_poll;
+    bool answer_is_due = x->state == EXCHANGE_TALKING && x->phase == PHASE_FIRST_BYTE;
+    if (!answer_is_due || !exchange_alone() || !connection_is_quick(x->line, span)) {
+        return 0;
+    }
+    return clock_earlier(x->sent_at + span, x->deadline);
+}
+
+static int poll_awake(const exchange *x, struct pollfd *entries, nfds_t count) {
+    const struct timespec at_once = {0, 0};
+    nanoseconds until = exchange_awake_until(x);
+    int ready = 0;
+    while (ready == 0 && until > 0 && exchange_alone()) {
+        if (clock_now() >= until) {
+            connection_kept_awake(x->line, x->out.how->busy_poll);
+            break;
+        }
+        ready = ppoll(entries, count, &at_once, NULL);
+    }
+    return ready;
+}
+
 /* Waits for whatever is due first; what it was shows at the next step. */
 static void wait_for(const exchange *x) {
     struct pollfd entries[DIAL_MAX_ATTEMPTS + 1];
@@ -10,15 +38,18 @@ static void wait_for(const exchange *x) {
     int count = exchange_wait(x, entries, DIAL_MAX_ATTEMPTS, &deadline);
     entries[count] = (struct pollfd){.fd = waker_descriptor(x->waker), .events = POLLIN};
 
+    int ready = poll_awake(x, entries, (nfds_t)count + 1);
     struct timespec span = {0, 0};
-    if (deadline != NEVER && deadline > 0) {
+    if (ready == 0 && deadline != NEVER && deadline > 0) {
         nanoseconds left = deadline - clock_now();
         if (left > 0) {
             span = (struct timespec){.tv_sec = left / SECOND, .tv_nsec = left % SECOND};
         }
     }
-    if (ppoll(entries, (nfds_t)count + 1, deadline == NEVER ? NULL : &span, NULL) > 0 &&
-        entries[count].revents != 0) {
+    if (ready == 0) {
+        ready = ppoll(entries, (nfds_t)count + 1, deadline == NEVER ? NULL : &span, NULL);
+    }
+    if (ready > 0 && entries[count].revents != 0) {
         waker_clear(x->waker);
     }
 }

@@ -154,6 +154,9 @@ exchange *exchange_new(void);
 /* Aborts it if it is not over, frees what it owns, and gives it back. NULL is fine. */
 void exchange_free(exchange *x);
 
+/* Is one call under way in this process, and no other? */
+bool exchange_alone(void);
+
 /* Keeps one reference of the pool and of the waker. `deadline` is absolute (NEVER: none but
  * out->how->total). */
 void exchange_begin(exchange *x, const outgoing *out, pool *p, waker *w, nanoseconds deadline);
@@ -185,6 +188,9 @@ void exchange_abort(exchange *x);
 /* Around fork: the child starts without any that were given back. */
 void exchange_before_fork(void);
 void exchange_after_fork(bool child);
+
+/* Until when its driver may poll for the answer without sleeping; 0: it may not. */
+nanoseconds exchange_awake_until(const exchange *x);
 
 /* Drives `x` until something but STEP_WAIT happens, blocking in poll; returns early with STEP_WAIT
  * when *interrupted has become true (whoever sets it wakes the waker). No Ruby here: it runs

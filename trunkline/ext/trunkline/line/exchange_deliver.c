@@ -14,6 +14,15 @@ step_result exchange_broke(exchange *x, failure_code code, int system_error, con
     return STEP_FAILED;
 }
 
+void exchange_first_byte(exchange *x, nanoseconds now) {
+    if (x->any_byte) {
+        return;
+    }
+    x->any_byte = true;
+    x->timings.first_byte = now - (x->request_done ? x->sent_at : x->sending_began);
+    connection_answered(x->line, x->timings.first_byte);
+}
+
 /* ---- heads ---- */
 
 static bool keep_hint(exchange *x, const uint8_t *bytes) {

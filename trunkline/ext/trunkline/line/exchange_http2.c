@@ -128,13 +128,6 @@ static step_result open_stream(exchange *x, nanoseconds now) {
 
 /* ---- the answer ---- */
 
-static void first_byte(exchange *x, nanoseconds now) {
-    if (!x->any_byte) {
-        x->any_byte = true;
-        x->timings.first_byte = now - (x->request_done ? x->sent_at : x->sending_began);
-    }
-}
-
 static http1_framing framing_of(const exchange *x, int status, int64_t length) {
     if (x->out.head_method || status < 200 || status == 204 || status == 304) {
         return HTTP1_FRAMING_NONE;
@@ -145,7 +138,7 @@ static http1_framing framing_of(const exchange *x, int status, int64_t length) {
 /* The head becomes the answer's, as if it had been parsed. */
 static step_result take_head(exchange *x, http2_head *head, nanoseconds now) {
     http1_response *r = &x->answer;
-    first_byte(x, now);
+    exchange_first_byte(x, now);
     free(r->fields);
     r->fields = head->fields;
     r->field_count = r->field_capacity = head->field_count;

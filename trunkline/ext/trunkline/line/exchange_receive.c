@@ -154,10 +154,7 @@ static io_result read_some(exchange *x, nanoseconds now) {
     io_result io = direct ? read_direct(x, expected, &f) : read_input(x, &f);
     if (io == IO_DONE) {
         x->again = true; /* until it would block: a loop on edges is not told twice */
-        if (!x->any_byte) {
-            x->any_byte = true;
-            x->timings.first_byte = now - (x->request_done ? x->sent_at : x->sending_began);
-        }
+        exchange_first_byte(x, now);
         exchange_phase(x, PHASE_READ, now);
     } else if (io == IO_FAILED && x->why.code == FAILURE_NONE) {
         bool midway = x->any_byte && f.code == FAILURE_RESET;

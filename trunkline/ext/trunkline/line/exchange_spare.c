@@ -13,6 +13,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static exchange *spares[SPARES]; /* owned */
 static int spare_count;
+static int under_way; /* atomic: those that were given out */
 
 exchange *exchange_new(void) {
     exchange *x = NULL;
@@ -21,7 +22,15 @@ exchange *exchange_new(void) {
         x = spares[--spare_count];
     }
     pthread_mutex_unlock(&lock);
-    return x != NULL ? x : calloc(1, sizeof(*x));
+    x = x != NULL ? x : calloc(1, sizeof(*x));
+    if (x != NULL) {
+        __atomic_add_fetch(&under_way, 1, __ATOMIC_RELAXED);
+    }
+    return x;
+}
+
+bool exchange_alone(void) {
+    return __atomic_load_n(&under_way, __ATOMIC_RELAXED) == 1;
 }
 
 static void free_hints(hint *h) {
@@ -67,6 +76,7 @@ void exchange_free(exchange *x) {
     }
     exchange_abort(x);
     strip(x);
+    __atomic_sub_fetch(&under_way, 1, __ATOMIC_RELAXED);
     pthread_mutex_lock(&lock);
     bool kept = spare_count < SPARES;
     if (kept) {

@@ -42,6 +42,9 @@ step_result exchange_broke(exchange *x, failure_code code, int system_error, con
 /* The connection ended in the midst of an answer: the same, and says how much of it there was. */
 step_result exchange_cut_short(exchange *x, failure_code code, int system_error);
 
+/* Something of an answer has come: the first of it in this attempt is noted. */
+void exchange_first_byte(exchange *x, nanoseconds now);
+
 /* x->answer holds the head of a 1xx, whose bytes these are. STEP_WAIT: go on. */
 step_result exchange_informational(exchange *x, const uint8_t *bytes, nanoseconds now);
 

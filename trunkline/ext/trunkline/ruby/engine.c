@@ -213,6 +213,7 @@ static VALUE settings_initialize(VALUE self, VALUE hash) {
     }
     s->how.total = span_of(fetch(hash, "total"));
     s->how.expect = span_of(fetch(hash, "expect"));
+    s->how.busy_poll = span_of(fetch(hash, "busy_poll"));
     fill_limits(&s->how, hash);
     fill_tls(&s->tls, fetch(hash, "tls"));
     fill_http(s, fetch(hash, "http"));

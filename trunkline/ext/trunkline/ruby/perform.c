@@ -15,13 +15,14 @@ static bool holds_data(const exchange *x) {
     return x->out.streaming && buffer_length(&x->body) > 0;
 }
 
-/* A first step sends a small request at once, with the GVL: to leave it costs more. What may take
- * long is not begun with it: others would have to wait. */
+/* A call that is alone sends a small request at once, with the GVL: to leave it costs more. What
+ * may take long is not begun with it, and nothing is when other calls are under way: they wait for
+ * it. */
 #define SMALL_REQUEST (64 * 1024)
 
-static bool heavy(const exchange *x) {
+static bool better_aside(const exchange *x) {
     return x->head != NULL || x->out.body_length > SMALL_REQUEST ||
-           buffer_length(&x->frame) > SMALL_REQUEST;
+           buffer_length(&x->frame) > SMALL_REQUEST || !exchange_alone();
 }
 
 /* Goes on until the caller of `self` has something: a head or data (streaming), or the end. */
@@ -30,7 +31,7 @@ static step_result run(VALUE self, response *r) {
     step_result step;
     x->in_fiber = !NIL_P(rb_fiber_scheduler_current());
     do {
-        bool aside = heavy(x);
+        bool aside = better_aside(x);
         step = aside ? STEP_WAIT : exchange_step(x, clock_now());
         if (step == STEP_WAIT) {
             step = wait_drive(x, aside);

@@ -1,0 +1,211 @@
+#define _GNU_SOURCE
+#include "line/exchange.h"
+#include "sockets.h"
+
+#include <pthread.h>
+
+/* One call and its driver: when it polls without sleeping, and what takes it out of that. */
+
+#define LONG (10 * SECOND) /* to poll awake for; nothing here lasts so long */
+
+static route to = {.host = "127.0.0.1", .label = "test", .key = "key", .key_length = 3};
+static settings how;
+static pool *connections;
+static int listener;
+
+/* ---- the server: answers what comes on one connection, each time after a while ---- */
+
+static int answer_after; /* milliseconds; -1: never */
+
+static void *serve(void *argument) {
+    static const char text[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    char bytes[4096];
+    int descriptor = accept(listener, NULL, NULL);
+    while (recv(descriptor, bytes, sizeof(bytes), 0) > 0) {
+        int after = __atomic_load_n(&answer_after, __ATOMIC_ACQUIRE);
+        if (after > 0) sleep_milliseconds(after);
+        if (after >= 0) send(descriptor, text, sizeof(text) - 1, MSG_NOSIGNAL);
+    }
+    close(descriptor);
+    return argument;
+}
+
+/* ---- calls ---- */
+
+static exchange *begin(void) {
+    static const char head[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    outgoing out = {.to = &to, .how = &how, .head = head, .head_length = sizeof(head) - 1};
+    exchange *x = exchange_new();
+    waker *w = waker_take();
+    exchange_begin(x, &out, connections, w, NEVER);
+    waker_drop(w);
+    return x;
+}
+
+/* Until the request is with the server. */
+static exchange *begin_and_send(void) {
+    exchange *x = begin();
+    for (int i = 0; i < 1000 && !x->request_done; i++) {
+        struct pollfd entries[DIAL_MAX_ATTEMPTS];
+        nanoseconds due;
+        exchange_step(x, clock_now());
+        int count = exchange_wait(x, entries, DIAL_MAX_ATTEMPTS, &due);
+        if (!x->request_done) poll(entries, (nfds_t)count, 10);
+    }
+    CHECK(x->request_done, "the request was not sent");
+    return x;
+}
+
+static void finish(exchange *x) {
+    volatile bool interrupted = false;
+    CHECK(exchange_drive(x, &interrupted) == STEP_DONE, "the call failed");
+    exchange_free(x);
+}
+
+static void answer_in(int milliseconds) {
+    __atomic_store_n(&answer_after, milliseconds, __ATOMIC_RELEASE);
+}
+
+/* ---- tests ---- */
+
+static void test_who_may_poll_awake(void) {
+    answer_in(0);
+    how.busy_poll = MILLISECOND;
+    exchange *x = begin();
+    CHECK(exchange_awake_until(x) == 0, "awake before there is a connection");
+    exchange_free(x);
+
+    x = begin_and_send();
+    CHECK(exchange_awake_until(x) == 0, "awake though the connection never answered");
+    x->line->pace = how.busy_poll;
+    CHECK(exchange_awake_until(x) == x->sent_at + MILLISECOND, "not awake though it was quick");
+    x->line->pace = how.busy_poll + 1;
+    CHECK(exchange_awake_until(x) == 0, "awake though it was slow");
+    x->line->pace = 1;
+    exchange *other = exchange_new();
+    CHECK(exchange_awake_until(x) == 0, "awake beside another call");
+    exchange_free(other);
+    CHECK(exchange_awake_until(x) != 0, "not awake though alone again");
+    x->deadline = x->sent_at + 1;
+    CHECK(exchange_awake_until(x) == x->deadline, "awake beyond the deadline");
+    x->deadline = NEVER;
+    how.busy_poll = 0;
+    CHECK(exchange_awake_until(x) == 0, "awake though not wanted");
+    finish(x);
+}
+
+static void test_a_late_answer_ends_it(void) {
+    answer_in(50);
+    how.busy_poll = 5 * MILLISECOND;
+    exchange *x = begin_and_send();
+    CHECK(x->reused, "the connection was not kept");
+    x->line->pace = 1;
+    finish(x);
+    x = begin_and_send();
+    CHECK(exchange_awake_until(x) == 0, "awake after an answer that took 50 ms");
+    finish(x);
+}
+
+static void test_the_pace_of_a_connection(void) {
+    connection c = {.pace = NEVER};
+    CHECK(!connection_is_quick(&c, MILLISECOND), "quick before it answered");
+    connection_answered(&c, MILLISECOND);
+    CHECK(connection_is_quick(&c, MILLISECOND), "not quick after a quick answer");
+    connection_answered(&c, 8 * MILLISECOND);
+    int answers = 0;
+    for (; answers < 100 && !connection_is_quick(&c, MILLISECOND); answers++) {
+        connection_answered(&c, 1);
+    }
+    CHECK(answers == 3, "a slow answer was forgotten after %d quick ones", answers);
+    connection_kept_awake(&c, MILLISECOND);
+    for (answers = 0; answers < 100 && !connection_is_quick(&c, MILLISECOND); answers++) {
+        connection_answered(&c, 1);
+    }
+    CHECK(answers == 8, "waiting in vain was forgotten after %d quick answers", answers);
+}
+
+static void test_an_answer_is_seen_awake(void) {
+    answer_in(50);
+    how.busy_poll = LONG;
+    exchange *x = begin_and_send();
+    x->line->pace = 1;
+    finish(x);
+}
+
+typedef struct {
+    exchange *x, *other;
+    volatile bool *interrupted;
+} disturbance;
+
+static void *interrupt(void *argument) {
+    disturbance *d = argument;
+    sleep_milliseconds(50);
+    *d->interrupted = true;
+    waker_wake(d->x->waker);
+    return NULL;
+}
+
+static void test_an_interrupt_is_heard_awake(void) {
+    answer_in(-1);
+    how.busy_poll = LONG;
+    exchange *x = begin_and_send();
+    x->line->pace = 1;
+    volatile bool interrupted = false;
+    disturbance d = {.x = x, .interrupted = &interrupted};
+    pthread_t thread;
+    nanoseconds start = clock_now();
+    pthread_create(&thread, NULL, interrupt, &d);
+    CHECK(exchange_drive(x, &interrupted) == STEP_WAIT, "not interrupted");
+    CHECK(milliseconds_since(start) < 5000, "interrupted late");
+    pthread_join(thread, NULL);
+    exchange_free(x);
+}
+
+static void *begin_other(void *argument) {
+    disturbance *d = argument;
+    sleep_milliseconds(50);
+    d->other = exchange_new();
+    return NULL;
+}
+
+static void test_another_call_sends_it_to_sleep(void) {
+    answer_in(1000);
+    how.busy_poll = LONG;
+    exchange *x = begin_and_send();
+    x->line->pace = 1;
+    disturbance d = {.x = x};
+    pthread_t thread;
+    struct timespec before, after;
+    pthread_create(&thread, NULL, begin_other, &d);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    finish(x);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    pthread_join(thread, NULL);
+    exchange_free(d.other);
+    nanoseconds spent = (after.tv_sec - before.tv_sec) * SECOND + after.tv_nsec - before.tv_nsec;
+    CHECK(spent < 500 * MILLISECOND, "%ld ms of CPU time", (long)(spent / MILLISECOND));
+}
+
+int main(void) {
+    how = (settings){.total = LONG,
+                     .limits = http1_default_limits,
+                     .max_connections = 8,
+                     .idle_timeout = 60 * SECOND};
+    for (int i = 0; i < PHASE_COUNT; i++) how.timeouts[i] = NEVER;
+    listener = listen_on_loopback(8, &to.port);
+    connections = pool_new(8);
+    pthread_t servers[2];
+    for (int i = 0; i < 2; i++) pthread_create(&servers[i], NULL, serve, NULL);
+    test_who_may_poll_awake();
+    test_the_pace_of_a_connection();
+    test_a_late_answer_ends_it();
+    test_an_answer_is_seen_awake();
+    test_an_interrupt_is_heard_awake();
+    test_another_call_sends_it_to_sleep();
+    pool_close(connections);
+    pool_release(connections);
+    shutdown(listener, SHUT_RDWR);
+    for (int i = 0; i < 2; i++) pthread_join(servers[i], NULL);
+    close(listener);
+    return check_report();
+}
