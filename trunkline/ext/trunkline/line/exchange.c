@@ -439,6 +439,11 @@ void exchange_sink(exchange *x, uint8_t *bytes, size_t room) {
     x->sink_room = room;
 }
 
+void exchange_spare(exchange *x, uint8_t *bytes, size_t room) {
+    x->spare = bytes;
+    x->spare_room = room;
+}
+
 int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline) {
     nanoseconds own = clock_earlier(x->deadline, continue_deadline(x));
     if (x->again) {

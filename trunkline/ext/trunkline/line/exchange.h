@@ -121,6 +121,8 @@ typedef struct exchange {
     inflater *inflater;
     uint8_t *sink; /* borrowed; the body goes right here when set */
     size_t sink_room;
+    uint8_t *spare; /* borrowed; becomes the sink if the body fits */
+    size_t spare_room;
     bool any_byte; /* of any answer, in this attempt */
 
     /* HTTP/2 */
@@ -172,6 +174,10 @@ void exchange_feed(exchange *x, const char *piece, size_t length);
 
 /* Where a large plain body goes without a copy: `room` bytes from now on. */
 void exchange_sink(exchange *x, uint8_t *bytes, size_t room);
+
+/* Before it is stepped: a place for the body that is taken for a sink if the body's length, once it
+ * is known, fits there well. See ->sink whether it was. */
+void exchange_spare(exchange *x, uint8_t *bytes, size_t room);
 
 /* Has something come for it while it followed another call on its shared connection? */
 bool exchange_touched(const exchange *x);

@@ -104,6 +104,10 @@ static bool start_inflating(exchange *x) {
     return true;
 }
 
+static bool fits_spare(const exchange *x, uint64_t length) {
+    return x->spare != NULL && length <= x->spare_room && length >= x->spare_room / 2;
+}
+
 step_result exchange_head(exchange *x, nanoseconds now) {
     const http1_response *r = &x->answer;
     if (!x->request_done && (r->status >= 300 || x->awaits_continue)) {
@@ -116,8 +120,12 @@ step_result exchange_head(exchange *x, nanoseconds now) {
     if (!start_inflating(x)) {
         return STEP_FAILED;
     }
-    bool sink =
-        x->inflater == NULL && r->framing == HTTP1_FRAMING_LENGTH && r->content_length >= SINK_BODY;
+    bool plain = x->inflater == NULL && r->framing == HTTP1_FRAMING_LENGTH;
+    if (plain && fits_spare(x, (uint64_t)r->content_length)) {
+        exchange_sink(x, x->spare, x->spare_room);
+        return STEP_WAIT;
+    }
+    bool sink = plain && r->content_length >= SINK_BODY;
     return x->out.streaming || sink ? STEP_HEAD : STEP_WAIT;
 }
 

@@ -26,6 +26,7 @@ typedef struct {
     buffer key;    /* owned */
     buffer head;   /* owned */
     bool head_method, safe_method;
+    size_t usual_body; /* length of the last answer's body; 0: that is not known, or of no use */
 } prepared;
 
 pool *pool_get(VALUE object);

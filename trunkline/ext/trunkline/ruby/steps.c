@@ -30,6 +30,23 @@ static nanoseconds point_of(VALUE seconds) {
     return NIL_P(seconds) ? NEVER : (nanoseconds)(NUM2DBL(seconds) * (double)SECOND);
 }
 
+/* A request that was answered before is likely to be answered at the same length again: its body
+ * has a String to go to from the start. Only large ones are worth it; and the bytes of a small
+ * String may lie in an object that moves. */
+#define AHEAD_FROM 1024
+#define AHEAD_MOST (64 * 1024)
+
+static bool goes_ahead(const prepared *p, const call_arguments *a) {
+    return p->usual_body > 0 && !a->streaming && !a->only_connects;
+}
+
+static void note_usual_body(const response *r) {
+    const exchange *x = r->live;
+    bool plain = x->inflater == NULL && x->answer.framing == HTTP1_FRAMING_LENGTH;
+    bool worthwhile = plain && x->delivered >= AHEAD_FROM && x->delivered <= AHEAD_MOST;
+    prepared_get(r->prepared)->usual_body = worthwhile ? (size_t)x->delivered : 0;
+}
+
 /* The waker of its own is taken last, when nothing can raise any more. */
 VALUE steps_begin(const call_arguments *a, waker *w) {
     pool *connections = pool_get(a->pool);
@@ -53,6 +70,9 @@ VALUE steps_begin(const call_arguments *a, waker *w) {
     RB_OBJ_WRITE(self, &r->prepared, a->prepared);
     RB_OBJ_WRITE(self, &r->hints, a->hints);
     fill_body(&out, self, r, a->body, a->body_length);
+    if (goes_ahead(p, a)) {
+        RB_OBJ_WRITE(self, &r->body, rb_str_buf_new((long)p->usual_body));
+    }
     out.expects = p->how->expect > 0 && p->how->expect != NEVER && out.body_length != 0;
 
     r->live = exchange_new();
@@ -64,6 +84,9 @@ VALUE steps_begin(const call_arguments *a, waker *w) {
         rb_syserr_fail(error ? error : ENOMEM, "no memory or descriptor for a call");
     }
     exchange_begin(r->live, &out, connections, w, until);
+    if (goes_ahead(p, a)) {
+        exchange_spare(r->live, (uint8_t *)RSTRING_PTR(r->body), p->usual_body);
+    }
     waker_drop(w);
     return self;
 }
@@ -212,14 +235,15 @@ void steps_conclude(VALUE self, response *r) {
     if (r->head == NULL) {
         steps_keep_head(r);
     }
-    if (r->body_sink) {
+    r->body_sink = false;
+    if (x->sink != NULL) {
         rb_str_set_len(r->body, (long)x->delivered);
-        r->body_sink = false;
     } else if (!x->out.streaming) {
         RB_OBJ_WRITE(self, &r->body, steps_take_body(x));
     }
     if (!x->out.streaming) {
         response_set_encoding(r, r->body);
+        note_usual_body(r);
     }
     keep_rest(r);
     steps_end(r);
