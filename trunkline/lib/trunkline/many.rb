@@ -109,7 +109,10 @@ module Trunkline
 
     # @api private composes what a call would send
     def _prepare(order, method, url, given)
-      return compose(order, known(method, url), @options.follow) if given.nil?
+      if given.nil?
+        plan = known(method, url)
+        return order.composed(self, plan, @options.follow, @signer && _auth(plan))
+      end
       raise InvalidRequest.of("options", given, "a Hash, such as timeout: 2") unless given.is_a?(Hash)
 
       own = given.slice(*Options::PER_CALL)

@@ -63,7 +63,8 @@ module Trunkline
       # Takes an order in, and starts it when it may.
       def add(order)
         now = @landing || clock
-        lane = lane_of(order.plan, now)
+        plan = order.plan
+        lane = plan.equal?(@last_plan) ? @last : lane_of(plan, now)
         lane.waiting.empty? && may_start?(lane, now) ? start(order, lane, now) : queue(order, lane)
       end
 
@@ -79,7 +80,7 @@ module Trunkline
         now = @landing || clock
         return false if @rate && !@rate.ready?(now)
 
-        @last.nil? || @last.open?(now) || (@lanes.size > 1 && @lanes.any? { |lane| lane.open?(now) })
+        @last.nil? || @last.limiter.ready?(now) || @lanes.any? { |lane| lane.open?(now) }
       end
 
       # Waits until something ends, and yields each order that is over, with its result.
@@ -145,8 +146,6 @@ module Trunkline
       # ---- starting ----
 
       def lane_of(plan, now)
-        return @last if plan.equal?(@last_plan)
-
         uri = plan.request.uri
         @last_plan = plan
         @last = @by_origin[uri.tls?][uri.authority] || open_lane(uri, now)
@@ -182,8 +181,8 @@ module Trunkline
         order.fly(lane, now, lane.limiter.start(now))
         @rate&.take(now)
         @flying[order] = true
-        @requests.compose(order) if order.plan.nil?
-        refused = order.several? ? first_of_several(order, now) : nil
+        @requests.compose(order) unless order.plan
+        refused = first_of_several(order, now) if order.several?
         refused ? @landed << [order, refused] : dispatch(order)
       rescue Error, InvalidRequest => error
         @landed << [order, error] # as of a call: a file of TLS that cannot be read
@@ -281,7 +280,7 @@ module Trunkline
       # ---- landing ----
 
       def land(order, result)
-        now = @landing = clock
+        now = @landing = Process.clock_gettime(Process::CLOCK_MONOTONIC)
         status = result.is_a?(Response) ? result.status : nil
         order.lane.landed(now, order, result, status)
         result = order.client._refused(result) if status == 407
@@ -290,9 +289,10 @@ module Trunkline
           return if result.nil?
         end
         @flying.delete(order)
-        order.plan&.content&.release
+        content = order.plan&.content
+        content&.release unless content&.source.nil?
         yield order, result
-        start_waiting(now) if @held.positive?
+        start_waiting(now) if @held > 0 # rubocop:disable Style/NumericPredicate
       end
 
       # @return [Response, Error, nil] nil when it goes on

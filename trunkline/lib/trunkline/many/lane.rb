@@ -27,6 +27,7 @@ module Trunkline
         @moved = now
         @limiter = concurrency == :auto ? learner(maximum, now) : Limiter::Fixed.new(concurrency)
         @known = @limiter.generation
+        @fixed = @limiter.is_a?(Limiter::Fixed)
       end
 
       # @return [Boolean] whether neither waits nor flies anyone
@@ -43,6 +44,8 @@ module Trunkline
       # @param status [Integer, nil] of a Response
       def landed(now, order, result, status)
         @moved = now
+        return @limiter.dropped if @fixed # learns nothing
+
         case status
         when nil then failed(now, result)
         when 429 then @limiter.limited(now, retry_after(result))
@@ -54,7 +57,7 @@ module Trunkline
 
       def remember(now)
         @known = @limiter.generation
-        return if @limiter.is_a?(Limiter::Fixed)
+        return if @fixed
 
         MEMORY.keep(@origin, @limiter.to_h, now)
       end

@@ -31,7 +31,7 @@ module Trunkline
       # @raise [MissingTimeout]
       def order(item, index, taker = nil)
         order = Order.new(item, index, taker)
-        compose(order)
+        item.is_a?(String) ? @client._prepare(order, "GET", item, nil) : compose(order)
         order
       rescue InvalidRequest => error
         raise InvalidRequest, "request #{index}: #{error.message}"

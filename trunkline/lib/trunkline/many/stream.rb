@@ -39,7 +39,7 @@ module Trunkline
             Many.raise_unhidden(result) if result.is_a?(Exception)
             @progress&.count(result)
             yield order, result
-            pull
+            pull_one # in its place; whatever else has become possible can wait for the turn's end
           end
           @progress&.tell(@dispatcher)
           pull
@@ -47,14 +47,20 @@ module Trunkline
       end
 
       def pull
-        until @exhausted || !@dispatcher.room?
-          item = take
-          return if @exhausted
+        nil while pull_one
+      end
 
-          order = @requests.order(item, @index)
-          @index += 1
-          @dispatcher.add(order)
-        end
+      # @return [Boolean, nil] whether there was room for one, and one to be had
+      def pull_one
+        return if @exhausted || !@dispatcher.room?
+
+        item = take
+        return if @exhausted
+
+        order = @requests.order(item, @index)
+        @index += 1
+        @dispatcher.add(order)
+        true
       end
 
       def take
