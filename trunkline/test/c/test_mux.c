@@ -1,186 +1,14 @@
 #define _GNU_SOURCE
-#include "line/fork.h"
 #include "line/poller.h"
-#include "sockets.h"
+#include "mux_peer.h"
 
-#include <pthread.h>
-#include <stdio.h>
-
-/* Calls that share a connection, against a server that speaks HTTP/2 in frames written by hand. */
-
-#define CALLS 60
-
-/* ---- the server: what it does with each request, in the order in which they come ---- */
-
-#define ANSWER 'a'
-#define REFUSE 'r'    /* RST_STREAM with REFUSED_STREAM */
-#define HANG 'h'      /* never answers */
-#define LATE 'l'      /* answers when the next request has come */
-#define ANSWER_GO 'g' /* answers, then GOAWAY; goes on reading */
-#define CLOSE 'c'     /* closes without an answer */
-
-static uint16_t port;
-static char script[CALLS + 1]; /* what is behind its end is answered */
-static int requests, accepted, resets;
-static uint32_t most_streams = 100;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void frame(int descriptor, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
-                  size_t length) {
-    uint8_t bytes[128] = {0, 0, (uint8_t)length, type, flags};
-    for (int i = 0; i < 4; i++) bytes[5 + i] = (uint8_t)(stream >> (24 - 8 * i));
-    if (length > 0) memcpy(bytes + 9, payload, length);
-    send(descriptor, bytes, 9 + length, MSG_NOSIGNAL);
-}
-
-static void answer(int descriptor, uint32_t stream) {
-    frame(descriptor, 1, 4, stream, "\x88", 1);  /* HEADERS, END_HEADERS: ":status: 200" */
-    frame(descriptor, 0, 1, stream, "hello", 5); /* DATA, END_STREAM */
-}
-
-static char next_action(void) {
-    pthread_mutex_lock(&lock);
-    size_t length = strlen(script);
-    char action = requests < (int)length ? script[requests] : ANSWER;
-    requests++;
-    pthread_mutex_unlock(&lock);
-    return action;
-}
-
-/* False: the connection is to be closed. */
-static bool handle(int descriptor, uint32_t stream, uint32_t *late) {
-    static const uint8_t refused[4] = {0, 0, 0, 7};
-    uint8_t goodbye[8] = {0, 0, 0, (uint8_t)stream};
-    if (*late != 0) answer(descriptor, *late);
-    *late = 0;
-    switch (next_action()) {
-    case REFUSE: frame(descriptor, 3, 0, stream, refused, 4); return true;
-    case HANG: return true;
-    case LATE: *late = stream; return true;
-    case ANSWER_GO:
-        answer(descriptor, stream);
-        frame(descriptor, 7, 0, 0, goodbye, 8);
-        return true;
-    case CLOSE: return false;
-    default: answer(descriptor, stream); return true;
-    }
-}
-
-static bool receive(int descriptor, void *bytes, size_t length) {
-    for (size_t had = 0; had < length;) {
-        ssize_t got = recv(descriptor, (char *)bytes + had, length - had, 0);
-        if (got <= 0) return false;
-        had += (size_t)got;
-    }
-    return true;
-}
-
-static void *serve(void *argument) {
-    int descriptor = (int)(intptr_t)argument;
-    uint8_t head[9], payload[16384];
-    uint8_t limit[6] = {0, 3, 0, 0, (uint8_t)(most_streams >> 8), (uint8_t)most_streams};
-    uint32_t late = 0;
-    bool goes_on = receive(descriptor, payload, 24);
-    frame(descriptor, 4, 0, 0, limit, 6); /* SETTINGS_MAX_CONCURRENT_STREAMS */
-    while (goes_on && receive(descriptor, head, 9)) {
-        size_t length = (size_t)head[1] << 8 | head[2];
-        uint32_t stream = (uint32_t)head[6] << 16 | (uint32_t)head[7] << 8 | head[8];
-        if (length > 0 && !receive(descriptor, payload, length)) break;
-        if (head[3] == 1) goes_on = handle(descriptor, stream, &late);
-        if (head[3] == 3) __atomic_add_fetch(&resets, 1, __ATOMIC_SEQ_CST);
-        if (head[3] == 4 && head[4] == 0) frame(descriptor, 4, 1, 0, NULL, 0);
-        if (head[3] == 6 && head[4] == 0) frame(descriptor, 6, 1, 0, payload, 8);
-    }
-    close(descriptor);
-    return NULL;
-}
-
-static void *accept_all(void *argument) {
-    int listener = (int)(intptr_t)argument, descriptor;
-    while ((descriptor = accept(listener, NULL, NULL)) >= 0) {
-        pthread_t thread;
-        accepted++;
-        pthread_create(&thread, NULL, serve, (void *)(intptr_t)descriptor);
-        pthread_detach(thread);
-    }
-    return NULL;
-}
-
-static void play(const char *what) {
-    pthread_mutex_lock(&lock);
-    snprintf(script, sizeof(script), "%s", what);
-    requests = accepted = 0;
-    __atomic_store_n(&resets, 0, __ATOMIC_SEQ_CST);
-    pthread_mutex_unlock(&lock);
-}
-
-/* ---- calls ---- */
+/* Calls that share a connection. */
 
 typedef struct {
     exchange *x;
     step_result step;
     member m;
 } one_call;
-
-static const char head[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-static pool *connections;
-static route to = {
-    .host = "127.0.0.1", .label = "test", .key = "key", .key_length = 3, .sharing = SHARING_ALWAYS};
-
-static settings usual(uint32_t limit) {
-    settings s = {.total = 10 * SECOND,
-                  .limits = http1_default_limits,
-                  .max_connections = limit,
-                  .idle_timeout = 60 * SECOND,
-                  .http = HTTP_TWO};
-    for (int i = 0; i < PHASE_COUNT; i++) s.timeouts[i] = NEVER;
-    return s;
-}
-
-static exchange *begun(const settings *s, waker *w) {
-    outgoing out = {
-        .to = &to, .how = s, .head = head, .head_length = sizeof(head) - 1, .safe_method = true};
-    exchange *x = exchange_new();
-    exchange_begin(x, &out, connections, w, NEVER);
-    return x;
-}
-
-static step_result drive_to_end(exchange *x) {
-    volatile bool interrupted = false;
-    step_result step = exchange_step(x, clock_now());
-    return step == STEP_WAIT ? exchange_drive(x, &interrupted) : step;
-}
-
-static bool answered(const exchange *x) {
-    buffer body = x->body;
-    return x->state == EXCHANGE_DONE && x->answer.status == 200 && buffer_length(&body) == 5 &&
-           memcmp(buffer_head(&body), "hello", 5) == 0;
-}
-
-static exchange *call(const settings *s) {
-    waker *w = waker_take();
-    exchange *x = begun(s, w);
-    drive_to_end(x);
-    waker_drop(w);
-    return x;
-}
-
-static pool_stats counts(void) {
-    pool_stats stats;
-    pool_count(connections, &stats);
-    return stats;
-}
-
-static void begin_test(const char *what) {
-    play(what);
-    connections = pool_new(8);
-}
-
-static void end_test(void) {
-    pool_release(connections);
-}
-
-/* ---- tests ---- */
 
 static void test_calls_follow_each_other_on_one_connection(void) {
     begin_test("");
@@ -384,12 +212,7 @@ static void test_a_child_has_connections_of_its_own(void) {
 }
 
 int main(void) {
-    pthread_t thread;
-    signal(SIGPIPE, SIG_IGN);
-    if (fork_guard() != 0) give_up("pthread_atfork");
-    int listener = listen_on_loopback(CALLS, &port);
-    to.port = port;
-    pthread_create(&thread, NULL, accept_all, (void *)(intptr_t)listener);
+    peer_start();
     test_calls_follow_each_other_on_one_connection();
     test_threads_share_a_connection();
     test_a_follower_is_woken_by_what_the_leader_reads();
@@ -400,7 +223,6 @@ int main(void) {
     test_a_poller_away_holds_nobody_up();
     test_a_poller_keeps_to_the_stream_limit();
     test_a_child_has_connections_of_its_own();
-    shutdown(listener, SHUT_RDWR);
-    pthread_join(thread, NULL);
+    peer_stop();
     return check_report();
 }

@@ -5,7 +5,8 @@
 #include <sys/socket.h>
 
 #define READS_AT_ONCE 16           /* of those who read for others alone */
-#define SILENCE (10 * SECOND)      /* after which an idle server is asked whether it is there */
+#define IDLE_SILENCE (10 * SECOND) /* after which a server is asked whether it is there, */
+#define BUSY_SILENCE (30 * SECOND) /* and if calls wait for it: some mind being asked often */
 #define ANSWER_WITHIN (5 * SECOND) /* and how long it may take to say so */
 
 /* ---- facts ---- */
@@ -83,6 +84,7 @@ bool mux_pump_once(mux *m, waker *own, nanoseconds now) {
     m->unread = io == IO_DONE;
     if (io == IO_DONE) {
         m->heard_at = now;
+        m->pinged_at = 0;
         failure_code code = http2_input(m->session, m->input, count);
         if (code != FAILURE_NONE) {
             refuse(m, code, own, now);
@@ -177,14 +179,31 @@ bool mux_look(mux *m) {
     return usable;
 }
 
-static void ask_whether_alive(mux *m, nanoseconds now) {
-    if (m->dead || http2_open_streams(m->session) > 0) {
+/* A server that computes may leave a PING waiting, and answer its calls all the same: those that
+ * wait already do so for as long as their callers said; those to come have another connection. */
+static void doubt(mux *m, nanoseconds now) {
+    take_in(m, now); /* whoever was to read may be late */
+    if (m->dead || m->pinged_at == 0) {
         return;
     }
-    bool asked = m->pinged_at > m->heard_at; /* and not a word since */
-    if (asked && now - m->pinged_at >= ANSWER_WITHIN) {
+    if (http2_open_streams(m->session) > 0) {
+        http2_goodbye(m->session);
+        mux_write(m, NULL, now);
+        refresh(m);
+    } else {
         die_of(m, FAILURE_CLOSED, "the server no longer answers", NULL);
-    } else if (!asked && now - m->heard_at >= SILENCE && http2_ping(m->session)) {
+    }
+}
+
+static void ask_whether_alive(mux *m, nanoseconds now) {
+    if (m->dead) {
+        return;
+    }
+    nanoseconds heard_at = m->heard_at > 0 ? m->heard_at : m->line->born;
+    nanoseconds silence = http2_open_streams(m->session) > 0 ? BUSY_SILENCE : IDLE_SILENCE;
+    if (m->pinged_at > 0 && now - m->pinged_at >= ANSWER_WITHIN) {
+        doubt(m, now);
+    } else if (m->pinged_at == 0 && now - heard_at >= silence && http2_ping(m->session)) {
         m->pinged_at = now;
         mux_write(m, NULL, now);
     }

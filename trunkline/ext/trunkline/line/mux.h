@@ -67,8 +67,9 @@ uint32_t mux_most(const mux *m);
 bool mux_closing(const mux *m);
 bool mux_heard(const mux *m);
 
-/* For the reaper: takes in what lies there when nobody leads, and asks whether the server is alive
- * when it has been silent for long. True: its facts have changed. */
+/* For the reaper: takes in what lies there when nobody leads, and asks by a PING whether the server
+ * is alive when it has been silent for long. One that does not answer gets no new calls. True: its
+ * facts have changed. */
 bool mux_tend(mux *m, nanoseconds now);
 
 /* ---- a call's step: between mux_enter and mux_leave the caller has the lock ---- */

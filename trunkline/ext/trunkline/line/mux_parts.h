@@ -25,10 +25,11 @@ struct mux {
 
     failure why; /* it is dead */
     bool dead, write_broken;
-    bool unread;       /* the last one who read stopped before there was nothing left */
-    short wants_write; /* POLLOUT when the socket is full */
-    short wants_read;  /* POLLIN, or what TLS wants */
-    nanoseconds heard_at, pinged_at;
+    bool unread;           /* the last one who read stopped before there was nothing left */
+    short wants_write;     /* POLLOUT when the socket is full */
+    short wants_read;      /* POLLIN, or what TLS wants */
+    nanoseconds heard_at;  /* 0: it has said nothing yet */
+    nanoseconds pinged_at; /* and not a word since; 0: it has answered, or was not asked */
 
     bool news; /* the facts below have changed since somebody was told */
     uint32_t most;

@@ -1,0 +1,167 @@
+#define _GNU_SOURCE
+#include "line/pool_registry.h"
+#include "mux_peer.h"
+
+/* Is the server of a silent connection still there? The reaper is told the time: nobody waits. */
+
+/* How many PINGs the server has dealt with, once there are `count`. */
+static int pings_of(int count) {
+    int seen = 0;
+    for (int waited = 0; waited < SOON_MILLISECONDS; waited += 10) {
+        seen = __atomic_load_n(&pings, __ATOMIC_SEQ_CST);
+        if (seen >= count) break;
+        sleep_milliseconds(10);
+    }
+    return seen;
+}
+
+/* A call that is under way on the connection that the one before it opened. */
+static exchange *under_way(const settings *s, waker *w, mux **m) {
+    exchange_free(call(s));
+    exchange *x = begun(s, w);
+    if (exchange_step(x, clock_now()) != STEP_WAIT) give_up("a call should wait");
+    *m = mux_keep(x->call.mux);
+    return x;
+}
+
+/* The mux of a connection that has carried two calls and is idle. */
+static mux *idle_mux(const settings *s) {
+    waker *bell = waker_take();
+    mux *m;
+    exchange *x = under_way(s, bell, &m);
+    drive_to_end(x);
+    CHECK(answered(x), "the call before is answered");
+    exchange_free(x);
+    waker_drop(bell);
+    return m;
+}
+
+static void test_an_idle_server_is_asked_when_it_was_silent_and_kept_when_it_answers(void) {
+    begin_test("");
+    settings s = usual(4);
+    mux *m = idle_mux(&s);
+    nanoseconds now = clock_now();
+    pool_registry_reap(now + 9 * SECOND);
+    sleep_milliseconds(50);
+    CHECK(pings_of(0) == 0, "before ten seconds of silence nothing is asked");
+    for (int round = 1; round <= 3; round++) {
+        now += 11 * SECOND;
+        pool_registry_reap(now);
+        CHECK(pings_of(round) == round, "then it is, once in a silence (%d)", round);
+        pool_registry_reap(now + 6 * SECOND);
+        CHECK(!mux_closing(m), "and its answer will do");
+        now += 6 * SECOND;
+    }
+    exchange *x = call(&s);
+    CHECK(answered(x) && x->reused && accepted == 1, "the next call has the same connection");
+    exchange_free(x);
+    mux_release(m);
+    end_test();
+}
+
+static void test_an_idle_server_that_does_not_answer_loses_its_connection(void) {
+    begin_test("");
+    settings s = usual(4);
+    mux *m = idle_mux(&s);
+    mute = true;
+    nanoseconds now = clock_now() + 11 * SECOND;
+    pool_registry_reap(now);
+    CHECK(pings_of(1) == 1, "it is asked");
+    pool_registry_reap(now + 4 * SECOND);
+    CHECK(!mux_closing(m), "it has five seconds");
+    pool_registry_reap(now + 5 * SECOND);
+    CHECK(mux_closing(m) && counts().connections == 0, "and then no more");
+    exchange *x = call(&s);
+    CHECK(answered(x) && x->attempt_count == 1, "the next call is none the worse");
+    CHECK(accepted == 2 && counts().connections == 1, "on a connection of its own");
+    exchange_free(x);
+    mux_release(m);
+    end_test();
+}
+
+/* The call leads and is not driven: what lies there is seen all the same. */
+static void test_a_call_waits_on_while_its_silent_server_answers_pings(void) {
+    begin_test("ah");
+    settings s = usual(4);
+    waker *bell = waker_take();
+    mux *m;
+    exchange *x = under_way(&s, bell, &m);
+    nanoseconds now = clock_now();
+    for (int round = 1; round <= 3; round++) {
+        now += 29 * SECOND;
+        pool_registry_reap(now);
+        sleep_milliseconds(50);
+        CHECK(pings_of(0) == round - 1, "it is not asked often (%d)", round);
+        now += 2 * SECOND;
+        pool_registry_reap(now);
+        CHECK(pings_of(round) == round, "it is asked (%d)", round);
+        now += 6 * SECOND;
+        pool_registry_reap(now);
+        CHECK(!mux_closing(m) && mux_why(m)->code == FAILURE_NONE, "and believed");
+    }
+    CHECK(exchange_step(x, clock_now()) == STEP_WAIT, "the call goes on waiting");
+    exchange_free(x);
+    mux_release(m);
+    waker_drop(bell);
+    end_test();
+}
+
+/* When it was asked. */
+static nanoseconds ask_in_vain(const mux *m) {
+    nanoseconds asked_at = clock_now() + 31 * SECOND;
+    mute = true;
+    pool_registry_reap(asked_at);
+    CHECK(pings_of(1) == 1, "it is asked");
+    pool_registry_reap(asked_at + 5 * SECOND);
+    CHECK(mux_closing(m), "a server that does not answer gets no new calls");
+    return asked_at;
+}
+
+static void test_a_server_that_was_too_busy_for_a_ping_can_still_answer(void) {
+    begin_test("al");
+    settings s = usual(4);
+    waker *bell = waker_take();
+    mux *m;
+    exchange *x = under_way(&s, bell, &m);
+    ask_in_vain(m);
+    drive_to_end(x);
+    CHECK(answered(x) && x->attempt_count == 1, "but its answer is taken");
+    CHECK(counts().connections == 0, "and then the connection ends");
+    exchange_free(x);
+    mux_release(m);
+    waker_drop(bell);
+    end_test();
+}
+
+static void test_a_call_on_a_connection_gone_dead_waits_as_long_as_its_caller_said(void) {
+    begin_test("ah");
+    settings s = usual(1);
+    waker *bell = waker_take();
+    mux *m;
+    exchange *x = under_way(&s, bell, &m);
+    nanoseconds asked_at = ask_in_vain(m);
+    exchange *other = call(&s);
+    CHECK(answered(other) && other->attempt_count == 1 && accepted == 2,
+          "which have a new connection");
+    exchange_free(other);
+    for (int minute = 1; minute <= 10; minute++) {
+        pool_registry_reap(asked_at + minute * 60 * SECOND);
+    }
+    CHECK(exchange_step(x, clock_now()) == STEP_WAIT, "the one that waits is not failed");
+    exchange_free(x);
+    CHECK(counts().connections == 0, "the dead connection goes with it");
+    mux_release(m);
+    waker_drop(bell);
+    end_test();
+}
+
+int main(void) {
+    peer_start();
+    test_an_idle_server_is_asked_when_it_was_silent_and_kept_when_it_answers();
+    test_an_idle_server_that_does_not_answer_loses_its_connection();
+    test_a_call_waits_on_while_its_silent_server_answers_pings();
+    test_a_server_that_was_too_busy_for_a_ping_can_still_answer();
+    test_a_call_on_a_connection_gone_dead_waits_as_long_as_its_caller_said();
+    peer_stop();
+    return check_report();
+}
