@@ -45,6 +45,42 @@ class TestAuth < TrunklineTest
     assert_empty http.get(server.url).challenges
   end
 
+  def test_the_next_nonce_is_taken
+    wanted = "n1"
+    server = serve do |connection|
+      while (request = connection.read_request)
+        good = request["Authorization"]&.include?("\"#{wanted}\"")
+        next connection << refusal("#{DIGEST}, nonce=#{wanted}") unless good
+
+        wanted = wanted.succ
+        connection << answer("Authentication-Info" => "nextnonce=\"#{wanted}\"")
+      end
+    end
+    http = digest
+    assert_equal [1, 0, 0], Array.new(3) { http.get(server.url).challenges.size }
+    assert_equal %w[n1 n2 n3], authorizations(server).filter_map { |sent| sent&.[](/ nonce="(\w+)"/, 1) }
+    assert(authorizations(server).compact.all? { |sent| sent.include?("nc=00000001") })
+  end
+
+  def test_a_next_nonce_that_has_grown_old_is_no_refusal
+    wanted = "a1"
+    server = serve do |connection|
+      while (request = connection.read_request)
+        good = request["Authorization"]&.include?("\"#{wanted}\"")
+        wanted = wanted.succ # what is told as the next is old at once
+        connection << (good ? answer("Authentication-Info" => "nextnonce=old") : refusal("#{DIGEST}, nonce=#{wanted}"))
+      end
+    end
+    http = digest
+    assert_equal [200] * 3, Array.new(3) { http.get(server.url).status }
+  end
+
+  def test_realms_beyond_ascii
+    server = asking("Digest realm=\"r\xE9alm\", nonce=\"n\"".b)
+    assert_equal "in", client(digest: %W[J\u00e4s\u00f8n s\u00e9cret]).get(server.url).body
+    assert_includes authorizations(server).last.b, "username=\"J\u00e4s\u00f8n\", realm=\"r\xE9alm\"".b
+  end
+
   def test_a_wrong_password_is_the_callers_to_see
     server = serve(refusal("#{DIGEST}, nonce=\"n\""))
     response = digest.get(server.url)

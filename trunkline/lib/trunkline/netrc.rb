@@ -24,7 +24,7 @@ module Trunkline
     # @param text [String]
     def initialize(text)
       @logins = {}
-      take(text.gsub(/^[ \t]*#.*$/, "").gsub(/\bmacdef\s.*?(?:\n[ \t]*\n|\z)/m, "\n"))
+      take(text.gsub(/^[ \t]*#.*$/, "").gsub(/^[ \t]*macdef\s.*?(?:\n[ \t\r]*\n|\z)/m, "\n"))
       @logins.freeze
     end
 

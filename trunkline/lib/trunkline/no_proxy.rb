@@ -51,14 +51,13 @@ module Trunkline
       ->(name, _) { name == itself || name.end_with?(below) }
     end
 
-    # 10.0.0.1 and ::ffff:10.0.0.1 are the same host.
     def covers?(network, address)
-      address = address.native
       network.family == address.family && network.include?(address)
     end
 
+    # 10.0.0.1 and ::ffff:10.0.0.1 are the same host.
     def address_of(text)
-      IPAddr.new(text) if text.match?(%r{\A[\h:./]+\z}) && text.match?(/[:.]/)
+      IPAddr.new(text).native if text.match?(%r{\A[\h:./]+\z}) && text.match?(/[:.]/)
     rescue IPAddr::Error
       nil
     end

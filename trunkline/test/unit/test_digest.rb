@@ -45,6 +45,21 @@ class TestDigest < UnitTest
     refute_match(/qop|nc=|cnonce/, sent)
   end
 
+  def test_a_qop_that_is_empty
+    refute_match(/qop|nc=|cnonce/, header({ "realm" => "r", "nonce" => "n", "qop" => " " }))
+  end
+
+  # Users are UTF-8; realms are whatever bytes the server has sent.
+  def test_users_and_realms_beyond_ascii
+    ["r\u00e9alm", "r\xE9alm".b, "plain"].each do |realm|
+      offered = Challenge.parse(["Digest realm=\"#{realm}\", nonce=n"]).first
+      sent = header(offered.parameters, user: "J\u00e4s\u00f8n", password: "s\u00e9cret".encode("ISO-8859-1"))
+      secret = md5("J\u00e4s\u00f8n:".b + realm.b + ":s\u00e9cret".b)
+      assert_includes sent, "response=\"#{md5("#{secret}:n:#{md5("GET:/dir/index.html")}")}\""
+      assert_includes sent, "username=\"J\u00e4s\u00f8n\", realm=\"".b + realm.b
+    end
+  end
+
   def test_session_algorithms
     secret = md5("#{md5("Mufasa:r:Circle of Life")}:n:#{CNONCE}")
     expected = md5("#{secret}:n:00000002:#{CNONCE}:auth:#{md5("GET:/dir/index.html")}")

@@ -31,6 +31,12 @@ class TestNetrc < UnitTest
     assert_equal %w[anonymous guest], netrc.credentials("commented.test")
   end
 
+  def test_a_macro_ends_at_an_empty_line
+    text = "machine one.test login a password my-macdef b\r\nmacdef init\r\n  cd /pub\r\n\r\nmachine two.test login c"
+    assert_equal %w[a my-macdef], Netrc.new(text).credentials("one.test")
+    assert_equal ["c", ""], Netrc.new(text).credentials("two.test")
+  end
+
   def test_no_entry
     assert_nil Netrc.new("").credentials("api.test")
     assert_nil Netrc.new("machine").credentials("api.test")

@@ -71,7 +71,8 @@ class TestProxy < Minitest::Test
   end
 
   def test_this_machine_is_reached_directly
-    %w[http://localhost:1 http://127.0.0.1 http://127.9.9.9 http://[::1] http://app.localhost].each do |text|
+    %w[http://localhost:1 http://127.0.0.1 http://127.9.9.9 http://[::1] http://[::ffff:127.0.0.1]
+       http://app.localhost].each do |text|
       assert_nil chosen(text, http_proxy: "p:1"), text
     end
   end
@@ -84,6 +85,7 @@ class TestProxy < Minitest::Test
     "*.api.test" => [%w[v1.api.test], %w[api.test]],
     "api.test:8080" => [%w[api.test:8080 v1.api.test:8080], %w[api.test api.test:8081]],
     "10.0.0.1" => [%w[10.0.0.1 10.0.0.1:81 [::ffff:10.0.0.1]], %w[10.0.0.2 x10.0.0.1.test]],
+    "::ffff:10.0.0.1" => [%w[10.0.0.1 [::ffff:10.0.0.1]], %w[10.0.0.2 [::1:10.0.0.1]]],
     "10.0.0.1:81" => [%w[10.0.0.1:81], %w[10.0.0.1]],
     "10.0.0.0/8, 192.168.1.0/24" => [%w[10.1.2.3 192.168.1.9], %w[11.0.0.1 192.168.2.1]],
     "2001:db8::/32" => [%w[[2001:db8::5]], %w[[2001:db9::5]]],

@@ -35,9 +35,8 @@ module Trunkline
         passed = []
         loop do
           response = yield signed(plan)
-          unless response.status == 401 && passed.size < CHALLENGES && @signer.retry?(response)
-            return response._challenged(passed)
-          end
+          return accepted(response, passed) unless response.status == 401
+          return response._challenged(passed) unless passed.size < CHALLENGES && @signer.retry?(response)
 
           rewind(plan.content, response)
           passed << response._discard
@@ -45,6 +44,11 @@ module Trunkline
       end
 
       private
+
+      def accepted(response, passed)
+        @signer.accepted(response) if @signer.is_a?(Digest)
+        response._challenged(passed)
+      end
 
       def signed(plan)
         signature = @signer.sign(plan.request)

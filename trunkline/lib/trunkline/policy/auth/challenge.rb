@@ -15,9 +15,9 @@ module Trunkline
       # names in lower case.
       Challenge = Struct.new(:scheme, :parameters) do
         # @param values [Array<String>] of all WWW-Authenticate fields
-        # @return [Array<Challenge>] as far as they can be read
+        # @return [Array<Challenge>] as far as they can be read; in bytes, for nothing tells their encoding
         def self.parse(values)
-          values.flat_map { |value| read(StringScanner.new(value)) }
+          values.flat_map { |value| read(StringScanner.new(value.b)) }
         end
 
         def self.read(scanner)

@@ -16,14 +16,16 @@ module Trunkline
         # The names of parameters whose values stand without quotes (RFC 7616 3.4).
         BARE = %w[algorithm qop nc userhash].freeze
 
-        # What an origin has asked for; `uses` is how often its nonce was used.
-        State = Struct.new(:realm, :nonce, :opaque, :algorithm, :session, :qop, :userhash, :uses, keyword_init: true)
+        # What an origin has asked for; `uses` is how often its nonce was used, `proven` whether the origin gave it to
+        # a caller whom it had accepted.
+        State = Struct.new(:realm, :nonce, :opaque, :algorithm, :session, :qop, :userhash, :uses, :proven,
+                           keyword_init: true)
 
         # @param user [String]
         # @param password [String]
         def initialize(user, password)
-          @user = user.encode(Encoding::UTF_8)
-          @password = password.encode(Encoding::UTF_8)
+          @user = user.encode(Encoding::UTF_8).b
+          @password = password.encode(Encoding::UTF_8).b
           @states = {}
           @lock = Mutex.new
         end
@@ -59,6 +61,22 @@ module Trunkline
           true
         end
 
+        # Takes the nonce that the server wants to see next (RFC 7616 3.5), so that the next call is not challenged.
+        #
+        # @param response [Response] but no 401
+        def accepted(response)
+          told = response.headers["Authentication-Info"] or return
+          nonce = Challenge.parse(["Digest #{told}"]).first.parameters["nextnonce"]
+          return if nonce.to_s.empty?
+
+          @lock.synchronize do
+            state = @states[response.request.uri.origin] or return
+            state.nonce = nonce
+            state.uses = 0
+            state.proven = true
+          end
+        end
+
         # Credentials are not shown.
         def inspect
           "#<#{self.class}>"
@@ -84,7 +102,7 @@ module Trunkline
         def state_of(parameters)
           name, session = algorithm_of(parameters)
           State.new(realm: parameters["realm"], nonce: parameters["nonce"], opaque: parameters["opaque"],
-                    algorithm: ALGORITHMS.fetch(name), session: session, qop: ("auth" if parameters["qop"]),
+                    algorithm: ALGORITHMS.fetch(name), session: session, qop: ("auth" if qop_of(parameters)),
                     userhash: parameters["userhash"]&.casecmp?("true"), uses: 0)
         end
 
@@ -105,8 +123,13 @@ module Trunkline
           return "without a nonce" if parameters["nonce"].to_s.empty?
           return "without a realm" unless parameters["realm"]
 
-          qop = parameters["qop"]
+          qop = qop_of(parameters)
           "that allows qop #{qop} alone, not auth" if qop&.split(/[\s,]+/)&.none? { |one| one.casecmp?("auth") }
+        end
+
+        # One that is empty says as little as none.
+        def qop_of(parameters)
+          parameters["qop"] unless parameters["qop"].to_s.strip.empty?
         end
 
         # The name without -sess, and whether it had that.
@@ -115,18 +138,23 @@ module Trunkline
           [name.delete_suffix("-SESS"), name.end_with?("-SESS")]
         end
 
-        # A signature that was refused although its nonce is good: the user or the password is wrong. A nonce that
-        # had served before and is not asked for any more has grown old, whether the server says so or not. What was
-        # sent tells: other requests of the origin may have got another nonce meanwhile.
+        # A signature that was refused although its nonce is good: the user or the password is wrong. What was sent
+        # tells: other requests of the origin may have got another nonce meanwhile.
         def refused?(response, used, parameters)
           authorization = response.request.headers["Authorization"]
           return false unless authorization&.start_with?("Digest ")
           return false if parameters["stale"]&.casecmp?("true")
 
           sent = Challenge.parse([authorization]).first.parameters
-          return true if sent["nonce"] == parameters["nonce"]
+          sent["nonce"] == parameters["nonce"] || !aged?(sent, used)
+        end
 
-          sent["nc"] ? sent["nc"].hex <= 1 : used.nil? || used.uses <= 1
+        # A nonce that had served before, or was given to one who was accepted, and is not asked for any more has grown
+        # old, whether the server says so or not.
+        def aged?(sent, used)
+          return true if used&.proven && used.nonce == sent["nonce"]
+
+          sent["nc"] ? sent["nc"].hex > 1 : !used.nil? && used.uses > 1
         end
 
         def response_of(state, request, count, cnonce)
