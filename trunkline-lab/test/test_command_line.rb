@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "test_helper"
+require "minitest/mock"
 require "socket"
 
 module Trunkline
@@ -44,6 +45,10 @@ module Trunkline
         assert_match(/is no folder/, refused("report", "/nonexistent"))
         assert_match(/give "Name: value"/, refused("load", "-H", "nothing", "short"))
         assert_match(/invalid argument: --http 3/, refused("load", "--http", "3", "short"))
+        assert_match(/port: must be a number from 1 to 65535/, refused("load", "http://127.0.0.1:99999/"))
+        assert_match(/no client ""; there are/, refused("clients", "--client", ","))
+        assert_match(/no experiment ""; there are/, refused("tour", "--only", ","))
+        assert_match(/-1.0: give seconds/, refused("clients", "--within", "-1"))
       end
 
       def test_a_file_that_cannot_be_read_or_written_is_told_before_anything_is_measured
@@ -53,6 +58,7 @@ module Trunkline
         assert_match(told, refused("sweep", "short", "--article", "/nonexistent/x", status: FAILED))
         assert_match(told, refused("tour", "--html", "/nonexistent/x", status: FAILED))
         assert_match(/cannot be written: no right to, or no file/, refused("xml", "--csv", Dir.tmpdir, status: FAILED))
+        assert_match(/"" cannot be written/, refused("clients", "--html", "", status: FAILED))
         assert_match(%r{/nonexistent: No such file}, refused("load", "-D", "/nonexistent", "short"))
         assert_match(%r{/nonexistent: No such file}, refused("load", "--ca-file", "/nonexistent", "short"))
       end
@@ -90,6 +96,25 @@ module Trunkline
                      refused("load", "http://127.0.0.1:#{port}/", status: FAILED))
       end
 
+      def test_a_handshake_that_fails_is_told_in_one_sentence
+        Origins::Scripted.open(:swallow.to_proc) do |server|
+          assert_match(/it was in the TLS handshake/, refused("load", "#{server.tls}/", "-t", "1", status: FAILED))
+        end
+        skip "nginx is not installed" unless Origins::Nginx.available?
+        Origins::Nginx.open do |nginx|
+          assert_match(/the server's certificate was not accepted/, refused("best", "#{nginx.tls}/", status: FAILED))
+          status, out, = lab("load", "-n", "2", "--ca-file", nginx.ca_file, "#{nginx.tls}/short", "--accept-noise")
+
+          assert_equal DONE, status
+          assert_match(/^TLS Protocol: /, out)
+        end
+      end
+
+      def test_more_in_flight_than_can_be_opened_is_told_in_one_sentence
+        assert_match(/nothing could be measured: Trunkline: /,
+                     refused("sweep", "short", "1", "1", "-c", "9999999", "--no-limits", status: FAILED))
+      end
+
       def test_a_server_that_errs_is_not_measured
         script = lambda do |connection|
           connection.answer("no", status: "500 Internal Server Error") while connection.request
@@ -117,6 +142,60 @@ module Trunkline
         refute_predicate Target.parse("http://localhost/"), :foreign?
         refute_predicate Target.parse("http://[::1]:3000/"), :foreign?
         assert_predicate Target.parse("http://127.0.0.1.example.test/"), :foreign?
+      end
+
+      # With -z alone nobody says how many.
+      def test_a_run_of_some_seconds_is_polite_too
+        asked = nil
+        process = Object.new
+        process.define_singleton_method(:ask) { |_, **arguments| (asked = arguments) && raise(Stop, "enough") }
+        target = Target.parse("http://example.test/")
+        target.define_singleton_method(:probe) { |*, **| nil }
+        Target.stub(:open, ->(*, **, &block) { block.call(target) }) do
+          PeerProcess.stub(:open, ->(*, **, &block) { block.call(process) }) do
+            refused("load", "-z", "600", "http://example.test/", status: FAILED)
+          end
+        end
+
+        assert_equal [Target::MOST_REQUESTS, Target::MOST_A_SECOND], asked.values_at(:requests, :rate)
+      end
+
+      def test_user_and_password_of_a_url_are_sent_but_not_told
+        seen = nil
+        script = lambda do |connection|
+          while (request = connection.request)
+            seen = request.headers["authorization"]
+            connection.answer("done")
+          end
+        end
+        Origins::Scripted.open(script) do |server|
+          url = server.plain.sub("//", "//us%20er:pass@")
+          _, out, = lab("load", "-n", "1", "#{url}/")
+
+          assert_equal "Basic #{["us er:pass"].pack("m0")}", seen
+          refute_includes out, "pass"
+          lab("load", "-n", "1", "-H", "authorization: Bearer mine", "#{url}/")
+
+          assert_equal "Bearer mine", seen
+        end
+      end
+
+      def test_a_url_of_ipv6
+        server = TCPServer.new("::1", 0)
+        answers = Thread.new do
+          loop do
+            connection = Origins::Scripted::Connection.new(server.accept, 1)
+            connection.answer("six") while connection.request
+          end
+        end
+        _, out, = lab("load", "-n", "2", "http://[::1]:#{server.addr[1]}/")
+
+        assert_match(/^Complete requests: +2$/, out)
+      rescue Errno::EADDRNOTAVAIL
+        skip "no IPv6 here"
+      ensure
+        answers&.kill
+        server&.close
       end
 
       def test_a_url_is_used_as_it_is

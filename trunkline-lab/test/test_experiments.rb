@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "test_helper"
-require "csv"
 require "json_schemer"
+require "minitest/mock"
 
 module Trunkline
   module Lab
@@ -16,7 +16,19 @@ module Trunkline
       def experiment(*argv)
         measured(*argv) do |result, out|
           assert_empty(SCHEMA.validate(result).map { |problem| problem["error"] })
+          assert_fits(result)
           yield result, out
+        end
+      end
+
+      # Each table on a usual terminal, but those of facts, which are told in words.
+      def assert_fits(result)
+        return if result["state"] == "facts"
+
+        result["tables"].each do |table|
+          drawn = Output::TextTable.new(table.transform_keys(&:to_sym), width: 80) { |text| text }.to_s
+
+          assert_match(/\A\+-/, drawn, "#{result["command"]} is too wide")
         end
       end
 
@@ -36,6 +48,24 @@ module Trunkline
           assert_equal %w[concurrency requests_per_second cpu_percentage], article.first.keys
           assert_equal [0], result["tables"].first["rows"].map { |row| row[5] }.uniq, "errors"
           assert_includes out, "requests/s by concurrency"
+        end
+      end
+
+      def test_sweep_writes_the_form_of_the_article
+        Dir.mktmpdir do |folder|
+          file = File.join(folder, "article.json")
+          tiny = %w[sweep short 5 1 -c 1,2 --no-limits --quiet]
+          lab(*tiny, "--client", "net_http", "--article", file)
+          points = JSON.parse(File.read(file))
+
+          assert_equal [1, 2], points.map { |point| point["concurrency"] }
+          points.each do |point|
+            assert_operator point["requests_per_second"], :>, 0
+            assert_includes 0..400, point["cpu_percentage"]
+          end
+          lab(*tiny, *CLIENTS, "--article", file)
+
+          assert_equal %w[Net::HTTP Trunkline], JSON.parse(File.read(file)).keys.sort
         end
       end
 
@@ -106,6 +136,38 @@ module Trunkline
         end
       end
 
+      # @return [Proc] a script: the first request of all is answered well, the others as is told
+      def after_the_first(status)
+        first = true
+        lambda do |connection|
+          while connection.request
+            connection.answer("answer", status: first ? "200 OK" : status)
+            first = false
+          end
+        end
+      end
+
+      def test_a_server_that_errs_later_is_told
+        Origins::Scripted.open(after_the_first("503 Service Unavailable")) do |server|
+          status, out, = lab("load", "-n", "5", "#{server.plain}/")
+
+          assert_equal FAILED, status
+          assert_match(/^Non-2xx responses: +5$/, out)
+          assert_includes out, "5 of 5 calls failed: 5 answered 503."
+        end
+        { "500 Internal Server Error" => "0.0 % were refused (429 or 503), 100.0 % failed",
+          "429 Too Many Requests" => "100.0 % were refused (429 or 503), 0.0 % failed" }.each do |answer, told|
+          Origins::Scripted.open(after_the_first(answer)) do |server|
+            assert_includes refused("best", "--max", "2", "-z", "0.05", "#{server.plain}/x", status: FAILED),
+                            "/x answered no call well: #{told}"
+          end
+        end
+        Origins::Scripted.open(after_the_first("500 Internal Server Error")) do |server|
+          assert_match(/nothing to measure: Trunkline: it was answered 500$/,
+                       refused("sweep", "#{server.plain}/", "2", "1", "-c", "1", status: FAILED))
+        end
+      end
+
       def test_load_exits_with_1_when_calls_fail
         script = lambda do |connection|
           connection.number == 1 && connection.request && connection.answer("probe")
@@ -115,6 +177,7 @@ module Trunkline
 
           assert_equal FAILED, status
           assert_match(/3 of 3 calls failed: 3 Trunkline::/, out)
+          assert_match(/^Document Length: +0 bytes$/, out)
         end
       end
 
@@ -193,31 +256,43 @@ module Trunkline
         end
       end
 
-      def test_tour_and_report_write_one_page
+      def test_tour_and_report_write_all_experiments_into_one_file_of_each_kind
         Dir.mktmpdir do |folder|
-          page = File.join(folder, "tour.html")
-          status, out, err = lab("tour", "--only", "clients", "--keep", folder, "--html", page, "--quiet")
+          files = %w[json csv html].to_h { |kind| [kind, File.join(folder, "tour.#{kind}")] }
+          status, out, err = tour("--only", "best,clients", "--within", "1", "--keep", File.join(folder, "kept"),
+                                  *files.flat_map { |kind, file| ["--#{kind}", file] })
 
           assert_equal DONE, status, err
-          assert_includes out, "1 of 1 experiments."
-          assert_includes out, "Written: #{page}"
-          assert_equal 1, File.read(page).scan("<section").size
-          status, out, = lab("report", folder)
+          assert_includes out, "2 of 2 experiments."
+          results = JSON.parse(File.read(files["json"]))
 
-          assert_equal DONE, status
-          assert_includes out, "Written: #{folder}/report.html"
-          assert_equal 1, File.read(File.join(folder, "report.html")).scan("<section").size
+          assert_equal %w[best clients], results.map { |one| one["command"] }.sort
+          results.each { |one| assert_empty(SCHEMA.validate(one).map { |problem| problem["error"] }) }
+          assert_equal results.sum { |one| one["figures"].size }, CSV.read(files["csv"], headers: true).size
+          assert_equal 2, File.read(files["html"]).scan("<section").size
+          assert_one_page_of(File.join(folder, "kept"), results.size)
         end
       end
 
-      def test_csv_has_a_line_for_each_figure
-        Dir.mktmpdir do |folder|
-          file = File.join(folder, "result.csv")
-          lab("clients", "3", "2", "--client", "net_http", "--no-limits", "--csv", file, "--quiet")
-          rows = CSV.read(file, headers: true)
+      # By few clients.
+      def tour(*options)
+        few = [Peer.named("trunkline"), Peer.named("net_http")]
+        Peer.stub(:all, few) { lab("tour", "--quiet", *options) }
+      end
 
-          assert_equal ["Net::HTTP: 3 POSTs, real"], rows["figure"]
-          assert_equal ["2"], rows["samples"]
+      def assert_one_page_of(folder, size)
+        status, out, = lab("report", folder)
+
+        assert_equal DONE, status
+        assert_includes out, "Written: #{folder}/report.html"
+        assert_equal size, File.read(File.join(folder, "report.html")).scan("<section").size
+      end
+
+      def test_fewer_rounds_are_measured_when_there_is_little_time
+        experiment("clients", "2", "9", "--within", "0", "--client", "net_http", "--no-limits") do |result, out|
+          assert_equal [3], result["figures"].map { |figure| figure["samples"].size }
+          assert_includes out, "For want of time 3 rounds were measured, not 9."
+          assert_includes out, "real is the median of 3 runs"
         end
       end
     end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "minitest/autorun"
+require "csv"
 require "fileutils"
 require "json"
 require "stringio"
@@ -30,14 +31,19 @@ module Trunkline
         [status, out.string, err.string]
       end
 
-      # Runs a command and reads its JSON.
+      # Runs a command and reads its JSON. Its page and its CSV tell the same.
       def measured(*argv)
         Dir.mktmpdir do |folder|
-          file = File.join(folder, "result.json")
-          status, out, err = lab(*argv, "--json", file)
+          json, csv, html = %w[json csv html].map { |kind| File.join(folder, "result.#{kind}") }
+          status, out, err = lab(*argv, "--json", json, "--csv", csv, "--html", html)
 
           assert_includes MEASURED, status, err
-          yield JSON.parse(File.read(file)), out
+          result = JSON.parse(File.read(json))
+
+          assert_equal result["figures"].map { |figure| figure["name"] }, CSV.read(csv, headers: true)["figure"]
+          assert_equal [result["command"]], File.read(html).scan(/<section id="([a-z]+)-1"/).flatten
+          refute_includes out, "\e"
+          yield result, out
         end
       end
 

@@ -6,48 +6,102 @@ require "trunkline/lab/processes"
 
 module Trunkline
   module Lab
+    # The program as a process of its own: Ctrl-C, and output that nobody reads.
     class TestInterrupt < Minitest::Test
       PROGRAM = File.expand_path("../exe/trunkline-lab", __dir__)
       SEEN = 100 # requests until Ctrl-C: the warm-up is over, and some samples are whole by then
       PATIENCE = 30
 
-      # Sweeps without end against `url`, and interrupts that when the server says so.
-      def interrupted(url, ready)
+      def start(*arguments, **options)
         paths = $LOAD_PATH.flat_map { |path| ["-I", path] }
-        out, input = IO.pipe
-        endless = ["sweep", url, "3", "100000", "-c", "1", "--no-limits"]
-        pid = Process.spawn(RbConfig.ruby, *paths, PROGRAM, *endless, out: input, err: input)
-        input.close
-        ready.pop
-        Process.kill("INT", pid)
-        [Processes.wait(pid, PATIENCE), out.read]
+        Process.spawn(RbConfig.ruby, *paths, PROGRAM, *arguments, **options)
       end
 
-      def test_prints_what_it_has_and_leaves_nothing_behind
+      # Interrupts a command that would go on without end, when its server has seen some requests.
+      # @return [String] what it printed
+      def interrupted(*arguments)
         ready = Queue.new
-        seen = 0
         open = 0
-        script = lambda do |connection|
-          open += 1
+        out, input = IO.pipe
+        Origins::Scripted.open(counting(ready) { |change| open += change }) do |server|
+          pid = start(*arguments.map { |argument| argument.sub("URL", "#{server.plain}/") }, out: input, err: input)
+          input.close
+          ready.pop
+          Process.kill("INT", pid)
+          status = Processes.wait(pid, PATIENCE)
+          text = out.read
+
+          assert_equal STOPPED, status.exitstatus, text
+          refute_match(/\.rb:\d+/, text)
+          assert_left_by_all { open }
+          text
+        end
+      end
+
+      # Tells how many connections have come and gone.
+      def counting(ready)
+        seen = 0
+        lambda do |connection|
+          yield 1
           while connection.request
             connection.answer("hello")
             ready << true if (seen += 1) == SEEN
           end
         ensure
-          open -= 1 # a worker that was killed may have left by a reset
+          yield(-1) # a worker that was killed may have left by a reset
         end
-        Origins::Scripted.open(script) do |server|
-          status, out = interrupted("#{server.plain}/", ready)
+      end
 
-          assert_equal STOPPED, status.exitstatus, out
-          assert_match(/\| Trunkline \| +1 \|/, out)
-          assert_includes out, "Interrupted: this is what there was until then."
-          refute_match(/\.rb:\d+/, out)
-          deadline = Clock.now + PATIENCE
-          sleep 0.05 until open.zero? || Clock.now > deadline
+      def assert_left_by_all
+        deadline = Clock.now + PATIENCE
+        sleep 0.05 until yield.zero? || Clock.now > deadline
 
-          assert_equal 0, open, "connections of workers that live on"
+        assert_equal 0, yield, "connections of workers that live on"
+      end
+
+      def test_prints_what_it_has_and_leaves_nothing_behind
+        out = interrupted("sweep", "URL", "3", "100000", "-c", "1", "--no-limits")
+
+        assert_match(/\| Trunkline \| +1 \|/, out)
+        assert_includes out, "Interrupted: this is what there was until then."
+      end
+
+      def test_load_reports_the_calls_until_then
+        out = interrupted("load", "-z", "600", "-c", "2", "URL")
+
+        assert_operator out[/^Complete requests: +(\d+)$/, 1].to_i, :>=, SEEN / 2
+        assert_match(/^ +50% /, out)
+        assert_includes out, "Interrupted: this is what there was until then."
+      end
+
+      # @param out [IO]
+      # @return [Array(Integer, String)] exit status, and what came to standard error
+      def ended(*arguments, out:)
+        Tempfile.create("trunkline-lab-errors-") do |errors|
+          pid = start(*arguments, out: out, err: errors)
+          out.close
+          status = Processes.wait(pid, PATIENCE)
+          [status.exitstatus, File.read(errors.path)]
         end
+      end
+
+      def test_writes_its_files_without_a_word_when_nobody_reads_what_it_prints
+        Dir.mktmpdir do |folder|
+          file = File.join(folder, "result.json")
+          reader, out = IO.pipe
+          reader.close
+
+          assert_equal [FAILED, ""], ended("load", "-n", "5", "short", "--json", file, out: out)
+          assert_equal "load", JSON.parse(File.read(file))["command"]
+        end
+      end
+
+      def test_tells_when_its_output_cannot_be_written
+        skip "there is no /dev/full" unless File.exist?("/dev/full")
+        status, told = ended("--help", out: File.open("/dev/full", "w"))
+
+        assert_equal FAILED, status
+        assert_match(/\Atrunkline-lab: No space left on device.*\n\z/, told)
       end
     end
   end

@@ -50,12 +50,33 @@ module Trunkline
         assert_equal [VERSION, Trunkline::VERSION], environment[:versions].values_at(:lab, :trunkline)
       end
 
+      # @return [Integer] exit status
+      def noisy_run(*options)
+        Noise.stub(:new, Struct.new(:foreign).new(0.9)) do
+          CLI.run(["clients", "1", "1", "--client", "net_http", "--no-limits", "--quiet", *options],
+                  out: StringIO.new, err: StringIO.new)
+        end
+      end
+
+      def test_a_noisy_run_exits_with_3_unless_that_is_accepted
+        assert_equal NOISY, noisy_run
+        assert_equal DONE, noisy_run("--accept-noise")
+      end
+
+      def test_keeps_no_secrets_of_the_command_line
+        secrets = ["http://user:secret@example.test/", "Authorization: Bearer secret", "X-Api-Key:secret"]
+        told = Result.new(command: "load", title: "t", arguments: [*secrets, "-n5"]).to_h[:arguments]
+
+        assert_equal ["http://[hidden]@example.test/", "Authorization: [hidden]", "X-Api-Key: [hidden]", "-n5"], told
+      end
+
       # What load says of a run in which its own process was busy for that share of the time.
       def verdict(share)
         command = Commands::Load.new(out: StringIO.new, err: StringIO.new)
         result = result(TIGHT)
         command.instance_variable_set(:@result, result)
-        command.instance_variable_set(:@sample, { cpu: share, wall: 1.0, errors: {}, requests: 10 })
+        sample = { cpu: share, wall: 1.0, errors: {}, statuses: { "200": 10 }, requests: 10 }
+        command.instance_variable_set(:@sample, sample)
         command.send(:verdicts)
         result.sentences
       end

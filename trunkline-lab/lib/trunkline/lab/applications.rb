@@ -35,31 +35,44 @@ module Trunkline
         @members = {}
       end
 
+      # It is not waited for: all load side by side.
       # @param gems [Hash] those that it needs
       # @param folder [String] the name that they are kept under
       # @param ours [Array<String>] gems of this process that it needs, where they are loaded from
       # @param options [Hash] those of Origins::Puma
-      # @return [Member, nil]
       def add(label, gems:, folder:, ours: [], **options)
         @screen.busy("starting #{label}")
         environment = Bundle.new(folder, GEMS.merge(gems)).environment
         environment = environment.merge("RUBYLIB" => Bundle.own_paths(*ours).join(":"))
-        member = Member.new(Origins::Puma.new(environment: environment, **options).start)
-        member.process = PeerProcess.of(Peer.named("trunkline"), base: member.origin.plain, timeout: SECONDS_TO_ANSWER)
-        @members[label] = member
-      rescue Bundle::Failed, Origins::Missing => error
-        member&.stop
+        @members[label] = Member.new(Origins::Puma.new(environment: environment, **options).launch)
+      rescue Bundle::Failed => error
         @missing[label] = error.message
-        nil
       end
 
-      # It is not what it should be.
-      def dismiss(label, reason)
-        @missing[label] = reason
-        @members.delete(label)&.stop
+      # Waits for all of them. (They are started by the main thread: what a thread starts is killed when that ends.)
+      # @yield [label, member] to be looked at; Stop says that it is not what it should be
+      def ready(&block)
+        each { |_, member| connect(member) }
+        each(&block)
       end
 
       def close = @members.each_value(&:stop)
+
+      private
+
+      def connect(member)
+        member.origin.wait_until_it_serves
+        member.process = PeerProcess.of(Peer.named("trunkline"), base: member.origin.plain, timeout: SECONDS_TO_ANSWER)
+      end
+
+      def each
+        @members.to_a.each do |label, member|
+          yield label, member
+        rescue Origins::Missing, PeerProcess::Failed, Stop => error
+          @missing[label] = error.message
+          @members.delete(label).stop
+        end
+      end
     end
   end
 end

@@ -54,7 +54,7 @@ module Trunkline
       def environment
         return self.class.bare_environment if @gems.empty?
 
-        install unless installed?
+        alone { install unless installed? } unless installed?
         self.class.bare_environment.merge(shelf(File.read(stamp).start_with?("shelf")), "BUNDLE_GEMFILE" => gemfile,
                                                                                         "RUBYOPT" => "-rbundler/setup")
       end
@@ -66,6 +66,14 @@ module Trunkline
 
       def installed?
         File.exist?(stamp) && %w[shelf system].any? { |place| File.read(stamp) == "#{place}\n#{content}" }
+      end
+
+      # Bundler must not write to a shelf that another one writes to.
+      def alone
+        File.open(File.join(Cache.directory(RUBY), "lock"), "w") do |lock|
+          lock.flock(File::LOCK_EX)
+          yield
+        end
       end
 
       def install

@@ -34,6 +34,14 @@ module Trunkline
         end
       end
 
+      # @return [String] a URL, or the name of a built-in server
+      # @raise [Stop]
+      def one_place(rest)
+        return rest.first if rest.size == 1
+
+        raise Stop.new("give one URL, or one of #{Target::BUILT_IN.keys.join(", ")}", USAGE)
+      end
+
       def start_call = @call = { verb: "GET", headers: {} }
 
       def header(line)
@@ -61,9 +69,17 @@ module Trunkline
       # One call, before thousands are made.
       # @return [Trunkline::Response]
       # @raise [Stop]
-      def probe = @target.probe(@call, timeout: @timeout, insecure: @insecure, http: @http)
+      def probe = @target.probe(call, timeout: @timeout, insecure: @insecure, http: @http)
 
-      def call = @call.merge(path: @target.path)
+      # What the user gave goes before what the URL stands for.
+      def call
+        given = @call[:headers]
+        of_url = @target.headers.reject { |name, _| given.any? { |other, _| other.casecmp?(name) } }
+        @call.merge(path: @target.path, headers: of_url.merge(given))
+      end
+
+      # The URL, for people.
+      def place = Secrets.hide(@place)
 
       # @raise [Stop] when a server that may not be the user's would be asked for too much
       def polite(in_flight: 0, requests: 0, rate: 0)

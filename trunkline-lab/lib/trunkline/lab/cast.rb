@@ -26,10 +26,9 @@ module Trunkline
       # @raise [Stop] when there is no client to measure
       def self.open(peers, missing:, clients:, screen:, check: nil, limits: [], **options)
         cast = new(missing, clients)
-        peers.each do |peer|
-          screen.busy("starting #{peer.label}")
-          cast.add(peer, check, **options)
-        end
+        screen.busy("starting #{peers.map(&:label).join(", ")}")
+        peers.each { |peer| cast.add(peer, **options) }
+        cast.verify_all(check)
         raise Stop, "nothing to measure: #{missing.map { |told| told.join(": ") }.join("; ")}" if cast.peers.empty?
 
         limits.each { |limit| cast.add_limit(limit, check, **options.slice(:base, :ca_file, :keep)) }
@@ -46,15 +45,20 @@ module Trunkline
         @members = []
       end
 
-      def add(peer, check, **options)
+      # It is not waited for: all load side by side.
+      def add(peer, **options)
         return @missing[peer.label] = peer.missing if peer.missing
 
-        member = Member.new(peer, PeerProcess.of(peer, **options))
-        @members << member
-        verify(member, check) if check
-        note_versions(member)
-      rescue PeerProcess::Failed, Bundle::Failed => error
-        dismiss(member || Member.new(peer, nil), error.message)
+        @members << Member.new(peer, PeerProcess.of(peer, **options))
+      rescue Bundle::Failed => error
+        @missing[peer.label] = error.message
+      end
+
+      def verify_all(check)
+        each do |member|
+          verify(member, check) if check
+          note_versions(member)
+        end
       end
 
       def add_limit(program, check, **options)
@@ -90,7 +94,8 @@ module Trunkline
 
       def verify(member, check)
         seen = member.ask(:probe, call: check[:call])
-        return if seen[:status] < 400 && (seen[:digest].nil? || check[:digest].nil? || seen[:digest] == check[:digest])
+        raise PeerProcess::Failed, "it was answered #{seen[:status]}" if seen[:status] >= 400
+        return if seen[:digest].nil? || check[:digest].nil? || seen[:digest] == check[:digest]
 
         raise PeerProcess::Failed, "its answer (status #{seen[:status]}, #{seen[:bytes]} bytes) is not the others'"
       end

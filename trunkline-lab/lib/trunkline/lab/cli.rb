@@ -13,7 +13,23 @@ module Trunkline
 
       # @return [Integer] exit status
       def run(argv, out: $stdout, err: $stderr)
-        name, *rest = argv
+        status = perform(*argv, out: out, err: err)
+        out.flush
+        status
+      rescue Stop, Origins::Missing, Bundle::Failed, PeerProcess::Failed => error
+        err.puts "trunkline-lab: #{error.message}"
+        error.respond_to?(:status) ? error.status : FAILED
+      rescue Interrupt
+        err.puts "trunkline-lab: stopped"
+        STOPPED
+      rescue Errno::EPIPE
+        FAILED # whoever reads what is printed has seen enough
+      rescue SystemCallError => error
+        err.puts "trunkline-lab: #{error.message}"
+        FAILED
+      end
+
+      def perform(name = nil, *rest, out:, err:)
         return help(out) if name.nil? || %w[--help -h help].include?(name)
         return version(out) if %w[--version -v].include?(name)
 
@@ -21,15 +37,6 @@ module Trunkline
         return out.puts(command.help) || DONE if rest.intersect?(%w[--help -h])
 
         command.run(rest)
-      rescue Stop, Origins::Missing, Bundle::Failed, PeerProcess::Failed => error
-        err.puts "trunkline-lab: #{error.message}"
-        error.respond_to?(:status) ? error.status : FAILED
-      rescue Interrupt
-        err.puts "trunkline-lab: stopped"
-        STOPPED
-      rescue SystemCallError => error
-        err.puts "trunkline-lab: #{error.message}"
-        FAILED
       end
 
       def command(name)

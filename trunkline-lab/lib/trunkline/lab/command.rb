@@ -41,6 +41,7 @@ module Trunkline
         Output::Files.check(@files.values)
         @screen = Output::Screen.new(@out, @err, quiet: @quiet)
         @result = Result.new(command: self.class.name, title: title, arguments: argv, timed: self.class.timed)
+        @started = Clock.now
         begin
           measure
         rescue Interrupt
@@ -72,11 +73,25 @@ module Trunkline
       def finish
         @result.close
         conclude
-        @screen.show(@result)
-        Output::Files.write(results, @files)
+        cuts.each { |sentence| @result.say(sentence) }
+        raise Stop, "nothing could be measured: #{reasons}" if @result.empty? && !@result.interrupted
+
+        publish
         @out.puts("", "Written: #{@files.each_value.to_a.join(", ")}") if @files.any?
         status
       end
+
+      # The files are written even if nobody reads what is printed.
+      def publish
+        @screen.show(@result)
+      ensure
+        Output::Files.write(results, @files)
+      end
+
+      def reasons = @result.missing.map { |told| told.join(": ") }.join("; ")
+
+      # What was left out for want of time, in sentences.
+      def cuts = []
 
       # What is written to files.
       def results = [@result.to_h]
@@ -129,13 +144,16 @@ module Trunkline
         end
       end
 
-      # @raise [OptionParser::InvalidArgument]
-      def choice(list)
-        known = Peer.all.map(&:id).sort
-        unknown = list.split(",") - known
-        return list.split(",").map { |id| Peer.named(id) } if unknown.empty?
+      def choice(list) = names(list, Peer.all.map(&:id).sort, "client").map { |id| Peer.named(id) }
 
-        raise OptionParser::InvalidArgument, "no client #{unknown.first.inspect}; there are #{known.join(", ")}"
+      # @return [Array<String>] each of the names in the list, once
+      # @raise [OptionParser::InvalidArgument]
+      def names(list, known, what)
+        names = list.split(",").uniq
+        unknown = names.empty? ? [""] : names - known
+        return names if unknown.empty?
+
+        raise OptionParser::InvalidArgument, "no #{what} #{unknown.first.inspect}; there are #{known.join(", ")}"
       end
 
       # Ours first.

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "bundle"
+require_relative "preloaded"
 
 module Trunkline
   module Lab
@@ -9,37 +9,60 @@ module Trunkline
       private
 
       # Several things about each client, found at the same time: nobody needs the processor meanwhile.
-      # @yield [peer, name] in a thread of its own
+      # @yield [preloaded, name] in a thread of its own
       # @return [Hash{String => Hash}] label => name => what the block gave; without those that cannot be had
       def facts(names)
         seen = {}
-        @screen.progress(self.class.name, peers.size) do |advance|
-          peers.each do |peer|
-            found = side_by_side(peer, names) { |name| yield peer, name }
-            seen[peer.label] = found if found
+        loaded = load_all
+        @screen.progress(self.class.name, loaded.size) do |advance|
+          loaded.each do |preloaded|
+            seen[preloaded.peer.label] = in_threads(names) { |name| yield preloaded, name }
             advance.call
           end
         end
-        return seen if seen.any?
-
-        raise Stop, "nothing to measure: #{@result.missing.map { |told| told.join(": ") }.join("; ")}"
+        seen
       rescue Interrupt
         @result.interrupted = true
         seen
+      ensure
+        loaded&.each(&:stop)
       end
 
-      def side_by_side(peer, names)
-        return (@result.missing[peer.label] = peer.missing) && nil if peer.missing
+      # @return [Array<Preloaded>] all ready, so that nobody's loading slows another's calls
+      # @raise [Stop] when there is none
+      def load_all
+        able, others = peers.partition { |peer| peer.missing.nil? }
+        others.each { |peer| @result.missing[peer.label] = peer.missing }
+        @screen.busy("starting #{able.map(&:label).join(", ")}")
+        loaded = able.filter_map { |peer| load(peer) }.select { |preloaded| loaded?(preloaded) }
+        return loaded if loaded.any?
 
-        Bundle.new(peer.id, peer.gems).environment
-        threads = names.to_h { |name| [name, Thread.new { yield name }] }
-        threads.each_value { |thread| thread.report_on_exception = false }
-        threads.transform_values(&:value)
+        raise Stop, "nothing to measure: #{reasons}"
+      end
+
+      def load(peer)
+        Preloaded.new(peer)
       rescue Bundle::Failed => error
         @result.missing[peer.label] = error.message
         nil
+      end
+
+      def loaded?(preloaded)
+        preloaded.wait_until_it_is_loaded
+        true
+      rescue PeerProcess::Failed => error
+        @result.missing[preloaded.peer.label] = error.message
+        preloaded.stop
+        false
+      end
+
+      def in_threads(names)
+        threads = names.to_h { |name| [name, Thread.new { yield name }] }
+        threads.each_value { |thread| thread.report_on_exception = false }
+        threads.transform_values(&:value)
       ensure
         threads&.each_value(&:kill)
+        threads&.each_value { |thread| thread.join if thread.alive? } # until its servers and processes are stopped
       end
     end
   end

@@ -85,6 +85,9 @@ module Trunkline
         @http = http
       end
 
+      # As in #initialize; to be set before #open.
+      attr_writer :keep
+
       def uri = @uri ||= URI(@base)
 
       # Loads the client's code, so that it is no part of what is timed.

@@ -36,32 +36,44 @@ module Trunkline
         ensure
           process&.stop
         end
+
+        # @param options [Hash] for the tasks
+        # @param streams [Hash] those of Process.spawn
+        # @return [Integer] the worker's pid
+        # @raise [Bundle::Failed]
+        def spawn(tasks, subject, gems:, folder:, ours:, options:, core: nil, preload: false, **streams)
+          paths = [LIBRARY, *Bundle.own_paths(*ours)].flat_map { |path| ["-I", path] }
+          environment = Bundle.new(folder, gems).environment
+          Processes.spawn(RbConfig.ruby, *paths, WORKER, Object.const_source_location(tasks.name).first,
+                          tasks.name, subject, JSON.generate(options), *("preload" if preload),
+                          env: environment, core: core, **streams)
+        end
       end
 
       # @param tasks [Class] what it can be told to do; made there by .of(subject, **options)
       # @param folder [String] the name that its gems are kept under
       # @param ours [Array<String>] gems of this process that the worker needs, where they are loaded from
       def initialize(tasks, subject, gems:, folder:, ours: [], pinned: true, **options)
-        @errors = Tempfile.new("trunkline-peer-")
-        commands, @commands = IO.pipe
-        @replies, replies = IO.pipe
-        paths = [LIBRARY, *Bundle.own_paths(*ours)].flat_map { |path| ["-I", path] }
-        environment = Bundle.new(folder, gems).environment
-        @pid = Processes.spawn(RbConfig.ruby, *paths, WORKER, Object.const_source_location(tasks.name).first,
-                               tasks.name, subject, JSON.generate(options),
-                               env: environment, core: (Processes::CLIENT_CORE if pinned),
-                               in: commands, out: replies, err: @errors)
-        [commands, replies].each(&:close)
+        with_pipes do |commands, replies|
+          PeerProcess.spawn(tasks, subject, gems: gems, folder: folder, ours: ours, options: options,
+                                            core: (Processes::CLIENT_CORE if pinned),
+                                            in: commands, out: replies, err: @errors)
+        end
       end
 
       def ask(task, limit: SECONDS_TO_ANSWER, **arguments)
         @commands.puts(JSON.generate(task: task, **arguments))
-        reply = answer_within(limit)
-        raise Failed, "#{reply[:error]}: #{reply[:message]}" if reply[:error]
-
-        reply[:ok]
+        answer(limit)
       rescue Errno::EPIPE
         fail_with("ended before it was asked")
+      end
+
+      # Ends the task that was asked for but has not been answered, because waiting was interrupted: no more calls are
+      # begun.
+      # @return [Hash] what it came to until then
+      def cut_short(limit)
+        Processes.signal_group("INT", @pid)
+        answer(limit)
       end
 
       def stop
@@ -77,10 +89,23 @@ module Trunkline
 
       private
 
-      def answer_within(limit)
+      # @yield [commands, replies] the worker's ends; gives its pid
+      def with_pipes
+        @errors = Tempfile.new("trunkline-peer-")
+        commands, @commands = IO.pipe
+        @replies, replies = IO.pipe
+        @pid = yield commands, replies
+      ensure
+        [commands, replies].each(&:close)
+      end
+
+      def answer(limit)
         fail_with("no answer within #{limit} s") unless @replies.wait_readable(limit)
         line = @replies.gets or fail_with("ended without an answer")
-        JSON.parse(line, symbolize_names: true)
+        reply = JSON.parse(line, symbolize_names: true)
+        raise Failed, "#{reply[:error]}: #{reply[:message]}" if reply[:error]
+
+        reply[:ok]
       end
 
       def fail_with(what)

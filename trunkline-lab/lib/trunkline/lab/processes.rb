@@ -37,9 +37,25 @@ module Trunkline
         deadline = Clock.now + limit
         until (ended = Process.wait2(pid, Process::WNOHANG))
           signal_group("KILL", pid) if Clock.now > deadline
-          sleep 0.01
+          sleep 0.005
         end
         ended.last
+      end
+
+      # Waits for a server that was just spawned.
+      # @yield to be asked until it raises no SystemCallError any more
+      # @return [Boolean] false: it has ended, or did not answer within so many seconds
+      def answers?(pid, seconds)
+        deadline = Clock.now + seconds
+        begin
+          yield
+          true
+        rescue SystemCallError
+          return false if Clock.now > deadline || Process.wait(pid, Process::WNOHANG)
+
+          sleep 0.02
+          retry
+        end
       end
 
       def guarded(command, core = nil)
@@ -60,12 +76,7 @@ module Trunkline
       # @return [Process::Status] how it ended: by the polite signal, or killed after `patience` seconds
       def stop(pid, signal: "TERM", patience: 2)
         signal_group(signal, pid)
-        deadline = Clock.now + patience
-        until (status = Process.wait2(pid, Process::WNOHANG))
-          signal_group("KILL", pid) if Clock.now > deadline
-          sleep 0.005
-        end
-        status.last
+        wait(pid, patience)
       rescue Errno::ECHILD
         nil
       end

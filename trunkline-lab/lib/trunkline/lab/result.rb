@@ -3,6 +3,7 @@
 require "json"
 require_relative "environment"
 require_relative "noise"
+require_relative "secrets"
 require_relative "statistics"
 
 module Trunkline
@@ -58,7 +59,7 @@ module Trunkline
       def initialize(command:, title:, arguments:, timed: true)
         @command = command
         @title = title
-        @arguments = arguments
+        @arguments = arguments.map { |argument| Secrets.hide(argument) }
         @timed = timed
         @environment = Environment.before
         @noise = Noise.new

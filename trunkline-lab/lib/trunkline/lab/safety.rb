@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "origins/scripted"
-require_relative "peer_process"
+require_relative "preloaded"
 
 module Trunkline
   module Lab
@@ -17,12 +17,17 @@ module Trunkline
       SECRETS = { "Authorization" => "Bearer secret", "Cookie" => "session=secret", "X-Api-Key" => "secret" }.freeze
       SLOW = 0.6         # seconds until the answer that nobody waits for any more
       PATIENCE = 0.2     # seconds until the interrupt
+      TIMEOUT = 2        # seconds that a client waits for an answer that another has taken
       PAUSE = 0.3        # seconds between two calls
       CHILDREN = 3
       CALLS = 50         # of each process
       LIMIT = 20
 
-      def initialize(peer) = @peer = peer
+      # @param preloaded [Preloaded]
+      def initialize(preloaded)
+        @preloaded = preloaded
+        @peer = preloaded.peer
+      end
 
       # @return [Hash] told: what the table says; safe; evidence: what was seen
       def run(test)
@@ -152,7 +157,7 @@ module Trunkline
 
       def serve(script, **options, &block)
         Origins::Scripted.open(script) do |server|
-          PeerProcess.open(@peer, base: server.plain, timeout: 5, pinned: false, **options, &block)
+          @preloaded.process(base: server.plain, timeout: TIMEOUT, **options, &block)
         end
       end
 

@@ -5,6 +5,7 @@ require "trunkline"
 require "uri"
 require_relative "origins/nginx"
 require_relative "origins/puma"
+require_relative "secrets"
 
 module Trunkline
   module Lab
@@ -23,6 +24,9 @@ module Trunkline
       MOST_A_SECOND = 100
 
       attr_reader :base, :path, :ca_file, :title
+
+      # @return [Hash] header fields that the URL stands for: its user and password
+      attr_reader :headers
 
       # @param place [String] a URL or a name in BUILT_IN
       # @param port [Symbol] of a built-in server: :plain, :tls or :http2 (over TLS)
@@ -48,22 +52,33 @@ module Trunkline
       def self.parse(text, ca_file: nil)
         uri = URI.parse(text)
         unless uri.is_a?(URI::HTTP) && uri.host && !uri.host.empty?
-          raise Stop.new("#{text.inspect} is no URL: give http://... or https://..., or one of " \
+          raise Stop.new("#{Secrets.hide(text).inspect} is no URL: give http://... or https://..., or one of " \
                          "#{BUILT_IN.keys.join(", ")}", USAGE)
         end
 
         port = ":#{uri.port}" unless uri.port == uri.default_port
-        new("#{uri.scheme}://#{uri.host}#{port}", uri.request_uri, ca_file: ca_file, title: text)
+        new("#{uri.scheme}://#{uri.host}#{port}", uri.request_uri, ca_file: ca_file, title: Secrets.hide(text),
+                                                                   headers: credentials(uri))
       rescue URI::InvalidURIError
-        raise Stop.new("#{text.inspect} is no URL", USAGE)
+        raise Stop.new("#{Secrets.hide(text).inspect} is no URL", USAGE)
       end
 
-      def initialize(base, path, ca_file:, title:, origin: nil)
+      # @return [Hash] a header field (RFC 7617), for clients that do not take them from a URL
+      def self.credentials(uri)
+        return {} if uri.userinfo.nil?
+
+        user, password = uri.userinfo.split(":", 2).map { |part| part.gsub(/%\h\h/) { |byte| byte[1, 2].hex.chr } }
+        { "Authorization" => "Basic #{["#{user}:#{password}"].pack("m0")}" }
+      end
+      private_class_method :credentials
+
+      def initialize(base, path, ca_file:, title:, origin: nil, headers: {})
         @base = base
         @path = path
         @ca_file = ca_file
         @title = title
         @origin = origin
+        @headers = headers
       end
 
       def url = "#{base}#{path}"
@@ -89,8 +104,10 @@ module Trunkline
         return response if response.status < 400
 
         raise Stop, "#{call[:verb]} #{url} is answered #{response.status} #{response.reason}: nothing was measured"
-      rescue Trunkline::Error, Trunkline::InvalidRequest => error
+      rescue Trunkline::Error => error
         raise Stop, error.message
+      rescue Trunkline::InvalidRequest => error
+        raise Stop.new(error.message, USAGE)
       ensure
         client&.close
       end

@@ -22,6 +22,9 @@ module Trunkline
         @peer.prepare
       end
 
+      # #many is to begin no more calls. May be called in a trap.
+      def enough! = @enough = true
+
       # Versions of the gems in use.
       def versions(names:)
         names.to_h { |name| [name, Gem.loaded_specs[name]&.version.to_s] }
@@ -36,10 +39,13 @@ module Trunkline
         end
       end
 
-      # So many calls one after the other, by a client just opened, so that connecting is part of it.
-      def calls(call:, count:, anew: true)
+      # So many calls one after the other.
+      # @param anew [Boolean] by a client just opened, so that connecting is part of it
+      # @param keep [Boolean] this one for all calls, or a new one for each
+      def calls(call:, count:, anew: true, keep: true)
         call = Peer::Call.of(**call)
         @peer.finish if anew
+        @peer.keep = keep if anew
         @peer.session do
           Clock.measure do
             count.times do
@@ -126,7 +132,7 @@ module Trunkline
         left = requests
         deadline = seconds && (Clock.now + seconds)
         lambda do
-          return false if deadline && Clock.now > deadline
+          return false if @enough || (deadline && Clock.now > deadline)
           return true unless left
 
           lock.synchronize { left.positive? && (left -= 1) && true }

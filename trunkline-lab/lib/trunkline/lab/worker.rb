@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # Does the tasks of one class in this process: reads one JSON command a line, answers each with one line. Its parent is
-# peer_process.rb, and closing its standard input ends it.
+# peer_process.rb, and closing its standard input ends it. Told to preload (preloaded.rb), it only loads what the tasks
+# need, and for each message on its standard input, which is a socket then, becomes a worker in a fork of itself.
 
 require "json"
 require "socket"
@@ -9,18 +10,47 @@ require "socket"
 replies = $stdout.dup
 $stdout.reopen($stderr) # what a peer prints must not be taken for an answer
 
-file, name, subject, options = ARGV
+file, name, subject, options, preload = ARGV
 require file
-tasks = Object.const_get(name).of(subject, **JSON.parse(options, symbolize_names: true))
+make = ->(text) { Object.const_get(name).of(subject, **JSON.parse(text, symbolize_names: true)) }
 
-while (line = $stdin.gets)
-  command = JSON.parse(line, symbolize_names: true)
-  reply =
-    begin
-      { "ok" => tasks.public_send(command.delete(:task), **command) }
-    rescue Exception => error # rubocop:disable Lint/RescueException -- a worker reports whatever a peer throws
-      { "error" => error.class.name, "message" => error.message.to_s[0, 300].scrub }
+work = lambda do |tasks|
+  trap("INT") { tasks.enough! if tasks.respond_to?(:enough!) } # the parent has seen Ctrl-C and wants what there is
+  while (line = $stdin.gets)
+    command = JSON.parse(line, symbolize_names: true)
+    reply =
+      begin
+        { "ok" => tasks.public_send(command.delete(:task), **command) }
+      rescue Exception => error # rubocop:disable Lint/RescueException -- a worker reports whatever a peer throws
+        { "error" => error.class.name, "message" => error.message.to_s[0, 300].scrub }
+      end
+    replies.puts(JSON.generate(reply))
+    replies.flush
+  end
+end
+
+tasks = make.call(options)
+if preload
+  parent = UNIXSocket.for_fd(0)
+  parent.send("ready", 0)
+  loop do
+    told, _, _, rights = parent.recvmsg(scm_rights: true)
+    break if rights.nil?
+
+    commands, *outputs = rights.unix_rights
+    pid = fork do
+      Process.setpgid(0, 0)
+      parent.close
+      $stdin = commands
+      replies, errors = outputs
+      [$stdout, $stderr].each { |stream| stream.reopen(errors) }
+      work.call(make.call(told))
+      exit!(0)
     end
-  replies.puts(JSON.generate(reply))
-  replies.flush
+    Process.detach(pid)
+    [commands, *outputs].each(&:close)
+    parent.send(pid.to_s, 0)
+  end
+else
+  work.call(tasks)
 end

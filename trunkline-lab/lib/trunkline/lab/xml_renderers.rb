@@ -14,6 +14,9 @@ module Trunkline
         "ox" => ["Ox", { "ox" => "~> 2.14" }]
       }.freeze
 
+      # The column of how many times as fast each is.
+      AGAINST = "against Builder"
+
       module_function
 
       # @return [String, nil] why it cannot be had

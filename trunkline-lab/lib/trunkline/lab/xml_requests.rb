@@ -16,6 +16,7 @@ module Trunkline
       GEMS = { "railties" => ">= 7.1", **XMLRenderers::GEMS.fetch("nokogiri").last }.freeze
       REQUESTS = 30 # of each run
       WARM_UP = 5
+      OPTIONAL = ["100 %", "99 %", "95 %", "90 %", "bytes", "66 %", "75 %", "80 %", "98 %"].freeze
       PERCENTAGES = Output::AbReport::PERCENTAGES - [99.9]
 
       # @return [Hash] name => gems, of every application
@@ -31,30 +32,26 @@ module Trunkline
       def initialize(result, screen)
         @result = result
         @screen = screen
-        @samples = Hash.new { |samples, key| samples[key] = [] }
         @answers = {}
         @targets = {}
       end
 
-      def measure(runs)
+      # @param rounds [Rounds]
+      def measure(rounds)
+        @rounds = rounds
         Applications.open(missing: @result.missing, screen: @screen) do |applications|
           XMLRenderers::GEMS.each_key { |renderer| start(applications, renderer) }
-          turns = applications.members.to_a.product(XMLTasks::SIZES.keys)
-          @screen.progress("xml, whole requests", runs * turns.size) do |advance|
-            runs.times do
-              turns.shuffle.each do |(label, application), size|
-                @samples[[label, size]] << requests(application, size, REQUESTS)
-                advance.call
-              end
-            end
+          applications.ready do |label, application|
+            XMLTasks::SIZES.each_key { |size| check(label, application, size) }
           end
+          take(applications.members.to_a.product(XMLTasks::SIZES.keys))
         end
       end
 
       # @param reports [Boolean] whether ApacheBench's report of each is to be printed whole
       def conclude(reports: false)
         XMLTasks::SIZES.each_key do |size|
-          own = @samples.select { |(_, of), _| of == size }.transform_keys(&:first)
+          own = @rounds.samples.select { |(_, of), _| of == size }.transform_keys(&:first)
           next if own.empty?
 
           show("#{size} document, whole requests to Rails under Puma", size, own)
@@ -64,19 +61,26 @@ module Trunkline
 
       private
 
+      def take(turns)
+        @screen.progress("xml, whole requests", @rounds.wanted * turns.size) do |advance|
+          @rounds.each do
+            turns.shuffle.each do |(label, application), size|
+              @rounds.take([label, size]) { requests(application, size, REQUESTS) }
+              advance.call
+            end
+          end
+        end
+      end
+
       def start(applications, renderer)
         label, gems = XMLRenderers::GEMS.fetch(renderer)
         name = "#{label}, in Rails"
         reason = XMLRenderers.missing(renderer)
         return @result.missing[name] = reason if reason
 
-        application = applications.add(name, gems: self.class.needed(renderer, gems), file: FILE,
-                                             folder: self.class.folder(renderer),
-                                             ours: renderer == "trunkline" ? ["trunkline-xml"] : [], threads: 1,
-                                             app: "Trunkline::Lab::Origins::XMLPages", renderer: renderer) or return
-        XMLTasks::SIZES.each_key { |size| check(name, application, size) }
-      rescue Stop => error
-        applications.dismiss(name, error.message)
+        applications.add(name, gems: self.class.needed(renderer, gems), folder: self.class.folder(renderer),
+                               ours: renderer == "trunkline" ? ["trunkline-xml"] : [], file: FILE, threads: 1,
+                               app: "Trunkline::Lab::Origins::XMLPages", renderer: renderer)
       end
 
       # All must answer with the same document, but for white space and the declaration.
@@ -101,8 +105,8 @@ module Trunkline
         slowest = figures.to_h["Builder, in Rails"]&.value
         rows = figures.map { |name, figure| row(name, size, figure, own[name], slowest) }
         columns = ["builder", "bytes", "requests/s", "mean us", *PERCENTAGES.map { |share| "#{share} %" },
-                   "times faster than Builder"]
-        @result.table(title, columns, rows, optional: ["bytes", "66 %", "75 %", "80 %", "98 %"],
+                   XMLRenderers::AGAINST]
+        @result.table(title, columns, rows, optional: OPTIONAL,
                                             note: "Microseconds of whole requests, one at a time, on one connection.")
         draw(title, rows)
       end

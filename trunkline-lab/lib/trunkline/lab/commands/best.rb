@@ -42,13 +42,9 @@ module Trunkline
           call_options(parser)
         end
 
-        def arguments(rest)
-          raise Stop.new("give one URL, or one of #{Target::BUILT_IN.keys.join(", ")}", USAGE) unless rest.size == 1
+        def arguments(rest) = @place = one_place(rest)
 
-          @place = rest.first
-        end
-
-        def title = "The right concurrency for #{@call[:verb]} #{@place}"
+        def title = "The right concurrency for #{@call[:verb]} #{place}"
 
         def measure
           open_target(@place) do
@@ -90,11 +86,19 @@ module Trunkline
         def conclude
           return if @search.nil? || @search.points.empty?
 
+          raise Stop, nothing_good if @search.best.goodput.zero?
+
           points = @search.points.each_value.sort_by(&:concurrency)
           columns = ["in flight", "goodput/s", "95 % interval", "refused", "failed", "CPU", "median us"]
-          @result.table(nil, columns, points.map { |point| row(point) })
+          @result.table(nil, columns, points.map { |point| row(point) }, optional: ["median us", "95 % interval"])
           draw(points)
           answer
+        end
+
+        def nothing_good
+          point = @search.best
+          "#{@target.url} answered no call well: #{percent(point.refused)} were refused (429 or 503), " \
+            "#{percent(point.failed)} failed"
         end
 
         def row(point)

@@ -39,10 +39,12 @@ module Trunkline
         def defaults
           @calls = 15
           @runs = 3
-          @samples = Hash.new { |samples, label| samples[label] = [] }
         end
 
-        def options(parser) = install_option(parser)
+        def options(parser)
+          install_option(parser)
+          time_option(parser)
+        end
 
         def title
           "A request that makes #{@calls} HTTPS calls to a second service (10 ms each), #{IN_FLIGHT} in flight"
@@ -52,42 +54,52 @@ module Trunkline
           Target.open("slow", port: :tls) do |service|
             Applications.open(missing: @result.missing, screen: @screen) do |applications|
               WAYS.each { |label, (kind, gems)| start(applications, label, kind, gems, service) }
-              members = applications.members.to_a
-              @screen.progress("chatty", @runs * members.size) do |advance|
-                @runs.times { members.shuffle.each { |label, application| take(label, application, advance) } }
-              end
+              applications.ready { |_, application| check(application) }
+              take(applications.members.to_a)
             end
           end
         end
 
         def start(applications, label, kind, gems, service)
           options = { kind: kind, base: service.base, path: service.path, ca_file: service.ca_file, calls: @calls }
-          application = applications.add(label, gems: GEMS.merge(gems), folder: self.class.folder(kind, gems),
-                                                ours: ["trunkline"], file: FILE, threads: IN_FLIGHT,
-                                                app: "Trunkline::Lab::Origins::Chatty", **options) or return
-          seen = application.ask(:probe, call: { path: "/" })
-          return if seen[:status] == 200
-
-          applications.dismiss(label, "the application answered #{seen[:status]}: #{seen[:body]}")
+          applications.add(label, gems: GEMS.merge(gems), folder: self.class.folder(kind, gems), ours: ["trunkline"],
+                                  file: FILE, threads: IN_FLIGHT, app: "Trunkline::Lab::Origins::Chatty", **options)
         end
 
-        def take(label, application, advance)
+        def check(application)
+          seen = application.ask(:probe, call: { path: "/" })
+          raise Stop, "the application answered #{seen[:status]}: #{seen[:body]}" unless seen[:status] == 200
+        end
+
+        def take(members)
+          rounds = rounds(@runs)
+          @screen.progress("chatty", @runs * members.size) do |advance|
+            rounds.each do
+              members.shuffle.each do |label, application|
+                rounds.take(label) { sample(label, application) }
+                advance.call
+              end
+            end
+          end
+        end
+
+        def sample(label, application)
           sample = application.ask(:many, call: { path: "/" }, concurrency: IN_FLIGHT, requests: REQUESTS)
           wrong = sample[:requests] - sample[:statuses].fetch(:"200", 0)
           raise PeerProcess::Failed, "#{label}: #{wrong} of #{REQUESTS} requests failed" if wrong.positive?
 
-          @samples[label] << sample
-          advance.call
+          sample
         end
 
         def conclude
-          return if @samples.empty?
+          return if samples.empty?
 
-          means = WAYS.keys.select { |label| @samples.key?(label) }.to_h { |label| [label, mean(label)] }
+          means = WAYS.keys.select { |label| samples.key?(label) }.to_h { |label| [label, mean(label)] }
           slowest = means.values.first.value
           rows = means.map { |label, figure| row(label, figure, slowest) }
           @result.table(nil, ["way", "mean ms", "95 % interval", "p50 ms", "p99 ms", "times faster"], rows,
-                        note: "Time of one whole request of the application; #{REQUESTS} requests, #{@runs} runs.")
+                        optional: ["p50 ms", "95 % interval"],
+                        note: "Time of one whole request of the application; #{REQUESTS} requests, #{runs} runs.")
           draw(rows)
         end
 
@@ -99,13 +111,13 @@ module Trunkline
         end
 
         def mean(label)
-          times = @samples[label].map { |sample| Histogram.of(sample[:latency]).mean / 1000 }
+          times = samples[label].map { |sample| Histogram.of(sample[:latency]).mean / 1000 }
           @result.figure(times, name: "#{label}: mean time of a request", group: "mean", label: label, unit: "ms",
                                 better: "lower", key: true)
         end
 
         def row(label, figure, slowest)
-          latency = @samples[label].map { |sample| Histogram.of(sample[:latency]) }.reduce(:merge)
+          latency = samples[label].map { |sample| Histogram.of(sample[:latency]) }.reduce(:merge)
           [label, format("%.1f", figure.value), figure.interval.map { |edge| format("%.1f", edge) }.join(" to "),
            *[50, 99].map { |share| format("%.1f", latency.percentile(share) / 1000.0) },
            format("%.1fx", slowest / figure.value)]

@@ -23,27 +23,22 @@ module Trunkline
           @runs = 5
         end
 
-        def options(parser)
-          peer_choice(parser)
-          limit_choice(parser, Limits::BareCurl)
-        end
-
         def title = "#{@calls} POSTs, one after the other"
 
         def measure
-          @samples = Hash.new { |samples, label| samples[label] = [] }
           Target.open("short") do |target|
             call = { verb: "POST", path: target.path, headers: HEADERS, body: BODY }
-            check = { call: call, digest: Digest::SHA256.hexdigest(Origins::SHORT_BODY) }
+            check = { call: call, digest: SHORT_DIGEST }
             cast(base: target.base, check: check, limits: @limits) { |cast| take(cast, call) }
           end
         end
 
         def take(cast, call)
+          rounds = rounds(@runs)
           @screen.progress("clients", @runs * cast.members.size) do |advance|
-            @runs.times do
+            rounds.each do
               cast.each(cast.members.shuffle) do |member|
-                @samples[member.label] << member.ask(:calls, call: call, count: @calls)
+                rounds.take(member.label) { member.ask(:calls, call: call, count: @calls) }
                 advance.call
               end
             end
@@ -51,11 +46,11 @@ module Trunkline
         end
 
         def conclude
-          return if @samples.empty?
+          return if samples.empty?
 
-          rows = @samples.map { |label, taken| row(label, taken) }.sort_by { |row| row.last.to_f }
+          rows = samples.map { |label, taken| row(label, taken) }.sort_by { |row| row.last.to_f }
           @result.table(nil, %w[client user system total real], rows,
-                        note: "Seconds for #{@calls} POSTs over loopback; real is the median of #{@runs} runs, " \
+                        note: "Seconds for #{@calls} POSTs over loopback; real is the median of #{runs} runs, " \
                               "the CPU's are means.")
           bars = rows.map { |row| { label: row.first, value: row.last.to_f * 1000, ours: row.first == "Trunkline" } }
           @result.chart(:bars, "#{@calls} POSTs", unit: "ms", bars: bars)

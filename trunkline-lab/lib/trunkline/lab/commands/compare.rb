@@ -32,7 +32,8 @@ module Trunkline
           raise Stop, "the two results have no figure in common" if pairs.empty?
 
           compared = pairs.map { |before, after| compare(before, after) }
-          @result.table(nil, ["figure", "A", "B", "B / A", "95 % interval", "p", "verdict"], compared)
+          @result.table(nil, ["figure", "A", "B", "B / A", "95 % interval", "p", "verdict"], compared,
+                        optional: ["B", "A", "95 % interval", "p"])
           noisy = [@before, @after].zip(@files_compared).reject { |result, _| result[:state] == "result" }
           noisy.each { |result, file| @result.say("#{file} is #{Result::STATES.fetch(result[:state])}.") }
           @result.say(summary(compared.map(&:last)))

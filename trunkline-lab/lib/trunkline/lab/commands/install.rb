@@ -13,7 +13,10 @@ module Trunkline
 
         private
 
-        def defaults = @installed = {}
+        def defaults
+          @installed = {}
+          @failed = false
+        end
 
         def title = "The gems that the experiments compare"
 
@@ -42,7 +45,10 @@ module Trunkline
           @installed[folder] = gems
         rescue Bundle::Failed => error
           @result.missing[folder] = error.message
+          @failed = true
         end
+
+        def status = @failed ? FAILED : super
 
         def conclude
           rows = @installed.map { |folder, gems| [folder, gems.map { |gem| gem.join(" ") }.join(", ")] }

@@ -13,6 +13,7 @@ module Trunkline
         summary "calls over TLS with connections kept, and with a new one for each call, by every client"
         usage "[CALLS] [RUNS]"
 
+        KINDS = %i[kept fresh].freeze
         COLUMNS = %w[opened user system total real].freeze
 
         private
@@ -22,61 +23,58 @@ module Trunkline
           @runs = 7
         end
 
-        def options(parser)
-          peer_choice(parser)
-          limit_choice(parser, Limits::BareCurl)
-        end
-
         def title = "#{@calls} HTTPS calls to one host, one after the other"
 
         def measure
-          @samples = Hash.new { |samples, label| samples[label] = { kept: [], fresh: [] } }
           Target.open("short", port: :tls) do |target|
             @target = target
-            check = { call: { path: target.path }, digest: Digest::SHA256.hexdigest(Origins::SHORT_BODY) }
-            options = { base: target.base, ca_file: target.ca_file, check: check, limits: @limits }
-            cast(**options) do |kept|
-              cast(kept.peers, keep: false, **options) do |fresh|
-                take(kept, fresh)
-              end
-            end
+            check = { call: { path: target.path }, digest: SHORT_DIGEST }
+            cast(base: target.base, ca_file: target.ca_file, check: check, limits: @limits) { |cast| take(cast) }
           end
         end
 
-        def take(kept, fresh)
-          pairs = { kept: kept, fresh: fresh }
+        def take(cast)
+          rounds = rounds(@runs)
           @screen.progress("keepalive", @runs * 2) do |advance|
-            @runs.times do
-              pairs.to_a.shuffle.each do |kind, cast|
-                cast.each(cast.members.shuffle) { |member| @samples[member.label][kind] << sample(member) }
+            rounds.each do
+              KINDS.shuffle.each do |kind|
+                cast.each(cast.members.shuffle) do |member|
+                  rounds.take([member.label, kind]) { sample(member, kind == :kept) }
+                end
                 advance.call
               end
             end
           end
         end
 
-        def sample(member)
+        def sample(member, keep)
           taken = nil
           opened = @target.connections do
-            taken = member.ask(:calls, call: { path: @target.path }, count: @calls)
+            taken = member.ask(:calls, call: { path: @target.path }, count: @calls, keep: keep)
           end
           taken.merge(opened: opened)
         end
 
         def conclude
-          whole = @samples.to_h.select { |_, kinds| kinds.each_value.all?(&:any?) }
+          whole = samples.keys.map(&:first).uniq.to_h do |label|
+            [label, KINDS.to_h { |kind| [kind, samples[[label, kind]]] }]
+          end
+          whole = whole.select { |_, kinds| kinds.each_value.all? }
           return if whole.empty?
 
           rows = whole.map { |label, kinds| row(label, kinds) }.sort_by { |row| row[COLUMNS.size].to_f }
           heads = %w[kept new].flat_map { |kind| COLUMNS.map { |name| "#{kind}: #{name}" } }
           @result.table(nil, ["client", *heads, "times faster"], rows,
-                        note: "Milliseconds over loopback, medians of #{@runs} runs (the CPU's as means); opened: " \
+                        note: "Milliseconds over loopback, medians of #{runs} runs (the CPU's as means); opened: " \
                               "connections that the server saw.", optional: optional)
           draw(rows)
           say(rows)
         end
 
-        def optional = ["new: total", "kept: total", "new: user", "new: system", "kept: user", "kept: system"]
+        def optional
+          ["new: opened", "kept: opened", "new: total", "kept: total", "new: user", "new: system", "kept: user",
+           "kept: system"]
+        end
 
         def row(label, kinds)
           cells = kinds.flat_map { |kind, taken| cells(label, kind, taken) }

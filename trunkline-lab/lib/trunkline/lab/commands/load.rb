@@ -40,35 +40,40 @@ module Trunkline
         end
 
         def arguments(rest)
-          raise Stop.new("give one URL, or one of #{Target::BUILT_IN.keys.join(", ")}", USAGE) unless rest.size == 1
-
-          @place = rest.first
+          @place = one_place(rest)
           @requests ||= 1000 unless @seconds
         end
 
-        def title = "#{@call[:verb]} #{@place}: #{@concurrency} in flight"
+        def title = "#{@call[:verb]} #{place}: #{@concurrency} in flight"
 
         def measure
           open_target(@place) do
             politely
             @response = probe
             peer = Peer.named("trunkline")
-            headers = @keep == false ? @call[:headers].merge("Connection" => "close") : @call[:headers]
+            headers = call[:headers].merge(@keep == false ? { "Connection" => "close" } : {})
             PeerProcess.open(peer, **peer_options) do |process|
               @screen.busy("#{@concurrency} in flight")
-              @sample = process.ask(:many, call: call.merge(headers: headers), concurrency: @concurrency,
-                                           requests: @requests, seconds: @seconds, rate: @rate, timings: true,
-                                           limit: limit)
+              @sample = sample(process, call.merge(headers: headers))
             end
           end
+        end
+
+        # After Ctrl-C, what there was until then.
+        def sample(process, call)
+          process.ask(:many, call: call, concurrency: @concurrency, requests: @requests, seconds: @seconds,
+                             rate: @rate, timings: true, limit: limit)
+        rescue Interrupt
+          @result.interrupted = true
+          process.cut_short(@timeout + 1)
         end
 
         def politely
           polite(in_flight: @concurrency, requests: @requests || 0, rate: @rate || 0)
           return if @owner || !@target.foreign?
 
-          @rate ||= Target::MOST_A_SECOND
-          @politely ||= Target::MOST_REQUESTS
+          @rate = Target::MOST_A_SECOND if @rate.nil?
+          @requests = Target::MOST_REQUESTS if @requests.nil?
         end
 
         # Stuck is whoever takes longer than all timeouts together.
@@ -106,15 +111,20 @@ module Trunkline
           if share > CPU_BAR
             @result.say("The client is the limit, not the server: it took #{(share * 100).round} % of a core.")
           end
-          failed = @sample[:errors]
           return if failed.empty?
 
           told = failed.map { |name, count| "#{count} #{name}" }.join(", ")
           @result.say("#{failed.each_value.sum} of #{@sample[:requests]} calls failed: #{told}.")
         end
 
+        # @return [Hash{String => Integer}] how often calls ended by which error, or were answered with which status
+        def failed
+          erred = @sample[:statuses].select { |status, _| status.to_s.to_i >= 400 }
+          @sample[:errors].merge(erred.transform_keys { |status| "answered #{status}" })
+        end
+
         def status
-          return FAILED if @sample && @sample[:errors].any?
+          return FAILED if @sample && !@result.interrupted && failed.any?
 
           super
         end

@@ -22,8 +22,10 @@ module Trunkline
 
         def options(parser) = peer_choice(parser)
 
+        def title = "What each client does behind its user's back"
+
         def measure
-          @seen = facts(Safety::TESTS.keys) { |peer, test| Safety.new(peer).run(test) }
+          @seen = facts(Safety::TESTS.keys) { |preloaded, test| Safety.new(preloaded).run(test) }
         end
 
         def conclude

@@ -2,6 +2,7 @@
 
 require_relative "../call_options"
 require_relative "../histogram"
+require_relative "../repeats"
 
 module Trunkline
   module Lab
@@ -9,6 +10,7 @@ module Trunkline
       # How many at once? Each concurrency several times over, in mixed order; requests/s as a line, CPU as dots.
       class Sweep < Command
         include CallOptions
+        include Repeats
 
         summary "requests/s and CPU at each concurrency, by every client asked for"
         usage "[METHOD] URL|short|medium|slow|workers [REQUESTS] [REPEATS]"
@@ -16,12 +18,12 @@ module Trunkline
         CONCURRENCIES = [1, 2, 3, 4, 5, 10, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200].freeze
         POLITE = { requests: 50, repeats: 5 }.freeze
         WARM_UP = 50
-        LIMIT_REPEATS = 3 # wrk alone takes a second for each
+        LIMIT_REPEATS = 3
         SIZE = /\A\d+\z/
         # What each point of each client is summed up to.
         COLUMNS = ["client", "in flight", "requests/s", "95 % interval", "goodput/s", "errors", "CPU %",
                    "CPU us/request", "p50 us", "p90 us", "p99 us", "opened", "RSS MB"].freeze
-        OPTIONAL = ["CPU us/request", "95 % interval", "p90 us", "opened", "goodput/s", "RSS MB"].freeze
+        OPTIONAL = ["p50 us", "CPU us/request", "95 % interval", "p90 us", "opened", "goodput/s", "RSS MB"].freeze
 
         private
 
@@ -29,7 +31,6 @@ module Trunkline
           start_call
           @timeout = 10.0
           @peers = [Peer.named("trunkline")]
-          @samples = Hash.new { |samples, key| samples[key] = [] }
         end
 
         def options(parser)
@@ -41,6 +42,7 @@ module Trunkline
           end
           peer_choice(parser)
           limit_choice(parser, Limits::BareCurl, Limits::Wrk)
+          time_option(parser)
           call_options(parser)
         end
 
@@ -71,7 +73,7 @@ module Trunkline
           @requests, @repeats = rest.map { |text| positive(text.to_i, "REQUESTS and REPEATS") }
         end
 
-        def title = "#{@call[:verb]} #{@place}: requests/s by how many are in flight"
+        def title = "#{@call[:verb]} #{place}: requests/s by how many are in flight"
 
         def measure
           open_target(@place) do
@@ -100,11 +102,12 @@ module Trunkline
         def take(cast)
           warm_up(cast)
           limits, clients = cast.members.product(@concurrencies).partition { |member, _| Limits.row?(member.label) }
-          rounds = Array.new(@repeats) { |round| round < LIMIT_REPEATS ? clients + limits : clients }
-          @screen.progress("sweep", rounds.sum(&:size)) do |advance|
-            rounds.each do |round|
-              round.shuffle.each do |member, step|
-                cast.each([member]) { @samples[[member.label, step]] << sample(member, step) }
+          rounds = rounds(@repeats)
+          turns = (clients.size * @repeats) + (limits.size * [LIMIT_REPEATS, @repeats].min)
+          @screen.progress("sweep", turns) do |advance|
+            rounds.each do |number|
+              (number < LIMIT_REPEATS ? clients + limits : clients).shuffle.each do |member, step|
+                cast.each([member]) { rounds.take([member.label, step]) { sample(member, step) } }
                 advance.call
               end
             end
@@ -124,10 +127,9 @@ module Trunkline
         end
 
         def conclude
-          measured = @samples.reject { |(label, _), _| @result.missing.key?(label) }
-          return if measured.empty?
+          return if samples.empty?
 
-          rows = measured.sort_by { |(label, step), _| [label, step] }.map { |key, taken| point(*key, taken) }
+          rows = samples.sort_by { |(label, step), _| [label, step] }.map { |key, taken| point(*key, taken) }
           @result.table(nil, COLUMNS, rows.map { |row| row.values_at(*COLUMNS) }, optional: OPTIONAL)
           draw(rows)
           articles = rows.group_by { |row| row["client"] }.transform_values { |own| own.map { |row| article(row) } }

@@ -40,16 +40,16 @@ module Trunkline
         def title = "A server that stalls, and a client that was told to wait #{format("%g", @asked)} s"
 
         def measure
-          @seen = facts(PHASES) { |peer, phase| stall(phase, peer) }
+          @seen = facts(PHASES) { |preloaded, phase| stall(phase, preloaded) }
         end
 
-        def stall(phase, peer)
+        def stall(phase, preloaded)
           case phase
-          when "connect" then Origins::FullQueue.open { |base| outcome(peer, base, nil) }
-          when "TLS" then scripted(peer, :tls) { |connection, count| count.call && connection.swallow }
-          when "first byte" then scripted(peer, :plain) { |connection, count| count.call while connection.request }
+          when "connect" then Origins::FullQueue.open { |base| outcome(preloaded, base, nil) }
+          when "TLS" then scripted(preloaded, :tls) { |connection, count| count.call && connection.swallow }
+          when "first byte" then scripted(preloaded, :plain) { |connection, count| count.call while connection.request }
           else
-            scripted(peer, :plain) do |connection, count|
+            scripted(preloaded, :plain) do |connection, count|
               while connection.request
                 count.call
                 connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nfirst")
@@ -58,17 +58,16 @@ module Trunkline
           end
         end
 
-        def scripted(peer, scheme)
+        def scripted(preloaded, scheme)
           attempts = 0
           script = ->(connection) { yield connection, -> { attempts += 1 } }
           Origins::Scripted.open(script) do |server|
-            outcome(peer, server.public_send(scheme), -> { attempts })
+            outcome(preloaded, server.public_send(scheme), -> { attempts })
           end
         end
 
-        def outcome(peer, base, attempts)
-          PeerProcess.open(peer, base: base, timeout: @asked, pinned: false,
-                                 insecure: base.start_with?("https")) do |process|
+        def outcome(preloaded, base, attempts)
+          preloaded.process(base: base, timeout: @asked, insecure: base.start_with?("https")) do |process|
             taken = process.ask(:outcome, call: { path: "/" }, limit: (@asked * LONGEST) + 10)
             { seconds: taken[:wall], attempts: attempts&.call, error: taken[:ended_with] }
           end

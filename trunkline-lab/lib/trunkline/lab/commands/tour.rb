@@ -1,25 +1,34 @@
 # frozen_string_literal: true
 
 require "fileutils"
+require_relative "../budget"
+require_relative "../repeats"
 
 module Trunkline
   module Lab
     module Commands
       # All experiments, each small enough that all together take a few minutes; then one page of them.
       class Tour < Command
+        include Repeats
+
         summary "all experiments, one after the other, and report.html"
         timed false
 
+        # In the order in which they are told. How often each is repeated is for a machine that has nothing else to do.
         STEPS = {
-          "keepalive" => %w[15 5],
-          "chatty" => %w[15 2],
-          "xml" => %w[3],
-          "clients" => %w[100 3],
-          "sweep" => %w[short 200 3 -c 1,5,20,60,100,200 --client trunkline,typhoeus,net_http],
-          "best" => %w[workers -z 0.3],
+          "keepalive" => %w[10 7],
+          "chatty" => %w[15 5],
+          "xml" => %w[7],
+          "clients" => %w[100 5],
+          "sweep" => %w[short 200 5 -c 1,5,20,60,100,200 --client trunkline,typhoeus,net_http],
+          "best" => %w[workers -z 0.2],
           "timeouts" => %w[1],
           "safety" => %w[]
         }.freeze
+        # What each usually takes of the whole.
+        WEIGHTS = { "keepalive" => 2, "chatty" => 2, "xml" => 3, "clients" => 1.5, "sweep" => 3, "best" => 1.5,
+                    "timeouts" => 2, "safety" => 4 }.freeze
+        SECONDS = 180.0
 
         private
 
@@ -27,21 +36,17 @@ module Trunkline
           @files["html"] = "report.html"
           @results = []
           @steps = STEPS
+          @seconds_for_all = SECONDS
         end
 
         def options(parser)
-          parser.on("--only LIST", "of #{STEPS.keys.join(", ")}") { |list| @steps = choose(list.split(",")) }
+          parser.on("--only LIST", "of #{STEPS.keys.join(", ")}") { |list| @steps = choose(list) }
           parser.on("--keep DIR", "keep each experiment's JSON there") { |folder| @folder = folder }
           install_option(parser)
+          time_option(parser)
         end
 
-        def choose(names)
-          unknown = names - STEPS.keys
-          return STEPS.slice(*names) if unknown.empty?
-
-          raise OptionParser::InvalidArgument,
-                "no experiment #{unknown.first.inspect}; there are #{STEPS.keys.join(", ")}"
-        end
+        def choose(list) = STEPS.slice(*names(list, STEPS.keys, "experiment"))
 
         # Not one result but one for each step.
         attr_reader :results
@@ -49,22 +54,29 @@ module Trunkline
         def measure
           FileUtils.mkdir_p(@folder) if @folder
           @failed = {}
+          @budget = Budget.new(@seconds_for_all, WEIGHTS.slice(*@steps.keys))
           @steps.each_with_index { |(name, arguments), number| step(name, arguments, number) || raise(Interrupt) }
         end
 
         # @return [Boolean] whether to go on
         def step(name, arguments, number)
-          told = [*("--quiet" if @quiet), *("--accept-noise" if CLI.command(name).timed)]
-          told.push("--json", File.join(@folder, "#{number + 1}-#{name}.json")) if @folder
           @out.flush
           command = CLI.command(name).new(out: @out, err: @err)
-          status = command.run(arguments + told)
+          status = command.run(arguments + told(name, number))
           @results << command.result.to_h unless command.result.empty?
           status != STOPPED
         rescue Stop, Origins::Missing, PeerProcess::Failed => error
           @failed[name] = error.message
           @err.puts "#{name}: #{error.message}"
           true
+        end
+
+        def told(name, number)
+          command = CLI.command(name)
+          told = [*("--quiet" if @quiet), *("--accept-noise" if command.timed)]
+          told.push("--json", File.join(@folder, "#{number + 1}-#{name}.json")) if @folder
+          told.push("--within", @budget.share(name).round(1).to_s) if command < Repeats
+          told
         end
 
         def conclude

@@ -2,6 +2,7 @@
 
 require_relative "../histogram"
 require_relative "../limits"
+require_relative "../repeats"
 require_relative "../xml_renderers"
 require_relative "../xml_requests"
 
@@ -10,10 +11,13 @@ module Trunkline
     module Commands
       # A small and a long XML document by each builder: the rendering alone, and whole requests to a Rails application.
       class XML < Command
+        include Repeats
+
         summary "a small and a long XML document by Builder, Nokogiri, Ox and Trunkline::XML, in microseconds"
         usage "[RUNS]"
 
         SECONDS = 0.2
+        RENDERING = 0.3 # of the time that there is; whole requests take the rest
         PERCENTAGES = [50, 90, 95, 99, 100].freeze
         OURS = "Trunkline::XML"
         LIMIT = "#{Limits::PREFIX}#{Limits::NullBuilder.label}".freeze
@@ -28,7 +32,6 @@ module Trunkline
         def defaults
           @runs = 7
           @requests = true
-          @samples = Hash.new { |samples, key| samples[key] = [] }
           @bytes = {}
           @digests = {}
         end
@@ -39,6 +42,7 @@ module Trunkline
           end
           parser.on("--ab", "ApacheBench's whole report of each; --json and --html have them anyway") { @ab = true }
           limit_choice(parser, Limits::NullBuilder)
+          time_option(parser)
           install_option(parser)
         end
 
@@ -55,40 +59,52 @@ module Trunkline
           return unless @requests
 
           @whole = XMLRequests.new(@result, @screen)
-          @whole.measure(@runs)
+          @whole.measure(rounds(@runs))
         end
 
         def render
           @processes = {}
           XMLRenderers::GEMS.each { |name, (label, gems)| start(name, label, gems) }
+          XMLRenderers::GEMS.each_value { |label, gems| verify(label, gems) if @processes.key?(label) }
           start_limit
-          turns = @processes.keys.product(XMLTasks::SIZES.keys)
-          @screen.progress("xml", @runs * turns.size) do |advance|
-            @runs.times do
-              turns.shuffle.each do |label, size|
-                @samples[[label, size]] << @processes[label].ask(:render, size: size, seconds: SECONDS)
-                advance.call
-              end
-            end
-          end
+          take(@processes.keys.product(XMLTasks::SIZES.keys))
         ensure
           @processes&.each_value(&:stop)
         end
 
+        def take(turns)
+          rounds = rounds(@runs, share: @requests ? RENDERING : 1.0)
+          @screen.progress("xml", @runs * turns.size) do |advance|
+            rounds.each do
+              turns.shuffle.each do |label, size|
+                rounds.take([label, size]) { @processes[label].ask(:render, size: size, seconds: SECONDS) }
+                advance.call
+              end
+            end
+          end
+        end
+
+        # All are started before the first is asked, so that they load side by side.
         def start(name, label, gems)
-          ours = name == "trunkline" ? ["trunkline-xml"] : []
           reason = XMLRenderers.missing(name)
           return @result.missing[label] = reason if reason
 
           @screen.busy("starting #{label}")
-          process = PeerProcess.new(XMLTasks, name, gems: gems, folder: "xml_#{name}", ours: ours)
-          @processes[label] = process
+          @processes[label] = PeerProcess.new(XMLTasks, name, gems: gems, folder: "xml_#{name}", ours: ours(name))
+        rescue Bundle::Failed => error
+          @result.missing[label] = error.message
+        end
+
+        def ours(name) = name == "trunkline" ? ["trunkline-xml"] : []
+
+        def verify(label, gems)
+          process = @processes.fetch(label)
           check(label, process)
           versions = process.ask(:versions, names: gems.keys)
-          @result.clients[label] =
-            versions.any? ? versions.to_a.flatten.join(" ") : "trunkline-xml #{Bundle.own_spec(ours.first).version}"
-        rescue PeerProcess::Failed, Bundle::Failed => error
-          @processes.delete(label)&.stop
+          versions = { "trunkline-xml" => Bundle.own_spec("trunkline-xml").version } if versions.empty?
+          @result.clients[label] = versions.to_a.flatten.join(" ")
+        rescue PeerProcess::Failed => error
+          @processes.delete(label).stop
           @result.missing[label] = error.message
         end
 
@@ -114,7 +130,7 @@ module Trunkline
 
         def conclude
           XMLTasks::SIZES.each_key do |size|
-            own = @samples.select { |(_, of), _| of == size }.transform_keys(&:first)
+            own = samples.select { |(_, of), _| of == size }.transform_keys(&:first)
             show(size, own) if own.any?
           end
           @whole&.conclude(reports: @ab)
@@ -125,10 +141,9 @@ module Trunkline
           slowest = figures["Builder"]&.value
           sorted = figures.sort_by { |_, figure| figure.value }
           rows = sorted.map { |label, figure| row(label, size, figure, own[label], slowest) }
-          columns = ["builder", "bytes", "CPU us", *PERCENTAGES.map do |share|
-            "#{share} %"
-          end, "times faster than Builder"]
-          @result.table("#{size} document", columns, rows,
+          shares = PERCENTAGES.map { |share| "#{share} %" }
+          @result.table("#{size} document", ["builder", "bytes", "CPU us", *shares, XMLRenderers::AGAINST], rows,
+                        optional: [*shares, "bytes"],
                         note: "Microseconds for one document: CPU, and the percentage rendered within a certain time.")
           draw(size, rows, slowest)
         end

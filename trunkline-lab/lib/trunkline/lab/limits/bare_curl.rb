@@ -32,8 +32,10 @@ module Trunkline
 
         # One after the other.
         # @param cold [Boolean] connecting, and reading the authorities, is part of it
-        def calls(call:, count:, cold: true)
-          sample(*("--cold" if cold), "--requests", count.to_s, *sent(call), "serial", url(call))
+        # @param keep [Boolean] as in #initialize
+        def calls(call:, count:, cold: true, keep: true)
+          sample(*("--cold" if cold), *("--fresh" unless keep), "--requests", count.to_s, *sent(call), "serial",
+                 url(call))
         end
 
         # With so many in flight, on connections that are open by then.

@@ -28,10 +28,27 @@ module Trunkline
         servers&.each(&:close)
       end
 
+      # For servers that are a program with a folder of its own.
+      module InFolder
+        # @yield [server] started; it is stopped whatever happens
+        def open
+          Dir.mktmpdir("trunkline-lab-") do |folder|
+            server = new(folder)
+            begin
+              yield server.start
+            ensure
+              server.stop
+            end
+          end
+        end
+      end
+
       # nginx, its configuration, files and certificates made on the spot: one port for plain and one for TLS that keep
       # connections; one for TLS with HTTP/2; one for TLS that closes after each answer and resumes no session; one that
       # counts connections.
       class Nginx
+        extend InFolder
+
         MODULES = %w[/usr/lib/nginx/modules /usr/lib64/nginx/modules /usr/local/lib/nginx/modules].freeze
 
         def self.available? = !Processes.available?("nginx").nil?
@@ -39,18 +56,6 @@ module Trunkline
         def self.version
           program = Processes.available?("nginx")
           program && `#{program} -v 2>&1`[%r{nginx/\S+}]
-        end
-
-        # @yield [origin] started; it is stopped whatever happens
-        def self.open
-          Dir.mktmpdir("trunkline-lab-") do |folder|
-            origin = new(folder)
-            begin
-              yield origin.start
-            ensure
-              origin.stop
-            end
-          end
         end
 
         def initialize(folder)
@@ -77,7 +82,8 @@ module Trunkline
           write_files
           @pid = Processes.spawn(Processes.available?("nginx"), "-p", folder, "-c", "nginx.conf", "-e", "error.log",
                                  core: Processes::ORIGIN_CORE, err: File::NULL)
-          wait_until_it_answers
+          raise Missing, "nginx did not start: #{error_log}" unless Processes.answers?(@pid, START_SECONDS) { accepted }
+
           self
         end
 
@@ -96,20 +102,6 @@ module Trunkline
         private
 
         attr_reader :folder
-
-        def wait_until_it_answers
-          deadline = Clock.now + START_SECONDS
-          begin
-            accepted
-          rescue SystemCallError
-            if Clock.now > deadline || Process.wait(@pid, Process::WNOHANG)
-              raise Missing, "nginx did not start: #{error_log}"
-            end
-
-            sleep 0.02
-            retry
-          end
-        end
 
         def error_log = File.read(File.join(folder, "error.log")).lines.last
 

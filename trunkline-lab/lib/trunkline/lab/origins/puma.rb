@@ -48,15 +48,22 @@ module Trunkline
         # @raise [Missing] always
         def http2 = raise(Missing, "HTTP/2 needs nginx, which is not installed; Puma serves without it")
 
-        def start
-          errors = File.join(@folder, "errors")
+        def start = launch.wait_until_it_serves
+
+        # So that several can load side by side, none is waited for.
+        def launch
           settings = { app: @app, file: @file, threads: @threads, options: @options, cert: @certificates.cert_file,
                        key: @certificates.key_file }
-          output, input = IO.pipe
+          @output, input = IO.pipe
           @pid = Processes.spawn(RbConfig.ruby, SERVER, JSON.generate(settings), env: @environment || {}, out: input,
                                                                                  err: errors, core: core)
           input.close
-          line = output.wait_readable(START_SECONDS) && output.gets
+          self
+        end
+
+        # @raise [Missing]
+        def wait_until_it_serves
+          line = @output.wait_readable(START_SECONDS) && @output.gets
           raise Missing, "Puma did not start: #{File.foreach(errors).grep(/Error|error/).first.to_s.strip}" unless line
 
           @ports = JSON.parse(line)
@@ -66,6 +73,7 @@ module Trunkline
         end
 
         def stop
+          @output&.close
           Processes.stop(@pid) if @pid
           @pid = nil
           FileUtils.rm_rf(@folder)
@@ -78,6 +86,8 @@ module Trunkline
         end
 
         private
+
+        def errors = File.join(@folder, "errors")
 
         # A second Ruby on the server's core when it is the server; the applications under load move freely.
         def core = @environment ? nil : Processes::ORIGIN_CORE

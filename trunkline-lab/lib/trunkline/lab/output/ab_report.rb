@@ -32,7 +32,7 @@ module Trunkline
         def server
           lines("Server Software" => @response["server"].to_s, "Server Hostname" => @target.uri.host,
                 "Server Port" => @target.uri.port, "TLS Protocol" => tls, "HTTP Version" => @response.http_version,
-                nil => nil, "Document Path" => @target.path, "Document Length" => "#{@sample[:length]} bytes")
+                nil => nil, "Document Path" => @target.path, "Document Length" => "#{@sample[:length] || 0} bytes")
         end
 
         def tls

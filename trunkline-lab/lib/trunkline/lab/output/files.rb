@@ -42,11 +42,17 @@ module Trunkline
         # @raise [Stop]
         def check(paths)
           paths.each do |path|
-            next if File.exist?(path) ? File.file?(path) && File.writable?(path) : File.writable?(File.dirname(path))
+            next if writable?(path)
 
             reason = File.directory?(File.dirname(path)) ? "no right to, or no file" : "there is no such folder"
-            raise Stop, "#{path} cannot be written: #{reason}"
+            raise Stop, "#{path.empty? ? '""' : path} cannot be written: #{reason}"
           end
+        end
+
+        def writable?(path)
+          return false if path.empty? || File.directory?(path)
+
+          File.writable?(File.exist?(path) ? path : File.dirname(path))
         end
 
         def save(path, text)

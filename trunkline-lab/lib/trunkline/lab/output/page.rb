@@ -4,6 +4,7 @@ require "cgi"
 require "erb"
 require_relative "../environment"
 require_relative "svg"
+require_relative "text_table"
 
 module Trunkline
   module Lab
@@ -13,7 +14,8 @@ module Trunkline
         TEMPLATE = ERB.new(File.read(File.join(__dir__, "page.html.erb")), trim_mode: "-")
         STYLE = File.read(File.join(__dir__, "page.css"))
         SCRIPT = File.read(File.join(__dir__, "page.js"))
-        NUMBER = /\A[<>~-]?[\d.,]+\s*(%|x|us|ms|s)?\z/
+
+        RANGE = /\A[\d.,]+ to [\d.,]+\z/
 
         # @param results [Array<Hash>] as Result.read gives them
         def initialize(results) = @results = results
@@ -22,7 +24,7 @@ module Trunkline
 
         private
 
-        def title = @results.size == 1 ? @results.first[:title] : "Trunkline lab: #{@results.size} experiments"
+        def title = "Trunkline lab: #{@results.size == 1 ? @results.first[:command] : "#{@results.size} experiments"}"
 
         def id(result) = "#{result[:command]}-#{@results.index { |one| one.equal?(result) } + 1}"
 
@@ -33,8 +35,17 @@ module Trunkline
         def cell(value, first:)
           return "<th scope=\"row\">#{h(value)}</th>" if first
 
-          number = value.is_a?(Numeric) || NUMBER.match?(value.to_s)
-          "<td#{" class=\"number\"" if number}>#{h(value)}</td>"
+          "<td#{number(value)}>#{h(value)}</td>"
+        end
+
+        # Over numbers, it stands where they do.
+        def heading(table, index)
+          numbers = table[:rows].any? && table[:rows].all? { |row| number(row[index]) || row[index] == "-" }
+          "<th scope=\"col\"#{" class=\"number\"" if numbers}>#{h(table[:columns][index])}</th>"
+        end
+
+        def number(value)
+          " class=\"number\"" if TextTable::NUMBER.match?(value.to_s) || RANGE.match?(value.to_s)
         end
 
         def preformatted?(sentence) = sentence.include?("\n")

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require "terminal-table"
 require "tty-progressbar"
 require_relative "../environment"
 require_relative "text_chart"
+require_relative "text_table"
 
 module Trunkline
   module Lab
@@ -12,9 +12,6 @@ module Trunkline
       # What is printed: results on standard output; on standard error what the lab is busy with, while that is a
       # terminal.
       class Screen
-        OURS = /\ATrunkline\b/
-        NUMBER = /\A[<>~-]?[\d.,]+\s*(%|x|us|ms|s)?\z/
-
         def initialize(out, err, quiet: false)
           @out = out
           @err = err
@@ -22,7 +19,7 @@ module Trunkline
         end
 
         def busy(text)
-          @err.print("\r\e[K#{text[0, 78]}") if @err.tty? && !@quiet
+          @err.print("\r\e[K#{text[0, TextChart.columns - 1]}") if @err.tty? && !@quiet
         end
 
         # @yield [bar] which is told #advance after each step
@@ -58,35 +55,10 @@ module Trunkline
         end
 
         def print_table(table)
-          table = fitted(table)
-          rows = table[:rows].map { |row| OURS.match?(row.first.to_s) ? row.map { |cell| strong(cell.to_s) } : row }
           @out.puts(strong(table[:title])) if table[:title]
-          made = Terminal::Table.new(headings: table[:columns], rows: rows)
-          numbers(table).each { |column| made.align_column(column, :right) }
-          @out.puts(made, *table[:note], "")
+          width = TextChart.columns if @out.tty?
+          @out.puts(TextTable.new(table, width: width) { |text| strong(text) }.to_s, *table[:note], "")
         end
-
-        def numbers(table)
-          table[:columns].each_index.select { |column| table[:rows].all? { |row| NUMBER.match?(row[column].to_s) } }
-        end
-
-        # On a terminal that is too narrow, the columns that one can do without are left out, the last first.
-        def fitted(table)
-          table[:optional].to_a.reverse_each do |name|
-            break if !@out.tty? || wide(table) <= TextChart.columns
-
-            index = table[:columns].index(name) or next
-            table = table.merge(columns: without(table[:columns], index),
-                                rows: table[:rows].map { |row| without(row, index) })
-          end
-          table
-        end
-
-        def wide(table)
-          [table[:columns], *table[:rows]].transpose.sum { |column| column.map { |c| c.to_s.size }.max + 3 } + 1
-        end
-
-        def without(list, index) = list.reject.with_index { |_, position| position == index }
 
         def footer(result)
           if result.missing.any? && !@quiet

@@ -43,7 +43,7 @@ module Trunkline
           @top = round_up(points.map { |point| point[:high] || point[:y] }.max.to_f)
           @dots = [100.0, round_up(points.map { |point| point[:dot].to_f }.max)].max
           frame(HEIGHT, "#{@chart[:title]}: #{@chart[:y]} as lines, #{@chart[:dots]} as dots") do
-            [grid, @series.each_with_index.map { |one, index| line(one, index) }, legend].join
+            [grid, legend, @series.each_with_index.map { |one, index| line(one, index) }].join
           end
         end
 
@@ -89,9 +89,11 @@ module Trunkline
         end
 
         def legend
-          @series.each_with_index.map do |one, index|
+          x = WIDTH - RIGHT - 150
+          back = "<rect class=\"legend\" x=\"#{x - 8}\" y=\"#{TOP - 6}\" width=\"156\" " \
+                 "height=\"#{(@series.size * 18) + 8}\"/>"
+          back + @series.each_with_index.map do |one, index|
             y = TOP + 14 + (index * 18)
-            x = WIDTH - RIGHT - 150
             "<line class=\"line c#{index % COLORS}\" x1=\"#{x}\" x2=\"#{x + 22}\" y1=\"#{y - 4}\" y2=\"#{y - 4}\"/>" +
               text(x + 28, y, one[:label])
           end.join

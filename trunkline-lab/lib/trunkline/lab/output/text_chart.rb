@@ -10,6 +10,7 @@ module Trunkline
       # Charts for a terminal, no wider than that.
       module TextChart
         WIDEST = 100
+        NARROWEST = 8
         AXES = 24 # what UnicodePlot adds on both sides
 
         module_function
@@ -51,7 +52,7 @@ module Trunkline
           out.string.chomp
         end
 
-        def width = (columns.clamp(60, WIDEST) - AXES - 10)
+        def width = [columns.clamp(1, WIDEST) - AXES - 10, NARROWEST].max
 
         def columns
           IO.console&.winsize&.last.to_i.nonzero? || 80

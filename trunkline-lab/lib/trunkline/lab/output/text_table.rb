@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+require "terminal-table"
+
+module Trunkline
+  module Lab
+    module Output
+      # A table for a terminal, no wider than that: first columns that one can do without are left out, the last first;
+      # if that does not do, each row is told in lines of its own. A pipe (width nil) has no width.
+      class TextTable
+        OURS = /\ATrunkline\b/
+        NUMBER = /\A[<>~-]?[\d.,]+\s*(%|x|us|ms|s)?\z/
+
+        # @param table [Hash] as Result#table makes them
+        # @param width [Integer, nil]
+        # @yield [text] to be made strong
+        def initialize(table, width: nil, &strong)
+          @table = table
+          @width = width
+          @strong = strong
+        end
+
+        # @return [String]
+        def to_s
+          @table = fitted
+          fits?(@table) ? drawn : told
+        end
+
+        private
+
+        def fitted
+          @table[:optional].to_a.reverse.reduce(@table) do |table, name|
+            index = table[:columns].index(name)
+            next table if fits?(table) || index.nil?
+
+            table.merge(columns: without(table[:columns], index), rows: table[:rows].map { |row| without(row, index) })
+          end
+        end
+
+        def fits?(table) = @width.nil? || wide(table) <= @width
+
+        def wide(table)
+          [table[:columns], *table[:rows]].transpose.sum { |column| column.map { |c| c.to_s.size }.max + 3 } + 1
+        end
+
+        def without(list, index) = list.reject.with_index { |_, position| position == index }
+
+        def drawn
+          rows = @table[:rows].map { |row| ours?(row) ? row.map { |cell| @strong.call(cell.to_s) } : row }
+          made = Terminal::Table.new(headings: @table[:columns], rows: rows)
+          numbers.each { |column| made.align_column(column, :right) }
+          made.to_s
+        end
+
+        def numbers
+          @table[:columns].each_index.select { |column| @table[:rows].all? { |row| NUMBER.match?(row[column].to_s) } }
+        end
+
+        def told
+          @table[:rows].map do |first, *rest|
+            lines = @table[:columns].drop(1).zip(rest).map { |name, value| "  #{name}: #{value}" }
+            [ours?([first]) ? @strong.call(first) : first.to_s, *lines].join("\n")
+          end.join("\n")
+        end
+
+        def ours?(row) = OURS.match?(row.first.to_s)
+      end
+    end
+  end
+end

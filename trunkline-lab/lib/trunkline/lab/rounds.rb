@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require_relative "clock"
+
+module Trunkline
+  module Lab
+    # An experiment's repeats and what each gave: as many rounds as were asked for; fewer where they would take longer
+    # than there is time, but never fewer than LEAST.
+    class Rounds
+      LEAST = 3
+
+      # @return [Integer] rounds that were asked for
+      attr_reader :wanted
+
+      # @return [Integer] rounds that are over
+      attr_reader :done
+
+      # @return [Hash{Object => Array}] what was taken, by key
+      attr_reader :samples
+
+      # @param wanted [Integer]
+      # @param deadline [Float, nil] on the clock; nil: there is time for all
+      # @param clock [#call] seconds
+      def initialize(wanted, deadline: nil, clock: Clock.method(:now))
+        @wanted = wanted
+        @deadline = deadline
+        @clock = clock
+        @done = 0
+        @samples = {}
+      end
+
+      # @yield [number] of each round, from 0
+      def each
+        started = @clock.call
+        while more?(started)
+          yield @done
+          @done += 1
+        end
+        @over = true
+      end
+
+      # Keeps what the block gives. A turn that fails or is interrupted leaves no trace.
+      def take(key)
+        sample = yield
+        (@samples[key] ||= []) << sample
+      end
+
+      # @return [String, nil] for people: that the time did not suffice for all rounds
+      def cut
+        "For want of time #{@done} rounds were measured, not #{@wanted}." if @over && @done < @wanted
+      end
+
+      private
+
+      def more?(started)
+        return @done < @wanted if @deadline.nil? || @done < LEAST
+
+        now = @clock.call
+        @done < @wanted && now + ((now - started) / @done) <= @deadline
+      end
+    end
+  end
+end
