@@ -17,9 +17,10 @@ module Bench
         process = PeerProcess.new(Peers::FaradayFace, base: suite.origin.plain)
         process.ask(:parallel, path: Origin::HALF_SLOW, count: CALLS)
         samples = suite.repeat { [1, CALLS].shuffle.to_h { |count| [count, milliseconds(process, count)] } }
-        add(suite, samples.map { |sample| sample[1] }, "one call", "ms")
-        add(suite, samples.map { |sample| sample[CALLS] }, "#{CALLS} calls", "ms")
-        add(suite, samples.map { |sample| sample[CALLS] / sample[1] }, "#{CALLS} calls against one", "x", bar: BAR)
+        suite.add_cost(title, samples.map { |sample| sample[1] }, "one call", "ms")
+        suite.add_cost(title, samples.map { |sample| sample[CALLS] }, "#{CALLS} calls", "ms")
+        suite.add_cost(title, samples.map { |sample| sample[CALLS] / sample[1] }, "#{CALLS} calls against one", "x",
+                       bar: BAR)
       ensure
         process&.stop
       end
@@ -28,10 +29,6 @@ module Bench
 
       def milliseconds(process, count)
         process.ask(:parallel, path: Origin::HALF_SLOW, count: count)[:wall] * 1000
-      end
-
-      def add(suite, samples, what, unit, **rest)
-        suite.add(Figure.of(samples, name: "#{title}: #{what}", unit: unit, better: "lower", **rest))
       end
     end
   end

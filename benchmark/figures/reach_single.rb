@@ -16,10 +16,10 @@ module Bench
         HTTP2.with_ours(suite) do |http2|
           suite.with_ours(base: suite.origin.tls, ca_file: suite.origin.ca_file) do |http1|
             samples = suite.repeat { [http2, http1].shuffle.to_h { |ours| [ours, time(ours, suite)] } }
-            add(suite, samples.map { |sample| sample[http2] * 1e6 }, "over HTTP/2", "us")
-            add(suite, samples.map { |sample| sample[http1] * 1e6 }, "over HTTP/1.1 with TLS", "us")
-            add(suite, samples.map { |sample| sample[http2] / sample[http1] },
-                "time over HTTP/2 against HTTP/1.1 with TLS", "x", bar: BAR)
+            suite.add_cost(title, samples.map { |sample| sample[http2] * 1e6 }, "over HTTP/2", "us")
+            suite.add_cost(title, samples.map { |sample| sample[http1] * 1e6 }, "over HTTP/1.1 with TLS", "us")
+            suite.add_cost(title, samples.map { |sample| sample[http2] / sample[http1] },
+                           "time over HTTP/2 against HTTP/1.1 with TLS", "x", bar: BAR)
           end
         end
       end
@@ -29,10 +29,6 @@ module Bench
       def time(ours, suite)
         taken = ours.ask(:for_seconds, path: Origin::SMALL, seconds: suite.settings.seconds)
         taken[:wall] / taken[:requests]
-      end
-
-      def add(suite, samples, what, unit, **rest)
-        suite.add(Figure.of(samples, name: "#{title}: #{what}", unit: unit, better: "lower", **rest))
       end
     end
   end

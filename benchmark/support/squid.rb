@@ -1,27 +1,17 @@
 # frozen_string_literal: true
 
 require "socket"
-require "tmpdir"
+require "trunkline/lab/origins/nginx"
 require_relative "lab"
 
 module Bench
   # squid as an open HTTP proxy that keeps nothing but connections, on the origin's core.
   class Squid
+    extend Lab::Origins::InFolder
+
     START_SECONDS = 10
 
     def self.missing = ("squid is not installed (bin/setup installs it)" unless Processes.available?("squid"))
-
-    # Yields a started proxy; it is stopped whatever happens.
-    def self.open
-      Dir.mktmpdir("trunkline-squid-") do |folder|
-        squid = new(folder)
-        begin
-          yield squid.start
-        ensure
-          squid.stop
-        end
-      end
-    end
 
     def initialize(folder)
       @folder = folder
@@ -35,25 +25,15 @@ module Bench
       File.write(File.join(@folder, "squid.conf"), configuration)
       @pid = Processes.spawn(Processes.available?("squid"), "-N", "-f", File.join(@folder, "squid.conf"),
                              core: Processes::ORIGIN_CORE, %i[out err] => File::NULL)
-      wait_until_it_listens
+      listens = Processes.answers?(@pid, START_SECONDS) { TCPSocket.new("127.0.0.1", @port).close }
+      raise Limits::Failed, "squid did not start" unless listens
+
       self
     end
 
     def stop = Processes.stop(@pid, signal: "KILL")
 
     private
-
-    def wait_until_it_listens
-      deadline = Clock.now + START_SECONDS
-      begin
-        TCPSocket.new("127.0.0.1", @port).close
-      rescue SystemCallError
-        raise Limits::Failed, "squid did not start" if Clock.now > deadline || Process.wait(@pid, Process::WNOHANG)
-
-        sleep 0.05
-        retry
-      end
-    end
 
     def configuration
       <<~SQUID

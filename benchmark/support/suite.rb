@@ -24,6 +24,11 @@ module Bench
       say_result(figure)
     end
 
+    # A figure of which less is better.
+    def add_cost(title, samples, what, unit, **rest)
+      add(Figure.of(samples, name: "#{title}: #{what}", unit: unit, better: "lower", **rest))
+    end
+
     # Runs one group; if it fails, the figures it owes are told as missing, and the others are still taken.
     def run(group)
       say "\n#{group.title}"

@@ -16,40 +16,7 @@ module Documents
                url: "https://example.com/records/#{1000 + index}?page=#{index}&lang=en").freeze
   end.freeze
 
-  # For builders with Builder's interface.
-  module ForBuilder
-    module_function
-
-    def large(xml)
-      xml.instruct!
-      xml.records(type: "array", total: RECORDS.size) do
-        RECORDS.each do |record|
-          xml.record(id: record.id) do
-            xml.title record.title
-            xml.author record.author
-            xml.body record.body, lang: "en"
-            xml.price record.price, currency: "EUR"
-            xml.stock record.stock, type: "integer"
-            xml.created_at record.created_at
-            xml.link href: record.url
-          end
-        end
-      end
-    end
-
-    def small(xml)
-      record = RECORDS.first
-      xml.instruct!
-      xml.record(id: record.id) do
-        xml.title record.title
-        xml.author record.author
-        xml.price record.price, currency: "EUR"
-        xml.stock record.stock
-      end
-    end
-  end
-
-  # Nokogiri's names its own methods; a trailing underscore says that a tag is meant.
+  # For Nokogiri's builder, which writes the declaration by itself.
   module ForNokogiri
     module_function
 
@@ -77,6 +44,21 @@ module Documents
         xml.price record.price, currency: "EUR"
         xml.stock record.stock
       end
+    end
+  end
+
+  # For builders with Builder's interface, which write the declaration when they are told to.
+  module ForBuilder
+    module_function
+
+    def large(xml)
+      xml.instruct!
+      ForNokogiri.large(xml)
+    end
+
+    def small(xml)
+      xml.instruct!
+      ForNokogiri.small(xml)
     end
   end
 
