@@ -198,6 +198,15 @@ class TestClient < TrunklineTest
     assert_equal :eof, @server.ended
   end
 
+  def test_close_closes_a_connection_in_use_when_it_comes_back
+    http, other = Array.new(2) { client(@server.url) }
+    response = http.get("/", stream: true)
+    other.get("/")
+    http.close
+    response.body
+    assert_equal [:eof, nil], [@server.ended, @server.connections[1].ended], "only its own"
+  end
+
   def test_close_twice_is_harmless
     http = client(@server.url)
     2.times { http.close }

@@ -98,6 +98,30 @@ class TestErrors < TrunklineTest
     assert_includes error.backtrace.join, File.basename(__FILE__)
   end
 
+  WITHOUT_DESCRIPTORS = <<~RUBY
+    begin
+      client = Trunkline.new(ENV.fetch("SERVER"), timeout: 10)
+      Process.setrlimit(:NOFILE, 64)
+      under_way = client.get("/", stream: true)
+      files = []
+      begin
+        loop { files << File.open(File::NULL) }
+      rescue Errno::EMFILE
+        client.get("/")
+      end
+      under_way.close
+    rescue Trunkline::ConnectError => error
+      puts error.sent, error.phase, error.errno == Errno::EMFILE::Errno, error.message
+    end
+  RUBY
+
+  def test_no_descriptor_is_left
+    result = Subprocess.run(WITHOUT_DESCRIPTORS, { "SERVER" => serve.url })
+    sent, phase, number, message = result.out.lines(chomp: true)
+    assert_equal %w[none queue true], [sent, phase, number], result.err
+    assert_match(/Too many open files.*; nothing of the request was sent\z/, message)
+  end
+
   def test_every_address_that_failed_is_tried
     error = assert_raises(Trunkline::ConnectError) { client.get("http://localhost:#{FreePort.refused}/") }
     assert_equal :none, error.sent

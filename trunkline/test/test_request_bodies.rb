@@ -73,6 +73,20 @@ class TestRequestBodies < TrunklineTest
     reader.close
   end
 
+  def test_what_a_pipe_has_is_sent_at_once
+    reader, writer = IO.pipe
+    server = serve do |connection|
+      connection.read_head_only
+      first = Array.new(2) { connection.read_line }
+      writer.write("last") && writer.close
+      connection << answer([*first, *Array.new(4) { connection.read_line }].join(" "))
+    end
+    writer.write("first")
+    assert_equal "5 first 4 last 0 ", client(server.url).post("/", body: reader).body
+  ensure
+    reader.close
+  end
+
   def test_an_array_of_strings_has_its_bytes_counted
     @http.post("/", body: %w[one two three])
     assert_equal "onetwothree", request.body

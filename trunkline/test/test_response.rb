@@ -40,6 +40,12 @@ class TestResponse < TrunklineTest
     assert_equal %w[content-length x-one x-two x-three], names
   end
 
+  def test_a_symbol_names_a_header_everywhere
+    response = get(answer("", "Content-Type" => "text/plain"))
+    assert_equal ["text/plain"] * 2, [response[:content_type], response.headers[:content_type]]
+    assert_nil response[:content_kind]
+  end
+
   def test_repeated_headers_are_kept
     response = get("HTTP/1.1 200 OK\r\nSet-Cookie: a=1, b\r\nX: 1\r\nset-cookie: c=2\r\nContent-Length: 0\r\n\r\n")
     assert_equal ["a=1, b", "c=2"], response.headers.get_all("Set-Cookie")
@@ -144,6 +150,15 @@ class TestResponse < TrunklineTest
     http = client(server.url)
     2.times { http.get("/") }
     assert_equal 2, server.connection_count
+  end
+
+  def test_connection_close_of_a_request_is_kept
+    server = serve
+    http = client(server.url)
+    2.times { http.get("/", headers: { "Connection" => "Close" }) }
+    assert_equal 2, server.connection_count, "no request follows the one that said close (RFC 9112 9.6)"
+    2.times { http.get("/") }
+    assert_equal 3, server.connection_count
   end
 
   def test_timings

@@ -31,6 +31,16 @@ class TestStreaming < TrunklineTest
     assert_operator times.last, :>=, 0.25
   end
 
+  def test_nothing_stays_open_when_an_interrupt_comes_between_the_head_and_the_block
+    http = client(serve(chunked_answer("one", "two")).url, max_idle: 2)
+    interrupt = Class.new(Exception) # rubocop:disable Lint/InheritException -- as an interrupt's
+    trace = TracePoint.new(:c_return) do |event|
+      raise interrupt if event.method_id == :perform && event.self == Trunkline::Engine
+    end
+    assert_raises(interrupt) { trace.enable(target_thread: Thread.current) { http.get("/") { flunk } } }
+    assert_equal 0, http.stats[:in_use]
+  end
+
   def test_chunks_are_the_blocks_own
     kept = []
     client(serve(chunked_answer("aaa", "bbb")).url).get("/") { |chunk| kept << (chunk << "!") }

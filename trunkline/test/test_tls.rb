@@ -196,8 +196,11 @@ class TestTLS < TrunklineTest
 
   def test_a_key_that_does_not_fit
     options = { client_cert: TestCA.certificate_file(:client), client_key: TestCA.key_file(:second_client) }
-    error = assert_raises(Trunkline::InvalidRequest, Trunkline::TLSError) { secure_client(**options).get(serve_tls.url) }
-    assert_match(/client_key|client_cert|key/, error.message)
+    server = serve_tls
+    error = assert_raises(Trunkline::TLSError) { secure_client(**options).get(server.url("/x")) }
+    assert_match(/\AGET .x at #{server.address} .*client_key #{options[:client_key]}: key values/, error.message)
+    assert_match(/nothing of the request was sent\z/, error.message)
+    assert_equal [:none, :tls, server.url("/x")], [error.sent, error.phase, error.request.url]
   end
 
   def test_min_tls

@@ -77,9 +77,12 @@ module Trunkline
       attr_reader :length
 
       def initialize(io)
+        raise InvalidRequest.of("body", io, "an IO that is open") if io.respond_to?(:closed?) && io.closed?
+        raise InvalidRequest.of("body", io, "a file, not a directory") if io.is_a?(File) && io.stat.directory?
+
         @io = io
         @start = position
-        size = @start && io.respond_to?(:size) ? io.size : nil
+        size = @start && sized? ? io.size : nil
         @length = [size - @start, 0].max if size
         @left = @length
         @buffer = +"" if io.is_a?(IO)
@@ -96,6 +99,11 @@ module Trunkline
         chunk
       end
 
+      # @return [Boolean] whether as much was given as was told: nobody asks for more
+      def spent?
+        @left == 0 # rubocop:disable Style/NumericPredicate -- or nil
+      end
+
       def rewindable?
         !@start.nil? && @io.respond_to?(:seek)
       end
@@ -109,7 +117,21 @@ module Trunkline
 
       # A chunk is gone when the next one is asked for, so that all of Ruby's own IOs can read into one buffer.
       def pull(bytes)
+        return arrived(bytes) if @start.nil? && @io.respond_to?(:readpartial)
+
         @buffer ? @io.read(bytes, @buffer) : @io.read(bytes)
+      end
+
+      # What a pipe or socket has is sent at once: more of it may come late.
+      def arrived(bytes)
+        @buffer ? @io.readpartial(bytes, @buffer) : @io.readpartial(bytes)
+      rescue EOFError
+        nil
+      end
+
+      # A device has a position, and says that its size is 0.
+      def sized?
+        @io.respond_to?(:size) && (!@io.is_a?(File) || @io.stat.file?)
       end
 
       def position
@@ -139,7 +161,7 @@ module Trunkline
         @file ||= File.open(@path, "rb")
         @stream ||= Stream.new(@file)
         chunk = @stream.next_chunk
-        release if chunk.nil?
+        release if chunk.nil? || @stream.spent?
         chunk
       end
 

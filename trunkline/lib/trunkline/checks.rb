@@ -321,7 +321,7 @@ module Trunkline
       port = match[2]&.to_i
       refuse(:connect_to, value, "with a port from 1 to 65535") unless port.nil? || port.between?(1, 65_535)
 
-      [Host.normalise(match[1]).freeze, port].freeze
+      [Host.normalise(match[1], "connect_to").freeze, port].freeze
     end
 
     private_class_method :refuse, :boolean, :integer, :path, :readable, :address

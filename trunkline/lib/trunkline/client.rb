@@ -165,7 +165,7 @@ module Trunkline
     end
 
     # Closes this client, every one made from it by #with, and their idle connections. Calls under way end as they
-    # would have; further ones raise ClosedError. Idempotent.
+    # would have, and their connections with them; further ones raise ClosedError. Idempotent.
     # @return [nil]
     def close
       @family.close
@@ -186,19 +186,26 @@ module Trunkline
 
     # @param given [Hash] options of the call alone, checked
     def call(method, url, given, &block)
-      plan = given.empty? ? known(method, url) : @composer.plan(method, url, given)
-      streaming = !block.nil? || given[:stream] == true
-      early_hints = given.key?(:early_hints) ? hints(given[:early_hints]) : @early_hints
-      limit = given.fetch(:follow) { @options.follow }
-      response = if limit || @signer
-                   several(plan, limit, streaming, early_hints)
-                 else
-                   perform(plan, nil, streaming, early_hints)
-                 end
-      block ? response.each(&block) : response
+      return answer(method, url, given, given[:stream] == true) unless block
+
+      begin
+        answer(method, url, given, held = []).each(&block)
+      ensure
+        held&.each(&:close) # whatever comes between the engine and the block, such as an interrupt
+      end
     end
 
     private
+
+    # @param streaming [Boolean, Array] see Engine.perform
+    def answer(method, url, given, streaming)
+      plan = given.empty? ? known(method, url) : @composer.plan(method, url, given)
+      early_hints = given.key?(:early_hints) ? hints(given[:early_hints]) : @early_hints
+      limit = given.fetch(:follow) { @options.follow }
+      return several(plan, limit, streaming, early_hints) if limit || @signer
+
+      perform(plan, nil, streaming, early_hints)
+    end
 
     # Options that hold for more than a call make another client, which is kept: a call that names them again costs
     # a look-up.
@@ -269,6 +276,8 @@ module Trunkline
         raise error.retold({ elapsed: now - began, limit: (total if error.is_a?(TotalTimeout)) }.compact)
       end
       Policy.carry(plan, _redirect(limit), _auth(plan), &once)
+    rescue AnswerError => error
+      raise error.retold({ elapsed: now - began })
     end
 
     def now

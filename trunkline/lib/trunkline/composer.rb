@@ -69,8 +69,8 @@ module Trunkline
       flat[1] ||= url.authority
       length = Framing.length(content, declared)
       flat.concat(Framing.fields(method, content, length, @options.expect)).freeze
-      Plan.new(Request.new(method, url.without_userinfo, flat, content.source), prepare(method, url, flat), content,
-               length)
+      request = Request.new(method, url.without_userinfo, flat, content.source)
+      Plan.new(request, prepare(request, url, flat), content, length)
     end
 
     # A request that another library has composed: its target and fields are sent as they are.
@@ -84,7 +84,8 @@ module Trunkline
     # @return [Plan]
     # @raise [InvalidRequest]
     def verbatim(method, url, target, flat, content, length)
-      Plan.new(Request.new(method, url, flat, content.source), prepare(method, url, flat, target), content, length)
+      request = Request.new(method, url, flat, content.source)
+      Plan.new(request, prepare(request, url, flat, target), content, length)
     end
 
     # @return [Boolean] whether a field of that name is bound to the origin it was set for
@@ -144,13 +145,15 @@ module Trunkline
       [flat, declared]
     end
 
-    def prepare(method, url, fields, target = url.target)
+    def prepare(request, url, fields, target = url.target)
       host, port = route(url)
       proxy = @proxies.for(url)
       forwarded = proxy && forwarder(url)
       target = "#{url.origin}#{target unless target == "*"}" if forwarded # RFC 9112 3.2.2, 3.2.4
-      Engine::Prepared.new(@settings, method, target, fields, host, port, @options.unix,
+      Engine::Prepared.new(@settings, request.method, target, fields, host, port, @options.unix,
                            (@options.tls_name || url.host if url.tls?), url.label, proxy&.through(!forwarded))
+    rescue TLSError => error # an option's file cannot be used
+      raise error.retold({ request: request, label: url.label })
     end
 
     # Where a connection for url goes (connect_to:).
@@ -180,15 +183,17 @@ module Trunkline
 
       fields = Headers.overlay(own_origin ? @fields + @bound : @fields, authorization(nil, userinfo))
       fields = Headers.overlay(fields, content_fields(content)) if content.given?
-      if given[:headers]
-        Framing.check(given[:headers])
-        fields = Headers.overlay(fields, given[:headers])
-      end
+      fields = Headers.overlay(fields, own_fields(given[:headers], content)) if given[:headers]
       Headers.overlay(fields, authorization(given[:bearer], given[:basic]))
     end
 
-    # A client's own Content-Type or Accept counts more than what json: and form: would set; no one but multipart:
-    # knows its boundary.
+    # No one but multipart: knows its boundary.
+    def own_fields(pairs, content)
+      Framing.check(pairs)
+      content.multipart? ? pairs.reject { |name, _| name.casecmp?("content-type") } : pairs
+    end
+
+    # A client's own Content-Type or Accept counts more than what json: and form: would set.
     def content_fields(content)
       return content.fields if content.multipart?
 

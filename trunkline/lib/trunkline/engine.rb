@@ -19,7 +19,8 @@ module Trunkline
   #   perform(pool, prepared, request, body, body_length, deadline, streaming, early_hints) -> Response
   #                                one exchange. body: nil, String, or anything with #next_chunk; body_length:
   #                                bytes, or -1 for chunked; deadline: monotonic seconds or nil; streaming: return
-  #                                once the head is there; early_hints: called with [[name, value], ...]
+  #                                once the head is there; an Array, to do so, takes the Response before anything
+  #                                happens, for whoever must close it; early_hints: called with [[name, value], ...]
   #   connect(pool, prepared, request) -> Response without an answer
   #                                sees to it that an idle connection is there for the next call
   #   Multi.new(pool)              many exchanges, driven by the thread that calls run:

@@ -159,6 +159,12 @@ module Trunkline
       super
       @response = facts[:response]
     end
+
+    # @api private
+    # @return [AnswerError]
+    def retold(facts)
+      self.class.new(message, @facts.merge(facts))
+    end
   end
 
   # A redirect was not followed; #response is the redirect.

@@ -31,6 +31,7 @@ module Trunkline
           raise InvalidRequest.of("headers", given, "a Hash, Headers or an Array of pairs")
         end
 
+        checked_pairs(given) if given.is_a?(Array)
         given.each_with_object([]) do |(name, value), pairs|
           name = field_name(name)
           if value.is_a?(Array)
@@ -61,6 +62,12 @@ module Trunkline
       end
 
       private
+
+      def checked_pairs(given)
+        return if given.all? { |pair| pair.is_a?(Array) && pair.size == 2 }
+
+        raise InvalidRequest, "headers: must be an Array of pairs; one of its elements is not a name and a value"
+      end
 
       def field_value(name, value)
         text = case value

@@ -18,31 +18,32 @@ module Trunkline
     module_function
 
     # @param text [String] as it stands in a URL
+    # @param argument [String] what to call it in an error
     # @return [String] lower case, ASCII (IDNA), IPv6 without brackets
     # @raise [InvalidRequest]
-    def normalise(text)
-      return ipv6(text) if text.start_with?("[")
+    def normalise(text, argument = "url: host")
+      return ipv6(text, argument) if text.start_with?("[")
 
-      name = text.ascii_only? ? text.downcase : internationalised(text)
+      name = text.ascii_only? ? text.downcase : internationalised(text, argument)
       return name if NUMERIC.match?(name) ? IPV4.match?(name) : NAME.match?(name)
 
-      raise InvalidRequest.of("url: host", text, ALLOWED)
+      raise InvalidRequest.of(argument, text, ALLOWED)
     end
 
-    def ipv6(text)
-      address = text.match?(/\A\[[\h:.]+\]\z/) ? text[1..-2] : raise(InvalidRequest.of("url: host", text, ALLOWED))
+    def ipv6(text, argument)
+      address = text.match?(/\A\[[\h:.]+\]\z/) ? text[1..-2] : raise(InvalidRequest.of(argument, text, ALLOWED))
       IPAddr.new(address, Socket::AF_INET6)
       address.downcase
     rescue IPAddr::Error
-      raise InvalidRequest.of("url: host", text, ALLOWED)
+      raise InvalidRequest.of(argument, text, ALLOWED)
     end
 
     # The gem is loaded for those alone who need it.
-    def internationalised(text)
+    def internationalised(text, argument)
       require "simpleidn"
       SimpleIDN.to_ascii(text.unicode_normalize(:nfc)).to_s.downcase
     rescue SimpleIDN::ConversionError, ArgumentError, EncodingError
-      raise InvalidRequest.of("url: host", text, ALLOWED)
+      raise InvalidRequest.of(argument, text, ALLOWED)
     end
 
     private_class_method :ipv6, :internationalised

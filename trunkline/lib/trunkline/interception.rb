@@ -145,7 +145,7 @@ module Trunkline
 
         # Who is told of the answer needs all of it: it is read before the caller gets the first piece.
         response = super(pool, prepared, request, Interception.again(body, text), length, deadline,
-                         streaming && verdict.nil?, hints)
+                         verdict.nil? && streaming, hints)
         return response unless verdict
 
         verdict.call(response)

@@ -72,6 +72,17 @@ static void refuses(const char *title, const http1_header *headers, const char *
     buffer_free(&out);
 }
 
+static bool says_close(const char *name, const char *value) {
+    http1_header header = {name, strlen(name), value, strlen(value)};
+    return http1_says_close(&header);
+}
+
+static void test_a_promise_to_close(void) {
+    CHECK(says_close("Connection", "close") && says_close("CONNECTION", "TE , Close"), "said");
+    CHECK(!says_close("Connection", "keep-alive") && !says_close("Connection", ""), "not said");
+    CHECK(!says_close("Connection", "closed") && !says_close("X-Connection", "close"), "else");
+}
+
 static void test_refusals(void) {
     static const http1_header split = {TEXT("A"), TEXT("b\r\nEvil: c")};
     static const http1_header bare_lf = {TEXT("A"), TEXT("b\nEvil: c")};
@@ -117,6 +128,7 @@ int main(void) {
     test_validity();
     test_each_byte();
     test_head();
+    test_a_promise_to_close();
     test_refusals();
     test_chunk_lines();
     return check_report();

@@ -260,6 +260,16 @@ static void test_owners_close_their_own(void) {
     CHECK(pool_close_idle(p, 0) == 1, "everyone's");
     pool_release(p);
     close_far_ends();
+
+    p = pool_new(8);
+    mine = open_one(p, &here, &s, 1);
+    theirs = open_one(p, &here, &s, 2);
+    CHECK(pool_close_idle(p, 1) == 0, "none is idle");
+    give_back(p, mine);
+    give_back(p, theirs);
+    CHECK(far_end_is_closed(0) && !far_end_is_closed(1), "one that was in use, when it came back");
+    pool_release(p);
+    close_far_ends();
 }
 
 static void test_a_closed_pool_takes_no_calls(void) {

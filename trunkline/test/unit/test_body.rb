@@ -29,6 +29,23 @@ class TestBody < UnitTest
     refute_predicate io, :closed?
   end
 
+  def test_what_cannot_be_read_is_refused
+    closed = StringIO.new("a").tap(&:close)
+    File.open(__dir__) do |directory|
+      [closed, directory].each do |io|
+        error = assert_raises(Trunkline::InvalidRequest) { Body.of(io) }
+        assert_match(/\Abody: must be .*#<(StringIO|File):/, error.message)
+      end
+    end
+  end
+
+  def test_a_device_has_no_length
+    File.open(File::NULL) do |file|
+      assert_nil Body.of(file).length
+      assert_empty chunks(Body.of(file))
+    end
+  end
+
   def test_a_file_in_chunks
     Tempfile.create do |file|
       file.write("x" * 150_000)
@@ -83,6 +100,20 @@ class TestBody < UnitTest
         body.rewind
       end
       assert_equal before, Dir.children("/dev/fd").size
+    end
+  end
+
+  def test_a_pathname_is_closed_once_all_of_it_is_given
+    Tempfile.create do |file|
+      file.write("x" * 70_000)
+      file.flush
+      body = Body.of(Pathname(file.path))
+      before = Dir.children("/dev/fd").size
+      body.next_chunk
+      assert_equal before + 1, Dir.children("/dev/fd").size
+      body.next_chunk
+      assert_equal before, Dir.children("/dev/fd").size, "nobody asks for more than was declared"
+      assert_nil body.next_chunk
     end
   end
 

@@ -138,6 +138,7 @@ class TestComposer < UnitTest
       assert_equal own.values, [sent["Content-Type"], sent["Accept"]]
     end
     assert_match(/boundary/, headers("POST", multipart: {}, client: { headers: own })["Content-Type"])
+    assert_match(/boundary/, headers("POST", multipart: {}, headers: { "content-type" => "multipart/form-data" }).to_s)
   end
 
   def test_nil_and_false_are_json

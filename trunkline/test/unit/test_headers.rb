@@ -106,6 +106,7 @@ class TestHeaders < UnitTest
   def test_values_of_other_kinds_are_refused
     [{}, Object.new, true].each { |value| assert_refused("headers: A") { Headers.pairs("A" => value) } }
     ["x", 5, nil].each { |given| assert_refused("headers") { Headers.pairs(given) } }
+    [[["A"]], [%w[A 1 2]], ["A"], [nil]].each { |given| assert_refused("headers", "pairs") { Headers.pairs(given) } }
   end
 
   def test_overlay_replaces_without_case

@@ -26,4 +26,11 @@ static inline nanoseconds clock_earlier(nanoseconds a, nanoseconds b) {
     return a < b ? a : b;
 }
 
+/* How long to sleep now in order to wake at `until`: the kernel may be late by a thousandth of a
+ * wait, or five of them when the process is nice, so the end of a long one is slept by itself. */
+static inline nanoseconds clock_nap(nanoseconds until, nanoseconds now) {
+    nanoseconds left = until - now;
+    return left > 5 * SECOND ? left - left / 64 : left;
+}
+
 #endif

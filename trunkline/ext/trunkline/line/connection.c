@@ -39,7 +39,7 @@ connection *connection_new(const dialled *d, const route *r, uint64_t owner, nan
     c->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
     c->owner = owner;
     c->born = now;
-    c->pace = NEVER;
+    c->answered_in = NEVER;
     describe_peer(c, d, r);
     return c;
 }
@@ -101,18 +101,32 @@ void connection_free(connection *c, bool notify) {
 
 /* ---- its pace ---- */
 
-#define IN_VAIN 256 /* eight halvings: so many quick answers until it is tried again */
+#define ASLEEP_FIRST 8
+#define ASLEEP_MOST 1024
 
-void connection_answered(connection *c, nanoseconds span) {
-    nanoseconds before = __atomic_load_n(&c->pace, __ATOMIC_RELAXED);
-    nanoseconds pace = before != NEVER && before / 2 > span ? before / 2 : span;
-    __atomic_store_n(&c->pace, pace, __ATOMIC_RELAXED);
+static uint32_t load(const uint32_t *value) {
+    return __atomic_load_n(value, __ATOMIC_RELAXED);
 }
 
-void connection_kept_awake(connection *c, nanoseconds span) {
-    __atomic_store_n(&c->pace, span * IN_VAIN, __ATOMIC_RELAXED);
+static void store(uint32_t *where, uint32_t value) {
+    __atomic_store_n(where, value, __ATOMIC_RELAXED);
+}
+
+void connection_answered(connection *c, nanoseconds span) {
+    uint32_t asleep = load(&c->asleep);
+    __atomic_store_n(&c->answered_in, span, __ATOMIC_RELAXED);
+    if (asleep > 0) {
+        store(&c->asleep, asleep - 1);
+    }
+}
+
+void connection_waited_awake(connection *c, bool for_nothing) {
+    uint32_t before = load(&c->asleep_next);
+    uint32_t next = before == 0 ? ASLEEP_FIRST : before < ASLEEP_MOST ? before * 2 : before;
+    store(&c->asleep, for_nothing ? next : 0);
+    store(&c->asleep_next, for_nothing ? next : 0);
 }
 
 bool connection_is_quick(const connection *c, nanoseconds span) {
-    return __atomic_load_n(&c->pace, __ATOMIC_RELAXED) <= span;
+    return load(&c->asleep) == 0 && __atomic_load_n(&c->answered_in, __ATOMIC_RELAXED) <= span;
 }

@@ -23,11 +23,13 @@ typedef struct connection {
     nanoseconds born;
     nanoseconds idle_since;
     nanoseconds idle_until;
-    nanoseconds pace;      /* atomic; see connection_answered */
-    char address[80];      /* "127.0.0.1:443", "[::1]:80", or the path of a Unix socket */
+    nanoseconds answered_in;      /* atomic; how long its last answer took; NEVER: none came yet */
+    uint32_t asleep, asleep_next; /* atomic; calls not to wait awake for, now and the next time */
+    char address[80];             /* "127.0.0.1:443", "[::1]:80", or the path of a Unix socket */
     struct mux *mux;       /* HTTP/2, which owns this connection then; NULL: one call at a time */
     uint32_t streams;      /* calls that have it now, if it is shared */
     bool inherited;        /* from the parent process */
+    bool unwanted;         /* its owner was closed: the call that has it is the last one */
     struct bucket *bucket; /* NULL: it takes no calls any more */
     struct connection *shared_next;               /* the shared ones of its bucket */
     struct connection *below;                     /* the idle stack of its bucket */
@@ -49,14 +51,14 @@ bool connection_pending(const connection *c);
 /* The look before reuse: true when nothing lies there, neither bytes nor the end. */
 bool connection_look(connection *c);
 
-/* How soon answers come here: an answer came so long after its request. One slow answer is
- * forgotten by halves, with each quick one after it. */
+/* An answer came so long after its request. */
 void connection_answered(connection *c, nanoseconds span);
 
-/* Nothing came within `span`, while the processor was kept busy by waiting. */
-void connection_kept_awake(connection *c, nanoseconds span);
+/* Its answer was waited for without sleep: for nothing, or not. For nothing costs it the next eight
+ * calls, and twice as many each time that it happens again. */
+void connection_waited_awake(connection *c, bool for_nothing);
 
-/* Is an answer likely to come within `span`? */
+/* Is it worth it to wait awake for an answer within `span`? */
 bool connection_is_quick(const connection *c, nanoseconds span);
 
 /* Closes and frees; says goodbye (TLS close_notify) when `notify`. Of a shared one, lets go of the

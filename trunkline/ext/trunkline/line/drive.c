@@ -20,14 +20,16 @@ nanoseconds exchange_awake_until(const exchange *x) {
 static int poll_awake(const exchange *x, struct pollfd *entries, nfds_t count) {
     const struct timespec at_once = {0, 0};
     nanoseconds until = exchange_awake_until(x);
+    bool late = false;
     int ready = 0;
-    while (ready == 0 && until > 0 && exchange_alone()) {
-        if (clock_now() >= until) {
-            connection_kept_awake(x->line, x->out.how->busy_poll);
-            break;
-        }
-        ready = ppoll(entries, count, &at_once, NULL);
+    if (until == 0) {
+        return 0;
     }
+    while (ready == 0 && !late && exchange_alone()) {
+        ready = ppoll(entries, count, &at_once, NULL);
+        late = ready == 0 && clock_now() >= until;
+    }
+    connection_waited_awake(x->line, late);
     return ready;
 }
 
@@ -41,7 +43,7 @@ static void wait_for(const exchange *x) {
     int ready = poll_awake(x, entries, (nfds_t)count + 1);
     struct timespec span = {0, 0};
     if (ready == 0 && deadline != NEVER && deadline > 0) {
-        nanoseconds left = deadline - clock_now();
+        nanoseconds left = clock_nap(deadline, clock_now());
         if (left > 0) {
             span = (struct timespec){.tv_sec = left / SECOND, .tv_nsec = left % SECOND};
         }

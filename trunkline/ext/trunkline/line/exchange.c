@@ -82,8 +82,8 @@ step_result exchange_finish(exchange *x, nanoseconds now) {
         exchange_http2_leave(x, now, idle_until(x, now));
         return STEP_DONE;
     }
-    bool reusable =
-        x->answer.persistent && x->request_done && !x->request_cut && buffer_length(&x->input) == 0;
+    bool reusable = x->answer.persistent && !x->out.says_close && x->request_done &&
+                    !x->request_cut && buffer_length(&x->input) == 0;
     connection *line = x->line;
     x->line = NULL;
     x->timings.total = now - x->began;

@@ -26,6 +26,7 @@ typedef struct {
     bool head_method;    /* HEAD: the answer has no body */
     bool safe_method;    /* GET, HEAD, OPTIONS, TRACE */
     bool expects;        /* the head has Expect: 100-continue */
+    bool says_close;     /* the head has Connection: close: the connection is not used again */
     bool streaming;      /* the caller takes the answer piece by piece */
     bool tells_hints;    /* the caller wants to be told of each 103 at once */
     bool only_connects;  /* nothing is sent: the connection is left in the pool for the next call */

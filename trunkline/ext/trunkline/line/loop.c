@@ -128,7 +128,7 @@ static int milliseconds_until(nanoseconds until) {
     if (until == NEVER) {
         return -1;
     }
-    nanoseconds left = until == 0 ? 0 : until - clock_now();
+    nanoseconds left = until == 0 ? 0 : clock_nap(until, clock_now());
     if (left <= 0) {
         return 0;
     }
@@ -173,7 +173,7 @@ int loop_wait(loop *l, nanoseconds until, void **whom, int room) {
             entries[count++] = (struct pollfd){.fd = fd, .events = l->table[fd].events};
         }
     }
-    nanoseconds left = until == NEVER || until == 0 ? 0 : until - clock_now();
+    nanoseconds left = until == NEVER || until == 0 ? 0 : clock_nap(until, clock_now());
     int span = until == NEVER ? -1 : (int)((left > 0 ? left : 0) + MILLISECOND - 1) / MILLISECOND;
     int told = 0;
     if (poll(entries, count, span) > 0) {

@@ -273,7 +273,7 @@ void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_unti
     c->idle_until = idle_until;
     pthread_mutex_lock(&p->lock);
     bucket *b = c->bucket;
-    bool kept = b != NULL && !p->closed && idle_until > now;
+    bool kept = b != NULL && !p->closed && !c->unwanted && idle_until > now;
     if (kept) {
         pool_idle_push(p, b, c);
         leave(p, b);
@@ -317,7 +317,7 @@ void pool_leave(pool *p, connection *c, nanoseconds now, nanoseconds idle_until)
         c->idle_until = idle_until;
         bucket *b = c->bucket;
         pool_shared_rest(p, c);
-        if (p->closed || idle_until <= now || mux_closing(c->mux)) {
+        if (p->closed || c->unwanted || idle_until <= now || mux_closing(c->mux)) {
             over = retire(p, c);
         } else {
             serve_waiters(p, b);

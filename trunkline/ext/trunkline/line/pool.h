@@ -72,7 +72,8 @@ void pool_reconsider(pool *p, connection *c);
 /* Closes a connection that was in use and frees its place. */
 void pool_discard(pool *p, connection *c, bool notify);
 
-/* Closes idle connections that `owner` opened (0: all). Returns how many. */
+/* Closes idle connections that `owner` opened (0: all), and those in use when they come back.
+ * Returns how many were idle. */
 uint32_t pool_close_idle(pool *p, uint64_t owner);
 
 /* No more calls: idle connections are closed now, those in use when they come back. */

@@ -30,6 +30,11 @@ static uint32_t close_idle_if(pool *p, uint64_t owner, nanoseconds due_by, nanos
 
 uint32_t pool_close_idle(pool *p, uint64_t owner) {
     nanoseconds unused = NEVER;
+    pthread_mutex_lock(&p->lock);
+    for (connection *c = p->all; c != NULL; c = c->all_next) {
+        c->unwanted |= owner == 0 || c->owner == owner;
+    }
+    pthread_mutex_unlock(&p->lock);
     return close_idle_if(p, owner, NEVER, &unused);
 }
 

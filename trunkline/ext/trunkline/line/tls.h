@@ -37,7 +37,8 @@ typedef struct {
 
 /* The context for these options, with one reference for the caller: the same options (and files
  * unchanged since) give the same context. NULL: see `f` (a file that cannot be read, a key that
- * does not fit: FAILURE_TLS with the file's name in detail). Thread safe. The strings are copied.
+ * does not fit: FAILURE_TLS_SETTINGS with the file's name in detail). Thread safe. The strings are
+ * copied.
  */
 tls_context *tls_context_obtain(const tls_options *options, failure *f);
 tls_context *tls_context_keep(tls_context *c);

@@ -96,7 +96,7 @@ void tls_note_authorities(FILE *out, const char *ca_file, const char *ca_path) {
 bool tls_check_file(const char *option, const char *path, failure *f) {
     if (path == NULL || exists(path)) return true;
     int error = errno;
-    return failure_set(f, FAILURE_TLS, PHASE_TLS, error, "%s %s: %s", option, path,
+    return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, error, "%s %s: %s", option, path,
                        strerror(error));
 }
 
@@ -111,12 +111,13 @@ static bool load(X509_STORE *store, ca_paths paths, bool required, failure *f) {
     if (files == NULL || directories == NULL) return tls_no_memory(f);
     bool wanted = paths.file != NULL && (required || exists(paths.file));
     if (wanted && X509_load_cert_crl_file(files, paths.file, X509_FILETYPE_PEM) <= 0)
-        return failure_set(f, FAILURE_TLS, PHASE_TLS, 0, "ca_file %s: no certificate read: %s",
-                           paths.file, tls_words(words, sizeof(words)));
+        return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, 0,
+                           "ca_file %s: no certificate read: %s", paths.file,
+                           tls_words(words, sizeof(words)));
     if (paths.directories != NULL &&
         X509_LOOKUP_add_dir(directories, paths.directories, X509_FILETYPE_PEM) <= 0)
-        return failure_set(f, FAILURE_TLS, PHASE_TLS, 0, "ca_path %s: %s", paths.directories,
-                           tls_words(words, sizeof(words)));
+        return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, 0, "ca_path %s: %s",
+                           paths.directories, tls_words(words, sizeof(words)));
     ERR_clear_error();
     return true;
 }

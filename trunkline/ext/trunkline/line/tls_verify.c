@@ -84,7 +84,8 @@ static void names_words(X509 *certificate, char *text, size_t size) {
 static void mismatch_words(const tls *t, X509 *certificate, char *text, size_t size) {
     char names[112];
     names_words(certificate, names, sizeof(names));
-    snprintf(text, size, "it is for %s, not for %s", names, t->name);
+    snprintf(text, size, "it is for %s, not for %s%s", names, t->numeric ? "the address " : "",
+             t->name);
 }
 
 static void authority_words(const tls *t, X509 *certificate, char *text, size_t size) {

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- Pool ---- */
 
@@ -203,6 +204,11 @@ static void fill_sockets(socket_options *how, VALUE hash) {
     how->user_timeout = NUM2INT(fetch(hash, "user_timeout"));
 }
 
+/* Where there is but one processor, the server can answer only while the call sleeps. */
+static void fill_busy_poll(settings *how, VALUE seconds) {
+    how->busy_poll = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? span_of(seconds) : 0;
+}
+
 /* call-seq: Settings.new(hash); see lib/trunkline/engine.rb for its keys */
 static VALUE settings_initialize(VALUE self, VALUE hash) {
     settings_object *s = rb_check_typeddata(self, &settings_type);
@@ -213,7 +219,7 @@ static VALUE settings_initialize(VALUE self, VALUE hash) {
     }
     s->how.total = span_of(fetch(hash, "total"));
     s->how.expect = span_of(fetch(hash, "expect"));
-    s->how.busy_poll = span_of(fetch(hash, "busy_poll"));
+    fill_busy_poll(&s->how, fetch(hash, "busy_poll"));
     fill_limits(&s->how, hash);
     fill_tls(&s->tls, fetch(hash, "tls"));
     fill_http(s, fetch(hash, "http"));
@@ -242,7 +248,7 @@ static void need_context(struct tls_context **kept, const tls_options *options) 
     obtaining o = {.options = options};
     rb_thread_call_without_gvl(obtain_nogvl, &o, NULL, NULL);
     if (o.context == NULL) {
-        errors_raise_failure(&o.why);
+        errors_raise_failure(&o.why, Qnil);
     }
     if (*kept != NULL) {
         tls_context_release(o.context);
@@ -326,6 +332,7 @@ static void fill_head(prepared *p, VALUE method, VALUE target, VALUE fields) {
     for (size_t i = 0; i < count; i++) {
         headers[i] =
             header_of(RARRAY_AREF(fields, 2 * (long)i), RARRAY_AREF(fields, 2 * (long)i + 1));
+        p->says_close |= http1_says_close(&headers[i]);
     }
     if (through != NULL && !through->tunnel && through->authorization != NULL) {
         headers[count++] = (http1_header){"Proxy-Authorization", 19, through->authorization,

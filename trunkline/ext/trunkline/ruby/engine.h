@@ -25,7 +25,7 @@ typedef struct {
     char *strings; /* owned: what the route's and the proxy's strings point into */
     buffer key;    /* owned */
     buffer head;   /* owned */
-    bool head_method, safe_method;
+    bool head_method, safe_method, says_close;
     size_t usual_body; /* length of the last answer's body; 0: that is not known, or of no use */
 } prepared;
 
@@ -163,7 +163,7 @@ void wait_init(void);
 /* The exception for `x`, which has failed. */
 VALUE errors_build(const exchange *x, VALUE request);
 NORETURN(void errors_raise(const exchange *x, VALUE request));
-NORETURN(void errors_raise_failure(const failure *f));
+NORETURN(void errors_raise_failure(const failure *f, VALUE request));
 NORETURN(void errors_invalid(const char *format, ...));
 void errors_init(void);
 

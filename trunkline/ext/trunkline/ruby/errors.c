@@ -88,8 +88,14 @@ void errors_raise(const exchange *x, VALUE request) {
     rb_exc_raise(errors_build(x, request));
 }
 
-void errors_raise_failure(const failure *f) {
-    rb_exc_raise(exception_for(f, facts_of(f)));
+/* Of what never became an exchange: before there is a connection nothing can be sent. */
+void errors_raise_failure(const failure *f, VALUE request) {
+    VALUE facts = facts_of(f);
+    rb_hash_aset(facts, symbol("request"), request);
+    if (f->phase < PHASE_WRITE) {
+        rb_hash_aset(facts, symbol("sent"), symbol(sent_word(SENT_NONE)));
+    }
+    rb_exc_raise(exception_for(f, facts));
 }
 
 void errors_invalid(const char *format, ...) {

@@ -102,6 +102,9 @@ static VALUE perform(VALUE module, VALUE pool_object, VALUE prepared_object, VAL
     call_arguments a = {pool_object, prepared_object,  request, body, body_length,
                         deadline,    RTEST(streaming), hints,   false};
     VALUE self = steps_begin(&a, NULL);
+    if (RB_TYPE_P(streaming, T_ARRAY)) {
+        rb_ary_push(streaming, self);
+    }
     return guarded(run_to_result, self, response_get(self));
 }
 

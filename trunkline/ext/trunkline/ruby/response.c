@@ -106,11 +106,13 @@ static bool named(const http1_field *field, const uint8_t *bytes, const char *na
            strncasecmp((const char *)bytes + field->name, name, length) == 0;
 }
 
-/* call-seq: response[name] -> String or nil; repeated fields are joined by ", " (RFC 9110 5.2) */
+/* call-seq: response[name] -> String or nil; repeated fields are joined by ", " (RFC 9110 5.2).
+ * :content_type is "content-type", as for Headers. */
 static VALUE response_aref(VALUE self, VALUE name) {
     const response *r = response_get(self);
     if (SYMBOL_P(name)) {
-        name = rb_sym2str(name);
+        name = rb_funcall(rb_sym2str(name), rb_intern("tr"), 2, rb_str_new_cstr("_"),
+                          rb_str_new_cstr("-"));
     }
     StringValue(name);
     VALUE found = Qnil;

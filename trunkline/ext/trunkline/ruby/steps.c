@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* What an exchange asks of Ruby on its way, and what stays of it when it is over: the same whether
  * one call is driven or many. */
@@ -47,6 +48,14 @@ static void note_usual_body(const response *r) {
     prepared_get(r->prepared)->usual_body = worthwhile ? (size_t)x->delivered : 0;
 }
 
+static void fail_without_means(int error, VALUE request) {
+    failure why;
+    bool descriptors = error == EMFILE || error == ENFILE;
+    failure_set(&why, descriptors ? FAILURE_CONNECT : FAILURE_OUT_OF_MEMORY, PHASE_QUEUE, error,
+                "%s", descriptors ? strerror(error) : "");
+    errors_raise_failure(&why, request);
+}
+
 /* The waker of its own is taken last, when nothing can raise any more. */
 VALUE steps_begin(const call_arguments *a, waker *w) {
     pool *connections = pool_get(a->pool);
@@ -58,6 +67,7 @@ VALUE steps_begin(const call_arguments *a, waker *w) {
         .head_length = buffer_length(&p->head),
         .head_method = p->head_method,
         .safe_method = p->safe_method,
+        .says_close = p->says_close,
         .streaming = a->streaming,
         .tells_hints = !NIL_P(a->hints),
         .only_connects = a->only_connects,
@@ -81,7 +91,7 @@ VALUE steps_begin(const call_arguments *a, waker *w) {
         int error = errno;
         exchange_free(r->live);
         r->live = NULL;
-        rb_syserr_fail(error ? error : ENOMEM, "no memory or descriptor for a call");
+        fail_without_means(error, a->request);
     }
     exchange_begin(r->live, &out, connections, w, until);
     if (goes_ahead(p, a)) {

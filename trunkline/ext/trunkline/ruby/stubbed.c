@@ -24,7 +24,7 @@ static void take_head(response *r, VALUE head) {
     if (result == HTTP1_DONE) return;
 
     failure why = {.code = code, .phase = PHASE_READ};
-    errors_raise_failure(&why);
+    errors_raise_failure(&why, r->request);
 }
 
 /* One attempt that took no time: nothing was resolved, connected or sent. */

@@ -74,7 +74,8 @@ static VALUE park(VALUE argument) {
             break;
         }
         if (due > now) {
-            VALUE span = due == NEVER ? Qnil : DBL2NUM((double)(due - now) / (double)SECOND);
+            VALUE span =
+                due == NEVER ? Qnil : DBL2NUM((double)clock_nap(due, now) / (double)SECOND);
             poller_depart(k->p); /* until the scheduler comes back to it */
             rb_fiber_scheduler_io_wait(k->scheduler, k->io, INT2FIX(RUBY_IO_READABLE), span);
             poller_arrive(k->p);
@@ -131,7 +132,7 @@ static void park_for(const alone *a, struct pollfd wanted, nanoseconds due) {
     }
     int events = (wanted.events & POLLIN ? RUBY_IO_READABLE : 0) |
                  (wanted.events & POLLOUT ? RUBY_IO_WRITABLE : 0);
-    VALUE span = due == NEVER ? Qnil : DBL2NUM((double)(due - now) / (double)SECOND);
+    VALUE span = due == NEVER ? Qnil : DBL2NUM((double)clock_nap(due, now) / (double)SECOND);
     rb_fiber_scheduler_io_wait(a->scheduler, borrowed_io(wanted.fd), INT2FIX(events), span);
 }
 

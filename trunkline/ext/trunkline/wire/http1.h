@@ -134,6 +134,9 @@ typedef struct {
     size_t value_length;
 } http1_header;
 
+/* Is it the field that promises that no other request follows on its connection (RFC 9112 9.6)? */
+bool http1_says_close(const http1_header *header);
+
 /* Appends a whole request head (request line, fields in the order given, empty line) to `out`.
  * False when something in it is not valid or memory ran out; `out` is as before then. */
 bool http1_request(buffer *out, const char *method, size_t method_length, const char *target,

@@ -106,9 +106,8 @@ typedef struct {
     uint32_t transfer_codings;
 } meaning;
 
-/* Takes the next element of a comma list, trimmed, from *at on; false at the end of the list. */
-static bool next_element(const uint8_t **at, const uint8_t *end, const uint8_t **element,
-                         size_t *length) {
+bool http1_next_element(const uint8_t **at, const uint8_t *end, const uint8_t **element,
+                        size_t *length) {
     if (*at == NULL) return false;
     const uint8_t *start = *at, *comma = memchr(start, ',', (size_t)(end - start));
     const uint8_t *stop = comma ? comma : end;
@@ -137,7 +136,7 @@ static int64_t number(const uint8_t *bytes, size_t length) {
 static failure_code content_length(http1_response *r, const uint8_t *at, const uint8_t *end) {
     const uint8_t *element;
     size_t length;
-    while (next_element(&at, end, &element, &length)) {
+    while (http1_next_element(&at, end, &element, &length)) {
         int64_t value = number(element, length);
         if (value < 0) return FAILURE_LENGTH_INVALID;
         if (r->content_length >= 0 && r->content_length != value) return FAILURE_LENGTH_CONFLICT;
@@ -149,7 +148,7 @@ static failure_code content_length(http1_response *r, const uint8_t *at, const u
 static void connection_options(meaning *m, const uint8_t *at, const uint8_t *end) {
     const uint8_t *element;
     size_t length;
-    while (next_element(&at, end, &element, &length)) {
+    while (http1_next_element(&at, end, &element, &length)) {
         if (HTTP1_SAME(element, length, "close")) m->close = true;
         if (HTTP1_SAME(element, length, "keep-alive")) m->keep_alive = true;
     }
@@ -161,7 +160,7 @@ static void keep_alive_hint(http1_response *r, const uint8_t *at, const uint8_t 
     const size_t prefix = sizeof(timeout) - 1;
     const uint8_t *element;
     size_t length;
-    while (next_element(&at, end, &element, &length)) {
+    while (http1_next_element(&at, end, &element, &length)) {
         if (length <= prefix || !http1_same(element, prefix, timeout, prefix)) continue;
         int64_t seconds = number(element + prefix, length - prefix);
         if (seconds < 0 || seconds > INT_MAX) continue;

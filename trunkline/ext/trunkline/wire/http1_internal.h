@@ -38,6 +38,10 @@ typedef struct {
  * empty line. */
 http1_result http1_parse_fields(http1_response *r, http1_section *section);
 
+/* Takes the next element of a comma list, trimmed, from *at on; false at the end of the list. */
+bool http1_next_element(const uint8_t **at, const uint8_t *end, const uint8_t **element,
+                        size_t *length);
+
 static inline http1_result http1_refuse(http1_response *r, failure_code code) {
     r->failure = code;
     r->state = STATE_FAILED;

@@ -21,6 +21,18 @@ bool http1_target_valid(const char *bytes, size_t length) {
     return length > 0 && all(bytes, length, CLASS_TARGET);
 }
 
+bool http1_says_close(const http1_header *header) {
+    const uint8_t *name = (const uint8_t *)header->name, *at = (const uint8_t *)header->value;
+    const uint8_t *end = at + header->value_length, *element;
+    size_t length;
+    bool found = false;
+    if (!HTTP1_SAME(name, header->name_length, "Connection")) return false;
+    while (http1_next_element(&at, end, &element, &length)) {
+        found |= HTTP1_SAME(element, length, "close");
+    }
+    return found;
+}
+
 static bool request_valid(const char *method, size_t method_length, const char *target,
                           size_t target_length, const http1_header *headers, size_t count) {
     if (!http1_name_valid(method, method_length)) return false;

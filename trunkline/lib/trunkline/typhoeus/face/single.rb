@@ -32,12 +32,12 @@ module Trunkline
 
       # What a callback raises goes to the caller, and ends the exchange.
       def stream(flight, plan)
-        response = exchange(plan, flight.deadline, true)
+        response = exchange(plan, flight.deadline, held = [])
         following = flight.take(response)
         following = flight.take(piece(response)) until following || flight.over?
         following
       ensure
-        response.close if response.is_a?(Response)
+        held&.each(&:close)
       end
 
       def piece(response)
