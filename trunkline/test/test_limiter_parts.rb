@@ -6,6 +6,18 @@ require_relative "test_helper"
 class TestLimiterParts < Minitest::Test
   Limiter = Trunkline::Limiter
 
+  # An Epoch that is over.
+  class Counted
+    attr_reader :count, :seconds
+
+    def initialize(count, seconds)
+      @count = count
+      @seconds = seconds
+    end
+
+    def error_of(count) = 1 / Math.sqrt(count)
+  end
+
   def setup
     @limiter = Limiter.new(0.0, maximum: 64)
   end
@@ -48,14 +60,41 @@ class TestLimiterParts < Minitest::Test
     assert_match(/\A503: from/, @limiter.to_h[:why])
   end
 
-  def test_a_base_latency_is_learnt_half_the_way_at_a_time
+  def test_a_base_latency_is_learnt_part_of_the_way_at_a_time
     base = Limiter::BaseLatency.new
     [0.2, 0.1, 0.3].each { |median| base.seen(median) }
-    assert_in_delta 0.15, base.served(1, 1.0)
-    base.slower(0.25)
-    assert_in_delta 0.2, base.served(1, 1.0)
+    assert_in_delta 0.175, base.served(1, 1.0)
+    base.slower(0.275)
+    assert_in_delta 0.225, base.served(1, 1.0)
+    base.unqueued(0.325)
+    assert_in_delta 0.25, base.served(1, 1.0)
     base.faster(0.05)
     assert_in_delta 0.05, base.served(1, 1.0)
+  end
+
+  def test_a_baseline_counts_what_is_older_less
+    base = Limiter::Baseline.new
+    base.again(8)
+    base.add(Counted.new(100, 1.0))
+    base.again(8)
+    base.add(Counted.new(350, 1.0))
+    assert_in_delta (50 + 350) / 1.5, base.goodput
+    assert_in_delta 0.05, base.error
+    base.again(9)
+    assert_nil base.goodput, "of another limit it tells nothing"
+  end
+
+  def test_a_maximum_may_be_raised
+    @limiter = Limiter.new(0.0, maximum: 4)
+    flying = Array.new(fill(0.0)) { [0.0, @limiter.generation] }
+    flying.each_index { |index| flying[index] = [index / 200.0, 0] }
+    @limiter.maximum = 100
+    10_000.times do
+      started, generation = flying.shift
+      @limiter.answered(started + 0.02, started, generation)
+      fill(started + 0.02).times { flying << [started + 0.02, @limiter.generation] }
+    end
+    assert_includes 20..100, @limiter.limit
   end
 
   def test_what_waits_at_a_server_shows_by_its_latency

@@ -39,6 +39,12 @@ module Trunkline
       @knee.limit
     end
 
+    # As many in flight need not be as many connections any more.
+    # @param maximum [Integer]
+    def maximum=(maximum)
+      @knee.maximum = maximum
+    end
+
     def generation
       @knee.generation
     end

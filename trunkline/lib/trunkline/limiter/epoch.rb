@@ -13,8 +13,12 @@ module Trunkline
       # Latencies kept for the median.
       KEPT = 64
       # Weight of a new look at the noise.
-      NEW = 0.15
+      NEW = 0.05
 
+      # @return [Integer] answers
+      attr_reader :count
+      # @return [Float] that they took
+      attr_reader :seconds
       # @return [Float] answers per second
       attr_reader :goodput
       # @return [Float] standard error of the goodput, as a share of it
@@ -67,9 +71,15 @@ module Trunkline
         seconds = now - @began
         return false if seconds < SHORTEST || @count < @fewest
 
+        @seconds = seconds
         @goodput = @count / seconds
-        @error = Math.sqrt(@noise / @count)
+        @error = error_of(@count)
         @error <= @target || seconds >= @longest || (block_given? && yield(@goodput, @error))
+      end
+
+      # @return [Float] standard error of a goodput that was counted from so many answers
+      def error_of(count)
+        Math.sqrt(@noise / count)
       end
 
       # @return [Boolean] whether it was the caller who had no more requests to send: that tells nothing of the server

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "base_latency"
+require_relative "baseline"
 require_relative "epoch"
 
 module Trunkline
@@ -16,11 +17,15 @@ module Trunkline
     #
     # A try that is kept is followed by a larger step the same way. Back-pressure takes slots away at once, and is
     # remembered as a ceiling for a while.
+    #
+    # Answers come unevenly, so that a goodput is known no better than its standard error says, and so is what it is
+    # compared with (#doubt). Where that is much, steps down are large ones, whose loss shows, and one that failed by
+    # less than the doubt is made once more.
     class Knee
       START = 16
       CRUISE_EPOCHS = 3
       # Seconds that an epoch may last for the sake of precision.
-      LONGEST = { start: 0.3, cruise: 0.4, probe_up: 0.6, probe_down: 0.6, descent: 0.6 }.freeze
+      LONGEST = { start: 0.3, cruise: 0.5, probe_up: 0.9, probe_down: 0.9, descent: 0.9 }.freeze
       # Goodput that START's doubling must bring.
       START_GAIN = 0.15
       KEPT_SHARE = 0.95
@@ -28,21 +33,34 @@ module Trunkline
       UP_SHARE = 0.35
       UP = 1.4
       UP_ON = 1.6
-      # What goodput a smaller limit may lose.
-      DOWN_LOSS = 0.03
       DOWN = 0.8
       DOWN_ON = 0.65
       DOWN_FIRST = 0.5
-      # The same of half the limit: more would be lost if it were too small.
+      # What goodput a smaller limit may lose; where a small loss cannot be told from none; and of half the limit,
+      # since more would be lost if that were too small.
+      DOWN_LOSS = 0.03
+      NOISY_LOSS = 0.06
       HALVING_LOSS = 0.1
-      # A goodput that moved by so much at the same limit: the server is another one now.
+      # A probe of full length with more doubt does not tell a small loss from none.
+      NOISY = 0.03
+      # A base with more doubt than this is measured once more.
+      VAGUE = 0.1
+      # So many standard errors from the threshold, a probe's outcome is clear before its time.
+      CLEAR = 2.5
+      # What clearly lost goodput is not tried again for so many rounds.
+      SPARED = 3
+      # A goodput that moved by so much at the same limit, and by CLEAR: the server is another one now.
       SHIFT = 0.25
+      # What goodput a descent must keep: with fewer of a server that is slow but not crowded, goodput falls as the
+      # limit does.
+      DESCENT_SHARE = 0.8
       # Of what is served while others wait, how many times as many a descent leaves in flight.
-      SLACK = 1.5
+      SLACK = 1.25
       # Seconds until a limit that met back-pressure is tried again; doubled each time, up to the last.
       CEILING_SECONDS = [4.0, 8.0, 16.0, 32.0, 64.0].freeze
 
       attr_reader :limit, :state, :generation, :last_probe, :why
+      attr_writer :maximum
 
       # @param maximum [Integer]
       # @param remembered [Integer, nil] limit of an earlier time
@@ -52,7 +70,10 @@ module Trunkline
         @epoch = Epoch.new
         @generation = 0
         @tried = {}
+        @spared = 0
+        @retried = false
         @latency = BaseLatency.new
+        @base = Baseline.new
         forget_ceiling
         @why = remembered ? "remembered" : "starting"
         remembered ? cruise : enter(:start)
@@ -100,8 +121,7 @@ module Trunkline
 
       def cruise(epochs = CRUISE_EPOCHS)
         @generation += 1
-        @base = nil
-        @measured = []
+        @base.again(@limit)
         @left = epochs
         @up = UP
         @down = DOWN
@@ -110,16 +130,16 @@ module Trunkline
 
       # Is a probe's outcome beyond doubt before its time?
       def clear?(goodput, error)
-        return false unless @base && @state != :cruise
+        return false if @state == :cruise || @state == :start
 
-        (goodput / @base - threshold).abs > 2 * error + 0.02
+        (goodput / @base.goodput - threshold).abs > CLEAR * Math.hypot(error, @base.error) + 0.02
       end
 
       def threshold
         case @state
         when :probe_up then 1 + UP_SHARE * (@limit.to_f / @home - 1)
-        when :descent then (1 + @limit.to_f / @home) / 2
-        else 1 - (@down == DOWN_FIRST ? HALVING_LOSS : DOWN_LOSS)
+        when :descent then DESCENT_SHARE
+        else 1 - @loss
         end
       end
 
@@ -167,26 +187,31 @@ module Trunkline
       # ---- cruise ----
 
       def cruised(now, goodput)
-        return shifted(goodput) if @base && (goodput / @base - 1).abs > SHIFT + 2 * @epoch.error
+        share = @base.goodput && (goodput / @base.goodput)
+        return shifted(share) if share && (share - 1).abs > [SHIFT, CLEAR * doubt].max
 
-        @measured << goodput
-        @base = @measured.sum / @measured.size
+        @base.add(@epoch)
         @left -= 1
-        return enter(:cruise) if @left.positive?
+        return enter(:cruise) if @left.positive? || (@left.zero? && @base.error > VAGUE)
 
         @home = @limit
         @home_latency = @epoch.median
-        return if @refuted && granted?
-        return descent if @limit > 1 && @latency.queued?(@epoch.median)
+        leave(now) unless @refuted && granted?
+      end
+
+      def leave(now)
+        return descent if @limit > 1 && @latency.queued?(@home_latency)
 
         @next == :down ? probe_down : probe_up(now)
       end
 
       # The server changed: what was known of it is void, and the other side of the knee may be far.
-      def shifted(goodput)
-        faster = goodput > @base
+      def shifted(share)
+        faster = share > 1
         @latency.faster(@epoch.median) if faster
-        @why = "goodput #{change(goodput / @base)} at the same limit: measuring anew"
+        @why = "goodput #{change(share)}: the server is another one, measuring anew"
+        @base.forget
+        @spared = 0
         cruise(1)
         @next = faster ? :up : :down
         faster ? @up = UP_ON : @down = DOWN_ON
@@ -202,11 +227,13 @@ module Trunkline
       end
 
       def descended(goodput)
-        kept = goodput / @base >= threshold
-        note_probe(goodput, kept)
+        share = goodput / @base.goodput
+        kept = share >= threshold
+        note_probe(share, kept)
         unless kept
           @refuted = { limit: @limit, goodput: goodput, share: threshold, median: @epoch.median }
           @limit = @home
+          @base.forget
         end
         @latency.slower(@epoch.median) if @latency.queued?(@epoch.median)
         cruise(kept ? 1 : 2)
@@ -218,7 +245,7 @@ module Trunkline
       def granted?
         refuted = @refuted
         @refuted = nil
-        if refuted[:goodput] < refuted[:share] * @base
+        if refuted[:goodput] < refuted[:share] * @base.goodput
           @latency.slower(refuted[:median])
           return false
         end
@@ -239,18 +266,31 @@ module Trunkline
       end
 
       def probed_up(now, goodput)
-        kept = goodput / @base >= threshold
-        note_probe(goodput, kept)
+        share = goodput / @base.goodput
+        return void(share) if share > (@limit.to_f / @home) * (1 + 1.5 * doubt)
+
+        kept = share >= threshold
+        note_probe(share, kept)
         if kept
           forget_ceiling if @ceiling && @limit >= @ceiling
           return go_on(now, goodput, :up)
         end
 
         @limit = @home
-        # It grew, and then too far: what is between is looked at soon.
-        if @up > UP
-          cruise(1)
-          @next = :up
+        @up > UP ? grown : not_grown
+      end
+
+      # It grew, and then too far: what is between is looked at soon, and then what is below.
+      def grown
+        cruise(1)
+        @next = :up
+        @down = DOWN_FIRST
+      end
+
+      def not_grown
+        if @spared.positive?
+          @spared -= 1
+          cruise
         else
           @generation += 1
           probe_down
@@ -259,35 +299,59 @@ module Trunkline
 
       def probe_down
         @next = :up
-        less = [(@home * @down).round, @home - 1].min
+        @large = @down == DOWN && noisy?
+        @loss = @large ? NOISY_LOSS : DOWN_LOSS
+        @loss = HALVING_LOSS if @down == DOWN_FIRST
+        less = [(@home * (@large ? DOWN_ON : @down)).round, @home - 1].min
         return cruise if less < 1
 
         enter(:probe_down, less)
       end
 
       def probed_down(now, goodput)
-        share = goodput / @base
-        kept = share >= threshold && (share >= threshold + @epoch.error || quicker?)
-        note_probe(goodput, kept)
-        return go_on(now, goodput, :down) if kept
+        share = goodput / @base.goodput
+        return void(share) if share < (@limit.to_f / @home) * (1 - 2 * doubt)
 
-        narrow = @down < DOWN && (@home * DOWN).round > @limit
+        kept = share >= threshold && (@large || share >= threshold + @epoch.error || quicker?)
+        note_probe(share, kept)
+        kept ? go_on(now, goodput, :down) : not_kept(share)
+      end
+
+      def not_kept(share)
+        @latency.unqueued(@epoch.median) if share < (1 + @limit.to_f / @home) / 2
+        @spared = SPARED if share < threshold - 2 * doubt
+        @retried = once_more?(share)
         @limit = @home
-        cruise(narrow ? 1 : CRUISE_EPOCHS)
-        @next = narrow ? :down : :up
+        cruise(@retried ? 1 : CRUISE_EPOCHS)
+        @next = @retried ? :down : :up
+      end
+
+      # After a large step, a small one; or the same again, since it may have failed by chance.
+      def once_more?(share)
+        return !@retried && share > threshold - doubt if noisy?
+
+        @down < DOWN && (@home * DOWN).round > @limit
+      end
+
+      # No limit makes such a difference: what was compared is of two times, before and after the server changed.
+      def void(share)
+        @limit = @home
+        shifted(share)
+        @next = :up
       end
 
       # The same way again, further: what was measured last is what it is compared with. The base falls by no more
       # than noise on the way down: many small losses are a large one.
       def go_on(now, goodput, way)
         @home = @limit
+        @spared = 0
         @home_latency = @epoch.median
         if way == :up
-          @base = goodput
+          @base.become(@limit, @epoch)
           @up = UP_ON
           probe_up(now)
         else
-          @base = [@base, goodput].max
+          @base.become(@limit, @epoch) if goodput > @base.goodput
           @down = DOWN_ON
           probe_down
         end
@@ -298,6 +362,16 @@ module Trunkline
       # Whether requests take less time at the limit tried: if not, none of them waited at the server before.
       def quicker?
         @epoch.median <= @home_latency * (1 + @limit.to_f / @home) / 2
+      end
+
+      # Standard error of a probe's share of the base.
+      def doubt
+        Math.hypot(@epoch.error, @base.error)
+      end
+
+      # Whether a probe of full length would not tell a small loss from none.
+      def noisy?
+        Math.hypot(@base.error, @epoch.error_of(@base.goodput * LONGEST[:probe_down])) > NOISY
       end
 
       def raise_ceiling(now, limit)
@@ -315,8 +389,8 @@ module Trunkline
         @ceiling && now < @ceiling_until ? @ceiling : @maximum
       end
 
-      def note_probe(goodput, kept)
-        @last_probe = "#{@home} to #{@limit}: goodput #{change(goodput / @base)}, #{kept ? "kept" : "not kept"}"
+      def note_probe(share, kept)
+        @last_probe = "#{@home} to #{@limit}: goodput #{change(share)}, #{kept ? "kept" : "not kept"}"
         @why = @last_probe
       end
 
