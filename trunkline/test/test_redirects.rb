@@ -99,6 +99,18 @@ class TestRedirects < TrunklineTest
     assert_operator server.requests.size, :<=, 4
   end
 
+  def test_elapsed_spans_all_of_them
+    server = serve { |connection| redirect_slowly(connection) while connection.read_request }
+    [{}, { stream: true }].each do |options|
+      error = assert_raises(Trunkline::TooManyRedirects) { client(server.url, follow: 2).get("/", **options) }
+      assert_operator error.elapsed, :>, 0.25
+      assert_equal 302, error.response.status
+    end
+    error = client(server.url, follow: 2).map(["/"]).first
+    assert_kind_of Trunkline::TooManyRedirects, error
+    assert_operator error.elapsed, :>, 0.25
+  end
+
   def test_other_schemes_are_refused
     %w[ftp://127.0.0.1/x file:///etc/passwd gopher://x/ javascript:alert(1) data:text/plain,x].each do |location|
       server = serve_routes("/" => redirect(location))
@@ -221,6 +233,11 @@ class TestRedirects < TrunklineTest
     connection.read_request
     connection << bytes
     connection << answer while connection.read_request
+  end
+
+  def redirect_slowly(connection)
+    sleep 0.1
+    connection << redirect("/#{connection.requests.size}")
   end
 
   def server_name(connection) = "127.0.0.1:#{connection.tcp.local_address.ip_port}"

@@ -145,11 +145,11 @@ module Trunkline
     def give_up
       left = @dispatcher.close
       left << @inbox.pop until @inbox.empty?
-      left.sort_by(&:index).each do |order|
+      left.sort_by!(&:index).each do |order|
         @cancelled << order.item
         @results[order.taker] = Cancelled.of(order) if order.taker.is_a?(Integer)
-        @settings.on_cancel&.call(order.item)
       end
+      Many.tell_cancelled(left, @settings.on_cancel)
     end
   end
 end

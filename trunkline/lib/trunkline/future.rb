@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "cancelled"
+require_relative "condition"
 
 module Trunkline
   # What a call that runs in the background will come to (see Client#async). Any thread or fiber may wait for it.
@@ -8,7 +9,7 @@ module Trunkline
     # @api private
     def initialize
       @lock = Mutex.new
-      @settled = ConditionVariable.new
+      @settled = Condition.new
       @ready = false
       @callbacks = []
       @pid = Process.pid
@@ -22,8 +23,9 @@ module Trunkline
     # @param timeout [Numeric, nil] seconds to wait at the most; the request goes on
     # @return [Response, Error, nil] the answer, or the error that a single call would have raised; nil when the time
     #   was over first
+    # @raise [InvalidRequest] when timeout is no number
     def value(timeout = nil)
-      limit = timeout && (clock + timeout)
+      limit = timeout && (clock + seconds(timeout))
       @lock.synchronize do
         until @ready
           return lost unless @pid == Process.pid
@@ -67,7 +69,7 @@ module Trunkline
     #
     # @yield [response]
     # @return [Future] of the block's value; a Future from the block stands for its own value. An error skips the
-    #   block; what the block raises is the new Future's error
+    #   block; what the block raises is the new Future's error, also when it ends the thread by that
     # @raise [InvalidRequest] without a block
     def then(&block)
       raise InvalidRequest, "then: needs a block" unless block
@@ -93,7 +95,7 @@ module Trunkline
         @settled.broadcast
         @callbacks.slice!(0..)
       end
-      callbacks.each { |callback| callback.call(@value) }
+      tell(callbacks)
       true
     end
 
@@ -111,9 +113,27 @@ module Trunkline
       settle(value)
     rescue StandardError => error
       settle(error)
+    rescue Exception => error # rubocop:disable Lint/RescueException -- nobody is to wait for ever
+      settle(error)
+      raise
+    ensure
+      settle(Cancelled.new("the thread of the futures was ended by a block")) unless value.is_a?(Future) || @ready
     end
 
     private
+
+    # Every one, though one of them should end the thread.
+    def tell(callbacks)
+      callbacks.shift.call(@value) until callbacks.empty?
+    ensure
+      tell(callbacks) unless callbacks.empty?
+    end
+
+    def seconds(timeout)
+      return timeout if timeout.is_a?(Numeric) && timeout.real?
+
+      raise InvalidRequest.of("timeout", timeout, "a number of seconds")
+    end
 
     def clock
       Process.clock_gettime(Process::CLOCK_MONOTONIC)

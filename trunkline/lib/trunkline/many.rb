@@ -29,6 +29,21 @@ module Trunkline
       raise InvalidRequest, "#{yield} must take #{count} argument#{"s" if count > 1} (#{takes}), it takes #{arity}"
     end
 
+    # Each is told of, whatever on_cancel does with another; the first that it raises passes through at the end.
+    # @api private
+    # @param orders [Array<Order>]
+    # @param on_cancel [#call, nil]
+    def self.tell_cancelled(orders, on_cancel)
+      return if on_cancel.nil?
+
+      errors = orders.filter_map do |order|
+        on_cancel.call(order.item) && nil
+      rescue StandardError => error
+        error
+      end
+      raise errors.first unless errors.empty?
+    end
+
     # Runs requests side by side until none is left; blocks that take answers may add more.
     #
     #   client.batch do |batch|

@@ -64,6 +64,24 @@ class TestMany < HTTP2Test
     assert_equal 2, server.connection_count
   end
 
+  def test_auto_grows_beyond_the_number_of_connections
+    server = serve_frames(settings: { max_concurrent_streams: 100 }) { |stream| sleep(0.05) && stream.answer }
+    http = h2_client(server.url, max_connections_per_host: 2)
+    limits = []
+    http.map(Array.new(600, "/"), progress: ->(progress) { limits << progress.limit })
+    assert_operator limits.max, :>, 16
+    assert_operator server.connection_count, :<=, 2
+  end
+
+  def test_only_the_call_that_opened_the_connection_says_that_it_is_new
+    server = serve_frames(settings: { max_concurrent_streams: 100 }, &:answer)
+    [->(http) { http.map(PATHS.first(20)) },
+     ->(http) { PATHS.first(20).map { |path| http.async.get(path) }.map(&:value!) }].each do |calls|
+      reused = calls.call(h2_client(server.url, max_idle: 4)).map { |response| response.connection.reused? }
+      assert_equal({ false => 1, true => 19 }, reused.tally)
+    end
+  end
+
   def test_one_failure_among_many
     server = serve_frames { |stream| stream.target == "/7" ? stream.reset(:internal_error) : stream.answer }
     results = h2_client(server.url).map(PATHS.first(20))

@@ -219,6 +219,21 @@ module BatchTests
     eventually { http.stats[:in_use].zero? }
   end
 
+  def test_each_without_a_result_is_named_whatever_on_cancel_raises
+    server = serve { |connection| connection.read_request.target == "/quick" ? connection << answer : connection.stall }
+    told = []
+    http = client(server.url)
+    batch = http.batch(on_cancel: ->(request) { raise KeyError, (told << request[1]).last })
+    batch.get("/quick") { raise Stop }
+    3.times { |number| batch.get("/#{number}") }
+    error = assert_raises(KeyError) { batch.run }
+    assert_equal "/0", error.message
+    assert_instance_of Stop, error.cause
+    assert_equal %w[/0 /1 /2], told
+    assert_equal(%w[/0 /1 /2], batch.cancelled.map { |request| request[1] })
+    assert_equal [Trunkline::Cancelled] * 3, batch.results.map(&:class)
+  end
+
   def test_a_call_may_be_made_while_a_batch_runs
     server = serve
     http = client(server.url)

@@ -76,6 +76,30 @@ module FutureTests
     assert_raises(KeyError) { http.async.get("/").then { raise KeyError, "here" }.value! }
   end
 
+  # As SystemExit, or a NotImplementedError: no StandardError.
+  Stop = Class.new(Exception) # rubocop:disable Lint/InheritException
+
+  def test_nobody_waits_for_ever_when_a_block_ends_the_thread
+    server = serve { |connection| connection << answer("7") while connection.read_request && sleep(0.1) }
+    http = client(server.url)
+    { -> { raise Stop, "here" } => Stop, -> { Thread.exit } => Trunkline::Cancelled }.each do |ending, error|
+      first = http.async.get("/")
+      ended = first.then { (Thread.current.report_on_exception = false) || ending.call }
+      other = first.then(&:body)
+      assert_instance_of error, ended.value(5)
+      assert_equal "7", other.value(5)
+      assert_equal "7", http.async.get("/").value!(5).body, "others go on"
+    end
+  end
+
+  def test_a_time_to_wait_that_is_no_number_is_refused
+    future = client(serve.url).async.get("/")
+    ["1", Object.new, 1i].each do |timeout|
+      error = assert_raises(Trunkline::InvalidRequest) { future.value(timeout) }
+      assert_match(/\Atimeout: must be a number of seconds/, error.message)
+    end
+  end
+
   def test_then_with_a_future_stands_for_its_value
     http = client(serve.url)
     assert_equal 200, http.async.get("/").then { http.async.get("/second") }.value!.status

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../condition"
 require_relative "../engine"
 require_relative "../response"
 require_relative "followed"
@@ -41,7 +42,7 @@ module Trunkline
         # When the one landed that is being yielded: what happens because of it happens then.
         @landing = nil
         @held = 0
-        @bell = ConditionVariable.new
+        @bell = Condition.new
         @lock = Mutex.new
       end
 
@@ -153,7 +154,7 @@ module Trunkline
 
       def open_lane(uri, now)
         forget_empty(now) if @lanes.size >= LANES
-        lane = Lane.new(uri.origin, @settings.concurrency, @settings.maximum, now)
+        lane = Lane.new(uri.origin, @settings, now)
         @lanes << lane
         @by_origin[uri.tls?][uri.authority] = lane
       end
@@ -297,25 +298,34 @@ module Trunkline
 
       # @return [Response, Error, nil] nil when it goes on
       def follow(order, result, now)
-        if result.is_a?(Error)
-          total = order.deadline - order.began if result.is_a?(TotalTimeout) && order.deadline
-          result = result.retold({ elapsed: now - order.began, limit: total }.compact)
-        end
+        result = spanned(order, result, now) if result.is_a?(Error)
         order.followed ||= Followed.new(order.plan, order.client._redirect(order.follow))
         result = order.followed.after(result)
+        return spanned(order, result, now) if result.is_a?(AnswerError)
         return result unless result.is_a?(Composer::Plan)
 
+        go_on(order, result, now)
+      rescue InvalidRequest => error
+        error
+      end
+
+      # What went wrong in one exchange, told of all of them.
+      def spanned(order, error, now)
+        total = order.deadline - order.began if error.is_a?(TotalTimeout) && order.deadline
+        error.retold({ elapsed: now - order.began, limit: total }.compact)
+      end
+
+      # @return [nil]
+      def go_on(order, plan, now)
         @flying.delete(order)
-        order.plan = result
-        lane = lane_of(result, now)
+        order.plan = plan
+        lane = lane_of(plan, now)
         return start(order, lane, now) && nil if may_start?(lane, now)
 
         lane.waiting.unshift(order)
         @crowded[lane] = true
         @held += 1
         nil
-      rescue InvalidRequest => error
-        error
       end
     end
   end

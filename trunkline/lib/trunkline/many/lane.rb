@@ -19,13 +19,13 @@ module Trunkline
       attr_reader :limiter, :waiting
 
       # @param origin [String]
-      # @param concurrency [:auto, Integer]
-      # @param maximum [Integer] of :auto
-      def initialize(origin, concurrency, maximum, now)
+      # @param settings [Settings]
+      def initialize(origin, settings, now)
         @origin = origin
         @waiting = []
         @moved = now
-        @limiter = concurrency == :auto ? learner(maximum, now) : Limiter::Fixed.new(concurrency)
+        @settings = settings
+        @limiter = settings.concurrency == :auto ? learner(now) : Limiter::Fixed.new(settings.concurrency)
         @known = @limiter.generation
         @fixed = @limiter.is_a?(Limiter::Fixed)
       end
@@ -52,7 +52,10 @@ module Trunkline
         when 503 then @limiter.pressed(now, "503", retry_after(result))
         else @limiter.answered(now, order.started, order.generation)
         end
-        remember(now) if order.generation > @known
+        return unless order.generation > @known
+
+        remember(now)
+        @limiter.maximum = @settings.maximum_of_streams if status && result.http_version == "2"
       end
 
       def remember(now)
@@ -64,9 +67,9 @@ module Trunkline
 
       private
 
-      def learner(maximum, now)
+      def learner(now)
         facts = MEMORY.recall(@origin, now)
-        Limiter.new(now, maximum: maximum, remembered: facts && facts[:limit], rate: facts && facts[:rate])
+        Limiter.new(now, maximum: @settings.maximum, remembered: facts && facts[:limit], rate: facts && facts[:rate])
       end
 
       def failed(now, error)

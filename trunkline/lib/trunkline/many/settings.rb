@@ -9,6 +9,8 @@ module Trunkline
       NAMES = %i[concurrency max_in_flight rate progress on_error on_cancel].freeze
       MAX_IN_FLIGHT = 512
       MOST = 65_536
+      # Streams that a server lets a connection have at the least, as it should (RFC 9113 6.5.2).
+      STREAMS = 100
       RATE = %r{\A(\d+(?:\.\d+)?)\s*/\s*(s|sec|second|m|min|minute|h|hour)\z}
       SECONDS = { "s" => 1.0, "m" => 60.0, "h" => 3600.0 }.freeze
 
@@ -22,8 +24,8 @@ module Trunkline
       attr_reader :progress
       # @return [#call, nil]
       attr_reader :on_error, :on_cancel
-      # @return [Integer] the highest limit that :auto may find
-      attr_reader :maximum
+      # @return [Integer] the highest limit that :auto may find: with a connection for each, and with streams
+      attr_reader :maximum, :maximum_of_streams
 
       # @param given [Hash{Symbol => Object}]
       # @param max_connections_per_host [Integer] the client's
@@ -35,6 +37,7 @@ module Trunkline
         @concurrency = concurrency_of(given.fetch(:concurrency, :auto))
         @max_in_flight = in_flight_of(given[:max_in_flight])
         @maximum = [max_connections_per_host, @max_in_flight].min
+        @maximum_of_streams = [max_connections_per_host * STREAMS, @max_in_flight].min
         @rate = given[:rate] && rate_of(given[:rate])
         @progress = progress_of(given[:progress])
         @on_error = callable(:on_error, given[:on_error])

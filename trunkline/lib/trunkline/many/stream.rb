@@ -26,8 +26,7 @@ module Trunkline
         @progress&.finish(@dispatcher)
         nil
       ensure
-        left = @dispatcher.close.sort_by(&:index)
-        left.each { |order| @settings.on_cancel.call(order.item) } if @settings.on_cancel
+        Many.tell_cancelled(@dispatcher.close.sort_by(&:index), @settings.on_cancel)
       end
 
       private
