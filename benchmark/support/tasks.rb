@@ -97,6 +97,7 @@ module Bench
     # One large body, streamed or in one String, beside a thread that wakes up every millisecond.
     def download(path:, streamed: true)
       bytes = wall = nil
+      GC.start # to give 200 MB of the sample before back to the system takes 30 ms
       late = Ticker.lateness do
         wall = elapsed { bytes = streamed ? @peer.download(path) : fetch(path).bytesize }
       end
