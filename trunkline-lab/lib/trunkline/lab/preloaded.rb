@@ -17,7 +17,7 @@ module Trunkline
             lock.synchronize do
               streams = Socket::AncillaryData.unix_rights(commands, replies, @errors.to_io)
               socket.sendmsg(JSON.generate(options), 0, nil, streams)
-              Integer(socket.recv(20))
+              Integer(socket.recv(20).to_s)
             end
           end
         end
@@ -41,7 +41,8 @@ module Trunkline
 
       # @raise [PeerProcess::Failed]
       def wait_until_it_is_loaded
-        return if @socket.wait_readable(PeerProcess::SECONDS_TO_ANSWER) && !@socket.recv(20).empty?
+        told = @socket.recv(20) if @socket.wait_readable(PeerProcess::SECONDS_TO_ANSWER)
+        return unless told.to_s.empty? # at the end nil since Ruby 3.3, and "" before
 
         raise PeerProcess::Failed, "its code could not be loaded"
       end
