@@ -94,6 +94,10 @@ class TestLimiterSimulation < Minitest::Test
       each_span(scenario) do |span, run, what|
         assert_operator span.share(run), :>=, 0.8, what
       end
+      self.class.spans(scenario).each do |span|
+        shares = self.class.runs(scenario).map { |run| span.share(run) }
+        assert_operator mean(shares), :>=, 0.85, "from #{span.from + GRACE} s to #{span.to} s: #{shares}"
+      end
     end
 
     # Where the rate is limited, the limiter keeps to the rate, and what is in flight follows from that.
