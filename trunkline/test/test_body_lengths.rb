@@ -52,6 +52,62 @@ class TestBodyLengths < TrunklineTest
     assert_equal(["#{"0" * 5000}changed", "1" * 5000, "2" * 5000], bodies.map(&:b))
   end
 
+  # The last answer's head says where its body begins.
+  def test_heads_of_other_lengths_before_the_same_body
+    usual = bytes_of(5000)
+    heads = [{}, {}, { "X" => "1" }, {}, { "X" => "12" }, { "X" => "y" * 3000 }, {}, { "X" => "y" * 9000 }, {}]
+    each_client(heads.map { |fields| answer(usual, **fields) }) do |get|
+      heads.each do |fields|
+        response = get.call
+        assert_equal usual, response.body.b
+        assert_equal fields.fetch("X", ""), response["x"].to_s
+      end
+    end
+  end
+
+  def test_the_usual_answer_cut_anywhere
+    usual = answer(bytes_of(1200))
+    head = usual.index("\r\n\r\n") + 4
+    cuts = [1, 20, head - 2, head - 1, head, head + 1, head + 2, head + 600, usual.bytesize - 1]
+    script = cuts.flat_map { |cut| [:read, usual.byteslice(0, cut), 0.01, usual.byteslice(cut..)] }
+    server = serve(script: [[:read, usual, *script]])
+    http = client(server.url)
+    (cuts.size + 1).times { assert_equal bytes_of(1200), http.get("/").body.b }
+    assert_equal 1, server.connection_count
+  end
+
+  def test_informational_answers_before_the_usual_one
+    usual = answer(bytes_of(5000))
+    early = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+    each_client([usual, "HTTP/1.1 102 Processing\r\n\r\n#{usual}", usual, early + usual, usual]) do |get|
+      5.times { assert_equal bytes_of(5000), get.call.body.b }
+    end
+    told = []
+    script = [[:read, usual, :read, early + usual]]
+    http = client(serve(script: script).url, early_hints: ->(hints) { told << hints["link"] })
+    2.times { assert_equal bytes_of(5000), http.get("/").body.b }
+    assert_equal ["</a>"], told
+  end
+
+  def test_what_follows_the_usual_body_is_nobodys_answer
+    usual = answer(bytes_of(5000))
+    others = [answer(bytes_of(4999)) + "!", usual + "x", usual + answer("another's")]
+    others.each do |other|
+      server = serve(script: [[:read, usual, :read, other, :stall], [:read, answer("fresh")]])
+      http = client(server.url)
+      assert_equal bytes_of(5000), http.get("/").body.b
+      assert_equal other[/Content-Length: (\d+)/, 1].to_i, http.get("/").body.bytesize
+      assert_equal "fresh", http.get("/").body
+    end
+  end
+
+  def test_the_usual_place_does_not_widen_the_limit_of_a_body
+    script = [[:read, answer(bytes_of(5000)), :read, chunked_answer(bytes_of(5001))]]
+    http = client(serve(script: script).url, max_body_bytes: 5000)
+    http.get("/")
+    assert_raises(Trunkline::BodyTooLarge) { http.get("/") }
+  end
+
   private
 
   # As single calls, one after the other, and in a batch.

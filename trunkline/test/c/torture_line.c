@@ -56,6 +56,7 @@ static void forget_spare(void) {
     exchange *x = exchange_new();
     http1_free(&x->answer);
     buffer_free(&x->input);
+    buffer_free(&x->head_bytes);
     buffer_free(&x->body);
     free(x);
 }

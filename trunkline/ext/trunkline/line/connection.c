@@ -52,6 +52,16 @@ io_result connection_read(connection *c, void *bytes, size_t length, size_t *cou
     return stream_read((stream){c->descriptor, c->session}, bytes, length, count, f);
 }
 
+io_result connection_read_both(connection *c, void *first, size_t first_length, void *second,
+                               size_t second_length, size_t *count, failure *f) {
+    if (c->descriptor < 0) {
+        failure_set(f, FAILURE_FORKED, PHASE_READ, 0, NULL);
+        return IO_FAILED;
+    }
+    const struct iovec places[] = {{first, first_length}, {second, second_length}};
+    return stream_read_both(c->descriptor, places, count, f);
+}
+
 io_result connection_write(connection *c, const void *bytes, size_t length, size_t *count,
                            failure *f) {
     if (c->descriptor < 0) {

@@ -123,6 +123,7 @@ static bool start_talking(exchange *x, connection *c, nanoseconds now) {
     }
     x->state = EXCHANGE_TALKING;
     x->any_byte = false;
+    x->ahead = 0;
     buffer_clear(&x->input);
     http1_begin(&x->answer, &x->out.how->limits, x->out.head_method);
     return exchange_send_begin(x, now);
@@ -439,9 +440,10 @@ void exchange_sink(exchange *x, uint8_t *bytes, size_t room) {
     x->sink_room = room;
 }
 
-void exchange_spare(exchange *x, uint8_t *bytes, size_t room) {
+void exchange_spare(exchange *x, uint8_t *bytes, size_t room, size_t usual_head) {
     x->spare = bytes;
     x->spare_room = room;
+    x->usual_head = usual_head;
 }
 
 int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline) {

@@ -85,8 +85,8 @@ typedef struct exchange {
 
     /* what came: read these after STEP_HEAD, STEP_DATA, STEP_DONE */
     http1_response answer;
-    uint8_t *head; /* owned, answer.head_length bytes; NULL until the head is complete */
-    buffer body;   /* decoded; what the caller has not taken yet */
+    const uint8_t *head; /* answer.head_length bytes; NULL until the head is complete */
+    buffer body;         /* decoded; what the caller has not taken yet */
     uint64_t delivered;
     hint *hints, **hints_end; /* owned */
     exchange_timings timings;
@@ -118,13 +118,16 @@ typedef struct exchange {
     failure write_failure; /* sending broke, but an answer may lie there */
 
     /* receiving */
-    buffer input; /* not yet taken apart */
+    buffer input;      /* not yet taken apart */
+    buffer head_bytes; /* what ->head points into */
     inflater *inflater;
     uint8_t *sink; /* borrowed; the body goes right here when set */
     size_t sink_room;
     uint8_t *spare; /* borrowed; becomes the sink if the body fits */
     size_t spare_room;
-    bool any_byte; /* of any answer, in this attempt */
+    size_t usual_head; /* how long a head the answer is likely to have; 0: that is not known */
+    size_t ahead;      /* bytes that were read into the spare place before the head was known */
+    bool any_byte;     /* of any answer, in this attempt */
 
     /* HTTP/2 */
     bool http2; /* this attempt is, or the last one was, over a shared connection */
@@ -177,8 +180,9 @@ void exchange_feed(exchange *x, const char *piece, size_t length);
 void exchange_sink(exchange *x, uint8_t *bytes, size_t room);
 
 /* Before it is stepped: a place for the body that is taken for a sink if the body's length, once it
- * is known, fits there well. See ->sink whether it was. */
-void exchange_spare(exchange *x, uint8_t *bytes, size_t room);
+ * is known, fits there well. See ->sink whether it was. `usual_head`: how long a head to expect; an
+ * answer of just that head and such a body is read at one go. */
+void exchange_spare(exchange *x, uint8_t *bytes, size_t room, size_t usual_head);
 
 /* Has something come for it while it followed another call on its shared connection? */
 bool exchange_touched(const exchange *x);

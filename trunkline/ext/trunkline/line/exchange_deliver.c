@@ -67,6 +67,9 @@ step_result exchange_informational(exchange *x, const uint8_t *bytes, nanosecond
 static bool content_codings(const exchange *x, char *out, size_t room, size_t *length) {
     const http1_response *r = &x->answer;
     *length = 0;
+    if (http1_find(r->fields, r->field_count, x->head, "content-encoding", 16) == NULL) {
+        return true;
+    }
     for (uint32_t i = 0; i < r->field_count; i++) {
         const http1_field *f = &r->fields[i];
         if (http1_find(f, 1, x->head, "content-encoding", 16) == NULL) {
@@ -108,8 +111,23 @@ static bool fits_spare(const exchange *x, uint64_t length) {
     return x->spare != NULL && length <= x->spare_room && length >= x->spare_room / 2;
 }
 
-step_result exchange_head(exchange *x, nanoseconds now) {
+static bool keep_head(exchange *x, const uint8_t *bytes, size_t length) {
+    buffer_clear(&x->head_bytes);
+    if (!buffer_reserve(&x->head_bytes, length + 1)) {
+        return false;
+    }
+    if (length > 0) {
+        memcpy(buffer_tail(&x->head_bytes), bytes, length);
+    }
+    x->head = buffer_tail(&x->head_bytes);
+    return true;
+}
+
+step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now) {
     const http1_response *r = &x->answer;
+    if (!keep_head(x, bytes, r->head_length)) {
+        return exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+    }
     if (!x->request_done && (r->status >= 300 || x->awaits_continue)) {
         exchange_cut_request(x, now);
     }

@@ -138,6 +138,7 @@ static http1_framing framing_of(const exchange *x, int status, int64_t length) {
 /* The head becomes the answer's, as if it had been parsed. */
 static step_result take_head(exchange *x, http2_head *head, nanoseconds now) {
     http1_response *r = &x->answer;
+    step_result step;
     exchange_first_byte(x, now);
     free(r->fields);
     r->fields = head->fields;
@@ -148,21 +149,15 @@ static step_result take_head(exchange *x, http2_head *head, nanoseconds now) {
     r->content_length = x->call.stream->content_length;
     r->framing = framing_of(x, head->status, r->content_length);
     r->persistent = true;
-    uint8_t *bytes = head->bytes != NULL ? head->bytes : calloc(1, 1);
     head->fields = NULL;
-    head->bytes = NULL;
-    http2_head_free(head);
-    if (bytes == NULL) {
-        return exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
-    }
     if (r->status < 200) {
-        step_result step = exchange_informational(x, bytes, now);
-        free(bytes);
-        return step;
+        step = exchange_informational(x, head->bytes, now);
+    } else {
+        exchange_phase(x, PHASE_READ, now);
+        step = exchange_head(x, head->bytes, now);
     }
-    x->head = bytes;
-    exchange_phase(x, PHASE_READ, now);
-    return exchange_head(x, now);
+    http2_head_free(head);
+    return step;
 }
 
 static step_result take_heads(exchange *x, nanoseconds now) {

@@ -18,14 +18,9 @@ static step_result informational(exchange *x, nanoseconds now) {
 }
 
 static step_result final_head(exchange *x, nanoseconds now) {
-    size_t length = x->answer.head_length;
-    x->head = malloc(length);
-    if (x->head == NULL) {
-        return exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
-    }
-    memcpy(x->head, buffer_head(&x->input), length);
-    buffer_consume(&x->input, length);
-    return exchange_head(x, now);
+    step_result step = exchange_head(x, buffer_head(&x->input), now);
+    buffer_consume(&x->input, x->answer.head_length);
+    return step;
 }
 
 /* Takes apart the heads that lie in the input. STEP_WAIT: look whether x->head is there. */
@@ -133,6 +128,43 @@ static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
     return exchange_delivered(x, count) ? IO_DONE : IO_FAILED;
 }
 
+/* An answer like the one before: its head to the input, and its body to the spare place. A byte
+ * more than is expected is asked for: then what came is all that was there. */
+static io_result read_ahead(exchange *x, failure *f) {
+    if (!buffer_reserve(&x->input, x->usual_head)) {
+        failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_READ, 0, NULL);
+        return IO_FAILED;
+    }
+    size_t count = 0;
+    io_result io = connection_read_both(x->line, buffer_tail(&x->input), x->usual_head, x->spare,
+                                        x->spare_room, &count, f);
+    size_t head = count < x->usual_head ? count : x->usual_head;
+    if (io == IO_DONE) {
+        buffer_commit(&x->input, head);
+        x->ahead = count - head;
+    }
+    return io;
+}
+
+/* What was read ahead lies where it belongs, or is put where everything else lies. */
+static bool settle_ahead(exchange *x) {
+    size_t count = x->ahead;
+    bool belongs =
+        x->sink != NULL && buffer_length(&x->input) == 0 && count <= http1_expect(&x->answer);
+    x->ahead = 0;
+    if (belongs) {
+        x->sink += count;
+        x->sink_room -= count;
+        http1_took(&x->answer, count);
+        return exchange_delivered(x, count);
+    }
+    if (!buffer_append(&x->input, x->spare, count)) {
+        exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+        return false;
+    }
+    return true;
+}
+
 static io_result read_input(exchange *x, failure *f) {
     size_t wanted = x->head == NULL ? FIRST_READ : BULK_READ;
     if (!buffer_reserve(&x->input, wanted)) {
@@ -151,7 +183,10 @@ static io_result read_some(exchange *x, nanoseconds now) {
     failure f = {0};
     uint64_t expected = x->head != NULL && x->inflater == NULL ? http1_expect(&x->answer) : 0;
     bool direct = x->sink != NULL || expected >= FIRST_READ;
-    io_result io = direct ? read_direct(x, expected, &f) : read_input(x, &f);
+    bool ahead = x->usual_head > 0 && !x->any_byte && x->line->session == NULL;
+    io_result io = ahead    ? read_ahead(x, &f)
+                   : direct ? read_direct(x, expected, &f)
+                            : read_input(x, &f);
     if (io == IO_DONE) {
         x->again = true; /* until it would block: a loop on edges is not told twice */
         exchange_first_byte(x, now);
@@ -184,6 +219,12 @@ static step_result at_end(exchange *x, bool clean) {
 static step_result take_apart(exchange *x, nanoseconds now) {
     if (x->head == NULL) {
         step_result step = take_head(x, now);
+        if (step != STEP_FAILED && x->ahead > 0) {
+            if (!settle_ahead(x)) {
+                return STEP_FAILED;
+            }
+            step = step == STEP_WAIT && x->head == NULL ? take_head(x, now) : step;
+        }
         if (step != STEP_WAIT || x->head == NULL) {
             return step;
         }

@@ -54,7 +54,6 @@ static buffer emptied(buffer b) {
 static void strip(exchange *x) {
     free_hints(x->hints);
     inflater_free(x->inflater);
-    free(x->head);
     refusal_free(x->refused);
     buffer_free(&x->frame);
     waker_drop(x->waker);
@@ -62,10 +61,11 @@ static void strip(exchange *x) {
     if (x->pool != NULL) {
         pool_release(x->pool);
     }
-    buffer input = emptied(x->input), body = emptied(x->body);
+    buffer input = emptied(x->input), head = emptied(x->head_bytes), body = emptied(x->body);
     http1_response answer = x->answer;
     memset(x, 0, sizeof(*x));
     x->input = input;
+    x->head_bytes = head;
     x->body = body;
     x->answer = answer;
 }
@@ -86,6 +86,7 @@ void exchange_free(exchange *x) {
     if (!kept) {
         http1_free(&x->answer);
         buffer_free(&x->input);
+        buffer_free(&x->head_bytes);
         buffer_free(&x->body);
         free(x);
     }

@@ -48,9 +48,10 @@ void exchange_first_byte(exchange *x, nanoseconds now);
 /* x->answer holds the head of a 1xx, whose bytes these are. STEP_WAIT: go on. */
 step_result exchange_informational(exchange *x, const uint8_t *bytes, nanoseconds now);
 
-/* x->answer and x->head hold the answer's head: what is left of the request is cut short unless the
- * server goes along with it (RFC 9112 9.5). STEP_WAIT: go on. */
-step_result exchange_head(exchange *x, nanoseconds now);
+/* x->answer holds the answer's head, whose bytes these are: they are copied, and what is left of
+ * the request is cut short unless the server goes along with it (RFC 9112 9.5). STEP_WAIT: go on.
+ */
+step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now);
 
 /* A piece of the body, through its codings to x->body. False: x->why is set. */
 bool exchange_deliver(exchange *x, const uint8_t *bytes, size_t length);

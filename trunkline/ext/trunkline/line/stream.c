@@ -16,11 +16,7 @@ static io_result broke(call_phase phase, failure *f) {
     return IO_FAILED;
 }
 
-static io_result plain_read(int descriptor, void *bytes, size_t length, size_t *count, failure *f) {
-    ssize_t got;
-    do {
-        got = recv(descriptor, bytes, length, 0);
-    } while (got < 0 && errno == EINTR);
+static io_result result_of_read(ssize_t got, size_t *count, failure *f) {
     if (got > 0) {
         *count = (size_t)got;
         return IO_DONE;
@@ -29,6 +25,23 @@ static io_result plain_read(int descriptor, void *bytes, size_t length, size_t *
         return IO_END;
     }
     return would_block(errno) ? IO_READ : broke(PHASE_READ, f);
+}
+
+static io_result plain_read(int descriptor, void *bytes, size_t length, size_t *count, failure *f) {
+    ssize_t got;
+    do {
+        got = recv(descriptor, bytes, length, 0);
+    } while (got < 0 && errno == EINTR);
+    return result_of_read(got, count, f);
+}
+
+io_result stream_read_both(int descriptor, const struct iovec places[2], size_t *count,
+                           failure *f) {
+    ssize_t got;
+    do {
+        got = readv(descriptor, places, 2);
+    } while (got < 0 && errno == EINTR);
+    return result_of_read(got, count, f);
 }
 
 static io_result plain_write(int descriptor, const void *bytes, size_t length, size_t *count,

@@ -27,6 +27,8 @@ typedef struct {
     buffer head;   /* owned */
     bool head_method, safe_method, says_close;
     size_t usual_body; /* length of the last answer's body; 0: that is not known, or of no use */
+    size_t usual_head; /* the same of its head, */
+    size_t usual_room; /* and of what a response keeps of it */
 } prepared;
 
 pool *pool_get(VALUE object);
@@ -58,9 +60,11 @@ typedef struct {
     uint32_t reason, reason_length;
     http1_framing framing;
     bool complete, http2;
-    uint8_t *head;       /* owned; the fields point into it */
-    http1_field *fields; /* owned */
+    const uint8_t *head; /* the fields point into it */
+    const http1_field *fields;
     uint32_t field_count;
+    void *head_block;       /* owned: the fields and the head; NULL: they are in the room */
+    size_t room;            /* bytes that lie behind the response itself */
     uint8_t *trailer_bytes; /* owned */
     http1_field *trailers;  /* owned */
     uint32_t trailer_count;
@@ -74,7 +78,13 @@ typedef struct {
     uint32_t attempt_count;
 } response;
 
-VALUE response_allocate(response **out);
+/* `room`: bytes for a head that are expected to be enough; any number is right. */
+VALUE response_allocate(response **out, size_t room);
+
+/* Copies the head out of what has parsed it, and the bytes that it was parsed from. False: no
+ * memory. */
+bool response_keep_head(response *r, const http1_response *answer, const uint8_t *bytes);
+size_t response_room_for(const http1_response *answer);
 response *response_get(VALUE object);
 VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *bytes);
 void response_set_encoding(const response *r, VALUE body);

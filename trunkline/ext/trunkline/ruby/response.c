@@ -33,14 +33,8 @@ static void response_free(void *data) {
     if (r == NULL) {
         return;
     }
-    if (r->live != NULL) {
-        if (r->head != NULL) {
-            r->live->head = NULL;
-        }
-        exchange_free(r->live);
-    }
-    free(r->head);
-    free(r->fields);
+    exchange_free(r->live);
+    free(r->head_block);
     free(r->trailer_bytes);
     free(r->trailers);
     free_hints(r->early_hints);
@@ -52,7 +46,8 @@ static size_t response_size(const void *data) {
     if (r == NULL) {
         return 0;
     }
-    size_t size = sizeof(*r) + (r->field_count + r->trailer_count) * sizeof(http1_field);
+    size_t size = sizeof(*r) + r->room;
+    size += ((r->head_block ? r->field_count : 0) + r->trailer_count) * sizeof(http1_field);
     if (r->live != NULL) {
         size += sizeof(*r->live) + r->live->input.capacity + r->live->body.capacity;
     }
@@ -65,10 +60,11 @@ static const rb_data_type_t response_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
-VALUE response_allocate(response **out) {
+VALUE response_allocate(response **out, size_t room) {
     VALUE self = TypedData_Wrap_Struct(cResponse, &response_type, NULL);
-    response *r = ruby_xmalloc(sizeof(*r)); /* not calloc, which passes by glibc's fast path */
+    response *r = ruby_xmalloc(sizeof(*r) + room);
     memset(r, 0, sizeof(*r));
+    r->room = room;
     r->request = r->prepared = r->source = r->hints = r->body = Qnil;
     RTYPEDDATA_DATA(self) = *out = r;
     return self;
@@ -79,6 +75,35 @@ response *response_get(VALUE object) {
 }
 
 /* ---- head and trailers ---- */
+
+static size_t fields_size(const http1_response *answer) {
+    return answer->field_count * sizeof(http1_field);
+}
+
+size_t response_room_for(const http1_response *answer) {
+    return fields_size(answer) + answer->head_length;
+}
+
+bool response_keep_head(response *r, const http1_response *answer, const uint8_t *bytes) {
+    size_t size = response_room_for(answer);
+    void *block = size <= r->room ? r + 1 : (r->head_block = malloc(size));
+    if (block == NULL) {
+        return false;
+    }
+    if (answer->field_count > 0) {
+        memcpy(block, answer->fields, fields_size(answer));
+    }
+    r->fields = block;
+    r->field_count = answer->field_count;
+    r->head = (uint8_t *)block + fields_size(answer);
+    memcpy((uint8_t *)block + fields_size(answer), bytes, answer->head_length);
+    r->status = answer->status;
+    r->minor_version = answer->minor_version;
+    r->reason = answer->reason;
+    r->reason_length = answer->reason_length;
+    r->framing = answer->framing;
+    return true;
+}
 
 static VALUE text_of(const uint8_t *bytes, uint32_t length) {
     VALUE string = rb_usascii_str_new((const char *)bytes, length);

@@ -31,9 +31,10 @@ static nanoseconds point_of(VALUE seconds) {
     return NIL_P(seconds) ? NEVER : (nanoseconds)(NUM2DBL(seconds) * (double)SECOND);
 }
 
-/* A request that was answered before is likely to be answered at the same length again: its body
- * has a String to go to from the start. Only large ones are worth it; and the bytes of a small
- * String may lie in an object that moves. */
+/* A request that was answered before is likely to be answered at the same length again: its head
+ * has room in the response, and its body a String to go to from the start. Of bodies only large
+ * ones are worth it; and the bytes of a small String may lie in an object that moves. */
+#define ROOM_MOST 2048
 #define AHEAD_FROM 1024
 #define AHEAD_MOST (64 * 1024)
 
@@ -41,11 +42,15 @@ static bool goes_ahead(const prepared *p, const call_arguments *a) {
     return p->usual_body > 0 && !a->streaming && !a->only_connects;
 }
 
-static void note_usual_body(const response *r) {
+static void note_the_usual(const response *r) {
     const exchange *x = r->live;
+    prepared *p = prepared_get(r->prepared);
     bool plain = x->inflater == NULL && x->answer.framing == HTTP1_FRAMING_LENGTH;
     bool worthwhile = plain && x->delivered >= AHEAD_FROM && x->delivered <= AHEAD_MOST;
-    prepared_get(r->prepared)->usual_body = worthwhile ? (size_t)x->delivered : 0;
+    size_t room = response_room_for(&x->answer);
+    p->usual_body = worthwhile ? (size_t)x->delivered : 0;
+    p->usual_head = x->http2 ? 0 : x->answer.head_length;
+    p->usual_room = room <= ROOM_MOST ? room : 0;
 }
 
 static void fail_without_means(int error, VALUE request) {
@@ -75,13 +80,13 @@ VALUE steps_begin(const call_arguments *a, waker *w) {
     nanoseconds until = point_of(a->deadline);
 
     response *r;
-    VALUE self = response_allocate(&r);
+    VALUE self = response_allocate(&r, p->usual_room);
     RB_OBJ_WRITE(self, &r->request, a->request);
     RB_OBJ_WRITE(self, &r->prepared, a->prepared);
     RB_OBJ_WRITE(self, &r->hints, a->hints);
     fill_body(&out, self, r, a->body, a->body_length);
     if (goes_ahead(p, a)) {
-        RB_OBJ_WRITE(self, &r->body, rb_str_buf_new((long)p->usual_body));
+        RB_OBJ_WRITE(self, &r->body, rb_str_buf_new((long)p->usual_body + 1));
     }
     out.expects = p->how->expect > 0 && p->how->expect != NEVER && out.body_length != 0;
 
@@ -95,7 +100,7 @@ VALUE steps_begin(const call_arguments *a, waker *w) {
     }
     exchange_begin(r->live, &out, connections, w, until);
     if (goes_ahead(p, a)) {
-        exchange_spare(r->live, (uint8_t *)RSTRING_PTR(r->body), p->usual_body);
+        exchange_spare(r->live, (uint8_t *)RSTRING_PTR(r->body), p->usual_body + 1, p->usual_head);
     }
     waker_drop(w);
     return self;
@@ -173,29 +178,12 @@ bool steps_serve(VALUE self, response *r, step_result step) {
 
 /* ---- what stays when the exchange goes ---- */
 
-/* The parser keeps its own for the next answer. */
-static http1_field *copy_fields(const http1_field *fields, uint32_t count) {
-    http1_field *copy = malloc((count + 1) * sizeof(*copy));
-    if (copy == NULL) {
-        rb_memerror();
-    }
-    if (count > 0) {
-        memcpy(copy, fields, count * sizeof(*copy));
-    }
-    return copy;
-}
-
 void steps_keep_head(response *r) {
     exchange *x = r->live;
-    r->status = x->answer.status;
     r->http2 = x->http2;
-    r->minor_version = x->answer.minor_version;
-    r->reason = x->answer.reason;
-    r->reason_length = x->answer.reason_length;
-    r->framing = x->answer.framing;
-    r->fields = copy_fields(x->answer.fields, x->answer.field_count);
-    r->field_count = x->answer.field_count;
-    r->head = x->head;
+    if (!response_keep_head(r, &x->answer, x->head)) {
+        rb_memerror();
+    }
 }
 
 static void keep_facts(response *r) {
@@ -212,7 +200,6 @@ static void keep_facts(response *r) {
 
 static void keep_rest(response *r) {
     exchange *x = r->live;
-    x->head = NULL; /* the response's since keep_head */
     if (x->answer.trailer_count > 0) {
         r->trailers = x->answer.trailers;
         r->trailer_count = x->answer.trailer_count;
@@ -230,9 +217,6 @@ void steps_end(response *r) {
     exchange *x = r->live;
     if (x == NULL) {
         return;
-    }
-    if (r->head != NULL) {
-        x->head = NULL;
     }
     exchange_abort(x);
     keep_facts(r);
@@ -253,7 +237,7 @@ void steps_conclude(VALUE self, response *r) {
     }
     if (!x->out.streaming) {
         response_set_encoding(r, r->body);
-        note_usual_body(r);
+        note_the_usual(r);
     }
     keep_rest(r);
     steps_end(r);

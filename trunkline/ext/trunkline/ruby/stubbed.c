@@ -5,23 +5,15 @@
 
 static void take_head(response *r, VALUE head) {
     http1_response answer = {0};
-    size_t length = (size_t)RSTRING_LEN(head);
-    r->head = malloc(length + 1);
-    if (r->head == NULL) rb_memerror();
-    memcpy(r->head, RSTRING_PTR(head), length);
+    const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(head);
     http1_begin(&answer, &http1_default_limits, true);
-    http1_result result = http1_head(&answer, r->head, length);
-    r->status = answer.status;
-    r->minor_version = answer.minor_version;
-    r->reason = answer.reason;
-    r->reason_length = answer.reason_length;
-    r->fields = answer.fields;
-    r->field_count = answer.field_count;
-    answer.fields = NULL; /* the response's from now on */
-    answer.field_count = answer.field_capacity = 0;
-    failure_code code = result == HTTP1_FAILED ? answer.failure : FAILURE_TRUNCATED;
+    http1_result result = http1_head(&answer, bytes, (size_t)RSTRING_LEN(head));
+    bool kept = result == HTTP1_DONE && response_keep_head(r, &answer, bytes);
+    failure_code code = result == HTTP1_DONE     ? FAILURE_OUT_OF_MEMORY
+                        : result == HTTP1_FAILED ? answer.failure
+                                                 : FAILURE_TRUNCATED;
     http1_free(&answer);
-    if (result == HTTP1_DONE) return;
+    if (kept) return;
 
     failure why = {.code = code, .phase = PHASE_READ};
     errors_raise_failure(&why, r->request);
@@ -43,7 +35,7 @@ static VALUE stubbed(VALUE module, VALUE request, VALUE head, VALUE body) {
     StringValue(head);
     StringValue(body);
     response *r;
-    VALUE self = response_allocate(&r);
+    VALUE self = response_allocate(&r, 0);
     RB_OBJ_WRITE(self, &r->request, request);
     RB_OBJ_WRITE(self, &r->body, rb_str_new(RSTRING_PTR(body), RSTRING_LEN(body)));
     take_head(r, head);
