@@ -47,6 +47,7 @@ module Trunkline
       @early_hints = hints(options.early_hints)
       @composer = Composer.new(options, base, family.owner)
       @signer = options.digest || options.auth # what has #sign and #retry?, or nil
+      @terms = Terms.of(self, options.follow)
       @variants = {}
       @plans = VERBS.to_h { |verb| [verb, {}] }.freeze
       @gets = options.follow || @signer || @composer.forwards? ? NOTHING : @plans["GET"]

@@ -27,7 +27,7 @@ module Trunkline
   #     add(prepared, request, body, body_length, deadline, tag) -> id
   #                                begins one, as perform does; tag is what it is called in results
   #     stream(...) -> id          as add, but its answer comes in several results
-  #     run(timeout) -> [[tag, result], ...]
+  #     run(timeout) -> [tag, result, tag, result, ...]
   #                                waits until there are results (none when timeout, in seconds or nil, is over, when it
   #                                was woken, or when nothing is under way). Of what was added: the Response, or the
   #                                exception, each once. Of a stream: the Response when its head is there, a String for
@@ -39,7 +39,7 @@ module Trunkline
   #     size                       how many are under way
   #     wake                       ends the run that waits, or the next one; from any thread. All else is for the thread
   #                                that runs it: ThreadError while another does
-  #     close                      cancels all. It can be collected without
+  #     close -> [tag, ...]        cancels all, and says which: what run has not returned. It can be collected without
   #   response(request, head, body) -> Response
   #                                an answer that came over no connection, for tests: head as a server would
   #                                write it, body as the caller is to get it

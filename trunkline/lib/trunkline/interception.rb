@@ -196,8 +196,8 @@ module Trunkline
       def run(timeout)
         return super unless @answers || @told
 
-        results = @answers ? @answers.keys.map { |id| next_result(id) } : []
-        results.concat(super(results.empty? ? timeout : 0).map { |tag, result| tell(tag, result) })
+        results = @answers ? @answers.keys.flat_map { |id| next_result(id) } : []
+        results.concat(super(results.empty? ? timeout : 0).each_slice(2).flat_map { |tag, result| tell(tag, result) })
       end
 
       def size
@@ -209,8 +209,9 @@ module Trunkline
       end
 
       def close
+        answered = @answers ? @answers.values.map(&:first) : []
         @answers&.clear
-        super
+        answered.concat(super.map { |tag| tag.is_a?(Told) ? tag.tag : tag })
       end
 
       private

@@ -125,8 +125,8 @@ module Trunkline
     # @api private composes what a call would send
     def _prepare(order, method, url, given)
       if given.nil?
-        plan = known(method, url)
-        return order.composed(self, plan, @options.follow, @signer && _auth(plan))
+        order.plan = known(method, url)
+        return order.terms = @signer ? signed(order.plan, @terms) : @terms
       end
       raise InvalidRequest.of("options", given, "a Hash, such as timeout: 2") unless given.is_a?(Hash)
 
@@ -139,7 +139,9 @@ module Trunkline
     # @api private
     def _prepare_own(order, method, url, own)
       plan = own.empty? ? known(method, url) : @composer.plan(method, url, Options.check_call(own))
-      compose(order, plan, own.fetch(:follow) { @options.follow })
+      terms = own.key?(:follow) ? Terms.of(self, own[:follow]) : @terms
+      order.plan = plan
+      order.terms = @signer ? signed(plan, terms) : terms
     end
 
     # @api private
@@ -198,8 +200,8 @@ module Trunkline
 
     private
 
-    def compose(order, plan, follow)
-      order.composed(self, plan, follow, @signer && _auth(plan))
+    def signed(plan, terms)
+      Terms.of(self, terms.follow, _auth(plan))
     end
 
     # A fixed number in flight needs as many connections; :auto keeps to max_connections_per_host.

@@ -1,28 +1,35 @@
 #include "engine.h"
 
 #include <ruby/fiber/scheduler.h>
-#include <ruby/st.h>
 
 /*
  * Engine::Multi: many exchanges driven by the thread that calls run. It holds a Response for each,
  * and the caller's tag, until they are over.
  */
 
+/* Its place in the table never changes, and is the lower part of its id; the upper part is new for
+ * each call that it stands for. */
+#define PLACE_BITS 24
+
 typedef struct entry {
     VALUE response, tag;
-    uint64_t id;
+    uint64_t id; /* 0: it stands for none */
+    uint32_t place;
     member member;
     struct entry *previous, *next;
 } entry;
 
 typedef struct {
     VALUE pool;
-    VALUE results; /* of calls that are over, until run has returned them */
+    VALUE results; /* tag and result of each that is over, until run has returned them */
     waker *waker;
     poller *poller;
-    st_table *by_id; /* owned: id -> entry */
-    entry *all;      /* owned */
-    uint64_t last_id;
+    entry **table; /* owned, with all that it holds */
+    uint32_t table_size, table_used;
+    entry *all;   /* those that stand for a call */
+    entry *spare; /* those that do not, by ->next */
+    uint32_t count;
+    uint64_t last_call;
     bool running;
     bool away; /* without the GVL: nobody may touch the poller meanwhile */
     volatile bool woken;
@@ -41,13 +48,10 @@ static void multi_mark(void *data) {
 /* The responses free their own exchanges: a poller only borrows them, and never looks again. */
 static void multi_free(void *data) {
     multi *m = data;
-    for (entry *e = m->all, *following; e != NULL; e = following) {
-        following = e->next;
-        free(e);
+    for (uint32_t i = 0; i < m->table_used; i++) {
+        free(m->table[i]);
     }
-    if (m->by_id != NULL) {
-        st_free_table(m->by_id);
-    }
+    free(m->table);
     poller_free(m->poller);
     waker_drop(m->waker);
     ruby_xfree(m);
@@ -55,7 +59,7 @@ static void multi_free(void *data) {
 
 static size_t multi_size_of(const void *data) {
     const multi *m = data;
-    return sizeof(*m) + (m->by_id ? m->by_id->num_entries * sizeof(entry) : 0);
+    return sizeof(*m) + m->table_size * sizeof(*m->table) + m->table_used * sizeof(entry);
 }
 
 /* Without write barriers: entries come and go with every call, and are marked each time anyway. */
@@ -98,7 +102,6 @@ static VALUE multi_initialize(VALUE self, VALUE pool_object) {
     }
     m->pool = pool_object;
     m->results = rb_ary_new();
-    m->by_id = st_init_numtable();
     m->waker = waker_take();
     m->poller = m->waker ? poller_new(m->waker) : NULL;
     if (m->poller == NULL) {
@@ -107,10 +110,64 @@ static VALUE multi_initialize(VALUE self, VALUE pool_object) {
     return self;
 }
 
+/* ---- entries ---- */
+
+static bool table_has_room(multi *m) {
+    if (m->table_used < m->table_size) {
+        return true;
+    }
+    if (m->table_size == 1u << PLACE_BITS) {
+        return false;
+    }
+    uint32_t size = m->table_size ? m->table_size * 2 : 16;
+    entry **wider = realloc(m->table, size * sizeof(*wider));
+    if (wider == NULL) {
+        return false;
+    }
+    m->table = wider;
+    m->table_size = size;
+    return true;
+}
+
+/* One that stands for no call yet, and is the caller's to list. NULL: no memory. */
+static entry *entry_take(multi *m) {
+    entry *e = m->spare;
+    if (e != NULL) {
+        m->spare = e->next;
+        return e;
+    }
+    e = table_has_room(m) ? malloc(sizeof(*e)) : NULL;
+    if (e != NULL) {
+        e->place = m->table_used;
+        e->id = 0;
+        m->table[m->table_used++] = e;
+    }
+    return e;
+}
+
+static void entry_list(multi *m, entry *e, VALUE response, VALUE tag) {
+    e->response = response;
+    e->tag = tag;
+    e->id = ++m->last_call << PLACE_BITS | e->place;
+    e->previous = NULL;
+    e->next = m->all;
+    if (m->all != NULL) {
+        m->all->previous = e;
+    }
+    m->all = e;
+    m->count++;
+}
+
+/* NULL: it is over, or never was. */
+static entry *entry_find(const multi *m, VALUE id) {
+    uint64_t wanted = NUM2ULL(id);
+    uint64_t place = wanted & ((1u << PLACE_BITS) - 1);
+    entry *e = place < m->table_used ? m->table[place] : NULL;
+    return e != NULL && e->id == wanted ? e : NULL;
+}
+
 /* The exchange of what is not over is aborted; the response lives on as long as somebody has it. */
 static void entry_remove(multi *m, entry *e) {
-    st_data_t key = e->id;
-    st_delete(m->by_id, &key, NULL);
     poller_remove(m->poller, &e->member);
     response *r = response_get(e->response);
     if (r->live != NULL) {
@@ -125,26 +182,20 @@ static void entry_remove(multi *m, entry *e) {
     if (e->next != NULL) {
         e->next->previous = e->previous;
     }
-    free(e);
+    e->id = 0;
+    e->next = m->spare;
+    m->spare = e;
+    m->count--;
 }
 
 static VALUE multi_begin(VALUE self, const call_arguments *a, VALUE tag) {
     multi *m = multi_here(self);
     VALUE object = steps_begin(a, m->waker);
-    entry *e = malloc(sizeof(*e));
+    entry *e = entry_take(m);
     if (e == NULL) {
         rb_memerror();
     }
-    memset(e, 0, sizeof(*e));
-    e->response = object;
-    e->tag = tag;
-    e->id = ++m->last_id;
-    e->next = m->all;
-    if (m->all != NULL) {
-        m->all->previous = e;
-    }
-    m->all = e;
-    st_insert(m->by_id, e->id, (st_data_t)e);
+    entry_list(m, e, object, tag);
     poller_add(m->poller, &e->member, response_get(object)->live, e);
     if (m->running) {
         waker_wake(m->waker); /* another fiber is parked in run */
@@ -192,7 +243,8 @@ typedef struct {
 } running;
 
 static void tell(multi *m, entry *e, VALUE result) {
-    rb_ary_push(m->results, rb_assoc_new(e->tag, result));
+    const VALUE both[] = {e->tag, result};
+    rb_ary_cat(m->results, both, 2);
 }
 
 static void give(multi *m, entry *e, VALUE result) {
@@ -235,7 +287,7 @@ static VALUE serve_protected(VALUE argument) {
 }
 
 /* What the caller's own code raises is the result of its request, and of no other; what ends the
- * thread goes on its way. */
+ * thread goes on its way, and the request is named by close. */
 static void serve(running *run) {
     int state = 0;
     rb_protect(serve_protected, (VALUE)run, &state);
@@ -244,7 +296,8 @@ static void serve(running *run) {
     }
     VALUE error = rb_errinfo();
     if (!RTEST(rb_obj_is_kind_of(error, rb_eStandardError))) {
-        entry_remove(run->m, run->e);
+        exchange_abort(response_get(run->e->response)->live);
+        poller_resume(run->m->poller, &run->e->member);
         rb_jump_tag(state);
     }
     rb_set_errinfo(Qnil);
@@ -285,7 +338,7 @@ static VALUE run_over(VALUE argument) {
     return Qnil;
 }
 
-/* call-seq: run(timeout) -> [[tag, response or exception], ...] */
+/* call-seq: run(timeout) -> [tag, response or exception, tag, ...] */
 static VALUE multi_run(VALUE self, VALUE timeout) {
     multi *m = multi_get(self);
     if (m->running) {
@@ -302,16 +355,16 @@ static VALUE multi_run(VALUE self, VALUE timeout) {
 /* call-seq: cancel(id) -> true or false */
 static VALUE multi_cancel(VALUE self, VALUE id) {
     multi *m = multi_here(self);
-    st_data_t found;
-    if (!st_lookup(m->by_id, NUM2ULL(id), &found)) {
+    entry *e = entry_find(m, id);
+    if (e == NULL) {
         return Qfalse;
     }
-    entry_remove(m, (entry *)found);
+    entry_remove(m, e);
     return Qtrue;
 }
 
 static VALUE multi_size(VALUE self) {
-    return ULL2NUM(multi_get(self)->by_id->num_entries);
+    return UINT2NUM(multi_get(self)->count);
 }
 
 /* call-seq: wake; from any thread */
@@ -324,21 +377,29 @@ static VALUE multi_wake(VALUE self) {
     return Qnil;
 }
 
-/* Its descriptor is not left to the collector, unless a fiber is parked on it. */
+/* call-seq: close -> [tag, ...]
+ *
+ * Its descriptor is not left to the collector, unless a fiber is parked on it. */
 static VALUE multi_close(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
+    VALUE tags = rb_ary_new();
     if (m->poller == NULL) {
-        return Qnil;
+        return tags;
     }
     m = multi_here(self);
+    for (long i = 0; i < RARRAY_LEN(m->results); i += 2) {
+        rb_ary_push(tags, RARRAY_AREF(m->results, i));
+    }
+    rb_ary_clear(m->results);
     while (m->all != NULL) {
+        rb_ary_push(tags, m->all->tag);
         entry_remove(m, m->all);
     }
     if (!m->running) {
         poller_free(m->poller);
         m->poller = NULL;
     }
-    return Qnil;
+    return tags;
 }
 
 void multi_init(void) {

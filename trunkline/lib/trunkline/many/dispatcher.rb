@@ -37,8 +37,13 @@ module Trunkline
         @by_origin = { true => {}, false => {} }
         @lanes = []
         @crowded = {}.compare_by_identity
-        @flying = {}.compare_by_identity
+        @in_flight = 0
+        # Order and result of each that is over and has not been yielded, in a row.
         @landed = []
+        # One that is on its way to the engine.
+        @starting = nil
+        # A lane that is known to have room now.
+        @open = nil
         # When the one landed that is being yielded: what happens because of it happens then.
         @landing = nil
         @held = 0
@@ -47,13 +52,11 @@ module Trunkline
       end
 
       # @return [Integer]
-      def in_flight
-        @flying.size
-      end
+      attr_reader :in_flight
 
       # @return [Boolean] whether there is nothing to do
       def idle?
-        @flying.empty? && @held.zero? && @landed.empty?
+        @in_flight.zero? && @held.zero?
       end
 
       # @return [Integer] sum of the limits of the origins that are in use
@@ -66,7 +69,8 @@ module Trunkline
         now = @landing || clock
         plan = order.plan
         lane = plan.equal?(@last_plan) ? @last : lane_of(plan, now)
-        lane.waiting.empty? && may_start?(lane, now) ? start(order, lane, now) : queue(order, lane)
+        may = lane.waiting.empty? && (lane.equal?(@open) || may_start?(lane, now))
+        may ? start(order, lane, now) : queue(order, lane)
       end
 
       # Takes an order in, for the next #turn: its time must not run while nobody drives it.
@@ -76,33 +80,33 @@ module Trunkline
 
       # @return [Boolean] whether one more order, of an origin not known yet, is wanted
       def room?
-        return false if @flying.size >= @most || @held >= LOOK_AHEAD
+        return false if @in_flight >= @most || @held >= LOOK_AHEAD
 
         now = @landing || clock
         return false if @rate && !@rate.ready?(now)
+        return others_open?(now) unless @last&.limiter&.ready?(now)
 
-        @last.nil? || @last.limiter.ready?(now) || @lanes.any? { |lane| lane.open?(now) }
+        @open = @last
+        true
       end
 
       # Waits until something ends, and yields each order that is over, with its result.
       # @param longest [Float, nil] seconds
       # @param pulling [Boolean] whether #room? must be asked again when time alone may have changed it
       def turn(longest = nil, pulling: false, &block)
+        @open = nil
         start_waiting(clock) if @held.positive?
         await(longest, pulling) if @landed.empty?
-        while (order, result = @landed.shift)
-          land(order, result, &block)
-        end
+        land(@landed[0], @landed[1], &block) until @landed.empty?
       ensure
         @landing = nil
       end
 
       # @return [Boolean] whether it was there to be cancelled
       def cancel(order)
-        if @flying.delete(order)
+        if (order.id && @multi.cancel(order.id)) || withdraw_landed(order)
           order.lane.limiter.dropped
-          @landed.reject! { |landed, _| landed.equal?(order) }
-          @multi.cancel(order.id) if order.id
+          @in_flight -= 1
           true
         else
           @crowded.each_key.any? { |lane| lane.waiting.delete(order) }.tap { |waited| @held -= 1 if waited }
@@ -121,20 +125,34 @@ module Trunkline
       # Aborts what is in flight, and forgets what waits.
       # @return [Array<Order>] those that have not been yielded
       def close
-        @multi&.close
+        left = @multi ? @multi.close : []
         @multi = nil
+        left |= landed_orders
+        left |= [@starting] if @starting
         now = clock
         @lanes.each { |lane| lane.remember(now) }
-        @flying.keys.concat(@crowded.keys.flat_map { |lane| lane.waiting.slice!(0..) }).tap { clear }
+        left.concat(@crowded.keys.flat_map { |lane| lane.waiting.slice!(0..) }).tap { clear }
       end
 
       private
 
+      def landed_orders
+        @landed.each_slice(2).map(&:first)
+      end
+
+      # @return [Boolean] whether it was over, though nobody knew
+      def withdraw_landed(order) # rubocop:disable Naming/PredicateMethod -- it asks nothing
+        at = landed_orders.index(order) or return false
+
+        @landed.slice!(at * 2, 2)
+        true
+      end
+
       def clear
-        @flying.clear
         @crowded.clear
         @landed.clear
-        @held = 0
+        @in_flight = @held = 0
+        @starting = @open = nil
         @lanes = []
         @by_origin.each_value(&:clear)
         @last = @last_plan = nil
@@ -167,6 +185,10 @@ module Trunkline
         @last_plan = nil
       end
 
+      def others_open?(now)
+        @lanes.empty? || @lanes.any? { |lane| lane.open?(now) }
+      end
+
       def queue(order, lane)
         lane.waiting << order
         @crowded[lane] = true
@@ -175,33 +197,39 @@ module Trunkline
       end
 
       def may_start?(lane, now)
-        @flying.size < @most && lane.limiter.ready?(now) && (@rate.nil? || @rate.ready?(now))
+        @in_flight < @most && lane.limiter.ready?(now) && (@rate.nil? || @rate.ready?(now))
       end
 
       def start(order, lane, now)
-        order.fly(lane, now, lane.limiter.start(now))
+        @open = nil
+        @starting = order
+        order.lane = lane
+        order.started = now
+        order.generation = lane.limiter.start(now)
+        @in_flight += 1
         @rate&.take(now)
-        @flying[order] = true
         @requests.compose(order) unless order.plan
-        refused = first_of_several(order, now) if order.several?
-        refused ? @landed << [order, refused] : dispatch(order)
+        refused = first_of_several(order, now) if order.terms.several
+        refused ? @landed.push(order, refused) : dispatch(order)
+        @starting = nil
       rescue Error, InvalidRequest => error
-        @landed << [order, error] # as of a call: a file of TLS that cannot be read
+        @landed.push(order, error) # as of a call: a file of TLS that cannot be read
+        @starting = nil
       end
 
       # @return [StandardError, nil] why nothing can be sent
       def first_of_several(order, now)
         order.began ||= now
         order.deadline ||= order.client._deadline(now)
-        sign(order)
+        sign(order, order.terms)
       end
 
       # Puts what is to be sent in the place of what was asked for.
       # @return [StandardError, nil] what the signer raised
-      def sign(order)
-        return if order.auth.nil? || order.followed
+      def sign(order, terms)
+        return if terms.auth.nil? || order.followed
 
-        signed = Followed.new(order.plan, order.client._redirect(order.follow), order.auth)
+        signed = Followed.new(order.plan, terms.client._redirect(terms.follow), terms.auth)
         plan = signed.first
         return plan if plan.is_a?(Exception)
 
@@ -219,7 +247,7 @@ module Trunkline
 
       # Where few may fly in all, the origin with the fewest goes first: one that hangs gets no more than its share.
       def start_waiting(now)
-        while @held.positive? && @flying.size < @most && (@rate.nil? || @rate.ready?(now))
+        while @held.positive? && @in_flight < @most && (@rate.nil? || @rate.ready?(now))
           lane = next_lane(now) or return
           start_next(lane, now)
         end
@@ -246,7 +274,7 @@ module Trunkline
 
       def await(longest, pulling)
         seconds = sooner(longest, own_wait(pulling))
-        return rest(seconds || Lane::STALL) if @flying.empty?
+        return rest(seconds || Lane::STALL) if @in_flight.zero?
 
         @landed = @multi.run(seconds)
       end
@@ -254,7 +282,7 @@ module Trunkline
       # Until when time alone may let something start; nil: only an end can.
       def own_wait(pulling)
         pulling &&= @held < LOOK_AHEAD
-        return if @flying.size >= @most || !(pulling || @held.positive?)
+        return if @in_flight >= @most || !(pulling || @held.positive?)
 
         wait = start_wait(pulling ? @lanes : @crowded.each_key, clock)
         wait = sooner(wait, Lane::STALL) if pulling
@@ -285,21 +313,28 @@ module Trunkline
         status = result.is_a?(Response) ? result.status : nil
         order.lane.landed(now, order, result, status)
         result = order.client._refused(result) if status == 407
-        if order.several? && order.goes_on?(result)
+        if order.terms.several && order.goes_on?(result)
           result = follow(order, result, now)
           return if result.nil?
         end
-        @flying.delete(order)
+        leave
         content = order.plan&.content
         content&.release unless content&.source.nil?
         yield order, result
         start_waiting(now) if @held > 0 # rubocop:disable Style/NumericPredicate
       end
 
+      # What comes after this is not lost any more.
+      def leave
+        @landed.shift
+        @landed.shift
+        @in_flight -= 1
+      end
+
       # @return [Response, Error, nil] nil when it goes on
       def follow(order, result, now)
         result = spanned(order, result, now) if result.is_a?(Error)
-        order.followed ||= Followed.new(order.plan, order.client._redirect(order.follow))
+        order.followed ||= Followed.new(order.plan, order.client._redirect(order.terms.follow))
         result = order.followed.after(result)
         return spanned(order, result, now) if result.is_a?(AnswerError)
         return result unless result.is_a?(Composer::Plan)
@@ -317,15 +352,16 @@ module Trunkline
 
       # @return [nil]
       def go_on(order, plan, now)
-        @flying.delete(order)
+        @starting = order
+        leave
         order.plan = plan
         lane = lane_of(plan, now)
-        return start(order, lane, now) && nil if may_start?(lane, now)
+        return start(order, lane, now) if may_start?(lane, now)
 
         lane.waiting.unshift(order)
         @crowded[lane] = true
         @held += 1
-        nil
+        @starting = nil
       end
     end
   end

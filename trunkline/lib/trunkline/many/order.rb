@@ -1,41 +1,43 @@
 # frozen_string_literal: true
 
+require_relative "followed"
+
 module Trunkline
   module Many
-    # One request of many: what was asked, and how far it is.
-    class Order
-      # What the caller gave, and its place among all that it gave.
-      attr_reader :item, :index
-      # Whom the answer is for: a block, a Future, or nil.
-      attr_reader :taker
-      # The Plan; nil while it is not worth its memory.
-      attr_accessor :plan
-      # The client that composes it, how many redirects it follows, and what signs it.
-      attr_reader :client, :follow, :auth
-      # Whether it may be more than one exchange, which share its total timeout.
-      attr_reader :several
-      alias several? several
-      # Where it flies: its origin's Lane, since when, and under which generation of the limit.
-      attr_reader :lane, :started, :generation
-      # The engine's number of it.
-      attr_accessor :id
-      # Monotonic seconds: until when it must be over, redirects and challenges included, and since when. nil without.
-      attr_accessor :deadline, :began
-      # Its redirects and challenges, once there may be one.
-      attr_accessor :followed
-
-      def initialize(item, index, taker)
-        @item = item
-        @index = index
-        @taker = taker
+    # What all requests of a client among many have in common. Those that are signed have terms of their own.
+    #
+    # client   that composes them
+    # follow   how many redirects they follow
+    # auth     what signs them
+    # several  whether one may be more than one exchange, which share its total timeout
+    Terms = Struct.new(:client, :follow, :auth, :several) do
+      def self.of(client, follow, auth = nil)
+        new(client, follow, auth, follow || auth ? true : false).freeze
       end
+    end
 
-      def composed(client, plan, follow, auth)
-        @client = client
-        @plan = plan
-        @follow = follow
-        @auth = auth
-        @several = follow || auth ? true : false
+    # One request of many: what was asked, and how far it is. A Struct, because one is made for each of a million
+    # requests: its members lie in one piece of memory, and are read and set without a call.
+    #
+    # item, index  what the caller gave, and its place among all that it gave
+    # taker        whom the answer is for: a block, a Future, a place in the results, or nil
+    # terms        the Terms
+    # plan         the Plan; nil while it is not worth its memory
+    # lane, started, generation  where it flies: its origin's Lane, since when, and under which generation of the limit
+    # id           the engine's number of it
+    # deadline, began  monotonic seconds: until when it must be over, redirects and challenges included, and since
+    #              when; nil without
+    # followed     its redirects and challenges, once there may be one
+    Order = Struct.new(:item, :index, :taker, :terms, :plan, :lane, :started, :generation, :id, :deadline, :began,
+                       :followed) do
+      # Each is one of its own, whatever it holds.
+      alias_method :==, :equal?
+      alias_method :eql?, :equal?
+      alias_method :hash, :__id__
+
+      # @return [Client]
+      def client
+        terms.client
       end
 
       # @return [Request, nil]
@@ -45,13 +47,7 @@ module Trunkline
 
       # @return [Boolean] whether a result of its exchange may not be the last
       def goes_on?(result)
-        @followed || Followed.redirect?(result) ? true : false
-      end
-
-      def fly(lane, now, generation)
-        @lane = lane
-        @started = now
-        @generation = generation
+        followed || Followed.redirect?(result) ? true : false
       end
     end
   end

@@ -141,7 +141,7 @@ module Typhoeus
     end
 
     def turn
-      multi.run(nil).each do |flight, result|
+      multi.run(nil).each_slice(2) do |flight, result|
         flight.over? ? @flying.delete(flight) : receive(flight, result)
       end
     end
