@@ -100,7 +100,8 @@ module Trunkline
 
     def make(item, block)
       @lock.synchronize do
-        order = @requests.order(item, @count, block || @results.size)
+        order = @requests.order(item, @count)
+        order.taker = block || @results.size
         @results << nil unless block
         @count += 1
         order

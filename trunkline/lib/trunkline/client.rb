@@ -50,7 +50,8 @@ module Trunkline
       @terms = Terms.of(self, options.follow)
       @variants = {}
       @plans = VERBS.to_h { |verb| [verb, {}] }.freeze
-      @gets = options.follow || @signer || @composer.forwards? ? NOTHING : @plans["GET"]
+      @known_gets = @plans["GET"]
+      @gets = options.follow || @signer || @composer.forwards? ? NOTHING : @known_gets
     end
 
     # In all verbs the options are one positional Hash, which takes keywords just as well: with **options, Ruby 3.1

@@ -17,6 +17,9 @@ module Trunkline
   #   progress       true for a line on a terminal, or called with a Progress a few times a second
   #   on_cancel      called after an interrupt with each request that has no result
   module Many
+    NO_OPTIONS = {}.freeze
+    private_constant :NO_OPTIONS
+
     # @yield its name, for the error
     # @raise [InvalidRequest] when a block cannot take so many arguments
     # @api private
@@ -27,6 +30,15 @@ module Trunkline
       return if block.lambda? && (arity.negative? ? -arity - 1 <= count : arity == count)
 
       raise InvalidRequest, "#{yield} must take #{count} argument#{"s" if count > 1} (#{takes}), it takes #{arity}"
+    end
+
+    # @api private
+    # @return [Proc] that can be given an index too: a block of two plain arguments, which passes by the rest, as it is
+    def self.taking_two(block)
+      return block if block.arity == 2 && !block.lambda?
+      return ->(item, result, _index) { block.call([item, result]) } if block.arity == 1
+
+      ->(item, result, _index) { block.call(item, result) }
     end
 
     # Each is told of, whatever on_cancel does with another; the first that it raises passes through at the end.
@@ -89,10 +101,7 @@ module Trunkline
       return enum_for(:each, requests, options) unless block
 
       Many.check_block(block, 2, "request and result") { "each: the block" } unless block.arity == 1
-      pair = block.arity == 1
-      stream(requests, options).run do |order, result|
-        pair ? block.call([order.item, result]) : block.call(order.item, result)
-      end
+      stream(requests, options).run(&Many.taking_two(block))
     end
 
     # As #each, but keeps the order given.
@@ -106,8 +115,8 @@ module Trunkline
     def map(requests, options = nil, &block)
       Many.check_block(block, 2, "request and result") { "map: the block" }
       results = []
-      stream(requests, options).run do |order, result|
-        results[order.index] = block ? block.call(order.item, result) : result
+      stream(requests, options).run do |item, result, index|
+        results[index] = block ? block.call(item, result) : result
       end
       results
     end
@@ -122,12 +131,16 @@ module Trunkline
       end
     end
 
+    # @api private composes what a GET without options would send
+    # @param url [String]
+    def _prepare_get(order, url)
+      plan = order.plan = @known_gets[url] || known("GET", url)
+      order.terms = @signer ? signed(plan, @terms) : @terms
+    end
+
     # @api private composes what a call would send
     def _prepare(order, method, url, given)
-      if given.nil?
-        order.plan = known(method, url)
-        return order.terms = @signer ? signed(order.plan, @terms) : @terms
-      end
+      return _prepare_own(order, method, url, NO_OPTIONS) if given.nil?
       raise InvalidRequest.of("options", given, "a Hash, such as timeout: 2") unless given.is_a?(Hash)
 
       own = given.slice(*Options::PER_CALL)

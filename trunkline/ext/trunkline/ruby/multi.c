@@ -13,6 +13,7 @@
 
 typedef struct entry {
     VALUE response, tag;
+    response *r; /* response's own */
     uint64_t id; /* 0: it stands for none */
     uint32_t place;
     member member;
@@ -145,8 +146,9 @@ static entry *entry_take(multi *m) {
     return e;
 }
 
-static void entry_list(multi *m, entry *e, VALUE response, VALUE tag) {
-    e->response = response;
+static void entry_list(multi *m, entry *e, VALUE object, VALUE tag) {
+    e->response = object;
+    e->r = response_get(object);
     e->tag = tag;
     e->id = ++m->last_call << PLACE_BITS | e->place;
     e->previous = NULL;
@@ -169,11 +171,10 @@ static entry *entry_find(const multi *m, VALUE id) {
 /* The exchange of what is not over is aborted; the response lives on as long as somebody has it. */
 static void entry_remove(multi *m, entry *e) {
     poller_remove(m->poller, &e->member);
-    response *r = response_get(e->response);
-    if (r->live != NULL) {
-        exchange_join(r->live, NULL);
+    if (e->r->live != NULL) {
+        exchange_join(e->r->live, NULL);
     }
-    steps_end(r);
+    steps_end(e->r);
     if (e->previous != NULL) {
         e->previous->next = e->next;
     } else {
@@ -196,7 +197,7 @@ static VALUE multi_begin(VALUE self, const call_arguments *a, VALUE tag) {
         rb_memerror();
     }
     entry_list(m, e, object, tag);
-    poller_add(m->poller, &e->member, response_get(object)->live, e);
+    poller_add(m->poller, &e->member, e->r->live, e);
     if (m->running) {
         waker_wake(m->waker); /* another fiber is parked in run */
     }
@@ -269,7 +270,7 @@ static VALUE serve_protected(VALUE argument) {
     running *run = (running *)argument;
     multi *m = run->m;
     entry *e = run->e;
-    response *r = response_get(e->response);
+    response *r = e->r;
     step_result step = e->member.step;
     bool streaming = r->live->out.streaming;
     if (streaming) {
@@ -296,7 +297,9 @@ static void serve(running *run) {
     }
     VALUE error = rb_errinfo();
     if (!RTEST(rb_obj_is_kind_of(error, rb_eStandardError))) {
-        exchange_abort(response_get(run->e->response)->live);
+        if (run->e->r->live != NULL) {
+            exchange_abort(run->e->r->live);
+        }
         poller_resume(run->m->poller, &run->e->member);
         rb_jump_tag(state);
     }

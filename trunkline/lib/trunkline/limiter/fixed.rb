@@ -4,7 +4,9 @@ module Trunkline
   class Limiter
     # As many in flight as the caller said: nothing is learnt, nothing is taken away.
     class Fixed
-      attr_reader :limit, :in_flight
+      attr_reader :limit
+      # For its lane, which counts down by itself: a limit that was set has nothing to learn from an answer.
+      attr_accessor :in_flight
 
       # @param limit [Integer]
       def initialize(limit)

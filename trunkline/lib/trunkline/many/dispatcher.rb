@@ -40,8 +40,8 @@ module Trunkline
         @in_flight = 0
         # Order and result of each that is over and has not been yielded, in a row.
         @landed = []
-        # One that is on its way to the engine.
-        @starting = nil
+        # One that is on its way to the engine, or from it.
+        @moving = nil
         # A lane that is known to have room now.
         @open = nil
         # When the one landed that is being yielded: what happens because of it happens then.
@@ -128,7 +128,7 @@ module Trunkline
         left = @multi ? @multi.close : []
         @multi = nil
         left |= landed_orders
-        left |= [@starting] if @starting
+        left |= [@moving] if @moving
         now = clock
         @lanes.each { |lane| lane.remember(now) }
         left.concat(@crowded.keys.flat_map { |lane| lane.waiting.slice!(0..) }).tap { clear }
@@ -152,7 +152,7 @@ module Trunkline
         @crowded.clear
         @landed.clear
         @in_flight = @held = 0
-        @starting = @open = nil
+        @moving = @open = nil
         @lanes = []
         @by_origin.each_value(&:clear)
         @last = @last_plan = nil
@@ -202,7 +202,7 @@ module Trunkline
 
       def start(order, lane, now)
         @open = nil
-        @starting = order
+        @moving = order
         order.lane = lane
         order.started = now
         order.generation = lane.limiter.start(now)
@@ -210,11 +210,11 @@ module Trunkline
         @rate&.take(now)
         @requests.compose(order) unless order.plan
         refused = first_of_several(order, now) if order.terms.several
-        refused ? @landed.push(order, refused) : dispatch(order)
-        @starting = nil
+        refused ? @landed.push(order, refused) : dispatch(order, order.plan)
+        @moving = nil
       rescue Error, InvalidRequest => error
         @landed.push(order, error) # as of a call: a file of TLS that cannot be read
-        @starting = nil
+        @moving = nil
       end
 
       # @return [StandardError, nil] why nothing can be sent
@@ -238,9 +238,8 @@ module Trunkline
         nil
       end
 
-      def dispatch(order)
+      def dispatch(order, plan)
         @multi ||= Engine::Multi.new(@pool) # takes a descriptor, which those who never send need not have
-        plan = order.plan
         order.id = @multi.add(plan.prepared, plan.request, plan.content.producer, plan.body_length, order.deadline,
                               order)
       end
@@ -310,6 +309,10 @@ module Trunkline
 
       def land(order, result)
         now = @landing = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        @moving = order
+        @landed.shift
+        @landed.shift
+        @in_flight -= 1
         status = result.is_a?(Response) ? result.status : nil
         order.lane.landed(now, order, result, status)
         result = order.client._refused(result) if status == 407
@@ -317,18 +320,11 @@ module Trunkline
           result = follow(order, result, now)
           return if result.nil?
         end
-        leave
         content = order.plan&.content
         content&.release unless content&.source.nil?
+        @moving = nil
         yield order, result
         start_waiting(now) if @held > 0 # rubocop:disable Style/NumericPredicate
-      end
-
-      # What comes after this is not lost any more.
-      def leave
-        @landed.shift
-        @landed.shift
-        @in_flight -= 1
       end
 
       # @return [Response, Error, nil] nil when it goes on
@@ -352,8 +348,6 @@ module Trunkline
 
       # @return [nil]
       def go_on(order, plan, now)
-        @starting = order
-        leave
         order.plan = plan
         lane = lane_of(plan, now)
         return start(order, lane, now) if may_start?(lane, now)
@@ -361,7 +355,7 @@ module Trunkline
         lane.waiting.unshift(order)
         @crowded[lane] = true
         @held += 1
-        @starting = nil
+        @moving = nil
       end
     end
   end

@@ -44,7 +44,7 @@ module Trunkline
       # @param status [Integer, nil] of a Response
       def landed(now, order, result, status)
         @moved = now
-        return @limiter.dropped if @fixed # learns nothing
+        return @limiter.in_flight -= 1 if @fixed # learns nothing
 
         case status
         when nil then failed(now, result)

@@ -26,12 +26,14 @@ module Trunkline
       end
 
       # @param index [Integer] named when the request is none
+      # @param order [Order] a new one; or one that is over, was one exchange, and is known to nobody else
       # @return [Order] checked and composed
       # @raise [InvalidRequest]
       # @raise [MissingTimeout]
-      def order(item, index, taker = nil)
-        order = Order.new(item, index, taker)
-        item.is_a?(String) ? @client._prepare(order, "GET", item, nil) : compose(order)
+      def order(item, index, order = Order.new)
+        order.item = item
+        order.index = index
+        item.is_a?(String) ? @client._prepare_get(order, item) : compose(order)
         order
       rescue InvalidRequest => error
         raise InvalidRequest, "request #{index}: #{error.message}"
@@ -40,7 +42,7 @@ module Trunkline
       # An order that waited has its turn.
       def compose(order)
         item = order.item
-        return @client._prepare(order, "GET", item, nil) if item.is_a?(String)
+        return @client._prepare_get(order, item) if item.is_a?(String)
 
         method, url, options = read(item)
         @client._prepare(order, method, url, options)

@@ -18,7 +18,7 @@ module Trunkline
         @index = 0
       end
 
-      # @yield [order, result]
+      # @yield [item, result, index]
       def run(&block)
         @requests.check(@source) if @source.is_a?(Array)
         @next = @source.is_a?(Array) ? nil : @source.to_enum
@@ -37,8 +37,9 @@ module Trunkline
           @dispatcher.turn(@progress && Progress::INTERVAL, pulling: !@exhausted) do |order, result|
             Many.raise_unhidden(result) if result.is_a?(Exception)
             @progress&.count(result)
-            yield order, result
-            pull_one # in its place; whatever else has become possible can wait for the turn's end
+            yield order.item, result, order.index
+            # In its place; whatever else has become possible can wait for the turn's end.
+            pull_one(order.terms.several ? nil : order)
           end
           @progress&.tell(@dispatcher)
           pull
@@ -49,28 +50,22 @@ module Trunkline
         nil while pull_one
       end
 
+      # @param used [Order, nil] that is over, to stand for the next
       # @return [Boolean, nil] whether there was room for one, and one to be had
-      def pull_one
+      def pull_one(used = nil)
         return if @exhausted || !@dispatcher.room?
 
-        item = take
-        return if @exhausted
+        item = @next ? take : @source[@index]
+        return if @exhausted ||= @next.nil? && @index >= @source.size
 
-        order = @requests.order(item, @index)
+        order = @requests.order(item, @index, used || Order.new)
         @index += 1
         @dispatcher.add(order)
         true
       end
 
       def take
-        if @next
-          @next.next
-        elsif @index < @source.size
-          @source[@index]
-        else
-          @exhausted = true
-          nil
-        end
+        @next.next
       rescue StopIteration
         @exhausted = true
         nil
