@@ -49,7 +49,9 @@ io_result connection_read(connection *c, void *bytes, size_t length, size_t *cou
         failure_set(f, FAILURE_FORKED, PHASE_READ, 0, NULL);
         return IO_FAILED;
     }
-    return stream_read((stream){c->descriptor, c->session}, bytes, length, count, f);
+    io_result io = stream_read((stream){c->descriptor, c->session}, bytes, length, count, f);
+    c->drained = c->session == NULL && io == IO_DONE && *count < length;
+    return io;
 }
 
 io_result connection_read_both(connection *c, void *first, size_t first_length, void *second,
@@ -59,7 +61,9 @@ io_result connection_read_both(connection *c, void *first, size_t first_length, 
         return IO_FAILED;
     }
     const struct iovec places[] = {{first, first_length}, {second, second_length}};
-    return stream_read_both(c->descriptor, places, count, f);
+    io_result io = stream_read_both(c->descriptor, places, count, f);
+    c->drained = io == IO_DONE && *count < first_length + second_length;
+    return io;
 }
 
 io_result connection_write(connection *c, const void *bytes, size_t length, size_t *count,
@@ -75,7 +79,10 @@ bool connection_pending(const connection *c) {
     return c->session != NULL && tls_pending(c->session);
 }
 
-bool connection_look(connection *c) {
+bool connection_look(connection *c, loop *l) {
+    if (l != NULL && c->drained && loop_quiet(l, c->descriptor, c->id)) {
+        return true;
+    }
     if (c->mux != NULL) {
         return mux_look(c->mux);
     }

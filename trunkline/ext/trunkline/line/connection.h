@@ -5,6 +5,7 @@
 #include "dial.h"
 #include "failure.h"
 #include "io.h"
+#include "loop.h"
 #include "tls.h"
 
 struct bucket;
@@ -20,6 +21,7 @@ typedef struct connection {
     uint64_t id;
     uint64_t owner; /* the client family that opened it */
     uint32_t uses;  /* calls that it has carried, the present one included */
+    bool drained;   /* its last read took all that was there */
     nanoseconds born;
     nanoseconds idle_since;
     nanoseconds idle_until;
@@ -52,8 +54,9 @@ io_result connection_write(connection *c, const void *bytes, size_t length, size
 /* Is more there to be read that poll would not tell of? */
 bool connection_pending(const connection *c);
 
-/* The look before reuse: true when nothing lies there, neither bytes nor the end. */
-bool connection_look(connection *c);
+/* The look before reuse: true when nothing lies there, neither bytes nor the end. `l`, or NULL: a
+ * loop that may know without asking the socket. */
+bool connection_look(connection *c, loop *l);
 
 /* An answer came so long after its request. */
 void connection_answered(connection *c, nanoseconds span);

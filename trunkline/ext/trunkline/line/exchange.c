@@ -174,7 +174,7 @@ static pool_result another(exchange *x, connection **c) {
 
 /* What the pool gave is looked at before anything is sent on it; what will not do is replaced. */
 static step_result take_place(exchange *x, pool_result result, connection *c, nanoseconds now) {
-    while (result == POOL_CONNECTION && !connection_look(c)) {
+    while (result == POOL_CONNECTION && !connection_look(c, x->watcher)) {
         result = another(x, &c);
     }
     switch (result) {

@@ -79,8 +79,9 @@ typedef struct {
 
 typedef struct exchange {
     outgoing out;
-    pool *pool;   /* one reference */
-    waker *waker; /* one reference; its driver's */
+    pool *pool;    /* one reference */
+    waker *waker;  /* one reference; its driver's */
+    loop *watcher; /* borrowed; its poller's; NULL: it is driven alone */
     exchange_state state;
 
     /* what came: read these after STEP_HEAD, STEP_DATA, STEP_DONE */
@@ -188,7 +189,7 @@ void exchange_spare(exchange *x, uint8_t *bytes, size_t room, size_t usual_head)
 bool exchange_touched(const exchange *x);
 
 /* It is one of a poller's from now on; NULL: driven alone again. */
-void exchange_join(exchange *x, mux_batch *batch);
+void exchange_join(exchange *x, mux_batch *batch, loop *watcher);
 
 /* How much of the request the server can have. */
 sent_state exchange_sent(const exchange *x);

@@ -387,8 +387,9 @@ void exchange_http2_leave(exchange *x, nanoseconds now, nanoseconds idle_until) 
     mux_release(m);
 }
 
-void exchange_join(exchange *x, mux_batch *batch) {
+void exchange_join(exchange *x, mux_batch *batch, loop *watcher) {
     mux_batch *before = x->batch;
+    x->watcher = watcher;
     x->batch = batch != NULL ? mux_batch_keep(batch) : NULL;
     if (x->state == EXCHANGE_TALKING && x->http2 && mux_enter(&x->call)) {
         x->call.batch = batch;

@@ -12,6 +12,7 @@
 #endif
 
 #define EVENTS_AT_ONCE 256
+#define TRUSTED 32 /* connections that are begun anew on the word of one loop_wait */
 
 /* What is known of a descriptor, found by its number. */
 typedef struct {
@@ -23,6 +24,7 @@ typedef struct {
 struct loop {
     int epoll;
     int size;
+    int trusted;    /* how often loop_quiet may still say yes */
     watched *table; /* owned */
 };
 
@@ -105,7 +107,7 @@ bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom) 
     if (id != 0 && w->id == id) {
         return true;
     }
-    uint32_t wanted = EPOLLIN | EPOLLOUT | EPOLLET;
+    uint32_t wanted = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
     if (id == 0) {
         wanted = (uint32_t)(events & POLLIN ? EPOLLIN : 0) |
                  (uint32_t)(events & POLLOUT ? EPOLLOUT : 0) | EPOLLONESHOT;
@@ -141,18 +143,32 @@ int loop_wait(loop *l, nanoseconds until, void **whom, int room) {
     int most = room < EVENTS_AT_ONCE ? room : EVENTS_AT_ONCE;
     int count = epoll_wait(l->epoll, events, most, milliseconds_until(until));
     int told = 0;
+    l->trusted = count >= 0 && count < most ? TRUSTED : 0;
     for (int i = 0; i < count; i++) {
         watched *w = known(l, events[i].data.fd);
         if (w == NULL || w->whom == NULL) {
             forget(l, events[i].data.fd);
-        } else {
-            whom[told++] = w->whom;
+            continue;
+        }
+        whom[told++] = w->whom;
+        if (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
+            w->id = 0; /* its end is told of but once */
         }
     }
     return told;
 }
 
+bool loop_quiet(loop *l, int descriptor, uint64_t id) {
+    const watched *w = known(l, descriptor);
+    return w != NULL && w->id == id && w->whom == NULL && l->trusted-- > 0;
+}
+
 #else
+
+bool loop_quiet(loop *l, int descriptor, uint64_t id) {
+    (void)l, (void)descriptor, (void)id;
+    return false;
+}
 
 bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom) {
     if (!reserve(l, descriptor)) {

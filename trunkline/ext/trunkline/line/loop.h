@@ -28,6 +28,10 @@ void loop_ignore(loop *l, int descriptor, const void *whom);
 /* Waits until `until` (0: not at all) and fills in whom to tell; returns how many. */
 int loop_wait(loop *l, nanoseconds until, void **whom, int room);
 
+/* Is it certain that nothing came on `descriptor`, the connection `id`, since it was left, as of
+ * the last loop_wait? Who asks had read it to its end, and has just called that. */
+bool loop_quiet(loop *l, int descriptor, uint64_t id);
+
 /* A descriptor that is readable when loop_wait would not wait; -1 where there is none (poll). */
 int loop_descriptor(const loop *l);
 

@@ -170,6 +170,9 @@ nanoseconds poller_deadline(const poller *p) {
 }
 
 void poller_drive(poller *p, nanoseconds until, volatile bool *interrupted) {
+    if (p->runnable.first != NULL) {
+        wait_once(p, 0); /* connections that these may take are known by it */
+    }
     poller_run(p);
     while (p->ready.first == NULL && !*interrupted) {
         wait_once(p, clock_earlier(until, poller_deadline(p)));
@@ -187,7 +190,7 @@ void poller_add(poller *p, member *m, exchange *x, void *owner) {
         p->all->previous_all = m;
     }
     p->all = m;
-    exchange_join(x, p->batch);
+    exchange_join(x, p->batch, p->loop);
     make_runnable(p, m);
 }
 

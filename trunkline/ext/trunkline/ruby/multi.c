@@ -172,7 +172,7 @@ static entry *entry_find(const multi *m, VALUE id) {
 static void entry_remove(multi *m, entry *e) {
     poller_remove(m->poller, &e->member);
     if (e->r->live != NULL) {
-        exchange_join(e->r->live, NULL);
+        exchange_join(e->r->live, NULL, NULL);
     }
     steps_end(e->r);
     if (e->previous != NULL) {

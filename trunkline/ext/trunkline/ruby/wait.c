@@ -156,7 +156,7 @@ static void park_for_first(alone *a) {
     member *ready = poller_next(a->p);
     a->step = ready != NULL ? ready->step : STEP_WAIT;
     poller_remove(a->p, &m);
-    exchange_join(a->x, NULL);
+    exchange_join(a->x, NULL, NULL);
     poller_free(a->p);
     if (state != 0) {
         rb_jump_tag(state);
