@@ -9,23 +9,27 @@ require_relative "support/stream_tests"
 # What holds in plain threads holds in a reactor.
 TestBatchInReactor = InReactor.test_case(BatchTests) do
   def test_other_fibers_go_on_while_a_batch_waits
-    server = serve { |connection| reply_with_target(connection, after: 0.3) }
+    ticks = 0
+    server = serve do |connection|
+      while connection.read_request
+        sleep 0.01 until ticks >= 4
+        connection << answer
+      end
+    end
     Sync do |task|
-      ticks = 0
       ticker = task.async { loop { sleep(0.02) && ticks += 1 } }
-      client(server.url).batch { |batch| 3.times { batch.get("/") } }
+      results = client(server.url).batch { |batch| 3.times { batch.get("/") } }
       ticker.stop
-      assert_operator ticks, :>=, 4
+      assert_equal [200] * 3, results.map(&:status), "answered when the ticker has had its turns"
     end
   end
 
   def test_batches_of_several_fibers_run_side_by_side
-    server = serve { |connection| reply_with_target(connection, after: 0.3) }
-    http = client(server.url)
-    seconds, = timed do
-      Sync { |task| Array.new(3) { task.async { http.map(%w[/a /b]) } }.each(&:wait) }
-    end
-    assert_operator seconds, :<, 0.8
+    gauge = Gauge.new(6)
+    http = client(serve_held(gauge).url)
+    results = Sync { |task| Array.new(3) { task.async { http.map(%w[/a /b]) } }.map(&:wait) }
+    assert_equal([[200] * 2] * 3, results.map { |two| two.map(&:status) })
+    assert_equal 6, gauge.most
   end
 end
 TestBatchStreamsInReactor = InReactor.test_case(StreamTests)

@@ -28,7 +28,7 @@ class TestErrors < TrunklineTest
   end
 
   def test_refused
-    port = FreePort.refused
+    port = refused_port
     error = assert_raises_with(Trunkline::ConnectError, phase: :connect, sent: :none, attempt: 1) do
       client.get("http://127.0.0.1:#{port}/path")
     end
@@ -73,13 +73,13 @@ class TestErrors < TrunklineTest
   def test_the_sentence_says_whether_the_server_has_the_request
     server = serve(script: [%i[read reset]])
     seen = assert_raises(Trunkline::Error) { client(server.url).get("/") }
-    unseen = assert_raises(Trunkline::Error) { client.get("http://127.0.0.1:#{FreePort.refused}/") }
+    unseen = assert_raises(Trunkline::Error) { client.get("http://127.0.0.1:#{refused_port}/") }
     assert_match(/server has the whole request/, seen.message)
     assert_match(/nothing .* sent/, unseen.message)
   end
 
   def test_credentials_are_in_no_message
-    port = FreePort.refused
+    port = refused_port
     http = client(bearer: "geheim-1", headers: { "X-Api-Key" => "geheim-2" })
     error = assert_raises(Trunkline::ConnectError) { http.get("http://127.0.0.1:#{port}/?token=geheim-3") }
     [error.message, error.inspect, error.full_message, error.request.inspect].each do |text|
@@ -88,13 +88,13 @@ class TestErrors < TrunklineTest
   end
 
   def test_the_password_of_a_url_is_in_no_message
-    port = FreePort.refused
+    port = refused_port
     error = assert_raises(Trunkline::Error, ArgumentError) { client.get("http://user:geheim@127.0.0.1:#{port}/") }
     refute_match(/geheim/, error.message)
   end
 
   def test_the_backtrace_points_to_the_caller
-    error = assert_raises(Trunkline::ConnectError) { client.get("http://127.0.0.1:#{FreePort.refused}/") }
+    error = assert_raises(Trunkline::ConnectError) { client.get("http://127.0.0.1:#{refused_port}/") }
     assert_includes error.backtrace.join, File.basename(__FILE__)
   end
 
@@ -123,7 +123,7 @@ class TestErrors < TrunklineTest
   end
 
   def test_every_address_that_failed_is_tried
-    error = assert_raises(Trunkline::ConnectError) { client.get("http://localhost:#{FreePort.refused}/") }
+    error = assert_raises(Trunkline::ConnectError) { client.get("http://localhost:#{refused_port}/") }
     assert_equal :none, error.sent
     assert_match(/localhost/, error.message)
   end

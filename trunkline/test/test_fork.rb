@@ -79,7 +79,9 @@ class TestFork < TrunklineTest
   end
 
   def test_a_streamed_answer_does_not_go_to_the_child
-    server = serve(script: [[:read, "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf", 0.3, "rest", :stall]])
+    gate = Queue.new
+    half = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf"
+    server = serve(script: [[:read, half, ->(_) { gate.pop }, "rest", :stall]])
     response = client(server.url).get("/", stream: true)
     assert_equal "half", response.read
     outcome = in_child do
@@ -88,6 +90,7 @@ class TestFork < TrunklineTest
       error.class
     end
     assert_equal "Trunkline::ForkedConnection", outcome.call
+    gate << true
     assert_equal "rest", response.read
     response.close # over HTTP/2 the end of the stream may still be on its way
   end

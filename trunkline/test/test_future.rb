@@ -18,9 +18,10 @@ class TestFuture < TrunklineTest
   end
 
   def test_a_forked_child_has_futures_of_its_own
+    gate = Queue.new
     server = serve do |connection|
       while (request = connection.read_request)
-        sleep 0.2 if request.target == "/parent"
+        gate.pop if request.target == "/parent"
         connection << answer(request.target)
       end
     end
@@ -30,6 +31,7 @@ class TestFuture < TrunklineTest
       [future.value.class.name, http.async.get("/child").value(5)&.body].join(" ")
     end
     assert_equal "Trunkline::ForkedConnection /child", child
+    gate << true
     assert_equal "/parent", future.value.body
   end
 

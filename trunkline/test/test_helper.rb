@@ -9,7 +9,7 @@ require_relative "support/raise_warnings"
 $LOAD_PATH.unshift File.expand_path("../lib", __dir__)
 require "trunkline"
 
-%w[answers assertions free_port full_backlog gc_level httpbin leak_check memory nginx puma_server scripted_server
+%w[answers assertions free_port full_backlog gauge gc_level httpbin leak_check memory nginx puma_server scripted_server
    subprocess test_ca time_limit].each { |name| require_relative "support/#{name}" }
 
 # Every test has a time limit, closes what it opened, and leaves neither descriptors nor threads behind.
@@ -73,6 +73,14 @@ class TrunklineTest < Minitest::Test
   end
 
   def serve_rack(**options, &application) = opened(PumaServer.new(**options, &application))
+
+  # A port of this machine on which nobody listens. It is held until the test is over: nobody else gets it, not even as
+  # the port that a connection to it goes out from, which would then be answered by itself.
+  def refused_port
+    socket = opened(Socket.new(:INET6, :STREAM))
+    socket.bind(Addrinfo.tcp("::", 0)) # the same port of IPv4, too
+    socket.local_address.ip_port
+  end
 
   # Keeps what must be closed or stopped when the test is over, last opened first.
   def opened(thing)

@@ -54,27 +54,26 @@ class TestInterrupts < TrunklineTest
     end
 
     define_method(:"test_#{way}_in_queue") do
-      server = serve do |connection|
-        while connection.read_request
-          sleep 0.6
-          connection << answer
-        end
-      end
+      gate = Queue.new
+      server = serve { |connection| connection << answer while connection.read_request && gate.pop }
       http = client(server.url, max_connections_per_host: 1)
       first = Thread.new { http.get("/first").body }
       server.wait_for_requests(1)
       assert_interrupted(way) { http.get("/second") }
+      2.times { gate << true }
       assert_equal "ok", first.value
       assert_equal "ok", http.get("/third").body
     end
 
     define_method(:"test_#{way}_in_a_kept_connection_then_the_late_answer") do
-      server = serve(script: [[:read, answer("one"), :read, 0.4, answer("LATE"), :stall],
+      # Late: when the client has left, or has asked for something else.
+      late = ->(connection) { connection.tcp.wait_readable(5) }
+      server = serve(script: [[:read, answer("one"), :read, late, answer("LATE"), :stall],
                               [:read, answer("right"), :stall]])
       http = client(server.url)
       http.get("/")
       assert_interrupted(way) { http.get("/late") }
-      sleep 0.3
+      sleep 0.1
       assert_equal "right", http.get("/next").body
     end
 
@@ -120,7 +119,8 @@ class TestInterrupts < TrunklineTest
   end
 
   def test_interrupts_can_be_deferred
-    server = serve(script: [[:read, 0.3, answer("whole")]])
+    gate = Queue.new
+    server = serve(script: [[:read, ->(_) { gate.pop }, answer("whole")]])
     http = client(server.url)
     thread = Thread.new do
       Thread.handle_interrupt(Interruption => :never) { Thread.current[:body] = http.get("/").body }
@@ -128,29 +128,27 @@ class TestInterrupts < TrunklineTest
     thread.report_on_exception = false
     server.wait_for_requests(1)
     thread.raise(Interruption)
+    gate << true
     assert_raises(Interruption) { thread.value }
     assert_equal "whole", thread[:body]
   end
 
   def test_a_signal_handler_runs_while_a_call_waits
-    server = serve(script: [[:read, 0.4, answer("whole")]])
-    handled = nil
-    previous = trap(:USR1) { handled = monotonic }
-    start = monotonic
-    signaller = Thread.new { sleep(0.1) && Process.kill(:USR1, Process.pid) }
+    handled = false
+    server = serve(script: [[:read, ->(_) { sleep 0.01 until handled }, answer("whole")]])
+    previous = trap(:USR1) { handled = true }
+    signaller = Thread.new { server.wait_for_requests(1) && Process.kill(:USR1, Process.pid) }
     assert_equal "whole", client(server.url).get("/").body
-    assert_in_delta 0.1, handled - start, 0.1
   ensure
     trap(:USR1, previous)
     signaller.join
   end
 
   def test_other_threads_run_while_a_call_waits
-    server = serve(script: [[:read, 0.3, answer]])
     ticks = 0
+    server = serve(script: [[:read, ->(_) { sleep 0.01 until ticks >= 10 }, answer("whole")]])
     ticker = Thread.new { loop { sleep(0.01) && ticks += 1 } }
-    client(server.url).get("/")
-    assert_operator ticks, :>=, 10
+    assert_equal "whole", client(server.url).get("/").body
   ensure
     ticker.kill.join
   end

@@ -55,7 +55,7 @@ class TestLeaks < TrunklineTest
 
   def test_forgotten_clients_share_the_connections_of_the_process
     server = serve
-    50.times { Trunkline.new(timeout: 5, idle_timeout: 0.2).get(server.url) }
+    50.times { Trunkline.new(timeout: 5, idle_timeout: 1).get(server.url) }
     assert_equal 1, server.connection_count
     assert_equal :eof, server.ended
   end
@@ -99,7 +99,7 @@ class TestLeaks < TrunklineTest
   # Every new object collects the young ones first (1: no full collections, which would take minutes).
   def test_stress
     http = client(Nginx.url("/"))
-    refused = FreePort.refused
+    refused = refused_port
     GC.stress = 1
     3.times { assert_equal "133", http.get("/small", headers: { "X-A" => "b" }, params: { a: 1 })["Content-Length"] }
     assert_equal 133, http.get("/small", stream: true).each.sum(&:bytesize)

@@ -39,7 +39,7 @@ class TestLimiterAnswers < TrunklineTest
   end
 
   def test_a_refused_connection_is_back_pressure
-    url = "http://127.0.0.1:#{FreePort.take(1)}"
+    url = "http://127.0.0.1:#{refused_port}"
     http = client
     http.map(Array.new(30, "#{url}/"))
     assert_operator http.stats.limits.fetch(url)[:limit], :<, 16

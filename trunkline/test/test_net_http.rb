@@ -158,7 +158,7 @@ class TestNetHTTP < TrunklineTest
   end
 
   def test_start_raises_where_nobody_listens
-    port = FreePort.refused
+    port = refused_port
     errors = both { assert_raises(Errno::ECONNREFUSED) { Net::HTTP.start("127.0.0.1", port) { flunk } } }
     assert_match(/\AFailed to open TCP connection to 127.0.0.1:#{port} \(Connection refused/, errors.last.message)
     assert_kind_of Trunkline::ConnectError, errors.last.cause
@@ -183,6 +183,7 @@ class TestNetHTTP < TrunklineTest
     assert_took 0.2, seconds, 0.15
     assert_kind_of Trunkline::FirstByteTimeout, error.cause
     assert_match(/no answer/, error.message)
+    server.wait_for_connections(1)
     assert_equal 1, server.connection_count
   end
 
@@ -259,15 +260,17 @@ class TestNetHTTP < TrunklineTest
   end
 
   def test_an_interrupt_leaves_nothing_behind
+    gate = Queue.new
     server = serve do |connection|
       while (request = connection.read_request)
-        sleep 0.3 if request.target == "/slow"
+        gate.pop if request.target == "/slow"
         connection << answer(request.target)
       end
     end
     install
     Net::HTTP.start("127.0.0.1", server.port) do |http|
       assert_raises(Timeout::Error) { Timeout.timeout(0.1) { http.get("/slow") } }
+      gate << true
       assert_equal "/next", http.get("/next").body
     end
   end

@@ -63,7 +63,7 @@ class TestNetHTTPProxies < TrunklineTest
   end
 
   def test_a_proxy_that_is_not_there
-    port = FreePort.refused
+    port = refused_port
     errors = both { assert_raises(Errno::ECONNREFUSED) { Net::HTTP.new("api.test", 80, "127.0.0.1", port).get("/") } }
     assert(errors.all? { |error| error.message.start_with?("Failed to open TCP connection to 127.0.0.1:#{port} (") })
   end

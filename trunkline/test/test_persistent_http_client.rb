@@ -108,7 +108,7 @@ class TestPersistentHttpClient < TrunklineTest
     ["ftp://a.test", "/path", "http:///path"].each do |uri|
       assert_raises(ArgumentError, uri) { Trunkline::PersistentHttpClient.get(uri) }
     end
-    assert_raises(Errno::ECONNREFUSED) { Trunkline::PersistentHttpClient.get("http://127.0.0.1:#{FreePort.refused}") }
+    assert_raises(Errno::ECONNREFUSED) { Trunkline::PersistentHttpClient.get("http://127.0.0.1:#{refused_port}") }
   end
 
   def test_net_http_itself_is_left_alone

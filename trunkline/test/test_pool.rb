@@ -5,7 +5,8 @@ require_relative "test_helper"
 # Connections: kept, limited, waited for in turn, closed in time.
 class TestPool < TrunklineTest
   def test_at_most_as_many_connections_as_allowed
-    server = serve { |connection| slow_echo(connection, 0.05) }
+    gauge = Gauge.new(2, 8)
+    server = serve { |connection| echo(connection) { gauge.hold } }
     http = client(server.url, max_connections_per_host: 2)
     bodies = Array.new(8) { |number| Thread.new { http.get("/#{number}").body } }.map(&:value)
     assert_equal Array.new(8) { |number| "/#{number}" }, bodies
@@ -13,56 +14,65 @@ class TestPool < TrunklineTest
   end
 
   def test_the_limit_is_per_host
-    servers = Array.new(2) { serve { |connection| slow_echo(connection, 0.2) } }
+    gauge = Gauge.new(2)
+    servers = Array.new(2) { serve { |connection| echo(connection) { gauge.hold } } }
     http = client(max_connections_per_host: 1)
-    seconds, = timed { servers.map { |server| Thread.new { http.get(server.url) } }.each(&:join) }
-    assert_operator seconds, :<, 0.38
+    servers.map { |server| Thread.new { http.get(server.url) } }.each(&:join)
+    assert_equal 2, gauge.most
   end
 
   def test_those_who_wait_are_served_in_turn
-    server = serve { |connection| slow_echo(connection, 0.06) }
+    gate = Queue.new
+    server = serve { |connection| echo(connection) { gate.pop } }
     http = client(server.url, max_connections_per_host: 1)
     threads = Array.new(5) do |number|
-      thread = Thread.new { http.get("/#{number}") }
-      server.wait_for_requests(1) if number.zero?
-      sleep 0.02
-      thread
+      waiting_for(http, number) { http.get("/#{number}") }.tap { server.wait_for_requests(1) }
     end
+    5.times { gate << true }
     threads.each(&:join)
     assert_equal %w[/0 /1 /2 /3 /4], server.requests.map(&:target)
   end
 
   def test_waiting_has_its_own_timeout
-    server = serve { |connection| slow_echo(connection, 0.8) }
+    gate = Queue.new
+    server = serve { |connection| echo(connection) { gate.pop } }
     http = client(server.url, max_connections_per_host: 1, timeout: { queue: 0.2, total: 5 })
     first = Thread.new { http.get("/first").body }
     server.wait_for_requests(1)
     seconds, error = raised_after(Trunkline::QueueTimeout) { http.get("/second") }
     assert_took 0.2, seconds
     assert_facts error, phase: :queue, sent: :none, connection_age: nil
+    gate << true
     assert_equal "/first", first.value
     assert_equal 1, server.requests.size
   end
 
   def test_the_wait_is_told
-    server = serve { |connection| slow_echo(connection, 0.2) }
+    gate = Queue.new
+    server = serve { |connection| echo(connection) { gate.pop } }
     http = client(server.url, max_connections_per_host: 1)
     first = Thread.new { http.get("/first") }
     server.wait_for_requests(1)
-    sleep 0.05
-    assert_operator http.get("/second").timings.queue, :>=, 0.1
+    second = waiting_for(http, 1) { http.get("/second") }
+    sleep 0.1
+    2.times { gate << true }
+    assert_operator second.value.timings.queue, :>=, 0.1
     first.join
   end
 
   def test_one_that_gave_up_is_skipped
-    server = serve { |connection| slow_echo(connection, 0.4) }
+    gate = Queue.new
+    server = serve { |connection| echo(connection) { gate.pop } }
     http = client(server.url, max_connections_per_host: 1)
     first = Thread.new { http.get("/first") }
     server.wait_for_requests(1)
-    impatient = Thread.new { assert_raises(Trunkline::TimeoutError) { http.get("/gone", timeout: 0.1) } }
-    sleep 0.05
-    assert_equal "/third", http.get("/third").body
-    [first, impatient].each(&:join)
+    impatient = waiting_for(http, 1) { assert_raises(Trunkline::TimeoutError) { http.get("/gone", timeout: 0.5) } }
+    third = Thread.new { http.get("/third").body }
+    impatient.join
+    eventually { http.stats[:waiting] == 1 }
+    2.times { gate << true }
+    assert_equal "/third", third.value
+    first.join
     assert_equal %w[/first /third], server.requests.map(&:target)
   end
 
@@ -72,14 +82,15 @@ class TestPool < TrunklineTest
     assert_raises(Trunkline::ConnectionClosed) { http.get("/") }
     assert_quick { assert_equal "ok", http.get("/").body }
     refused = client(max_connections_per_host: 1)
-    url = "http://127.0.0.1:#{FreePort.refused}/"
+    url = "http://127.0.0.1:#{refused_port}/"
     2.times { assert_raises(Trunkline::ConnectError) { refused.get(url, timeout: 1) } }
   end
 
   def test_the_last_one_in_is_the_first_one_out
-    server = serve { |connection| slow_echo(connection, 0.1) }
+    gauge = Gauge.new(3)
+    server = serve { |connection| echo(connection) { gauge.hold } }
     http = client(server.url)
-    Array.new(3) { |number| Thread.new { sleep(number * 0.03) && http.get("/") } }.each(&:join)
+    Array.new(3) { Thread.new { http.get("/") } }.each(&:join)
     ids = Array.new(5) { http.get("/").connection.id }
     assert_equal 1, ids.uniq.size
     assert_equal 3, server.connection_count
@@ -91,7 +102,7 @@ class TestPool < TrunklineTest
     http.get("/")
     start = monotonic
     assert_equal :eof, server.ended
-    assert_in_delta 0.2, monotonic - start, 0.5, "closed by the reaper, not by the next call"
+    assert_took 0.2, monotonic - start, 0.5 # closed by the reaper, not by the next call
     refute_predicate http.get("/").connection, :reused?
   end
 
@@ -128,7 +139,8 @@ class TestPool < TrunklineTest
   end
 
   def test_at_most_as_many_idle_ones_as_allowed
-    server = serve { |connection| slow_echo(connection, 0.15) }
+    gauge = Gauge.new(5)
+    server = serve { |connection| echo(connection) { gauge.hold } }
     http = client(server.url, max_idle: 2)
     Array.new(5) { Thread.new { http.get("/") } }.each(&:join)
     eventually { server.connections.compact.count(&:ended) == 3 }
@@ -157,7 +169,7 @@ class TestPool < TrunklineTest
   end
 
   def test_many_threads_and_many_servers
-    servers = Array.new(3) { |number| serve { |connection| slow_echo(connection, 0, number.to_s) } }
+    servers = Array.new(3) { |number| serve { |connection| echo(connection, number.to_s) } }
     http = client(max_connections_per_host: 4)
     threads = Array.new(12) do |number|
       Thread.new do
@@ -172,23 +184,30 @@ class TestPool < TrunklineTest
   end
 
   def test_close_wakes_those_who_wait
-    server = serve { |connection| slow_echo(connection, 1.0) }
+    gate = Queue.new
+    server = serve { |connection| echo(connection) { gate.pop } }
     http = client(server.url, max_connections_per_host: 1)
     first = Thread.new { http.get("/first").body }
     server.wait_for_requests(1)
-    waiting = Thread.new { assert_raises(Trunkline::Error) { http.get("/second", timeout: 0.5) } }
-    sleep 0.1
+    waiting = waiting_for(http, 1) { assert_raises(Trunkline::Error) { http.get("/second", timeout: 1) } }
     http.close
     assert_kind_of Trunkline::Error, waiting.value
+    gate << true
     assert_equal "/first", first.value, "a call under way may end"
   end
 
   private
 
-  def slow_echo(connection, seconds, prefix = "")
+  # The block is called between each request and its answer.
+  def echo(connection, prefix = "")
     while (request = connection.read_request)
-      sleep seconds
+      yield if block_given?
       connection << answer(prefix + request.target)
     end
+  end
+
+  # A thread whose call is in the queue, with which there are so many.
+  def waiting_for(http, count, &call)
+    Thread.new(&call).tap { eventually { http.stats[:waiting] == count } }
   end
 end

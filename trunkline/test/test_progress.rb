@@ -33,7 +33,7 @@ class TestProgress < TrunklineTest
       end
     end
     last = nil
-    nowhere = "http://127.0.0.1:#{FreePort.take(1)}/"
+    nowhere = "http://127.0.0.1:#{refused_port}/"
     client(server.url).map(["/", "/bad", nowhere], progress: ->(progress) { last = progress })
     assert_equal({ done: 3, failed: 2, in_flight: 0 }, last.to_h.slice(:done, :failed, :in_flight))
     assert_operator last.per_second, :>, 0

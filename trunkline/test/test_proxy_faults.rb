@@ -55,7 +55,7 @@ class TestProxyFaults < TrunklineTest
     assert_equal 16_384, refused_by(answer("x" * 100_000, status: "500 Sorry")).body.bytesize
     stalling = serve(script: [[:read, "HTTP/1.1 407 Who\r\nContent-Length: 9\r\n\r\nhalf", :stall]])
     error = assert_raises_with(Trunkline::ProxyError, status: 407, body: "half") do
-      connect_through(stalling, timeout: { connect: 0.2, total: 5 })
+      connect_through(stalling, timeout: { connect: 0.5, total: 5 })
     end
     assert_match(/407 Who/, error.message)
   end
@@ -118,7 +118,7 @@ class TestProxyFaults < TrunklineTest
 
   def test_a_proxy_that_is_not_there_is_named
     error = assert_raises_with(Trunkline::ConnectError, phase: :connect, sent: :none) do
-      client(proxy: "http://127.0.0.1:#{FreePort.take(1)}").get(TARGET)
+      client(proxy: "http://127.0.0.1:#{refused_port}").get(TARGET)
     end
     assert_match(/proxy 127\.0\.0\.1:\d+: .*refused/, error.message)
     assert_match(/api\.test:443/, error.message)

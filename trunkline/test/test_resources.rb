@@ -39,7 +39,7 @@ class TestResources < TrunklineTest
   end
 
   def test_refused
-    url = "http://127.0.0.1:#{FreePort.refused}/"
+    url = "http://127.0.0.1:#{refused_port}/"
     many_times { |http| assert_raises(Trunkline::ConnectError) { http.get(url) } }
   end
 

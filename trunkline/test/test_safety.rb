@@ -9,6 +9,28 @@ class TestSafety < TrunklineTest
   EVERY_VERB = %i[get head options trace put post patch delete].freeze
   SAFE = %i[get head options trace].freeze
 
+  # A step of a script: bytes that come when the test says so.
+  class Later
+    def initialize(bytes)
+      @bytes = bytes
+      @asked = Queue.new
+      @written = Queue.new
+    end
+
+    def call(connection)
+      @asked.pop
+      connection << @bytes
+      @written << true
+    end
+
+    # They are written, and have had the time to arrive.
+    def come
+      @asked << true
+      @written.pop
+      sleep 0.05
+    end
+  end
+
   # A kept connection on which the server reads the second request whole and then leaves without a byte.
   DYING = [:read, Answers.answer, :read].freeze
 
@@ -94,7 +116,7 @@ class TestSafety < TrunklineTest
     server = serve(script: [[:read, answer("one"), :close], [:read, answer("two"), :stall]])
     http = client(server.url)
     http.get("/")
-    sleep 0.1
+    eventually { server.connections[0].socket.closed? }
     response = http.post("/", body: "x")
     assert_equal "two", response.body
     assert_equal %w[GET POST], server.requests.map(&:verb)
@@ -109,15 +131,16 @@ class TestSafety < TrunklineTest
     assert_attempts 2, server
   end
 
-  { "at_once" => 0, "late" => 0.15 }.each do |moment, delay|
+  %w[at_once late].each do |moment|
     [false, true].each do |tls|
       define_method(:"test_poison_#{moment}_is_not_the_next_answer#{"_over_tls" if tls}") do
-        poisoned = delay.zero? ? [answer("one") + answer("EVIL")] : [answer("one"), delay, answer("EVIL")]
+        late = Later.new(answer("EVIL")) if moment == "late"
+        poisoned = late ? [answer("one"), late] : [answer("one") + answer("EVIL")]
         script = [[:read, *poisoned, :stall], [:read, answer("two"), :stall]]
         server = tls ? serve_tls(script: script) : serve(script: script)
         http = secure_client(server.url)
         assert_equal "one", http.get("/").body
-        sleep delay + 0.1 unless delay.zero?
+        late&.come
         assert_equal "two", http.get("/").body
         assert_equal 2, server.connection_count
         refute_nil server.ended(0), "the poisoned connection is closed"
@@ -126,19 +149,20 @@ class TestSafety < TrunklineTest
   end
 
   def test_a_request_timeout_answer_on_an_idle_connection_is_not_the_next_ones
-    late = answer("too slow", status: "408 Request Timeout", "Connection" => "close")
-    server = serve(script: [[:read, answer("one"), 0.05, late, :close], [:read, answer("two"), :stall]])
+    late = Later.new(answer("too slow", status: "408 Request Timeout", "Connection" => "close"))
+    server = serve(script: [[:read, answer("one"), late, :close], [:read, answer("two"), :stall]])
     http = client(server.url)
     http.get("/")
-    sleep 0.15
+    late.come
     assert_equal "two", http.get("/").body
   end
 
   def test_half_an_answer_is_poison_too
-    server = serve(script: [[:read, answer("one"), 0.05, "H", :stall], [:read, answer("two"), :stall]])
+    late = Later.new("H")
+    server = serve(script: [[:read, answer("one"), late, :stall], [:read, answer("two"), :stall]])
     http = client(server.url)
     http.get("/")
-    sleep 0.15
+    late.come
     assert_equal "two", http.get("/").body
   end
 

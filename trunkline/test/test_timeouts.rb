@@ -14,6 +14,7 @@ class TestTimeouts < TrunklineTest
   def test_tls
     server = serve(script: [[:stall]])
     assert_times_out(Trunkline::TLSTimeout, server.url.sub("http", "https"), :tls, sent: :none)
+    server.wait_for_connections(1)
     assert_equal 1, server.connection_count
   end
 
@@ -79,17 +80,20 @@ class TestTimeouts < TrunklineTest
     # The clock runs since the last byte was taken: some megabytes go into the buffers of both sides before.
     assert_includes (ASKED - 0.01)..(ASKED + 0.25 + Metronome.lateness(seconds)), seconds
     assert_facts error, phase: :write, sent: :partial, attempt: 1
+    server.wait_for_connections(1)
     assert_equal 1, server.connection_count
   end
 
   def test_queue
-    server = serve { |connection| connection.read_request && sleep(1) && connection << answer }
+    gate = Queue.new
+    server = serve { |connection| connection.read_request && gate.pop && connection << answer }
     http = client(server.url, max_connections_per_host: 1, timeout: { queue: ASKED, total: 5 })
     first = Thread.new { http.get("/first") }
     server.wait_for_requests(1)
     seconds, error = raised_after(Trunkline::QueueTimeout) { http.get("/second") }
     assert_took ASKED, seconds
     assert_facts error, phase: :queue, sent: :none
+    gate << true
     first.join
     assert_equal 1, server.requests.size
   end
@@ -156,8 +160,8 @@ class TestTimeouts < TrunklineTest
 
   def test_the_shorter_clock_wins
     server = serve(script: [%i[read stall]])
-    assert_raises(Trunkline::FirstByteTimeout) { client(server.url, timeout: { first_byte: 0.1, total: 0.4 }).get("/") }
-    assert_raises(Trunkline::TotalTimeout) { client(server.url, timeout: { first_byte: 0.4, total: 0.1 }).get("/") }
+    assert_raises(Trunkline::FirstByteTimeout) { client(server.url, timeout: { first_byte: 0.1, total: 5 }).get("/") }
+    assert_raises(Trunkline::TotalTimeout) { client(server.url, timeout: { first_byte: 5, total: 0.1 }).get("/") }
   end
 
   def test_fractions_of_a_second
@@ -169,16 +173,18 @@ class TestTimeouts < TrunklineTest
   def test_the_connection_of_a_timed_out_call_is_closed
     server = serve(script: [%i[read stall], [:read, answer("right")]])
     http = client(server.url)
-    assert_raises(Trunkline::TimeoutError) { http.get("/", timeout: 0.1) }
+    assert_raises(Trunkline::TimeoutError) { http.get("/", timeout: 0.3) }
     assert_equal :eof, server.ended
     assert_equal "right", http.get("/").body
   end
 
   def test_a_late_answer_is_never_the_next_ones
-    server = serve(script: [[:read, 0.3, answer("late"), :stall], [:read, answer("right")]])
+    # Late: when the client has left, or has asked for something else.
+    late = ->(connection) { connection.tcp.wait_readable(5) }
+    server = serve(script: [[:read, late, answer("late"), :stall], [:read, answer("right")]])
     http = client(server.url)
-    assert_raises(Trunkline::TimeoutError) { http.get("/", timeout: 0.15) }
-    sleep 0.2
+    assert_raises(Trunkline::TimeoutError) { http.get("/", timeout: 0.3) }
+    sleep 0.1
     assert_equal "right", http.get("/").body
   end
 
@@ -194,15 +200,18 @@ class TestTimeouts < TrunklineTest
   def test_two_threads_time_out_by_their_own_clocks
     server = serve(script: [%i[read stall]])
     http = client(server.url)
-    spans = [0.1, 0.3].map do |asked|
-      Thread.new { [asked, raised_after(Trunkline::TotalTimeout) { http.get("/", timeout: asked) }.first] }
+    since, spans = timed do
+      threads = [0.1, 0.3].map do |asked|
+        Thread.new { [asked, raised_after(Trunkline::TotalTimeout) { http.get("/", timeout: asked) }.first] }
+      end
+      threads.map(&:value)
     end
-    spans.map(&:value).each { |asked, seconds| assert_took asked, seconds }
+    spans.each { |asked, seconds| assert_took asked, seconds, since: since }
   end
 
   def test_missing_phases_are_bounded_by_the_total_alone
-    server = serve { |connection| connection.read_request && sleep(0.2) && connection << answer }
-    assert_equal "ok", client(server.url, timeout: { connect: 0.1, total: 5 }).get("/").body
+    server = serve { |connection| connection.read_request && sleep(0.4) && connection << answer }
+    assert_equal "ok", client(server.url, timeout: { connect: 0.3, total: 5 }).get("/").body
   end
 
   private

@@ -156,9 +156,10 @@ class TestEndings < HTTP2Test
 
   %i[close reset].each do |way|
     define_method(:"test_a_connection_that_the_server_does_#{way}_with_20_streams_fails_each_by_its_own_error") do
+      halves = Queue.new
       server = serve_frames do |stream|
-        stream.headers.data("half")
-        stream.connection.wait_until(5) { stream.connection.streams.size == 20 }
+        halves << stream.headers.data("half")
+        stream.connection.wait_until(5) { halves.size == 20 }
         sleep 0.1
         stream.connection.public_send(way)
       end

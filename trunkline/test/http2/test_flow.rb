@@ -92,6 +92,7 @@ class TestFlow < HTTP2Test
     seconds, error = raised_after(Trunkline::WriteTimeout) { http.post("/", body: StringIO.new("x" * 300_000)) }
     assert_includes 0.29..(1.3 + Metronome.lateness(seconds)), seconds, "since the last byte was taken"
     assert_facts error, phase: :write, sent: :partial, attempt: 1
+    server.wait_for_requests(1)
     assert_equal :cancel, server.streams.first.wait_reset
   end
 

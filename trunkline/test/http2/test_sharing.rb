@@ -55,18 +55,15 @@ class TestSharing < HTTP2Test
   end
 
   def test_the_stream_limit_is_kept_to
-    highest = open = 0
-    lock = Mutex.new
+    gauge = Gauge.new(3, 20)
     server = serve_frames(settings: { max_concurrent_streams: 3 }) do |stream|
-      lock.synchronize { highest = [highest, open += 1].max }
-      sleep 0.02
-      lock.synchronize { open -= 1 }
+      gauge.hold if stream.target == "/held"
       stream.answer
     end
     http = h2_client(server.url, max_connections_per_host: 1)
     http.get("/")
-    assert_equal ["ok"] * 20, at_once(20) { http.get("/").body }
-    assert_equal 3, highest
+    assert_equal ["ok"] * 20, at_once(20) { http.get("/held").body }
+    assert_equal 3, gauge.most
     assert_equal 1, server.connection_count
   end
 
@@ -79,8 +76,9 @@ class TestSharing < HTTP2Test
   end
 
   def test_who_finds_no_place_waits_and_may_give_up
+    gate = Queue.new
     server = serve_frames(settings: { max_concurrent_streams: 1 }) do |stream|
-      sleep 0.6 if stream.target == "/long"
+      gate.pop if stream.target == "/long"
       stream.answer
     end
     http = h2_client(server.url, max_connections_per_host: 1, timeout: { queue: 0.2, total: 5 })
@@ -90,19 +88,24 @@ class TestSharing < HTTP2Test
     seconds, error = raised_after(Trunkline::QueueTimeout) { http.get("/second") }
     assert_took 0.2, seconds
     assert_facts error, phase: :queue, sent: :none
+    gate << true
     assert_equal "ok", long.value
     assert_equal 2, server.requests.size
   end
 
   def test_those_who_wait_are_served_in_turn
-    server = serve_frames(settings: { max_concurrent_streams: 1 }) { |stream| sleep(0.05) && stream.answer }
+    gate = Queue.new
+    server = serve_frames(settings: { max_concurrent_streams: 1 }) { |stream| gate.pop && stream.answer }
     http = h2_client(server.url, max_connections_per_host: 1)
+    gate << true
     http.get("/first")
     threads = Array.new(5) do |number|
-      thread = Thread.new { http.get("/#{number}") }
-      sleep 0.02
-      thread
+      Thread.new { http.get("/#{number}") }.tap do
+        server.wait_for_requests(2)
+        eventually { http.stats[:waiting] == number }
+      end
     end
+    5.times { gate << true }
     threads.each(&:join)
     assert_equal %w[/first /0 /1 /2 /3 /4], server.requests.map(&:target)
   end

@@ -24,15 +24,22 @@ module Assertions
     [monotonic - start, error]
   end
 
-  def assert_took(expected, seconds, tolerance = TOLERANCE)
-    late = Metronome.lateness(seconds)
+  # @param since [Float] seconds since it began, when it is not over just now
+  def assert_took(expected, seconds, tolerance = TOLERANCE, since: seconds)
+    late = Metronome.lateness(since)
     assert_includes (expected - tolerance)..(expected + tolerance + late), seconds,
                     "took #{seconds.round(3)} s, should have taken #{expected} s; the machine: #{late.round(3)} s late"
   end
 
+  # Something that is just over took less than that.
+  def assert_took_less(limit, seconds)
+    late = Metronome.lateness(seconds)
+    assert_operator seconds, :<, limit + late, "the machine: #{late.round(3)} s late"
+  end
+
   def assert_quick(limit = 1.0, &block)
     seconds, result = timed(&block)
-    assert_operator seconds, :<, limit
+    assert_took_less limit, seconds
     result
   end
 

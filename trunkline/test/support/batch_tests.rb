@@ -36,22 +36,14 @@ module BatchTests
   end
 
   def test_a_chain_keeps_as_many_in_flight_as_were_started
-    highest = at_once = 0
-    lock = Mutex.new
-    server = serve do |connection|
-      while connection.read_request
-        lock.synchronize { highest = [highest, at_once += 1].max }
-        sleep 0.01
-        lock.synchronize { at_once -= 1 }
-        connection << answer
-      end
-    end
+    gauge = Gauge.new(4, 44)
+    server = serve_held(gauge)
     left = 40
     client(server.url).batch do |batch|
       following = ->(_) { batch.get("/", &following) if (left -= 1) >= 0 }
       4.times { batch.get("/", &following) }
     end
-    assert_equal 4, highest
+    assert_equal 4, gauge.most
     assert_equal 44, server.requests.size
   end
 
@@ -80,7 +72,7 @@ module BatchTests
   end
 
   def test_a_failed_request_gives_its_error_in_its_place
-    gone = FreePort.take(1)
+    gone = refused_port
     whole, refused = client(serve.url).batch do |batch|
       batch.get("/")
       batch.get("http://127.0.0.1:#{gone}/")
@@ -97,11 +89,14 @@ module BatchTests
       end
     end
     seconds, (hung, whole) = timed do
-      client(server.url, timeout: 0.3).batch { |batch| %w[/hang /].each { |path| batch.get(path) } }
+      client(server.url).batch do |batch|
+        batch.get("/hang", timeout: 0.3)
+        batch.get("/")
+      end
     end
     assert_instance_of Trunkline::TotalTimeout, hung
     assert_equal 200, whole.status
-    assert_in_delta 0.3, seconds, 0.2
+    assert_took 0.3, seconds, 0.2
   end
 
   def test_redirects_are_followed
@@ -133,27 +128,28 @@ module BatchTests
     end
     result, = client(server.url, timeout: 0.4, follow: 20).batch { |batch| batch.get("/start") }
     assert_instance_of Trunkline::TotalTimeout, result
-    assert_in_delta 0.4, result.elapsed, 0.1
+    assert_took 0.4, result.elapsed, 0.1
     assert_match(/within 0.4 s/, result.message)
   end
 
   def test_a_host_that_hangs_does_not_block_the_slots_of_another
-    hanging = serve(&:stall)
+    go_on = Queue.new
+    hanging = serve { |connection| connection << answer while connection.read_request && go_on.pop }
     quick = serve
     done = []
-    client(timeout: 0.5).batch(concurrency: 2, max_in_flight: 4) do |batch|
+    client.batch(concurrency: 2, max_in_flight: 4) do |batch|
       6.times { batch.get(hanging.url) { done << :hung } }
-      20.times { batch.get(quick.url) { done << :quick } }
+      20.times { batch.get(quick.url) { done.push(:quick).size == 20 && 6.times { go_on << true } } }
     end
     assert_equal [:quick] * 20 + [:hung] * 6, done
   end
 
   def test_a_fixed_concurrency_is_kept_to
-    assert_equal 3, most_at_once(concurrency: 3)
+    assert_most_at_once 3, concurrency: 3
   end
 
   def test_max_in_flight_is_kept_to
-    assert_equal 2, most_at_once(concurrency: 8, max_in_flight: 2)
+    assert_most_at_once 2, concurrency: 8, max_in_flight: 2
   end
 
   def test_rate_spreads_the_starts
@@ -177,16 +173,25 @@ module BatchTests
   end
 
   def test_requests_may_come_from_another_thread_while_it_runs
-    server = serve { |connection| reply_with_target(connection, after: 0.1) }
-    bodies = []
-    client(server.url).batch do |batch|
-      batch.get("/first") { |response| bodies << response.body }
-      Thread.new do
-        sleep 0.05
-        batch.get("/second") { |response| bodies << response.body }
+    added = Queue.new
+    server = serve do |connection|
+      while (request = connection.read_request)
+        added.pop if request.target == "/first"
+        connection << answer(request.target)
       end
     end
-    assert_equal %w[/first /second], bodies
+    bodies = []
+    batch = client(server.url).batch
+    batch.get("/first") { |response| bodies << response.body }
+    adding = Thread.new do
+      server.wait_for_requests(1)
+      batch.get("/second") { |response| bodies << response.body }
+      server.wait_for_requests(2)
+      added << true
+    end
+    batch.run
+    adding.join
+    assert_equal %w[/first /second], bodies.sort
   end
 
   def test_progress_is_told_while_it_runs_and_at_the_end
@@ -220,7 +225,11 @@ module BatchTests
   end
 
   def test_each_without_a_result_is_named_whatever_on_cancel_raises
-    server = serve { |connection| connection.read_request.target == "/quick" ? connection << answer : connection.stall }
+    server = serve do |connection|
+      while (request = connection.read_request)
+        request.target == "/quick" ? connection << answer : connection.stall
+      end
+    end
     told = []
     http = client(server.url)
     batch = http.batch(on_cancel: ->(request) { raise KeyError, (told << request[1]).last })
@@ -251,18 +260,14 @@ module BatchTests
     end
   end
 
-  def most_at_once(**options)
-    highest = at_once = 0
-    lock = Mutex.new
-    server = serve do |connection|
-      while connection.read_request
-        lock.synchronize { highest = [highest, at_once += 1].max }
-        sleep 0.02
-        lock.synchronize { at_once -= 1 }
-        connection << answer
-      end
-    end
-    client(server.url).batch(**options) { |batch| 20.times { batch.get("/") } }
-    highest
+  def serve_held(gauge)
+    serve { |connection| connection << answer while connection.read_request && gauge.hold }
+  end
+
+  # @param most [Integer] how many may be under way
+  def assert_most_at_once(most, **options)
+    gauge = Gauge.new(most, 20)
+    client(serve_held(gauge).url).batch(**options) { |batch| 20.times { batch.get("/") } }
+    assert_equal most, gauge.most
   end
 end

@@ -15,9 +15,6 @@ module FreePort
     held&.each(&:close)
   end
 
-  # A port on which nobody listens.
-  def refused = take
-
   def open?(port)
     Socket.tcp("127.0.0.1", port, connect_timeout: 1, &:close)
     true

@@ -3,28 +3,21 @@
 # client.async, in plain threads and in a reactor.
 module FutureTests
   def test_value_waits_for_the_answer
-    server = serve do |connection|
-      while connection.read_request
-        sleep 0.1
-        connection << answer("later")
-      end
-    end
+    gate = Queue.new
+    server = serve { |connection| connection << answer("later") while connection.read_request && gate.pop }
     future = client(server.url).async.get("/")
     refute_predicate future, :ready?
+    Thread.new { sleep(0.1) && gate << true }
     assert_equal "later", future.value.body
     assert_predicate future, :ready?
   end
 
   def test_futures_run_side_by_side
-    server = serve do |connection|
-      while connection.read_request
-        sleep 0.2
-        connection << answer
-      end
-    end
+    gauge = Gauge.new(8)
+    server = serve { |connection| connection << answer while connection.read_request && gauge.hold }
     async = client(server.url).async
-    seconds, = timed { Array.new(8) { async.get("/") }.each(&:value!) }
-    assert_operator seconds, :<, 1.0
+    Array.new(8) { async.get("/") }.each(&:value!)
+    assert_equal 8, gauge.most
   end
 
   def test_every_verb_and_option_is_there
@@ -35,21 +28,19 @@ module FutureTests
   end
 
   def test_an_error_is_the_value_and_value_with_a_bang_raises_it
-    future = client(timeout: 2).async.get("http://127.0.0.1:#{FreePort.take(1)}/")
+    future = client(timeout: 2).async.get("http://127.0.0.1:#{refused_port}/")
     assert_instance_of Trunkline::ConnectError, future.value
     assert_raises(Trunkline::ConnectError) { future.value! }
   end
 
   def test_value_gives_nil_when_its_time_is_over_and_the_request_goes_on
-    server = serve do |connection|
-      connection.read_request
-      sleep 0.3
-      connection << answer("late")
-    end
+    gate = Queue.new
+    server = serve { |connection| connection.read_request && gate.pop && connection << answer("late") }
     future = client(server.url).async.get("/")
     seconds, value = timed { future.value(0.05) }
     assert_nil value
-    assert_operator seconds, :<, 0.25
+    assert_took_less 0.25, seconds
+    gate << true
     assert_equal "late", future.value(5).body
   end
 
@@ -71,7 +62,7 @@ module FutureTests
 
   def test_then_passes_errors_on_and_takes_those_of_its_block
     http = client(serve.url)
-    refused = http.async.get("http://127.0.0.1:#{FreePort.take(1)}/").then { flunk }
+    refused = http.async.get("http://127.0.0.1:#{refused_port}/").then { flunk }
     assert_instance_of Trunkline::ConnectError, refused.value
     assert_raises(KeyError) { http.async.get("/").then { raise KeyError, "here" }.value! }
   end
@@ -118,17 +109,18 @@ module FutureTests
   end
 
   def test_close_lets_those_in_flight_finish_and_cancels_the_others
-    server = serve do |connection|
-      while connection.read_request
-        sleep 0.2
-        connection << answer
-      end
-    end
+    gate = Queue.new
+    server = serve { |connection| connection << answer while connection.read_request && gate.pop }
     http = client(server.url, max_connections_per_host: 2)
     futures = Array.new(10) { http.async.get("/") }
     server.wait_for_requests(2)
+    finishing = Thread.new do
+      eventually { futures.count(&:ready?) == 8 }
+      2.times { gate << true }
+    end
     http.close
     assert(futures.all?(&:ready?))
+    finishing.join
     answered, cancelled = futures.map(&:value).partition { |value| value.is_a?(Trunkline::Response) }
     assert_equal 2, answered.size
     assert_equal [Trunkline::Cancelled], cancelled.map(&:class).uniq

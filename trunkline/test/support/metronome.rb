@@ -13,23 +13,27 @@ module Metronome
       return if @thread&.alive?
 
       @beats = []
+      @last = now
       @thread = Thread.new { loop { beat } }
       @thread.name = "metronome"
     end
 
     # @param seconds [Float] how far to look back
-    # @return [Float] by how many seconds the latest beat of that time was late
+    # @return [Float] by how many seconds the beats of that time were late in all, the one that is due among them: what
+    #   is done in several steps, and by several threads, may be kept waiting at each
     def lateness(seconds)
       from = now - seconds - PERIOD
-      @beats.reverse_each.take_while { |at, _| at >= from }.map(&:last).max || 0.0
+      lates = @beats.reverse_each.take_while { |at, _| at >= from }.map(&:last) << (now - @last - PERIOD)
+      lates.select { |late| late > PERIOD }.sum(0.0)
     end
 
     private
 
     def beat
-      before = now
       sleep PERIOD
-      @beats << [now, now - before - PERIOD]
+      at = now
+      @beats << [at, at - @last - PERIOD]
+      @last = at
       @beats.shift if @beats.size > KEPT
     end
 

@@ -6,33 +6,6 @@ require_relative "support"
 class TestTyphoeusHydra < TyphoeusTest
   stressable
 
-  # Holds every request until so many are there at the same time, or all have come; then a moment longer, in which one
-  # too many would be seen.
-  class Gauge
-    MOMENT = 0.01
-
-    attr_reader :most
-
-    def initialize(wanted, total)
-      @wanted = wanted
-      @total = total
-      @lock = Mutex.new
-      @bell = ConditionVariable.new
-      @now = @most = @came = 0
-    end
-
-    def hold
-      @lock.synchronize do
-        @came += 1
-        @most = [@most, @now += 1].max
-        @bell.broadcast
-        @bell.wait(@lock, 1) until @now >= @wanted || @came >= @total
-      end
-      sleep MOMENT
-      @lock.synchronize { @now -= 1 }
-    end
-  end
-
   def serve_held(gauge)
     serve do |connection|
       while (got = connection.read_request)
@@ -130,7 +103,7 @@ class TestTyphoeusHydra < TyphoeusTest
   end
 
   def test_an_interrupt_gives_up_what_is_in_flight
-    server = serve(script: [[:read, 2.0]])
+    server = serve(script: [%i[read stall]])
     hydra = hydra()
     made = queue(hydra, server.url)
     assert_raises(Timeout::Error) { Timeout.timeout(0.1) { hydra.run } }
@@ -153,9 +126,9 @@ class TestTyphoeusHydra < TyphoeusTest
   def test_failures_are_answers_like_others
     hydra = hydra()
     good = queue(hydra, serve.url)
-    refused = queue(hydra, "127.0.0.1:#{FreePort.take}")
+    refused = queue(hydra, "127.0.0.1:#{refused_port}")
     malformed = queue(hydra, "")
-    late = queue(hydra, serve(script: [[:read, 1.0]]).url, timeout_ms: 100)
+    late = queue(hydra, serve(script: [%i[read stall]]).url, timeout_ms: 100)
     hydra.run
     assert_equal %i[ok couldnt_connect url_malformat operation_timedout],
                  [good, refused, malformed, late].map { |made| made.response.return_code }

@@ -44,7 +44,7 @@ class TestTyphoeusStandIns < TyphoeusTest
     assert_equal [201, 201], both("http://a.test/one").map(&:code)
     assert_equal [202, 202], both("http://a.test/two").map(&:code)
     assert_equal [203, 203], both("http://a.test/three", method: :post).map(&:code)
-    assert_equal 0, request("http://127.0.0.1:#{FreePort.take}/three").run.code
+    assert_equal 0, request("http://127.0.0.1:#{refused_port}/three").run.code
   end
 
   def test_answers_in_a_row_the_last_for_ever
@@ -144,7 +144,7 @@ class TestTyphoeusStandIns < TyphoeusTest
 
   def test_failures_and_streams_are_not_kept
     store = Store.new
-    request("127.0.0.1:#{FreePort.take}", cache: store).run
+    request("127.0.0.1:#{refused_port}", cache: store).run
     streaming = request(serve.url, cache: store)
     streaming.on_body { nil }
     streaming.run

@@ -14,6 +14,8 @@ class HTTP2Gateway < SimpleDelegator
   def initialize(origin, tls: nil, handshake: true)
     super(origin)
     @lines = Hash.new { |lines, connection| lines[connection] = [] }
+    @relayed = []
+    @settled = ConditionVariable.new
     @lock = Mutex.new
     @front = FrameServer.new(tls: tls, handshake: handshake, grants: :read, stranger: method(:pass_on)) do |stream|
       relay(stream)
@@ -153,6 +155,7 @@ class HTTP2Gateway < SimpleDelegator
   private
 
   def relay(stream)
+    @lock.synchronize { @relayed << stream }
     line = take_line(stream.connection)
     stream.on_reset { line.close }
     sending = Thread.new { send_request(line, stream) }
@@ -165,7 +168,13 @@ class HTTP2Gateway < SimpleDelegator
     line&.close
     stream.reset(:internal_error) unless stream.answered || stream.reset_by_client || stream.connection.over?
   ensure
+    settle(stream)
     sending&.join
+  end
+
+  # Its line is free, or closed.
+  def settle(stream)
+    @lock.synchronize { @relayed.delete(stream) && @settled.broadcast }
   end
 
   # What is no HTTP/2, byte by byte, both ways.
@@ -194,6 +203,8 @@ class HTTP2Gateway < SimpleDelegator
 
   def take_line(connection)
     @lock.synchronize do
+      # A client that has the end of an answer may be faster than the line on which it came is given back.
+      @settled.wait(@lock) while @relayed.any? { |other| other.answered && other.connection.equal?(connection) }
       idle = @lines[connection]
       while (line = idle.pop)
         return line if line.idle?
