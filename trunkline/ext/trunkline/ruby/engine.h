@@ -27,8 +27,7 @@ typedef struct {
     buffer head;   /* owned */
     bool head_method, safe_method, says_close;
     size_t usual_body; /* length of the last answer's body; 0: that is not known, or of no use */
-    size_t usual_head; /* the same of its head, */
-    size_t usual_room; /* and of what a response keeps of it */
+    size_t usual_head; /* the same of its head */
 } prepared;
 
 pool *pool_get(VALUE object);
@@ -47,7 +46,15 @@ void route_fill(prepared *p, const place *to);
 
 /* ---- response.c ---- */
 
+/* What it owns comes first, and what is seldom there last: the collector looks at the one of each
+ * that it frees, long after it was used, and the other is not even cleared. */
 typedef struct {
+    exchange *live;         /* owned; NULL once it is over and what it told is below */
+    void *head_block;       /* owned: the fields and the head; NULL: they lie right behind */
+    uint8_t *trailer_bytes; /* owned */
+    http1_field *trailers;  /* owned */
+    hint *early_hints;      /* owned */
+
     VALUE request;
     VALUE prepared;
     VALUE source; /* the request's body: a String, or a producer */
@@ -55,36 +62,25 @@ typedef struct {
     VALUE body;   /* the answer's: a String once it is complete; while a sink, pinned and locked */
     bool body_sink, body_read, busy;
 
-    exchange *live; /* owned; NULL once it is over and what it told is below */
     int status, minor_version;
     uint32_t reason, reason_length;
     http1_framing framing;
-    bool complete, http2;
+    bool complete, http2, reused;
     const uint8_t *head; /* the fields point into it */
     const http1_field *fields;
-    uint32_t field_count;
-    void *head_block;       /* owned: the fields and the head; NULL: they are in the room */
-    size_t room;            /* bytes that lie behind the response itself */
-    uint8_t *trailer_bytes; /* owned */
-    http1_field *trailers;  /* owned */
-    uint32_t trailer_count;
-    hint *early_hints; /* owned */
+    uint32_t field_count, trailer_count, attempt_count;
     exchange_timings timings;
     uint64_t connection_id;
     nanoseconds connection_age;
-    bool reused;
     const char *tls_version, *tls_cipher;
     attempt attempts[EXCHANGE_ATTEMPTS];
-    uint32_t attempt_count;
 } response;
 
-/* `room`: bytes for a head that are expected to be enough; any number is right. */
-VALUE response_allocate(response **out, size_t room);
+VALUE response_allocate(response **out);
 
 /* Copies the head out of what has parsed it, and the bytes that it was parsed from. False: no
  * memory. */
 bool response_keep_head(response *r, const http1_response *answer, const uint8_t *bytes);
-size_t response_room_for(const http1_response *answer);
 response *response_get(VALUE object);
 VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *bytes);
 void response_set_encoding(const response *r, VALUE body);

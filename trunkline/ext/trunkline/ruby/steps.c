@@ -31,10 +31,9 @@ static nanoseconds point_of(VALUE seconds) {
     return NIL_P(seconds) ? NEVER : (nanoseconds)(NUM2DBL(seconds) * (double)SECOND);
 }
 
-/* A request that was answered before is likely to be answered at the same length again: its head
- * has room in the response, and its body a String to go to from the start. Of bodies only large
- * ones are worth it; and the bytes of a small String may lie in an object that moves. */
-#define ROOM_MOST 2048
+/* A request that was answered before is likely to be answered at the same length again: its body
+ * has a String to go to from the start. Only large ones are worth it; and the bytes of a small
+ * String may lie in an object that moves. */
 #define AHEAD_FROM 1024
 #define AHEAD_MOST (64 * 1024)
 
@@ -47,10 +46,8 @@ static void note_the_usual(const response *r) {
     prepared *p = prepared_get(r->prepared);
     bool plain = x->inflater == NULL && x->answer.framing == HTTP1_FRAMING_LENGTH;
     bool worthwhile = plain && x->delivered >= AHEAD_FROM && x->delivered <= AHEAD_MOST;
-    size_t room = response_room_for(&x->answer);
     p->usual_body = worthwhile ? (size_t)x->delivered : 0;
     p->usual_head = x->http2 ? 0 : x->answer.head_length;
-    p->usual_room = room <= ROOM_MOST ? room : 0;
 }
 
 static void fail_without_means(int error, VALUE request) {
@@ -80,7 +77,7 @@ VALUE steps_begin(const call_arguments *a, waker *w) {
     nanoseconds until = point_of(a->deadline);
 
     response *r;
-    VALUE self = response_allocate(&r, p->usual_room);
+    VALUE self = response_allocate(&r);
     RB_OBJ_WRITE(self, &r->request, a->request);
     RB_OBJ_WRITE(self, &r->prepared, a->prepared);
     RB_OBJ_WRITE(self, &r->hints, a->hints);
@@ -195,7 +192,7 @@ static void keep_facts(response *r) {
     r->tls_version = x->tls_version;
     r->tls_cipher = x->tls_cipher;
     r->attempt_count = x->attempt_count;
-    memcpy(r->attempts, x->attempts, sizeof(r->attempts));
+    memcpy(r->attempts, x->attempts, x->attempt_count * sizeof(*r->attempts));
 }
 
 static void keep_rest(response *r) {

@@ -35,7 +35,7 @@ static VALUE stubbed(VALUE module, VALUE request, VALUE head, VALUE body) {
     StringValue(head);
     StringValue(body);
     response *r;
-    VALUE self = response_allocate(&r, 0);
+    VALUE self = response_allocate(&r);
     RB_OBJ_WRITE(self, &r->request, request);
     RB_OBJ_WRITE(self, &r->body, rb_str_new(RSTRING_PTR(body), RSTRING_LEN(body)));
     take_head(r, head);

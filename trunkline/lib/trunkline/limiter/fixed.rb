@@ -22,6 +22,10 @@ module Trunkline
         @in_flight < @limit
       end
 
+      def room(_now)
+        @limit - @in_flight
+      end
+
       def start(_now)
         @in_flight += 1
         0

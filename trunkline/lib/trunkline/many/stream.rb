@@ -16,6 +16,7 @@ module Trunkline
         @progress = Progress::Reporter.for(settings.progress)
         @source = source
         @index = 0
+        @used = [] # orders that are over, to stand for the next ones
       end
 
       # @yield [item, result, index]
@@ -38,30 +39,34 @@ module Trunkline
             Many.raise_unhidden(result) if result.is_a?(Exception)
             @progress&.count(result)
             yield order.item, result, order.index
-            # In its place; whatever else has become possible can wait for the turn's end.
-            pull_one(order.terms.several ? nil : order)
+            @used << order unless order.terms.several
           end
           @progress&.tell(@dispatcher)
           pull
         end
       end
 
+      # What is added is sent at the next turn: it is pulled when all that came has been yielded, so that its time does
+      # not run before. A source that is no Array may take its own time for each.
       def pull
-        nil while pull_one
+        now = clock
+        room = 0
+        until @exhausted
+          room = @dispatcher.room(now) if room < 1
+          return if room < 1
+
+          item = @next ? take : @source[@index]
+          return if @exhausted ||= @next.nil? && @index >= @source.size
+
+          now = clock if @next
+          @dispatcher.add(@requests.order(item, @index, @used.pop || Order.new), now)
+          @index += 1
+          room -= 1
+        end
       end
 
-      # @param used [Order, nil] that is over, to stand for the next
-      # @return [Boolean, nil] whether there was room for one, and one to be had
-      def pull_one(used = nil)
-        return if @exhausted || !@dispatcher.room?
-
-        item = @next ? take : @source[@index]
-        return if @exhausted ||= @next.nil? && @index >= @source.size
-
-        order = @requests.order(item, @index, used || Order.new)
-        @index += 1
-        @dispatcher.add(order)
-        true
+      def clock
+        Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
       def take
