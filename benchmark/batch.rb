@@ -10,6 +10,7 @@ Bench::Peer.load_all
 groups = {
   "small" => Bench::Figures::InFlight.new(:plain, Bench::Origin::SMALL, beside_peers: 50),
   "medium" => Bench::Figures::InFlight.new(:plain, Bench::Origin::MEDIUM),
+  "medium_reused" => Bench::Figures::InFlight.new(:plain, Bench::Origin::MEDIUM, reuse: true),
   "tls" => Bench::Figures::InFlight.new(:tls, Bench::Origin::SMALL),
   "http2" => Bench::Figures::ReachStreams.new,
   "slow_origin" => Bench::Figures::SlowOrigin.new,

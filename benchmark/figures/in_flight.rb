@@ -14,16 +14,20 @@ module Bench
       CPU_OF_WRK = [2, 1.3].freeze
 
       # @param beside_peers [Integer, nil] in flight
-      def initialize(scheme, path, beside_peers: nil)
+      # @param reuse [Boolean] our bodies are given back, as those of the libcurl program are: it drops them
+      def initialize(scheme, path, beside_peers: nil, reuse: false)
         @scheme = scheme
         @path = path
         @beside_peers = beside_peers
+        @reuse = reuse
       end
 
-      def title = "GET of #{Origin.body(@path).bytesize} B#{" over TLS" if @scheme == :tls}"
+      def title
+        "GET of #{Origin.body(@path).bytesize} B#{" over TLS" if @scheme == :tls}#{", bodies reused" if @reuse}"
+      end
 
       def call(suite)
-        AT_ONCE.each { |at_once| compare(suite, at_once) }
+        (@reuse ? WITH_BARS : AT_ONCE).each { |at_once| compare(suite, at_once) }
       end
 
       private
@@ -31,7 +35,7 @@ module Bench
       def compare(suite, at_once)
         name = "#{title}, #{at_once} in flight"
         Cast.open(suite, @scheme, path: @path, at_once: at_once) do |cast|
-          cast.add_first(Peers::Trunkline)
+          cast.add_first(Peers::Trunkline, **(@reuse ? { reuse_bodies: true } : {}))
           cast.add_bare_curl
           cast.add_wrk if @scheme == :plain
           others(suite).each { |peer| cast.add(peer) } if at_once == @beside_peers

@@ -8,9 +8,15 @@ module Bench
       # As many connections as a list may have in flight are kept to the next.
       MAX_IDLE = 1024
 
+      # @param reuse_bodies [Boolean] a list's bodies are for its block alone
+      def initialize(reuse_bodies: false, **options)
+        super(**options)
+        @reuse_bodies = reuse_bodies
+      end
+
       def list(path, count, at_once)
         client = @client ||= open
-        client.each(Array.new(count, path), concurrency: at_once) do |_path, answer|
+        client.each(Array.new(count, path), concurrency: at_once, reuse_bodies: @reuse_bodies) do |_path, answer|
           raise answer if answer.is_a?(Exception)
 
           raise "status #{answer.status}" unless answer.status == 200

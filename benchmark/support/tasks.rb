@@ -20,7 +20,7 @@ module Bench
     def body_digest(path:, at_once: nil)
       @peer.session do
         bodies = [at_once ? nil : fetch(path)].compact
-        @peer.list(path, at_once * 2, at_once) { |body| bodies |= [body] } if at_once
+        @peer.list(path, at_once * 2, at_once) { |body| bodies |= [body.dup] } if at_once
         raise "#{bodies.size} different answers" unless bodies.size == 1
 
         Digest::SHA256.hexdigest(bodies.first)

@@ -15,6 +15,7 @@ module Trunkline
   #   max_in_flight  how many in all; 512, or concurrency if that is more
   #   rate           how many may start in a time, in all: "100/s", "600/min", "5000/h"
   #   progress       true for a line on a terminal, or called with a Progress a few times a second
+  #   reuse_bodies   for each alone: true empties each body when its block returns, and reads the next into its memory
   #   on_cancel      called after an interrupt with each request that has no result
   module Many
     NO_OPTIONS = {}.freeze
@@ -39,6 +40,12 @@ module Trunkline
       return ->(item, result, _index) { block.call([item, result]) } if block.arity == 1
 
       ->(item, result, _index) { block.call(item, result) }
+    end
+
+    # @api private
+    # @raise [InvalidRequest]
+    def self.refuse_to_reuse(settings, name)
+      raise InvalidRequest, "reuse_bodies: is for each: what #{name} gives is kept" if settings.reuse_bodies
     end
 
     # Each is told of, whatever on_cancel does with another; the first that it raises passes through at the end.
@@ -73,6 +80,7 @@ module Trunkline
     # @raise [ClosedError]
     def batch(options = nil, &block)
       settings, client = many(options || {})
+      Many.refuse_to_reuse(settings, "batch")
       Many.check_block(block, 1, "the batch") { "batch: the block" }
       raise InvalidRequest, "batch: the block must take the batch, to add requests to" if block&.arity&.zero?
 
@@ -115,7 +123,7 @@ module Trunkline
     def map(requests, options = nil, &block)
       Many.check_block(block, 2, "request and result") { "map: the block" }
       results = []
-      stream(requests, options).run do |item, result, index|
+      stream(requests, options) { |settings| Many.refuse_to_reuse(settings, "map") }.run do |item, result, index|
         results[index] = block ? block.call(item, result) : result
       end
       results
@@ -236,6 +244,7 @@ module Trunkline
       settings, client = many(options || {})
       raise InvalidRequest, "on_error: is for batch: here a block that raises ends it all" if settings.on_error
 
+      yield settings if block_given?
       Stream.new(requests, client, @pool, settings)
     end
   end

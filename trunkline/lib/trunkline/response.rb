@@ -33,6 +33,11 @@ module Trunkline
       Headers.new(_trailers)
     end
 
+    # @api private the body's memory goes to the next answer's: who has kept the body has an empty String
+    def _empty
+      body.clear unless body.frozen?
+    end
+
     # @return [Boolean] whether the status is 200 to 299
     def ok?
       status.between?(200, 299)

@@ -6,7 +6,7 @@ module Trunkline
   module Many
     # How many at once: the options of batch, each and map, checked. Frozen.
     class Settings
-      NAMES = %i[concurrency max_in_flight rate progress on_error on_cancel].freeze
+      NAMES = %i[concurrency max_in_flight rate progress on_error on_cancel reuse_bodies].freeze
       MAX_IN_FLIGHT = 512
       MOST = 65_536
       # Streams that a server lets a connection have at the least, as it should (RFC 9113 6.5.2).
@@ -24,6 +24,8 @@ module Trunkline
       attr_reader :progress
       # @return [#call, nil]
       attr_reader :on_error, :on_cancel
+      # @return [Boolean] whether a body is emptied when its block returns, and the next read into its memory
+      attr_reader :reuse_bodies
       # @return [Integer] the highest limit that :auto may find: with a connection for each, and with streams
       attr_reader :maximum, :maximum_of_streams
 
@@ -42,6 +44,7 @@ module Trunkline
         @progress = progress_of(given[:progress])
         @on_error = callable(:on_error, given[:on_error])
         @on_cancel = callable(:on_cancel, given[:on_cancel])
+        @reuse_bodies = boolean(:reuse_bodies, given.fetch(:reuse_bodies, false))
         freeze
       end
 
@@ -76,6 +79,12 @@ module Trunkline
         return value if [nil, true, false].include?(value) || value.respond_to?(:call)
 
         raise InvalidRequest.of("progress", value, "true (for a terminal) or callable")
+      end
+
+      def boolean(name, value)
+        return value if [true, false].include?(value)
+
+        raise InvalidRequest.of(name, value, "true or false")
       end
 
       def callable(name, value)

@@ -39,6 +39,7 @@ module Trunkline
             Many.raise_unhidden(result) if result.is_a?(Exception)
             @progress&.count(result)
             yield order.item, result, order.index
+            result._empty if @settings.reuse_bodies && result.is_a?(Response)
             @used << order unless order.terms.several
           end
           @progress&.tell(@dispatcher)
