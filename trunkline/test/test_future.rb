@@ -35,7 +35,22 @@ class TestFuture < TrunklineTest
     assert_equal "/parent", future.value.body
   end
 
+  # Whoever comes first, giving it up or sending it, the other knows.
+  def test_what_is_told_of_a_future_that_is_given_up_is_true
+    given_up, under_way = Array.new(2) { future_of_an_order }
+    assert_equal [true, false], [given_up.cancel, given_up.claim(1.0)]
+    assert_equal :none, given_up.value.sent
+    assert_equal [true, true], [under_way.claim(1.0), under_way.cancel]
+    assert_equal :partial, under_way.value.sent
+  end
+
   private
+
+  def future_of_an_order
+    future = Trunkline::Future.new
+    future.order = Trunkline::Many::Requests.new(client("http://127.0.0.1:1")).order("/", 0)
+    future
+  end
 
   def fork_and_read
     reader, writer = IO.pipe

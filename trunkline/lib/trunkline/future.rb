@@ -84,6 +84,18 @@ module Trunkline
       "#<#{self.class} #{@ready ? @value.inspect : "pending"}>"
     end
 
+    # @api private Its request is about to be sent: who gives it up from now on hears that the server may have it.
+    # @param now [Float] monotonic seconds
+    # @return [Boolean] false when it was given up before: nothing is to be sent
+    def claim(now)
+      @lock.synchronize do
+        return false if @ready
+
+        order.started = now
+        true
+      end
+    end
+
     # @api private
     # @return [Boolean] whether it was the first
     def settle(value = nil) # rubocop:disable Naming/PredicateMethod -- it asks nothing

@@ -26,7 +26,8 @@ module Trunkline
 
       # @param pool [Engine::Pool]
       # @param settings [Settings]
-      # @param requests [Requests, nil] to compose again those that waited; nil: their plans are kept
+      # @param requests [Requests, nil] to compose again those that waited; nil: their plans are kept, and their takers
+      #   are Futures, which may have been given up by then
       def initialize(pool, settings, requests)
         @pool = pool
         @multi = nil
@@ -201,6 +202,8 @@ module Trunkline
       end
 
       def start(order, lane, now)
+        return @moving = nil if @requests.nil? && !order.taker.claim(now)
+
         @moving = order
         order.lane = lane
         order.started = now
