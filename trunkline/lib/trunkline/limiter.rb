@@ -57,13 +57,6 @@ module Trunkline
       @rate.nil? || @rate.ready?(now)
     end
 
-    # @return [Integer] how many may start now, one after the other; 0 and less: none
-    def room(now)
-      return @knee.limit - @in_flight if @resting.empty? && @paused_until.nil? && @rate.nil?
-
-      ready?(now) ? 1 : 0
-    end
-
     # @return [Integer] the generation that it belongs to
     def start(now)
       @in_flight += 1

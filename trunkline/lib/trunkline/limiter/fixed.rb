@@ -22,10 +22,6 @@ module Trunkline
         @in_flight < @limit
       end
 
-      def room(_now)
-        @limit - @in_flight
-      end
-
       def start(_now)
         @in_flight += 1
         0

@@ -43,7 +43,7 @@ module Trunkline
         @landed = []
         # One that is on its way to the engine, or from it.
         @moving = nil
-        # The lane that #room has just been told of.
+        # A lane that is known to have room now.
         @open = nil
         # When the one landed that is being yielded: what happens because of it happens then.
         @landing = nil
@@ -66,8 +66,8 @@ module Trunkline
       end
 
       # Takes an order in, and starts it when it may.
-      # @param now [Float] monotonic seconds
-      def add(order, now = @landing || clock)
+      def add(order)
+        now = @landing || clock
         plan = order.plan
         lane = plan.equal?(@last_plan) ? @last : lane_of(plan, now)
         may = lane.waiting.empty? && (lane.equal?(@open) || may_start?(lane, now))
@@ -79,21 +79,21 @@ module Trunkline
         queue(order, lane_of(order.plan, @landing || clock))
       end
 
-      # @return [Integer] how many more orders, of origins not known yet, are wanted
-      def room(now)
-        return 0 if @held >= LOOK_AHEAD || (@rate && !@rate.ready?(now))
+      # @return [Boolean] whether one more order, of an origin not known yet, is wanted
+      def room?
+        return false if @in_flight >= @most || @held >= LOOK_AHEAD
 
-        left = [@most - @in_flight, @rate ? 1 : @most].min
-        of_last = @last ? @last.limiter.room(now) : 0
-        return others_open?(now) ? [left, 1].min : 0 if of_last < 1
+        now = @landing || clock
+        return false if @rate && !@rate.ready?(now)
+        return others_open?(now) unless @last&.limiter&.ready?(now)
 
         @open = @last
-        [left, of_last].min
+        true
       end
 
       # Waits until something ends, and yields each order that is over, with its result.
       # @param longest [Float, nil] seconds
-      # @param pulling [Boolean] whether #room must be asked again when time alone may have changed it
+      # @param pulling [Boolean] whether #room? must be asked again when time alone may have changed it
       def turn(longest = nil, pulling: false, &block)
         @open = nil
         start_waiting(clock) if @held.positive?
@@ -187,7 +187,7 @@ module Trunkline
       end
 
       def others_open?(now)
-        @lanes.empty? || (@last && @lanes.size == 1 ? @last.open?(now) : @lanes.any? { |lane| lane.open?(now) })
+        @lanes.empty? || @lanes.any? { |lane| lane.open?(now) }
       end
 
       def queue(order, lane)
@@ -204,6 +204,7 @@ module Trunkline
       def start(order, lane, now)
         return @moving = nil if @requests.nil? && !order.taker.claim(now)
 
+        @open = nil
         @moving = order
         order.lane = lane
         order.started = now

@@ -16,7 +16,6 @@ module Trunkline
         @progress = Progress::Reporter.for(settings.progress)
         @source = source
         @index = 0
-        @used = [] # orders that are over, to stand for the next ones
       end
 
       # @yield [item, result, index]
@@ -40,34 +39,31 @@ module Trunkline
             @progress&.count(result)
             yield order.item, result, order.index
             result._empty if @settings.reuse_bodies && result.is_a?(Response)
-            @used << order unless order.terms.several
+            # In its place: the limiter learns from answers that left its slots full. Whatever else has become possible
+            # can wait for the turn's end.
+            pull_one(order.terms.several ? nil : order)
           end
           @progress&.tell(@dispatcher)
           pull
         end
       end
 
-      # What is added is sent at the next turn: it is pulled when all that came has been yielded, so that its time does
-      # not run before. A source that is no Array may take its own time for each.
       def pull
-        now = clock
-        room = 0
-        until @exhausted
-          room = @dispatcher.room(now) if room < 1
-          return if room < 1
-
-          item = @next ? take : @source[@index]
-          return if @exhausted ||= @next.nil? && @index >= @source.size
-
-          now = clock if @next
-          @dispatcher.add(@requests.order(item, @index, @used.pop || Order.new), now)
-          @index += 1
-          room -= 1
-        end
+        nil while pull_one
       end
 
-      def clock
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      # @param used [Order, nil] that is over, to stand for the next
+      # @return [Boolean, nil] whether there was room for one, and one to be had
+      def pull_one(used = nil)
+        return if @exhausted || !@dispatcher.room?
+
+        item = @next ? take : @source[@index]
+        return if @exhausted ||= @next.nil? && @index >= @source.size
+
+        order = @requests.order(item, @index, used || Order.new)
+        @index += 1
+        @dispatcher.add(order)
+        true
       end
 
       def take
