@@ -67,8 +67,9 @@ class TestMany < HTTP2Test
   def test_auto_grows_beyond_the_number_of_connections
     server = serve_frames(settings: { max_concurrent_streams: 100 }) { |stream| sleep(0.05) && stream.answer }
     http = h2_client(server.url, max_connections_per_host: 2)
-    limits = []
-    http.map(Array.new(600, "/"), progress: ->(progress) { limits << progress.limit })
+    limits = [0]
+    # As long as it takes, within the time limit of every test: a machine that stalls is no reason to grow.
+    http.each(["/"].cycle, progress: ->(progress) { limits << progress.limit }) { break if limits.max > 16 }
     assert_operator limits.max, :>, 16
     assert_operator server.connection_count, :<=, 2
   end
