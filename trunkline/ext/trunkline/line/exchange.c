@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#define TWO_LINES 128            /* of a cache: processors fetch them together */
 #define KEEP_ALIVE_MARGIN SECOND /* given up this long before the server would close it */
 
 void exchange_begin(exchange *x, const outgoing *out, pool *p, waker *w, nanoseconds deadline) {

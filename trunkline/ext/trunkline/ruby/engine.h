@@ -60,7 +60,7 @@ typedef struct {
     VALUE source; /* the request's body: a String, or a producer */
     VALUE hints;  /* callable, or nil */
     VALUE body;   /* the answer's: a String once it is complete; while a sink, pinned and locked */
-    bool body_sink, body_read, busy;
+    bool body_sink, busy;
 
     int status, minor_version;
     uint32_t reason, reason_length;
