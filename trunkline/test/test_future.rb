@@ -44,7 +44,35 @@ class TestFuture < TrunklineTest
     assert_equal :partial, under_way.value.sent
   end
 
+  # An origin of which nobody waits any more has nobody to start when one of its own ends.
+  def test_one_that_waited_and_was_given_up_leaves_its_origin_to_itself
+    gates = Array.new(2) { Queue.new }
+    came = Queue.new
+    http = client
+    full = Trunkline::Limiter::Knee::START
+    lonely, crowded = gates.map do |gate|
+      url = held_by(gate, came).url
+      Array.new(full + 1) { http.async.get(url) }
+    end
+    (full * 2).times { came.pop }
+    lonely.last.cancel
+    gates[0] << true
+    eventually { lonely.first(full).any?(&:ready?) }
+    gates.each { |gate| (full + 1).times { gate << true } }
+    assert_equal(["held"], (lonely.first(full) + crowded).map { |future| future.value!(10).body }.uniq)
+  end
+
   private
+
+  def held_by(gate, came)
+    serve do |connection|
+      while connection.read_request
+        came << true
+        gate.pop
+        connection << answer("held")
+      end
+    end
+  end
 
   def future_of_an_order
     future = Trunkline::Future.new

@@ -105,13 +105,11 @@ module Trunkline
 
       # @return [Boolean] whether it was there to be cancelled
       def cancel(order)
-        if (order.id && @multi.cancel(order.id)) || withdraw_landed(order)
-          order.lane.limiter.dropped
-          @in_flight -= 1
-          true
-        else
-          @crowded.each_key.any? { |lane| lane.waiting.delete(order) }.tap { |waited| @held -= 1 if waited }
-        end
+        return withdraw_waiting(order) unless (order.id && @multi.cancel(order.id)) || withdraw_landed(order)
+
+        order.lane.limiter.dropped
+        @in_flight -= 1
+        true
       end
 
       # Ends a #turn that waits; from any thread.
@@ -139,6 +137,15 @@ module Trunkline
 
       def landed_orders
         @landed.each_slice(2).map(&:first)
+      end
+
+      # @return [Boolean] whether it waited
+      def withdraw_waiting(order) # rubocop:disable Naming/PredicateMethod -- it asks nothing
+        lane = @crowded.keys.find { |one| one.waiting.delete(order) } or return false
+
+        @crowded.delete(lane) if lane.waiting.empty?
+        @held -= 1
+        true
       end
 
       # @return [Boolean] whether it was over, though nobody knew
