@@ -17,8 +17,13 @@ module Trunkline
   #
   # @api private
   class Composer
-    # A request ready for the engine. Without content it can be performed any number of times, by any thread.
-    Plan = Struct.new(:request, :prepared, :content, :body_length)
+    # A request ready for the engine, which knows the order of its members (Engine::Multi#add). Without content it can
+    # be performed any number of times, by any thread.
+    Plan = Struct.new(:request, :prepared, :content, :body_length, :body) do
+      def self.of(request, prepared, content, length)
+        new(request, prepared, content, length, content.producer)
+      end
+    end
 
     USUAL = [["User-Agent", "trunkline/#{VERSION}"], ["Accept", "*/*"]].freeze
     # Fields that change how others are made. With Range no coding is asked for: part of a compressed body cannot be
@@ -70,7 +75,7 @@ module Trunkline
       length = Framing.length(content, declared)
       flat.concat(Framing.fields(method, content, length, @options.expect)).freeze
       request = Request.new(method, url.without_userinfo, flat, content.source)
-      Plan.new(request, prepare(request, url, flat), content, length)
+      Plan.of(request, prepare(request, url, flat), content, length)
     end
 
     # A request that another library has composed: its target and fields are sent as they are.
@@ -85,7 +90,7 @@ module Trunkline
     # @raise [InvalidRequest]
     def verbatim(method, url, target, flat, content, length)
       request = Request.new(method, url, flat, content.source)
-      Plan.new(request, prepare(request, url, flat, target), content, length)
+      Plan.of(request, prepare(request, url, flat, target), content, length)
     end
 
     # @return [Boolean] whether a field of that name is bound to the origin it was set for

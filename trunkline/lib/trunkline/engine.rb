@@ -24,8 +24,9 @@ module Trunkline
   #   connect(pool, prepared, request) -> Response without an answer
   #                                sees to it that an idle connection is there for the next call
   #   Multi.new(pool)              many exchanges, driven by the thread that calls run:
-  #     add(prepared, request, body, body_length, deadline, tag) -> id
-  #                                begins one, as perform does; tag is what it is called in results
+  #     add(plan, deadline, tag) -> id
+  #                                begins one, as perform does; plan: a Composer::Plan, which has what perform takes;
+  #                                tag is what it is called in results
   #     stream(...) -> id          as add, but its answer comes in several results
   #     run(timeout) -> [tag, result, tag, result, ...]
   #                                waits until there are results (none when timeout, in seconds or nil, is over, when it

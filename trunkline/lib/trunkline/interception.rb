@@ -164,32 +164,31 @@ module Trunkline
       # The tag of a call that somebody is to be told of, and, if it is streamed, the engine's number of it.
       Told = Struct.new(:tag, :verdict, :stream)
 
-      def add(prepared, request, body, body_length, deadline, tag)
+      def add(plan, deadline, tag)
         return super if Interception.active.empty?
 
-        text = Interception.whole(body)
-        verdict = verdict(request, text)
+        text = Interception.whole(plan.body)
+        verdict = verdict(plan.request, text)
         return answer([tag, [result(verdict)]]) unless verdict.nil? || verdict.respond_to?(:call)
 
         @told = true if verdict
-        super(prepared, request, Interception.again(body, text), body_length, deadline,
-              verdict ? Told.new(tag, verdict) : tag)
+        super(unread(plan, text), deadline, verdict ? Told.new(tag, verdict) : tag)
       end
 
       # Who is told of the answer needs all of it: then it is read before the first piece is given.
-      def stream(prepared, request, body, body_length, deadline, tag)
+      def stream(plan, deadline, tag)
         return super if Interception.active.empty?
 
-        text = Interception.whole(body)
-        verdict = verdict(request, text)
+        text = Interception.whole(plan.body)
+        verdict = verdict(plan.request, text)
         return answer([tag, pieces(verdict)]) unless verdict.nil? || verdict.respond_to?(:call)
 
-        body = Interception.again(body, text)
+        plan = unread(plan, text)
         return super unless verdict
 
         @told = true
         told = Told.new(tag, verdict)
-        told.stream = method(:add).super_method.call(prepared, request, body, body_length, deadline, told)
+        told.stream = method(:add).super_method.call(plan, deadline, told)
         told.stream
       end
 
@@ -215,6 +214,11 @@ module Trunkline
       end
 
       private
+
+      # Its body has been read, and is to be sent all the same.
+      def unread(plan, text)
+        plan.dup.tap { |copy| copy.body = Interception.again(plan.body, text) }
+      end
 
       # Ids of the engine's own are above 0.
       def answer(results, id = @last_answer = (@last_answer || 0) - 1)

@@ -204,33 +204,36 @@ static VALUE multi_begin(VALUE self, const call_arguments *a, VALUE tag) {
     return ULL2NUM(e->id);
 }
 
-/* call-seq: add(prepared, request, body, body_length, deadline, tag) -> id */
-static VALUE multi_add(VALUE self, VALUE prepared_object, VALUE request, VALUE body,
-                       VALUE body_length, VALUE deadline, VALUE tag) {
-    call_arguments a = {.pool = multi_get(self)->pool,
-                        .prepared = prepared_object,
-                        .request = request,
-                        .body = body,
-                        .body_length = body_length,
-                        .deadline = deadline,
-                        .hints = Qnil};
+/* The members of a plan, in their order. */
+enum { PLAN_REQUEST, PLAN_PREPARED, PLAN_CONTENT, PLAN_BODY_LENGTH, PLAN_BODY, PLAN_SIZE };
+
+static call_arguments planned(VALUE self, VALUE plan, VALUE deadline) {
+    Check_Type(plan, T_STRUCT);
+    if (FIX2INT(rb_struct_size(plan)) != PLAN_SIZE) {
+        rb_raise(rb_eArgError, "plan: of %d members, it has other", PLAN_SIZE);
+    }
+    return (call_arguments){.pool = multi_get(self)->pool,
+                            .prepared = RSTRUCT_GET(plan, PLAN_PREPARED),
+                            .request = RSTRUCT_GET(plan, PLAN_REQUEST),
+                            .body = RSTRUCT_GET(plan, PLAN_BODY),
+                            .body_length = RSTRUCT_GET(plan, PLAN_BODY_LENGTH),
+                            .deadline = deadline,
+                            .hints = Qnil};
+}
+
+/* call-seq: add(plan, deadline, tag) -> id */
+static VALUE multi_add(VALUE self, VALUE plan, VALUE deadline, VALUE tag) {
+    call_arguments a = planned(self, plan, deadline);
     return multi_begin(self, &a, tag);
 }
 
-/* call-seq: stream(prepared, request, body, body_length, deadline, tag) -> id
+/* call-seq: stream(plan, deadline, tag) -> id
  *
  * As add, but the results are several: the Response when its head is there, a String for each piece
  * of its body, and nil at the end; or an exception. No more is read until run is called again. */
-static VALUE multi_stream(VALUE self, VALUE prepared_object, VALUE request, VALUE body,
-                          VALUE body_length, VALUE deadline, VALUE tag) {
-    call_arguments a = {.pool = multi_get(self)->pool,
-                        .prepared = prepared_object,
-                        .request = request,
-                        .body = body,
-                        .body_length = body_length,
-                        .deadline = deadline,
-                        .streaming = true,
-                        .hints = Qnil};
+static VALUE multi_stream(VALUE self, VALUE plan, VALUE deadline, VALUE tag) {
+    call_arguments a = planned(self, plan, deadline);
+    a.streaming = true;
     return multi_begin(self, &a, tag);
 }
 
@@ -409,8 +412,8 @@ void multi_init(void) {
     VALUE cMulti = rb_define_class_under(mEngine, "Multi", rb_cObject);
     rb_define_alloc_func(cMulti, multi_s_allocate);
     rb_define_method(cMulti, "initialize", multi_initialize, 1);
-    rb_define_method(cMulti, "add", multi_add, 6);
-    rb_define_method(cMulti, "stream", multi_stream, 6);
+    rb_define_method(cMulti, "add", multi_add, 3);
+    rb_define_method(cMulti, "stream", multi_stream, 3);
     rb_define_method(cMulti, "run", multi_run, 1);
     rb_define_method(cMulti, "cancel", multi_cancel, 1);
     rb_define_method(cMulti, "size", multi_size, 0);

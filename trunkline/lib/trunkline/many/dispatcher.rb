@@ -39,12 +39,13 @@ module Trunkline
         @lanes = []
         @crowded = {}.compare_by_identity
         @in_flight = 0
-        # Order and result of each that is over and has not been yielded, in a row.
+        # Order and result of each that is over, in a row; those from @next on have not been yielded.
         @landed = []
+        @next = 0
         # One that is on its way to the engine, or from it.
         @moving = nil
-        # A lane that is known to have room now.
-        @open = nil
+        # Whether the lane of the last order is known to have room now.
+        @open = false
         # When the one landed that is being yielded: what happens because of it happens then.
         @landing = nil
         @held = 0
@@ -62,7 +63,7 @@ module Trunkline
 
       # @return [Integer] sum of the limits of the origins that are in use
       def limit
-        @lanes.sum { |lane| lane.empty? ? 0 : lane.limiter.limit }
+        @lanes.sum { |lane| lane.empty? ? 0 : lane.limit }
       end
 
       # Takes an order in, and starts it when it may.
@@ -70,7 +71,7 @@ module Trunkline
         now = @landing || clock
         plan = order.plan
         lane = plan.equal?(@last_plan) ? @last : lane_of(plan, now)
-        may = lane.waiting.empty? && (lane.equal?(@open) || may_start?(lane, now))
+        may = (@crowded.empty? || lane.waiting.empty?) && (@open || may_start?(lane, now))
         may ? start(order, lane, now) : queue(order, lane)
       end
 
@@ -85,20 +86,27 @@ module Trunkline
 
         now = @landing || clock
         return false if @rate && !@rate.ready?(now)
-        return others_open?(now) unless @last&.limiter&.ready?(now)
+        return others_open?(now) unless @last&.ready?(now)
 
-        @open = @last
-        true
+        @open = true
       end
 
       # Waits until something ends, and yields each order that is over, with its result.
       # @param longest [Float, nil] seconds
       # @param pulling [Boolean] whether #room? must be asked again when time alone may have changed it
-      def turn(longest = nil, pulling: false, &block)
-        @open = nil
-        start_waiting(clock) if @held.positive?
-        await(longest, pulling) if @landed.empty?
-        land(@landed[0], @landed[1], &block) until @landed.empty?
+      def turn(longest = nil, pulling: false)
+        @open = false
+        start_waiting(clock) unless @crowded.empty?
+        await(longest, pulling) if @next == @landed.size
+        landed = @landed
+        while (at = @next) < landed.size
+          order = landed[at]
+          result = land(order, landed[at + 1]) or next
+          @moving = nil
+          yield order, result
+          start_waiting(@landing) unless @crowded.empty?
+        end
+        forget_landed
       ensure
         @landing = nil
       end
@@ -107,7 +115,7 @@ module Trunkline
       def cancel(order)
         return withdraw_waiting(order) unless (order.id && @multi.cancel(order.id)) || withdraw_landed(order)
 
-        order.lane.limiter.dropped
+        order.lane.dropped
         @in_flight -= 1
         true
       end
@@ -136,7 +144,7 @@ module Trunkline
       private
 
       def landed_orders
-        @landed.each_slice(2).map(&:first)
+        @landed.drop(@next).each_slice(2).map(&:first)
       end
 
       # @return [Boolean] whether it waited
@@ -152,15 +160,20 @@ module Trunkline
       def withdraw_landed(order) # rubocop:disable Naming/PredicateMethod -- it asks nothing
         at = landed_orders.index(order) or return false
 
-        @landed.slice!(at * 2, 2)
+        @landed.slice!(@next + at * 2, 2)
         true
+      end
+
+      def forget_landed
+        @landed.clear
+        @next = 0
       end
 
       def clear
         @crowded.clear
-        @landed.clear
+        forget_landed
         @in_flight = @held = 0
-        @moving = @open = nil
+        @moving = nil
         @lanes = []
         @by_origin.each_value(&:clear)
         @last = @last_plan = nil
@@ -175,7 +188,9 @@ module Trunkline
       def lane_of(plan, now)
         uri = plan.request.uri
         @last_plan = plan
-        @last = @by_origin[uri.tls?][uri.authority] || open_lane(uri, now)
+        lane = @by_origin[uri.tls?][uri.authority] || open_lane(uri, now)
+        @open &&= lane.equal?(@last)
+        @last = lane
       end
 
       def open_lane(uri, now)
@@ -205,22 +220,24 @@ module Trunkline
       end
 
       def may_start?(lane, now)
-        @in_flight < @most && lane.limiter.ready?(now) && (@rate.nil? || @rate.ready?(now))
+        @in_flight < @most && lane.ready?(now) && (@rate.nil? || @rate.ready?(now))
       end
 
       def start(order, lane, now)
         return @moving = nil if @requests.nil? && !order.taker.claim(now)
 
-        @open = nil
+        @open = false
         @moving = order
-        order.lane = lane
-        order.started = now
-        order.generation = lane.limiter.start(now)
+        lane.start(order, now)
         @in_flight += 1
         @rate&.take(now)
         @requests.compose(order) unless order.plan
         refused = first_of_several(order, now) if order.terms.several
-        refused ? @landed.push(order, refused) : dispatch(order, order.plan)
+        if refused
+          @landed.push(order, refused)
+        else # a Multi takes a descriptor, which those who never send need not have
+          order.id = (@multi ||= Engine::Multi.new(@pool)).add(order.plan, order.deadline, order)
+        end
         @moving = nil
       rescue Error, InvalidRequest => error
         @landed.push(order, error) # as of a call: a file of TLS that cannot be read
@@ -248,12 +265,6 @@ module Trunkline
         nil
       end
 
-      def dispatch(order, plan)
-        @multi ||= Engine::Multi.new(@pool) # takes a descriptor, which those who never send need not have
-        order.id = @multi.add(plan.prepared, plan.request, plan.content.producer, plan.body_length, order.deadline,
-                              order)
-      end
-
       # Where few may fly in all, the origin with the fewest goes first: one that hangs gets no more than its share.
       def start_waiting(now)
         while @held.positive? && @in_flight < @most && (@rate.nil? || @rate.ready?(now))
@@ -266,8 +277,8 @@ module Trunkline
       def next_lane(now)
         chosen = nil
         @crowded.each_key do |lane|
-          emptier = chosen.nil? || lane.limiter.in_flight < chosen.limiter.in_flight
-          chosen = lane if emptier && lane.limiter.ready?(now)
+          emptier = chosen.nil? || lane.in_flight < chosen.in_flight
+          chosen = lane if emptier && lane.ready?(now)
         end
         chosen
       end
@@ -299,7 +310,8 @@ module Trunkline
       end
 
       def start_wait(lanes, now)
-        wait = lanes.filter_map { |lane| lane.limiter.wait(now) }.min
+        wait = nil
+        lanes.each { |lane| wait = sooner(wait, lane.wait(now)) }
         @rate ? [wait || 0.0, @rate.wait(now)].max : wait
       end
 
@@ -317,24 +329,22 @@ module Trunkline
 
       # ---- landing ----
 
+      # @return [Response, Error, nil] nil when it goes on
       def land(order, result)
         now = @landing = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        @next += 2
         @moving = order
-        @landed.shift
-        @landed.shift
         @in_flight -= 1
-        status = result.is_a?(Response) ? result.status : nil
-        order.lane.landed(now, order, result, status)
-        result = order.client._refused(result) if status == 407
-        if order.terms.several && order.goes_on?(result)
-          result = follow(order, result, now)
-          return if result.nil?
-        end
-        content = order.plan&.content
-        content&.release unless content&.source.nil?
-        @moving = nil
-        yield order, result
-        start_waiting(now) if @held > 0 # rubocop:disable Style/NumericPredicate
+        order.lane.landed(now, order, result)
+        result = look_at(order, result, now) unless order.terms.final
+        order.plan.content.release if result && order.plan&.body
+        result
+      end
+
+      # @return (see #land)
+      def look_at(order, result, now)
+        result = order.client._refused(result) if result.is_a?(Response) && result.status == 407
+        order.terms.several && order.goes_on?(result) ? follow(order, result, now) : result
       end
 
       # @return [Response, Error, nil] nil when it goes on

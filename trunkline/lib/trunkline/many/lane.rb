@@ -2,12 +2,12 @@
 
 require "time"
 require_relative "../limiter"
-require_relative "../limiter/fixed"
 require_relative "../limiter/memory"
 
 module Trunkline
   module Many
-    # The way to one origin: those who wait, and the limiter that says how many may fly.
+    # The way to one origin: those who wait, how many fly, and how many may: as many as the caller said, of which
+    # nothing is learnt, or what a limiter finds out.
     class Lane
       MEMORY = Limiter::Memory.new
       # A host that does not answer at all is not asked by fewer than this at a time: that would only take longer.
@@ -16,36 +16,83 @@ module Trunkline
       # An origin that ended nothing for so many seconds is no reason not to look for requests to others.
       STALL = 0.25
 
-      attr_reader :limiter, :waiting
+      # @return [Array<Order>] who may not fly yet
+      attr_reader :waiting
+      # @return [Integer] how many fly
+      attr_reader :in_flight
 
       # @param origin [String]
       # @param settings [Settings]
       def initialize(origin, settings, now)
         @origin = origin
         @waiting = []
+        @in_flight = 0
         @moved = now
         @settings = settings
-        @limiter = settings.concurrency == :auto ? learner(now) : Limiter::Fixed.new(settings.concurrency)
-        @known = @limiter.generation
-        @fixed = @limiter.is_a?(Limiter::Fixed)
+        @fixed = settings.concurrency unless settings.concurrency == :auto
+        @limiter = learner(now) unless @fixed
+        @known = @limiter&.generation
+      end
+
+      # @return [Integer] how many may fly
+      def limit
+        @fixed || @limiter.limit
       end
 
       # @return [Boolean] whether neither waits nor flies anyone
       def empty?
-        @waiting.empty? && @limiter.in_flight.zero?
+        @waiting.empty? && @in_flight.zero?
+      end
+
+      # @return [Boolean] whether one more may start
+      def ready?(now)
+        @fixed ? @in_flight < @fixed : @limiter.ready?(now)
       end
 
       # @return [Boolean] whether one more may start, or others must be looked for
       def open?(now)
-        @limiter.ready?(now) || now - @moved > STALL
+        ready?(now) || now - @moved > STALL
+      end
+
+      # @return [Float, nil] seconds until one more may start; nil when that takes an answer
+      def wait(now)
+        return @limiter.wait(now) unless @fixed
+
+        0.0 if @in_flight < @fixed
+      end
+
+      # @param order [Order] which notes where it flies
+      def start(order, now)
+        @in_flight += 1
+        order.lane = self
+        order.started = now
+        order.generation = @limiter.start(now) unless @fixed
+      end
+
+      # One ended that tells nothing: it was cancelled.
+      def dropped
+        @in_flight -= 1
+        @limiter&.dropped
       end
 
       # @param result [Response, Exception]
-      # @param status [Integer, nil] of a Response
-      def landed(now, order, result, status)
+      def landed(now, order, result)
         @moved = now
-        return @limiter.in_flight -= 1 if @fixed # learns nothing
+        @in_flight -= 1
+        learn(now, order, result) unless @fixed
+      end
 
+      def remember(now)
+        return if @fixed
+
+        @known = @limiter.generation
+        MEMORY.keep(@origin, @limiter.to_h, now)
+      end
+
+      private
+
+      def learn(now, order, result)
+        status = result.status if result.is_a?(Response)
         case status
         when nil then failed(now, result)
         when 429 then @limiter.limited(now, retry_after(result))
@@ -57,15 +104,6 @@ module Trunkline
         remember(now)
         @limiter.maximum = @settings.maximum_of_streams if status && result.http_version == "2"
       end
-
-      def remember(now)
-        @known = @limiter.generation
-        return if @fixed
-
-        MEMORY.keep(@origin, @limiter.to_h, now)
-      end
-
-      private
 
       def learner(now)
         facts = MEMORY.recall(@origin, now)

@@ -10,9 +10,12 @@ module Trunkline
     # follow   how many redirects they follow
     # auth     what signs them
     # several  whether one may be more than one exchange, which share its total timeout
-    Terms = Struct.new(:client, :follow, :auth, :several) do
+    # final    whether an answer is the caller's, whatever it says: there is nothing to follow, and no proxy that might
+    #          have given it
+    Terms = Struct.new(:client, :follow, :auth, :several, :final) do
       def self.of(client, follow, auth = nil)
-        new(client, follow, auth, follow || auth ? true : false).freeze
+        several = follow || auth ? true : false
+        new(client, follow, auth, several, !several && !client._composer.forwards?).freeze
       end
     end
 

@@ -54,12 +54,12 @@ module Trunkline
       # @raise [MissingTimeout]
       def check(items)
         last = nil
-        items.each_index do |index|
+        index = 0
+        while index < items.size
           item = items[index]
-          next if item.equal?(last)
-
-          order(item, index) unless item.is_a?(String) && PLAIN.match?(item)
+          order(item, index) unless item.equal?(last) || (item.is_a?(String) && PLAIN.match?(item))
           last = item
+          index += 1
         end
       end
 

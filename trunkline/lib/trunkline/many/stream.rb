@@ -13,6 +13,7 @@ module Trunkline
         @requests = Requests.new(client)
         @dispatcher = Dispatcher.new(pool, settings, @requests)
         @settings = settings
+        @reuse = settings.reuse_bodies
         @progress = Progress::Reporter.for(settings.progress)
         @source = source
         @index = 0
@@ -38,7 +39,7 @@ module Trunkline
             Many.raise_unhidden(result) if result.is_a?(Exception)
             @progress&.count(result)
             yield order.item, result, order.index
-            result._empty if @settings.reuse_bodies && result.is_a?(Response)
+            result._empty if @reuse && result.is_a?(Response)
             # In its place: the limiter learns from answers that left its slots full. Whatever else has become possible
             # can wait for the turn's end.
             pull_one(order.terms.several ? nil : order)
@@ -58,7 +59,8 @@ module Trunkline
         return if @exhausted || !@dispatcher.room?
 
         item = @next ? take : @source[@index]
-        return if @exhausted ||= @next.nil? && @index >= @source.size
+        @exhausted = true if item.nil? && @next.nil? && @index >= @source.size
+        return if @exhausted
 
         order = @requests.order(item, @index, used || Order.new)
         @index += 1

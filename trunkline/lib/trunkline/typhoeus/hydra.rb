@@ -134,8 +134,7 @@ module Typhoeus
     def send_out(flight, plan)
       @flying[flight] = true
       multi = self.multi
-      call = [plan.prepared, plan.request, plan.content.producer, plan.body_length, flight.deadline, flight]
-      flight.id = flight.streamed? ? multi.stream(*call) : multi.add(*call)
+      flight.id = multi.public_send(flight.streamed? ? :stream : :add, plan, flight.deadline, flight)
     rescue ::Trunkline::Error => error
       receive(flight, error)
     end
