@@ -50,7 +50,7 @@ io_result connection_read(connection *c, void *bytes, size_t length, size_t *cou
         return IO_FAILED;
     }
     io_result io = stream_read((stream){c->descriptor, c->session}, bytes, length, count, f);
-    c->drained = c->session == NULL && io == IO_DONE && *count < length;
+    c->drained = io == IO_DONE && (c->session ? tls_drained(c->session) : *count < length);
     return io;
 }
 
@@ -80,11 +80,11 @@ bool connection_pending(const connection *c) {
 }
 
 bool connection_look(connection *c, loop *l) {
-    if (l != NULL && c->drained && loop_quiet(l, c->descriptor, c->id)) {
-        return true;
-    }
     if (c->mux != NULL) {
         return mux_look(c->mux);
+    }
+    if (l != NULL && c->drained && loop_quiet(l, c->descriptor, c->id)) {
+        return true;
     }
     if (c->session != NULL) {
         return tls_look(c->session);

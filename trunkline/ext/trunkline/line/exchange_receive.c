@@ -188,7 +188,9 @@ static io_result read_some(exchange *x, nanoseconds now) {
                    : direct ? read_direct(x, expected, &f)
                             : read_input(x, &f);
     if (io == IO_DONE) {
-        x->again = true; /* until it would block: a loop on edges is not told twice */
+        /* A poller is told of what comes from now on; who is driven alone looks before it sleeps.
+         */
+        x->again = x->watcher == NULL || !x->line->drained;
         exchange_first_byte(x, now);
         exchange_phase(x, PHASE_READ, now);
     } else if (io == IO_FAILED && x->why.code == FAILURE_NONE) {

@@ -19,6 +19,7 @@ typedef struct {
     void *whom; /* NULL: nobody */
     uint64_t id;
     short events;
+    bool unwanted; /* was told of once while nobody watched */
 } watched;
 
 struct loop {
@@ -104,6 +105,7 @@ bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom) 
     }
     watched *w = &l->table[descriptor];
     w->whom = whom;
+    w->unwanted = false;
     if (id != 0 && w->id == id) {
         return true;
     }
@@ -117,13 +119,17 @@ bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom) 
 }
 
 /* A connection that some other driver has now is forgotten here, or each of its answers would wake
- * this loop too. */
-static void forget(loop *l, int descriptor) {
-    watched *w = known(l, descriptor);
+ * this loop too. One that is idle may be told of once, for bytes that were read before the kernel
+ * was asked: then all that it has to say is that it can be written to. */
+static void told_for_nobody(loop *l, watched *w, const struct epoll_event *event) {
+    if (w != NULL && !w->unwanted && event->events == EPOLLOUT) {
+        w->unwanted = true;
+        return;
+    }
     if (w != NULL) {
         w->id = 0;
     }
-    epoll_ctl(l->epoll, EPOLL_CTL_DEL, descriptor, NULL);
+    epoll_ctl(l->epoll, EPOLL_CTL_DEL, event->data.fd, NULL);
 }
 
 static int milliseconds_until(nanoseconds until) {
@@ -147,7 +153,7 @@ int loop_wait(loop *l, nanoseconds until, void **whom, int room) {
     for (int i = 0; i < count; i++) {
         watched *w = known(l, events[i].data.fd);
         if (w == NULL || w->whom == NULL) {
-            forget(l, events[i].data.fd);
+            told_for_nobody(l, w, &events[i]);
             continue;
         }
         whom[told++] = w->whom;

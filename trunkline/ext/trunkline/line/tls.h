@@ -66,6 +66,9 @@ io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, fai
 /* Bytes that were read from the socket already: poll would not tell of them. */
 bool tls_pending(const tls *t);
 
+/* Did the last read take all that the socket and OpenSSL had? */
+bool tls_drained(const tls *t);
+
 /* May a connection that lay idle be used? Session tickets and key updates are taken in; data, end
  * of file and errors say no. Never blocks. */
 bool tls_look(tls *t);

@@ -76,6 +76,7 @@ static int socket_read(BIO *bio, char *bytes, int length) {
     }
     do got = recv(t->descriptor, bytes, room, 0);
     while (got < 0 && errno == EINTR);
+    t->drained = got > 0 && (size_t)got < room;
     if (got == 0)
         t->ended = true;
     else if (got < 0 && would_block(errno))
@@ -225,8 +226,13 @@ io_result tls_read(tls *t, void *bytes, size_t length, size_t *count, failure *f
     return IO_DONE;
 }
 
+/* The one whose bytes the socket carries. */
+static const tls *outermost(const tls *t) {
+    return t->outer != NULL ? outermost(t->outer) : t;
+}
+
 static uint64_t handed(const tls *t) {
-    return t->outer != NULL ? handed(t->outer) : t->handed;
+    return outermost(t)->handed;
 }
 
 /* OpenSSL takes one record at a time, and is done with it when the socket has all of it. */
@@ -259,18 +265,22 @@ bool tls_pending(const tls *t) {
     return SSL_has_pending(t->ssl) == 1 || (t->outer != NULL && tls_pending(t->outer));
 }
 
+bool tls_drained(const tls *t) {
+    return !tls_pending(t) && outermost(t)->drained;
+}
+
 /* Tickets and key updates look like data from outside: only OpenSSL, which opens them, can tell. A
  * part of a record is refused like data, for it may be the start of some. */
 static bool only_tickets(tls *t) {
     char byte;
-    tls *outermost = t;
-    while (outermost->outer != NULL) outermost = outermost->outer;
-    outermost->allowance = LOOK_BYTES;
+    tls *last = t;
+    while (last->outer != NULL) last = last->outer;
+    last->allowance = LOOK_BYTES;
     clear_errors();
     int got = SSL_peek(t->ssl, &byte, 1);
     bool quiet = got <= 0 && SSL_get_error(t->ssl, got) == SSL_ERROR_WANT_READ &&
-                 outermost->allowance > 0 && !tls_pending(t);
-    outermost->allowance = SIZE_MAX;
+                 last->allowance > 0 && !tls_pending(t);
+    last->allowance = SIZE_MAX;
     ERR_clear_error();
     return quiet;
 }

@@ -41,6 +41,7 @@ struct tls {
     bool broken;         /* only tls_free may follow */
     bool no_protocol;    /* the peer speaks none of those that were offered by ALPN */
     bool ended;          /* the socket has no more to read */
+    bool drained;        /* the last read took all that the socket had; of the outermost alone */
     int system_error;    /* of the socket call that failed last */
     bool writing;        /* a write was put off: the same bytes come again */
     uint64_t handed;     /* bytes that the socket took; of the outermost alone */

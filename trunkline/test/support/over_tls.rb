@@ -1,0 +1,12 @@
+# frozen_string_literal: true
+
+# For tests that are to run over TLS as they do without.
+module OverTLS
+  def serve(bytes = nil, **options, &block)
+    options.key?(:tls) ? super : serve_tls(bytes, **options, &block)
+  end
+
+  def client(base = nil, **options)
+    super(base, ca_file: TestCA.ca_file, **options)
+  end
+end
