@@ -274,6 +274,50 @@ static void test_find(void) {
     CHECK(http1_find(list, 3, bytes, "[[", 2) == NULL, "only letters have a case");
 }
 
+static bool same_but_for_case(int a, int b) {
+    return a == b || ((a ^ b) == 0x20 && (a | 0x20) >= 'a' && (a | 0x20) <= 'z');
+}
+
+static void test_find_compares_every_byte(void) {
+    static const http1_field field = {0, 11, 0, 0};
+    for (int a = 0; a < 256; a++) {
+        for (int b = 0; b < 256; b++) {
+            uint8_t bytes[] = {'x', (uint8_t)a, 'x', '-', 'X', 'x', 'x', 'x', 'x', (uint8_t)a, 'x'};
+            char name[] = {'x', (char)b, 'X', '-', 'x', 'x', 'x', 'x', 'x', (char)b, 'x'};
+            bool found = http1_find(&field, 1, bytes, name, sizeof(name)) != NULL;
+            CHECK(found == same_but_for_case(a, b), "byte %02x beside byte %02x", a, b);
+        }
+    }
+}
+
+/* Usual lines are taken many bytes at a time when they are there as a whole, and never when they
+ * come byte by byte: both ways, every byte means the same at every place. */
+static void test_every_byte_at_every_place(void) {
+    static const char start[] = OK "First-One: 1\r\n",
+                      line[] = "Abcdefghijklmno-Pqr: stuv wx.yz012345\r\n";
+    static const char rest[] = "Second: 2\r\n" EMPTY "what stands behind the head";
+    http1_response r = {0};
+    const size_t places = sizeof(line) - 1;
+    for (size_t i = 0; i < places * 256; i++) {
+        buffer bytes = {0}, whole = {0}, single = {0};
+        drive_plan plan = {&http1_default_limits, false, DRIVE_OPEN, SIZE_MAX, 1, false};
+        say_text(&bytes, start);
+        say_text(&bytes, line);
+        bytes.bytes[sizeof(start) - 1 + i / 256] = (uint8_t)i;
+        say_text(&bytes, rest);
+        drive(&whole, &r, bytes.bytes, buffer_length(&bytes), &plan);
+        plan.first = 1;
+        drive(&single, &r, bytes.bytes, buffer_length(&bytes), &plan);
+        CHECK(buffer_length(&whole) == buffer_length(&single) &&
+                  memcmp(whole.bytes, single.bytes, buffer_length(&whole)) == 0,
+              "byte %02x at place %zu", (unsigned)(i % 256), i / 256);
+        buffer_free(&bytes);
+        buffer_free(&whole);
+        buffer_free(&single);
+    }
+    http1_free(&r);
+}
+
 int main(void) {
     RUN_ROWS(status_lines);
     RUN_ROWS(fields);
@@ -284,5 +328,7 @@ int main(void) {
     RUN_ROWS(persistence);
     RUN_ROWS(cut);
     test_find();
+    test_find_compares_every_byte();
+    test_every_byte_at_every_place();
     return check_report();
 }

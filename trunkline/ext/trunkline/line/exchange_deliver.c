@@ -67,12 +67,12 @@ step_result exchange_informational(exchange *x, const uint8_t *bytes, nanosecond
 static bool content_codings(const exchange *x, char *out, size_t room, size_t *length) {
     const http1_response *r = &x->answer;
     *length = 0;
-    if (http1_find(r->fields, r->field_count, x->head, "content-encoding", 16) == NULL) {
+    if (http1_find(r->fields, r->field_count, x->head, "Content-Encoding", 16) == NULL) {
         return true;
     }
     for (uint32_t i = 0; i < r->field_count; i++) {
         const http1_field *f = &r->fields[i];
-        if (http1_find(f, 1, x->head, "content-encoding", 16) == NULL) {
+        if (http1_find(f, 1, x->head, "Content-Encoding", 16) == NULL) {
             continue;
         }
         if (*length + f->value_length + 2 > room) {

@@ -253,7 +253,7 @@ static bool json_type(const char *value, size_t length) {
 }
 
 void response_set_encoding(const response *r, VALUE body) {
-    const http1_field *type = http1_find(r->fields, r->field_count, r->head, "content-type", 12);
+    const http1_field *type = http1_find(r->fields, r->field_count, r->head, "Content-Type", 12);
     if (type == NULL) {
         return;
     }

@@ -1,4 +1,5 @@
 #include "http1_internal.h"
+#include "http1_usual.h"
 
 /* The slot for the next field, which stays in it, not counted, until its line is complete. */
 static http1_field *next_slot(http1_section *s) {
@@ -25,6 +26,19 @@ static uint32_t trimmed_length(const uint8_t *value, const uint8_t *end) {
     return (uint32_t)(end - value);
 }
 
+/* Takes the usual lines that come next, as far as there are slots for them and the limit allows.
+ * Returns what follows. */
+static const uint8_t *usual_lines(http1_section *s, uint32_t most, const uint8_t *at) {
+    if (s->length < HTTP1_LANES) return at;
+    const uint8_t *const last = s->bytes + s->length - HTTP1_LANES, *next;
+    uint32_t room = *s->capacity < most ? *s->capacity : most;
+    for (; *s->count < room; ++*s->count, at = next) {
+        next = http1_usual_line(*s->list + *s->count, s->bytes, at, last);
+        if (next == NULL) break;
+    }
+    return at;
+}
+
 /* One pass; each case falls into the next when its part of the line is there, and is come back to
  * when it is not. */
 http1_result http1_parse_fields(http1_response *r, http1_section *s) {
@@ -34,6 +48,9 @@ http1_result http1_parse_fields(http1_response *r, http1_section *s) {
     while (field != NULL && at < end) {
         switch (r->step) {
         case STEP_FIELD:
+            at = usual_lines(s, r->limits->fields, at);
+            field = next_slot(s);
+            if (field == NULL || at == end) continue;
             if (*at == '\r') {
                 at++;
                 r->step = STEP_LAST_LF;
@@ -73,7 +90,6 @@ http1_result http1_parse_fields(http1_response *r, http1_section *s) {
             at++;
             ++*s->count;
             r->step = STEP_FIELD;
-            field = next_slot(s);
             continue;
         case STEP_LAST_LF:
             if (*at != '\n') return http1_refuse(r, FAILURE_LINE_END);

@@ -12,18 +12,18 @@ const http1_limits http1_default_limits = {
 };
 
 void http1_begin(http1_response *r, const http1_limits *limits, bool head_request) {
-    http1_response kept = *r;
-    memset(r, 0, sizeof(*r));
-    r->fields = kept.fields;
-    r->field_capacity = kept.field_capacity;
-    r->trailers = kept.trailers;
-    r->trailer_capacity = kept.trailer_capacity;
-    r->trailer_bytes = kept.trailer_bytes;
+    *r = (http1_response){
+        .fields = r->fields,
+        .field_capacity = r->field_capacity,
+        .trailers = r->trailers,
+        .trailer_capacity = r->trailer_capacity,
+        .trailer_bytes = r->trailer_bytes,
+        .limits = limits,
+        .head_request = head_request,
+        .content_length = -1,
+        .keep_alive_timeout = -1,
+    };
     buffer_clear(&r->trailer_bytes);
-    r->limits = limits;
-    r->head_request = head_request;
-    r->content_length = -1;
-    r->keep_alive_timeout = -1;
 }
 
 void http1_again(http1_response *r) {
@@ -58,11 +58,24 @@ static failure_code status_byte(size_t at, uint8_t byte) {
 
 #define STATUS_LENGTH 12 /* of "HTTP/1.1 200" */
 
+/* Most lines are this one, byte for byte. */
+static bool usual_status_line(http1_response *r, const uint8_t *bytes, size_t length) {
+    static const char line[] = "HTTP/1.1 200 OK\r\n";
+    if (length < sizeof(line) - 1 || memcmp(bytes, line, sizeof(line) - 1) != 0) return false;
+    r->minor_version = 1;
+    r->status = 200;
+    r->reason = STATUS_LENGTH + 1;
+    r->reason_length = sizeof("OK") - 1;
+    r->scan = sizeof(line) - 1;
+    r->state = STATE_FIELDS;
+    return true;
+}
+
 /* As far as the reason phrase, which may be missing with its space (RFC 9112 4). Looks again at
  * what it saw the last time, which is at most twelve bytes. */
 static http1_result status_line(http1_response *r, const uint8_t *bytes, size_t length) {
-    bool usual = length > STATUS_LENGTH && memcmp(bytes, "HTTP/1.1 200", STATUS_LENGTH) == 0;
-    for (size_t at = 0; !usual && at < length && at < STATUS_LENGTH; at++) {
+    if (usual_status_line(r, bytes, length)) return HTTP1_DONE;
+    for (size_t at = 0; at < length && at < STATUS_LENGTH; at++) {
         failure_code wrong = status_byte(at, bytes[at]);
         if (wrong != FAILURE_NONE) return http1_refuse(r, wrong);
     }
@@ -126,17 +139,27 @@ static int64_t number(const uint8_t *bytes, size_t length) {
     for (size_t i = 0; i < length; i++) {
         if (!http1_digit(bytes[i])) return -1;
         int digit = bytes[i] - '0';
-        if (value > (INT64_MAX - digit) / 10) return -1;
-        value = value * 10 + digit;
+        if (__builtin_mul_overflow(value, 10, &value)) return -1;
+        if (__builtin_add_overflow(value, digit, &value)) return -1;
     }
     return value;
 }
 
+/* A field's value. */
+typedef struct {
+    const uint8_t *at, *end;
+} text;
+
+static text value_of(const uint8_t *bytes, const http1_field *field) {
+    const uint8_t *value = bytes + field->value;
+    return (text){value, value + field->value_length};
+}
+
 /* Equal values, on several lines or in a list, are one (RFC 9110 8.6). */
-static failure_code content_length(http1_response *r, const uint8_t *at, const uint8_t *end) {
+static failure_code content_length(http1_response *r, text list) {
     const uint8_t *element;
     size_t length;
-    while (http1_next_element(&at, end, &element, &length)) {
+    while (http1_next_element(&list.at, list.end, &element, &length)) {
         int64_t value = number(element, length);
         if (value < 0) return FAILURE_LENGTH_INVALID;
         if (r->content_length >= 0 && r->content_length != value) return FAILURE_LENGTH_CONFLICT;
@@ -145,22 +168,22 @@ static failure_code content_length(http1_response *r, const uint8_t *at, const u
     return FAILURE_NONE;
 }
 
-static void connection_options(meaning *m, const uint8_t *at, const uint8_t *end) {
+static void connection_options(meaning *m, text list) {
     const uint8_t *element;
     size_t length;
-    while (http1_next_element(&at, end, &element, &length)) {
+    while (http1_next_element(&list.at, list.end, &element, &length)) {
         if (HTTP1_SAME(element, length, "close")) m->close = true;
         if (HTTP1_SAME(element, length, "keep-alive")) m->keep_alive = true;
     }
 }
 
 /* The smallest of several; what is not understood is a hint not given. */
-static void keep_alive_hint(http1_response *r, const uint8_t *at, const uint8_t *end) {
+static void keep_alive_hint(http1_response *r, text list) {
     static const char timeout[] = "timeout=";
     const size_t prefix = sizeof(timeout) - 1;
     const uint8_t *element;
     size_t length;
-    while (http1_next_element(&at, end, &element, &length)) {
+    while (http1_next_element(&list.at, list.end, &element, &length)) {
         if (length <= prefix || !http1_same(element, prefix, timeout, prefix)) continue;
         int64_t seconds = number(element + prefix, length - prefix);
         if (seconds < 0 || seconds > INT_MAX) continue;
@@ -170,26 +193,29 @@ static void keep_alive_hint(http1_response *r, const uint8_t *at, const uint8_t 
     }
 }
 
+static failure_code transfer_coding(meaning *m, text value) {
+    bool chunked = HTTP1_SAME(value.at, (size_t)(value.end - value.at), "chunked");
+    return chunked && m->transfer_codings++ == 0 ? FAILURE_NONE : FAILURE_TRANSFER_CODING;
+}
+
+/* Few lengths are those of names that mean something here, so nearly no name is looked at. */
 static failure_code field_meaning(http1_response *r, meaning *m, const uint8_t *bytes,
                                   const http1_field *field) {
-    const uint8_t *name = bytes + field->name, *value = bytes + field->value;
-    const uint8_t *end = value + field->value_length;
+#define NAMED(literal) HTTP1_SAME(bytes + field->name, field->name_length, literal)
     switch (field->name_length) {
     case sizeof("Connection") - 1:
-        if (HTTP1_SAME(name, field->name_length, "Connection")) connection_options(m, value, end);
-        if (HTTP1_SAME(name, field->name_length, "Keep-Alive")) keep_alive_hint(r, value, end);
-        break;
+        if (NAMED("Connection")) connection_options(m, value_of(bytes, field));
+        if (NAMED("Keep-Alive")) keep_alive_hint(r, value_of(bytes, field));
+        return FAILURE_NONE;
     case sizeof("Content-Length") - 1:
-        if (!HTTP1_SAME(name, field->name_length, "Content-Length")) break;
-        return content_length(r, value, end);
+        if (!NAMED("Content-Length")) return FAILURE_NONE;
+        return content_length(r, value_of(bytes, field));
     case sizeof("Transfer-Encoding") - 1:
-        if (!HTTP1_SAME(name, field->name_length, "Transfer-Encoding")) break;
-        if (m->transfer_codings++ > 0 || !HTTP1_SAME(value, field->value_length, "chunked")) {
-            return FAILURE_TRANSFER_CODING;
-        }
-        break;
+        if (!NAMED("Transfer-Encoding")) return FAILURE_NONE;
+        return transfer_coding(m, value_of(bytes, field));
+    default: return FAILURE_NONE;
     }
-    return FAILURE_NONE;
+#undef NAMED
 }
 
 /* Which framing holds (RFC 9112 6.3). What would frame a body is checked also where none follows.
@@ -213,8 +239,9 @@ static void set_framing(http1_response *r, const meaning *m) {
 static http1_result head_complete(http1_response *r, const uint8_t *bytes) {
     meaning m = {0};
     r->head_length = r->scan;
-    for (uint32_t i = 0; i < r->field_count; i++) {
-        failure_code wrong = field_meaning(r, &m, bytes, &r->fields[i]);
+    const http1_field *field = r->fields;
+    for (uint32_t left = r->field_count; left > 0; left--, field++) {
+        failure_code wrong = field_meaning(r, &m, bytes, field);
         if (wrong != FAILURE_NONE) return http1_refuse(r, wrong);
     }
     if (m.transfer_codings > 0) {

@@ -50,13 +50,30 @@ static inline uint8_t http1_lower(uint8_t byte) {
     return (uint8_t)(byte - 'A') < 26 ? byte | 0x20 : byte;
 }
 
+/* Are eight bytes the same but for the case of ASCII letters? `letters` has the high bit of those
+ * that are letters: these may differ in 0x20, which is two bits lower. */
+static inline bool http1_same_eight(const uint8_t *bytes, const char *word) {
+    const uint64_t ones = UINT64_MAX / 255, highs = ones * 0x80;
+    uint64_t a, b;
+    memcpy(&a, bytes, sizeof(a));
+    memcpy(&b, word, sizeof(b));
+    uint64_t low = (a | ones * 0x20) & ~highs;
+    uint64_t from_a = low + ones * (0x80 - 'a'), beyond_z = low + ones * (0x7F - 'z');
+    uint64_t letters = from_a & ~beyond_z & ~a & highs;
+    return ((a ^ b) & ~(letters >> 2)) == 0;
+}
+
 /* Are they the same but for the case of ASCII letters? Quickest when not even these differ. */
 static inline bool http1_same(const uint8_t *bytes, size_t length, const char *word,
                               size_t word_length) {
     if (length != word_length) return false;
     if (memcmp(bytes, word, word_length) == 0) return true;
-    for (size_t i = 0; i < length; i++) {
-        if (http1_lower(bytes[i]) != http1_lower((uint8_t)word[i])) return false;
+    size_t at = 0;
+    for (; length - at >= 8; at += 8) {
+        if (!http1_same_eight(bytes + at, word + at)) return false;
+    }
+    for (; at < length; at++) {
+        if (http1_lower(bytes[at]) != http1_lower((uint8_t)word[at])) return false;
     }
     return true;
 }
