@@ -109,7 +109,8 @@ module Trunkline
           Net::HTTP.get(URI("http://127.0.0.1:#{@ports[:status]}/"))[/requests\s+(\d+)/, 1].to_i
         end
 
-        # One process and no master, so that the origin stays on one core and ends with one signal.
+        # One process and no master, so that the origin stays on one core and ends with one signal. A file goes out
+        # together with its head, as Debian's nginx.conf has it: in two segments, who reads meets the second halfway.
         def configuration
           <<~NGINX
             #{echo_module && "load_module #{echo_module};"}
@@ -123,6 +124,7 @@ module Trunkline
               default_type text/plain;
               #{%w[client_body proxy fastcgi uwsgi scgi].map { |name| "#{name}_temp_path temp_#{name};" }.join(" ")}
               sendfile on;
+              tcp_nopush on;
               open_file_cache max=16;
               keepalive_timeout 600s;
               keepalive_requests 2000000000;
