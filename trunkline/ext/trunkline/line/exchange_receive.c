@@ -188,8 +188,7 @@ static io_result read_some(exchange *x, nanoseconds now) {
                    : direct ? read_direct(x, expected, &f)
                             : read_input(x, &f);
     if (io == IO_DONE) {
-        /* A poller is told of what comes from now on; who is driven alone looks before it sleeps.
-         */
+        /* A poller is told of what comes next; who is driven alone looks before it sleeps. */
         x->again = x->watcher == NULL || !x->line->drained;
         exchange_first_byte(x, now);
         exchange_phase(x, PHASE_READ, now);

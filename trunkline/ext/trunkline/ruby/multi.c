@@ -209,8 +209,9 @@ enum { PLAN_REQUEST, PLAN_PREPARED, PLAN_CONTENT, PLAN_BODY_LENGTH, PLAN_BODY, P
 
 static call_arguments planned(VALUE self, VALUE plan, VALUE deadline) {
     Check_Type(plan, T_STRUCT);
-    if (FIX2INT(rb_struct_size(plan)) != PLAN_SIZE) {
-        rb_raise(rb_eArgError, "plan: of %d members, it has other", PLAN_SIZE);
+    int size = FIX2INT(rb_struct_size(plan));
+    if (size != PLAN_SIZE) {
+        rb_raise(rb_eArgError, "plan: must have %d members, it has %d", PLAN_SIZE, size);
     }
     return (call_arguments){.pool = multi_get(self)->pool,
                             .prepared = RSTRUCT_GET(plan, PLAN_PREPARED),

@@ -1,0 +1,127 @@
+#define _GNU_SOURCE
+#include "line/loop.h"
+#include "sockets.h"
+
+/* What epoll's loop tells of descriptors, and what it knows of those that nobody watches. */
+
+#define ID 7
+
+static loop *told_by;
+static int ours, theirs;
+static int watcher; /* whom to tell, by its address */
+
+static void set_up(void) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) != 0) give_up("socketpair");
+    ours = ends[0];
+    theirs = ends[1];
+    told_by = loop_new();
+    loop_watch(told_by, ours, ID, POLLIN, &watcher);
+}
+
+static void tear_down(void) {
+    loop_free(told_by);
+    close(ours);
+    close(theirs);
+}
+
+/* Is the watcher told of something that is there? */
+static bool told(void) {
+    void *whom[4];
+    int count = loop_wait(told_by, 0, whom, 4);
+    return count == 1 && whom[0] == &watcher;
+}
+
+static void send_byte(void) {
+    if (send(theirs, "x", 1, MSG_NOSIGNAL) != 1) give_up("send");
+}
+
+static void read_all(void) {
+    char bytes[16];
+    while (recv(ours, bytes, sizeof(bytes), 0) > 0) {
+    }
+}
+
+static void leave_alone(void) {
+    told();
+    loop_ignore(told_by, ours, &watcher);
+}
+
+static bool quiet(void) {
+    return loop_quiet(told_by, ours, ID);
+}
+
+static void test_an_edge_is_told_of_once_and_the_next_again(void) {
+    set_up();
+    told(); /* that it can be written to */
+    send_byte();
+    CHECK(told(), "a byte is told of");
+    send_byte();
+    CHECK(told(), "and another, though the first was not read");
+    tear_down();
+}
+
+static void test_an_end_is_told_of_until_nobody_watches(void) {
+    set_up();
+    send_byte();
+    shutdown(theirs, SHUT_WR);
+    CHECK(told(), "a byte and the end behind it");
+    loop_watch(told_by, ours, ID, POLLIN, &watcher);
+    CHECK(told(), "who read the byte alone is told of the end");
+    tear_down();
+}
+
+static void test_bytes_that_were_read_leave_it_quiet(void) {
+    set_up();
+    leave_alone();
+    send_byte();
+    read_all();
+    CHECK(!told() && quiet(), "nothing is there any more");
+    loop_watch(told_by, ours, ID, POLLIN, &watcher);
+    send_byte();
+    CHECK(told(), "who watches it again is told");
+    tear_down();
+}
+
+static void test_bytes_that_lie_there_are_not_quiet(void) {
+    set_up();
+    leave_alone();
+    send_byte();
+    CHECK(!told() && !quiet(), "a byte that nobody asked for");
+    loop_watch(told_by, ours, ID, POLLIN, &watcher);
+    CHECK(told(), "who watches it then is told");
+    tear_down();
+}
+
+static void test_its_end_is_not_quiet(void) {
+    set_up();
+    leave_alone();
+    shutdown(theirs, SHUT_WR);
+    CHECK(!told() && !quiet(), "its end");
+    tear_down();
+}
+
+/* It may be some other driver's, who reads it each time: then it is to be asked. */
+static void test_what_is_read_by_others_is_forgotten(void) {
+    set_up();
+    leave_alone();
+    for (int times = 0; times < 2; times++) {
+        send_byte();
+        read_all();
+        told();
+    }
+    CHECK(!quiet(), "it was told of twice for nobody");
+    send_byte();
+    CHECK(loop_watch(told_by, ours, ID, POLLIN, &watcher) && told(), "it can be watched again");
+    tear_down();
+}
+
+int main(void) {
+    test_an_edge_is_told_of_once_and_the_next_again();
+    test_an_end_is_told_of_until_nobody_watches();
+    test_bytes_that_were_read_leave_it_quiet();
+    test_bytes_that_lie_there_are_not_quiet();
+    test_its_end_is_not_quiet();
+    test_what_is_read_by_others_is_forgotten();
+    return check_report();
+}
