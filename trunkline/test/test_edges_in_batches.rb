@@ -39,32 +39,38 @@ class TestEdgesInBatches < TrunklineTest
 
   private
 
-  # One is asked for twice, so that the client knows what to expect, and one but once. The second answers come while a
-  # third request's block keeps the poller from looking.
+  # One is asked for twice, so that the client knows what to expect, and one but once. The second answers are sent while
+  # a third request's block keeps the poller from looking.
   # @return [Array<Response, Exception>]
-  def second_answers(bytes, &afterwards)
-    came = Thread::Queue.new
-    server = serve { |connection| play(connection, bytes, came, afterwards) }
+  def second_answers(bytes)
+    came, go = Array.new(2) { Thread::Queue.new }
+    server = serve do |connection|
+      serve_first(connection, came) or next
+      came << true
+      go.pop
+      connection << bytes
+      yield connection
+    end
     results = []
     client(server.url).batch(concurrency: 10) do |batch|
       batch.get("/known") do |first|
         assert_equal BODY, first.body
         %w[/known /unknown].each { |path| batch.get(path) { |result| results << result } }
-        batch.get("/at-once") { Array.new(2) { came.pop } && sleep(0.05) }
+        batch.get("/when-both-came") { Array.new(2) { go << true } && sleep(0.05) }
       end
     end
     results
   end
 
-  def play(connection, bytes, came, afterwards)
+  # @return [ScriptedConnection::Request, nil] the first that is not for here; nil at the end
+  def serve_first(connection, came)
     while (request = connection.read_request)
-      second = @known && request.target != "/at-once"
-      @known = true
-      next connection << answer(BODY) unless second
+      last = request.target == "/when-both-came"
+      return request if @known && !last
 
-      connection << bytes
-      came << true
-      return afterwards.call(connection)
+      @known = true
+      2.times { came.pop } if last
+      connection << answer(BODY)
     end
   end
 end
