@@ -10,13 +10,17 @@ static loop *told_by;
 static int ours, theirs;
 static int watcher; /* whom to tell, by its address */
 
+static bool watch(void) {
+    return loop_watch(told_by, ours, ID, POLLIN, &watcher);
+}
+
 static void set_up(void) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) != 0) give_up("socketpair");
     ours = ends[0];
     theirs = ends[1];
     told_by = loop_new();
-    loop_watch(told_by, ours, ID, POLLIN, &watcher);
+    watch();
 }
 
 static void tear_down(void) {
@@ -66,7 +70,7 @@ static void test_an_end_is_told_of_until_nobody_watches(void) {
     send_byte();
     shutdown(theirs, SHUT_WR);
     CHECK(told(), "a byte and the end behind it");
-    loop_watch(told_by, ours, ID, POLLIN, &watcher);
+    watch();
     CHECK(told(), "who read the byte alone is told of the end");
     tear_down();
 }
@@ -77,7 +81,7 @@ static void test_bytes_that_were_read_leave_it_quiet(void) {
     send_byte();
     read_all();
     CHECK(!told() && quiet(), "nothing is there any more");
-    loop_watch(told_by, ours, ID, POLLIN, &watcher);
+    watch();
     send_byte();
     CHECK(told(), "who watches it again is told");
     tear_down();
@@ -88,7 +92,7 @@ static void test_bytes_that_lie_there_are_not_quiet(void) {
     leave_alone();
     send_byte();
     CHECK(!told() && !quiet(), "a byte that nobody asked for");
-    loop_watch(told_by, ours, ID, POLLIN, &watcher);
+    watch();
     CHECK(told(), "who watches it then is told");
     tear_down();
 }
@@ -112,7 +116,7 @@ static void test_what_is_read_by_others_is_forgotten(void) {
     }
     CHECK(!quiet(), "it was told of twice for nobody");
     send_byte();
-    CHECK(loop_watch(told_by, ours, ID, POLLIN, &watcher) && told(), "it can be watched again");
+    CHECK(watch() && told(), "it can be watched again");
     tear_down();
 }
 
