@@ -67,8 +67,9 @@ module Trunkline
       end
 
       def close
+        @error ||= Cancelled.new("#{Sentence.call(request)} was given up before its answer was complete",
+                                 request: request, phase: :read, sent: :all) unless @rest.empty?
         @rest = +""
-        @error = nil
       end
 
       private
@@ -76,9 +77,7 @@ module Trunkline
       def _read
         return @rest.slice!(0, PIECE_BYTES) unless @rest.empty?
 
-        error = @error
-        @error = nil
-        raise error if error
+        raise @error if @error
       end
     end
 

@@ -155,9 +155,9 @@ static inline exchange *begun(const settings *s, waker *w) {
 }
 
 static inline step_result drive_to_end(exchange *x) {
-    volatile bool interrupted = false;
+    stop_request stop = {0};
     step_result step = exchange_step(x, clock_now());
-    return step == STEP_WAIT ? exchange_drive(x, &interrupted) : step;
+    return step == STEP_WAIT ? exchange_drive(x, &stop) : step;
 }
 
 static inline bool answered(const exchange *x) {

@@ -57,8 +57,8 @@ static exchange *begin_and_send(void) {
 }
 
 static void finish(exchange *x) {
-    volatile bool interrupted = false;
-    CHECK(exchange_drive(x, &interrupted) == STEP_DONE, "the call failed");
+    stop_request stop = {0};
+    CHECK(exchange_drive(x, &stop) == STEP_DONE, "the call failed");
     exchange_free(x);
 }
 
@@ -141,13 +141,13 @@ static void test_an_answer_is_seen_awake(void) {
 
 typedef struct {
     exchange *x, *other;
-    volatile bool *interrupted;
+    stop_request *stop;
 } disturbance;
 
 static void *interrupt(void *argument) {
     disturbance *d = argument;
     sleep_milliseconds(50);
-    *d->interrupted = true;
+    d->stop->asked = true;
     waker_wake(d->x->waker);
     return NULL;
 }
@@ -157,12 +157,12 @@ static void test_an_interrupt_is_heard_awake(void) {
     how.busy_poll = LONG;
     exchange *x = begin_and_send();
     x->line->answered_in = 1;
-    volatile bool interrupted = false;
-    disturbance d = {.x = x, .interrupted = &interrupted};
+    stop_request stop = {0};
+    disturbance d = {.x = x, .stop = &stop};
     pthread_t thread;
     nanoseconds start = clock_now();
     pthread_create(&thread, NULL, interrupt, &d);
-    CHECK(exchange_drive(x, &interrupted) == STEP_WAIT, "not interrupted");
+    CHECK(exchange_drive(x, &stop) == STEP_WAIT, "not interrupted");
     CHECK(milliseconds_since(start) < 5000, "interrupted late");
     pthread_join(thread, NULL);
     exchange_free(x);

@@ -63,8 +63,8 @@ static void test_a_follower_is_woken_by_what_the_leader_reads(void) {
     CHECK(exchange_wait(second, entries, DIAL_MAX_ATTEMPTS, &due) == 1, "which it does");
     exchange *third = call(&s);
     CHECK(answered(third) || third->state == EXCHANGE_FAILED, "a third one ends");
-    volatile bool interrupted = false;
-    exchange_drive(second, &interrupted);
+    stop_request stop = {0};
+    exchange_drive(second, &stop);
     CHECK(answered(second), "the second one is answered");
     exchange_free(first);
     exchange_free(second);
@@ -134,15 +134,15 @@ static void test_a_poller_away_holds_nobody_up(void) {
     waker *bell = waker_take();
     poller *p = poller_new(bell);
     one_call c = {.x = begun(&s, bell)};
-    volatile bool interrupted = false;
+    stop_request stop = {0};
     poller_add(p, &c.m, c.x, &c);
-    poller_drive(p, 0, &interrupted);
+    poller_drive(p, 0, &stop);
     poller_depart(p);
     exchange *x = call(&s);
     CHECK(answered(x), "a thread's call is answered meanwhile");
     exchange_free(x);
     poller_arrive(p);
-    poller_drive(p, clock_now() + 5 * SECOND, &interrupted);
+    poller_drive(p, clock_now() + 5 * SECOND, &stop);
     CHECK(poller_next(p) == &c.m && answered(c.x), "and then the poller's own");
     poller_remove(p, &c.m);
     exchange_free(c.x);
@@ -158,7 +158,7 @@ static void test_a_poller_keeps_to_the_stream_limit(void) {
     settings s = usual(1);
     waker *bell = waker_take();
     poller *p = poller_new(bell);
-    volatile bool interrupted = false;
+    stop_request stop = {0};
     for (int i = 0; i < CALLS; i++) {
         calls[i] = (one_call){.x = begun(&s, bell)};
         poller_add(p, &calls[i].m, calls[i].x, &calls[i]);
@@ -166,7 +166,7 @@ static void test_a_poller_keeps_to_the_stream_limit(void) {
     nanoseconds until = clock_now() + 20 * SECOND;
     int well = 0;
     for (int over = 0; over < CALLS && clock_now() < until;) {
-        poller_drive(p, until, &interrupted);
+        poller_drive(p, until, &stop);
         for (member *m; (m = poller_next(p)) != NULL; over++) {
             one_call *c = m->owner;
             well += answered(c->x);

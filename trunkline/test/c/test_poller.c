@@ -105,9 +105,9 @@ static void end(one_call *c) {
 
 /* Takes what is over out of the poller; returns how many that were. */
 static int drive(nanoseconds until) {
-    volatile bool interrupted = false;
+    stop_request stop = {0};
     int count = 0;
-    poller_drive(driver, until, &interrupted);
+    poller_drive(driver, until, &stop);
     for (member *m; (m = poller_next(driver)) != NULL; count++) {
         one_call *c = m->owner;
         c->over = true;
@@ -201,9 +201,10 @@ static void test_one_that_is_taken_out_is_forgotten(void) {
     end(&stays);
 }
 
-static void *wake_later(void *flag) {
+static void *wake_later(void *argument) {
+    stop_request *stop = argument;
     sleep_milliseconds(50);
-    *(volatile bool *)flag = true;
+    stop->asked = true;
     waker_wake(alarm_bell);
     return NULL;
 }
@@ -211,12 +212,12 @@ static void *wake_later(void *flag) {
 static void test_it_comes_back_when_it_is_interrupted(void) {
     one_call hanging;
     settings s = usual(20);
-    volatile bool interrupted = false;
+    stop_request stop = {0};
     pthread_t thread;
     begin(&hanging, &s, "/hang");
-    pthread_create(&thread, NULL, wake_later, (void *)&interrupted);
-    poller_drive(driver, NEVER, &interrupted);
-    CHECK(interrupted && !poller_has_ready(driver), "it comes back with nothing");
+    pthread_create(&thread, NULL, wake_later, (void *)&stop);
+    poller_drive(driver, NEVER, &stop);
+    CHECK(stop.asked && !poller_has_ready(driver), "it comes back with nothing");
     pthread_join(thread, NULL);
     end(&hanging);
 }
@@ -225,7 +226,7 @@ static void test_it_comes_back_when_it_is_interrupted(void) {
 static void test_a_connection_that_went_to_another_driver(void) {
     one_call first, second;
     settings s = usual(1);
-    volatile bool interrupted = false;
+    stop_request stop = {0};
     begin(&first, &s, "/first");
     drive_all(1);
     end(&first);
@@ -235,7 +236,7 @@ static void test_a_connection_that_went_to_another_driver(void) {
     waker *own = waker_take();
     exchange_begin(alone, &out, connections, own, NEVER);
     step_result step = exchange_step(alone, clock_now());
-    if (step == STEP_WAIT) step = exchange_drive(alone, &interrupted);
+    if (step == STEP_WAIT) step = exchange_drive(alone, &stop);
     CHECK(step == STEP_DONE && alone->reused, "it carries a call elsewhere");
     exchange_free(alone);
     waker_drop(own);

@@ -63,7 +63,7 @@ static void forget_spare(void) {
 
 static failure_code call(pool *p, const route *r, const settings *s, waker *w) {
     static const char head[] = "GET / HTTP/1.1\r\nHost: name.test\r\n\r\n";
-    volatile bool interrupted = false;
+    stop_request stop = {0};
     outgoing out = {
         .to = r, .how = s, .head = head, .head_length = sizeof(head) - 1, .safe_method = true};
     exchange *x = exchange_new();
@@ -75,7 +75,7 @@ static failure_code call(pool *p, const route *r, const settings *s, waker *w) {
     do {
         step = exchange_step(x, clock_now());
         if (step == STEP_WAIT) {
-            step = exchange_drive(x, &interrupted);
+            step = exchange_drive(x, &stop);
         }
     } while (step != STEP_DONE && step != STEP_FAILED);
     failure_code code = step == STEP_DONE ? FAILURE_NONE : x->why.code;

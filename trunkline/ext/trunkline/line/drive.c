@@ -34,12 +34,13 @@ static int poll_awake(const exchange *x, struct pollfd *entries, nfds_t count) {
 }
 
 /* Waits for whatever is due first; what it was shows at the next step. */
-static void wait_for(const exchange *x) {
+static void wait_for(const exchange *x, const stop_request *stop) {
     struct pollfd entries[DIAL_MAX_ATTEMPTS + 1];
     nanoseconds deadline;
     int count = exchange_wait(x, entries, DIAL_MAX_ATTEMPTS, &deadline);
     entries[count] = (struct pollfd){.fd = waker_descriptor(x->waker), .events = POLLIN};
 
+    deadline = stop_wait_until(stop, deadline);
     int ready = poll_awake(x, entries, (nfds_t)count + 1);
     struct timespec span = {0, 0};
     if (ready == 0 && deadline != NEVER && deadline > 0) {
@@ -56,13 +57,13 @@ static void wait_for(const exchange *x) {
     }
 }
 
-step_result exchange_drive(exchange *x, volatile bool *interrupted) {
+step_result exchange_drive(exchange *x, const stop_request *stop) {
     for (;;) {
-        if (*interrupted) {
+        if (stop_wanted(stop)) {
             return STEP_WAIT;
         }
-        wait_for(x);
-        if (*interrupted) {
+        wait_for(x, stop);
+        if (stop_wanted(stop)) {
             return STEP_WAIT;
         }
         step_result step = exchange_step(x, clock_now());

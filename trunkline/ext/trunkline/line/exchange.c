@@ -248,29 +248,37 @@ static step_result dialling(exchange *x, nanoseconds now) {
 
 /* ---- talking ---- */
 
+static bool was_replayed(const exchange *x) {
+    bool replayed = false;
+    for (uint32_t i = 0; i < x->attempt_count; i++) {
+        replayed |= x->attempts[i].reason == ATTEMPT_REPLAYED;
+    }
+    return replayed;
+}
+
 /*
- * A kept connection died before a byte of an answer came. What was not written at all may go out on
- * another connection; what was written may only with the caller's leave, once, for a safe method.
- * Anything else is told to the caller, who alone can know whether it may be done twice.
+ * A kept connection died before a byte of an answer came. What was not written at all, or what an
+ * HTTP/2 server has certainly not acted on, may go out on another connection; what was written may
+ * only with the caller's leave, once, for a safe method. Anything else is told to the caller, who
+ * alone can know whether it may be done twice.
  */
 static bool may_go_again(const exchange *x, attempt_reason *reason) {
     failure_code code = x->why.code;
-    if (x->http2 && x->unprocessed && !x->any_byte && x->fed_bytes == 0 &&
-        x->attempt_count < EXCHANGE_ATTEMPTS) {
-        *reason = ATTEMPT_MOVED;
-        return true;
-    }
-    bool died = code == FAILURE_CLOSED || code == FAILURE_RESET || code == FAILURE_TLS_IO;
-    if (!died || !x->reused || x->any_byte || x->fed_bytes > 0 ||
-        x->attempt_count == EXCHANGE_ATTEMPTS) {
+    if (x->any_byte || x->fed_bytes > 0 || x->attempt_count == EXCHANGE_ATTEMPTS) {
         return false;
     }
-    if (exchange_sent(x) == SENT_NONE) {
+    bool died = code == FAILURE_CLOSED || code == FAILURE_RESET || code == FAILURE_TLS_IO;
+    bool unprocessed = x->http2 && x->unprocessed;
+    if (!unprocessed && !(died && x->reused)) {
+        return false;
+    }
+    if (unprocessed || exchange_sent(x) == SENT_NONE) {
         *reason = ATTEMPT_MOVED;
         return true;
     }
     *reason = ATTEMPT_REPLAYED;
-    return x->out.how->replay_safe && x->out.safe_method && x->out.body_length == 0;
+    return x->out.how->replay_safe && x->out.safe_method && x->out.body_length == 0 &&
+           !was_replayed(x);
 }
 
 static step_result replace_line(exchange *x, nanoseconds now) {
@@ -298,6 +306,9 @@ static step_result give_up_or_go_again(exchange *x, nanoseconds now) {
     record_outcome(x, x->why.code);
     x->why.code = FAILURE_NONE;
     begin_attempt(x, reason);
+    if (reason == ATTEMPT_REPLAYED) {
+        x->place.opened_after = now; /* others may be as dead as the one that it was sent on */
+    }
     return x->http2 ? move_on(x, now) : replace_line(x, now);
 }
 

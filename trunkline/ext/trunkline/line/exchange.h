@@ -5,6 +5,7 @@
 #include "mux.h"
 #include "pool.h"
 #include "settings.h"
+#include "stop.h"
 
 #include <poll.h>
 
@@ -205,8 +206,11 @@ void exchange_after_fork(bool child);
 nanoseconds exchange_awake_until(const exchange *x);
 
 /* Drives `x` until something but STEP_WAIT happens, blocking in poll; returns early with STEP_WAIT
- * when *interrupted has become true (whoever sets it wakes the waker). No Ruby here: it runs
- * without the GVL. */
-step_result exchange_drive(exchange *x, volatile bool *interrupted);
+ * when `stop` asks for it. No Ruby here: it runs without the GVL. */
+step_result exchange_drive(exchange *x, const stop_request *stop);
+
+/* Nobody drives `x` until it is stepped again: other calls on its HTTP/2 connection are read by one
+ * of them meanwhile. */
+void exchange_depart(exchange *x);
 
 #endif

@@ -399,6 +399,12 @@ void exchange_join(exchange *x, mux_batch *batch, loop *watcher) {
     mux_batch_drop(before);
 }
 
+void exchange_depart(exchange *x) {
+    if (x->state == EXCHANGE_TALKING && x->http2 && mux_enter(&x->call)) {
+        told(x, mux_leave(&x->call, false));
+    }
+}
+
 bool exchange_touched(const exchange *x) {
     return x->http2 && __atomic_load_n(&x->call.touched, __ATOMIC_ACQUIRE);
 }

@@ -169,13 +169,13 @@ nanoseconds poller_deadline(const poller *p) {
     return p->runnable.first != NULL || p->ready.first != NULL ? 0 : deadlines_next(&p->due);
 }
 
-void poller_drive(poller *p, nanoseconds until, volatile bool *interrupted) {
+void poller_drive(poller *p, nanoseconds until, const stop_request *stop) {
     if (p->runnable.first != NULL) {
         wait_once(p, 0); /* connections that these may take are known by it */
     }
     poller_run(p);
-    while (p->ready.first == NULL && !*interrupted) {
-        wait_once(p, clock_earlier(until, poller_deadline(p)));
+    while (p->ready.first == NULL && !stop_wanted(stop)) {
+        wait_once(p, stop_wait_until(stop, clock_earlier(until, poller_deadline(p))));
         poller_run(p);
         if (until == 0 || (until != NEVER && clock_now() >= until)) {
             return;

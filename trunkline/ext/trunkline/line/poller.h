@@ -45,9 +45,8 @@ void poller_run(poller *p);
  * poller_remove it. NULL: none. */
 member *poller_next(poller *p);
 
-/* Waits until one is ready, `until` is over (0: does not wait), or *interrupted has become true
- * (whoever sets it wakes the waker). */
-void poller_drive(poller *p, nanoseconds until, volatile bool *interrupted);
+/* Waits until one is ready, `until` is over (0: does not wait), or `stop` asks for an end. */
+void poller_drive(poller *p, nanoseconds until, const stop_request *stop);
 
 bool poller_has_ready(const poller *p);
 

@@ -48,7 +48,8 @@ static uint32_t places_on(const bucket *b, const connection *c) {
 static connection *take_shared(pool *p, bucket *b, const waiter *w) {
     for (connection *c = b->shared; c != NULL; c = c->shared_next) {
         bool may = c->streams > 0 || b->in_use < w->limit;
-        if (!may || mux_closing(c->mux) || c->streams >= places_on(b, c)) {
+        if (!may || c->born < w->opened_after || mux_closing(c->mux) ||
+            c->streams >= places_on(b, c)) {
             continue;
         }
         if (c->streams++ == 0) {
@@ -97,21 +98,26 @@ static bool grant(pool *p, bucket *b, waiter *w, connection **out) {
         return false;
     }
     b->in_use++;
-    *out = pool_idle_take(p, b);
+    *out = w->opened_after == 0 ? pool_idle_take(p, b) : NULL;
     if (*out == NULL) {
         let_dial(b, w);
     }
     return true;
 }
 
-/* Ownership passes under the lock, so that no wake-up is lost and nobody jumps the queue. */
+/* Ownership passes under the lock, so that no wake-up is lost and nobody jumps the queue, except
+ * past those for whom only a new connection will do. */
 static void serve_waiters(pool *p, bucket *b) {
-    connection *c;
-    while (b->first != NULL && grant(p, b, b->first, &c)) {
-        waiter *w = b->first;
-        queue_remove(p, w);
-        w->granted = c;
-        waker_wake(w->waker);
+    for (waiter *w = b->first, *following; w != NULL; w = following) {
+        connection *c;
+        following = w->next;
+        if (grant(p, b, w, &c)) {
+            queue_remove(p, w);
+            w->granted = c;
+            waker_wake(w->waker);
+        } else if (w->opened_after == 0) {
+            break;
+        }
     }
 }
 

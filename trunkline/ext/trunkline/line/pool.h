@@ -20,9 +20,10 @@ typedef struct waiter {
         *place; /* where it holds a right to a connection, or waits for one; NULL: nowhere */
     connection *granted; /* handed over while it waited */
     bool waiting;
-    bool may_share; /* HTTP/2 may be spoken there */
-    bool dialling;  /* the others wait to see whether the connection can be shared */
-    bool in_vain;   /* set by the owner: the connection could not be opened */
+    bool may_share;           /* HTTP/2 may be spoken there */
+    bool dialling;            /* the others wait to see whether the connection can be shared */
+    bool in_vain;             /* set by the owner: the connection could not be opened */
+    nanoseconds opened_after; /* set by the owner: connections that are older will not do; 0: all */
     uint32_t limit;
     nanoseconds idle_timeout;
     uint32_t generation;

@@ -46,6 +46,13 @@ void route_fill(prepared *p, const place *to);
 
 /* ---- response.c ---- */
 
+/* Why an answer that its caller has already will never be complete. */
+typedef struct {
+    failure why;
+    nanoseconds allowed; /* the limit that was passed; -1: none */
+    bool unprocessed;
+} broken_answer;
+
 /* What it owns comes first, and what is seldom there last: the collector looks at the one of each
  * that it frees, long after it was used, and the other is not even cleared. */
 typedef struct {
@@ -54,13 +61,15 @@ typedef struct {
     uint8_t *trailer_bytes; /* owned */
     http1_field *trailers;  /* owned */
     hint *early_hints;      /* owned */
+    broken_answer *broken;  /* owned; NULL: it is complete, or still comes */
 
     VALUE request;
     VALUE prepared;
     VALUE source; /* the request's body: a String, or a producer */
     VALUE hints;  /* callable, or nil */
     VALUE body;   /* the answer's: a String once it is complete; while a sink, pinned and locked */
-    bool body_sink, busy;
+    bool body_sink;
+    bool busy; /* it is read, or is a Multi's: nobody else may read or close it */
 
     int status, minor_version;
     uint32_t reason, reason_length;
@@ -156,9 +165,12 @@ void stubbed_init(void);
  * waits. May raise (an interrupt of this thread): the caller is under rb_protect. */
 step_result wait_drive(exchange *x, bool at_once);
 
-/* Drives a poller until one of its members is ready, `until` is over, or *woken is true. The same.
- */
-void wait_poller(poller *p, waker *own, nanoseconds until, volatile bool *woken);
+/* What makes this thread's drivers stop: an interrupt of it, or whoever sets ->asked. */
+stop_request wait_stop_request(void);
+
+/* Drives a poller until one of its members is ready, `until` is over, or `stop` asks for an end.
+ * May raise, as wait_drive. */
+void wait_poller(poller *p, waker *own, nanoseconds until, stop_request *stop);
 
 /* memcpy without the GVL when it is worth it. Neither memory may move meanwhile. */
 void wait_copy(void *to, const void *from, size_t length);
@@ -169,6 +181,9 @@ void wait_init(void);
 /* The exception for `x`, which has failed. */
 VALUE errors_build(const exchange *x, VALUE request);
 NORETURN(void errors_raise(const exchange *x, VALUE request));
+
+/* The same for an answer that broke off earlier: r->broken is set. */
+NORETURN(void errors_raise_broken(const response *r));
 NORETURN(void errors_raise_failure(const failure *f, VALUE request));
 NORETURN(void errors_invalid(const char *format, ...));
 void errors_init(void);

@@ -63,29 +63,82 @@ static void tell_refusal(VALUE facts, const refusal *r) {
                  rb_str_new((const char *)body->bytes + body->start, (long)buffer_length(body)));
 }
 
-VALUE errors_build(const exchange *x, VALUE request) {
-    const attempt *last = x->attempt_count > 0 ? &x->attempts[x->attempt_count - 1] : NULL;
-    VALUE facts = facts_of(&x->why);
-    rb_hash_aset(facts, symbol("request"), request);
-    rb_hash_aset(facts, symbol("elapsed"), seconds_or_nil(x->timings.total));
+/* What an error tells of a call that was begun. All is borrowed. */
+typedef struct {
+    const failure *why;
+    VALUE request;
+    const char *label;
+    const attempt *attempts;
+    uint32_t attempt_count;
+    nanoseconds elapsed, allowed, connection_age;
+    bool unprocessed;       /* the server has not acted on the last attempt */
+    const refusal *refused; /* NULL: no proxy refused */
+} report;
+
+/* How much of the request a server can have, from any of the attempts. */
+static sent_state sent_in_all(const report *t) {
+    sent_state most = SENT_NONE;
+    for (uint32_t i = 0; i < t->attempt_count; i++) {
+        most = t->attempts[i].sent > most ? t->attempts[i].sent : most;
+    }
+    return most;
+}
+
+static VALUE exception_of(const report *t) {
+    const attempt *last = t->attempt_count > 0 ? &t->attempts[t->attempt_count - 1] : NULL;
+    sent_state sent = sent_in_all(t);
+    VALUE facts = facts_of(t->why);
+    rb_hash_aset(facts, symbol("request"), t->request);
+    rb_hash_aset(facts, symbol("elapsed"), seconds_or_nil(t->elapsed));
     rb_hash_aset(facts, symbol("limit"),
-                 is_timeout(x->why.code) ? seconds_or_nil(x->allowed) : Qnil);
-    rb_hash_aset(facts, symbol("attempt"), UINT2NUM(x->attempt_count));
-    rb_hash_aset(facts, symbol("sent"), symbol(sent_word(last ? last->sent : SENT_NONE)));
-    rb_hash_aset(facts, symbol("connection_age"), seconds_or_nil(x->connection_age));
+                 is_timeout(t->why->code) ? seconds_or_nil(t->allowed) : Qnil);
+    rb_hash_aset(facts, symbol("attempt"), UINT2NUM(t->attempt_count));
+    rb_hash_aset(facts, symbol("sent"), symbol(sent_word(sent)));
+    rb_hash_aset(facts, symbol("connection_age"), seconds_or_nil(t->connection_age));
     rb_hash_aset(facts, symbol("address"),
                  last && last->address[0] ? rb_utf8_str_new_cstr(last->address) : Qnil);
-    rb_hash_aset(facts, symbol("label"), rb_utf8_str_new_cstr(x->out.to->label));
-    rb_hash_aset(facts, symbol("attempts"), attempts_array(x->attempts, x->attempt_count));
-    rb_hash_aset(facts, symbol("unprocessed"), x->http2 && x->unprocessed ? Qtrue : Qfalse);
-    if (x->refused != NULL) {
-        tell_refusal(facts, x->refused);
+    rb_hash_aset(facts, symbol("label"), rb_utf8_str_new_cstr(t->label));
+    rb_hash_aset(facts, symbol("attempts"), attempts_array(t->attempts, t->attempt_count));
+    rb_hash_aset(facts, symbol("unprocessed"),
+                 t->unprocessed && sent == SENT_NONE ? Qtrue : Qfalse);
+    if (t->refused != NULL) {
+        tell_refusal(facts, t->refused);
     }
-    return exception_for(&x->why, facts);
+    return exception_for(t->why, facts);
+}
+
+VALUE errors_build(const exchange *x, VALUE request) {
+    const report t = {.why = &x->why,
+                      .request = request,
+                      .label = x->out.to->label,
+                      .attempts = x->attempts,
+                      .attempt_count = x->attempt_count,
+                      .elapsed = x->timings.total,
+                      .allowed = x->allowed,
+                      .connection_age = x->connection_age,
+                      .unprocessed = x->http2 && x->unprocessed,
+                      .refused = x->refused};
+    return exception_of(&t);
 }
 
 void errors_raise(const exchange *x, VALUE request) {
     rb_exc_raise(errors_build(x, request));
+}
+
+void errors_raise_broken(const response *r) {
+    static const broken_answer unknown = {
+        .why = {.code = FAILURE_OUT_OF_MEMORY, .phase = PHASE_READ}, .allowed = -1};
+    const broken_answer *broken = r->broken != NULL ? r->broken : &unknown;
+    const report t = {.why = &broken->why,
+                      .request = r->request,
+                      .label = prepared_get(r->prepared)->to.label,
+                      .attempts = r->attempts,
+                      .attempt_count = r->attempt_count,
+                      .elapsed = r->timings.total,
+                      .allowed = broken->allowed,
+                      .connection_age = r->connection_age,
+                      .unprocessed = broken->unprocessed};
+    rb_exc_raise(exception_of(&t));
 }
 
 /* Of what never became an exchange: before there is a connection nothing can be sent. */

@@ -4,7 +4,9 @@
 
 /*
  * Engine::Multi: many exchanges driven by the thread that calls run. It holds a Response for each,
- * and the caller's tag, until they are over.
+ * and the caller's tag, until they are over. While a thread runs it, no other may change it; that
+ * thread itself may at any time: in the caller's code that an exchange asks for, or in another
+ * fiber. So an entry that is being served is only marked when it is cancelled, and ended by serve.
  */
 
 /* Its place in the table never changes, and is the lower part of its id; the upper part is new for
@@ -16,6 +18,7 @@ typedef struct entry {
     response *r; /* response's own */
     uint64_t id; /* 0: it stands for none */
     uint32_t place;
+    bool cancelled; /* while it was served */
     member member;
     struct entry *previous, *next;
 } entry;
@@ -31,15 +34,16 @@ typedef struct {
     entry *spare; /* those that do not, by ->next */
     uint32_t count;
     uint64_t last_call;
-    bool running;
-    bool away; /* without the GVL: nobody may touch the poller meanwhile */
-    volatile bool woken;
+    VALUE driver;  /* the thread that runs it; nil: none does */
+    entry *served; /* what its exchange asked for is being done; NULL: none */
+    stop_request stop;
 } multi;
 
 static void multi_mark(void *data) {
     multi *m = data;
     rb_gc_mark(m->pool);
     rb_gc_mark(m->results);
+    rb_gc_mark(m->driver);
     for (entry *e = m->all; e != NULL; e = e->next) {
         rb_gc_mark(e->response);
         rb_gc_mark(e->tag);
@@ -78,10 +82,14 @@ static multi *multi_get(VALUE self) {
     return m;
 }
 
+static bool is_running(const multi *m) {
+    return !NIL_P(m->driver);
+}
+
 /* For those who change what is driven. */
 static multi *multi_here(VALUE self) {
     multi *m = multi_get(self);
-    if (m->away) {
+    if (is_running(m) && m->driver != rb_thread_current()) {
         rb_raise(rb_eThreadError, "the multi is run by another thread");
     }
     return m;
@@ -90,7 +98,7 @@ static multi *multi_here(VALUE self) {
 static VALUE multi_s_allocate(VALUE class) {
     multi *m;
     VALUE self = TypedData_Make_Struct(class, multi, &multi_type, m);
-    m->pool = m->results = Qnil;
+    m->pool = m->results = m->driver = Qnil;
     return self;
 }
 
@@ -103,6 +111,7 @@ static VALUE multi_initialize(VALUE self, VALUE pool_object) {
     }
     m->pool = pool_object;
     m->results = rb_ary_new();
+    waker_drop(m->waker); /* of an attempt that failed */
     m->waker = waker_take();
     m->poller = m->waker ? poller_new(m->waker) : NULL;
     if (m->poller == NULL) {
@@ -149,7 +158,9 @@ static entry *entry_take(multi *m) {
 static void entry_list(multi *m, entry *e, VALUE object, VALUE tag) {
     e->response = object;
     e->r = response_get(object);
+    e->r->busy = true; /* nobody else may read or close it */
     e->tag = tag;
+    e->cancelled = false;
     e->id = ++m->last_call << PLACE_BITS | e->place;
     e->previous = NULL;
     e->next = m->all;
@@ -165,11 +176,15 @@ static entry *entry_find(const multi *m, VALUE id) {
     uint64_t wanted = NUM2ULL(id);
     uint64_t place = wanted & ((1u << PLACE_BITS) - 1);
     entry *e = place < m->table_used ? m->table[place] : NULL;
-    return e != NULL && e->id == wanted ? e : NULL;
+    return e != NULL && e->id == wanted && !e->cancelled ? e : NULL;
 }
 
 /* The exchange of what is not over is aborted; the response lives on as long as somebody has it. */
 static void entry_remove(multi *m, entry *e) {
+    if (m->served == e) {
+        m->served = NULL;
+    }
+    e->r->busy = false;
     poller_remove(m->poller, &e->member);
     if (e->r->live != NULL) {
         exchange_join(e->r->live, NULL, NULL);
@@ -189,6 +204,15 @@ static void entry_remove(multi *m, entry *e) {
     m->count--;
 }
 
+/* No result of it will be told. */
+static void entry_cancel(multi *m, entry *e) {
+    if (m->served == e) {
+        e->cancelled = true;
+    } else {
+        entry_remove(m, e);
+    }
+}
+
 static VALUE multi_begin(VALUE self, const call_arguments *a, VALUE tag) {
     multi *m = multi_here(self);
     VALUE object = steps_begin(a, m->waker);
@@ -198,8 +222,8 @@ static VALUE multi_begin(VALUE self, const call_arguments *a, VALUE tag) {
     }
     entry_list(m, e, object, tag);
     poller_add(m->poller, &e->member, e->r->live, e);
-    if (m->running) {
-        waker_wake(m->waker); /* another fiber is parked in run */
+    if (is_running(m)) {
+        waker_wake(m->waker); /* another fiber may be parked in run */
     }
     return ULL2NUM(e->id);
 }
@@ -253,7 +277,9 @@ static void tell(multi *m, entry *e, VALUE result) {
 }
 
 static void give(multi *m, entry *e, VALUE result) {
-    tell(m, e, result);
+    if (!e->cancelled) {
+        tell(m, e, result);
+    }
     entry_remove(m, e);
 }
 
@@ -270,7 +296,7 @@ static void tell_news(multi *m, entry *e, response *r) {
     }
 }
 
-static VALUE serve_protected(VALUE argument) {
+static VALUE serve_entry(VALUE argument) {
     running *run = (running *)argument;
     multi *m = run->m;
     entry *e = run->e;
@@ -291,36 +317,43 @@ static VALUE serve_protected(VALUE argument) {
     return Qnil;
 }
 
-/* What the caller's own code raises is the result of its request, and of no other; what ends the
- * thread goes on its way, and the request is named by close. */
+static VALUE give_error(VALUE argument, VALUE error) {
+    running *run = (running *)argument;
+    give(run->m, run->e, error);
+    return Qnil;
+}
+
+static VALUE serve_or_give_error(VALUE argument) {
+    return rb_rescue2(serve_entry, argument, give_error, argument, rb_eStandardError, (VALUE)0);
+}
+
+/* What the caller's own code raises is the result of its request, and of no other. What is no
+ * StandardError (an exit, a throw, a kill) goes on its way, and the request is named by close. */
 static void serve(running *run) {
+    multi *m = run->m;
+    entry *e = run->e;
     int state = 0;
-    rb_protect(serve_protected, (VALUE)run, &state);
-    if (state == 0) {
-        return;
+    m->served = e;
+    rb_protect(serve_or_give_error, (VALUE)run, &state);
+    bool listed = m->served == e;
+    m->served = NULL;
+    if (listed && e->cancelled) {
+        entry_remove(m, e);
+    } else if (listed && state != 0) {
+        exchange_abort(e->r->live);
+        poller_resume(m->poller, &e->member);
     }
-    VALUE error = rb_errinfo();
-    if (!RTEST(rb_obj_is_kind_of(error, rb_eStandardError))) {
-        if (run->e->r->live != NULL) {
-            exchange_abort(run->e->r->live);
-        }
-        poller_resume(run->m->poller, &run->e->member);
+    if (state != 0) {
         rb_jump_tag(state);
     }
-    rb_set_errinfo(Qnil);
-    give(run->m, run->e, error);
 }
 
 static VALUE run_until_results(VALUE argument) {
     running *run = (running *)argument;
     multi *m = run->m;
-    while (m->all != NULL && RARRAY_LEN(m->results) == 0 && !m->woken) {
+    while (m->all != NULL && RARRAY_LEN(m->results) == 0 && !m->stop.asked) {
         if (!poller_has_ready(m->poller)) {
-            m->away = NIL_P(rb_fiber_scheduler_current());
-            poller_arrive(m->poller);
-            wait_poller(m->poller, m->waker, run->until, &m->woken);
-            m->away = false;
-            poller_depart(m->poller);
+            wait_poller(m->poller, m->waker, run->until, &m->stop);
         }
         for (member *ready; (ready = poller_next(m->poller)) != NULL;) {
             run->e = ready->owner;
@@ -330,32 +363,31 @@ static VALUE run_until_results(VALUE argument) {
             break;
         }
     }
-    m->woken = false;
+    m->stop.asked = false;
     VALUE results = m->results;
     m->results = rb_ary_new();
     return results;
 }
 
 static VALUE run_over(VALUE argument) {
-    multi *m = ((running *)argument)->m;
-    m->running = m->away = false;
-    if (m->poller != NULL) {
-        poller_depart(m->poller);
-    }
+    ((running *)argument)->m->driver = Qnil;
     return Qnil;
 }
 
 /* call-seq: run(timeout) -> [tag, response or exception, tag, ...] */
 static VALUE multi_run(VALUE self, VALUE timeout) {
     multi *m = multi_get(self);
-    if (m->running) {
-        rb_raise(rb_eThreadError, "the multi is run by another thread");
+    if (is_running(m)) {
+        rb_raise(rb_eThreadError, "the multi is being run already");
     }
     running run = {.self = self, .m = m, .until = NEVER};
     if (!NIL_P(timeout)) {
         run.until = clock_now() + (nanoseconds)(NUM2DBL(timeout) * (double)SECOND);
     }
-    m->running = true;
+    m->driver = rb_thread_current();
+    bool woken = m->stop.asked; /* before it was run */
+    m->stop = wait_stop_request();
+    m->stop.asked |= woken;
     return rb_ensure(run_until_results, (VALUE)&run, run_over, (VALUE)&run);
 }
 
@@ -366,7 +398,7 @@ static VALUE multi_cancel(VALUE self, VALUE id) {
     if (e == NULL) {
         return Qfalse;
     }
-    entry_remove(m, e);
+    entry_cancel(m, e);
     return Qtrue;
 }
 
@@ -377,7 +409,7 @@ static VALUE multi_size(VALUE self) {
 /* call-seq: wake; from any thread */
 static VALUE multi_wake(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
-    m->woken = true;
+    m->stop.asked = true;
     if (m->waker != NULL) {
         waker_wake(m->waker);
     }
@@ -398,11 +430,17 @@ static VALUE multi_close(VALUE self) {
         rb_ary_push(tags, RARRAY_AREF(m->results, i));
     }
     rb_ary_clear(m->results);
-    while (m->all != NULL) {
-        rb_ary_push(tags, m->all->tag);
-        entry_remove(m, m->all);
+    for (entry *e = m->all, *following; e != NULL; e = following) {
+        following = e->next;
+        if (!e->cancelled) {
+            rb_ary_push(tags, e->tag);
+            entry_cancel(m, e);
+        }
     }
-    if (!m->running) {
+    if (is_running(m)) {
+        multi_wake(
+            self); /* from a fiber, or the caller's code: run returns, and is not run again */
+    } else {
         poller_free(m->poller);
         m->poller = NULL;
     }

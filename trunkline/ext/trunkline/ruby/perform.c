@@ -126,9 +126,17 @@ static VALUE connect_ahead(VALUE module, VALUE pool_object, VALUE prepared_objec
     return guarded(run_to_connection, self, response_get(self));
 }
 
+/* Once an answer has broken off (it failed, its reader was interrupted, or it was closed early)
+ * each further read says so: what was cut must not pass for the whole. */
 VALUE perform_read(VALUE self) {
     response *r = response_get(self);
-    return r->live == NULL ? Qnil : guarded(run_to_piece, self, r);
+    if (r->live != NULL) {
+        return guarded(run_to_piece, self, r);
+    }
+    if (!r->complete && r->head != NULL) {
+        errors_raise_broken(r);
+    }
+    return Qnil;
 }
 
 void perform_read_rest(VALUE self) {

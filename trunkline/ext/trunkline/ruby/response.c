@@ -62,6 +62,7 @@ static void response_free(void *data) {
     free(r->trailer_bytes);
     free(r->trailers);
     free_hints(r->early_hints);
+    free(r->broken);
     block_give(r);
 }
 

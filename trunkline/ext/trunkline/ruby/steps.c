@@ -210,6 +210,15 @@ static void keep_rest(response *r) {
     r->complete = true;
 }
 
+/* Without memory the reason is lost, but not that there was one: see perform_read. */
+static void keep_failure(response *r) {
+    const exchange *x = r->live;
+    r->broken = malloc(sizeof(*r->broken));
+    if (r->broken != NULL) {
+        *r->broken = (broken_answer){x->why, x->allowed, x->http2 && x->unprocessed};
+    }
+}
+
 void steps_end(response *r) {
     exchange *x = r->live;
     if (x == NULL) {
@@ -217,6 +226,9 @@ void steps_end(response *r) {
     }
     exchange_abort(x);
     keep_facts(r);
+    if (r->head != NULL && !r->complete) {
+        keep_failure(r);
+    }
     r->live = NULL;
     exchange_free(x);
 }

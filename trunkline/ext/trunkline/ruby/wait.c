@@ -21,16 +21,33 @@ typedef struct {
     waker *waker;
     nanoseconds until;
     bool at_once;
-    volatile bool interrupted;
-    volatile bool *woken;
+    stop_request *stop;
     step_result step;
 } waiting;
 
 static void unblock(void *argument) {
     waiting *w = argument;
-    *w->woken = true;
-    w->interrupted = true;
+    w->stop->asked = true;
     waker_wake(w->waker);
+}
+
+/* CRuby calls the unblock function for a signal where the process has one thread, and from 3.3 on
+ * from its timer thread. Otherwise it just notes the signal in the main thread's flags, which
+ * rb_thread_interrupted reads: no lock is needed, and the thread, which is the caller, lives. The
+ * wait itself ends (EINTR) only if the kernel chose that thread to receive the signal, so the flags
+ * are also read every so often. */
+#define SIGNAL_CHECK (20 * MILLISECOND)
+
+static bool interrupted(void *thread) {
+    return rb_thread_interrupted((VALUE)thread);
+}
+
+stop_request wait_stop_request(void) {
+    VALUE thread = rb_thread_current();
+    bool must_ask = thread == rb_thread_main() && !rb_thread_alone();
+    return (stop_request){.interrupted = interrupted,
+                          .thread = (void *)thread,
+                          .ask_every = must_ask ? SIGNAL_CHECK : 0};
 }
 
 static void *drive_nogvl(void *argument) {
@@ -40,14 +57,20 @@ static void *drive_nogvl(void *argument) {
         w->step = exchange_step(w->x, clock_now());
     }
     if (w->step == STEP_WAIT) {
-        w->step = exchange_drive(w->x, &w->interrupted);
+        w->step = exchange_drive(w->x, w->stop);
+    }
+    if (w->step == STEP_WAIT) {
+        exchange_depart(
+            w->x); /* to have the GVL again, and the handler of a signal, may take long */
     }
     return NULL;
 }
 
 static void *poll_nogvl(void *argument) {
     waiting *w = argument;
-    poller_drive(w->p, w->until, w->woken);
+    poller_arrive(w->p);
+    poller_drive(w->p, w->until, w->stop);
+    poller_depart(w->p); /* the same */
     return NULL;
 }
 
@@ -61,13 +84,14 @@ typedef struct {
     VALUE scheduler, io;
     poller *p;
     nanoseconds until;
-    volatile bool *woken;
+    const stop_request *stop;
 } parking;
 
 static VALUE park(VALUE argument) {
     const parking *k = (const parking *)argument;
-    poller_drive(k->p, 0, k->woken);
-    while (!poller_has_ready(k->p) && !*k->woken) {
+    poller_arrive(k->p);
+    poller_drive(k->p, 0, k->stop);
+    while (!poller_has_ready(k->p) && !k->stop->asked) {
         nanoseconds now = clock_now();
         nanoseconds due = clock_earlier(k->until, poller_deadline(k->p));
         if (now >= k->until) {
@@ -82,27 +106,29 @@ static VALUE park(VALUE argument) {
         } else {
             rb_fiber_scheduler_kernel_sleep(k->scheduler, INT2FIX(0)); /* others have their turn */
         }
-        poller_drive(k->p, 0, k->woken);
+        poller_drive(k->p, 0, k->stop);
     }
     return Qnil;
 }
 
-static VALUE forget_io(VALUE io) {
-    rb_funcall(io, id_close, 0);
+static VALUE unpark(VALUE argument) {
+    const parking *k = (const parking *)argument;
+    poller_depart(k->p);
+    rb_funcall(k->io, id_close, 0);
     return Qnil;
 }
 
 /* The scheduler wants an IO. It gets one of a descriptor of its own, so that whatever the scheduler
  * keeps in its books about the number ends with the IO. */
-static void park_fiber(VALUE scheduler, poller *p, nanoseconds until, volatile bool *woken) {
+static void park_fiber(VALUE scheduler, poller *p, nanoseconds until, const stop_request *stop) {
     int descriptor = rb_cloexec_dup(poller_descriptor(p));
     if (descriptor < 0) {
         rb_sys_fail("dup");
     }
     rb_update_max_fd(descriptor);
     VALUE io = rb_funcall(rb_cIO, id_for_fd, 1, INT2FIX(descriptor));
-    parking k = {scheduler, io, p, until, woken};
-    rb_ensure(park, (VALUE)&k, forget_io, io);
+    parking k = {scheduler, io, p, until, stop};
+    rb_ensure(park, (VALUE)&k, unpark, (VALUE)&k);
 }
 
 /* ---- one exchange in a fiber ---- */
@@ -138,8 +164,8 @@ static void park_for(const alone *a, struct pollfd wanted, nanoseconds due) {
 
 static VALUE park_racing(VALUE argument) {
     const alone *a = (const alone *)argument;
-    volatile bool woken = false;
-    park_fiber(a->scheduler, a->p, NEVER, &woken);
+    const stop_request never = {0};
+    park_fiber(a->scheduler, a->p, NEVER, &never);
     return Qnil;
 }
 
@@ -211,25 +237,27 @@ step_result wait_drive(exchange *x, bool at_once) {
     if (!NIL_P(scheduler)) {
         return drive_in_fiber(x, scheduler, at_once);
     }
-    waiting w = {.x = x, .waker = x->waker, .step = STEP_WAIT, .at_once = at_once};
-    w.woken = &w.interrupted;
+    stop_request stop = wait_stop_request();
+    waiting w = {.x = x, .waker = x->waker, .step = STEP_WAIT, .at_once = at_once, .stop = &stop};
     for (;;) {
-        w.interrupted = false;
+        stop.asked = false;
         leave(drive_nogvl, &w);
         if (w.step != STEP_WAIT) {
             return w.step;
         }
+        exchange_depart(x); /* were it interrupted before, it would not have been driven at all */
         rb_thread_check_ints();
+        w.at_once = true; /* it departed: only a step says what to wait for now */
     }
 }
 
-void wait_poller(poller *p, waker *own, nanoseconds until, volatile bool *woken) {
+void wait_poller(poller *p, waker *own, nanoseconds until, stop_request *stop) {
     VALUE scheduler = scheduler_here(p);
     if (!NIL_P(scheduler)) {
-        park_fiber(scheduler, p, until, woken);
+        park_fiber(scheduler, p, until, stop);
         return;
     }
-    waiting w = {.p = p, .waker = own, .until = until, .woken = woken};
+    waiting w = {.p = p, .waker = own, .until = until, .stop = stop};
     leave(poll_nogvl, &w);
     rb_thread_check_ints();
 }

@@ -9,7 +9,7 @@
 #define FAILURE_CODES(X)                                                                          \
     X(NONE, "Error", "nothing went wrong")                                                        \
     X(OUT_OF_MEMORY, "Error", "there was no memory left")                                         \
-    X(CANCELLED, "Error", "the call was cancelled")                                               \
+    X(CANCELLED, "Cancelled", "it was given up before its answer was complete")                   \
     X(FORKED, "ForkedConnection", "the connection belongs to the parent process")                 \
     X(POOL_CLOSED, "ClosedError", "the pool was closed")                                          \
     /* reaching the server */                                                                     \
