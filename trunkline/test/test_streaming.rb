@@ -8,6 +8,7 @@ class TestStreaming < TrunklineTest
   time_limit 60
 
   PIECE = "x" * 65_536
+  HALF = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"
 
   def test_a_block_gets_the_chunks
     chunks = []
@@ -143,14 +144,51 @@ class TestStreaming < TrunklineTest
     end
   end
 
-  def test_close_twice_and_read_after_close
-    response = client(serve(chunked_answer("one", "two")).url).get("/", stream: true)
+  # ---- what was cut does not pass for the whole
+
+  def test_a_failed_read_fails_again
+    response = client(serve(script: [[:read, HALF, :close]]).url).get("/", stream: true)
+    assert_equal "half", response.read
+    3.times { assert_raises_with(Trunkline::TruncatedBody, phase: :read, sent: :all) { response.read } }
+    assert_raises(Trunkline::TruncatedBody) { response.body }
+    assert_raises(Trunkline::TruncatedBody) { response.each { flunk } }
+    refute_predicate response, :complete?
+  end
+
+  def test_a_read_that_ran_out_of_time_fails_again
+    response = client(serve(script: [[:read, HALF, :stall]]).url, timeout: { read: 0.1, total: 5 }).get("/", stream: true)
+    response.read
+    errors = Array.new(2) { assert_raises(Trunkline::ReadTimeout) { response.read } }
+    assert_equal(*errors.map(&:message))
+    assert_raises(Trunkline::ReadTimeout) { response.body }
+  end
+
+  def test_an_interrupted_read_fails_again
+    interruption = Class.new(StandardError)
+    server = serve(script: [[:read, HALF, :stall], [:read, HALF, :stall]])
+    %i[read body].each do |reading|
+      response = client(server.url).get("/", stream: true)
+      assert_raises(interruption) { Timeout.timeout(0.2, interruption) { response.read && response.public_send(reading) } }
+      assert_raises_with(Trunkline::Cancelled, phase: :read, sent: :all) { response.read }
+      assert_raises(Trunkline::Cancelled) { response.body }
+    end
+  end
+
+  def test_an_answer_closed_early_has_no_body
+    server = serve_endless
+    response = client(server.url).get("/", stream: true)
+    response.each { break }
     2.times { response.close }
-    assert_nil(begin
-      response.read
-    rescue Trunkline::Error, IOError
-      nil
-    end)
+    error = assert_raises(Trunkline::Cancelled) { response.body }
+    assert_match(/given up before its answer was complete/, error.message)
+  end
+
+  def test_an_answer_that_was_read_to_its_end_may_be_closed_and_read
+    response = client(serve(chunked_answer("one")).url).get("/", stream: true)
+    response.each { |chunk| chunk }
+    response.close
+    assert_nil response.read
+    assert_equal "", response.body
   end
 
   def test_a_slow_reader_stops_the_sender

@@ -152,6 +152,45 @@ class TestEndings < HTTP2Test
     assert_equal 2, server.connection_count
   end
 
+  # ---- replay: :safe
+
+  # All connections die with whatever they carry; each request may go out twice, and no more.
+  def test_a_replay_happens_once_and_on_a_new_connection
+    server = serve_frames do |stream|
+      next stream.answer("warm") if stream.target == "/warm"
+
+      sleep 0.02
+      stream.connection.close
+    end
+    http = h2_client(server.url, replay: :safe, max_connections_per_host: 4)
+    errors = Array.new(5) do
+      http.get("/warm")
+      at_once(8) { |number| outcome { http.get("/#{number}/#{rand(1 << 32)}") } }
+    end.flatten
+    counts = server.requests.map(&:target).reject { |target| target == "/warm" }.tally
+    assert_operator counts.values.max, :<=, 2, counts.select { |_, count| count > 2 }.inspect
+    assert_includes counts.values, 2, "nothing was replayed"
+    errors.each do |error|
+      assert_equal :all, error.sent
+      assert_operator error.attempts.map(&:reason).count(:replayed), :<=, 1
+    end
+  end
+
+  # The first attempt was sent whole; that a later one was refused unprocessed does not change that.
+  def test_what_was_sent_is_told_of_all_attempts
+    server = serve_frames do |stream|
+      next stream.answer("warm") if stream.target == "/warm"
+
+      stream.connection.number == 1 ? stream.connection.close : stream.reset(:refused_stream)
+    end
+    http = h2_client(server.url, replay: :safe)
+    http.get("/warm")
+    error = assert_raises(Trunkline::StreamReset) { http.get("/") }
+    assert_equal :all, error.sent
+    assert_match(/the server has the whole request/, error.message)
+    assert_equal %i[all none none], error.attempts.map(&:sent)
+  end
+
   # ---- the connection breaks
 
   %i[close reset].each do |way|

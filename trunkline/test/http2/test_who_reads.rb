@@ -70,6 +70,26 @@ class TestWhoReads < HTTP2Test
     assert answered
   end
 
+  # The main thread reads; the others must not wait until its handler has returned.
+  def test_others_go_on_while_the_reader_is_in_a_signal_handler
+    entered = Queue.new
+    leave = Queue.new
+    previous = trap(:USR1) { entered << true && leave.pop }
+    others = nil
+    beside = Thread.new do
+      others = Array.new(3) { begun("/held") }
+      Process.kill(:USR1, Process.pid)
+      entered.pop
+      assert_answered(others)
+    ensure
+      leave << true
+    end
+    assert_raises(Trunkline::TotalTimeout) { @http.get("/never", timeout: 2) }
+    beside.value
+  ensure
+    trap(:USR1, previous)
+  end
+
   def test_others_go_on_when_a_reactor_ends
     others = []
     Sync do |task|

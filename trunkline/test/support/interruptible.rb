@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+require_relative "subprocess"
+
+# A process of its own that begins one call after the other, and is sent a signal in each of them.
+module Interruptible
+  # Long enough for a call to begin to wait.
+  SETTLE = 0.2
+
+  module_function
+
+  # @param prelude [String] Ruby, run first
+  # @param calls [Hash] name => Ruby that waits for ever
+  # @return [Hash] name => seconds from the signal to the exception that it raised in the main thread; :late => by how
+  #   many seconds the machine kept this process itself waiting meanwhile
+  def run(prelude, calls, signal)
+    took = {}
+    began = now
+    Open3.popen2e(*Subprocess.command(program(prelude, calls))) do |input, output, waiter|
+      calls.each_key do |name|
+        raise "expected #{name} to begin: #{output.read}" unless output.gets == "#{name}\n"
+
+        sleep SETTLE
+        sent = now
+        Process.kill(signal, waiter.pid)
+        line = output.gets
+        raise "#{name} ended by #{line.inspect}" unless line == "Interrupt\n"
+
+        took[name] = now - sent
+      end
+      input.close
+      Subprocess.end_after(10, waiter)
+    ensure
+      Subprocess.kill(waiter)
+    end
+    took.merge(late: Metronome.lateness(now - began))
+  end
+
+  def program(prelude, calls)
+    bodies = calls.map { |name, code| "attempt(#{name.inspect}) { #{code} }" }
+    <<~RUBY
+      def attempt(name)
+        puts name
+        yield
+        puts "no exception"
+      rescue Exception => error
+        puts error.class
+      end
+      #{prelude}
+      #{bodies.join("\n")}
+      exit!(0)
+    RUBY
+  end
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+end
