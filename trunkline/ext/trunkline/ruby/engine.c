@@ -74,7 +74,8 @@ static VALUE pool_close_get(VALUE self) {
 
 typedef struct {
     settings how;
-    tls_options tls; /* its strings are owned by this struct */
+    tls_options tls;   /* its strings are owned by this struct */
+    bool begun, ready; /* Settings.new was called; and it succeeded */
 } settings_object;
 
 static void settings_free(void *data) {
@@ -108,7 +109,8 @@ static VALUE settings_s_allocate(VALUE class) {
     return TypedData_Make_Struct(class, settings_object, &settings_type, s);
 }
 
-static VALUE fetch(VALUE hash, const char *key) {
+VALUE engine_fetch(VALUE hash, const char *key) {
+    Check_Type(hash, T_HASH);
     return rb_hash_fetch(hash, ID2SYM(rb_intern(key)));
 }
 
@@ -133,32 +135,32 @@ static char *string_of(VALUE string) {
 
 static void fill_limits(settings *how, VALUE hash) {
     how->limits = http1_default_limits;
-    how->limits.head_bytes = NUM2SIZET(fetch(hash, "max_header_bytes"));
-    how->limits.fields = NUM2UINT(fetch(hash, "max_headers"));
-    how->max_body_bytes = NUM2ULL(fetch(hash, "max_body_bytes"));
+    how->limits.head_bytes = NUM2SIZET(engine_fetch(hash, "max_header_bytes"));
+    how->limits.fields = NUM2UINT(engine_fetch(hash, "max_headers"));
+    how->max_body_bytes = NUM2ULL(engine_fetch(hash, "max_body_bytes"));
     how->inflate.output_bytes = how->max_body_bytes;
-    how->inflate.ratio = NUM2UINT(fetch(hash, "max_decode_ratio"));
-    how->max_connections = NUM2UINT(fetch(hash, "max_connections_per_host"));
-    how->idle_timeout = span_of(fetch(hash, "idle_timeout"));
-    how->decode = RTEST(fetch(hash, "decode"));
-    how->replay_safe = RTEST(fetch(hash, "replay_safe"));
-    how->owner = NUM2ULL(fetch(hash, "owner"));
+    how->inflate.ratio = NUM2UINT(engine_fetch(hash, "max_decode_ratio"));
+    how->max_connections = NUM2UINT(engine_fetch(hash, "max_connections_per_host"));
+    how->idle_timeout = span_of(engine_fetch(hash, "idle_timeout"));
+    how->decode = RTEST(engine_fetch(hash, "decode"));
+    how->replay_safe = RTEST(engine_fetch(hash, "replay_safe"));
+    how->owner = NUM2ULL(engine_fetch(hash, "owner"));
 }
 
 static void fill_tls(tls_options *tls, VALUE hash) {
-    tls->verify = RTEST(fetch(hash, "verify"));
-    tls->ca_file = string_of(fetch(hash, "ca_file"));
-    tls->any_name = !RTEST(fetch(hash, "verify_hostname"));
-    tls->ca_path = string_of(fetch(hash, "ca_path"));
-    tls->ca_store = openssl_store_keep(fetch(hash, "ca_store"));
-    tls->client_cert = string_of(fetch(hash, "client_cert"));
-    tls->client_key = string_of(fetch(hash, "client_key"));
-    tls->keylog = string_of(fetch(hash, "keylog"));
-    tls->min_version = NUM2INT(fetch(hash, "min_version"));
-    tls->max_version = NUM2INT(fetch(hash, "max_version"));
-    tls->ciphers = string_of(fetch(hash, "ciphers"));
-    tls->ciphersuites = string_of(fetch(hash, "ciphersuites"));
-    VALUE depth = fetch(hash, "verify_depth");
+    tls->verify = RTEST(engine_fetch(hash, "verify"));
+    tls->ca_file = string_of(engine_fetch(hash, "ca_file"));
+    tls->any_name = !RTEST(engine_fetch(hash, "verify_hostname"));
+    tls->ca_path = string_of(engine_fetch(hash, "ca_path"));
+    tls->ca_store = openssl_store_keep(engine_fetch(hash, "ca_store"));
+    tls->client_cert = string_of(engine_fetch(hash, "client_cert"));
+    tls->client_key = string_of(engine_fetch(hash, "client_key"));
+    tls->keylog = string_of(engine_fetch(hash, "keylog"));
+    tls->min_version = NUM2INT(engine_fetch(hash, "min_version"));
+    tls->max_version = NUM2INT(engine_fetch(hash, "max_version"));
+    tls->ciphers = string_of(engine_fetch(hash, "ciphers"));
+    tls->ciphersuites = string_of(engine_fetch(hash, "ciphersuites"));
+    VALUE depth = engine_fetch(hash, "verify_depth");
     tls->limit_depth = !NIL_P(depth);
     tls->verify_depth = NIL_P(depth) ? 0 : NUM2INT(depth);
 }
@@ -194,14 +196,14 @@ static void fill_local(socket_options *how, VALUE address) {
 }
 
 static void fill_sockets(socket_options *how, VALUE hash) {
-    VALUE interface = fetch(hash, "interface");
-    fill_local(how, fetch(hash, "address"));
+    VALUE interface = engine_fetch(hash, "interface");
+    fill_local(how, engine_fetch(hash, "address"));
     if (!NIL_P(interface)) {
         snprintf(how->interface, sizeof(how->interface), "%s", StringValueCStr(interface));
     }
-    how->keepalive_idle = NUM2INT(fetch(hash, "keepalive_idle"));
-    how->keepalive_interval = NUM2INT(fetch(hash, "keepalive_interval"));
-    how->user_timeout = NUM2INT(fetch(hash, "user_timeout"));
+    how->keepalive_idle = NUM2INT(engine_fetch(hash, "keepalive_idle"));
+    how->keepalive_interval = NUM2INT(engine_fetch(hash, "keepalive_interval"));
+    how->user_timeout = NUM2INT(engine_fetch(hash, "user_timeout"));
 }
 
 /* Where there is but one processor, the server can answer only while the call sleeps. */
@@ -209,21 +211,31 @@ static void fill_busy_poll(settings *how, VALUE seconds) {
     how->busy_poll = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? span_of(seconds) : 0;
 }
 
+/* What has failed halfway, or was frozen before, is of no use. */
+static void refuse_again(VALUE self, bool *begun) {
+    rb_check_frozen(self);
+    if (*begun) {
+        rb_raise(rb_eArgError, "the %" PRIsVALUE " is initialized already", rb_obj_class(self));
+    }
+    *begun = true;
+}
+
 /* call-seq: Settings.new(hash); see lib/trunkline/engine.rb for its keys */
 static VALUE settings_initialize(VALUE self, VALUE hash) {
     settings_object *s = rb_check_typeddata(self, &settings_type);
-    rb_check_frozen(self);
-    VALUE timeouts = fetch(hash, "timeouts");
+    refuse_again(self, &s->begun);
+    VALUE timeouts = engine_fetch(hash, "timeouts");
     for (int phase = 0; phase < PHASE_COUNT; phase++) {
-        s->how.timeouts[phase] = span_of(fetch(timeouts, phase_word(phase)));
+        s->how.timeouts[phase] = span_of(engine_fetch(timeouts, phase_word(phase)));
     }
-    s->how.total = span_of(fetch(hash, "total"));
-    s->how.expect = span_of(fetch(hash, "expect"));
-    fill_busy_poll(&s->how, fetch(hash, "busy_poll"));
+    s->how.total = span_of(engine_fetch(hash, "total"));
+    s->how.expect = span_of(engine_fetch(hash, "expect"));
+    fill_busy_poll(&s->how, engine_fetch(hash, "busy_poll"));
     fill_limits(&s->how, hash);
-    fill_tls(&s->tls, fetch(hash, "tls"));
-    fill_http(s, fetch(hash, "http"));
-    fill_sockets(&s->how.sockets, fetch(hash, "sockets"));
+    fill_tls(&s->tls, engine_fetch(hash, "tls"));
+    fill_http(s, engine_fetch(hash, "http"));
+    fill_sockets(&s->how.sockets, engine_fetch(hash, "sockets"));
+    s->ready = true;
     return rb_obj_freeze(self);
 }
 
@@ -294,7 +306,7 @@ static const rb_data_type_t prepared_type = {
 
 prepared *prepared_get(VALUE object) {
     prepared *p = rb_check_typeddata(object, &prepared_type);
-    if (p->how == NULL) {
+    if (!p->ready) {
         rb_raise(rb_eArgError, "the request was not prepared");
     }
     return p;
@@ -359,16 +371,19 @@ static bool method_is(VALUE method, const char *name) {
 static VALUE prepared_initialize(VALUE self, VALUE settings_value, VALUE method, VALUE target,
                                  VALUE fields, VALUE host, VALUE port, VALUE unix_path,
                                  VALUE tls_name, VALUE label, VALUE through) {
-    rb_check_frozen(self);
     prepared *p = rb_check_typeddata(self, &prepared_type);
     settings_object *s = rb_check_typeddata(settings_value, &settings_type);
+    refuse_again(self, &p->begun);
+    if (!s->ready) {
+        rb_raise(rb_eArgError, "the settings were not initialized");
+    }
     Check_Type(method, T_STRING);
     Check_Type(target, T_STRING);
     Check_Type(fields, T_ARRAY);
     if (!NIL_P(tls_name)) {
         need_context(&s->how.tls, &s->tls);
     }
-    if (!NIL_P(through) && !NIL_P(fetch(through, "tls_name"))) {
+    if (!NIL_P(through) && !NIL_P(engine_fetch(through, "tls_name"))) {
         need_proxy_context(s);
     }
     p->head_method = method_is(method, "HEAD");
@@ -379,6 +394,7 @@ static VALUE prepared_initialize(VALUE self, VALUE settings_value, VALUE method,
     place to = {host, port, unix_path, tls_name, label, through};
     route_fill(p, &to);
     fill_head(p, method, target, fields);
+    p->ready = true;
     return rb_obj_freeze(self);
 }
 

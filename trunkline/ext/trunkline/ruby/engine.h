@@ -26,12 +26,16 @@ typedef struct {
     buffer key;    /* owned */
     buffer head;   /* owned */
     bool head_method, safe_method, says_close;
+    bool begun, ready; /* Prepared.new was called; and it succeeded */
     size_t usual_body; /* length of the last answer's body; 0: that is not known, or of no use */
     size_t usual_head; /* the same of its head */
 } prepared;
 
 pool *pool_get(VALUE object);
 prepared *prepared_get(VALUE object);
+
+/* The value of a key that must be there. Raises when `hash` is no Hash, or has it not. */
+VALUE engine_fetch(VALUE hash, const char *key);
 void engine_init(void);
 
 /* ---- route.c ---- */

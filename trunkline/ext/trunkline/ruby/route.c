@@ -4,12 +4,13 @@
 
 /* Where a prepared request goes, and the key of the connections that it may use. */
 
-static VALUE fact(VALUE hash, const char *name) {
-    return rb_hash_fetch(hash, ID2SYM(rb_intern(name)));
-}
-
+/* No conversion: what is measured here is copied later. */
 static size_t place_length(VALUE string) {
-    return NIL_P(string) ? 0 : strlen(StringValueCStr(string)) + 1;
+    if (NIL_P(string)) {
+        return 0;
+    }
+    Check_Type(string, T_STRING);
+    return strlen(StringValueCStr(string)) + 1;
 }
 
 static const char *place_string(char **at, VALUE string) {
@@ -106,7 +107,7 @@ static const char *const proxy_texts[] = {"host", "tls_name", "label",
 static size_t proxy_length(VALUE facts) {
     size_t total = 0;
     for (size_t i = 0; !NIL_P(facts) && i < PROXY_TEXTS; i++) {
-        total += place_length(fact(facts, proxy_texts[i]));
+        total += place_length(engine_fetch(facts, proxy_texts[i]));
     }
     return total;
 }
@@ -121,13 +122,13 @@ static proxy_kind kind_of(VALUE symbol) {
 static void place_proxy(prepared *p, char **at, VALUE facts) {
     const char *texts[PROXY_TEXTS];
     for (size_t i = 0; i < PROXY_TEXTS; i++) {
-        texts[i] = place_string(at, fact(facts, proxy_texts[i]));
+        texts[i] = place_string(at, engine_fetch(facts, proxy_texts[i]));
     }
     p->proxy = (proxy){
-        .kind = kind_of(fact(facts, "kind")),
-        .tunnel = RTEST(fact(facts, "tunnel")),
+        .kind = kind_of(engine_fetch(facts, "kind")),
+        .tunnel = RTEST(engine_fetch(facts, "tunnel")),
         .host = texts[0],
-        .port = (uint16_t)NUM2UINT(fact(facts, "port")),
+        .port = (uint16_t)NUM2UINT(engine_fetch(facts, "port")),
         .tls_name = texts[1],
         .label = texts[2],
         .user = texts[3],
@@ -149,7 +150,23 @@ static sharing sharing_of(const prepared *p) {
     return p->how->http == HTTP_TWO ? SHARING_ALWAYS : SHARING_NEVER;
 }
 
+/* Of everybody the label; what is connected to by its name or address. */
+static void require_texts(const place *to) {
+    Check_Type(to->label, T_STRING);
+    if (NIL_P(to->unix_path)) {
+        Check_Type(to->host, T_STRING);
+    }
+    if (!NIL_P(to->proxy)) {
+        Check_Type(engine_fetch(to->proxy, "host"), T_STRING);
+        Check_Type(engine_fetch(to->proxy, "label"), T_STRING);
+        if (!NIL_P(engine_fetch(to->proxy, "user"))) {
+            Check_Type(engine_fetch(to->proxy, "password"), T_STRING);
+        }
+    }
+}
+
 void route_fill(prepared *p, const place *to) {
+    require_texts(to);
     size_t total = place_length(to->host) + place_length(to->unix_path) +
                    place_length(to->tls_name) + place_length(to->label) + proxy_length(to->proxy);
     char *at = p->strings = malloc(total + 1);
