@@ -186,8 +186,8 @@ class TestEngineMisuse < TrunklineTest
   def pool = http.instance_variable_get(:@pool)
 
   def plan(server, path, producer = nil)
-    method = producer ? "POST" : "GET"
-    plan = http.instance_variable_get(:@composer).plan(method, server.url(path), producer ? { body: StringIO.new("xx") } : {})
+    call = producer ? ["POST", server.url(path), { body: StringIO.new("xx") }] : ["GET", server.url(path)]
+    plan = http.instance_variable_get(:@composer).plan(*call)
     plan.body = producer if producer
     plan
   end

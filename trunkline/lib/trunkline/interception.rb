@@ -67,9 +67,11 @@ module Trunkline
       end
 
       def close
-        @error ||= Cancelled.new("#{Sentence.call(request)} was given up before its answer was complete",
-                                 request: request, phase: :read, sent: :all) unless @rest.empty?
+        return if @rest.empty?
+
         @rest = +""
+        @error ||= Cancelled.new("#{Sentence.call(request)} was given up before its answer was complete",
+                                 request: request, phase: :read, sent: :all)
       end
 
       private
