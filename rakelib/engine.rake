@@ -8,6 +8,7 @@ module EngineBuild
   MAKE = ["make", "--silent", "--file", "rakelib/support/engine.mk"].freeze
   # A leak, an overflow or undefined behaviour ends the program with its report.
   SANITIZERS = { "ASAN_OPTIONS" => "detect_leaks=1:abort_on_error=0:allocator_may_return_null=1",
+                 "TSAN_OPTIONS" => "halt_on_error=1:second_deadlock_stack=1:die_after_fork=0",
                  "UBSAN_OPTIONS" => "print_stacktrace=1" }.freeze
   LIMIT_SECONDS = 300
   # Inputs take milliseconds, but the machine itself may stand still for a while: only what takes longer hangs.
@@ -80,6 +81,9 @@ end
     end
   end
 end
+
+desc "C unit tests of line/, where threads meet, under TSan"
+task("line:test:threads") { EngineBuild.test("line", "threads") }
 
 namespace :wire do
   # The same inputs in the same order each time, so that what is found once can be found again.

@@ -11,6 +11,9 @@ flags_plain := -O1 -g
 cc_sanitized := clang
 flags_sanitized := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 
+cc_threads := clang
+flags_threads := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+
 cc_fuzz := clang
 flags_fuzz := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
               -fno-sanitize-recover=all

@@ -69,9 +69,9 @@ module Trunkline
       def close
         return if @rest.empty?
 
-        @rest = +""
         @error ||= Cancelled.new("#{Sentence.call(request)} was given up before its answer was complete",
                                  request: request, phase: :read, sent: :all)
+        @rest = +""
       end
 
       private

@@ -147,7 +147,7 @@ typedef struct {
 static void *interrupt(void *argument) {
     disturbance *d = argument;
     sleep_milliseconds(50);
-    d->stop->asked = true;
+    stop_ask(d->stop);
     waker_wake(d->x->waker);
     return NULL;
 }

@@ -204,7 +204,7 @@ static void test_one_that_is_taken_out_is_forgotten(void) {
 static void *wake_later(void *argument) {
     stop_request *stop = argument;
     sleep_milliseconds(50);
-    stop->asked = true;
+    stop_ask(stop);
     waker_wake(alarm_bell);
     return NULL;
 }
@@ -217,7 +217,7 @@ static void test_it_comes_back_when_it_is_interrupted(void) {
     begin(&hanging, &s, "/hang");
     pthread_create(&thread, NULL, wake_later, (void *)&stop);
     poller_drive(driver, NEVER, &stop);
-    CHECK(stop.asked && !poller_has_ready(driver), "it comes back with nothing");
+    CHECK(stop_asked(&stop) && !poller_has_ready(driver), "it comes back with nothing");
     pthread_join(thread, NULL);
     end(&hanging);
 }

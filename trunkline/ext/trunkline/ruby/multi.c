@@ -351,7 +351,7 @@ static void serve(running *run) {
 static VALUE run_until_results(VALUE argument) {
     running *run = (running *)argument;
     multi *m = run->m;
-    while (m->all != NULL && RARRAY_LEN(m->results) == 0 && !m->stop.asked) {
+    while (m->all != NULL && RARRAY_LEN(m->results) == 0 && !stop_asked(&m->stop)) {
         if (!poller_has_ready(m->poller)) {
             wait_poller(m->poller, m->waker, run->until, &m->stop);
         }
@@ -363,7 +363,7 @@ static VALUE run_until_results(VALUE argument) {
             break;
         }
     }
-    m->stop.asked = false;
+    stop_take_back(&m->stop);
     VALUE results = m->results;
     m->results = rb_ary_new();
     return results;
@@ -385,7 +385,7 @@ static VALUE multi_run(VALUE self, VALUE timeout) {
         run.until = clock_now() + (nanoseconds)(NUM2DBL(timeout) * (double)SECOND);
     }
     m->driver = rb_thread_current();
-    bool woken = m->stop.asked; /* before it was run */
+    bool woken = stop_asked(&m->stop); /* before it was run */
     m->stop = wait_stop_request();
     m->stop.asked |= woken;
     return rb_ensure(run_until_results, (VALUE)&run, run_over, (VALUE)&run);
@@ -409,7 +409,7 @@ static VALUE multi_size(VALUE self) {
 /* call-seq: wake; from any thread */
 static VALUE multi_wake(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
-    m->stop.asked = true;
+    stop_ask(&m->stop);
     if (m->waker != NULL) {
         waker_wake(m->waker);
     }

@@ -27,7 +27,7 @@ typedef struct {
 
 static void unblock(void *argument) {
     waiting *w = argument;
-    w->stop->asked = true;
+    stop_ask(w->stop);
     waker_wake(w->waker);
 }
 
@@ -91,7 +91,7 @@ static VALUE park(VALUE argument) {
     const parking *k = (const parking *)argument;
     poller_arrive(k->p);
     poller_drive(k->p, 0, k->stop);
-    while (!poller_has_ready(k->p) && !k->stop->asked) {
+    while (!poller_has_ready(k->p) && !stop_asked(k->stop)) {
         nanoseconds now = clock_now();
         nanoseconds due = clock_earlier(k->until, poller_deadline(k->p));
         if (now >= k->until) {
@@ -240,7 +240,7 @@ step_result wait_drive(exchange *x, bool at_once) {
     stop_request stop = wait_stop_request();
     waiting w = {.x = x, .waker = x->waker, .step = STEP_WAIT, .at_once = at_once, .stop = &stop};
     for (;;) {
-        stop.asked = false;
+        stop_take_back(&stop);
         leave(drive_nogvl, &w);
         if (w.step != STEP_WAIT) {
             return w.step;
