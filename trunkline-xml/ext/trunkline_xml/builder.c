@@ -44,6 +44,10 @@ builder *builder_get(VALUE self) {
     return RTYPEDDATA_DATA(self);
 }
 
+builder *builder_find(VALUE object) {
+    return rb_typeddata_is_kind_of(object, &builder_type) ? RTYPEDDATA_DATA(object) : NULL;
+}
+
 void builder_refuse_block(void) {
     if (rb_block_given_p()) rb_raise(eIllegalBlock, "Blocks are not allowed on XML instructions");
 }
@@ -213,12 +217,13 @@ static VALUE native_open(int argc, VALUE *argv, VALUE self) {
     return rb_call_super(argc, argv);
 }
 
+/* All private methods: Builder's own, which make the output and which an object may redefine, and
+ * Ruby's, with singleton_method_added among them. */
 static void define_opening_methods(void) {
-    VALUE hooks = rb_const_get(cBuilder, rb_intern("HOOKS"));
-    for (long i = 0; i < RARRAY_LEN(hooks); i++)
-        rb_define_private_method(cNative, rb_id2name(SYM2ID(RARRAY_AREF(hooks, i))), native_open,
+    VALUE private = rb_funcall(cBuilder, rb_intern("private_instance_methods"), 0);
+    for (long i = 0; i < RARRAY_LEN(private); i++)
+        rb_define_private_method(cNative, rb_id2name(SYM2ID(RARRAY_AREF(private, i))), native_open,
                                  -1);
-    rb_define_private_method(cNative, "singleton_method_added", native_open, -1);
     rb_define_method(cNative, "instance_eval", native_open, -1);
     rb_define_method(cNative, "instance_exec", native_open, -1);
 }

@@ -24,6 +24,9 @@ extern VALUE cBuilder, cNative;
 /* The builder of a Ruby object of cNative. */
 builder *builder_get(VALUE self);
 
+/* The same of any object; NULL when there is none in C. */
+builder *builder_find(VALUE object);
+
 /* Hands the state over to Ruby; once more does no harm. */
 void builder_surrender(VALUE self, builder *b);
 

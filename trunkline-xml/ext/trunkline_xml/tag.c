@@ -15,8 +15,8 @@ typedef struct {
     tag_name name;
 } element;
 
-static ID id_to_sym, id_to_s, id_tag, id_leave, id_leaf, id_element;
-static VALUE sym_nil, sym_respond_to, sym_respond_to_missing;
+static ID id_to_sym, id_to_s, id_tag, id_bind_call, id_level, id_indent, id_end_tag, id_newline;
+static VALUE base_tag, sym_nil, sym_respond_to, sym_respond_to_missing;
 
 static bool clean_symbol_p(VALUE object) {
     return RB_SYMBOL_P(object) && escape_readable_p(rb_sym2str(object));
@@ -86,11 +86,22 @@ static VALUE yield_inside(VALUE argument) {
     return rb_yield(((element *)argument)->self);
 }
 
+/* The end of an element inside which Ruby has taken over, as in Base#tag!. */
+static void close_in_ruby(const element *e) {
+    VALUE level = rb_ivar_get(e->self, id_level);
+    rb_ivar_set(e->self, id_level, rb_funcall(level, '-', 1, INT2FIX(1)));
+    rb_funcall(e->self, id_indent, 0);
+    rb_funcall(e->self, id_end_tag, 1, name_symbol(&e->name));
+    rb_funcall(e->self, id_newline, 0);
+}
+
 /* Runs however the block was left. */
 static VALUE close_element(VALUE argument) {
     element *e = (element *)argument;
-    if (e->builder->surrendered) return rb_funcall(e->self, id_leave, 1, name_symbol(&e->name));
-
+    if (e->builder->surrendered) {
+        close_in_ruby(e);
+        return Qnil;
+    }
     e->builder->level--;
     writer w;
     writer_open(&w, e->builder);
@@ -162,12 +173,14 @@ static VALUE merge(VALUE attributes, VALUE hash) {
     return merged;
 }
 
-/* An argument's to_s has made the builder one in Ruby. */
+/* An argument's to_s has made the builder one in Ruby: Base#tag! writes what the arguments have
+ * come to. Not by its name, under which the object may have got another method. */
 static void write_in_ruby(VALUE self, const tag_name *name, VALUE text, VALUE attributes) {
-    if (rb_block_given_p())
-        rb_funcall(self, id_element, 3, name_symbol(name), attributes, rb_block_proc());
-    else
-        rb_funcall(self, id_leaf, 3, name_symbol(name), text ? text : Qnil, attributes);
+    VALUE arguments[4] = {self, name_symbol(name)};
+    int count = 2;
+    if (text) arguments[count++] = text;
+    if (!NIL_P(attributes)) arguments[count++] = attributes;
+    rb_funcall_passing_block(base_tag, id_bind_call, count, arguments);
 }
 
 /* Writes the element that `tag!(name, *argv)` means. */
@@ -236,14 +249,15 @@ static VALUE native_method_missing(int argc, VALUE *argv, VALUE self) {
 }
 
 /*
- * call-seq: _static(lines) -> target or false
+ * call-seq: Native.write_lines(xml, lines) -> target or false
  *
- * Writes lines that a template had ready, divided by NUL, indented as they would be; false when
- * they are not what this builder would write.
+ * Writes lines that a template had ready, divided by NUL, each with the indentation that +xml+ is
+ * at. False, with nothing written, when that is no builder in C any more, or none at all.
  */
-static VALUE native_static(VALUE self, VALUE lines) {
-    builder *b = builder_get(self);
-    if (b->surrendered) return Qfalse;
+static VALUE native_s_write_lines(VALUE klass, VALUE xml, VALUE lines) {
+    const builder *b = builder_find(xml);
+    StringValue(lines);
+    if (!b || b->surrendered) return Qfalse;
     const char *at = RSTRING_PTR(lines), *end = RSTRING_END(lines);
     bool ascii = rb_enc_str_coderange(lines) == ENC_CODERANGE_7BIT;
     writer w;
@@ -267,14 +281,19 @@ void tag_init(void) {
     id_to_sym = rb_intern("to_sym");
     id_to_s = rb_intern("to_s");
     id_tag = rb_intern("tag!");
-    id_leave = rb_intern("_leave");
-    id_leaf = rb_intern("_leaf");
-    id_element = rb_intern("_element");
+    id_bind_call = rb_intern("bind_call");
+    id_level = rb_intern("@level");
+    id_indent = rb_intern("_indent");
+    id_end_tag = rb_intern("_end_tag");
+    id_newline = rb_intern("_newline");
     sym_nil = ID2SYM(rb_intern("nil"));
     sym_respond_to = ID2SYM(rb_intern("respond_to?"));
     sym_respond_to_missing = ID2SYM(rb_intern("respond_to_missing?"));
 
-    rb_define_private_method(cNative, "_static", native_static, 1);
+    base_tag = rb_funcall(cBuilder, rb_intern("instance_method"), 1, ID2SYM(id_tag));
+    rb_gc_register_mark_object(base_tag);
+
+    rb_define_singleton_method(cNative, "write_lines", native_s_write_lines, 2);
     rb_define_method(cNative, "tag!", native_tag, -1);
     rb_define_method(cNative, "method_missing", native_method_missing, -1);
 }

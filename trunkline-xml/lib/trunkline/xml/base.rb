@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "arguments"
 require_relative "escape"
 
 module Trunkline
@@ -11,7 +12,9 @@ module Trunkline
     # nothing, and what is not a tag ends in `!` or begins with `_`.
     #
     # The private methods and the instance variables (@target, @indent, @level, @encoding, @quote) are an interface
-    # for subclasses: each piece of output goes through them, and a subclass may redefine any of them.
+    # for subclasses: each piece of output goes through them, and a subclass may redefine any of them. They are exactly
+    # those of Builder::XmlBase and its subclasses; a helper of ours is a function elsewhere ({Arguments}, {Escape}),
+    # because under any other name a subclass may have a helper of its own.
     class Base < BasicObject
       class << self
         # @return [Boolean] whether a builder gets a method of its own for each tag it has written (true at first);
@@ -43,12 +46,28 @@ module Trunkline
       def tag!(name, *args, &block)
         name = "#{name}:#{args.shift}" if ::Symbol === args.first
         name = name.to_sym unless ::Symbol === name
-        text, attributes = _sort_arguments(args)
+        text, attributes = Arguments.gather(args) { explicit_nil_handling? }
+        ::Kernel.raise ::ArgumentError, "XmlMarkup cannot mix a text argument with a block" if block && text
+
+        _indent
         if block
-          ::Kernel.raise ::ArgumentError, "XmlMarkup cannot mix a text argument with a block" if text
-          _element(name, attributes, block)
+          _start_tag(name, attributes)
+          _newline
+          begin
+            _nested_structures(block)
+          ensure
+            _indent
+            _end_tag(name)
+            _newline
+          end
+        elsif text
+          _start_tag(name, attributes)
+          text!(text)
+          _end_tag(name)
+          _newline
         else
-          _leaf(name, text, attributes)
+          _start_tag(name, attributes, true)
+          _newline
         end
         @target
       end
@@ -77,50 +96,6 @@ module Trunkline
       end
 
       private
-
-      def _sort_arguments(args)
-        text = attributes = nil
-        args.each do |arg|
-          if ::Hash === arg
-            attributes = (attributes || {}).merge!(arg)
-          elsif nil.equal?(arg)
-            attributes ||= {}
-            attributes[:nil] = true if explicit_nil_handling?
-          else
-            text = (text || "".dup) << arg.to_s
-          end
-        end
-        [text, attributes]
-      end
-
-      def _element(name, attributes, block)
-        _indent
-        _start_tag(name, attributes)
-        _newline
-        begin
-          _nested_structures(block)
-        ensure
-          _close(name)
-        end
-      end
-
-      def _leaf(name, text, attributes)
-        _indent
-        if text
-          _start_tag(name, attributes)
-          text!(text)
-          _end_tag(name)
-        else
-          _start_tag(name, attributes, true)
-        end
-        _newline
-      end
-
-      def _close(name)
-        _indent
-        _end_tag(name)
-        _newline
-      end
 
       # What the encoding cannot hold, or all that is not ASCII when Ruby does not know the encoding, becomes a
       # numeric character reference.
@@ -154,22 +129,12 @@ module Trunkline
         @level -= 1
       end
 
-      # Lines that a template had ready are for the builder in C; here the calls are made.
-      def _static(_lines)
-        false
-      end
-
-      # For a native builder that has become one in Ruby while a block was open.
-      def _leave(name)
-        @level -= 1
-        _close(name)
-      end
-
+      # Not in the place of Builder's private methods, which write the tag.
       def cache_method_call(name)
+        return if Builder.private_method_defined?(name)
+
         (class << self; self; end).class_eval do
-          unless method_defined?(name) || private_method_defined?(name)
-            define_method(name) { |*args, &block| tag!(name, *args, &block) }
-          end
+          define_method(name) { |*args, &block| tag!(name, *args, &block) } unless method_defined?(name)
         end
       end
     end

@@ -32,6 +32,12 @@ module Trunkline
         utf8.gsub(FORBIDDEN, REPLACEMENT).gsub(/[&<>]/, ENTITIES).encode(Encoding::UTF_8)
       end
 
+      # @param string [String]
+      # @return [String] what can stand in a CDATA section: a `]]>` is divided among two of them
+      def cdata(string)
+        string.gsub("]]>", "]]]]><![CDATA[>")
+      end
+
       # A string whose encoding is unknown or untrue is tried as UTF-8 first, then as ISO-8859-1, which takes anything.
       def unicode(string)
         case string.encoding

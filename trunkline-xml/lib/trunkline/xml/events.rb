@@ -12,8 +12,7 @@ module Trunkline
         @target.text(text)
       end
 
-      private
-
+      # Public as in Builder::XmlEvents.
       def _start_tag(name, attributes, end_too = false)
         @target.start_tag(name, attributes)
         _end_tag(name) if end_too

@@ -9,11 +9,6 @@ module Trunkline
     #
     # A builder belongs to one thread at a time, like the String it writes to; many builders run side by side.
     class Builder < Base
-      # The methods that make the output, which a subclass may redefine.
-      HOOKS = %i[
-        _attr_value _end_tag _ensure_no_block _escape _escape_attribute _indent _insert_attributes _nested_structures
-        _newline _special _start_tag _text cache_method_call _sort_arguments _element _leaf _close _write_attribute
-      ].freeze
       XML_DECLARATION = { version: "1.0", encoding: "UTF-8" }.freeze
       LEADING_ATTRIBUTES = %i[version encoding standalone].freeze
       private_constant :XML_DECLARATION, :LEADING_ATTRIBUTES
@@ -75,7 +70,12 @@ module Trunkline
           when ::Symbol then @target << " #{arg}"
           end
         end
-        _internal_subset(block) if block
+        if block
+          @target << " ["
+          _newline
+          _nested_structures(block)
+          @target << "]"
+        end
         @target << ">"
         _newline
       end
@@ -96,28 +96,17 @@ module Trunkline
       # @raise [IllegalBlockError]
       def cdata!(text, &block)
         _ensure_no_block(block)
-        _special("<![CDATA[", "]]>", _divide(text), nil)
+        _special("<![CDATA[", "]]>", Escape.cdata(text), nil)
       end
 
       # Writes an element around a CDATA section.
       # @raise [IllegalBlockError]
       def cdata_value!(name, text, &block)
         _ensure_no_block(block)
-        _special("<#{name}>", "</#{name}>", "<![CDATA[#{_divide(text)}]]>", nil)
+        _special("<#{name}>", "</#{name}>", "<![CDATA[#{Escape.cdata(text)}]]>", nil)
       end
 
       private
-
-      def _internal_subset(block)
-        @target << " ["
-        _newline
-        _nested_structures(block)
-        @target << "]"
-      end
-
-      def _divide(text)
-        text.gsub("]]>", "]]]]><![CDATA[>")
-      end
 
       def _text(text)
         @target << text
@@ -148,13 +137,11 @@ module Trunkline
 
         order.each do |key|
           value = attributes[key]
-          _write_attribute(key, value) if value
+          @target << " #{key}=#{@quote}#{_attr_value(value)}#{@quote}" if value
         end
-        attributes.each { |key, value| _write_attribute(key, value) unless order.member?(key) }
-      end
-
-      def _write_attribute(key, value)
-        @target << " #{key}=#{@quote}#{_attr_value(value)}#{@quote}"
+        attributes.each do |key, value|
+          @target << " #{key}=#{@quote}#{_attr_value(value)}#{@quote}" unless order.member?(key)
+        end
       end
 
       def _attr_value(value)

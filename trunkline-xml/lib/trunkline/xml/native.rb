@@ -33,9 +33,12 @@ module Trunkline
         choose
       end
 
-      # Called when methods were added to Builder by others: from then on builders are in Ruby, where they count.
+      # Called when others have added methods to a class: where that is Builder's, builders are from then on in Ruby,
+      # where the methods count.
       # @api private
-      def reopened!
+      def reopened!(changed)
+        return unless [Base, Builder].include?(changed)
+
         @reopened = true
         choose
       end
@@ -62,18 +65,14 @@ module Trunkline
         end
 
         # A module or method that comes later is meant for every builder.
-        def include(*) = super.tap { notice_change }
-        def prepend(*) = super.tap { notice_change }
+        def include(*) = super.tap { XML.reopened!(self) }
+        def prepend(*) = super.tap { XML.reopened!(self) }
 
         private
 
         def method_added(name)
           super
-          notice_change
-        end
-
-        def notice_change
-          XML.reopened! if equal?(Base) || equal?(Builder)
+          XML.reopened!(self)
         end
       end
     end

@@ -45,59 +45,81 @@ module Trunkline
       private_constant :START, :PART, :NAME, :MEANT
 
       def method_missing(name, *args, &block)
-        if MEANT.key?(name)
-          refuse("#{name} would write the tag <#{name}>. Did you mean #{MEANT[name]}? For the tag: tag!(:#{name})")
-        end
+        Checks.call(name)
         super
       end
 
       # @raise [StrictError] when the name, or an attribute's, is no XML name
       def tag!(name, *args, &block)
-        check_name("element", ::Symbol === args.first ? "#{name}:#{args.first}" : name)
+        Checks.name("element", ::Symbol === args.first ? "#{name}:#{args.first}" : name)
         super
       end
 
       # @raise [StrictError] when the text has `--` or ends in `-` (XML 1.0, section 2.5)
       def comment!(text, &block)
-        refuse("a comment cannot contain -- or end in -: #{text.inspect}") if text.to_s.match?(/--|-\z/)
+        Checks.comment(text)
         super
       end
 
       # @raise [StrictError] when the name is none, or there is a `?>` in a value (XML 1.0, section 2.6)
       def instruct!(name = :xml, attributes = {}, &block)
-        check_name("processing instruction", name)
-        attributes.each_value do |value|
-          refuse("a processing instruction cannot contain ?>: #{value.inspect}") if value.to_s.include?("?>")
-        end
+        Checks.name("processing instruction", name)
+        Checks.instruction(attributes)
         super
       end
 
       # @raise [StrictError] when the name is no XML name
       def cdata_value!(name, text, &block)
-        check_name("element", name)
+        Checks.name("element", name)
         super
       end
 
       private
 
-      def _write_attribute(key, value)
-        check_name("attribute", key)
-        if @quote == "'" && !(::Symbol === value) && value.to_s.include?("'")
-          refuse("with quote: :single a ' in an attribute is not escaped: #{key}=#{value.inspect}")
-        end
+      def _insert_attributes(attributes, order = [])
+        attributes&.each { |key, value| Checks.attribute(key, value, @quote) }
         super
       end
 
-      def check_name(kind, name)
-        return if name.to_s.match?(NAME)
+      # Functions, so that a subclass may have helpers of any name.
+      module Checks
+        module_function
 
-        refuse("#{name.to_s.inspect} is not the name of an #{kind}: XML names begin with a letter or _, " \
-               "and go on with letters, digits, . - _ and one colon")
-      end
+        def call(name)
+          return unless MEANT.key?(name)
 
-      def refuse(message)
-        ::Kernel.raise StrictError, message
+          refuse("#{name} would write the tag <#{name}>. Did you mean #{MEANT[name]}? For the tag: tag!(:#{name})")
+        end
+
+        def name(kind, name)
+          return if name.to_s.match?(NAME)
+
+          refuse("#{name.to_s.inspect} is not the name of an #{kind}: XML names begin with a letter or _, " \
+                 "and go on with letters, digits, . - _ and one colon")
+        end
+
+        def attribute(key, value, quote)
+          name("attribute", key)
+          return unless quote == "'" && !(::Symbol === value) && value.to_s.include?("'")
+
+          refuse("with quote: :single a ' in an attribute is not escaped: #{key}=#{value.inspect}")
+        end
+
+        def comment(text)
+          refuse("a comment cannot contain -- or end in -: #{text.inspect}") if text.to_s.match?(/--|-\z/)
+        end
+
+        def instruction(attributes)
+          attributes.each_value do |value|
+            refuse("a processing instruction cannot contain ?>: #{value.inspect}") if value.to_s.include?("?>")
+          end
+        end
+
+        def refuse(message)
+          raise StrictError, message
+        end
       end
+      private_constant :Checks
     end
   end
 end

@@ -12,14 +12,25 @@ module Trunkline
       #   xml.link rel: "self", href: "/feed"
       #
       # becomes one call that appends bytes. The lines stay as the alternative, for a builder that is not the one in C
-      # or has changed since. Other lines are not touched and none changes its number.
+      # or has changed since. Other lines are not touched and none changes its number. Without the extension no line is.
       class TemplateCompiler
         # Their meaning is not a line of their own.
         NOT_TAGS = (BasicObject.instance_methods + Builder.instance_methods - %i[tag! comment! cdata!]).freeze
         LITERALS = %i[@int @float @tstring_content @label @kw @ident @const].freeze
         CONTAINERS = %i[string_literal string_content symbol_literal symbol bare_assoc_hash assoc_new hash
                         assoclist_from_args args_add_block].freeze
-        private_constant :NOT_TAGS, :LITERALS, :CONTAINERS
+
+        # Notes every statement of the source: what is part of another expression has a value that counts, or may not
+        # be reached.
+        class Parser < Ripper::SexpBuilderPP
+          attr_reader :statements
+
+          def on_stmts_add(list, statement)
+            (@statements ||= []) << statement
+            super
+          end
+        end
+        private_constant :NOT_TAGS, :LITERALS, :CONTAINERS, :Parser
 
         # @param source [String] of the template
         # @return [String] of the same number of lines
@@ -29,14 +40,14 @@ module Trunkline
 
         def initialize(source)
           @lines = source.lines
-          @tree = Ripper.sexp(source)
+          @parser = Parser.new(source)
+          @tree = @parser.parse
         end
 
         def compile
-          return @lines.join if @tree.nil? || xml_rebound?(@tree)
+          return @lines.join if !Builder.const_defined?(:Native, false) || @parser.error? || xml_rebound?(@tree)
 
-          starts = {}
-          collect_calls(@tree, starts)
+          starts = tag_calls
           (0...@lines.size).slice_when { |before, after| written(before, starts).nil? || written(after, starts).nil? }
             .each { |run| fuse(run) if written(run.first, starts) }
           @lines.join
@@ -48,7 +59,8 @@ module Trunkline
           bytes = run.map { |line| @written[line] }.join("\0")
           calls = run.map { |line| @lines[line].strip }.join("; ")
           endings = run.map { |line| @lines[line][/\R?\z/] }
-          @lines[run.first] = "xml.__send__(:_static, #{bytes.dump}.freeze) || (#{calls})#{endings.first}"
+          @lines[run.first] = "::Trunkline::XML::Builder::Native.write_lines(xml, #{bytes.dump}.freeze) || " \
+                              "(#{calls})#{endings.first}"
           run.drop(1).zip(endings.drop(1)) { |line, ending| @lines[line] = ending }
         end
 
@@ -67,7 +79,7 @@ module Trunkline
           builder = Builder.new
           evaluate(builder, line)
           builder.target! unless builder.target!.include?("\0") || !builder.target!.valid_encoding?
-        rescue StandardError
+        rescue StandardError, SyntaxError
           nil # It shall fail when the template is rendered.
         end
 
@@ -77,12 +89,11 @@ module Trunkline
         end
 
         # Statements that begin a line, by its number.
-        def collect_calls(node, starts)
-          return unless node.is_a?(Array)
-
-          line, column = position(node)
-          starts[line] ||= node if line && @lines[line - 1][0...column].strip.empty?
-          node.each { |child| collect_calls(child, starts) } unless line
+        def tag_calls
+          @parser.statements.each_with_object({}) do |statement, starts|
+            line, column = position(statement)
+            starts[line] ||= statement if line && @lines[line - 1].byteslice(0, column).strip.empty?
+          end
         end
 
         # Where a call of literals to `xml` stands, if the node is one.
@@ -115,7 +126,16 @@ module Trunkline
           return %w[nil true false].include?(node.dig(1, 1)) if node[0] == :var_ref
           return LITERALS.include?(node[0]) if node[0].start_with?("@")
 
-          CONTAINERS.include?(node[0]) && node.drop(1).all? { |child| literal?(child) }
+          CONTAINERS.include?(node[0]) && self_contained?(node) && node.drop(1).all? { |child| literal?(child) }
+        end
+
+        # Neither with a block passed along, nor a `name:` alone, which means a variable's or a method's value.
+        def self_contained?(node)
+          case node[0]
+          when :args_add_block then node[2] == false
+          when :assoc_new then node[2]
+          else true
+          end
         end
 
         # Another `xml` than the handler's: assigned to, or a parameter.
