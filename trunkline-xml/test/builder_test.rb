@@ -305,6 +305,40 @@ class BuilderTest < Minitest::Test
     assert_equal theirs, ours
   end
 
+  def test_method_missing_takes_what_builders_takes
+    ["string", "caf\u00e9", "", "to_s", "respond_to?", :symbol, nil, 5, Object.new, "\xff"].each do |name|
+      [true, false].each do |cached|
+        expected, *actual = [::Builder::XmlMarkup, Builder, Class.new(Builder)].map do |builder|
+          ::Builder::XmlBase.cache_method_calls = Trunkline::XML::Base.cache_method_calls = cached
+          xml = builder.new(indent: 2)
+          2.times { call_missing(xml, name) }
+          xml.target!
+        end
+        actual.each { |written| assert_equal expected, written, [name, cached] }
+      end
+    end
+  ensure
+    ::Builder::XmlBase.cache_method_calls = Trunkline::XML::Base.cache_method_calls = true
+  end
+
+  def test_attributes_in_a_hash_that_compares_by_identity_are_written_once
+    identity = {}.compare_by_identity
+    identity[+"a"] = 1
+    identity[+"b"] = 2
+    identity[+"a"] = 3
+    expected, *actual = [::Builder::XmlMarkup, Builder, Class.new(Builder)].map do |builder|
+      xml = builder.new
+      xml.one(identity, "text")
+      xml.two({ "a" => 0 }, identity) {}
+      xml.three(identity, { "b" => 4 })
+      xml.instruct!(:xml, identity)
+      xml.instruct!(:other, identity)
+      xml.target!
+    end
+    assert_includes expected, %(<one a="3" b="2">text</one>)
+    actual.each { |written| assert_equal expected, written }
+  end
+
   def test_odd_options
     assert_raises(TypeError) { Builder.new(indent: "2").a { |inner| inner.b } }
     assert_raises(ArgumentError) { Builder.new(indent: -1).a { |inner| inner.b } }
@@ -334,6 +368,12 @@ class BuilderTest < Minitest::Test
   end
 
   private
+
+  def call_missing(xml, name)
+    xml.method_missing(name, "text", a: 1)
+  rescue StandardError => error
+    xml << error.class.name
+  end
 
   def define_missing(object, calls)
     (class << object; self; end).define_method(:method_missing) { |name, *| calls << name }

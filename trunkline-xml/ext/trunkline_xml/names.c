@@ -62,6 +62,10 @@ const known_name *names_known(VALUE symbol) {
     }
 }
 
+bool names_learning_p(void) {
+    return learning;
+}
+
 /* A method that writes the tag it is named after. */
 static VALUE native_named_tag(int argc, VALUE *argv, VALUE self) {
     return tag_write(self, ID2SYM(rb_frame_this_func()), argc, argv);

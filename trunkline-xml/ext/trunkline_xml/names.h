@@ -2,6 +2,7 @@
 #define TRUNKLINE_XML_NAMES_H
 
 #include <ruby.h>
+#include <stdbool.h>
 
 /* What is written for a name, ready to be copied. Never freed: names are few, and their number has
  * an end. */
@@ -20,6 +21,9 @@ const known_name *names_known(VALUE symbol);
 /* Gives cNative a method of the tag's name, so that the next call need not go through
  * method_missing. Does so for a bounded number of names, and none while the cache is off. */
 void names_learn(VALUE symbol);
+
+/* Is the cache on? */
+bool names_learning_p(void);
 
 void names_init(void);
 

@@ -15,7 +15,8 @@ typedef struct {
     tag_name name;
 } element;
 
-static ID id_to_sym, id_to_s, id_tag, id_bind_call, id_level, id_indent, id_end_tag, id_newline;
+static ID id_to_sym, id_to_s, id_tag, id_bind_call, id_compare_by_identity_p, id_level, id_indent,
+    id_end_tag, id_newline;
 static VALUE base_tag, sym_nil, sym_respond_to, sym_respond_to_missing;
 
 static bool clean_symbol_p(VALUE object) {
@@ -166,6 +167,11 @@ static VALUE join_text(const builder *b, VALUE text, VALUE argument) {
     return rb_str_concat(text, string);
 }
 
+/* Keys that are equal can stand in such a Hash side by side, and are one attribute. */
+static bool by_identity_p(VALUE hash) {
+    return RHASH_SIZE(hash) > 1 && RTEST(rb_funcall(hash, id_compare_by_identity_p, 0));
+}
+
 static VALUE merge(VALUE attributes, VALUE hash) {
     VALUE merged = rb_hash_new();
     if (!NIL_P(attributes)) rb_hash_update_by(merged, attributes, NULL);
@@ -196,7 +202,8 @@ static VALUE tag_call(VALUE self, VALUE name, int argc, const VALUE *argv) {
     tag_name settled = name_of(name, second);
     for (int i = 0; i < argc; i++) {
         if (RB_TYPE_P(argv[i], T_HASH)) {
-            attributes = NIL_P(attributes) ? argv[i] : merge(attributes, argv[i]);
+            bool alone = NIL_P(attributes) && !by_identity_p(argv[i]);
+            attributes = alone ? argv[i] : merge(attributes, argv[i]);
         } else if (!NIL_P(argv[i])) {
             text = join_text(b, text, argv[i]);
         } else if (RTEST(b->explicit_nil)) {
@@ -242,9 +249,12 @@ static VALUE native_tag(int argc, VALUE *argv, VALUE self) {
 static VALUE native_method_missing(int argc, VALUE *argv, VALUE self) {
     builder *b = builder_get(self);
     rb_check_arity(argc, 1, UNLIMITED_ARGUMENTS);
-    if (argv[0] == sym_respond_to || argv[0] == sym_respond_to_missing) builder_surrender(self, b);
+    VALUE name = argv[0];
+    /* A caller may give a String: the cache of methods takes it, and nothing else. */
+    if (RB_UNLIKELY(!RB_SYMBOL_P(name)) && names_learning_p()) name = rb_to_symbol(name);
+    if (name == sym_respond_to || name == sym_respond_to_missing) builder_surrender(self, b);
     if (b->surrendered) return rb_call_super(argc, argv);
-    names_learn(argv[0]);
+    if (RB_SYMBOL_P(name)) names_learn(name);
     return tag_call(self, argv[0], argc - 1, argv + 1);
 }
 
@@ -282,6 +292,7 @@ void tag_init(void) {
     id_to_s = rb_intern("to_s");
     id_tag = rb_intern("tag!");
     id_bind_call = rb_intern("bind_call");
+    id_compare_by_identity_p = rb_intern("compare_by_identity?");
     id_level = rb_intern("@level");
     id_indent = rb_intern("_indent");
     id_end_tag = rb_intern("_end_tag");

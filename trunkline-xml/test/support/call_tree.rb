@@ -97,10 +97,16 @@ class CallTree
            when 16 then [:call, :comment!, [pick(one_in(5) ? OTHERS : TEXTS)], illegal_children]
            when 17 then [:call, :declare!, [pick([:DOCTYPE, :ELEMENT, "s", :é, 7]), *random_declared],
                          random_children(depth)]
-           when 18 then [:call, :instruct!, random_instruction, illegal_children]
+           when 18 then one_in(6) ? random_missing(depth) : [:call, :instruct!, random_instruction, illegal_children]
            else pick([[:raise], [:throw], [:break], [:target], [:nil?], [:arity], [:lambda], [:wrong], [:alias]])
            end
     [one_in(6), *call]
+  end
+
+  # As a subclass calls it that has changed the name.
+  def random_missing(depth)
+    [:call, :method_missing, [pick([*NAMES, "string", "", nil, 5, "caf\u00e9"]), *random_arguments],
+     random_children(depth)]
   end
 
   def random_children(depth)
@@ -124,7 +130,10 @@ class CallTree
   end
 
   def random_attributes
-    Array.new(@random.rand(0..3)) { [pick(KEYS), one_in(3) ? pick(OTHERS) : pick(TEXTS)] }.to_h
+    pairs = Array.new(@random.rand(0..3)) { [pick(KEYS), one_in(3) ? pick(OTHERS) : pick(TEXTS)] }
+    return pairs.to_h unless one_in(8)
+
+    pairs.each_with_object({}.compare_by_identity) { |(key, value), hash| hash[key.dup] = value }
   end
 
   def random_declared
