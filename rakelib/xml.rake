@@ -38,8 +38,9 @@ namespace :xml do
   desc "The suite of trunkline-xml: in C, and again in Ruby alone (TREES=20000, SEED, TRUNKLINE_GC=compact|stress)"
   task test: :compile do
     Suites.run(XMLSuite::FOLDER)
-    puts "== the same in Ruby, without the extension"
-    Suites.run(XMLSuite::FOLDER, "TRUNKLINE_XML" => "ruby", "TREES" => ENV.fetch("TREES", "4000"))
+    puts "== the same in Ruby and with Nokogiri's parser, without the extensions"
+    Suites.run(XMLSuite::FOLDER, "TRUNKLINE_XML" => "ruby", "TRUNKLINE_XML_PARSER" => "nokogiri",
+                                 "TREES" => ENV.fetch("TREES", "4000"))
   end
 
   desc "A million random documents beside Builder's (TREES, SEED)"

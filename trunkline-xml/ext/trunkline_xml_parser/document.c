@@ -43,10 +43,23 @@ static void fail(void *user_data, const char *message, int line, int column) {
     halt(user_data);
 }
 
+/* The document itself as it is being read, and not the content of an entity, which has lines of its
+ * own. */
+static const xmlParserInput *input_of(const document *doc) {
+    const xmlParserCtxt *parser = doc->parser;
+    return parser->inputNr > 0 ? parser->inputTab[0] : NULL;
+}
+
 static void fail_here(void *user_data, const char *message) {
-    xmlParserCtxtPtr context = context_of(user_data);
-    fail(user_data, message, libxml2.xmlSAX2GetLineNumber(context),
-         libxml2.xmlSAX2GetColumnNumber(context));
+    const xmlParserInput *input = input_of(document_of(user_data));
+    fail(user_data, message, input ? input->line : 0, input ? input->col : 0);
+}
+
+/* The message is a format for a name. */
+static void fail_at_entity(void *user_data, const char *format, const xmlChar *name) {
+    char message[200];
+    snprintf(message, sizeof(message), format, (const char *)name);
+    fail_here(user_data, message);
 }
 
 /* Room for `more` elements of `width` bytes, doubling; false, with the parse ended, without memory.
@@ -150,13 +163,50 @@ static void add_namespace(void *user_data, const xmlChar *prefix, const xmlChar 
                   uri ? uri : BAD_CAST "", uri ? strlen((const char *)uri) : 0);
 }
 
+static bool space_p(char byte) {
+    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
+
+/* Is it `xmlns:prefix`, or `xmlns` for no prefix? */
+static bool declares_p(const char *name, size_t size, const char *prefix) {
+    if (size < 5 || memcmp(name, "xmlns", 5) != 0) return false;
+    if (!prefix) return size == 5;
+    return size == 6 + strlen(prefix) && name[5] == ':' && memcmp(name + 6, prefix, size - 6) == 0;
+}
+
+/*
+ * Whether the start tag that has just been read declares the prefix, which else comes from a
+ * default in the DTD: libxml2 tells these apart for attributes only. True also when the tag is not
+ * in memory any more as it was.
+ */
+static bool written_p(const xmlParserInput *input, const xmlChar *prefix) {
+    const char *end = (const char *)input->cur, *base = (const char *)input->base, *at = end;
+    while (at > base && *at != '<') at--; /* which cannot stand in a value */
+    if (*at != '<') return true;
+
+    while (at < end) {
+        const char *quote = at;
+        while (quote < end && *quote != '"' && *quote != '\'') quote++;
+        if (quote == end) return false;
+        const char *name_end = quote;
+        while (name_end > at && (space_p(name_end[-1]) || name_end[-1] == '=')) name_end--;
+        const char *name = name_end;
+        while (name > at && !space_p(name[-1])) name--;
+        if (declares_p(name, (size_t)(name_end - name), (const char *)prefix)) return true;
+        const char *value_end = memchr(quote + 1, *quote, (size_t)(end - quote - 1));
+        if (!value_end) return true;
+        at = value_end + 1;
+    }
+    return false;
+}
+
 static void start_element(void *user_data, const xmlChar *local, const xmlChar *prefix,
                           const xmlChar *uri, int namespace_count, const xmlChar **namespaces,
                           int attribute_count, int defaulted_count, const xmlChar **attributes) {
     document *doc = document_of(user_data);
+    xmlParserCtxtPtr context = context_of(user_data);
     (void)prefix;
     (void)uri;
-    (void)defaulted_count;
     if (doc->failed) {
         halt(user_data);
         return;
@@ -167,9 +217,11 @@ static void start_element(void *user_data, const xmlChar *local, const xmlChar *
     }
     int name = name_index(user_data, NULL, local);
     if (name < 0 || !add_event(user_data, EVENT_OPEN, name)) return;
+    /* What the DTD has defaults for, and the tag does not have, is left out; those come last. */
     for (int i = 0; i < namespace_count; i++)
-        add_namespace(user_data, namespaces[i * 2], namespaces[i * 2 + 1]);
-    for (int i = 0; i < attribute_count; i++) {
+        if (!context->attsDefault || written_p(context->input, namespaces[i * 2]))
+            add_namespace(user_data, namespaces[i * 2], namespaces[i * 2 + 1]);
+    for (int i = 0; i < attribute_count - defaulted_count; i++) {
         const xmlChar **attribute = attributes + i * ATTRIBUTE_WIDTH;
         add_attribute(user_data, attribute[1], attribute[0], attribute[3],
                       (size_t)(attribute[4] - attribute[3]));
@@ -185,16 +237,20 @@ static void end_element(void *user_data, const xmlChar *local, const xmlChar *pr
     add_event(user_data, EVENT_CLOSE, -1);
 }
 
+/* Is the content of an entity being parsed? */
+static bool in_entity_p(void *user_data) {
+    return document_of(user_data)->parser != user_data || context_of(user_data)->inputNr > 1;
+}
+
 /* libxml2 gives the text of references from buffers of its own, and white space from the input. */
 static bool referenced_p(void *user_data, const xmlChar *text, int size) {
     const xmlParserInput *input = context_of(user_data)->input;
-    if (size != 1 || !strchr(" \t\r\n", *text)) return false;
-    return document_of(user_data)->parser != user_data || text < input->base || text >= input->end;
+    if (size != 1 || !space_p((char)*text)) return false;
+    return in_entity_p(user_data) || text < input->base || text >= input->end;
 }
 
-static void text(void *user_data, const xmlChar *text, int size) {
+static void add_text(void *user_data, const xmlChar *text, int size, bool referenced) {
     document *doc = document_of(user_data);
-    bool referenced = referenced_p(user_data, text, size);
     event *last = doc->event_count ? &doc->events[doc->event_count - 1] : NULL;
     if (doc->failed) return;
     if (!last || last->kind != EVENT_TEXT) last = add_event(user_data, EVENT_TEXT, -1);
@@ -202,11 +258,18 @@ static void text(void *user_data, const xmlChar *text, int size) {
         last->referenced |= referenced;
 }
 
+static void text(void *user_data, const xmlChar *text, int size) {
+    add_text(user_data, text, size, referenced_p(user_data, text, size));
+}
+
+/* Blank text as any other, though libxml2 gives it from a buffer of its own. */
+static void cdata(void *user_data, const xmlChar *text, int size) {
+    add_text(user_data, text, size, in_entity_p(user_data));
+}
+
 /* Only in documents with an external subset, which is not read: it may have declared the entity. */
 static void unknown_reference(void *user_data, const xmlChar *name) {
-    char message[200];
-    snprintf(message, sizeof(message), "Entity '%.100s' not defined", (const char *)name);
-    fail_here(user_data, message);
+    fail_at_entity(user_data, "Entity '%.100s' not defined", name);
 }
 
 static xmlEntityPtr internal_only(void *user_data, xmlEntityPtr entity) {
@@ -227,9 +290,34 @@ static bool expansion_allowed(void *user_data) {
     return false;
 }
 
+/* Before 2.11 libxml2 has one error for entities that refer to each other in a circle and for those
+ * that expand out of proportion. */
+#if LIBXML_VERSION < 21100
+enum { ONE_ERROR_FOR_LOOPS_AND_BOMBS = true };
+#else
+enum { ONE_ERROR_FOR_LOOPS_AND_BOMBS = false };
+#endif
+
+/* Notes what is being expanded inside what, by the depth that libxml2 counts. False, with the parse
+ * ended, when the entity is being expanded already. */
+static bool enter_entity(void *user_data, const xmlEntity *entity) {
+    document *doc = document_of(user_data);
+    int depth = context_of(user_data)->depth;
+    if (!ONE_ERROR_FOR_LOOPS_AND_BOMBS || depth < 0 || depth >= DEEPEST_EXPANSION) return true;
+    for (int i = 0; i < depth; i++) {
+        if (doc->expanding[i] != entity) continue;
+        fail_at_entity(user_data, "the entity '%.100s' refers to itself", entity->name);
+        return false;
+    }
+    doc->expanding[depth] = entity;
+    for (int i = depth + 1; i < DEEPEST_EXPANSION; i++) doc->expanding[i] = NULL;
+    return true;
+}
+
 static xmlEntityPtr find_entity(void *user_data, const xmlChar *name) {
     if (!expansion_allowed(user_data)) return NULL;
-    return internal_only(user_data, libxml2.xmlSAX2GetEntity(user_data, name));
+    xmlEntityPtr entity = internal_only(user_data, libxml2.xmlSAX2GetEntity(user_data, name));
+    return entity && enter_entity(user_data, entity) ? entity : NULL;
 }
 
 static xmlEntityPtr find_parameter_entity(void *user_data, const xmlChar *name) {
@@ -240,9 +328,13 @@ static xmlEntityPtr find_parameter_entity(void *user_data, const xmlChar *name) 
 /* The parser itself found it, in the midst of its input, which to stop it here would free under
  * its hands (libxml2 2.9): the next callback does, if there is one. */
 static void note_error(void *user_data, const xmlError *error) {
-    if (error->level >= XML_ERR_ERROR)
-        record(document_of(user_data), error->message ? error->message : "not well formed",
-               error->line, error->int2);
+    document *doc = document_of(user_data);
+    const xmlParserInput *input = in_entity_p(user_data) ? input_of(doc) : NULL;
+    const char *message = error->message ? error->message : "not well formed";
+    if (error->level < XML_ERR_ERROR) return;
+    if (ONE_ERROR_FOR_LOOPS_AND_BOMBS && error->code == XML_ERR_ENTITY_LOOP)
+        message = "the document's entities expand too far or too deep";
+    record(doc, message, input ? input->line : error->line, input ? input->col : error->int2);
 }
 
 static void set_callbacks(xmlSAXHandler *sax) {
@@ -258,7 +350,7 @@ static void set_callbacks(xmlSAXHandler *sax) {
     sax->endElementNs = end_element;
     sax->characters = text;
     sax->ignorableWhitespace = text;
-    sax->cdataBlock = text;
+    sax->cdataBlock = cdata;
     sax->reference = unknown_reference;
     sax->serror =
         (xmlStructuredErrorFunc)note_error; /* the second parameter became const in 2.12 */

@@ -24,6 +24,9 @@ typedef struct {
     const char *local;
 } document_name;
 
+/* libxml2 expands entities inside each other only so far, and not quite so far. */
+enum { DEEPEST_EXPANSION = 64 };
+
 typedef struct {
     size_t bytes;   /* of the text that the document may come to, all entities expanded */
     int expansions; /* of declared entities */
@@ -32,7 +35,7 @@ typedef struct {
 
 typedef struct {
     char message[256];
-    int line, column;
+    int line, column; /* in the document: of the reference, when an entity's content is at fault */
 } document_error;
 
 typedef struct {
@@ -49,6 +52,7 @@ typedef struct {
     document_limits limits;
     int depth;
     int expansions;
+    const void *expanding[DEEPEST_EXPANSION]; /* entities, each inside the one before; some NULL */
     bool failed;
     document_error error;
 } document;

@@ -11,21 +11,19 @@
  * of another version, under the same symbols, and Ruby loads extensions into one name space: linked
  * in the ordinary way the two would call each other's functions on structures that differ.
  */
-#define LIBXML2_FUNCTIONS(X)     \
-    X(xmlInitParser)             \
-    X(xmlNewParserCtxt)          \
-    X(xmlFreeParserCtxt)         \
-    X(xmlCtxtReadMemory)         \
-    X(xmlStopParser)             \
-    X(xmlFreeDoc)                \
-    X(xmlDictLookup)             \
-    X(xmlSAX2StartDocument)      \
-    X(xmlSAX2InternalSubset)     \
-    X(xmlSAX2EntityDecl)         \
-    X(xmlSAX2GetEntity)          \
-    X(xmlSAX2GetParameterEntity) \
-    X(xmlSAX2GetLineNumber)      \
-    X(xmlSAX2GetColumnNumber)
+#define LIBXML2_FUNCTIONS(X) \
+    X(xmlInitParser)         \
+    X(xmlNewParserCtxt)      \
+    X(xmlFreeParserCtxt)     \
+    X(xmlCtxtReadMemory)     \
+    X(xmlStopParser)         \
+    X(xmlFreeDoc)            \
+    X(xmlDictLookup)         \
+    X(xmlSAX2StartDocument)  \
+    X(xmlSAX2InternalSubset) \
+    X(xmlSAX2EntityDecl)     \
+    X(xmlSAX2GetEntity)      \
+    X(xmlSAX2GetParameterEntity)
 
 typedef struct {
 #define LIBXML2_MEMBER(name) __typeof__(name) *name;

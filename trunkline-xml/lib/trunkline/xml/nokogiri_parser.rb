@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "nokogiri"
+require "strscan"
 require_relative "shape"
 
 module Trunkline
@@ -10,6 +11,9 @@ module Trunkline
     class NokogiriParser
       # Hands on what Nokogiri's SAX parser reports.
       class Document < Nokogiri::XML::SAX::Document
+        # Nokogiri's parser, which knows where it is; to be set before it begins.
+        attr_writer :context
+
         def initialize(max_depth, max_bytes)
           super()
           @shape = Shape.new
@@ -21,7 +25,7 @@ module Trunkline
         def result = @shape.result
 
         def start_element_namespace(name, attributes = [], _prefix = nil, _uri = nil, namespaces = [])
-          raise ParseError.new("the document is too deep", nil, nil) if @shape.depth == @max_depth
+          refuse("the document is too deep") if @shape.depth == @max_depth
 
           hash = namespaces.to_h { |prefix, uri| [["xmlns", prefix].compact.join(":"), uri.to_s] }
           attributes.each do |attribute|
@@ -36,7 +40,7 @@ module Trunkline
 
         def characters(string)
           @bytes_left -= string.bytesize
-          raise ParseError.new("the document's text is larger than allowed", nil, nil) if @bytes_left.negative?
+          refuse("the document's text is larger than allowed") if @bytes_left.negative?
 
           @shape.text(string)
         end
@@ -47,14 +51,64 @@ module Trunkline
         end
 
         # @raise [ParseError] for the first error
-        def check(line, column)
-          raise ParseError.new("#{@error} (line #{line}, column #{column})", line, column) if @error
-          raise ParseError.new("the document has no root element", line, column) if result.empty?
+        def check
+          refuse(@error) if @error
+          refuse("the document has no root element") if result.empty?
+        end
+
+        private
+
+        def refuse(message)
+          raise ParseError.at(message, @context.line, @context.column)
         end
       end
+
+      # The internal subset of a document's DTD, without which Nokogiri has to do.
+      module Subset
+        # What stands before it, and what it is made of.
+        PROLOG = /\s+|<\?.*?\?>|<!--.*?-->/mn
+        DOCTYPE = /<!DOCTYPE(?:[^\[>"']|"[^"]*"|'[^']*')*+\[/n
+        TOKEN = /<!--.*?-->|<\?.*?\?>|"[^"]*"|'[^']*'|[^\]<"']+|[^\]]/mn
+        ENTITY = /<!ENTITY/n
+        ATTLIST = /<!ATTLIST(?:[^>"']|"[^"]*"|'[^']*')*+>/n
+        private_constant :PROLOG, :DOCTYPE, :TOKEN, :ENTITY, :ATTLIST
+
+        module_function
+
+        # Nokogiri would give the attributes that are declared with defaults as if they had been written.
+        # @param xml [String] bytes
+        # @return [String] with blanks in the place of attribute declarations
+        # @raise [ParseError] at the first declared entity
+        def without_declarations(xml)
+          scanner = StringScanner.new(xml)
+          scanner.skip(/\xEF\xBB\xBF/n)
+          nil while scanner.skip(PROLOG)
+          return xml unless scanner.skip(DOCTYPE)
+
+          without_attributes(scanner, xml)
+        end
+
+        def without_attributes(scanner, xml)
+          result = xml.dup
+          until scanner.eos? || scanner.match?(/\]/n)
+            refuse_entity(xml, scanner.pos) if scanner.match?(ENTITY)
+            at = scanner.pos
+            size = scanner.skip(ATTLIST)
+            result[at, size] = result[at, size].gsub(/[^\n]/n, " ") if size
+            scanner.skip(TOKEN) unless size
+          end
+          result
+        end
+
+        def refuse_entity(xml, offset)
+          raise ParseError.at("declared entities are not read without libxml2", *Unicode.position(xml, offset))
+        end
+        private_class_method :without_attributes, :refuse_entity
+      end
+
       # Nokogiri would take UTF-8 over what the XML declaration says.
       DECLARED = /\A(?:\xEF\xBB\xBF)?<\?xml[^>]*\bencoding\s*=\s*["']([\w.-]+)/n
-      private_constant :Document, :DECLARED
+      private_constant :Document, :Subset, :DECLARED
 
       def initialize(max_depth:, max_bytes:)
         @document = Document.new(max_depth, max_bytes)
@@ -63,17 +117,22 @@ module Trunkline
       # @param xml [String]
       # @param encoding [String, nil] of the bytes, whatever they declare
       # @return [Hash]
+      # @raise [ParseError]
       def parse(xml, encoding)
-        raise ParseError.new("declared entities are not read without libxml2", nil, nil) if xml.b.include?("<!ENTITY")
+        raise ParseError.at("the document is empty", 1, 1) if xml.empty?
 
-        context = nil
-        encoding ||= xml.b[DECLARED, 1] || "UTF-8"
-        Nokogiri::XML::SAX::Parser.new(@document, encoding).parse_memory(xml) do |parser|
-          context = parser
-          parser.replace_entities = true # else &amp; in an attribute comes as &#38;
+        xml = Subset.without_declarations(xml.b)
+        encoding ||= xml[DECLARED, 1] || "UTF-8"
+        Nokogiri::XML::SAX::Parser.new(@document, encoding).parse_memory(xml) do |context|
+          @document.context = context
+          context.replace_entities = true # else &amp; in an attribute comes as &#38;
         end
-        @document.check(context.line, context.column)
+        @document.check
         @document.result
+      rescue ArgumentError => error
+        raise unless error.message.include?("encoding") # whose name Nokogiri does not know
+
+        raise ParseError.at(error.message, 1, 1)
       end
     end
   end

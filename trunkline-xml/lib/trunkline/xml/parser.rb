@@ -1,11 +1,18 @@
 # frozen_string_literal: true
 
+require_relative "unicode"
+
 module Trunkline
   module XML
     # XML that is refused: not well formed, or beyond a limit. The message says where.
     class ParseError < StandardError
       # @return [Integer, nil] from 1, in the document
       attr_reader :line, :column
+
+      # @api private
+      def self.at(message, line, column)
+        new("#{message} (line #{line}, column #{column})", line, column)
+      end
 
       def initialize(message = nil, line = nil, column = nil)
         super(message)
@@ -38,7 +45,7 @@ module Trunkline
         def parse(data, max_bytes: MAX_BYTES, max_depth: MAX_DEPTH)
           xml = data.respond_to?(:read) ? data.read(max_bytes + 1) : data
           return {} if xml.nil? || xml.empty?
-          raise ParseError.new("the document is larger than #{max_bytes} bytes", 1, 1) if xml.bytesize > max_bytes
+          raise ParseError.at("the document is larger than #{max_bytes} bytes", 1, 1) if xml.bytesize > max_bytes
 
           bytes, encoding = readable(xml)
           bytes = bytes.b.freeze unless bytes.frozen?
@@ -51,9 +58,10 @@ module Trunkline
 
         private
 
-        # Ruby knows the encoding of a String in UTF-16 or UTF-32; otherwise the document declares its own.
+        # A document in UTF-16 or UTF-32 is known by its String or its first bytes; any other declares its encoding.
         def readable(xml)
-          xml.encoding.ascii_compatible? ? [xml, nil] : [xml.encode(Encoding::UTF_8), "UTF-8"]
+          encoding = Unicode.encoding_of(xml)
+          encoding ? [Unicode.utf8(xml, encoding), "UTF-8"] : [xml, nil]
         end
       end
     end
