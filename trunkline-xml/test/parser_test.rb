@@ -139,6 +139,19 @@ class ParserTest < Minitest::Test
     assert_raises(Trunkline::XML::ParseError) { ActiveSupport::XmlMini.with_backend("Trunkline") { ActiveSupport::XmlMini.parse(deep) } }
   end
 
+  def test_limits_that_are_none
+    [0, -1, 1.5, nil, "9"].each do |limit|
+      error = assert_raises(ArgumentError) { parse("<a/>", max_depth: limit) }
+      assert_equal "max_depth must be a positive Integer, was #{limit.inspect}", error.message
+      assert_match(/max_bytes must be/, assert_raises(ArgumentError) { parse("<a/>", max_bytes: limit) }.message)
+    end
+    deep = ->(depth) { "#{"<a>" * depth}#{"</a>" * depth}" }
+    assert_raises(Trunkline::XML::ParseError) { parse(deep.call(300), max_depth: 2**70) }
+    assert_equal ["a"], parse(deep.call(256), max_depth: 2**70).keys
+    in_c = Trunkline::XML::Parser.method(:parse_libxml2) if LIBXML2
+    [0, -1, 257].each { |limit| assert_raises(ArgumentError) { in_c.call("<a/>", nil, limit) } } if LIBXML2
+  end
+
   def test_nothing
     [nil, "", StringIO.new].each { |data| assert_equal({}, parse(data)) }
   end

@@ -126,6 +126,9 @@ static void raise_error(const document_error *error) {
 /* As REXML has it; and text may grow by a change of encoding, but by entities only so far. */
 enum { EXPANSIONS = 10000, WIDEST = 3, EXPANDED_BYTES = 1024 * 1024 };
 
+/* Elements inside each other for which there is room on the stack; Parser::DEEPEST. */
+enum { DEEPEST = 256 };
+
 /*
  * call-seq: Parser.parse_libxml2(xml, encoding, max_depth) -> Hash
  *
@@ -133,6 +136,8 @@ enum { EXPANSIONS = 10000, WIDEST = 3, EXPANDED_BYTES = 1024 * 1024 };
  */
 static VALUE parser_s_parse(VALUE self, VALUE xml, VALUE encoding, VALUE max_depth) {
     document_limits limits = {.expansions = EXPANSIONS, .depth = NUM2INT(max_depth)};
+    if (limits.depth < 1 || limits.depth > DEEPEST)
+        rb_raise(rb_eArgError, "no depth: %d", limits.depth);
     const char *name = NIL_P(encoding) ? NULL : StringValueCStr(encoding);
     StringValue(xml);
     if (RSTRING_LEN(xml) > INT_MAX) rb_raise(rb_eArgError, "more than 2 GB of XML");

@@ -27,6 +27,8 @@ module Trunkline
       # Bytes of XML, and of text with its entities expanded.
       MAX_BYTES = 64 * 1024 * 1024
       MAX_DEPTH = 100
+      # The deepest that libxml2 goes.
+      DEEPEST = 256
       BLANK = /\A[[:space:]]*\z/
 
       begin
@@ -39,10 +41,13 @@ module Trunkline
       class << self
         # @param data [String, #read, nil] nothing, or nothing but the end of a stream, is an empty Hash
         # @param max_bytes [Integer] of the document
-        # @param max_depth [Integer] of elements inside each other
+        # @param max_depth [Integer] of elements inside each other, up to {DEEPEST}
         # @return [Hash]
         # @raise [ParseError]
+        # @raise [ArgumentError] when a limit is none
         def parse(data, max_bytes: MAX_BYTES, max_depth: MAX_DEPTH)
+          check_limit(:max_bytes, max_bytes)
+          check_limit(:max_depth, max_depth)
           xml = data.respond_to?(:read) ? data.read(max_bytes + 1) : data
           return {} if xml.nil? || xml.empty?
           raise ParseError.at("the document is larger than #{max_bytes} bytes", 1, 1) if xml.bytesize > max_bytes
@@ -50,13 +55,19 @@ module Trunkline
           bytes, encoding = readable(xml)
           bytes = bytes.b.freeze unless bytes.frozen?
           if respond_to?(:parse_libxml2, true)
-            parse_libxml2(bytes, encoding, max_depth)
+            parse_libxml2(bytes, encoding, [max_depth, DEEPEST].min)
           else
-            NokogiriParser.new(max_depth: max_depth, max_bytes: max_bytes).parse(bytes, encoding)
+            NokogiriParser.new(max_depth: [max_depth, DEEPEST].min, max_bytes: max_bytes).parse(bytes, encoding)
           end
         end
 
         private
+
+        def check_limit(name, value)
+          return if value.is_a?(Integer) && value.positive?
+
+          raise ArgumentError, "#{name} must be a positive Integer, was #{value.inspect}"
+        end
 
         # A document in UTF-16 or UTF-32 is known by its String or its first bytes; any other declares its encoding.
         def readable(xml)
