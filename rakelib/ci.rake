@@ -15,6 +15,7 @@ task :ci do
     "wire/: fuzzing" => "wire:fuzz",
     **suites.transform_keys { |folder| "#{folder}: the Ruby suite" },
     "Examples in the documentation" => "docs:test",
+    "Figures in the READMEs" => "figures:check",
     "Packages, installed into an empty GEM_HOME" => "package:test"
   }
   exit(CI.new(sections).run)

@@ -21,15 +21,16 @@ module Rendering
     ways = ways(document, indent)
     check(ways, document, indent)
     results = Measure.run(ways)
-    ours = results["ours"].seconds
+    ours = results["ours"]
     name = "#{SIZES[document]}, #{indent.zero? ? "no indent" : "indent 2"}"
     must, reach = BARS.fetch([document, indent])
-    ratio = ->(peer) { results[peer].seconds / ours }
-    report.figure("#{name}: ours", ours * 1e6, "us")
+    ratio = ->(peer) { results[peer].ratio_to(ours) }
+    report.figure("#{name}: ours", ours.microseconds, "us")
     report.figure("#{name}: against Builder", ratio["builder"], "x", bar: must, reach: reach)
     report.figure("#{name}: against Nokogiri", ratio["nokogiri"], "x", bar: 13, reach: 20)
     report.figure("#{name}: against Ox", ratio["ox"], "x", bar: 1.1, reach: 1.7)
-    report.figure("#{name}: against doing nothing", 1 / ratio["nothing"], "x its time", bar: 3, reach: 2, at_most: true)
+    report.figure("#{name}: against doing nothing", ours.ratio_to(results["nothing"]), "x its time", bar: 3, reach: 2,
+                                                                                                     at_most: true)
   end
 
   def ways(document, indent)

@@ -29,13 +29,18 @@ module Requests
     WARM_UP.times { clients.each_value { |client| fetch(client, size) } }
     REQUESTS.times { clients.each { |name, client| times[name] << timed { fetch(client, size) } } }
     report.table("Requests: Rails under Puma, #{size} document, #{bodies["trunkline"].bytesize} bytes", rows(times))
-    compare(report, size, times.transform_values { |list| list.sum / list.size })
+    compare(report, size, times.transform_values { |list| Measure::Result.new(means_of_parts(list)) })
   end
 
-  def compare(report, size, means)
+  # As many as there are rounds elsewhere: the mean of each part of the requests.
+  def means_of_parts(list)
+    list.each_slice((list.size / Measure::ROUNDS.to_f).ceil).map { |part| part.sum / part.size }
+  end
+
+  def compare(report, size, results)
     { "Builder" => "builder", "Nokogiri" => "nokogiri" }.each do |name, renderer|
       report.figure("request with the #{size} document: mean against #{name}",
-                    means[renderer] / means["trunkline"], "x")
+                    results[renderer].ratio_to(results["trunkline"]), "x")
     end
   end
 

@@ -17,8 +17,7 @@ module ToXmlFigure
     abort "Array#to_xml is not the same" unless ways["active_support"].call == ways["ours"].call
 
     results = Measure.run(ways)
-    report.figure("Array#to_xml of 150 records", results["active_support"].seconds / results["ours"].seconds, "x",
-                  bar: 8)
+    report.figure("Array#to_xml of 150 records", results["active_support"].ratio_to(results["ours"]), "x", bar: 8)
   end
 
   # An option that ours does not know leaves the document to Active Support, for the records inside as well.

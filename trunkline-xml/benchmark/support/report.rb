@@ -7,11 +7,12 @@ require "rbconfig"
 # The figures of a run: as JSON for machines, as Markdown for people.
 class Report
   # value against bar: at least it, or at most it; reach is what we would like.
-  Figure = Struct.new(:name, :value, :unit, :bar, :reach, :at_most, keyword_init: true) do
+  Figure = Struct.new(:name, :value, :spread, :unit, :bar, :reach, :at_most, keyword_init: true) do
     def holds? = bar.nil? || (at_most ? value <= bar : value >= bar)
 
     def to_h
-      { name: name, value: value.round(3), unit: unit, bar: bar, reach: reach, at_most: at_most, holds: holds? }
+      { name: name, value: value.round(3), spread: spread&.map { |edge| edge.round(3) }, unit: unit, bar: bar,
+        reach: reach, at_most: at_most, holds: holds? }
     end
 
     def row
@@ -20,19 +21,24 @@ class Report
               else
                 ""
               end
-      "| #{name} | #{format(value.abs < 100 ? "%.2f" : "%.0f",
-                            value)} #{unit} | #{limit} | #{(holds? ? "yes" : "**no**") if bar} |"
+      shown = [short(value), unit, spread && "(#{spread.map { |edge| short(edge) }.join(" to ")})"].compact.join(" ")
+      "| #{name} | #{shown} | #{limit} | #{(holds? ? "yes" : "**no**") if bar} |"
     end
+
+    def short(number) = format(number.abs < 100 ? "%.2f" : "%.0f", number)
   end
 
   def initialize(folder)
     @folder = folder
+    @load_before = load_average
     @figures = []
     @tables = []
   end
 
-  def figure(name, value, unit, bar: nil, reach: nil, at_most: false)
-    figure = Figure.new(name: name, value: value, unit: unit, bar: bar, reach: reach, at_most: at_most)
+  # @param measured [Measure::Summary, Numeric]
+  def figure(name, measured, unit, bar: nil, reach: nil, at_most: false)
+    value, spread = measured.is_a?(Numeric) ? [measured, nil] : measured.to_a
+    figure = Figure.new(name: name, value: value, spread: spread, unit: unit, bar: bar, reach: reach, at_most: at_most)
     @figures << figure
     warn figure.row
   end
@@ -54,8 +60,8 @@ class Report
   def markdown
     lines = ["# trunkline-xml beside its peers", "",
              "`rake bench:xml`. Outputs are compared before they are timed; CPU time, interleaved, medians of " \
-             "#{Measure::ROUNDS} rounds; ratios of the same run. Except where it says otherwise, more is better.", ""]
-    lines += environment.map { |key, value| "- #{key}: #{value}" }
+             "#{Measure::ROUNDS} rounds, in brackets the quartiles; ratios are those of each round. Except where " \
+             "it says otherwise, more is better.", "", *environment_lines]
     lines += ["", "| figure | value | must (reach for) | holds |", "|---|---|---|---|", *@figures.map(&:row)]
     @tables.each { |title, rows| lines += ["", "## #{title}", "", *rows] }
     "#{lines.join("\n")}\n"
@@ -64,25 +70,25 @@ class Report
   private
 
   def environment
-    { ruby: RUBY_DESCRIPTION, cpu: cpu, kernel: `uname -sr`.chomp,
-      compiler: `#{RbConfig::CONFIG["CC"]} --version`.lines.first.chomp, load_average: load_average,
-      date: Time.now.utc.strftime("%Y-%m-%d"), peers: peers }
+    @environment ||= { date: Time.now.utc.strftime("%Y-%m-%d %H:%M UTC"), machine: machine, load_before: @load_before,
+                       load_after: load_average, versions: versions }
   end
 
-  def peers
-    %w[builder nokogiri ox rexml rails puma].map { |name| "#{name} #{Gem.loaded_specs[name]&.version}" }.join(", ")
+  def environment_lines
+    environment => { date:, machine:, load_before:, load_after:, versions: }
+    ["#{date}; #{machine[:cores]} cores, #{machine[:cpu]}; #{machine[:kernel]}; load #{load_before.first} before, " \
+     "#{load_after.first} after.", "", versions.map { |name, version| "#{name}: #{version}" }.join("; ")]
   end
 
-  def cpu
-    models = File.foreach("/proc/cpuinfo").grep(/model name/)
-    "#{models.size} x #{models.first.to_s.split(":").last.to_s.strip}"
-  rescue SystemCallError
-    RbConfig::CONFIG["host_cpu"]
+  def versions
+    peers = %i[builder nokogiri ox rexml rails puma].to_h { |name| [name, Gem.loaded_specs[name.to_s]&.version.to_s] }
+    { ruby: RUBY_DESCRIPTION, compiler: `#{RbConfig::CONFIG["CC"]} --version`.lines.first.chomp, **peers }
   end
 
-  def load_average
-    File.read("/proc/loadavg").split.first(3).join(" ")
-  rescue SystemCallError
-    "unknown"
+  def machine
+    models = File.foreach("/proc/cpuinfo").grep(/model name/).map { |line| line.split(":").last.strip }
+    { cpu: models.first, cores: models.size, kernel: `uname -srm`.chomp }
   end
+
+  def load_average = File.read("/proc/loadavg").split.first(3).map(&:to_f)
 end
