@@ -119,7 +119,53 @@ class TestNames < TrunklineTest
     ["127.0.0.1:9", "[::1]:9"].each { |address| assert_includes result.out, address }
   end
 
+  # The name server is silent, so each of these look-ups keeps its thread for 5 s, whatever its caller does.
+  { 24 => 3, 8000 => 0.5 }.each do |count, timeout|
+    define_method(:"test_#{count}_names_that_do_not_answer_hold_up_no_other_one") do
+      hosts = "127.0.0.1 localhost good.dead.test other.test\n"
+      since, result = timed { run_program(beside_dead_names(count, timeout), hosts: hosts, limit: 60) }
+      *times, errors = result.out.lines
+      assert_equal 3, times.size, result.err
+      times.each { |time| assert_took 0.0, time.to_f, since: since }
+      assert_empty errors.split - ["Trunkline::TotalTimeout", "Trunkline::ResolveError"]
+    end
+  end
+
+  def test_a_fork_does_not_wait_for_a_name_server
+    since, result = timed { run_program(<<~RUBY) }
+      waiting = Thread.new { Trunkline.get("http://silent.test/", timeout: 3) rescue nil }
+      server.recvfrom(512)
+      start = now
+      child = fork { exit!(0) }
+      puts now - start
+      Process.wait(child)
+    RUBY
+    assert_took 0.0, result.out.to_f, 0.1, since: since
+  end
+
   private
+
+  # Three good names are asked for while the others wait: one beside them, one of another domain, one known before.
+  def beside_dead_names(count, timeout)
+    <<~RUBY
+      port = answer_for_ever("127.0.0.1", "right")
+      good = ->(host) { Trunkline.get("http://" + host + ":" + port.to_s, timeout: 20).body == "right" or abort }
+      good["localhost"]
+      errors = []
+      waiting = Thread.new do
+        urls = Array.new(#{count}) { |i| "http://d" + i.to_s + ".dead.test/" }
+        Trunkline.new(timeout: #{timeout}).each(urls, concurrency: 500) { |_, result| errors |= [result.class] }
+      end
+      sleep 2
+      %w[good.dead.test other.test localhost].each do |host|
+        start = now
+        good[host]
+        puts now - start
+      end
+      waiting.join
+      puts errors.join(" ")
+    RUBY
+  end
 
   def hosts_of_both = "127.0.0.1 localhost\n::1 both.test\n127.0.0.1 both.test\n"
 

@@ -105,7 +105,7 @@ static io_result ask(const char *host, failure *f) {
     size_t count;
     resolution *r;
     waker *w = waker_take();
-    io_result result = resolve_start(host, 80, w, &r, f);
+    io_result result = resolve_start(host, 80, 0, w, &r, f);
     if (result == IO_WAIT) {
         result = wait_for_answer(r, w, &list, &count, f);
     }
@@ -120,7 +120,7 @@ static void check_literal(const char *host, int family) {
     resolution *r = NULL;
     failure f;
     waker *w = waker_take();
-    CHECK(resolve_start(host, 8080, w, &r, &f) == IO_DONE, "%s is answered at once", host);
+    CHECK(resolve_start(host, 8080, 0, w, &r, &f) == IO_DONE, "%s is answered at once", host);
     CHECK(resolve_result(r, &list, &count, &f) == IO_DONE && count == 1, "%s is one address", host);
     CHECK(list != NULL && list[0].address.ss_family == family, "%s has its family", host);
     CHECK(list != NULL && ((struct sockaddr_in *)&list[0].address)->sin_port == htons(8080),
@@ -144,14 +144,14 @@ static void test_an_answer_keeps_its_order_and_gets_the_port(void) {
     failure f;
     waker *w = waker_take();
     begin(0);
-    CHECK(resolve_start("two.test", 443, w, &r, &f) == IO_WAIT, "a name is asked for");
+    CHECK(resolve_start("two.test", 443, 0, w, &r, &f) == IO_WAIT, "a name is asked for");
     CHECK(wait_for_answer(r, w, &list, &count, &f) == IO_DONE, "it is answered");
     CHECK(count == 2 && list[0].address.ss_family == AF_INET6, "the order is the resolver's");
     CHECK(count == 2 && ((struct sockaddr_in *)&list[1].address)->sin_port == htons(443),
           "the port is the caller's");
     CHECK(blocked_signals, "signals are blocked in the resolver's threads");
     resolve_release(r);
-    CHECK(resolve_start("two.test", 80, w, &r, &f) == IO_DONE, "the second time it is cached");
+    CHECK(resolve_start("two.test", 80, 0, w, &r, &f) == IO_DONE, "the second time it is cached");
     resolve_result(r, &list, &count, &f);
     CHECK(((struct sockaddr_in *)&list[1].address)->sin_port == htons(80), "with its own port");
     CHECK(times_asked() == 1, "and asked for once");
@@ -170,7 +170,7 @@ static void test_many_callers_share_one_look_up(void) {
     begin(100);
     for (int i = 0; i < 20; i++) {
         wakers[i] = waker_take();
-        resolve_start("shared.test", 80, wakers[i], &all[i], &f);
+        resolve_start("shared.test", 80, 0, wakers[i], &all[i], &f);
     }
     bool answered = true;
     for (int i = 0; i < 20; i++) {
@@ -208,19 +208,19 @@ static void test_a_caller_that_leaves_gives_its_answer_to_the_cache(void) {
     failure f;
     begin(100);
     waker *w = waker_take();
-    CHECK(resolve_start("left.test", 80, w, &r, &f) == IO_WAIT, "it is asked for");
+    CHECK(resolve_start("left.test", 80, 0, w, &r, &f) == IO_WAIT, "it is asked for");
     resolve_release(r);
     waker_drop(w);
     sleep_milliseconds(300);
     w = waker_take();
     CHECK(!waker_clear(w), "nobody wakes one who has left");
-    CHECK(resolve_start("left.test", 80, w, &r, &f) == IO_DONE, "the answer was kept");
+    CHECK(resolve_start("left.test", 80, 0, w, &r, &f) == IO_DONE, "the answer was kept");
     CHECK(times_asked() == 1, "it was asked for once");
     resolve_release(r);
     waker_drop(w);
 }
 
-static void test_threads_are_bounded(void) {
+static void test_names_are_looked_up_side_by_side(void) {
     resolution *all[30];
     waker *w = waker_take();
     failure f;
@@ -229,7 +229,7 @@ static void test_threads_are_bounded(void) {
     most_at_once = 0;
     for (int i = 0; i < 30; i++) {
         snprintf(name, sizeof(name), "n%d.test", i);
-        resolve_start(name, 80, w, &all[i], &f);
+        resolve_start(name, 80, 0, w, &all[i], &f);
     }
     const endpoint *list;
     size_t count;
@@ -239,7 +239,7 @@ static void test_threads_are_bounded(void) {
         resolve_release(all[i]);
     }
     CHECK(answered && times_asked() == 30, "all are answered");
-    CHECK(most_at_once > 1 && most_at_once <= 8, "by at most 8 threads, not %d", most_at_once);
+    CHECK(most_at_once > 1 && most_at_once <= 30, "%d at once", most_at_once);
     waker_drop(w);
 }
 
@@ -275,15 +275,18 @@ static int in_child(resolution *of_parent) {
     return ask("child.test", &f) == IO_DONE ? 0 : 2;
 }
 
-static void fork_during(const char *host, int delay, long at_least, long at_most) {
+/* It is to wait 50 ms at most; a busy machine may add to that. */
+static void fork_during(const char *host, int delay) {
     resolution *r;
     failure f;
     const endpoint *list;
     size_t count;
     waker *w = waker_take();
     begin(delay);
-    resolve_start(host, 80, w, &r, &f);
-    sleep_milliseconds(50);
+    resolve_start(host, 80, 0, w, &r, &f);
+    while (times_asked() == 0) {
+        sleep_milliseconds(1);
+    }
     nanoseconds start = clock_now();
     resolve_before_fork();
     long waited = milliseconds_since(start);
@@ -292,7 +295,7 @@ static void fork_during(const char *host, int delay, long at_least, long at_most
         _exit(in_child(r));
     }
     resolve_after_fork(false);
-    CHECK(waited >= at_least && waited <= at_most, "%s: fork waited %ld ms", host, waited);
+    CHECK(waited <= 500, "%s: fork waited %ld ms", host, waited);
     CHECK(child_status(child) == 0, "%s: the child resolves", host);
     CHECK(wait_for_answer(r, w, &list, &count, &f) == IO_DONE, "%s: the parent gets its answer",
           host);
@@ -300,9 +303,23 @@ static void fork_during(const char *host, int delay, long at_least, long at_most
     waker_drop(w);
 }
 
-static void test_fork_waits_for_look_ups_but_not_for_ever(void) {
-    fork_during("short.test", 300, 100, 900);
-    fork_during("long.test", 2500, 900, 2000);
+static void test_fork_waits_a_moment_for_look_ups_that_have_just_begun(void) {
+    fork_during("short.test", 30);
+    fork_during("long.test", 2500);
+}
+
+static void test_an_answer_that_is_too_old_is_asked_for_anew(void) {
+    resolution *r;
+    failure f;
+    waker *w = waker_take();
+    begin(0);
+    CHECK(ask("moved.test", &f) == IO_DONE && times_asked() == 1, "it is asked for");
+    sleep_milliseconds(120);
+    CHECK(resolve_start("moved.test", 80, 60 * SECOND, w, &r, &f) == IO_DONE, "young enough");
+    resolve_release(r);
+    CHECK(resolve_start("moved.test", 80, 100 * MILLISECOND, w, &r, &f) == IO_WAIT, "too old");
+    resolve_release(r);
+    waker_drop(w);
 }
 
 static void test_localhost_by_the_system(void) {
@@ -318,9 +335,10 @@ int main(void) {
     test_many_callers_share_one_look_up();
     test_failures_have_words_and_are_kept_for_a_moment();
     test_a_caller_that_leaves_gives_its_answer_to_the_cache();
-    test_threads_are_bounded();
+    test_names_are_looked_up_side_by_side();
     test_the_cache_is_bounded();
-    test_fork_waits_for_look_ups_but_not_for_ever();
+    test_fork_waits_a_moment_for_look_ups_that_have_just_begun();
+    test_an_answer_that_is_too_old_is_asked_for_anew();
     test_localhost_by_the_system();
     return check_report();
 }

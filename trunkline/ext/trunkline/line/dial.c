@@ -91,7 +91,7 @@ static uint16_t peer_port(const dial *d) {
 static io_result look_up(dial *d, const char *host, uint16_t port, const endpoint **list,
                          size_t *count, failure *f) {
     if (d->names == NULL) {
-        io_result result = resolve_start(host, port, d->waker, &d->names, f);
+        io_result result = resolve_start(host, port, d->settings->max_age, d->waker, &d->names, f);
         d->asked |= result == IO_WAIT;
         if (result != IO_DONE) return result;
     }

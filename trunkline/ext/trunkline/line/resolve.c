@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "resolve.h"
-#include "resolve_cache.h"
+#include "resolve_queue.h"
+#include "resolve_system.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,10 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_THREADS 8
 #define THREAD_IDLE_SECONDS 10
-#define FORK_PATIENCE_SECONDS 1
-#define MAX_ADDRESSES 64
+#define STACK_BYTES (512 * 1024)
 #define MAX_NAME 255
 
 /* One caller's question. It keeps its name while that is asked for, and then has a copy of the
@@ -32,12 +31,15 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work;
 static pthread_cond_t rest;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static lookup *queue_head, **queue_tail = &queue_head;
-static unsigned threads, idle, running;
-static bool held; /* a fork is coming: no look-up may start */
+static unsigned threads, idle;
+static bool held;                     /* a fork is coming: no look-up may start */
+static nanoseconds last_start;        /* of a look-up */
+static nanoseconds next_look = NEVER; /* when an idle thread looks into the queue again */
 
 static resolve_lookup seam;
 static void (*seam_release)(void *);
+
+static void *serve(void *unused);
 
 static void make_conditions(void) {
     pthread_condattr_t attributes;
@@ -63,103 +65,8 @@ static bool wait_for(pthread_cond_t *condition, nanoseconds until) {
 
 /* ---- the threads ---- */
 
-static int ask(const char *host, resolve_lookup other, void **result) {
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    if (other != NULL) return other(host, NULL, &hints, result);
-    return getaddrinfo(host, NULL, &hints, (struct addrinfo **)result);
-}
-
-static bool usable(const struct addrinfo *a) {
-    return (a->ai_family == AF_INET || a->ai_family == AF_INET6) &&
-           a->ai_addrlen <= sizeof(struct sockaddr_storage);
-}
-
-/* Copies what getaddrinfo said into `answer`; its order is kept. */
-static void take_in(lookup_answer *answer, const struct addrinfo *found) {
-    size_t count = 0;
-    for (const struct addrinfo *a = found; a != NULL; a = a->ai_next) count += usable(a);
-    if (count > MAX_ADDRESSES) count = MAX_ADDRESSES;
-    if (count == 0) {
-        failure_set(&answer->why, FAILURE_RESOLVE, PHASE_RESOLVE, 0, "it has no address");
-        return;
-    }
-    answer->list = calloc(count, sizeof(*answer->list));
-    if (answer->list == NULL) {
-        failure_set(&answer->why, FAILURE_OUT_OF_MEMORY, PHASE_RESOLVE, ENOMEM, NULL);
-        return;
-    }
-    for (const struct addrinfo *a = found; a != NULL && answer->count < count; a = a->ai_next) {
-        if (!usable(a)) continue;
-        endpoint *e = &answer->list[answer->count++];
-        memcpy(&e->address, a->ai_addr, a->ai_addrlen);
-        e->length = a->ai_addrlen;
-    }
-}
-
-static void look_up(const char *host, resolve_lookup other, void (*release)(void *),
-                    lookup_answer *answer) {
-    void *found = NULL;
-    errno = 0;
-    int code = ask(host, other, &found);
-    int system_error = errno;
-    if (code == 0) {
-        take_in(answer, found);
-    } else if (code == EAI_SYSTEM) {
-        failure_set(&answer->why, FAILURE_RESOLVE, PHASE_RESOLVE, system_error, "%s: %s", host,
-                    strerror(system_error));
-    } else if (code == EAI_MEMORY) {
-        failure_set(&answer->why, FAILURE_OUT_OF_MEMORY, PHASE_RESOLVE, ENOMEM, NULL);
-    } else {
-        failure_set(&answer->why, FAILURE_RESOLVE, PHASE_RESOLVE, 0, "%s: %s", host,
-                    gai_strerror(code));
-    }
-    if (found == NULL) return;
-    if (other != NULL)
-        release(found);
-    else
-        freeaddrinfo(found);
-}
-
-static void wake_all(lookup *name) {
+static void wake_all(const lookup *name) {
     for (resolution *r = name->waiting; r != NULL; r = r->next) waker_wake(r->waker);
-}
-
-static lookup *next_in_queue(void) {
-    lookup *name = queue_head;
-    queue_head = name->queued;
-    if (queue_head == NULL) queue_tail = &queue_head;
-    return name;
-}
-
-/* One thread: takes names off the queue until there was none for a while. The lock is held but for
- * the look-up itself. */
-static void *serve(void *unused) {
-    pthread_mutex_lock(&lock);
-    for (;;) {
-        nanoseconds patience = clock_after(clock_now(), THREAD_IDLE_SECONDS * SECOND);
-        idle++;
-        bool in_time = true;
-        while ((queue_head == NULL || held) && in_time) in_time = wait_for(&work, patience);
-        idle--;
-        if (queue_head == NULL) break;
-        if (held) continue;
-        lookup *name = next_in_queue();
-        resolve_lookup other = seam;
-        void (*release)(void *) = seam_release;
-        running++;
-        pthread_mutex_unlock(&lock);
-        lookup_answer answer = {0};
-        look_up(name->host, other, release, &answer);
-        pthread_mutex_lock(&lock);
-        running--;
-        lookup_answered(name, &answer, clock_now());
-        wake_all(name);
-        lookup_drop(name);
-        if (running == 0) pthread_cond_broadcast(&rest);
-    }
-    threads--;
-    pthread_mutex_unlock(&lock);
-    return unused;
 }
 
 /* Signals are for the program's own threads: these have all of them blocked from their start. */
@@ -169,30 +76,99 @@ static int start_thread(void) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(&thread, &attributes, serve, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
+    if (error == 0) threads++;
     return error;
 }
 
-/* Puts a new name in the queue, with a thread for it. False when there can be none at all. */
+/* Somebody must look after the queue: a thread that is idle, or a new one. 0, or an errno. */
+static int need_thread(void) {
+    if (idle > 0) {
+        pthread_cond_signal(&work);
+        return 0;
+    }
+    return threads < RESOLVE_MAX_THREADS ? start_thread() : 0;
+}
+
+/* Of the idle threads one alone wakes by itself at `due`. */
+static void wait_idle(nanoseconds patience, nanoseconds due) {
+    bool first = due < next_look;
+    if (first) next_look = due;
+    idle++;
+    wait_for(&work, first ? clock_earlier(patience, due) : patience);
+    idle--;
+    if (first) next_look = NEVER;
+}
+
+/* The next name, once it may be looked up; NULL: there was none for a while. */
+static lookup *wait_for_name(void) {
+    nanoseconds patience = clock_after(clock_now(), THREAD_IDLE_SECONDS * SECOND);
+    for (;;) {
+        nanoseconds now = clock_now(), due = NEVER;
+        lookup *name = held ? NULL : lookup_queue_take(now, &due);
+        if (name != NULL) return name;
+        if (now >= patience && lookup_queue_length() == 0) return NULL;
+        if (now >= patience) patience = clock_after(now, THREAD_IDLE_SECONDS * SECOND);
+        wait_idle(patience, due);
+    }
+}
+
+/* Under the lock but for the look-up itself. */
+static void run(lookup *name) {
+    lookup_answer answer = {0};
+    resolve_lookup other = seam;
+    void (*release)(void *) = seam_release;
+    last_start = clock_now();
+    pthread_mutex_unlock(&lock);
+    resolve_system(name->host, other, release, &answer);
+    pthread_mutex_lock(&lock);
+    lookup_queue_finished(name);
+    lookup_answered(name, &answer, clock_now());
+    wake_all(name);
+    lookup_drop(name);
+    if (lookup_queue_running() == 0) pthread_cond_broadcast(&rest);
+}
+
+static void *serve(void *unused) {
+    pthread_mutex_lock(&lock);
+    for (lookup *name; (name = wait_for_name()) != NULL;) {
+        if (lookup_queue_length() > 0) need_thread();
+        run(name);
+    }
+    threads--;
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+/* Ends what is queued without a look-up. */
+static void give_up(lookup *name) {
+    lookup_answer answer = {0};
+    failure_set(&answer.why, FAILURE_RESOLVE, PHASE_RESOLVE, 0,
+                "%s: more than %d names wait to be looked up", name->host, RESOLVE_MAX_QUEUED);
+    lookup_queue_remove(name);
+    lookup_answered(name, &answer, clock_now());
+    wake_all(name);
+    lookup_unlist(name); /* it says nothing about the name */
+    lookup_drop(name);
+}
+
+/* Queues a new name, with a thread for it. False when that cannot be. */
 static bool enqueue(lookup *name, failure *f) {
-    unsigned waiting = 1;
-    for (lookup *n = queue_head; n != NULL; n = n->queued) waiting++;
-    if (idle < waiting && threads < MAX_THREADS) {
-        int error = start_thread();
-        if (error == 0)
-            threads++;
-        else if (threads == 0)
-            return failure_set(f, FAILURE_RESOLVE, PHASE_RESOLVE, error,
-                               "no thread could be started to look it up: %s", strerror(error));
+    if (!lookup_queue_add(name))
+        return failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_RESOLVE, ENOMEM, NULL);
+    int error = need_thread();
+    if (error != 0 && threads == 0) {
+        lookup_queue_remove(name);
+        return failure_set(f, FAILURE_RESOLVE, PHASE_RESOLVE, error,
+                           "no thread could be started to look it up: %s", strerror(error));
     }
     lookup_keep(name); /* whoever looks it up */
-    *queue_tail = name;
-    queue_tail = &name->queued;
-    pthread_cond_signal(&work);
+    if (lookup_queue_length() > RESOLVE_MAX_QUEUED) give_up(lookup_queue_surplus(name));
     return true;
 }
 
@@ -240,9 +216,19 @@ static bool copy_answer(resolution *r, const endpoint *list, size_t count) {
     return true;
 }
 
+/* A name that is queued leaves with the last one who waits for it; a look-up that runs cannot be
+ * stopped, and its answer is kept for the next caller. */
+static void leave_queue(lookup *name) {
+    if (name->state != LOOKUP_QUEUED || name->waiting != NULL) return;
+    lookup_queue_remove(name);
+    lookup_unlist(name);
+    lookup_drop(name);
+}
+
 static void stop_waiting(resolution *r) {
     *r->link = r->next;
     if (r->next != NULL) r->next->link = r->link;
+    leave_queue(r->name);
     lookup_drop(r->name);
     waker_drop(r->waker);
     r->name = NULL;
@@ -260,7 +246,7 @@ static void start_waiting(resolution *r, lookup *name, waker *w) {
 
 /* What is known of the name by now. Under the lock. */
 static io_result outcome(resolution *r, const lookup *name, failure *f) {
-    if (name->state == LOOKUP_ASKED) return IO_WAIT;
+    if (name->state == LOOKUP_QUEUED || name->state == LOOKUP_RUNNING) return IO_WAIT;
     if (name->state == LOOKUP_FAILED) {
         *f = name->answer.why;
         return IO_FAILED;
@@ -271,20 +257,21 @@ static io_result outcome(resolution *r, const lookup *name, failure *f) {
 }
 
 /* Under the lock: the name from the cache, or a new one that is queued. NULL: see `f`. */
-static lookup *find_or_ask(const char *host, failure *f) {
-    lookup *name = lookup_find(host, clock_now());
+static lookup *find_or_ask(const char *host, nanoseconds max_age, failure *f) {
+    bool known;
+    lookup *name = lookup_find(host, clock_now(), max_age, &known);
     if (name != NULL) return name;
-    name = lookup_add(host);
+    name = lookup_add(host, known);
     if (name == NULL) {
         failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_RESOLVE, ENOMEM, NULL);
         return NULL;
     }
     if (enqueue(name, f)) return name;
-    lookup_forget(host);
+    lookup_unlist(name);
     return NULL;
 }
 
-static io_result start(resolution *r, const char *host, waker *w, failure *f) {
+static io_result start(resolution *r, const char *host, nanoseconds max_age, waker *w, failure *f) {
     endpoint one;
     memset(&one, 0, sizeof(one));
     if (literal(host, &one)) {
@@ -300,14 +287,15 @@ static io_result start(resolution *r, const char *host, waker *w, failure *f) {
     }
     pthread_once(&once, make_conditions);
     pthread_mutex_lock(&lock);
-    lookup *name = find_or_ask(host, f);
+    lookup *name = find_or_ask(host, max_age, f);
     io_result result = name == NULL ? IO_FAILED : outcome(r, name, f);
     if (result == IO_WAIT) start_waiting(r, name, w);
     pthread_mutex_unlock(&lock);
     return result;
 }
 
-io_result resolve_start(const char *host, uint16_t port, waker *w, resolution **out, failure *f) {
+io_result resolve_start(const char *host, uint16_t port, nanoseconds max_age, waker *w,
+                        resolution **out, failure *f) {
     *out = NULL;
     resolution *r = calloc(1, sizeof(*r));
     if (r == NULL) {
@@ -315,7 +303,7 @@ io_result resolve_start(const char *host, uint16_t port, waker *w, resolution **
         return IO_FAILED;
     }
     r->port = port;
-    io_result result = start(r, host, w, f);
+    io_result result = start(r, host, max_age, w, f);
     if (result == IO_FAILED)
         free(r);
     else
@@ -370,24 +358,26 @@ void resolve_set_lookup(resolve_lookup other, void (*release)(void *)) {
 
 /* ---- fork ---- */
 
-/* A thread inside getaddrinfo holds locks of the C library, which would stay locked in the child.
- */
+/* A look-up that has just begun may hold locks of the C library, for as long as it reads its files;
+ * they would stay locked in the child. One that waits for a name server holds none. */
 void resolve_before_fork(void) {
     pthread_once(&once, make_conditions);
     pthread_mutex_lock(&lock);
     held = true;
-    nanoseconds patience = clock_after(clock_now(), FORK_PATIENCE_SECONDS * SECOND);
-    while (running > 0 && wait_for(&rest, patience)) {
+    nanoseconds patience = clock_after(last_start, RESOLVE_FORK_PATIENCE);
+    while (lookup_queue_running() > 0 && wait_for(&rest, patience)) {
     }
 }
 
-static void fail_queued(void *unused, lookup *name) {
+static void fail_asked(void *unused, lookup *name) {
     (void)unused;
-    if (name->state != LOOKUP_ASKED) return;
-    lookup_answer answer = {0};
-    failure_set(&answer.why, FAILURE_FORKED, PHASE_RESOLVE, 0,
-                "the process forked while %s was looked up", name->host);
-    lookup_answered(name, &answer, clock_now());
+    if (name->state == LOOKUP_QUEUED || name->state == LOOKUP_RUNNING) {
+        lookup_answer answer = {0};
+        failure_set(&answer.why, FAILURE_FORKED, PHASE_RESOLVE, 0,
+                    "the process forked while %s was looked up", name->host);
+        lookup_answered(name, &answer, clock_now());
+    }
+    lookup_unlist(name);
 }
 
 /* The child has none of the threads: what they were asked for fails (their references to it are
@@ -397,11 +387,10 @@ void resolve_after_fork(bool child) {
         pthread_mutex_init(&lock, NULL);
         make_conditions();
         pthread_mutex_lock(&lock);
-        lookup_each(fail_queued, NULL);
-        lookup_forget_all();
-        queue_head = NULL;
-        queue_tail = &queue_head;
-        threads = idle = running = 0;
+        lookup_queue_reset();
+        lookup_each(fail_asked, NULL);
+        threads = idle = 0;
+        next_look = NEVER;
     }
     held = false;
     pthread_cond_broadcast(&work);

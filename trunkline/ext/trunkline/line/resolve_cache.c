@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS 256
+#define BUCKETS 1024
 
 static lookup *buckets[BUCKETS];
 static lookup *newest, *oldest;
-static size_t listed;
+static size_t answered;
 
 static lookup **bucket_of(const char *host) {
     uint32_t hash = 2166136261u;
@@ -28,13 +28,20 @@ static void unlink_age(lookup *name) {
     *(name->older != NULL ? &name->older->newer : &oldest) = name->newer;
 }
 
-static void unlist(lookup *name) {
+static bool is_answered(const lookup *name) {
+    return name->state == LOOKUP_ANSWERED || name->state == LOOKUP_FAILED;
+}
+
+void lookup_unlist(lookup *name) {
+    if (!name->listed) return;
     lookup **link = bucket_of(name->host);
     while (*link != name) link = &(*link)->chain;
     *link = name->chain;
-    unlink_age(name);
+    if (is_answered(name)) {
+        unlink_age(name);
+        answered--;
+    }
     name->listed = false;
-    listed--;
     lookup_drop(name);
 }
 
@@ -44,11 +51,19 @@ static lookup *search(const char *host) {
     return name;
 }
 
-lookup *lookup_find(const char *host, nanoseconds now) {
+static bool holds(const lookup *name, nanoseconds now, nanoseconds max_age) {
+    if (now >= name->expires) return false;
+    return name->state == LOOKUP_FAILED || max_age == 0 ||
+           now < clock_after(name->answered_at, max_age);
+}
+
+lookup *lookup_find(const char *host, nanoseconds now, nanoseconds max_age, bool *known) {
     lookup *name = search(host);
-    if (name == NULL) return NULL;
-    if (name->state != LOOKUP_ASKED && now >= name->expires) {
-        unlist(name);
+    *known = false;
+    if (name == NULL || !is_answered(name)) return name;
+    if (!holds(name, now, max_age)) {
+        *known = name->state == LOOKUP_ANSWERED;
+        lookup_unlist(name);
         return NULL;
     }
     unlink_age(name);
@@ -56,29 +71,18 @@ lookup *lookup_find(const char *host, nanoseconds now) {
     return name;
 }
 
-/* One that is being asked for is in use, and stays. */
-static void make_room(void) {
-    lookup *name = oldest;
-    while (listed >= LOOKUP_LIMIT && name != NULL) {
-        lookup *newer = name->newer;
-        if (name->state != LOOKUP_ASKED) unlist(name);
-        name = newer;
-    }
-}
-
-lookup *lookup_add(const char *host) {
+lookup *lookup_add(const char *host, bool known) {
     size_t size = strlen(host) + 1;
     lookup *name = calloc(1, sizeof(*name) + size);
     if (name == NULL) return NULL;
     memcpy(name->host, host, size);
-    make_room();
     lookup **bucket = bucket_of(host);
     name->chain = *bucket;
     *bucket = name;
-    link_newest(name);
+    name->state = LOOKUP_QUEUED;
+    name->known = known;
     name->references = 1;
     name->listed = true;
-    listed++;
     return name;
 }
 
@@ -86,9 +90,13 @@ void lookup_answered(lookup *name, const lookup_answer *answer, nanoseconds now)
     bool good = answer->list != NULL;
     name->answer = *answer;
     name->state = good ? LOOKUP_ANSWERED : LOOKUP_FAILED;
+    name->answered_at = now;
     name->expires = clock_after(now, good ? LOOKUP_FRESH : LOOKUP_FAILED_FRESH);
+    if (!name->listed) return;
+    link_newest(name);
+    if (++answered > LOOKUP_LIMIT) lookup_unlist(oldest);
     /* That there was no memory says nothing about the name. */
-    if (answer->why.code == FAILURE_OUT_OF_MEMORY && name->listed) unlist(name);
+    if (answer->why.code == FAILURE_OUT_OF_MEMORY) lookup_unlist(name);
 }
 
 lookup *lookup_keep(lookup *name) {
@@ -104,13 +112,18 @@ void lookup_drop(lookup *name) {
 
 void lookup_forget(const char *host) {
     lookup *name = search(host);
-    if (name != NULL) unlist(name);
+    if (name != NULL && is_answered(name)) lookup_unlist(name);
 }
 
 void lookup_forget_all(void) {
-    while (oldest != NULL) unlist(oldest);
+    while (oldest != NULL) lookup_unlist(oldest);
 }
 
 void lookup_each(void (*visit)(void *data, lookup *name), void *data) {
-    for (lookup *name = oldest; name != NULL; name = name->newer) visit(data, name);
+    for (int i = 0; i < BUCKETS; i++) {
+        for (lookup *name = buckets[i], *following; name != NULL; name = following) {
+            following = name->chain;
+            visit(data, name);
+        }
+    }
 }

@@ -4,10 +4,12 @@
 #include "resolve.h"
 
 /*
- * The names that resolve.c knows or asks for: a table with the least recently used one at its end.
+ * The names that resolve.c knows or asks for: a table of them all, and a list of those that were
+ * answered with the least recently used one at its end. A name that is asked for is never thrown
+ * out: how many of these there can be is bounded by resolve_queue.h.
  * No locks of its own: whoever calls holds resolve.c's.
  */
-#define LOOKUP_LIMIT 1000            /* names */
+#define LOOKUP_LIMIT 1000            /* answered names */
 #define LOOKUP_FRESH (60 * SECOND)   /* how long an answer holds */
 #define LOOKUP_FAILED_FRESH (SECOND) /* how long a failure holds */
 
@@ -17,36 +19,44 @@ typedef struct {
     failure why;
 } lookup_answer;
 
-typedef enum { LOOKUP_ASKED, LOOKUP_ANSWERED, LOOKUP_FAILED } lookup_state;
+typedef enum { LOOKUP_QUEUED, LOOKUP_RUNNING, LOOKUP_ANSWERED, LOOKUP_FAILED } lookup_state;
 
 typedef struct lookup lookup;
 struct lookup {
     lookup_state state;
     unsigned references; /* the table's, the look-up's own, and one for each that waits */
     bool listed;
-    nanoseconds expires;
+    bool known; /* when it was asked for the last time it had an answer */
+    nanoseconds answered_at, expires;
     lookup_answer answer;
     resolution *waiting;
-    lookup *queued;        /* next in the queue */
-    lookup *chain;         /* next in the bucket */
-    lookup *newer, *older; /* by last use */
+    struct domain *domain;               /* resolve_queue.c's, while it is queued or running */
+    lookup *queued_older, *queued_newer; /* in the domain's queue */
+    lookup *chain;                       /* next in the bucket */
+    lookup *newer, *older;               /* by last use, once answered */
     char host[];
 };
 
-/* The name, if it is being asked for or its answer still holds. Borrowed. */
-lookup *lookup_find(const char *host, nanoseconds now);
+/* The name, if it is being asked for or its answer still holds and is younger than `max_age`
+ * (0: of any age). Borrowed. NULL: *known says whether there was an answer that is too old. */
+lookup *lookup_find(const char *host, nanoseconds now, nanoseconds max_age, bool *known);
 
-/* A new name, listed, to be asked for; the least recently used one may leave. NULL: no memory. */
-lookup *lookup_add(const char *host);
+/* A new name, listed, to be asked for. NULL: no memory. */
+lookup *lookup_add(const char *host, bool known);
 
-/* The answer has come; it is owned here now. */
+/* The answer has come; it is owned here now. The least recently used one may leave. */
 void lookup_answered(lookup *name, const lookup_answer *answer, nanoseconds now);
 
 lookup *lookup_keep(lookup *name);
 void lookup_drop(lookup *name);
 
-void lookup_forget(const char *host); /* takes it off the list */
+void lookup_unlist(lookup *name); /* the next caller asks for it anew */
+
+/* The same for what is answered: a name that is being asked for stays. */
+void lookup_forget(const char *host);
 void lookup_forget_all(void);
+
+/* Visits every name; `visit` may unlist it. */
 void lookup_each(void (*visit)(void *data, lookup *name), void *data);
 
 #endif

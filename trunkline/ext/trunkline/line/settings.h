@@ -38,6 +38,7 @@ typedef struct {
     uint64_t max_body_bytes;  /* as delivered, decoded; 0: no limit */
     uint32_t max_connections; /* for each key */
     nanoseconds idle_timeout; /* how long a connection may lie idle */
+    nanoseconds max_age;      /* how long one may take calls, and an address be dialled; 0 */
     nanoseconds busy_poll;    /* an answer may be waited for so long without sleeping; 0: none */
     bool decode;              /* undo content codings */
     bool replay_safe; /* send a safe request once more when a kept connection died silently */

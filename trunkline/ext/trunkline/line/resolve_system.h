@@ -1,0 +1,12 @@
+#ifndef TRUNKLINE_LINE_RESOLVE_SYSTEM_H
+#define TRUNKLINE_LINE_RESOLVE_SYSTEM_H
+
+#include "resolve_cache.h"
+
+/* Asks the system (getaddrinfo; or `other`, whose results `release` frees) for `host`'s addresses,
+ * and waits as long as it takes. *answer is the caller's: addresses in the order of RFC 6724, or
+ * why there are none. Needs no lock. */
+void resolve_system(const char *host, resolve_lookup other, void (*release)(void *),
+                    lookup_answer *answer);
+
+#endif
