@@ -75,6 +75,8 @@ module Trunkline
     # @option options [Integer] :max_idle gives the client connections of its own, and how many of them may be idle; all
     #   others share the process's, 256
     # @option options [Numeric] :idle_timeout seconds that an idle connection is kept; 30
+    # @option options [Numeric, nil] :max_age seconds for which a connection takes calls, and for which an address that
+    #   was looked up is dialled, so that a service that has moved is followed; 300, nil for no limit
     # @option options [Numeric, false] :busy_poll seconds, at most 0.001, for which a call that is alone polls for its
     #   answer without sleeping when the connection's last answer came as soon: half as fast again to a server next
     #   door, for up to a third more CPU; 0.00006, false for never

@@ -101,6 +101,7 @@ class TestInput < TrunklineTest
     max_connections_per_host: [0, -1, "1", 1.5],
     max_idle: [-1, "1"],
     idle_timeout: [-1, "1", Float::NAN],
+    max_age: [0, -1, "1", Float::NAN],
     busy_poll: [-1, "1", 0.002, Float::NAN, :yes],
     max_body_bytes: [-1, "1", 1.5],
     max_decode_ratio: [-1, "1", 0],

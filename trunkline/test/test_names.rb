@@ -143,6 +143,21 @@ class TestNames < TrunklineTest
     assert_took 0.0, result.out.to_f, 0.1, since: since
   end
 
+  def test_a_moved_name_is_followed_under_steady_traffic
+    result = run_program(<<~RUBY, hosts: "127.0.0.1 moving.test\n")
+      port = answer_for_ever("127.0.0.1", "old")
+      answer_for_ever("127.0.0.2", "new", port)
+      client = Trunkline.new("http://moving.test:" + port.to_s, timeout: 5, max_age: 0.4)
+      puts client.get("/").body
+      File.write("/etc/hosts", "127.0.0.2 moving.test\n")
+      start = now
+      bodies = []
+      (bodies << client.get("/").body) && sleep(0.005) until bodies.last == "new" || now - start > 10
+      puts bodies.tally.keys.join(" "), client.get("/").body
+    RUBY
+    assert_equal "old\nold new\nnew\n", result.out, result.err
+  end
+
   private
 
   # Three good names are asked for while the others wait: one beside them, one of another domain, one known before.

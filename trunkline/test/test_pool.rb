@@ -113,6 +113,34 @@ class TestPool < TrunklineTest
     assert_predicate http.get("/").connection, :reused?
   end
 
+  def test_connections_take_no_more_calls_at_their_maximum_age
+    server = serve
+    http = client(server.url, max_age: 0.5)
+    first = http.get("/")
+    assert_same_connection first, http.get("/")
+    start = monotonic
+    (last = http.get("/")) && sleep(0.01) until last&.connection&.id.to_i > first.connection.id || monotonic - start > 5
+    assert_different_connection first, last
+    assert_operator monotonic - start, :<=, 0.5 + Metronome.lateness(0.6) + TOLERANCE
+    assert_equal :eof, server.ended
+  end
+
+  def test_an_idle_connection_is_closed_at_its_maximum_age
+    server = serve
+    http = client(server.url, max_age: 0.3)
+    http.get("/")
+    assert_equal :eof, server.ended, "closed by the reaper, not by the next call"
+  end
+
+  def test_the_age_counts_for_the_client_that_calls
+    server = serve
+    http = client(server.url)
+    first = http.get("/")
+    sleep 0.2
+    assert_same_connection first, http.with(max_age: nil).get("/")
+    assert_different_connection first, http.with(max_age: 0.1).get("/")
+  end
+
   def test_keep_alive_timeout_of_the_server_is_honoured
     server = serve(answer("ok", "Keep-Alive" => "timeout=1"))
     http = client(server.url)

@@ -235,6 +235,14 @@ module Trunkline
       Timeouts.seconds("idle_timeout", value) || refuse(:idle_timeout, value, "a positive number of seconds")
     end
 
+    def max_age(value)
+      return if value.nil?
+
+      Timeouts.seconds("max_age", value)
+    rescue InvalidRequest
+      refuse(:max_age, value, "a positive number of seconds, or nil for no limit")
+    end
+
     def busy_poll(value)
       BusyPoll.seconds(value)
     end

@@ -13,7 +13,8 @@ module Trunkline
       http: :auto, min_tls: 0x0303, max_tls: nil, ciphers: nil, ciphersuites: nil, keylog: nil,
       connect_to: nil, unix: nil, proxy: nil, no_proxy: nil,
       bind: nil, tcp_keepalive: SocketOptions::KEEPALIVE, tcp_user_timeout: 0,
-      max_connections_per_host: 64, max_idle: nil, idle_timeout: 30.0, busy_poll: BusyPoll::DEFAULT,
+      max_connections_per_host: 64, max_idle: nil, idle_timeout: 30.0, max_age: 300.0,
+      busy_poll: BusyPoll::DEFAULT,
       max_body_bytes: nil, max_decode_ratio: nil, max_header_bytes: 65_536, max_headers: 200
     }.freeze
 
@@ -99,7 +100,7 @@ module Trunkline
         max_header_bytes: max_header_bytes, max_headers: max_headers,
         max_body_bytes: max_body_bytes || 0, max_decode_ratio: max_decode_ratio || 0,
         max_connections_per_host: max_connections_per_host, idle_timeout: idle_timeout,
-        busy_poll: busy_poll, decode: decode, replay_safe: replay == :safe, owner: owner,
+        max_age: max_age, busy_poll: busy_poll, decode: decode, replay_safe: replay == :safe, owner: owner,
         http: http, sockets: SocketOptions.to_engine(bind, tcp_keepalive, tcp_user_timeout),
         tls: tls_to_engine
       }

@@ -14,6 +14,17 @@ class TestIdle < HTTP2Test
     assert_equal 2, server.connection_count
   end
 
+  def test_it_takes_no_more_calls_at_its_maximum_age
+    server = serve_frames { |stream| stream.target == "/slow" ? (sleep(0.8) && stream.answer) : stream.answer }
+    http = h2_client(server.url, max_age: 0.3)
+    first = http.get("/")
+    slow = Thread.new { http.get("/slow") }
+    eventually(5) { http.get("/").connection.id > first.connection.id }
+    assert_same_connection first, slow.value
+    assert_equal :eof, server.ended, "it is closed when its last call is over"
+    assert_equal 2, server.connection_count
+  end
+
   def test_it_is_not_closed_while_a_stream_is_open
     server = serve_frames { |stream| sleep(0.8) && stream.answer }
     http = h2_client(server.url, idle_timeout: 0.2)

@@ -74,7 +74,7 @@ class TestOptions < UnitTest
     keylog: ["", 5],
     connect_to: [5, "a b", "[::g]", "a:b:c", "a:0", "a:99999", "http://a/", { "a" => 5 }, { 5 => "a" }, "u@a:1"],
     unix: ["", 5, "/#{"x" * 108}"], max_connections_per_host: [0, -1, 1.5, "5", nil], max_idle: [-1, "5"],
-    idle_timeout: [0, nil, "5"], max_body_bytes: [0, -1, 1.5], max_decode_ratio: [0, 1.5],
+    idle_timeout: [0, nil, "5"], max_age: [0, -1, "5"], max_body_bytes: [0, -1, 1.5], max_decode_ratio: [0, 1.5],
     max_header_bytes: [0, nil, "5"],
     max_headers: [0, nil], timeout: [0, "5", { total: -1 }, { nope: 1 }]
   }.freeze

@@ -116,6 +116,24 @@ void connection_free(connection *c, bool notify) {
     mux_release(c->mux);
 }
 
+/* ---- its age ---- */
+
+nanoseconds connection_due(const connection *c, nanoseconds max_age) {
+    if (max_age == 0) {
+        return NEVER;
+    }
+    nanoseconds earlier = max_age / 128 * (nanoseconds)(c->id % 16);
+    return clock_after(c->born, max_age - earlier);
+}
+
+bool connection_young(connection *c, nanoseconds max_age, nanoseconds now) {
+    bool young = now < connection_due(c, max_age);
+    if (!young && c->mux != NULL) {
+        mux_retire(c->mux);
+    }
+    return young;
+}
+
 /* ---- its pace ---- */
 
 #define ASLEEP_FIRST 8

@@ -58,6 +58,14 @@ bool connection_pending(const connection *c);
  * loop that may know without asking the socket. */
 bool connection_look(connection *c, loop *l);
 
+/* When it takes no more calls: `max_age` (0: no limit) after its birth, or up to an eighth of that
+ * earlier, so that connections that were opened together do not end together. */
+nanoseconds connection_due(const connection *c, nanoseconds max_age);
+
+/* May it take another call, as to its age? If not, one that is shared takes none from now on, and
+ * the pool is to be told, as after a look that failed. */
+bool connection_young(connection *c, nanoseconds max_age, nanoseconds now);
+
 /* An answer came so long after its request. */
 void connection_answered(connection *c, nanoseconds span);
 

@@ -40,6 +40,7 @@ static void record_outcome(exchange *x, failure_code code) {
 /* Until when the connection may lie idle: less than the server said that it will wait. */
 static nanoseconds idle_until(const exchange *x, nanoseconds now) {
     nanoseconds until = clock_after(now, x->out.how->idle_timeout);
+    until = clock_earlier(until, connection_due(x->line, x->out.how->max_age));
     if (x->answer.keep_alive_timeout >= 0) {
         nanoseconds hint = (nanoseconds)x->answer.keep_alive_timeout * SECOND - KEEP_ALIVE_MARGIN;
         until = clock_earlier(until, now + hint);
@@ -85,11 +86,12 @@ step_result exchange_finish(exchange *x, nanoseconds now) {
     bool reusable = x->answer.persistent && !x->out.says_close && x->request_done &&
                     !x->request_cut && buffer_length(&x->input) == 0;
     connection *line = x->line;
+    nanoseconds until = idle_until(x, now);
     x->line = NULL;
     x->timings.total = now - x->began;
     x->state = EXCHANGE_DONE;
     if (reusable) {
-        pool_checkin(x->pool, line, now, idle_until(x, now));
+        pool_checkin(x->pool, line, now, until);
     } else {
         pool_discard(x->pool, line, true);
     }
@@ -133,7 +135,7 @@ static bool start_talking(exchange *x, connection *c, nanoseconds now) {
  * be: the server has heard nothing on it. */
 static step_result leave_for_the_next(exchange *x, nanoseconds now) {
     connection *line = x->line;
-    nanoseconds until = clock_after(now, x->out.how->idle_timeout);
+    nanoseconds until = idle_until(x, now);
     x->line = NULL;
     x->timings.total = now - x->began;
     x->state = EXCHANGE_DONE;
@@ -172,9 +174,13 @@ static pool_result another(exchange *x, connection **c) {
     return pool_acquire(x->pool, x->out.to, x->out.how, &x->place, c);
 }
 
+static bool usable(const exchange *x, connection *c, nanoseconds now) {
+    return connection_young(c, x->out.how->max_age, now) && connection_look(c, x->watcher);
+}
+
 /* What the pool gave is looked at before anything is sent on it; what will not do is replaced. */
 static step_result take_place(exchange *x, pool_result result, connection *c, nanoseconds now) {
-    while (result == POOL_CONNECTION && !connection_look(c, x->watcher)) {
+    while (result == POOL_CONNECTION && !usable(x, c, now)) {
         result = another(x, &c);
     }
     switch (result) {

@@ -18,7 +18,7 @@ static void tell_touched(mux *m, waker *own) {
 }
 
 static void refresh(mux *m) {
-    bool closing = m->dead || http2_closing(m->session);
+    bool closing = m->dead || m->retired || http2_closing(m->session);
     uint32_t most = http2_most_streams(m->session);
     if (closing != m->closing || most != m->most || (!m->heard && m->heard_at > 0)) {
         m->news = true;
@@ -162,6 +162,15 @@ static void take_in(mux *m, nanoseconds now) {
     for (int reads = 0; reads < READS_AT_ONCE && mux_pump_once(m, NULL, now); reads++) {
     }
     mux_write(m, NULL, now);
+}
+
+void mux_retire(mux *m) {
+    pthread_mutex_lock(&m->lock);
+    if (m->session != NULL) {
+        m->retired = true;
+        refresh(m);
+    }
+    pthread_mutex_unlock(&m->lock);
 }
 
 bool mux_look(mux *m) {

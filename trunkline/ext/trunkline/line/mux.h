@@ -57,6 +57,9 @@ void mux_release(mux *m); /* the last one closes the connection and frees it */
 /* No more calls: says goodbye, as far as that goes without waiting. */
 void mux_goodbye(mux *m);
 
+/* It takes no more calls; those that it has go on. */
+void mux_retire(mux *m);
+
 /* The look before a call is put on it: is it alive, and does it take more? What lies there unread
  * is taken in when nobody else does. */
 bool mux_look(mux *m);

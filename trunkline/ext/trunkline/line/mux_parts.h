@@ -25,6 +25,7 @@ struct mux {
 
     failure why; /* it is dead */
     bool dead, write_broken;
+    bool retired;          /* it is too old */
     bool unread;           /* the last one who read stopped before there was nothing left */
     short wants_write;     /* POLLOUT when the socket is full */
     short wants_read;      /* POLLIN, or what TLS wants */

@@ -142,6 +142,9 @@ static void fill_limits(settings *how, VALUE hash) {
     how->inflate.ratio = NUM2UINT(engine_fetch(hash, "max_decode_ratio"));
     how->max_connections = NUM2UINT(engine_fetch(hash, "max_connections_per_host"));
     how->idle_timeout = span_of(engine_fetch(hash, "idle_timeout"));
+    VALUE max_age = engine_fetch(hash, "max_age");
+    nanoseconds span = span_of(max_age);
+    how->max_age = NIL_P(max_age) ? 0 : span > 0 ? span : 1;
     how->decode = RTEST(engine_fetch(hash, "decode"));
     how->replay_safe = RTEST(engine_fetch(hash, "replay_safe"));
     how->owner = NUM2ULL(engine_fetch(hash, "owner"));
