@@ -1,3 +1,4 @@
+#include "line/fork.h"
 #include "line/tls_parts.h"
 #include "tls_peer.h"
 
@@ -365,7 +366,6 @@ static void test_sessions_are_bounded(void) {
 }
 
 static int in_child(uint16_t port) {
-    tls_forked();
     int failed = checks_failed;
     bool resumed = exchange(verifying, port, "fork", true);
     return checks_failed == failed && !resumed ? 0 : 1;
@@ -409,6 +409,9 @@ static void test_keys_are_logged(void) {
 }
 
 int main(void) {
+    if (fork_guard() != 0) {
+        give_up("pthread_atfork");
+    }
     set_up();
     test_names_are_verified();
     test_chains_are_verified();

@@ -9,15 +9,18 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* The order in which locks are taken anywhere: look-ups, reaper, pools, spares. */
+/* The order in which locks are taken anywhere: look-ups, reaper, pools, spares; whoever is inside
+ * OpenSSL takes none of them. */
 static void before(void) {
     resolve_before_fork();
     reaper_before_fork();
     pool_before_fork();
     exchange_before_fork();
+    tls_before_fork();
 }
 
 static void in_parent(void) {
+    tls_after_fork(false);
     exchange_after_fork(false);
     pool_after_fork(false);
     reaper_after_fork(false);
@@ -30,7 +33,7 @@ static void in_child(void) {
     exchange_after_fork(true);
     reaper_after_fork(true);
     resolve_after_fork(true);
-    tls_forked();
+    tls_after_fork(true);
     waker_forked();
 }
 

@@ -47,6 +47,15 @@ static void offer_session(tls *t) {
     SSL_SESSION_free(session);
 }
 
+static bool prepare(tls *t, failure *f) {
+    if (tls_refused(f)) return false;
+    ERR_clear_error();
+    if (!attach(t)) return tls_no_memory(f);
+    if (!tls_verify_expect(t, f)) return false;
+    offer_session(t);
+    return true;
+}
+
 tls *tls_new(tls_context *c, int descriptor, const char *name, const void *key, size_t key_length,
              failure *f) {
     tls *t = allocate(name, key, key_length);
@@ -54,15 +63,12 @@ tls *tls_new(tls_context *c, int descriptor, const char *name, const void *key, 
         tls_no_memory(f);
         return NULL;
     }
-    ERR_clear_error();
     t->descriptor = descriptor;
     t->context = tls_context_keep(c);
-    if (!attach(t))
-        tls_no_memory(f);
-    else if (tls_verify_expect(t, f)) {
-        offer_session(t);
-        return t;
-    }
+    tls_enter();
+    bool prepared = prepare(t, f);
+    tls_leave();
+    if (prepared) return t;
     tls_free(t, false);
     return NULL;
 }
@@ -87,9 +93,9 @@ bool tls_resumed(const tls *t) {
     return SSL_session_reused(t->ssl) == 1;
 }
 
-void tls_free(tls *t, bool notify) {
-    if (t == NULL) return;
-    if (t->ssl != NULL && t->ready && !t->broken) {
+static void end(tls *t, bool notify) {
+    if (t->ssl == NULL) return;
+    if (t->ready && !t->broken) {
         ERR_clear_error();
         if (notify && !t->writing) SSL_shutdown(t->ssl);
         /* OpenSSL takes a connection that was not shut down for a broken one, and makes its newest
@@ -98,6 +104,13 @@ void tls_free(tls *t, bool notify) {
     }
     SSL_free(t->ssl);
     ERR_clear_error();
+}
+
+void tls_free(tls *t, bool notify) {
+    if (t == NULL) return;
+    tls_enter();
+    end(t, notify);
+    tls_leave();
     tls_context_release(t->context);
     tls_free(t->outer, notify);
     free(t);

@@ -1,6 +1,7 @@
 #ifndef TRUNKLINE_LINE_TLS_H
 #define TRUNKLINE_LINE_TLS_H
 
+#include "clock.h"
 #include "failure.h"
 #include "io.h"
 
@@ -84,7 +85,18 @@ tls_sent(const tls *t); /* bytes of application data of which anything was hande
  */
 void tls_free(tls *t, bool notify);
 
-/* After fork, in the child: nothing may touch what was shared. Sessions and locks start anew. */
-void tls_forked(void);
+/*
+ * Around fork: before it threads that are inside OpenSSL are waited for, and no more are let in, so
+ * that the child finds OpenSSL's locks free, for itself and for whoever else uses it there. When
+ * one does not come out in time the fork goes on, and the child's own calls over TLS are refused:
+ * they might wait for ever. The child starts without sessions.
+ */
+#define TLS_FORK_PATIENCE (500 * MILLISECOND)
+void tls_before_fork(void);
+void tls_after_fork(bool child);
+
+/* Whoever calls OpenSSL does so between these two (they may nest), and waits for nothing there. */
+void tls_enter(void);
+void tls_leave(void);
 
 #endif

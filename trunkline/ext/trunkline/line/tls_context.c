@@ -252,7 +252,8 @@ static tls_context *find_or_make(const tls_options *o, char *key, failure *f) {
     return c;
 }
 
-tls_context *tls_context_obtain(const tls_options *options, failure *f) {
+static tls_context *obtain(const tls_options *options, failure *f) {
+    if (tls_refused(f)) return NULL;
     pthread_once(&once, initialise);
     char *key = describe(options);
     if (key == NULL) {
@@ -262,6 +263,14 @@ tls_context *tls_context_obtain(const tls_options *options, failure *f) {
     pthread_mutex_lock(&lock);
     tls_context *c = find_or_make(options, key, f);
     pthread_mutex_unlock(&lock);
+    return c;
+}
+
+/* The registry's lock is only taken inside. */
+tls_context *tls_context_obtain(const tls_options *options, failure *f) {
+    tls_enter();
+    tls_context *c = obtain(options, f);
+    tls_leave();
     return c;
 }
 
@@ -277,9 +286,4 @@ void tls_context_release(tls_context *c) {
 
 uint64_t tls_context_id(const tls_context *c) {
     return c->id;
-}
-
-void tls_forked(void) {
-    pthread_mutex_init(&lock, NULL);
-    tls_session_forked();
 }

@@ -200,7 +200,7 @@ static bool take_protocol(tls *t, failure *f) {
     return true;
 }
 
-io_result tls_handshake(tls *t, failure *f) {
+static io_result shake(tls *t, failure *f) {
     clear_errors();
     int returned = SSL_do_handshake(t->ssl);
     if (returned != 1) {
@@ -215,15 +215,29 @@ io_result tls_handshake(tls *t, failure *f) {
     return IO_DONE;
 }
 
+io_result tls_handshake(tls *t, failure *f) {
+    tls_enter();
+    io_result result = shake(t, f);
+    tls_leave();
+    return result;
+}
+
 /* ---- application data ---- */
 
-io_result tls_read(tls *t, void *bytes, size_t length, size_t *count, failure *f) {
+static io_result read_some(tls *t, void *bytes, size_t length, size_t *count, failure *f) {
     *count = 0;
     clear_errors();
     int got = SSL_read(t->ssl, bytes, length > INT_MAX ? INT_MAX : (int)length);
     if (got <= 0) return stopped(t, got, PHASE_READ, f);
     *count = (size_t)got;
     return IO_DONE;
+}
+
+io_result tls_read(tls *t, void *bytes, size_t length, size_t *count, failure *f) {
+    tls_enter();
+    io_result result = read_some(t, bytes, length, count, f);
+    tls_leave();
+    return result;
 }
 
 /* The one whose bytes the socket carries. */
@@ -236,9 +250,7 @@ static uint64_t handed(const tls *t) {
 }
 
 /* OpenSSL takes one record at a time, and is done with it when the socket has all of it. */
-io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, failure *f) {
-    *count = 0;
-    if (length == 0) return IO_DONE;
+static io_result write_some(tls *t, const void *bytes, size_t length, size_t *count, failure *f) {
     if (!t->writing) t->mark = handed(t);
     clear_errors();
     int put = SSL_write(t->ssl, bytes, length > INT_MAX ? INT_MAX : (int)length);
@@ -255,6 +267,15 @@ io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, fai
     if (result != IO_END && result != IO_TRUNCATED) return result;
     failure_set(f, FAILURE_RESET, PHASE_WRITE, 0, "the server has closed the connection");
     return IO_FAILED;
+}
+
+io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, failure *f) {
+    *count = 0;
+    if (length == 0) return IO_DONE;
+    tls_enter();
+    io_result result = write_some(t, bytes, length, count, f);
+    tls_leave();
+    return result;
 }
 
 uint64_t tls_sent(const tls *t) {
@@ -276,12 +297,14 @@ static bool only_tickets(tls *t) {
     tls *last = t;
     while (last->outer != NULL) last = last->outer;
     last->allowance = LOOK_BYTES;
+    tls_enter();
     clear_errors();
     int got = SSL_peek(t->ssl, &byte, 1);
     bool quiet = got <= 0 && SSL_get_error(t->ssl, got) == SSL_ERROR_WANT_READ &&
                  last->allowance > 0 && !tls_pending(t);
     last->allowance = SIZE_MAX;
     ERR_clear_error();
+    tls_leave();
     return quiet;
 }
 

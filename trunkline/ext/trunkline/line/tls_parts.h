@@ -16,6 +16,7 @@
  *   tls_store.c    stores of CA certificates, one for each set of CA files
  *   tls_session.c  sessions to resume, by context and key
  *   tls_verify.c   who the peer must be, and why it is not
+ *   tls_fork.c     who is inside OpenSSL when the process forks
  *   tls_words.c    what OpenSSL said, in words
  */
 
@@ -76,13 +77,16 @@ SSL_SESSION *tls_session_take(uint64_t context, const void *key, size_t length);
 void tls_session_keep(uint64_t context, const void *key, size_t length, SSL_SESSION *session);
 void tls_session_forget(uint64_t context, const void *key, size_t length);
 void tls_session_forget_context(uint64_t context);
-void tls_session_forked(void);
+void tls_session_forget_all(void);
 
 /* tls_verify.c: sets SNI and what the certificate must name. */
 bool tls_verify_expect(tls *t, failure *f);
 int tls_verify_callback(int good, X509_STORE_CTX *store);
 /* Once more after the handshake, for a resumed session is not checked by OpenSSL. */
 bool tls_verify_again(tls *t);
+
+/* tls_fork.c. True: this process cannot use TLS; see `f`. */
+bool tls_refused(failure *f);
 
 /* tls_words.c: what the oldest error in OpenSSL's queue means; the queue is empty afterwards. */
 const char *tls_words(char *text, size_t size);

@@ -155,11 +155,8 @@ void tls_session_forget_context(uint64_t context) {
     pthread_mutex_unlock(&lock);
 }
 
-/* The tickets are the parent's, and OpenSSL's locks may be held by threads that are gone: what
- * there was is left behind, not freed. */
-void tls_session_forked(void) {
-    pthread_mutex_init(&lock, NULL);
-    memset(buckets, 0, sizeof(buckets));
-    newest = oldest = NULL;
-    slots = 0;
+void tls_session_forget_all(void) {
+    pthread_mutex_lock(&lock);
+    while (oldest != NULL) destroy(oldest);
+    pthread_mutex_unlock(&lock);
 }

@@ -21,10 +21,14 @@ struct x509_store_st *openssl_store_keep(VALUE object) {
             OpenSSL_version(OPENSSL_VERSION));
     X509_STORE *store = RTYPEDDATA_DATA(object);
     if (store == NULL) errors_invalid("ca_store: must be initialized");
+    tls_enter();
     X509_STORE_up_ref(store);
+    tls_leave();
     return store;
 }
 
 void openssl_store_release(struct x509_store_st *store) {
+    tls_enter();
     X509_STORE_free(store);
+    tls_leave();
 }
