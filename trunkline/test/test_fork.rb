@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "json"
 require_relative "test_helper"
 
 # After a fork parent and child both go on, and neither touches the other's connections.
@@ -78,6 +79,42 @@ class TestFork < TrunklineTest
     resolving.join
   end
 
+  def test_the_server_sees_the_end_of_a_dial_though_a_child_lives
+    server = serve(handshake: false, script: [[:read_rest]])
+    http = secure_client(server.url)
+    dialling = Thread.new { raised_after(Trunkline::TotalTimeout) { http.get("/", timeout: 1) } }
+    server.wait_for_connections(1)
+    living, ending = IO.pipe
+    child = in_child { ending.close || living.read }
+    assert_equal :tls, dialling.value.last.phase
+    assert_equal :eof, server.ended
+  ensure
+    [living, ending].each { |io| io&.close }
+    child&.call
+  end
+
+  def test_a_child_that_goes_on_with_an_each
+    server = serve { |connection| echo(connection, 0.02) }
+    parent, child = assert_quick(4) { each_in_both(client(server.url)) } # neither misses what it is told of
+    assert_equal parent.keys, parent.values
+    child.each { |path, result| assert_includes [path, "Trunkline::ForkedConnection"], result }
+    assert_equal 400, child.size
+    assert_operator child.values.count("Trunkline::ForkedConnection"), :<=, 16
+  end
+
+  # OpenSSL has locks, which a thread that is inside it at the time of the fork would leave locked in the child.
+  def test_fork_in_a_storm_of_handshakes
+    server = serve_tls { |connection| echo(connection) }
+    http = secure_client(server.url)
+    going = true
+    threads = Array.new(4) { Thread.new { fresh_calls(http) { going } } }
+    children = Array.new(60) { in_child { http.get("/child").body + OpenSSL::Digest::SHA256.hexdigest("")[0, 4] } }
+    assert_equal ["/childe3b0"], children.map(&:call).uniq
+  ensure
+    going = false
+    threads.each(&:join)
+  end
+
   def test_a_streamed_answer_does_not_go_to_the_child
     gate = Queue.new
     half = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf"
@@ -140,6 +177,28 @@ class TestFork < TrunklineTest
     ensure
       reader.close
     end
+  end
+
+  # What an each yields, by path, in the parent and in a child that is forked in the midst of it.
+  def each_in_both(http)
+    reader, writer = IO.pipe
+    results = {}
+    pid = 0
+    http.each(Array.new(400) { |number| "/#{number}" }, concurrency: 16) do |path, result|
+      pid = fork if results.size == 10
+      results[path] = result.is_a?(Trunkline::Response) ? result.body : result.class.name
+    end
+    pid ? writer.close : writer.write(JSON.generate(results))
+    [results, JSON.parse(reader.read)] if pid
+  ensure
+    exit!(0) unless pid
+    Process.wait(pid)
+    reader.close
+  end
+
+  # Each on a connection of its own.
+  def fresh_calls(http)
+    http.get("/parent", headers: { "Connection" => "close" }) while yield
   end
 
   def count_wrong(http, name, calls = CALLS)

@@ -1,3 +1,4 @@
+#include "line/fork.h"
 #include "line/waker.h"
 #include "sockets.h"
 
@@ -101,27 +102,36 @@ static void test_no_wake_is_lost(void) {
     waker_drop(shared);
 }
 
-static int in_child(waker *of_parent) {
-    int descriptor = waker_descriptor(of_parent);
-    waker_forked();
+static int in_child(waker *of_parent, int descriptor) {
+    if (fcntl(descriptor, F_GETFD) != -1) {
+        return 1;
+    }
     waker *own = waker_take();
     waker_wake(own);
     if (!readable(own)) {
-        return 1;
+        return 2;
     }
+    waker_wake(of_parent);
+    if (!readable(of_parent) || !waker_clear(of_parent) || readable(of_parent)) {
+        return 3;
+    }
+    descriptor = waker_descriptor(of_parent);
+    waker_drop(own);
     waker_drop(of_parent);
-    return fcntl(descriptor, F_GETFD) == -1 ? 0 : 2;
+    return fcntl(descriptor, F_GETFD) == -1 ? 4 : 0; /* it is free for the next */
 }
 
 static void test_a_child_does_not_share_wakers_with_its_parent(void) {
     waker *w = waker_take();
     waker *spare = waker_take();
     waker_drop(spare);
+    int descriptor = waker_descriptor(w);
     pid_t child = fork();
     if (child == 0) {
-        _exit(in_child(w));
+        _exit(in_child(w, descriptor));
     }
-    CHECK(child_status(child) == 0, "the child has wakers of its own, and closes its parent's");
+    int status = child_status(child);
+    CHECK(status == 0, "the child has wakers of its own, and closes its parent's (%d)", status);
     spare = waker_take();
     CHECK(!readable(w) && !readable(spare), "none of the parent's was woken");
     waker_wake(w);
@@ -131,6 +141,9 @@ static void test_a_child_does_not_share_wakers_with_its_parent(void) {
 }
 
 int main(void) {
+    if (fork_guard() != 0) {
+        give_up("pthread_atfork");
+    }
     test_it_is_readable_until_cleared();
     test_it_is_taken_from_the_free_list_and_cleared();
     test_the_last_reference_returns_it();

@@ -1,5 +1,6 @@
 #include "connection.h"
 
+#include "descriptors.h"
 #include "mux.h"
 #include "stream.h"
 
@@ -31,7 +32,7 @@ connection *connection_new(const dialled *d, const route *r, uint64_t owner, nan
     connection *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         tls_free(d->session, false);
-        close(d->descriptor);
+        descriptors_close(d->descriptor);
         return NULL;
     }
     c->descriptor = d->descriptor;
@@ -99,9 +100,7 @@ bool connection_look(connection *c, loop *l) {
 
 void connection_destroy(connection *c, bool notify) {
     tls_free(c->session, notify && c->descriptor >= 0);
-    if (c->descriptor >= 0) {
-        close(c->descriptor);
-    }
+    descriptors_close(c->descriptor);
     free(c);
 }
 

@@ -1,4 +1,5 @@
 #include "dial.h"
+#include "descriptors.h"
 #include "dial_connect.h"
 
 #include <stdio.h>
@@ -37,8 +38,9 @@ struct dial {
     tls *session;   /* the innermost so far */
     bool shaking;   /* `session` is new */
     tunnel *tunnel;
-    io_result wants; /* of the descriptor, once connected */
-    dialled result;  /* what is known of it so far */
+    io_result wants;     /* of the descriptor, once connected */
+    unsigned generation; /* of the process that dials */
+    dialled result;      /* what is known of it so far */
 };
 
 dial *dial_new(const route *r, const settings *s, waker *w, nanoseconds now) {
@@ -48,6 +50,7 @@ dial *dial_new(const route *r, const settings *s, waker *w, nanoseconds now) {
     d->settings = s;
     d->waker = w;
     d->began = now;
+    d->generation = descriptors_generation();
     d->descriptor = -1;
     d->result.descriptor = -1;
     d->result.resolved_in = d->result.secured_in = -1;
@@ -263,7 +266,21 @@ static io_result advance(dial *d, nanoseconds now, failure *f) {
     }
 }
 
+/* In a child the descriptors are closed, and the numbers somebody else's; the TLS session is left
+ * alone for good, as those of connections are. */
+static bool disown(dial *d) {
+    if (d->generation == descriptors_generation()) return false;
+    if (d->connecting != NULL) connecting_disown(d->connecting);
+    d->descriptor = -1;
+    d->session = NULL;
+    return true;
+}
+
 io_result dial_step(dial *d, nanoseconds now, dialled *out, failure *f) {
+    if (disown(d)) {
+        failure_set(f, FAILURE_FORKED, dial_phase(d), 0, NULL);
+        return IO_FAILED;
+    }
     io_result result = advance(d, now, f);
     if (result == IO_WAIT && now >= phase_deadline(d)) return too_late(d, f);
     if (result != IO_DONE) return result;
@@ -296,10 +313,11 @@ refusal *dial_refusal(dial *d) {
 
 void dial_free(dial *d) {
     if (d == NULL) return;
+    disown(d);
     resolve_release(d->names);
     connecting_free(d->connecting);
     tunnel_free(d->tunnel);
     tls_free(d->session, false);
-    if (d->descriptor >= 0) close(d->descriptor);
+    descriptors_close(d->descriptor);
     free(d);
 }

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "dial_connect.h"
+#include "descriptors.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -132,7 +133,7 @@ static int bind_local(int descriptor, int family, const socket_options *how) {
     return bind(descriptor, local, how->local_length) == 0 ? 0 : errno;
 }
 
-static int open_socket(int family, const socket_options *how) {
+static int new_socket(int family) {
 #ifdef SOCK_CLOEXEC
     int descriptor = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 #else
@@ -142,6 +143,13 @@ static int open_socket(int family, const socket_options *how) {
         fcntl(descriptor, F_SETFL, O_NONBLOCK);
     }
 #endif
+    return descriptors_note(descriptor);
+}
+
+static int open_socket(int family, const socket_options *how) {
+    descriptors_lock();
+    int descriptor = new_socket(family);
+    descriptors_unlock();
     if (descriptor < 0) return -1;
     if (family != AF_UNIX) tune(descriptor, how);
 #ifdef SO_NOSIGPIPE
@@ -169,7 +177,7 @@ static void start_next(connecting *c, nanoseconds now) {
         connect(descriptor, (const struct sockaddr *)&peer->address, peer->length) != 0)
         error = errno;
     if (error == EAGAIN && family == AF_UNIX) {
-        close(descriptor);
+        descriptors_close(descriptor);
         c->due = clock_after(now, RETRY_DELAY);
         return;
     }
@@ -179,7 +187,7 @@ static void start_next(connecting *c, nanoseconds now) {
         c->due = clock_after(now, ATTEMPT_DELAY);
         return;
     }
-    if (descriptor >= 0) close(descriptor);
+    descriptors_close(descriptor);
     note_error(c, peer, error);
     c->due = now;
 }
@@ -220,7 +228,7 @@ static bool collect(connecting *c, nanoseconds now, attempt *winner) {
         int error = entries[i].revents != 0 ? socket_error(a.descriptor) : 0;
         if (error != 0) {
             note_error(c, a.peer, error);
-            close(a.descriptor);
+            descriptors_close(a.descriptor);
             c->due = now;
         } else if (entries[i].revents != 0 && !won) {
             *winner = a;
@@ -268,8 +276,12 @@ void connecting_too_late(const connecting *c, const char *asked, failure *f) {
                 c->errors);
 }
 
+void connecting_disown(connecting *c) {
+    c->under_way = 0;
+}
+
 void connecting_free(connecting *c) {
     if (c == NULL) return;
-    for (int i = 0; i < c->under_way; i++) close(c->attempts[i].descriptor);
+    for (int i = 0; i < c->under_way; i++) descriptors_close(c->attempts[i].descriptor);
     free(c);
 }

@@ -25,7 +25,8 @@ int connecting_entries(const connecting *c, struct pollfd *entries, int room);
 /* The time is over: says who did not answer, and what went wrong before. */
 void connecting_too_late(const connecting *c, const char *asked, failure *f);
 
-void connecting_free(connecting *c); /* closes all that are under way; NULL is fine */
+void connecting_disown(connecting *c); /* its descriptors were the parent process's */
+void connecting_free(connecting *c);   /* closes all that are under way; NULL is fine */
 
 /* The endpoint of a Unix socket. False: the path does not fit. */
 bool unix_endpoint(const char *path, endpoint *e, failure *f);

@@ -1,11 +1,14 @@
 #include "exchange_states.h"
 
+#include "descriptors.h"
+
 #include <string.h>
 
 #define KEEP_ALIVE_MARGIN SECOND /* given up this long before the server would close it */
 
 void exchange_begin(exchange *x, const outgoing *out, pool *p, waker *w, nanoseconds deadline) {
     x->out = *out;
+    x->generation = descriptors_generation();
     x->pool = pool_keep(p);
     x->waker = waker_keep(w);
     x->place.waker = w;
@@ -426,7 +429,16 @@ static bool over(step_result step) {
     return step == STEP_DONE || step == STEP_FAILED;
 }
 
+/* In a child: the parent goes on with it. */
+static bool belongs_to_parent(const exchange *x) {
+    bool is_over = x->state == EXCHANGE_DONE || x->state == EXCHANGE_FAILED;
+    return !is_over && x->generation != descriptors_generation();
+}
+
 step_result exchange_step(exchange *x, nanoseconds now) {
+    if (belongs_to_parent(x)) {
+        return exchange_fail(x, FAILURE_FORKED, NULL, 0);
+    }
     if (x->resumed) {
         x->resumed = false;
         exchange_phase(x, x->phase, now);

@@ -84,6 +84,7 @@ typedef struct exchange {
     waker *waker;  /* one reference; its driver's */
     loop *watcher; /* borrowed; its poller's; NULL: it is driven alone */
     exchange_state state;
+    unsigned generation; /* of the process that began it */
 
     /* what came: read these after STEP_HEAD, STEP_DATA, STEP_DONE */
     http1_response answer;
@@ -159,7 +160,8 @@ typedef struct exchange {
  * NULL: no memory. */
 exchange *exchange_new(void);
 
-/* Aborts it if it is not over, frees what it owns, and gives it back. NULL is fine. */
+/* Aborts it if it is not over, frees what it owns, and gives it back. NULL is fine. In a child one
+ * that the parent began is left alone, and its memory lost. */
 void exchange_free(exchange *x);
 
 /* Is one call under way in this process, and no other? */

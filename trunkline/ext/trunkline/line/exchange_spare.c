@@ -1,5 +1,7 @@
 #include "exchange.h"
 
+#include "descriptors.h"
+
 #include <pthread.h>
 #include <string.h>
 
@@ -71,8 +73,8 @@ static void strip(exchange *x) {
 }
 
 void exchange_free(exchange *x) {
-    if (x == NULL) {
-        return;
+    if (x == NULL || (x->pool != NULL && x->generation != descriptors_generation())) {
+        return; /* one of the parent's threads may have been in the midst of it */
     }
     exchange_abort(x);
     strip(x);
@@ -98,7 +100,7 @@ void exchange_before_fork(void) {
 
 void exchange_after_fork(bool child) {
     if (child) {
-        spare_count = 0;
+        spare_count = under_way = 0;
         pthread_mutex_init(&lock, NULL);
         return;
     }

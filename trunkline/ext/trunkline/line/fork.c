@@ -1,5 +1,6 @@
 #include "fork.h"
 
+#include "descriptors.h"
 #include "exchange.h"
 #include "reaper.h"
 #include "resolve.h"
@@ -9,32 +10,38 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* The order in which locks are taken anywhere: look-ups, reaper, pools, spares; whoever is inside
- * OpenSSL takes none of them. */
+/* The order in which locks are taken anywhere: look-ups, reaper, pools, spares, wakers,
+ * descriptors.
+ */
 static void before(void) {
     resolve_before_fork();
     reaper_before_fork();
     pool_before_fork();
     exchange_before_fork();
+    waker_before_fork();
+    descriptors_before_fork();
     tls_before_fork();
 }
 
 static void in_parent(void) {
     tls_after_fork(false);
+    descriptors_after_fork(false);
+    waker_after_fork(false);
     exchange_after_fork(false);
     pool_after_fork(false);
     reaper_after_fork(false);
     resolve_after_fork(false);
 }
 
-/* Pools first: they close the descriptors without a word; then everyone forgets what was shared. */
+/* Descriptors first: they are closed without a word; then everyone forgets what was shared. */
 static void in_child(void) {
-    pool_after_fork(true);
+    descriptors_after_fork(true);
+    waker_after_fork(true);
     exchange_after_fork(true);
+    pool_after_fork(true);
     reaper_after_fork(true);
     resolve_after_fork(true);
     tls_after_fork(true);
-    waker_forked();
 }
 
 int fork_guard(void) {

@@ -1,5 +1,7 @@
 #include "loop.h"
 
+#include "descriptors.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -23,34 +25,55 @@ typedef struct {
 } watched;
 
 struct loop {
-    int epoll;
+    int epoll;           /* owned; -1: there is none */
+    unsigned generation; /* of the process that opened it */
     int size;
     int trusted;    /* how often loop_quiet may still say yes */
     watched *table; /* owned */
 };
+
+static bool open_epoll(loop *l) {
+    l->epoll = -1;
+    l->generation = descriptors_generation();
+#ifdef LOOP_EPOLL
+    descriptors_lock();
+    l->epoll = descriptors_note(epoll_create1(EPOLL_CLOEXEC));
+    descriptors_unlock();
+    return l->epoll >= 0;
+#else
+    return true;
+#endif
+}
 
 loop *loop_new(void) {
     loop *l = calloc(1, sizeof(*l));
     if (l == NULL) {
         return NULL;
     }
-    l->epoll = -1;
-#ifdef LOOP_EPOLL
-    l->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (l->epoll < 0) {
+    if (!open_epoll(l)) {
         free(l);
         return NULL;
     }
-#endif
     return l;
+}
+
+bool loop_inherited(const loop *l) {
+    return l->generation != descriptors_generation();
+}
+
+bool loop_renew(loop *l) {
+    if (l->size > 0) {
+        memset(l->table, 0, (size_t)l->size * sizeof(*l->table));
+    }
+    return open_epoll(l);
 }
 
 void loop_free(loop *l) {
     if (l == NULL) {
         return;
     }
-    if (l->epoll >= 0) {
-        close(l->epoll);
+    if (!loop_inherited(l)) {
+        descriptors_close(l->epoll);
     }
     free(l->table);
     free(l);

@@ -16,6 +16,11 @@ typedef struct loop loop;
 loop *loop_new(void); /* NULL: no memory or descriptor */
 void loop_free(loop *l);
 
+/* After fork, in the child: is it the parent's? Then only these may be called; loop_renew makes it
+ * one of this process, which watches nothing (false: no descriptor). */
+bool loop_inherited(const loop *l);
+bool loop_renew(loop *l);
+
 /* Watches `descriptor` for POLLIN and POLLOUT as in `events`, and remembers `whom` to tell. `id`
  * names what the descriptor is now (numbers are used again): the same id need not be told to the
  * kernel twice; 0: it is to be told of once only. False: no memory. */

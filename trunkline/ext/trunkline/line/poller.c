@@ -131,7 +131,22 @@ static void wake_touched(poller *p) {
     }
 }
 
+/* In a child the parent's events are not for it: it gets an epoll of its own, and what was under
+ * way finds out that its connection is the parent's. */
+static void leave_to_parent(poller *p) {
+    if (!loop_inherited(p->loop)) {
+        return;
+    }
+    loop_renew(p->loop);
+    for (member *m = p->all; m != NULL; m = m->next_all) {
+        m->watching_count = 0;
+        make_runnable(p, m);
+    }
+    loop_watch(p->loop, waker_descriptor(p->waker), 0, POLLIN, p);
+}
+
 void poller_run(poller *p) {
+    leave_to_parent(p);
     wake_touched(p);
     member *last = p->runnable.last;
     for (member *m; (m = shift(&p->runnable)) != NULL;) {
@@ -170,6 +185,7 @@ nanoseconds poller_deadline(const poller *p) {
 }
 
 void poller_drive(poller *p, nanoseconds until, const stop_request *stop) {
+    leave_to_parent(p);
     if (p->runnable.first != NULL) {
         wait_once(p, 0); /* connections that these may take are known by it */
     }
@@ -229,7 +245,8 @@ bool poller_has_ready(const poller *p) {
     return p->ready.first != NULL;
 }
 
-int poller_descriptor(const poller *p) {
+int poller_descriptor(poller *p) {
+    leave_to_parent(p);
     return loop_descriptor(p->loop);
 }
 
@@ -260,8 +277,8 @@ poller *poller_new(waker *w) {
 }
 
 void poller_free(poller *p) {
-    if (p == NULL) {
-        return;
+    if (p == NULL || loop_inherited(p->loop)) {
+        return; /* one of the parent's threads may have been in the midst of it */
     }
     mux_batch_close(p->batch);
     deadlines_free(&p->due);

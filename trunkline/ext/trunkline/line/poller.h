@@ -28,7 +28,7 @@ typedef struct member {
 
 /* Keeps one reference of the waker, which all of its exchanges must share. NULL: no memory. */
 poller *poller_new(waker *w);
-void poller_free(poller *p); /* it must be empty */
+void poller_free(poller *p); /* it must be empty. NULL is fine. In a child its memory is lost */
 
 /* Takes `x` in, which has begun, and steps it at the next drive. `m` is the caller's memory, and
  * stays where it is until poller_remove; what is not over then and goes on needs exchange_join. */
@@ -56,7 +56,7 @@ void poller_arrive(poller *p);
 
 /* For those who wait elsewhere (a Fiber scheduler): a descriptor that becomes readable when there
  * is something to do (-1: none), and when to come back in any case (0: at once). */
-int poller_descriptor(const poller *p);
+int poller_descriptor(poller *p);
 nanoseconds poller_deadline(const poller *p);
 
 #endif

@@ -169,12 +169,11 @@ void pool_before_fork(void) {
     }
 }
 
-/* The child's copy of a TLS session is left alone for good: OpenSSL may have been in the midst of
- * it in another thread, and to say anything on it would break the parent's. */
+/* The descriptors are closed already. The child's copy of a TLS session is left alone for good: to
+ * say anything on it would break the parent's. */
 static void start_empty(pool *p) {
     for (connection *c = p->all, *following; c != NULL; c = following) {
         following = c->all_next;
-        close(c->descriptor);
         c->descriptor = -1;
         c->session = NULL;
         c->bucket = NULL;

@@ -1,5 +1,7 @@
 #include "waker.h"
 
+#include "descriptors.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -21,7 +23,7 @@ struct waker {
     int both;       /* an epoll of what is polled, and of `other`; -1: not made yet */
     int other;      /* -1: none */
     unsigned references;
-    unsigned generation; /* of the process that opened the descriptors */
+    unsigned generation; /* of the process that opened the descriptors (atomic) */
     bool woken;
     bool marked; /* atomic */
     waker *next;
@@ -30,26 +32,56 @@ struct waker {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static waker *free_list;
 static unsigned free_count;
-static unsigned generation;
 
 #ifdef __linux__
-static bool open_descriptors(waker *w) {
-    w->descriptor = w->trigger = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return w->descriptor >= 0;
+static void open_both_ends(waker *w) {
+    w->descriptor = w->trigger = descriptors_note(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 #else
-static bool open_descriptors(waker *w) {
+static void open_both_ends(waker *w) {
     int ends[2];
-    if (pipe(ends) != 0) return false;
+    if (pipe(ends) != 0) return;
     for (int i = 0; i < 2; i++) {
         fcntl(ends[i], F_SETFD, FD_CLOEXEC);
         fcntl(ends[i], F_SETFL, O_NONBLOCK);
     }
-    w->descriptor = ends[0];
-    w->trigger = ends[1];
-    return true;
+    w->descriptor = descriptors_note(ends[0]);
+    w->trigger = descriptors_note(ends[1]);
 }
 #endif
+
+static bool open_descriptors(waker *w) {
+    w->descriptor = w->trigger = w->both = w->other = -1;
+    descriptors_lock();
+    open_both_ends(w);
+    descriptors_unlock();
+    __atomic_store_n(&w->generation, descriptors_generation(), __ATOMIC_RELEASE);
+    return w->descriptor >= 0 && w->trigger >= 0;
+}
+
+static bool inherited(const waker *w) {
+    return __atomic_load_n(&w->generation, __ATOMIC_ACQUIRE) != descriptors_generation();
+}
+
+static void put(const waker *w) {
+    uint64_t one = 1;
+    size_t size = w->trigger == w->descriptor ? sizeof(one) : 1;
+    while (write(w->trigger, &one, size) < 0 && errno == EINTR) {
+    }
+}
+
+/* In a child the descriptors that came from the parent are closed: whoever goes on with the waker
+ * there has it opened anew. (When no descriptor is left for it, it wakes nobody: who waits looks
+ * again when its time is over.) */
+static void claim(waker *w) {
+    if (!inherited(w)) return;
+    pthread_mutex_lock(&lock);
+    if (inherited(w)) {
+        open_descriptors(w);
+        if (__atomic_load_n(&w->woken, __ATOMIC_ACQUIRE)) put(w);
+    }
+    pthread_mutex_unlock(&lock);
+}
 
 static void forget_other(waker *w) {
 #ifdef __linux__
@@ -59,8 +91,8 @@ static void forget_other(waker *w) {
 }
 
 static void destroy(waker *w) {
-    close(w->descriptor);
-    if (w->trigger != w->descriptor) close(w->trigger);
+    if (w->trigger != w->descriptor) descriptors_close(w->trigger);
+    descriptors_close(w->descriptor);
     free(w);
 }
 
@@ -68,11 +100,9 @@ static waker *make(void) {
     waker *w = calloc(1, sizeof(*w));
     if (w == NULL) return NULL;
     if (!open_descriptors(w)) {
-        free(w);
+        destroy(w);
         return NULL;
     }
-    w->generation = generation;
-    w->both = w->other = -1;
     return w;
 }
 
@@ -99,11 +129,14 @@ waker *waker_keep(waker *w) {
 
 void waker_drop(waker *w) {
     if (w == NULL || __atomic_sub_fetch(&w->references, 1, __ATOMIC_ACQ_REL) > 0) return;
-    if (w->both >= 0) close(w->both);
+    if (inherited(w)) {
+        free(w);
+        return;
+    }
+    descriptors_close(w->both);
     w->both = w->other = -1;
     pthread_mutex_lock(&lock);
-    /* One that was open before a fork would wake the other process as well. */
-    bool kept = w->generation == generation && free_count < FREE_LIST_LIMIT;
+    bool kept = free_count < FREE_LIST_LIMIT;
     if (kept) {
         w->next = free_list;
         free_list = w;
@@ -113,19 +146,18 @@ void waker_drop(waker *w) {
     if (!kept) destroy(w);
 }
 
-int waker_descriptor(const waker *w) {
+int waker_descriptor(waker *w) {
+    claim(w);
     return w->descriptor;
 }
 
 void waker_wake(waker *w) {
-    if (__atomic_exchange_n(&w->woken, true, __ATOMIC_ACQ_REL)) return;
-    uint64_t one = 1;
-    size_t size = w->trigger == w->descriptor ? sizeof(one) : 1;
-    while (write(w->trigger, &one, size) < 0 && errno == EINTR) {
-    }
+    claim(w);
+    if (!__atomic_exchange_n(&w->woken, true, __ATOMIC_ACQ_REL)) put(w);
 }
 
 bool waker_clear(waker *w) {
+    claim(w);
     if (!__atomic_load_n(&w->woken, __ATOMIC_ACQUIRE)) return false;
     uint64_t count;
     size_t size = w->trigger == w->descriptor ? sizeof(count) : 1;
@@ -142,14 +174,17 @@ bool waker_clear(waker *w) {
 static bool both_made(waker *w) {
     if (w->both >= 0) return true;
     struct epoll_event own = {.events = EPOLLIN, .data = {.fd = w->descriptor}};
-    w->both = epoll_create1(EPOLL_CLOEXEC);
+    descriptors_lock();
+    w->both = descriptors_note(epoll_create1(EPOLL_CLOEXEC));
+    descriptors_unlock();
     if (w->both >= 0 && epoll_ctl(w->both, EPOLL_CTL_ADD, w->descriptor, &own) == 0) return true;
-    if (w->both >= 0) close(w->both);
+    descriptors_close(w->both);
     w->both = -1;
     return false;
 }
 
 int waker_with(waker *w, int descriptor, short events) {
+    claim(w);
     struct epoll_event event = {.data = {.fd = descriptor}};
     event.events = (events & POLLIN ? EPOLLIN : 0U) | (events & POLLOUT ? EPOLLOUT : 0U);
     if (!both_made(w)) return -1;
@@ -174,13 +209,20 @@ bool waker_marked(waker *w) {
            __atomic_exchange_n(&w->marked, false, __ATOMIC_ACQ_REL);
 }
 
-void waker_forked(void) {
-    pthread_mutex_init(&lock, NULL);
-    generation++;
+void waker_before_fork(void) {
+    pthread_mutex_lock(&lock);
+}
+
+void waker_after_fork(bool child) {
+    if (!child) {
+        pthread_mutex_unlock(&lock);
+        return;
+    }
     while (free_list != NULL) {
         waker *w = free_list;
         free_list = w->next;
-        destroy(w);
+        free(w);
     }
     free_count = 0;
+    pthread_mutex_init(&lock, NULL);
 }

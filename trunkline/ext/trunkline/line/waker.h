@@ -15,7 +15,7 @@ waker *waker_take(
 waker *
 waker_keep(waker *w);      /* one reference more: for whoever may wake later than its owner lives */
 void waker_drop(waker *w); /* the last one returns it to the free list; NULL is fine */
-int waker_descriptor(const waker *w);
+int waker_descriptor(waker *w);
 void waker_wake(waker *w);
 bool waker_clear(waker *w); /* was it woken? It is not any more. */
 
@@ -28,8 +28,9 @@ bool waker_marked(waker *w); /* was it? It is not any more. */
  * -1: there is none here. */
 int waker_with(waker *w, int descriptor, short events);
 
-/* After fork, in the child: the free list is emptied (the descriptors were shared with the parent).
- */
-void waker_forked(void);
+/* Around fork: the child starts without any that are free, and those in use there are opened anew
+ * when they are used. */
+void waker_before_fork(void);
+void waker_after_fork(bool child);
 
 #endif

@@ -228,7 +228,7 @@ static step_result drive_in_fiber(exchange *x, VALUE scheduler, bool at_once) {
 
 /* ---- what callers use ---- */
 
-static VALUE scheduler_here(const poller *p) {
+static VALUE scheduler_here(poller *p) {
     return p != NULL && poller_descriptor(p) < 0 ? Qnil : rb_fiber_scheduler_current();
 }
 
