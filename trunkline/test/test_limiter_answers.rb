@@ -5,24 +5,42 @@ require_relative "test_helper"
 # What real answers do to the limit of their origin.
 class TestLimiterAnswers < TrunklineTest
   def test_a_rate_limit_is_learnt_and_kept_to
-    taken = []
-    refused = 0
-    lock = Mutex.new
-    server = serve do |connection|
-      while connection.read_request
-        full = lock.synchronize do
-          recent = taken.count { |at| at > monotonic - 0.25 }
-          recent < 10 ? (taken << monotonic) && false : (refused += 1)
+    http = assert_rate_limit_kept_to(concurrency: :auto)
+    facts = http.stats.limits.fetch(@server.url.chomp("/"))
+    refute_nil facts[:rate], facts.inspect
+  end
+
+  def test_a_rate_limit_is_kept_to_by_a_fixed_concurrency
+    http = assert_rate_limit_kept_to(concurrency: 16)
+    refute http.stats.limits.key?(@server.url.chomp("/")), "what was asked for is not remembered"
+  end
+
+  [:auto, 4].product([503, 429]).each do |concurrency, status|
+    define_method(:"test_retry_after_of_a_#{status}_holds_back_all_others_with_concurrency_#{concurrency}") do
+      seen = Queue.new
+      server = serve do |connection|
+        while connection.read_request
+          seen << monotonic
+          connection << (seen.size == 1 ? answer("", status: "#{status} No", "Retry-After" => 1) : answer)
         end
-        connection << (full ? answer("", status: "429 Too Many Requests") : answer)
+      end
+      results = client(server.url).map(Array.new(32, "/"), concurrency: concurrency, max_in_flight: 4)
+      assert_equal({ status => 1, 200 => 31 }, results.map(&:status).tally)
+      first, *others = Array.new(32) { seen.pop }
+      assert_operator others.count { |at| at - first < 0.95 }, :<, 16, "those that were started before it came"
+    end
+  end
+
+  def test_back_pressure_leaves_a_fixed_concurrency_as_it_is
+    gauge = Gauge.new(4, 16)
+    server = serve do |connection|
+      while (request = connection.read_request)
+        gauge.hold unless request.target == "/busy"
+        connection << (request.target == "/busy" ? answer("", status: "503 Busy") : answer)
       end
     end
-    http = client(server.url)
-    results = http.map(Array.new(160, "/"))
-    assert_equal [160, [200, 429]], [results.size, results.map(&:status).uniq.sort]
-    facts = http.stats.limits.fetch(server.url.chomp("/"))
-    refute_nil facts[:rate], facts.inspect
-    assert_operator refused, :<, 80
+    client(server.url).map(Array.new(4, "/busy") + Array.new(16, "/"), concurrency: 4)
+    assert_equal 4, gauge.most
   end
 
   def test_a_date_of_retry_after_is_honoured
@@ -73,5 +91,28 @@ class TestLimiterAnswers < TrunklineTest
     http.map([busy.url, quick.url] * 20)
     limits = http.stats.limits
     assert_operator limits.fetch(busy.url.chomp("/"))[:limit], :<, limits.fetch(quick.url.chomp("/"))[:limit]
+  end
+
+  private
+
+  # Of a server that takes ten requests in each quarter of a second.
+  def assert_rate_limit_kept_to(concurrency:)
+    taken = []
+    refused = 0
+    lock = Mutex.new
+    @server = serve do |connection|
+      while connection.read_request
+        full = lock.synchronize do
+          recent = taken.count { |at| at > monotonic - 0.25 }
+          recent < 10 ? (taken << monotonic) && false : (refused += 1)
+        end
+        connection << (full ? answer("", status: "429 Too Many Requests") : answer)
+      end
+    end
+    http = client(@server.url)
+    results = http.map(Array.new(160, "/"), concurrency: concurrency)
+    assert_equal [160, [200, 429]], [results.size, results.map(&:status).uniq.sort]
+    assert_operator refused, :<, 80
+    http
   end
 end

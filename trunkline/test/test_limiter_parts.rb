@@ -121,6 +121,22 @@ class TestLimiterParts < Minitest::Test
     assert @limiter.ready?(Limiter::LONGEST_PAUSE)
   end
 
+  def test_a_fixed_limit_is_kept_to_and_a_refused_slot_rests
+    @limiter = Limiter.new(0.0, fixed: 4)
+    assert_equal 4, fill(0.0)
+    2.times { @limiter.pressed(0.0, "503") }
+    refute @limiter.ready?(0.005), "for a round trip"
+    assert_equal 2, fill(0.02)
+    assert_equal [4, :fixed], @limiter.to_h.values_at(:limit, :state)
+  end
+
+  def test_a_fixed_limit_waits_as_long_as_it_is_told_to
+    @limiter = Limiter.new(0.0, fixed: 4, in_flight: 1)
+    @limiter.pressed(0.0, "503", 2.0)
+    refute @limiter.ready?(1.9)
+    assert_equal 4, fill(2.0)
+  end
+
   def test_one_429_teaches_no_rate_and_repeated_ones_do
     2.times { @limiter.start(0.0) }
     @limiter.limited(0.1)

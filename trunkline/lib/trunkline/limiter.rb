@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "limiter/fixed"
 require_relative "limiter/knee"
 require_relative "limiter/rate"
 
 module Trunkline
-  # How many requests may be in flight to one origin, and when the next may start. It does no I/O and has no clock:
-  # whoever drives tells it what happens and when (monotonic seconds). Belongs to one driver; not for two threads.
+  # How many requests may be in flight to one origin, and when the next may start. How many is found out, or as asked
+  # for; an origin that refuses requests holds back the next ones either way. It does no I/O and has no clock: whoever
+  # drives tells it what happens and when (monotonic seconds). Belongs to one driver; not for two threads.
   class Limiter
     # Seconds of Retry-After that are believed.
     LONGEST_PAUSE = 60.0
@@ -19,13 +21,17 @@ module Trunkline
     # @return [Integer] requests in flight
     attr_reader :in_flight
 
-    # @param maximum [Integer]
+    # @param fixed [Integer, nil] the limit that was asked for; nil: it is found out
+    # @param in_flight [Integer] requests that are so when it begins
+    # @param maximum [Integer, nil] of what is found out
     # @param remembered [Integer, nil] limit of an earlier time
     # @param rate [Float, nil] starts a second, of an earlier time
-    def initialize(now, maximum:, remembered: nil, rate: nil)
-      @knee = Knee.new(maximum: maximum, remembered: remembered)
+    def initialize(now, fixed: nil, in_flight: 0, maximum: nil, remembered: nil, rate: nil)
+      @knee = fixed ? Fixed.new(fixed) : Knee.new(maximum: maximum, remembered: remembered)
       @rate = LearntRate.new(rate, now) if rate
-      @in_flight = 0
+      # Whether anything but the limit may keep the next one from starting.
+      @held_back = !@rate.nil?
+      @in_flight = in_flight
       @resting = []
       @paused_until = nil
       @round = LEAST_ROUND
@@ -51,9 +57,10 @@ module Trunkline
 
     # @return [Boolean] whether one more may start
     def ready?(now)
-      return false if @in_flight + @resting.size >= @knee.limit && (@resting.empty? || !rested?(now))
-      return false if @paused_until && paused?(now)
+      return @in_flight < @knee.limit unless @held_back
+      return false if !rested?(now) || (@paused_until && paused?(now))
 
+      @held_back = !(@resting.empty? && @rate.nil?)
       @rate.nil? || @rate.ready?(now)
     end
 
@@ -90,6 +97,7 @@ module Trunkline
     # @param what [String] for #why
     # @param retry_after [Float, nil] seconds
     def pressed(now, what, retry_after = nil)
+      @held_back = true
       @in_flight -= 1
       pause(now, retry_after)
       rest(now)
@@ -99,6 +107,7 @@ module Trunkline
     # 429: too many in a time.
     # @param retry_after [Float, nil] seconds
     def limited(now, retry_after = nil)
+      @held_back = true
       @in_flight -= 1
       pause(now, retry_after)
       turn(now) if now - @second >= 1.0

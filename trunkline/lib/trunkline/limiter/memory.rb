@@ -28,7 +28,7 @@ module Trunkline
       # @return [Hash, nil] what a new limiter may begin with: limit, rate
       def recall(origin, now)
         at, facts = @lock.synchronize { @known[origin] }
-        return if facts.nil? || now - at > LONGEST || %i[start fixed].include?(facts[:state])
+        return if facts.nil? || now - at > LONGEST || facts[:state] == :start
 
         facts
       end

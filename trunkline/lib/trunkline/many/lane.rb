@@ -6,8 +6,8 @@ require_relative "../limiter/memory"
 
 module Trunkline
   module Many
-    # The way to one origin: those who wait, how many fly, and how many may: as many as the caller said, of which
-    # nothing is learnt, or what a limiter finds out.
+    # The way to one origin: those who wait, how many fly, and how many may, which is for a limiter to say. Of a number
+    # that the caller asked for there is nothing to say before the origin refuses something.
     class Lane
       MEMORY = Limiter::Memory.new
       # A host that does not answer at all is not asked by fewer than this at a time: that would only take longer.
@@ -30,8 +30,10 @@ module Trunkline
         @moved = now
         @settings = settings
         @fixed = settings.concurrency unless settings.concurrency == :auto
-        @limiter = learner(now) unless @fixed
-        @known = @limiter&.generation
+        return if @fixed
+
+        @limiter = learner(now)
+        @known = @limiter.generation
       end
 
       # @return [Integer] how many may fly
@@ -46,7 +48,7 @@ module Trunkline
 
       # @return [Boolean] whether one more may start
       def ready?(now)
-        @fixed ? @in_flight < @fixed : @limiter.ready?(now)
+        @limiter ? @limiter.ready?(now) : @in_flight < @fixed
       end
 
       # @return [Boolean] whether one more may start, or others must be looked for
@@ -56,7 +58,7 @@ module Trunkline
 
       # @return [Float, nil] seconds until one more may start; nil when that takes an answer
       def wait(now)
-        return @limiter.wait(now) unless @fixed
+        return @limiter.wait(now) if @limiter
 
         0.0 if @in_flight < @fixed
       end
@@ -66,7 +68,7 @@ module Trunkline
         @in_flight += 1
         order.lane = self
         order.started = now
-        order.generation = @limiter.start(now) unless @fixed
+        order.generation = @limiter.start(now) if @limiter
       end
 
       # One ended that tells nothing: it was cancelled.
@@ -79,9 +81,13 @@ module Trunkline
       def landed(now, order, result)
         @moved = now
         @in_flight -= 1
-        learn(now, order, result) unless @fixed
+        return unless @limiter || refused?(result)
+
+        @limiter ||= Limiter.new(now, fixed: @fixed, in_flight: @in_flight + 1)
+        learn(now, order, result)
       end
 
+      # Of a number that was asked for there is nothing to remember.
       def remember(now)
         return if @fixed
 
@@ -91,6 +97,13 @@ module Trunkline
 
       private
 
+      def refused?(result)
+        return true unless result.is_a?(Response)
+
+        status = result.status
+        status == 503 || status == 429 # rubocop:disable Style/MultipleComparison -- an Array for each answer
+      end
+
       def learn(now, order, result)
         status = result.status if result.is_a?(Response)
         case status
@@ -99,7 +112,7 @@ module Trunkline
         when 503 then @limiter.pressed(now, "503", retry_after(result))
         else @limiter.answered(now, order.started, order.generation)
         end
-        return unless order.generation > @known
+        return if @fixed || order.generation <= @known
 
         remember(now)
         @limiter.maximum = @settings.maximum_of_streams if status && result.http_version == "2"
