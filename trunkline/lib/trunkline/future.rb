@@ -2,6 +2,7 @@
 
 require_relative "cancelled"
 require_relative "condition"
+require_relative "interrupts"
 
 module Trunkline
   # What a call that runs in the background will come to (see Client#async). Any thread or fiber may wait for it.
@@ -59,9 +60,11 @@ module Trunkline
     #
     # @return [Boolean] false when it was ready already
     def cancel
-      settled = settle { order ? Cancelled.of(order) : Cancelled.new("the future was cancelled", sent: :none) }
-      board&.cancel(order) if settled
-      settled
+      Thread.handle_interrupt(Object => :never) do
+        settled = settle { order ? Cancelled.of(order) : Cancelled.new("the future was cancelled", sent: :none) }
+        board&.cancel(order) if settled
+        settled
+      end
     end
 
     # Goes on with the Response. The block runs in the thread that drives all futures (at once, when this one is
@@ -98,17 +101,17 @@ module Trunkline
 
     # @api private
     # @return [Boolean] whether it was the first
-    def settle(value = nil) # rubocop:disable Naming/PredicateMethod -- it asks nothing
-      callbacks = @lock.synchronize do
-        return false if @ready
-
-        @value = block_given? ? yield : value
-        @ready = true
-        @settled.broadcast
-        @callbacks.slice!(0..)
+    def settle(value = nil)
+      first = false
+      @lock.synchronize do
+        unless @ready
+          @value = block_given? ? yield : value
+          @ready = first = true
+        end
       end
-      tell(callbacks)
-      true
+      first
+    ensure
+      tell if first
     end
 
     protected
@@ -119,12 +122,14 @@ module Trunkline
     end
 
     def follow(value, block)
+      Interrupts.watch
       value = block.call(value) unless value.is_a?(Exception)
       return value.on_ready { |inner| settle(inner) } if value.is_a?(Future)
 
       settle(value)
     rescue StandardError => error
       settle(error)
+      raise if Interrupts.ended_by?(error)
     rescue Exception => error # rubocop:disable Lint/RescueException -- nobody is to wait for ever
       settle(error)
       raise
@@ -134,11 +139,12 @@ module Trunkline
 
     private
 
-    # Every one, though one of them should end the thread.
-    def tell(callbacks)
-      callbacks.shift.call(@value) until callbacks.empty?
+    # Those who wait, and every callback, though one of them should end the thread.
+    def tell
+      @settled.broadcast
+      @callbacks.shift.call(@value) until @callbacks.empty?
     ensure
-      tell(callbacks) unless callbacks.empty?
+      tell unless @callbacks.empty?
     end
 
     def seconds(timeout)

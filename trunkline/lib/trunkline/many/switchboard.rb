@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../interrupts"
 require_relative "dispatcher"
 require_relative "requests"
 require_relative "settings"
@@ -8,6 +9,10 @@ module Trunkline
   module Many
     # Drives the futures of a pool: one thread, which starts with the first of them and ends when there have been none
     # for a while. A forked child has boards of its own.
+    #
+    # An interrupt (Thread#raise, Thread#kill, Ctrl-C) may end a call of any method between any two steps. So each
+    # change is one step: an order is handed over by being put into the inbox, and a thread drives when it has found
+    # that no other does.
     class Switchboard
       # Seconds that the thread stays without anything to do.
       LINGER = 0.3
@@ -40,8 +45,8 @@ module Trunkline
         def of(pool, settings)
           LOCK.synchronize do
             if @pid != Process.pid
-              @pid = Process.pid
               @boards.clear
+              @pid = Process.pid # last: interrupted before, it would be the child's with the parent's boards
             end
             @boards[pool] ||= new(pool, settings)
           end
@@ -51,7 +56,9 @@ module Trunkline
       def initialize(pool, settings)
         @pool = pool
         @dispatcher = Dispatcher.new(pool, settings, nil)
-        @inbox = Thread::Queue.new
+        # Orders that are new, or whose futures were given up.
+        @inbox = []
+        # Those that the dispatcher has.
         @orders = {}.compare_by_identity
         @lock = Mutex.new
         @bell = ConditionVariable.new
@@ -64,9 +71,8 @@ module Trunkline
           return false if @left
 
           order.taker.board = self
-          @orders[order] = true
-          @inbox << [:add, order]
-          @thread ||= start
+          @thread = start unless @thread&.alive?
+          @inbox << order
           @bell.signal
         end
         @dispatcher.wake
@@ -76,9 +82,7 @@ module Trunkline
       # The future is settled already.
       def cancel(order)
         @lock.synchronize do
-          return unless @orders.key?(order)
-
-          @inbox << [:cancel, order]
+          @inbox << order
           @bell.signal
         end
         @dispatcher.wake
@@ -87,21 +91,35 @@ module Trunkline
       # Cancels what has not been sent yet, and waits for what is in flight.
       # @yield [order] whether it is meant
       def finish(&block)
-        mine = @lock.synchronize { @orders.keys }.select(&block)
+        mine = @lock.synchronize { all_orders }.select(&block)
         mine.each { |order| order.taker.cancel if order.started.nil? }
-        mine.each { |order| order.taker.value } unless Thread.current.equal?(@thread)
+        mine.each { |order| order.taker.value } unless Thread.current.equal?(@driver)
       end
 
       private
 
+      def all_orders
+        @orders.keys | @inbox
+      end
+
+      # A thread inherits what its starter has deferred: it has to be ended all the same.
       def start
-        Thread.new { run }.tap { |thread| thread.name = "trunkline futures" }
+        Thread.new { Thread.handle_interrupt(Object => :immediate) { run } }
       end
 
       def run
+        return unless take_over?
+
+        Thread.current.name = "trunkline futures"
+        Interrupts.watch
         work until leave?
       ensure
-        abandon
+        abandon if @driver.equal?(Thread.current)
+      end
+
+      # @return [Boolean] false when there is one that drives: whoever started it was interrupted before it was noted
+      def take_over?
+        @lock.synchronize { @driver = Thread.current unless @driver&.alive? }
       end
 
       def work
@@ -115,32 +133,33 @@ module Trunkline
         end
       end
 
+      # It stays in the inbox until it is known.
       def receive
-        what, order = @inbox.pop
-        return unless @orders.key?(order)
-
-        if what == :cancel || order.taker.ready?
-          @dispatcher.cancel(order)
-          @orders.delete(order)
-        else
+        order = @inbox.first
+        if order.taker.ready?
+          @dispatcher.cancel(order) if @orders.delete(order)
+        elsif !@orders.key?(order)
+          @orders[order] = true
           @dispatcher.add(order)
         end
+        @inbox.shift
       end
 
+      # It is known until it is told.
       def over(order, result)
-        @orders.delete(order)
         order.taker.settle(result)
+        @orders.delete(order)
       end
 
       def leave?
-        @quiet && @lock.synchronize { @left = @orders.empty? }
+        @quiet && @lock.synchronize { @left = @orders.empty? && @inbox.empty? }
       end
 
       # However the thread ends: nobody waits for ever.
       def abandon
         orders = @lock.synchronize do
           @left = true
-          @orders.keys
+          all_orders
         end
         Switchboard.drop(@pool, self)
         @dispatcher.close
