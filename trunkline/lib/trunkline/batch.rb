@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "cancelled"
+require_relative "interrupts"
 require_relative "many/dispatcher"
 require_relative "many/requests"
 require_relative "progress"
@@ -63,17 +64,14 @@ module Trunkline
     # @return [Array<Response, Error>] of the requests that had no block, in the order they were added
     # @raise what a block raised, when there is no on_error
     def run
-      raise ThreadError, "the batch is running already" if @driver
-
-      @driver = Thread.current
+      begin_to_drive
       drive
       @progress&.finish(@dispatcher)
       raise @errors.first unless @errors.empty?
 
       @results
     ensure
-      give_up if @driver.equal?(Thread.current)
-      @driver = nil
+      end_driving if @driver.equal?(Thread.current)
     end
 
     # @return [Array<Response, Error, nil>] as #run; nil for those without a result yet
@@ -108,6 +106,15 @@ module Trunkline
       end
     end
 
+    def begin_to_drive
+      @lock.synchronize do
+        raise ThreadError, "the batch is running already" if @driver
+
+        @driver = Thread.current
+      end
+      Interrupts.watch
+    end
+
     def drive
       loop do
         @dispatcher.add(@inbox.pop) until @inbox.empty?
@@ -132,6 +139,8 @@ module Trunkline
       begin
         taker.call(result)
       rescue StandardError => error
+        raise if Interrupts.ended_by?(error)
+
         failed(error, order)
       end
     end
@@ -140,6 +149,12 @@ module Trunkline
       return @errors << error unless @settings.on_error
 
       @settings.on_error.call(error, order.item)
+    end
+
+    def end_driving
+      give_up
+    ensure
+      @driver = nil
     end
 
     # After an interrupt: each request that has no result is named, and has an error in its place.

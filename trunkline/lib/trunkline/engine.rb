@@ -4,6 +4,7 @@ require_relative "errors"
 require_relative "sentence"
 require_relative "attempt"
 require_relative "cancelled"
+require_relative "interrupts"
 
 module Trunkline
   # What an engine must provide, and the one thing it asks of Ruby. The engine in ext/trunkline is the only one;

@@ -3,6 +3,7 @@
 require_relative "body"
 require_relative "engine"
 require_relative "headers"
+require_relative "interrupts"
 
 module Trunkline
   # Puts something in the place of the network, for tests: it is asked before each call of every client, batch and
@@ -243,7 +244,7 @@ module Trunkline
       rescue SignalException, SystemExit
         raise
       rescue Exception => error # rubocop:disable Lint/RescueException
-        error
+        Interrupts.ended_by?(error) ? raise : error
       end
 
       # @param verdict [Answer, Exception]
@@ -272,7 +273,7 @@ module Trunkline
         answer([tag.tag, pieces(Answer.new(result))], tag.stream)
         next_result(tag.stream)
       rescue StandardError => error
-        [tag.tag, error]
+        Interrupts.ended_by?(error) ? raise : [tag.tag, error]
       end
     end
   end

@@ -2,6 +2,7 @@
 
 require_relative "async"
 require_relative "batch"
+require_relative "interrupts"
 require_relative "many/settings"
 require_relative "many/stream"
 
@@ -48,7 +49,7 @@ module Trunkline
       raise InvalidRequest, "reuse_bodies: is for each: what #{name} gives is kept" if settings.reuse_bodies
     end
 
-    # Each is told of, whatever on_cancel does with another; the first that it raises passes through at the end.
+    # Each is told of, whatever on_cancel raises of another; the first that it raises passes through at the end.
     # @api private
     # @param orders [Array<Order>]
     # @param on_cancel [#call, nil]
@@ -58,7 +59,7 @@ module Trunkline
       errors = orders.filter_map do |order|
         on_cancel.call(order.item) && nil
       rescue StandardError => error
-        error
+        Interrupts.ended_by?(error) ? raise : error
       end
       raise errors.first unless errors.empty?
     end

@@ -317,8 +317,13 @@ static VALUE serve_entry(VALUE argument) {
     return Qnil;
 }
 
+/* An interrupt that came while the caller's code ran is no error of that code. */
 static VALUE give_error(VALUE argument, VALUE error) {
     running *run = (running *)argument;
+    VALUE interrupts = rb_path2class("Trunkline::Interrupts");
+    if (RTEST(rb_funcall(interrupts, rb_intern("ended_by?"), 1, error))) {
+        rb_exc_raise(error);
+    }
     give(run->m, run->e, error);
     return Qnil;
 }
@@ -328,7 +333,8 @@ static VALUE serve_or_give_error(VALUE argument) {
 }
 
 /* What the caller's own code raises is the result of its request, and of no other. What is no
- * StandardError (an exit, a throw, a kill) goes on its way, and the request is named by close. */
+ * StandardError (an exit, a throw, a kill), or came from outside, goes on its way, and the request
+ * is named by close. */
 static void serve(running *run) {
     multi *m = run->m;
     entry *e = run->e;

@@ -28,6 +28,7 @@ module Faraday
         # @return [nil]
         # @raise what the first request that failed would have raised by itself
         def execute
+          ::Trunkline::Interrupts.watch
           yield
           run until @waiting.empty?
           report(@failures) unless @failures.empty?
@@ -61,7 +62,7 @@ module Faraday
         def collect_failure
           yield
         rescue StandardError => error
-          @failures << error
+          ::Trunkline::Interrupts.ended_by?(error) ? raise : @failures << error
         end
 
         def report(failures)

@@ -2,6 +2,7 @@
 
 require_relative "../condition"
 require_relative "../engine"
+require_relative "../interrupts"
 require_relative "../response"
 require_relative "followed"
 require_relative "lane"
@@ -240,7 +241,13 @@ module Trunkline
         end
         @moving = nil
       rescue Error, InvalidRequest => error
-        @landed.push(order, error) # as of a call: a file of TLS that cannot be read
+        not_started(order, error) # as of a call: a file of TLS that cannot be read
+      end
+
+      def not_started(order, error)
+        raise error if Interrupts.ended_by?(error)
+
+        @landed.push(order, error)
         @moving = nil
       end
 

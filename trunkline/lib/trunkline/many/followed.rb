@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../interrupts"
 require_relative "../policy"
 
 module Trunkline
@@ -37,7 +38,7 @@ module Trunkline
 
         result.is_a?(Exception) ? @fiber.raise(result) : @fiber.resume(result)
       rescue StandardError => error
-        error
+        Interrupts.ended_by?(error) ? raise : error
       end
     end
   end

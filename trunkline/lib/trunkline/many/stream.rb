@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../interrupts"
 require_relative "../progress"
 require_relative "dispatcher"
 require_relative "requests"
@@ -21,6 +22,7 @@ module Trunkline
 
       # @yield [item, result, index]
       def run(&block)
+        Interrupts.watch
         @requests.check(@source) if @source.is_a?(Array)
         @next = @source.is_a?(Array) ? nil : @source.to_enum
         drive(&block)

@@ -105,6 +105,7 @@ module Typhoeus
     #
     # @return [nil]
     def run
+      ::Trunkline::Interrupts.watch
       @memory.clear
       dequeue_many
       turn until @flying.empty?
@@ -164,8 +165,9 @@ module Typhoeus
     def multi
       return @multi if @multi && @process == Process.pid
 
-      @process = Process.pid
       @multi = ::Trunkline::Engine::Multi.new(::Trunkline::TyphoeusFace::Recipe.family.pool)
+      @process = Process.pid # last: interrupted before, a forked child would take the parent's for its own
+      @multi
     end
 
     # The poller goes with the run, and what is in flight then with the poller.
