@@ -12,8 +12,10 @@ task :ci do
     "Extensions compile without a warning (gcc, clang)" => "compile:pedantic",
     "wire/: unit tests, plain and sanitized" => "wire:test",
     "line/: unit tests, plain and sanitized" => "line:test",
+    "line/: unit tests without epoll, eventfd, ppoll" => "line:test:poll",
     "wire/: fuzzing" => "wire:fuzz",
     **suites.transform_keys { |folder| "#{folder}: the Ruby suite" },
+    "trunkline: what waits, without epoll, eventfd, ppoll" => "poll:quick",
     "Examples in the documentation" => "docs:test",
     "Figures in the READMEs" => "figures:check",
     "Packages, installed into an empty GEM_HOME" => "package:test"

@@ -82,6 +82,9 @@ end
   end
 end
 
+desc "C unit tests of line/ as where there is no epoll, eventfd, ppoll and the like (macOS)"
+task("line:test:poll") { EngineBuild.test("line", "poll") }
+
 desc "C unit tests of line/, where threads meet, under TSan"
 task("line:test:threads") { EngineBuild.test("line", "threads") }
 

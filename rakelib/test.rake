@@ -15,8 +15,18 @@ module Suites
   end
 
   # One process for a whole suite: its servers start once.
-  def run(folder, environment = {})
-    system(environment, RbConfig.ruby, *arguments(folder), exception: true)
+  def run(folder, environment = {}, chosen = files(folder))
+    system(environment, RbConfig.ruby, *arguments(folder, chosen), exception: true)
+  end
+
+  # Runs tests of trunkline on an extension that is built as where there is no epoll, eventfd, ppoll and the like.
+  def run_with_poll(chosen = files("trunkline"))
+    environment = { "TRUNKLINE_POLL" => "1" }
+    extensions = EXTENSIONS.select { |extension| extension.name == "trunkline" }
+    extensions.each { |extension| extension.build(environment) }
+    run("trunkline", environment, chosen)
+  ensure
+    extensions.each { |extension| extension.build({}) }
   end
 
   # So many processes at once, for tests that wait more than they compute. What the first prints is seen as it comes,
@@ -74,6 +84,19 @@ task :sanitize do
                           "UBSAN_OPTIONS" => "print_stacktrace=1:halt_on_error=1")
 ensure
   EXTENSIONS.each(&:build)
+end
+
+namespace :poll do
+  # What waits, and for what.
+  waiting = %w[batch_in_reactor edges_in_batches fibers names sockets timeouts]
+
+  desc "The Ruby suite of trunkline without epoll, eventfd, ppoll and the like (as on macOS)"
+  task(test: :compile) { Suites.run_with_poll }
+
+  desc "Of that suite, what waits (CI)"
+  task(quick: :compile) do
+    Suites.run_with_poll(waiting.map { |name| "#{ROOT}/trunkline/test/test_#{name}.rb" })
+  end
 end
 
 desc "The Ruby suite of trunkline under valgrind"

@@ -14,6 +14,10 @@ flags_sanitized := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -
 cc_threads := clang
 flags_threads := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 
+# As where there is no epoll, eventfd, ppoll and the like.
+cc_poll := gcc
+flags_poll := -O1 -g -DTRUNKLINE_POLL
+
 cc_fuzz := clang
 flags_fuzz := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
               -fno-sanitize-recover=all
@@ -22,10 +26,14 @@ CC := $(cc_$(FLAVOUR))
 found = $(shell pkg-config --exists $(1) && echo $(2))
 optional_defines := $(call found,libnghttp2,-DHAVE_NGHTTP2) $(call found,libbrotlidec,-DHAVE_BROTLI) \
                     $(call found,libzstd,-DHAVE_ZSTD)
-# As extconf.rb does: by what the library has, not by its version.
+# As extconf.rb does: by what the library or system has, not by its version.
 has_function = $(shell printf '\043include <%s>\nint main(void) { return !(long)&%s; }' $(2) $(3) | \
                        gcc -x c -o /dev/null - $(1) 2>/dev/null && echo -DHAVE_$(3) | tr a-z A-Z)
 optional_defines += $(call has_function,-lnghttp2,nghttp2/nghttp2.h,nghttp2_option_set_max_continuations)
+optional_defines += $(call has_function,,sys/epoll.h,epoll_create1) \
+                    $(call has_function,,sys/eventfd.h,eventfd) \
+                    $(call has_function,-D_GNU_SOURCE,poll.h,ppoll) \
+                    $(call has_function,-pthread,pthread.h,pthread_condattr_setclock)
 optional_libraries := $(call found,libnghttp2,-lnghttp2) $(call found,libbrotlidec,-lbrotlidec) \
                       $(call found,libzstd,-lzstd)
 CFLAGS := -std=gnu99 -Wall -Wextra -Werror $(flags_$(FLAVOUR)) $(optional_defines) -I$(ext) -MMD -MP

@@ -6,7 +6,7 @@ require "rbconfig"
 # One C extension of this repository: configured and made under tmp/, one folder for each Ruby, and its
 # .so put where `require` finds it in the checkout.
 class Extension
-  SWITCHES = %w[PEDANTIC DEBUG SANITIZE SCALAR].freeze
+  SWITCHES = %w[PEDANTIC DEBUG SANITIZE SCALAR TRUNKLINE_POLL].freeze
 
   attr_reader :name, :target
 

@@ -5,6 +5,23 @@ require_relative "support/own_names"
 
 # Names with several addresses, and name servers that do not answer, in a little network of their own.
 class TestNames < TrunklineTest
+  # Defines silent(family, address, port = 0), which returns a port that takes no connection in.
+  SILENT = <<~RUBY
+    def silent(family, address, port = 0)
+      full = Socket.new(family, :STREAM)
+      full.bind(Addrinfo.tcp(address, port))
+      full.listen(0)
+      port = full.local_address.ip_port
+      connecting = Array.new(16) do
+        Socket.new(family, :STREAM).tap { |socket| socket.connect_nonblock(Addrinfo.tcp(address, port), exception: false) }
+      end
+      ($silent ||= []).push(full, *connecting)
+      sleep 0.1
+      port
+    end
+  RUBY
+  private_constant :SILENT
+
   def setup
     skip "namespaces (unshare, ip) are not to be had here" unless OwnNames.available?
     super
@@ -85,20 +102,35 @@ class TestNames < TrunklineTest
   def test_a_silent_first_address_costs_a_quarter_of_a_second
     first, second = both_addresses
     assert_program(<<~RUBY, "second\n", hosts: hosts_of_both, takes: 0.25)
-      full = Socket.new(#{first[:family].inspect}, :STREAM)
-      full.bind(Addrinfo.tcp("#{first[:address]}", 0))
-      full.listen(0)
-      port = full.local_address.ip_port
-      kept = Array.new(16) do
-        socket = Socket.new(#{first[:family].inspect}, :STREAM)
-        socket.connect_nonblock(Addrinfo.tcp("#{first[:address]}", port), exception: false)
-        socket
-      end
-      sleep 0.1
+      #{SILENT}
+      port = silent(#{first[:family].inspect}, "#{first[:address]}")
       answer_for_ever("#{second[:address]}", "second", port)
       start = now
       body = Trunkline.get("http://both.test:" + port.to_s, timeout: { connect: 3, total: 5 }).body
       puts body, now - start
+    RUBY
+  end
+
+  # From then on there are two connections to wait for, while other fibers have their turns.
+  def test_two_silent_addresses_in_a_fiber
+    first, second = both_addresses
+    assert_program(<<~RUBY, "Trunkline::ConnectTimeout true\n", hosts: hosts_of_both, takes: 0.6)
+      require #{File.expand_path("support/small_scheduler", __dir__).inspect}
+      #{SILENT}
+      port = silent(#{first[:family].inspect}, "#{first[:address]}")
+      silent(#{second[:family].inspect}, "#{second[:address]}", port)
+      turns = 0
+      start = now
+      Thread.new do
+        Fiber.set_scheduler(SmallScheduler.new)
+        error = nil
+        Fiber.schedule { turns += 1 while error.nil? && sleep(0.01) }
+        Fiber.schedule do
+          Trunkline.get("http://both.test:" + port.to_s, timeout: { connect: 0.6, total: 5 })
+        rescue StandardError => error
+          puts [error.class, turns >= 10].join(" "), now - start
+        end
+      end.join
     RUBY
   end
 

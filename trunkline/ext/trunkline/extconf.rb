@@ -3,6 +3,7 @@
 # Finds the libraries below the engine and writes the Makefile. Switches, by environment:
 #   PEDANTIC=1                    every warning is an error (CI)
 #   DEBUG=1                       unoptimised, with -DTRUNKLINE_DEBUG
+#   TRUNKLINE_POLL=1              as where there is no epoll, eventfd, ppoll and the like (macOS), to test that here
 #   SANITIZE=address,undefined    built for the sanitizers; load it with their runtime preloaded
 
 require "mkmf"
@@ -41,6 +42,12 @@ OPTIONAL_FUNCTIONS = {
   "NGHTTP2" => { "nghttp2_option_set_max_continuations" => "nghttp2/nghttp2.h" }
 }.freeze
 
+# What only some systems have; line/portable.h says what the others do instead.
+SYSTEM_FUNCTIONS = {
+  "epoll_create1" => "sys/epoll.h", "eventfd" => "sys/eventfd.h", "ppoll" => "poll.h",
+  "pthread_condattr_setclock" => "pthread.h"
+}.freeze
+
 def switch?(name) = !["", "0"].include?(ENV.fetch(name, ""))
 
 REQUIRED.each { |library| abort(library.missing) unless library.present? }
@@ -53,6 +60,11 @@ OPTIONAL.each do |key, library|
   end
 end
 have_library("pthread") # resolver threads; part of libc since glibc 2.34
+if switch?("TRUNKLINE_POLL")
+  $defs << "-DTRUNKLINE_POLL"
+else
+  SYSTEM_FUNCTIONS.each { |function, header| have_func(function, header) }
+end
 
 # Our flags come last, so that they win over those with which the Ruby was built. Its choice of warnings forbids
 # C99's declarations; its methods all get a self, used or not.

@@ -2,7 +2,9 @@
 #include "line/loop.h"
 #include "sockets.h"
 
-/* What epoll's loop tells of descriptors, and what it knows of those that nobody watches. */
+#include <pthread.h>
+
+/* What a loop tells of descriptors, and what epoll's knows of those that nobody watches. */
 
 #define ID 7
 
@@ -120,12 +122,65 @@ static void test_what_is_read_by_others_is_forgotten(void) {
     tear_down();
 }
 
-int main(void) {
+static void *send_later(void *unused) {
+    (void)unused;
+    usleep(300 * 1000);
+    send_byte();
+    return NULL;
+}
+
+/* In nanoseconds such a wait fits into no int. */
+static void test_a_long_wait_lasts_until_something_comes(void) {
+    set_up();
+    told();
+    loop_watch(told_by, ours, 0, POLLIN, &watcher); /* once, and not for being writable */
+    told();
+    loop_watch(told_by, ours, 0, POLLIN, &watcher);
+    pthread_t sender;
+    if (pthread_create(&sender, NULL, send_later, NULL) != 0) give_up("pthread_create");
+    void *whom[4];
+    int count = loop_wait(told_by, clock_now() + 4400 * MILLISECOND, whom, 4);
+    CHECK(count == 1 && whom[0] == &watcher, "what came after 0.3 s of 4.4 s is told of");
+    pthread_join(sender, NULL);
+    tear_down();
+}
+
+static void test_milliseconds_are_rounded_up_and_bounded(void) {
+    CHECK(clock_milliseconds(NEVER) == -1, "without end");
+    CHECK(clock_milliseconds(0) == 0 && clock_milliseconds(-5 * SECOND) == 0, "not at all");
+    CHECK(clock_milliseconds(1) == 1, "no wait is cut to none");
+    CHECK(clock_milliseconds(3 * SECOND) == 3000, "three seconds");
+    CHECK(clock_milliseconds(3 * SECOND + 1) == 3001, "and a little more");
+    CHECK(clock_milliseconds(NEVER - 1) == INT32_MAX, "300 years");
+}
+
+static void test_one_time_watches_are_told_of_once(void) {
+    set_up();
+    loop_watch(told_by, ours, 0, POLLIN, &watcher);
+    send_byte();
+    CHECK(told(), "a byte is told of");
+    CHECK(!told(), "and no more, though it is there still");
+    tear_down();
+}
+
+static void test_edges(void) {
     test_an_edge_is_told_of_once_and_the_next_again();
     test_an_end_is_told_of_until_nobody_watches();
     test_bytes_that_were_read_leave_it_quiet();
     test_bytes_that_lie_there_are_not_quiet();
     test_its_end_is_not_quiet();
     test_what_is_read_by_others_is_forgotten();
+}
+
+int main(void) {
+    test_a_long_wait_lasts_until_something_comes();
+    test_milliseconds_are_rounded_up_and_bounded();
+    test_one_time_watches_are_told_of_once();
+    loop *l = loop_new();
+    bool epoll = loop_descriptor(l) >= 0;
+    loop_free(l);
+    if (epoll) {
+        test_edges();
+    }
     return check_report();
 }

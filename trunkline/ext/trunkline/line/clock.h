@@ -33,4 +33,13 @@ static inline nanoseconds clock_nap(nanoseconds until, nanoseconds now) {
     return left > 5 * SECOND ? left - left / 64 : left;
 }
 
+/* A span as poll and epoll_wait take it: rounded up, -1 for NEVER. */
+static inline int clock_milliseconds(nanoseconds span) {
+    if (span == NEVER) {
+        return -1;
+    }
+    nanoseconds whole = span <= 0 ? 0 : (span - 1) / MILLISECOND + 1;
+    return whole > INT32_MAX ? INT32_MAX : (int)whole;
+}
+
 #endif

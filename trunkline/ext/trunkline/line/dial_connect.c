@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
 #include "dial_connect.h"
 #include "descriptors.h"
+#include "portable.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
@@ -98,8 +98,10 @@ static void tune(int descriptor, const socket_options *how) {
     set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
     if (how->keepalive_idle > 0) {
         set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
-#ifdef TCP_KEEPIDLE
+#if defined(TCP_KEEPIDLE)
         set_option(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, how->keepalive_idle);
+#elif defined(TCP_KEEPALIVE)
+        set_option(descriptor, IPPROTO_TCP, TCP_KEEPALIVE, how->keepalive_idle); /* macOS */
 #endif
 #ifdef TCP_KEEPINTVL
         set_option(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, how->keepalive_interval);
@@ -133,22 +135,9 @@ static int bind_local(int descriptor, int family, const socket_options *how) {
     return bind(descriptor, local, how->local_length) == 0 ? 0 : errno;
 }
 
-static int new_socket(int family) {
-#ifdef SOCK_CLOEXEC
-    int descriptor = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-#else
-    int descriptor = socket(family, SOCK_STREAM, 0);
-    if (descriptor >= 0) {
-        fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-        fcntl(descriptor, F_SETFL, O_NONBLOCK);
-    }
-#endif
-    return descriptors_note(descriptor);
-}
-
 static int open_socket(int family, const socket_options *how) {
     descriptors_lock();
-    int descriptor = new_socket(family);
+    int descriptor = descriptors_note(portable_socket(family));
     descriptors_unlock();
     if (descriptor < 0) return -1;
     if (family != AF_UNIX) tune(descriptor, how);

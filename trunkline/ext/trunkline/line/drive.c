@@ -1,5 +1,5 @@
-#define _GNU_SOURCE /* ppoll */
 #include "exchange.h"
+#include "portable.h"
 
 #include <errno.h>
 
@@ -18,7 +18,6 @@ nanoseconds exchange_awake_until(const exchange *x) {
 }
 
 static int poll_awake(const exchange *x, struct pollfd *entries, nfds_t count) {
-    const struct timespec at_once = {0, 0};
     nanoseconds until = exchange_awake_until(x);
     bool late = false;
     int ready = 0;
@@ -26,7 +25,7 @@ static int poll_awake(const exchange *x, struct pollfd *entries, nfds_t count) {
         return 0;
     }
     while (ready == 0 && !late && exchange_alone()) {
-        ready = ppoll(entries, count, &at_once, NULL);
+        ready = portable_poll(entries, count, 0);
         late = ready == 0 && clock_now() >= until;
     }
     connection_waited_awake(x->line, late);
@@ -42,15 +41,9 @@ static void wait_for(const exchange *x, const stop_request *stop) {
 
     deadline = stop_wait_until(stop, deadline);
     int ready = poll_awake(x, entries, (nfds_t)count + 1);
-    struct timespec span = {0, 0};
-    if (ready == 0 && deadline != NEVER && deadline > 0) {
-        nanoseconds left = clock_nap(deadline, clock_now());
-        if (left > 0) {
-            span = (struct timespec){.tv_sec = left / SECOND, .tv_nsec = left % SECOND};
-        }
-    }
     if (ready == 0) {
-        ready = ppoll(entries, (nfds_t)count + 1, deadline == NEVER ? NULL : &span, NULL);
+        nanoseconds left = deadline == NEVER ? NEVER : clock_nap(deadline, clock_now());
+        ready = portable_poll(entries, (nfds_t)count + 1, left > 0 ? left : 0);
     }
     if (ready > 0 && entries[count].revents != 0) {
         waker_clear(x->waker);

@@ -1,15 +1,13 @@
 #include "loop.h"
+#include "portable.h"
 
 #include "descriptors.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#if defined(__linux__) && !defined(TRUNKLINE_POLL)
-#define LOOP_EPOLL 1
+#ifdef USE_EPOLL
 #include <sys/epoll.h>
 #endif
 
@@ -35,7 +33,7 @@ struct loop {
 static bool open_epoll(loop *l) {
     l->epoll = -1;
     l->generation = descriptors_generation();
-#ifdef LOOP_EPOLL
+#ifdef USE_EPOLL
     descriptors_lock();
     l->epoll = descriptors_note(epoll_create1(EPOLL_CLOEXEC));
     descriptors_unlock();
@@ -112,7 +110,12 @@ void loop_ignore(loop *l, int descriptor, const void *whom) {
     }
 }
 
-#ifdef LOOP_EPOLL
+static int milliseconds_until(nanoseconds until) {
+    bool exact = until == NEVER || until == 0;
+    return clock_milliseconds(exact ? until : clock_nap(until, clock_now()));
+}
+
+#ifdef USE_EPOLL
 
 static bool tell_kernel(loop *l, int descriptor, uint32_t events) {
     struct epoll_event event = {.events = events, .data = {.fd = descriptor}};
@@ -153,18 +156,6 @@ static void told_for_nobody(loop *l, watched *w, const struct epoll_event *event
         w->id = 0;
     }
     epoll_ctl(l->epoll, EPOLL_CTL_DEL, event->data.fd, NULL);
-}
-
-static int milliseconds_until(nanoseconds until) {
-    if (until == NEVER) {
-        return -1;
-    }
-    nanoseconds left = until == 0 ? 0 : clock_nap(until, clock_now());
-    if (left <= 0) {
-        return 0;
-    }
-    nanoseconds rounded = (left + MILLISECOND - 1) / MILLISECOND;
-    return rounded > INT32_MAX ? INT32_MAX : (int)rounded;
 }
 
 int loop_wait(loop *l, nanoseconds until, void **whom, int room) {
@@ -218,10 +209,8 @@ int loop_wait(loop *l, nanoseconds until, void **whom, int room) {
             entries[count++] = (struct pollfd){.fd = fd, .events = l->table[fd].events};
         }
     }
-    nanoseconds left = until == NEVER || until == 0 ? 0 : clock_nap(until, clock_now());
-    int span = until == NEVER ? -1 : (int)((left > 0 ? left : 0) + MILLISECOND - 1) / MILLISECOND;
     int told = 0;
-    if (poll(entries, count, span) > 0) {
+    if (poll(entries, count, milliseconds_until(until)) > 0) {
         for (nfds_t i = 0; i < count && told < room; i++) {
             if (entries[i].revents == 0) {
                 continue;

@@ -1,8 +1,8 @@
 #include "reaper.h"
 
 #include "pool_registry.h"
+#include "portable.h"
 
-#include <pthread.h>
 #include <signal.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -15,8 +15,7 @@ static void sleep_until(nanoseconds when) {
         pthread_cond_wait(&changed, &lock);
         return;
     }
-    struct timespec t = {.tv_sec = when / SECOND, .tv_nsec = when % SECOND};
-    pthread_cond_timedwait(&changed, &lock, &t);
+    portable_wait(&changed, &lock, when);
 }
 
 static void *reap(void *unused) {
@@ -39,11 +38,7 @@ static void *reap(void *unused) {
 
 /* Under the lock. Without a thread idle connections are still bounded by count, and looked at. */
 static bool start(void) {
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    portable_condition(&changed);
 
     sigset_t all, before;
     sigfillset(&all);

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "resolve.h"
+#include "portable.h"
 #include "resolve_queue.h"
 #include "resolve_system.h"
 
@@ -42,25 +43,12 @@ static void (*seam_release)(void *);
 static void *serve(void *unused);
 
 static void make_conditions(void) {
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-#ifndef __APPLE__
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-#endif
-    pthread_cond_init(&work, &attributes);
-    pthread_cond_init(&rest, &attributes);
-    pthread_condattr_destroy(&attributes);
+    portable_condition(&work);
+    portable_condition(&rest);
 }
 
 static bool wait_for(pthread_cond_t *condition, nanoseconds until) {
-#ifdef __APPLE__
-    nanoseconds span = until - clock_now();
-    struct timespec t = {span > 0 ? span / SECOND : 0, span > 0 ? span % SECOND : 0};
-    return pthread_cond_timedwait_relative_np(condition, &lock, &t) == 0;
-#else
-    struct timespec t = {until / SECOND, until % SECOND};
-    return pthread_cond_timedwait(condition, &lock, &t) == 0;
-#endif
+    return portable_wait(condition, &lock, until);
 }
 
 /* ---- the threads ---- */

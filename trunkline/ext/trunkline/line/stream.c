@@ -1,11 +1,7 @@
 #include "stream.h"
+#include "portable.h"
 
 #include <errno.h>
-#include <sys/socket.h>
-
-#ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0 /* there the socket has SO_NOSIGPIPE */
-#endif
 
 static bool would_block(int error) {
     return error == EAGAIN || error == EWOULDBLOCK;

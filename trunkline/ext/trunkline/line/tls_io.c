@@ -1,13 +1,9 @@
+#include "portable.h"
 #include "tls_parts.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/socket.h>
-
-#ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0 /* there the socket has SO_NOSIGPIPE */
-#endif
 
 /* The plaintext of one record (RFC 8446, section 5.1). */
 #define RECORD_BYTES 16384

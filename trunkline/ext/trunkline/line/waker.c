@@ -1,16 +1,18 @@
 #include "waker.h"
+#include "portable.h"
 
 #include "descriptors.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <poll.h>
+#ifdef USE_EPOLL
 #include <sys/epoll.h>
+#endif
+#if defined(HAVE_EVENTFD) && !defined(TRUNKLINE_POLL)
+#define USE_EVENTFD 1
 #include <sys/eventfd.h>
 #endif
 
@@ -33,18 +35,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static waker *free_list;
 static unsigned free_count;
 
-#ifdef __linux__
+#ifdef USE_EVENTFD
 static void open_both_ends(waker *w) {
     w->descriptor = w->trigger = descriptors_note(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 #else
 static void open_both_ends(waker *w) {
     int ends[2];
-    if (pipe(ends) != 0) return;
-    for (int i = 0; i < 2; i++) {
-        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
-        fcntl(ends[i], F_SETFL, O_NONBLOCK);
-    }
+    if (!portable_pipe(ends)) return;
     w->descriptor = descriptors_note(ends[0]);
     w->trigger = descriptors_note(ends[1]);
 }
@@ -81,13 +79,6 @@ static void claim(waker *w) {
         if (__atomic_load_n(&w->woken, __ATOMIC_ACQUIRE)) put(w);
     }
     pthread_mutex_unlock(&lock);
-}
-
-static void forget_other(waker *w) {
-#ifdef __linux__
-    if (w->other >= 0) epoll_ctl(w->both, EPOLL_CTL_DEL, w->other, NULL);
-#endif
-    w->other = -1;
 }
 
 static void destroy(waker *w) {
@@ -170,7 +161,7 @@ bool waker_clear(waker *w) {
     return true;
 }
 
-#ifdef __linux__
+#ifdef USE_EPOLL
 static bool both_made(waker *w) {
     if (w->both >= 0) return true;
     struct epoll_event own = {.events = EPOLLIN, .data = {.fd = w->descriptor}};
@@ -188,7 +179,8 @@ int waker_with(waker *w, int descriptor, short events) {
     struct epoll_event event = {.data = {.fd = descriptor}};
     event.events = (events & POLLIN ? EPOLLIN : 0U) | (events & POLLOUT ? EPOLLOUT : 0U);
     if (!both_made(w)) return -1;
-    forget_other(w);
+    if (w->other >= 0) epoll_ctl(w->both, EPOLL_CTL_DEL, w->other, NULL);
+    w->other = -1;
     if (epoll_ctl(w->both, EPOLL_CTL_ADD, descriptor, &event) != 0) return -1;
     w->other = descriptor;
     return w->both;

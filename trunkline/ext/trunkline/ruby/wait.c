@@ -84,8 +84,11 @@ typedef struct {
     VALUE scheduler, io;
     poller *p;
     nanoseconds until;
+    nanoseconds longest; /* that the scheduler may wait for, when it cannot know of everything */
     const stop_request *stop;
 } parking;
+
+#define LOOK_AGAIN (10 * MILLISECOND)
 
 static VALUE park(VALUE argument) {
     const parking *k = (const parking *)argument;
@@ -94,6 +97,7 @@ static VALUE park(VALUE argument) {
     while (!poller_has_ready(k->p) && !stop_asked(k->stop)) {
         nanoseconds now = clock_now();
         nanoseconds due = clock_earlier(k->until, poller_deadline(k->p));
+        due = clock_earlier(due, clock_after(now, k->longest));
         if (now >= k->until) {
             break;
         }
@@ -119,15 +123,18 @@ static VALUE unpark(VALUE argument) {
 }
 
 /* The scheduler wants an IO. It gets one of a descriptor of its own, so that whatever the scheduler
- * keeps in its books about the number ends with the IO. */
-static void park_fiber(VALUE scheduler, poller *p, nanoseconds until, const stop_request *stop) {
-    int descriptor = rb_cloexec_dup(poller_descriptor(p));
+ * keeps in its books about the number ends with the IO. A poller that has no descriptor (without
+ * epoll) is looked at every so often; only `own`, its waker, ends that sooner. */
+static void park_fiber(VALUE scheduler, poller *p, waker *own, nanoseconds until,
+                       const stop_request *stop) {
+    int all = poller_descriptor(p);
+    int descriptor = rb_cloexec_dup(all >= 0 ? all : waker_descriptor(own));
     if (descriptor < 0) {
         rb_sys_fail("dup");
     }
     rb_update_max_fd(descriptor);
     VALUE io = rb_funcall(rb_cIO, id_for_fd, 1, INT2FIX(descriptor));
-    parking k = {scheduler, io, p, until, stop};
+    parking k = {scheduler, io, p, until, all >= 0 ? NEVER : LOOK_AGAIN, stop};
     rb_ensure(park, (VALUE)&k, unpark, (VALUE)&k);
 }
 
@@ -165,7 +172,7 @@ static void park_for(const alone *a, struct pollfd wanted, nanoseconds due) {
 static VALUE park_racing(VALUE argument) {
     const alone *a = (const alone *)argument;
     const stop_request never = {0};
-    park_fiber(a->scheduler, a->p, NEVER, &never);
+    park_fiber(a->scheduler, a->p, a->x->waker, NEVER, &never);
     return Qnil;
 }
 
@@ -188,8 +195,6 @@ static void park_for_first(alone *a) {
         rb_jump_tag(state);
     }
 }
-
-#define LOOK_AGAIN (10 * MILLISECOND)
 
 /* Whoever reads a shared connection for others may be woken by them as well. */
 static void hear_waker_too(exchange *x, struct pollfd *entry, nanoseconds *due) {
@@ -228,12 +233,8 @@ static step_result drive_in_fiber(exchange *x, VALUE scheduler, bool at_once) {
 
 /* ---- what callers use ---- */
 
-static VALUE scheduler_here(poller *p) {
-    return p != NULL && poller_descriptor(p) < 0 ? Qnil : rb_fiber_scheduler_current();
-}
-
 step_result wait_drive(exchange *x, bool at_once) {
-    VALUE scheduler = scheduler_here(NULL);
+    VALUE scheduler = rb_fiber_scheduler_current();
     if (!NIL_P(scheduler)) {
         return drive_in_fiber(x, scheduler, at_once);
     }
@@ -252,9 +253,9 @@ step_result wait_drive(exchange *x, bool at_once) {
 }
 
 void wait_poller(poller *p, waker *own, nanoseconds until, stop_request *stop) {
-    VALUE scheduler = scheduler_here(p);
+    VALUE scheduler = rb_fiber_scheduler_current();
     if (!NIL_P(scheduler)) {
-        park_fiber(scheduler, p, until, stop);
+        park_fiber(scheduler, p, own, until, stop);
         return;
     }
     waiting w = {.p = p, .waker = own, .until = until, .stop = stop};

@@ -1,0 +1,78 @@
+#define _GNU_SOURCE /* ppoll */
+#include "portable.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+int portable_poll(struct pollfd *entries, nfds_t count, nanoseconds span) {
+#if defined(HAVE_PPOLL) && !defined(TRUNKLINE_POLL)
+    struct timespec exact = {.tv_sec = span / SECOND, .tv_nsec = span % SECOND};
+    return ppoll(entries, count, span == NEVER ? NULL : &exact, NULL);
+#else
+    return poll(entries, count, clock_milliseconds(span));
+#endif
+}
+
+#if defined(HAVE_PTHREAD_CONDATTR_SETCLOCK) && !defined(TRUNKLINE_POLL)
+
+void portable_condition(pthread_cond_t *condition) {
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+bool portable_wait(pthread_cond_t *condition, pthread_mutex_t *lock, nanoseconds until) {
+    struct timespec t = {.tv_sec = until / SECOND, .tv_nsec = until % SECOND};
+    return pthread_cond_timedwait(condition, lock, &t) == 0;
+}
+
+#else
+
+void portable_condition(pthread_cond_t *condition) {
+    pthread_cond_init(condition, NULL);
+}
+
+/* The condition goes by the clock of the day. That may be set meanwhile, so it is not waited for
+ * longer than this by it. */
+#define BELIEVED (1 * SECOND)
+
+bool portable_wait(pthread_cond_t *condition, pthread_mutex_t *lock, nanoseconds until) {
+    nanoseconds left = until - clock_now();
+    nanoseconds span = left < 0 ? 0 : left > BELIEVED ? BELIEVED : left;
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    nanoseconds end = t.tv_nsec + span;
+    t.tv_sec += end / SECOND;
+    t.tv_nsec = end % SECOND;
+    return pthread_cond_timedwait(condition, lock, &t) == 0 || clock_now() < until;
+}
+
+#endif
+
+static void make_quiet(int descriptor) {
+    fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    fcntl(descriptor, F_SETFL, O_NONBLOCK);
+}
+
+bool portable_pipe(int ends[2]) {
+    if (pipe(ends) != 0) {
+        return false;
+    }
+    make_quiet(ends[0]);
+    make_quiet(ends[1]);
+    return true;
+}
+
+int portable_socket(int family) {
+#if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK) && !defined(TRUNKLINE_POLL)
+    return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+#else
+    int descriptor = socket(family, SOCK_STREAM, 0);
+    if (descriptor >= 0) {
+        make_quiet(descriptor);
+    }
+    return descriptor;
+#endif
+}
