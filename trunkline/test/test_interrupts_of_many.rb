@@ -73,6 +73,21 @@ class TestInterruptsOfMany < TrunklineTest
     end
   end
 
+  PLACES.each do |place|
+    define_method(:"test_throw_in_#{place}") do
+      seconds, thrown = timed { catch(:out) { send(:"in_#{place}", -> { throw :out, "thrown" }) } }
+      assert_equal "thrown", thrown
+      assert_took_less 2.5, seconds
+    end
+  end
+
+  def test_a_throw_that_nobody_catches_is_an_error_of_its_own_request
+    body = Enumerator.new { |_| throw :nobody }
+    failed, other = @http.map([[:post, "/", { body: body }], "/"])
+    assert_instance_of UncaughtThrowError, failed
+    assert_equal 200, other.status
+  end
+
   def test_what_is_interrupted_is_named
     batch = @http.batch
     batch.get("/stall")

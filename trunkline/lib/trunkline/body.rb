@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "errors"
+require_relative "interrupts"
 
 module Trunkline
   # A request's body on its way out: pulled chunk by chunk, so that no more of it is in memory than one chunk.
@@ -217,7 +218,7 @@ module Trunkline
 
       def next_chunk
         loop do
-          chunk = Body.chunk(@enumerator.next)
+          chunk = Body.chunk(Interrupts.throwing_on { @enumerator.next })
           return chunk unless chunk.empty?
         end
         nil

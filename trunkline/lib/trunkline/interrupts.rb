@@ -35,6 +35,14 @@ module Trunkline
         false
       end
 
+      # Runs what has a fiber of its own, an Enumerator's or a signer's: a throw out of it ends there, and goes on here.
+      # @yield resumes the fiber
+      def throwing_on
+        yield
+      rescue UncaughtThrowError => error
+        throw error.tag, error.value
+      end
+
       # @param given [Array] as of Thread#raise
       # @return [Exception, nil] nil when they name none, or one that cannot be marked
       def mark(given, options, raised_in, by_timeout)

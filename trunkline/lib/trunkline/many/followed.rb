@@ -36,7 +36,7 @@ module Trunkline
       def after(result)
         return result if result.is_a?(Exception) && !result.is_a?(StandardError) # no policy's
 
-        result.is_a?(Exception) ? @fiber.raise(result) : @fiber.resume(result)
+        Interrupts.throwing_on { result.is_a?(Exception) ? @fiber.raise(result) : @fiber.resume(result) }
       rescue StandardError => error
         Interrupts.ended_by?(error) ? raise : error
       end

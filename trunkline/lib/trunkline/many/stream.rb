@@ -71,7 +71,7 @@ module Trunkline
       end
 
       def take
-        @next.next
+        Interrupts.throwing_on { @next.next }
       rescue StopIteration
         @exhausted = true
         nil
