@@ -34,6 +34,8 @@ module Trunkline
     # @option options [#sign, #retry?] :auth an object that signs requests and sees challenges (see Policy::Auth)
     # @option options [Boolean, String] :netrc true for ~/.netrc, or a path: basic credentials by host
     # @option options [Integer, false] :follow how many redirects to follow; false
+    # @option options [Boolean] :redirect_body_to_http whether a redirect from https to http that keeps the method (307,
+    #   308) may send the body on, unencrypted; false: such a redirect is refused
     # @option options [Array<String>] :credential_headers fields to be bound to their origin like Authorization, Cookie,
     #   Proxy-Authorization and X-Api-Key: a redirect to another origin does not carry them on, and with a base URL,
     #   those of the client go to its origin alone

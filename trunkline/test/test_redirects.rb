@@ -133,6 +133,56 @@ class TestRedirects < TrunklineTest
     assert_empty plain.requests
   end
 
+  # What else is called at once, for one call and for many.
+  WAYS = {
+    call: ->(http, options) { http.post("/", options) },
+    map: ->(http, options) { http.map([[:post, "/", options]]).first.tap { |one| raise one if one.is_a?(Exception) } },
+    batch: lambda do |http, options|
+      http.batch { |all| all.post("/", options) }.first.tap { |result| raise result if result.is_a?(Exception) }
+    end,
+    async: ->(http, options) { http.async.post("/", options).value! }
+  }.freeze
+
+  WAYS.each do |name, way|
+    define_method(:"test_a_body_is_not_sent_again_from_https_to_http_by_#{name}") do
+      plain = serve
+      [307, 308].each do |status|
+        secure = serve_tls(redirect(plain.url, status: "#{status} X"))
+        http = secure_client(secure.url, follow: 5)
+        error = assert_raises_with(Trunkline::UnsafeRedirect, sent: :all) { way.call(http, body: "private") }
+        assert_includes error.message, "redirect_body_to_http: true"
+        assert_equal status, error.response.status
+      end
+      assert_empty plain.requests
+    end
+
+    define_method(:"test_a_body_goes_on_from_https_to_http_when_asked_by_#{name}") do
+      plain = serve
+      secure = serve_tls(redirect(plain.url, status: "307 X"))
+      http = secure_client(secure.url, follow: 5)
+      assert_equal 200, way.call(http, body: "private", redirect_body_to_http: true).status
+      assert_equal ["private"], plain.requests.map(&:body)
+    end
+  end
+
+  def test_credentials_stay_refused_when_a_body_may_go_on
+    plain = serve
+    secure = serve_tls(redirect(plain.url, status: "307 X"))
+    http = secure_client(secure.url, follow: 5, bearer: "secret", redirect_body_to_http: true)
+    assert_raises(Trunkline::UnsafeRedirect) { http.post("/", body: "private") }
+    assert_empty plain.requests
+  end
+
+  def test_from_https_to_http_without_a_body
+    plain = serve
+    { post: "302 X", put: "303 X", get: "307 X", delete: "308 X" }.each do |verb, status|
+      secure = serve_tls(redirect(plain.url, status: status))
+      options = %i[post put].include?(verb) ? { body: "private" } : {}
+      assert_equal 200, secure_client(secure.url, follow: 5).public_send(verb, "/", **options).status
+    end
+    refute_includes plain.raw_requests.join, "private"
+  end
+
   def test_http_to_https_is_followed
     secure = serve_tls(answer("secure"))
     plain = serve(redirect(secure.url))

@@ -82,6 +82,10 @@ module Trunkline
       integer(:follow, value, 1..1000)
     end
 
+    def redirect_body_to_http(value)
+      boolean(:redirect_body_to_http, value)
+    end
+
     def credential_headers(value)
       refuse(:credential_headers, value, "an Array of field names") unless value.is_a?(Array)
 

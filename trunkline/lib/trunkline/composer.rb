@@ -98,6 +98,11 @@ module Trunkline
       @credential_names.key?(name.downcase)
     end
 
+    # @return [Boolean] whether a redirect from https to http may send a body on
+    def redirects_body_to_http?
+      @options.redirect_body_to_http
+    end
+
     # @return [Proxy, nil] the proxy that is sent the request for url itself, not asked for a way to its server
     def forwarder(url)
       proxy = @proxies.for(url)

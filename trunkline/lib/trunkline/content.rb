@@ -61,6 +61,11 @@ module Trunkline
       !source.nil?
     end
 
+    # @return [Boolean] whether it is known to have no byte
+    def empty?
+      length == 0 # rubocop:disable Style/NumericPredicate -- or nil
+    end
+
     # @return [Boolean]
     def multipart?
       source.is_a?(Multipart)

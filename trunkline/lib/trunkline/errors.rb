@@ -173,8 +173,8 @@ module Trunkline
   class TooManyRedirects < RedirectError; end
   # A redirect leads back to a request already made.
   class RedirectLoop < RedirectError; end
-  # A redirect would take credentials from https to http, leaves http and https, names no valid URL, or asks for
-  # a body again that cannot be rewound.
+  # A redirect would take credentials or a body from https to http, leaves http and https, names no valid URL, or asks
+  # for a body again that cannot be rewound.
   class UnsafeRedirect < RedirectError; end
 
   # A challenge (401) that cannot be answered; #response is it.

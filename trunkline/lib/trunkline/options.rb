@@ -7,7 +7,8 @@ module Trunkline
   class Options
     DEFAULTS = {
       timeout: nil, headers: [].freeze, params: nil, bearer: nil, basic: nil, digest: nil, auth: nil, netrc: nil,
-      follow: false, credential_headers: [].freeze, replay: :never, expect: false, decode: true, early_hints: nil,
+      follow: false, redirect_body_to_http: false, credential_headers: [].freeze,
+      replay: :never, expect: false, decode: true, early_hints: nil,
       verify: true, verify_hostname: true, ca_file: nil, ca_path: nil, ca_store: nil,
       client_cert: nil, client_key: nil, verify_depth: nil, tls_name: nil,
       http: :auto, min_tls: 0x0303, max_tls: nil, ciphers: nil, ciphersuites: nil, keylog: nil,

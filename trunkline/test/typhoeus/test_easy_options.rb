@@ -13,6 +13,20 @@ class TestTyphoeusEasyOptions < TyphoeusTest
     end
   end
 
+  def test_a_body_is_not_sent_again_from_https_to_http_unless_asked
+    plain = serve
+    { "307 X" => {}, "302 X" => { postredir: :post_302 } }.each do |status, options|
+      secure = serve_tls(redirect(plain.url, status: status))
+      post = { method: :post, body: "private", followlocation: true, cainfo: TestCA.ca_file, **options }
+      refused = request(secure.url, **post).run
+      assert_equal [:unsupported_protocol, Trunkline::UnsafeRedirect], [refused.return_code, refused.error.class]
+      assert_empty plain.requests
+      assert_equal 200, request(secure.url, **post, redirect_body_to_http: true).run.code
+      assert_equal "private", plain.requests.last.body
+      plain = serve
+    end
+  end
+
   def test_a_post_stays_one_after_redirects
     server = serve do |connection|
       while (got = connection.read_request)

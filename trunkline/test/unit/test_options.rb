@@ -64,6 +64,7 @@ class TestOptions < UnitTest
 
   BAD = {
     headers: ["x", 5, { "A\n" => "1" }], params: [5, "a=1"], follow: [0, -1, true, 1.5, "3"],
+    redirect_body_to_http: [nil, 1, "yes"],
     credential_headers: ["X-A", [1], ["a b"]], replay: [true, :always, "safe", nil], expect: [0, -1, true, "1"],
     decode: [nil, 1, "true"], early_hints: [5, "x"], verify: [nil, :none, 0],
     ca_file: ["/nowhere.pem", "/tmp", 5, "a\0b"],

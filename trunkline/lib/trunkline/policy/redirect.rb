@@ -6,7 +6,7 @@ require_relative "../content"
 module Trunkline
   module Policy
     # Follows redirects (RFC 9110 15.4): to http and https alone, up to a limit, never in a loop, never from https
-    # to http with credentials. Credentials go no further than the origin they were set for, and do not come back.
+    # to http with credentials, nor with a body unless redirect_body_to_http: allows it. Credentials go no further than the origin they were set for, and do not come back.
     class Redirect
       STATUSES = [301, 302, 303, 307, 308].freeze
       # Of no meaning once a redirect has dropped the content.
@@ -97,7 +97,7 @@ module Trunkline
         same_origin = url.origin == request.uri.origin
         method = next_method(response.status, request.method)
         same_method = method == request.method
-        refuse_downgrade(request, url, response)
+        refuse_downgrade(plan, url, same_method, response) if request.uri.tls? && !url.tls?
 
         fields = Redirect.next_fields(request.headers, same_origin: same_origin, same_method: same_method) do |name|
           @composer.credential?(name)
@@ -112,10 +112,15 @@ module Trunkline
         refuse(UnsafeRedirect, response, "leads to no http or https URL: #{error.message}")
       end
 
-      def refuse_downgrade(request, url, response)
-        return unless request.uri.tls? && !url.tls? && request.headers.any? { |name, _| @composer.credential?(name) }
+      # What was encrypted is not sent again in clear.
+      def refuse_downgrade(plan, url, same_method, response)
+        if plan.request.headers.any? { |name, _| @composer.credential?(name) }
+          refuse(UnsafeRedirect, response, "would take credentials from https to http, at #{url.origin}")
+        end
+        return if !same_method || plan.content.empty? || @composer.redirects_body_to_http?
 
-        refuse(UnsafeRedirect, response, "would take credentials from https to http, at #{url.origin}")
+        refuse(UnsafeRedirect, response, "would send the body again unencrypted, from https to http, at " \
+                                         "#{url.origin} (redirect_body_to_http: true allows it)")
       end
 
       def content(content, same_method, response)

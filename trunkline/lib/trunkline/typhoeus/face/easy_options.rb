@@ -201,6 +201,11 @@ module Trunkline
         end
       end
 
+      # Trunkline's own: libcurl sends bodies from https to http without being asked.
+      def option_redirect_body_to_http(value)
+        @lasting[:redirect_body_to_http] = on?(value)
+      end
+
       def option_unrestricted_auth(value)
         @unrestricted_auth = on?(value)
       end
