@@ -238,6 +238,34 @@ class TestRedirects < TrunklineTest
     refute_includes away.raw_requests.join, "secret"
   end
 
+  # As browsers do: bytes that are no UTF-8 are percent-encoded where that is possible, and a name is IDNA's.
+  { "/gr\xFCn?\xFF=\xFE" => "/gr%FCn?%FF=%FE", "/gr\xC3\xBCn#\xFF" => "/gr%C3%BCn", "?\xC3\xBC" => "/?%C3%BC",
+    "sch\xFCn:x" => "/sch%FCn:x" }.each do |location, target|
+    define_method(:"test_location_of_bytes_#{location.dump}") do
+      server = serve { |connection| answer_first_with(connection, redirect(location.b)) }
+      assert_equal 200, client(server.url, follow: 1).get("/").status
+      assert_equal target, server.requests.last.target
+    end
+  end
+
+  def test_a_name_in_a_location_may_be_international
+    target = serve
+    server = serve(redirect("http://m\xC3\xBCnchen.test:#{target.port}/".b))
+    http = client(server.url, follow: 1, connect_to: { "xn--mnchen-3ya.test:#{target.port}" => target.address })
+    assert_equal "http://xn--mnchen-3ya.test:#{target.port}/", http.get("/").url
+  end
+
+  def test_a_name_of_bytes_that_are_no_text
+    ["http://m\xFCnchen.test/", "//m\xFCnchen.test/", "http://\xC3\xBC\xFF.test/", "http://127.0.0.1:\xFC/",
+     "http://\xFF@127.0.0.1/"].each do |location|
+      http = client(serve(redirect(location.b)).url, follow: 1)
+      [-> { http.get("/") }, -> { raise http.map(["/"]).first }, -> { http.async.get("/").value! }].each do |call|
+        error = assert_raises_with(Trunkline::UnsafeRedirect, sent: :all, &call)
+        assert_equal [Encoding::UTF_8, true], [error.message.encoding, error.message.valid_encoding?]
+      end
+    end
+  end
+
   def test_userinfo_in_a_location_is_not_sent
     server = serve { |connection| answer_first_with(connection, redirect("http://user:pass@#{server_name(connection)}/next")) }
     client(server.url, follow: 5).get("/")

@@ -60,7 +60,10 @@ class TestResponse < TrunklineTest
   end
 
   def test_header_bytes_above_127_are_kept
-    assert_equal "gr\xFCn".b, get(answer("", "X" => "gr\xFCn".b))["X"].b
+    value = get(answer("", "X" => "gr\xFCn".b))["X"]
+    assert_equal ["gr\xFCn".b, Encoding::BINARY, false], [value, value.encoding, value.ascii_only?]
+    assert_match(/\Agr/, value)
+    assert_equal Encoding::US_ASCII, get(answer("", "X" => "green"))["X"].encoding
   end
 
   def test_the_body_has_the_charset_of_its_content_type
@@ -85,7 +88,49 @@ class TestResponse < TrunklineTest
 
   def test_json
     assert_equal({ "a" => [1, "ü"] }, get(json_answer({ "a" => [1, "ü"] })).json)
-    assert_raises(JSON::ParserError, Trunkline::DecodeError) { get(answer("{")).json }
+  end
+
+  def test_what_is_no_json
+    error = assert_raises_with(Trunkline::DecodeError, sent: :all, phase: :read) do
+      get(answer("<html>private</html>", status: "502 Bad Gateway", "Content-Type" => "text/html")).json
+    end
+    assert_equal [502, "<html>private</html>"], [error.response.status, error.response.body]
+    assert_kind_of JSON::ParserError, error.cause
+    ["GET / at 127.0.0.1:", "502", "text/html", "no JSON"].each { |part| assert_includes error.message, part }
+  end
+
+  # What a parser says of a body quotes it.
+  NO_JSON = ["{", "SECRET", "{SECRET", "[1,SECRET", "\"SECRET\xFF", "\"\x01SECRET\"", "[-SECRET]", "[1]SECRET",
+             "\"\\uSECRET\"", "/*SECRET", "{\"a\": SECRET}", "{\"SECRET", "[" * 200, "[NaN] SECRET", " "].freeze
+
+  def test_bodies_are_not_in_messages
+    NO_JSON.each do |body|
+      error = assert_raises(Trunkline::DecodeError, body) { get(answer(body)).json }
+      assert_kind_of JSON::ParserError, error.cause, body
+      refute_empty error.cause.message
+      refute_match(/SECR/, error.full_message(highlight: false), body)
+    end
+  end
+
+  def test_json_in_a_charset
+    assert_equal ["ü"], get(answer("[\"\xFC\"]".b, "Content-Type" => "text/json; charset=iso-8859-1")).json
+    %w[utf-16le utf-7 shift_jis].each do |charset|
+      broken = get(answer("[\"\xFD\xFF\"]x".b, "Content-Type" => "text/json; charset=#{charset}"))
+      assert_kind_of JSON::ParserError, assert_raises(Trunkline::DecodeError, charset) { broken.json }.cause
+    end
+  end
+
+  def test_no_body_is_no_json
+    ["204 X\r\n", "205 X\r\nContent-Length: 0\r\n"].each { |head| assert_nil get("HTTP/1.1 #{head}\r\n").json }
+    assert_nil get(answer("")).json
+    assert_nil client(serve(answer("")).url).head("/").json
+  end
+
+  # Joined with any other text, as loggers do.
+  def test_messages_are_utf8_whatever_the_server_says
+    error = assert_raises(Trunkline::ClientError) { get(answer("", status: "404 gr\xFCn".b)).raise_for_status! }
+    assert_equal [Encoding::UTF_8, true], [error.message.encoding, error.message.valid_encoding?]
+    assert_includes "ü #{error.message}", "404 gr"
   end
 
   def test_ok

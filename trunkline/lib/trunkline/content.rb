@@ -43,8 +43,9 @@ module Trunkline
         new(multipart, [["Content-Type", multipart.content_type]])
       else new(value)
       end
-    rescue JSON::GeneratorError => error
-      raise InvalidRequest, "json: cannot be generated: #{error.message}"
+    rescue JSON::JSONError, EncodingError => error
+      # Without its cause, which has the whole of what was given.
+      raise InvalidRequest, "json: cannot be generated: #{error.message}", cause: nil
     end
     private_class_method :encode
 

@@ -45,10 +45,21 @@ module Trunkline
     # @return [Integer, nil] the system's number for what happened (Errno); nil when it was not the system
     attr_reader :errno
 
-    # @param message [String, nil]
+    # @param response [Response]
+    # @param what [String] the rest of the sentence that begins with "GET /path at api.test:443"
+    # @return [Error] about an answer that has been received
+    # @api private
+    def self.about(response, what)
+      request = response.request
+      new("#{request.method} #{request.uri.path} at #{request.uri.label} #{what}",
+          response: response, request: request, phase: :read, sent: :all, elapsed: response.timings.total,
+          attempt: response.attempts.size, attempts: response.attempts, connection_age: response.connection.age)
+    end
+
+    # @param message [String, nil] parts of it may be bytes from a server
     # @param facts [Hash] values of the readers, by name; others are ignored
     def initialize(message = nil, facts = {})
-      super(message)
+      super(message && Error.text(message))
       @facts = facts
       @request = facts[:request]
       @phase = facts[:phase]
@@ -58,6 +69,12 @@ module Trunkline
       @connection_age = facts[:connection_age]
       @attempts = facts[:attempts] || []
       @errno = facts[:errno]&.nonzero?
+    end
+
+    # @return [String] bytes as valid UTF-8, so that a message can be joined with any other text
+    # @api private
+    def self.text(bytes)
+      bytes.ascii_only? ? bytes : bytes.dup.force_encoding(Encoding::UTF_8).scrub
     end
 
     # The same failure with some facts corrected: those of a call that spans several requests.
@@ -132,8 +149,19 @@ module Trunkline
   class HeadersTooLarge < ProtocolError; end
   # The connection ended before the body was complete.
   class TruncatedBody < ProtocolError; end
-  # The content coding (gzip, deflate, br, zstd) is corrupt, cut short, or followed by other bytes.
-  class DecodeError < ProtocolError; end
+
+  # The content coding (gzip, deflate, br, zstd) is corrupt, cut short, or followed by other bytes. Or Response#json
+  # found no JSON: then #response is that answer, and #cause a JSON::ParserError.
+  class DecodeError < ProtocolError
+    # @return [Response, nil]
+    attr_reader :response
+
+    def initialize(message = nil, facts = {})
+      super
+      @response = facts[:response]
+    end
+  end
+
   # The body is larger than max_body_bytes, or unpacks to more than max_decode_ratio times what was sent.
   class BodyTooLarge < ProtocolError; end
 
@@ -144,16 +172,6 @@ module Trunkline
   class AnswerError < Error
     # @return [Response, nil]
     attr_reader :response
-
-    # @param response [Response]
-    # @param what [String] the rest of the sentence that begins with "GET /path at api.test:443"
-    # @return [AnswerError]
-    def self.about(response, what)
-      request = response.request
-      new("#{request.method} #{request.uri.path} at #{request.uri.label} #{what}",
-          response: response, request: request, phase: :read, sent: :all, elapsed: response.timings.total,
-          attempt: response.attempts.size, attempts: response.attempts, connection_age: response.connection.age)
-    end
 
     def initialize(message = nil, facts = {})
       super

@@ -38,9 +38,11 @@ module Trunkline
       raise InvalidRequest.of(argument, text, ALLOWED)
     end
 
-    # The gem is loaded for those alone who need it.
+    # The gem is loaded for those alone who need it. Bytes that are not UTF-8 are no name.
     def internationalised(text, argument)
       require "simpleidn"
+      raise InvalidRequest.of(argument, text, ALLOWED) unless text.encoding == Encoding::UTF_8
+
       SimpleIDN.to_ascii(text.unicode_normalize(:nfc)).to_s.downcase
     rescue SimpleIDN::ConversionError, ArgumentError, EncodingError
       raise InvalidRequest.of(argument, text, ALLOWED)

@@ -44,12 +44,19 @@ module Trunkline
     end
 
     # @param options [Hash] for JSON.parse, such as symbolize_names: true
-    # @return [Object] the body, parsed
-    # @raise [JSON::ParserError]
+    # @return [Object, nil] the body, parsed; nil for an answer of status 204 or 205, and for an empty body
+    # @raise [DecodeError] when the body is no JSON; its cause is a JSON::ParserError
     def json(**options)
       text = body
+      return if text.empty? || status == 204 || status == 205
+
       text = text.dup.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY # RFC 8259 8.1
       JSON.parse(text, **options)
+    rescue JSON::ParserError, EncodingError => error
+      cause = without_quotations(error)
+      raise DecodeError.about(self, "was answered #{status} and a body that is no JSON, of " \
+                                    "#{self["content-type"]&.inspect || "no type"}: #{cause.message}; the server has " \
+                                    "the whole request"), cause: cause
     end
 
     # @return [self] when the status is below 400
@@ -161,6 +168,19 @@ module Trunkline
     def _redirected(responses)
       @redirects = responses.freeze unless responses.empty?
       self
+    end
+
+    private
+
+    # @param error [JSON::ParserError, EncodingError] whose message may quote the body, which may hold a credential
+    # @return [JSON::ParserError] with the reason and the place alone
+    def without_quotations(error)
+      return JSON::ParserError.new("bytes that are not valid #{body.encoding}") if error.is_a?(EncodingError)
+
+      reason = error.message[/\A(?:\d+: )?([^'"`:,]+?)(?: at)?(?: *['"`:,]|\z)/, 1]
+      place = error.message[/ at line \d+ column \d+\z/]
+      clean = error.class.new("#{reason || "invalid JSON"}#{place unless reason&.end_with?(place.to_s)}")
+      clean.tap { clean.set_backtrace(error.backtrace) }
     end
 
     private :_read, :_fields, :_trailers, :_timings, :_connection, :_attempts, :_early_hints, :minor_version

@@ -87,7 +87,7 @@ module Trunkline
         text = location.is_a?(String) ? location : stringified(location)
         return text if text.ascii_only? && !CONTROL.match?(text)
 
-        text = text.encode(Encoding::UTF_8) unless text.encoding == Encoding::BINARY
+        text = text.encoding == Encoding::BINARY ? decoded(text) : text.encode(Encoding::UTF_8)
         unless text.valid_encoding? && !CONTROL.match?(text.b)
           raise InvalidRequest.of("url", redact(text.scrub), "free of control characters and of broken UTF-8")
         end
@@ -98,6 +98,12 @@ module Trunkline
       end
 
       private
+
+      # A Location field comes as bytes. Browsers read it as UTF-8, and percent-encode what is none.
+      def decoded(bytes)
+        text = bytes.dup.force_encoding(Encoding::UTF_8)
+        text.valid_encoding? ? text : bytes
+      end
 
       def stringified(location)
         return location.to_s if location.is_a?(URI::Generic) || location.is_a?(URL)

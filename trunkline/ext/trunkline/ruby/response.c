@@ -126,10 +126,11 @@ bool response_keep_head(response *r, const http1_response *answer, const uint8_t
     return true;
 }
 
+/* US-ASCII if it is; else bytes. rb_usascii_str_new would take the caller's word for it. */
 static VALUE text_of(const uint8_t *bytes, uint32_t length) {
-    VALUE string = rb_usascii_str_new((const char *)bytes, length);
-    if (rb_enc_str_coderange(string) != ENC_CODERANGE_7BIT) {
-        rb_enc_associate(string, rb_ascii8bit_encoding());
+    VALUE string = rb_str_new((const char *)bytes, length);
+    if (rb_enc_str_coderange(string) == ENC_CODERANGE_7BIT) {
+        rb_enc_associate(string, rb_usascii_encoding());
     }
     return string;
 }

@@ -6,7 +6,8 @@ require_relative "../content"
 module Trunkline
   module Policy
     # Follows redirects (RFC 9110 15.4): to http and https alone, up to a limit, never in a loop, never from https
-    # to http with credentials, nor with a body unless redirect_body_to_http: allows it. Credentials go no further than the origin they were set for, and do not come back.
+    # to http with credentials, nor with a body unless redirect_body_to_http: allows it. Credentials go no further than
+    # the origin they were set for, and do not come back.
     class Redirect
       STATUSES = [301, 302, 303, 307, 308].freeze
       # Of no meaning once a redirect has dropped the content.
