@@ -76,9 +76,50 @@ class TestResponse < TrunklineTest
     end
   end
 
+  CHARSETS = {
+    "UTF8" => Encoding::UTF_8, "utf_8" => Encoding::UTF_8, "\"utf8\"" => Encoding::UTF_8, "us-ascii" => Encoding::US_ASCII,
+    "ISO8859-1" => Encoding::ISO_8859_1, "Latin1" => Encoding::ISO_8859_1, "windows-1252" => Encoding::Windows_1252,
+    "Shift_JIS" => Encoding::Shift_JIS, "x-sjis" => Encoding::Windows_31J, "gb2312" => Encoding::EUC_CN
+  }.freeze
+  # Names of Ruby's own, and of nobody's.
+  NO_CHARSETS = ["internal", "external", "locale", "filesystem", "Internal", "klingon", "../../x", "a" * 63, "b" * 200,
+                 "\xFF".b].freeze
+
+  def test_charsets_have_more_names_than_ruby_knows
+    CHARSETS.each do |name, encoding|
+      assert_equal encoding, get(answer("x", "Content-Type" => "text/plain; charset=#{name}")).body.encoding, name
+    end
+  end
+
   def test_an_unknown_charset_is_binary
-    body = get(answer("x", "Content-Type" => "text/plain; charset=klingon")).body
-    assert_equal Encoding::BINARY, body.encoding
+    NO_CHARSETS.each do |name|
+      body = get(answer("x", "Content-Type" => "text/plain; charset=#{name}")).body
+      assert_equal Encoding::BINARY, body.encoding, name
+    end
+    ["", "utf-8\0x", *NO_CHARSETS].each { |name| assert_nil Trunkline::Engine.charset(name), name }
+  end
+
+  # Stands in the load path, and counts who searches that.
+  Searched = Struct.new(:times) do
+    def to_path
+      self.times += 1
+      __dir__
+    end
+  end
+
+  def test_the_load_path_is_not_searched_for_charsets
+    searched = Searched.new(0)
+    server = serve { |connection| connection << typed(connection) while connection.read_request }
+    http = client(server.url)
+    names = ["utf8", *NO_CHARSETS]
+    names.each { |name| http.get("/", headers: { "X-Charset" => name }).body }
+    $LOAD_PATH.unshift(searched)
+    [*names, "never-seen"].each { |name| http.get("/", headers: { "X-Charset" => name }).body }
+    assert_equal 0, searched.times
+    assert_raises(ArgumentError) { Encoding.find("klingon") }
+    assert_operator searched.times, :>, 0, "this is how Ruby searches"
+  ensure
+    $LOAD_PATH.delete(searched)
   end
 
   def test_bytes_that_are_not_valid_in_their_charset_are_kept
@@ -275,6 +316,8 @@ class TestResponse < TrunklineTest
   end
 
   private
+
+  def typed(connection) = answer("x", "Content-Type" => "text/plain; charset=#{connection.requests.last["X-Charset"]}")
 
   def get(bytes)
     client(serve(bytes).url).get("/")

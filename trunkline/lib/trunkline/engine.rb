@@ -46,6 +46,8 @@ module Trunkline
   #   response(request, head, body) -> Response
   #                                an answer that came over no connection, for tests: head as a server would
   #                                write it, body as the caller is to get it
+  #   charset(name) -> Encoding, nil
+  #                                what a Content-Type's charset stands for
   #
   # Response is the engine's as well (response.rb adds what needs no engine), and Engine.failure makes its errors.
   module Engine

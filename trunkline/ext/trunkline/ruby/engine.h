@@ -127,6 +127,13 @@ void steps_conclude(VALUE self, response *r); /* after STEP_DONE: all is the res
 void steps_end(response *r); /* aborts what is not over, and lets the exchange go */
 void steps_init(void);
 
+/* ---- charset.c ---- */
+
+/* The index of the encoding that a charset of this name (no NUL needed) stands for, loaded; -1 for
+ * none that is known. */
+int charset_index(const char *name, size_t length);
+void charset_init(void);
+
 /* ---- pieces.c ---- */
 
 /* A piece of so many bytes is about to be handed to the reader of a stream. */

@@ -262,11 +262,8 @@ void response_set_encoding(const response *r, VALUE body) {
     const char *value = (const char *)r->head + type->value;
     const char *charset = NULL;
     size_t length = charset_of(value, type->value_length, &charset);
-    char name[64];
-    if (length > 0 && length < sizeof(name)) {
-        memcpy(name, charset, length);
-        name[length] = '\0';
-        int index = rb_enc_find_index(name);
+    if (length > 0) {
+        int index = charset_index(charset, length);
         if (index >= 0) {
             rb_enc_associate_index(body, index);
         }

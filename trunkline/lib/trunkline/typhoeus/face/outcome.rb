@@ -22,9 +22,8 @@ module Trunkline
       # @return [String] body itself, in the charset that content_type names
       def self.in_charset(body, content_type)
         name = content_type.to_s[CHARSET, 1]
-        name ? body.force_encoding(::Encoding.find(name)) : body
-      rescue ArgumentError
-        body # a charset that Ruby does not know
+        encoding = name && Engine.charset(name)
+        encoding ? body.force_encoding(encoding) : body
       end
 
       # @return [Symbol]
