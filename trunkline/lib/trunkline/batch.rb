@@ -165,7 +165,7 @@ module Trunkline
         @cancelled << order.item
         @results[order.taker] = Cancelled.of(order) if order.taker.is_a?(Integer)
       end
-      Many.tell_cancelled(left, @settings.on_cancel)
+      Many.tell_cancelled(left.map(&:item), @settings.on_cancel)
     end
   end
 end

@@ -17,7 +17,8 @@ module Trunkline
   #   rate           how many may start in a time, in all: "100/s", "600/min", "5000/h"
   #   progress       true for a line on a terminal, or called with a Progress a few times a second
   #   reuse_bodies   for each alone: true empties each body when its block returns, and reads the next into its memory
-  #   on_cancel      called after an interrupt with each request that has no result
+  #   on_cancel      called after an interrupt with each request that has no result; of an Enumerable that is no Array,
+  #                  with those that were pulled
   module Many
     NO_OPTIONS = {}.freeze
     private_constant :NO_OPTIONS
@@ -51,13 +52,13 @@ module Trunkline
 
     # Each is told of, whatever on_cancel raises of another; the first that it raises passes through at the end.
     # @api private
-    # @param orders [Array<Order>]
+    # @param requests [Array<Object>] as they were given
     # @param on_cancel [#call, nil]
-    def self.tell_cancelled(orders, on_cancel)
+    def self.tell_cancelled(requests, on_cancel)
       return if on_cancel.nil?
 
-      errors = orders.filter_map do |order|
-        on_cancel.call(order.item) && nil
+      errors = requests.filter_map do |request|
+        on_cancel.call(request) && nil
       rescue StandardError => error
         Interrupts.ended_by?(error) ? raise : error
       end

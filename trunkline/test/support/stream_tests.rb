@@ -72,6 +72,53 @@ module StreamTests
     assert_equal 200, http.get("/1").status
   end
 
+  def test_after_an_interrupt_every_request_of_an_array_has_a_result_or_is_named
+    server = serve { |connection| reply_with_target(connection) }
+    urls = Array.new(40) { |index| "/#{index}" }
+    %i[each map].product([{ concurrency: 1 }, { concurrency: 3 }, { rate: 1 }, {}]).each do |way, options|
+      results = []
+      cancelled = []
+      assert_raises(Interrupt) do
+        client(server.url).public_send(way, urls, on_cancel: ->(url) { cancelled << url }, **options) do |url, _|
+          results << url
+          raise Interrupt
+        end
+      end
+      assert_equal urls - results, cancelled, [way, options]
+    end
+  end
+
+  # An interrupt that lands anywhere, between pulling a request and starting it, too.
+  def test_after_a_raise_from_another_thread_every_request_of_an_array_is_accounted_for
+    server = serve { |connection| reply_with_target(connection) }
+    http = client(server.url)
+    urls = Array.new(3000) { |index| "/#{index}" }
+    5.times do |round|
+      results = []
+      cancelled = []
+      thread = Thread.new do
+        http.each(urls, concurrency: 2, on_cancel: ->(url) { cancelled << url }) { |url, _| results << url }
+      rescue Interrupt
+        nil
+      end
+      thread.report_on_exception = false
+      eventually { results.size > 2 * round }
+      thread.raise(Interrupt)
+      thread.join
+      # One may just have been handed to the block, which had not noted it yet.
+      assert_operator (urls - results - cancelled).size, :<=, 1
+      assert_equal cancelled.uniq, cancelled
+    end
+  end
+
+  def test_an_array_that_is_refused_has_nobody_to_name
+    cancelled = []
+    assert_raises(Trunkline::InvalidRequest) do
+      client(serve.url).each(["/", 3], on_cancel: ->(url) { cancelled << url }) { nil }
+    end
+    assert_empty cancelled
+  end
+
   def test_after_an_interrupt_every_request_pulled_has_a_result_or_is_named
     server = serve do |connection|
       while (request = connection.read_request)

@@ -23,16 +23,34 @@ module Trunkline
       # @yield [item, result, index]
       def run(&block)
         Interrupts.watch
-        @requests.check(@source) if @source.is_a?(Array)
+        check if @source.is_a?(Array)
         @next = @source.is_a?(Array) ? nil : @source.to_enum
         drive(&block)
         @progress&.finish(@dispatcher)
         nil
       ensure
-        Many.tell_cancelled(@dispatcher.close.sort_by(&:index), @settings.on_cancel)
+        Many.tell_cancelled(unfinished, @settings.on_cancel)
       end
 
       private
+
+      # An Array with a bad request is refused as a whole: none of it was begun.
+      def check
+        @requests.check(@source)
+      rescue InvalidRequest, MissingTimeout
+        @source = [].freeze
+        raise
+      end
+
+      # @return [Array<Object>] requests without a result: what was pulled, and the rest of an Array
+      def unfinished
+        orders = @dispatcher.close.sort_by(&:index)
+        return orders.map(&:item) unless @source.is_a?(Array)
+
+        # An interrupt may have come between the start of a request and its count.
+        following = [@index, *orders.last(1).map { |order| order.index + 1 }].max
+        orders.map(&:item).concat(@source.drop(following))
+      end
 
       def drive
         pull
@@ -65,8 +83,8 @@ module Trunkline
         return if @exhausted
 
         order = @requests.order(item, @index, used || Order.new)
-        @index += 1
         @dispatcher.add(order)
+        @index += 1
         true
       end
 
