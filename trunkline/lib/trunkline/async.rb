@@ -2,11 +2,14 @@
 
 require_relative "future"
 require_relative "many/switchboard"
+require_relative "redacted"
 
 module Trunkline
   # The verbs of a Client as Futures (see Client#async): the request runs in the background, whether somebody waits
   # for it or not.
   class Async
+    include Redacted
+
     VERBS = %i[get head post put patch delete options trace].freeze
 
     # @api private

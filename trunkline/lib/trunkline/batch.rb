@@ -5,11 +5,14 @@ require_relative "interrupts"
 require_relative "many/dispatcher"
 require_relative "many/requests"
 require_relative "progress"
+require_relative "redacted"
 
 module Trunkline
   # Requests that run side by side, until none is left (see Client#batch). All are driven by the thread that runs the
   # batch; requests may be added by any thread, and by the blocks that take answers.
   class Batch
+    include Redacted
+
     VERBS = %i[get head post put patch delete options trace].freeze
 
     # @return [Array<Exception>] what blocks raised, without those that on_error took

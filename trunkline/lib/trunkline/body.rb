@@ -2,6 +2,7 @@
 
 require_relative "errors"
 require_relative "interrupts"
+require_relative "redacted"
 
 module Trunkline
   # A request's body on its way out: pulled chunk by chunk, so that no more of it is in memory than one chunk.
@@ -45,6 +46,8 @@ module Trunkline
 
     # A String: what most bodies are. The engine takes the String itself.
     class Text
+      include Redacted
+
       attr_reader :string
 
       def initialize(string)
@@ -75,6 +78,8 @@ module Trunkline
     # Anything with read(bytes): a File, a StringIO, a pipe, an upload. It is sent from where it stands; it is not
     # closed.
     class Stream
+      include Redacted
+
       attr_reader :length
 
       def initialize(io)
@@ -144,14 +149,15 @@ module Trunkline
 
     # A file known by its path: opened when its turn comes, closed at its end, or by release when it is left early.
     class PathOnly
+      include Redacted
+
       attr_reader :length
 
-      def initialize(path)
-        path = path.to_path
-        raise InvalidRequest.of("body", path, "a readable file") unless File.file?(path) && File.readable?(path)
+      def initialize(source)
+        @path = source.to_path
+        raise InvalidRequest.of("body", source, "a readable file") unless File.file?(@path) && File.readable?(@path)
 
-        @path = path
-        @length = File.size(path)
+        @length = File.size(@path)
         @file = nil
         @done = false
       end
@@ -184,6 +190,8 @@ module Trunkline
 
     # An Array of Strings.
     class List
+      include Redacted
+
       attr_reader :length
 
       def initialize(strings)
@@ -210,6 +218,8 @@ module Trunkline
 
     # Anything else with each: walked once, by an Enumerator that stops between chunks.
     class Enumeration
+      include Redacted
+
       def initialize(source)
         @enumerator = source.is_a?(Enumerator) ? source : source.to_enum(:each)
       end
@@ -231,6 +241,8 @@ module Trunkline
 
     # Called for each chunk, until it returns nil.
     class Callable
+      include Redacted
+
       def initialize(callable)
         @callable = callable
       end

@@ -23,7 +23,9 @@ module Trunkline
     # A list of OpenSSL's (see ciphers(1)): names, and what stands for many or takes some away.
     CIPHER_LIST = /\A[A-Za-z0-9_!@+\-=.,: ]+\z/
     CIPHERSUITES = /\ATLS_[A-Z0-9_]+(?::TLS_[A-Z0-9_]+)*\z/
-    private_constant :CIPHER_LIST, :CIPHERSUITES
+    # Begins as a path or ends as one, on one line; base64 does neither.
+    PATH = %r{\A(?:[/.~][^\n]*|[^\n]*\.\w{1,8})\z}
+    private_constant :CIPHER_LIST, :CIPHERSUITES, :PATH
 
     module_function
 
@@ -72,7 +74,9 @@ module Trunkline
       when nil, Netrc then value
       when false then nil
       when true then Netrc.load(true)
-      else Netrc.load(path(:netrc, value))
+      else
+        refuse_contents(:netrc, value)
+        Netrc.load(path(:netrc, value))
       end
     end
 
@@ -131,10 +135,12 @@ module Trunkline
     end
 
     def client_cert(value)
+      refuse_contents(:client_cert, value)
       readable(:client_cert, value, "file")
     end
 
     def client_key(value)
+      refuse_contents(:client_key, value)
       readable(:client_key, value, "file")
     end
 
@@ -317,6 +323,15 @@ module Trunkline
       value.dup.freeze
     end
 
+    # A path of a file that may not be there is shown, what such a file holds must not be.
+    def refuse_contents(option, value)
+      return if !value.is_a?(String) || PATH.match?(value.b) || File.file?(value)
+
+      raise InvalidRequest, "#{option}: must be a path of a file, not its contents; what was given is not shown"
+    rescue ArgumentError # NUL
+      raise InvalidRequest, "#{option}: must be a path; what was given is not shown", cause: nil
+    end
+
     def readable(option, value, kind)
       return if value.nil?
 
@@ -336,6 +351,6 @@ module Trunkline
       [Host.normalise(match[1], "connect_to").freeze, port].freeze
     end
 
-    private_class_method :refuse, :boolean, :integer, :path, :readable, :address
+    private_class_method :refuse, :boolean, :integer, :path, :refuse_contents, :readable, :address
   end
 end

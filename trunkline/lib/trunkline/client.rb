@@ -7,6 +7,7 @@ require_relative "many"
 require_relative "memo"
 require_relative "options"
 require_relative "policy"
+require_relative "redacted"
 require_relative "response"
 require_relative "stats"
 require_relative "url"
@@ -23,6 +24,7 @@ module Trunkline
   # what its request met: a ConnectionError, TimeoutError, ProtocolError, BodyError or RedirectError. A status of 4xx
   # or 5xx raises nothing (see Response#raise_for_status!).
   class Client
+    include Redacted
     include Many # batch, each, map, async
 
     # Plain calls of a URL are composed once for each verb; a client is made once for each set of lasting options.

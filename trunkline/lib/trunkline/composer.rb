@@ -7,6 +7,7 @@ require_relative "headers"
 require_relative "memo"
 require_relative "options"
 require_relative "proxies"
+require_relative "redacted"
 require_relative "request"
 require_relative "url"
 require_relative "version"
@@ -17,9 +18,13 @@ module Trunkline
   #
   # @api private
   class Composer
+    include Redacted
+
     # A request ready for the engine, which knows the order of its members (Engine::Multi#add). Without content it can
     # be performed any number of times, by any thread.
     Plan = Struct.new(:request, :prepared, :content, :body_length, :body) do
+      include Redacted
+
       def self.of(request, prepared, content, length)
         new(request, prepared, content, length, content.producer)
       end

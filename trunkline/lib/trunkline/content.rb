@@ -4,12 +4,15 @@ require "json"
 require_relative "body"
 require_relative "multipart"
 require_relative "query"
+require_relative "redacted"
 
 module Trunkline
   # What a call sends as its content: one of body:, json:, form: and multipart:, with the fields that follow of it.
   #
   # @api private
   class Content
+    include Redacted
+
     KINDS = %i[body json form multipart].freeze
 
     # @return [Object, nil] as the caller gave it, or as it was encoded

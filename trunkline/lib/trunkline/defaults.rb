@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "options"
+require_relative "redacted"
 
 module Trunkline
   # What Trunkline.configure yields: one writer for each option of Trunkline.new.
@@ -10,6 +11,8 @@ module Trunkline
   #     defaults.headers = { "User-Agent" => "shop/1.0" }
   #   end
   class Defaults
+    include Redacted
+
     attr_writer(*Options::NAMES)
 
     # @return [Hash{Symbol => Object}] what was set

@@ -5,16 +5,38 @@ module Trunkline
   class InvalidRequest < ArgumentError
     # Longer values are cut in messages.
     SHOWN = 80
+    # Arguments in which credentials stand: only the class of what was given for them is told.
+    SECRET = /\A(?:headers|params|form|json|body|multipart|bearer|basic|digest|auth|netrc|proxy|options|requests?)\b/
+    private_constant :SHOWN, :SECRET
 
     # @param argument [String, Symbol] which argument it was
-    # @param value [Object] what was given; never pass a credential
+    # @param value [Object] what was given
     # @param allowed [String] what would have been accepted
     # @return [InvalidRequest]
     def self.of(argument, value, allowed)
-      shown = value.inspect
-      shown = "#{shown[0, SHOWN]}..." if shown.length > SHOWN
-      new("#{argument}: must be #{allowed}, got #{shown}")
+      new("#{argument}: must be #{allowed}, got #{shown(argument, value)}")
     end
+
+    # @return [String] a value as far as no credential can be in it
+    # @api private
+    def self.shown(argument, value)
+      text = case value
+             when nil, true, false, Numeric, Module then value.inspect
+             when String, Symbol then shown_text(argument, value)
+             else value.respond_to?(:to_path) ? value.to_path.inspect : "an instance of #{value.class}"
+             end
+      text.length > SHOWN ? "#{text[0, SHOWN]}..." : text
+    end
+
+    # User and password stand before an "@".
+    def self.shown_text(argument, text)
+      hidden = SECRET.match?(argument) || text.to_s.b.include?("-----BEGIN")
+      return "a #{text.class} of #{text.length} characters, which is not shown" if hidden
+      return text.inspect unless text.to_s.b.include?("@")
+
+      "[hidden]@#{text.to_s.b[/[^@]*\z/]}".inspect
+    end
+    private_class_method :shown_text
   end
 
   # No timeout was given for the call, the client or the process.
@@ -75,6 +97,23 @@ module Trunkline
     # @api private
     def self.text(bytes)
       bytes.ascii_only? ? bytes : bytes.dup.force_encoding(Encoding::UTF_8).scrub
+    end
+
+    # Marshal writes what the error tells without a credential: the request without its body, its query and the values
+    # of its header fields, as far as these are unknown (see Headers#inspect); no response, no cause. By _dump:
+    # Marshal.load of Ruby 3.1 does not find the marshal_load of an exception.
+    # @return [String]
+    def _dump(_level)
+      facts = @facts.except(:response, :body)
+      facts[:fields] = Headers.redact(facts[:fields]) if facts[:fields]
+      Marshal.dump([message, facts, backtrace])
+    end
+
+    # @return [Error]
+    # @api private
+    def self._load(bytes)
+      message, facts, backtrace = Marshal.load(bytes) # rubocop:disable Security/MarshalLoad -- Marshal calls this
+      new(message, facts).tap { |error| error.set_backtrace(backtrace) if backtrace }
     end
 
     # The same failure with some facts corrected: those of a call that spans several requests.

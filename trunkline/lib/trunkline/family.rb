@@ -2,12 +2,15 @@
 
 require_relative "engine"
 require_relative "errors"
+require_relative "redacted"
 
 module Trunkline
   # What a client and the clients made from it share: a pool, an owner's number in it, and whether it is closed.
   #
   # @api private
   class Family
+    include Redacted
+
     # Idle connections that the process's own pool keeps, unless configured otherwise before the first client.
     MAX_IDLE = 256
     LOCK = Mutex.new

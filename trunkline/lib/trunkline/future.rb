@@ -3,10 +3,13 @@
 require_relative "cancelled"
 require_relative "condition"
 require_relative "interrupts"
+require_relative "redacted"
 
 module Trunkline
   # What a call that runs in the background will come to (see Client#async). Any thread or fiber may wait for it.
   class Future
+    include Redacted
+
     # @api private
     def initialize
       @lock = Mutex.new
@@ -84,7 +87,7 @@ module Trunkline
     end
 
     def inspect
-      "#<#{self.class} #{@ready ? @value.inspect : "pending"}>"
+      "#<#{self.class} #{@ready ? @value.class : "pending"}>"
     end
 
     # @api private Its request is about to be sent: who gives it up from now on hears that the server may have it.

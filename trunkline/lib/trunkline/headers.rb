@@ -1,12 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "errors"
+require_relative "redacted"
 
 module Trunkline
   # Header fields: in the order they came, repeated ones kept, names compared without case (RFC 9110 5.1).
   # Frozen; cheap to make from what is there already.
   class Headers
     include Enumerable
+    include Redacted
 
     TOKEN = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+\z/
     FORBIDDEN = /[\x00-\x08\x0a-\x1f\x7f]/n
@@ -14,9 +16,19 @@ module Trunkline
     PADDED = /\A[ \t]|[ \t]\z/n
     private_constant :FORBIDDEN, :PADDED
 
-    # Fields whose values are credentials: never shown, and bound to the origin they were set for.
+    # Fields whose values are credentials: bound to the origin they were set for.
     CREDENTIALS = %w[authorization cookie proxy-authorization x-api-key].freeze
-    HIDDEN = (CREDENTIALS + %w[set-cookie]).freeze
+    # Fields whose values are shown. Any other may be a credential: applications have tokens of their own.
+    SHOWN = %w[
+      accept accept-charset accept-encoding accept-language accept-ranges access-control-allow-headers
+      access-control-allow-methods access-control-allow-origin age allow alt-svc cache-control connection
+      content-disposition content-encoding content-language content-length content-range content-type date etag expect
+      expires host if-match if-modified-since if-none-match if-range if-unmodified-since keep-alive last-modified pragma
+      proxy-authenticate range retry-after server server-timing strict-transport-security te trailer transfer-encoding
+      upgrade user-agent vary via warning www-authenticate x-content-type-options x-frame-options x-powered-by
+      x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id x-runtime
+    ].to_h { |name| [name, true] }.freeze
+    private_constant :SHOWN
 
     class << self
       # Turns what a caller gives as headers: into pairs, each checked.
@@ -48,7 +60,22 @@ module Trunkline
         text = name.is_a?(Symbol) ? name.name.tr("_", "-") : name
         return frozen(text) if text.is_a?(String) && text.ascii_only? && TOKEN.match?(text)
 
-        raise InvalidRequest.of(argument, name, "a field name of letters, digits and !#$%&'*+-.^_`|~")
+        # A whole field may have been given for its name.
+        shown = text.is_a?(String) ? "what begins with #{text.b[/\A[!#$%&'*+\-.^_`|~0-9A-Za-z]*/].inspect}" : name.class
+        raise InvalidRequest, "#{argument}: must be a field name of letters, digits and !#$%&'*+-.^_`|~, got #{shown}"
+      end
+
+      # @return [Boolean] whether a field's value may be a credential
+      # @api private
+      def hidden?(name)
+        !SHOWN.key?(name.downcase)
+      end
+
+      # @param pairs [Enumerable<Array(String, String)>]
+      # @return [Array<Array(String, String)>] with what may be a credential hidden
+      # @api private
+      def redact(pairs)
+        pairs.map { |name, value| [name, hidden?(name) ? Redacted::HIDDEN : value] }
       end
 
       # Lays pairs over pairs: a name given again replaces what was there. A nil value stays, to remove a default.
@@ -175,12 +202,20 @@ module Trunkline
       comparable.hash
     end
 
-    # Credentials are not shown.
+    # What may be a credential is not shown: every value but those of fields that are known to be none.
     def inspect
-      shown = @pairs.map { |name, value| "#{name}: #{HIDDEN.include?(name.downcase) ? "[hidden]" : value}" }
-      "#<#{self.class} #{shown.join(" | ")}>"
+      "#<#{self.class} #{Headers.redact(@pairs).map { |pair| pair.join(": ") }.join(" | ")}>"
     end
-    alias to_s inspect
+
+    # Marshal writes what inspect shows; who needs all of it writes #to_a.
+    # @return [Array<Array(String, String)>]
+    def marshal_dump
+      Headers.redact(@pairs)
+    end
+
+    def marshal_load(pairs)
+      initialize(pairs)
+    end
 
     protected
 

@@ -4,6 +4,7 @@ require_relative "body"
 require_relative "engine"
 require_relative "headers"
 require_relative "interrupts"
+require_relative "redacted"
 
 module Trunkline
   # Puts something in the place of the network, for tests: it is asked before each call of every client, batch and
@@ -21,6 +22,8 @@ module Trunkline
     # What a caller gets in place of an exchange. With an error, the response is what came before it (or nil): a call
     # that streams is given that much of the body first.
     Answer = Struct.new(:response, :error) do
+      include Redacted
+
       # @param request [Request]
       # @param status [Integer]
       # @param reason [String]
@@ -164,7 +167,7 @@ module Trunkline
     # streamed one the Response, each piece, and nil or an error, so that whoever gets them may end it between two.
     module Many
       # The tag of a call that somebody is to be told of, and, if it is streamed, the engine's number of it.
-      Told = Struct.new(:tag, :verdict, :stream)
+      Told = Struct.new(:tag, :verdict, :stream) { include Redacted }
 
       def add(plan, deadline, tag)
         return super if Interception.active.empty?

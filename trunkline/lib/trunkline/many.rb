@@ -108,7 +108,8 @@ module Trunkline
     # @raise [InvalidRequest] with the index of a request that is none
     # @raise [ClosedError]
     def each(requests, options = nil, &block)
-      return enum_for(:each, requests, options) unless block
+      # That of enum_for would show the requests, and with them their credentials.
+      return Enumerator.new { |results| each(requests, options) { |*pair| results.yield(*pair) } } unless block
 
       Many.check_block(block, 2, "request and result") { "each: the block" } unless block.arity == 1
       stream(requests, options).run(&Many.taking_two(block))

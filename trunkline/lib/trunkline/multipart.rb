@@ -3,6 +3,7 @@
 require "securerandom"
 require_relative "body"
 require_relative "part"
+require_relative "redacted"
 
 module Trunkline
   # A multipart/form-data body (RFC 7578): its parts are streamed one after the other, files never read whole.
@@ -10,6 +11,8 @@ module Trunkline
   #
   # @api private
   class Multipart
+    include Redacted
+
     ALLOWED = "a Hash or an Array of pairs of name and value"
 
     # @return [String]

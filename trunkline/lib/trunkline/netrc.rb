@@ -1,11 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "errors"
+require_relative "redacted"
 
 module Trunkline
   # Logins by host, as ~/.netrc lists them for ftp, curl and git: machine, default, login, password, account; macdef is
   # passed over. Values may stand in quotes, with \ before a quote.
   class Netrc
+    include Redacted
+
     TOKEN = /"((?:[^"\\]|\\.)*)"|(\S+)/m
 
     # @param path [String, true] true: the environment's NETRC, or ~/.netrc; that one need not be there
@@ -18,7 +21,8 @@ module Trunkline
 
       new(File.read(path))
     rescue SystemCallError, ArgumentError => error
-      raise InvalidRequest, "netrc: #{path} cannot be read: #{error.message}"
+      why = error.is_a?(SystemCallError) ? error.class.new.message : error.message
+      raise InvalidRequest, "netrc: #{path.inspect} cannot be read: #{why}", cause: nil
     end
 
     # @param text [String]
@@ -33,11 +37,6 @@ module Trunkline
     def credentials(host)
       entry = @logins[host.downcase] || @logins[:default]
       entry && entry["login"] && [entry["login"], entry["password"] || ""]
-    end
-
-    # Credentials are not shown.
-    def inspect
-      "#<#{self.class}>"
     end
 
     private

@@ -1,10 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "checks"
+require_relative "redacted"
 
 module Trunkline
   # What a client does for all of its calls: checked once, frozen. A changed one is a new one.
   class Options
+    include Redacted
+
     DEFAULTS = {
       timeout: nil, headers: [].freeze, params: nil, bearer: nil, basic: nil, digest: nil, auth: nil, netrc: nil,
       follow: false, redirect_body_to_http: false, credential_headers: [].freeze,
@@ -107,11 +110,15 @@ module Trunkline
       }
     end
 
+    # Options whose values are not shown: credentials, what may be some, and the caller's own objects.
+    HIDDEN_VALUES = %i[bearer basic digest auth netrc headers params early_hints ca_store].freeze
+    private_constant :HIDDEN_VALUES
+
     # Credentials, and what may be some, are not shown.
     def inspect
       shown = to_h.reject { |name, value| value == DEFAULTS[name] }.map do |name, value|
         value = value.to_h.compact if name == :timeout
-        "#{name}: #{%i[bearer basic auth headers params].include?(name) ? "[hidden]" : value.inspect}"
+        "#{name}: #{HIDDEN_VALUES.include?(name) ? HIDDEN : value.inspect}"
       end
       "#<#{self.class} #{shown.join(", ")}>"
     end

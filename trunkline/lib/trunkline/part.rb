@@ -2,6 +2,7 @@
 
 require_relative "body"
 require_relative "headers"
+require_relative "redacted"
 
 module Trunkline
   # One value of multipart: with more to it than a String or File tells.
@@ -11,6 +12,8 @@ module Trunkline
   #     photo: Trunkline::Part.new(io, filename: "sea.png", content_type: "image/png")
   #   })
   class Part
+    include Redacted
+
     # @return [String, IO, Pathname, Enumerable, #call]
     attr_reader :body
     # @return [String, nil]

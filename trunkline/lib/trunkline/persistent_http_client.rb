@@ -13,6 +13,7 @@ module Trunkline
   # Set options where you get it, not afterwards: the same object is given to whoever asks for the same.
   class PersistentHttpClient < NetHTTP.plain
     include NetHTTP::Carried
+    include Redacted
 
     # Unless others are given; in seconds.
     DEFAULTS = { open_timeout: 30, read_timeout: 80, keep_alive_timeout: 30 }.freeze
@@ -31,7 +32,7 @@ module Trunkline
       # @raise [ArgumentError] for a URI that is not http or https, and for an option that Net::HTTP does not have
       # @raise [StandardError] what Net::HTTP#start raises when there is no connection
       def get(uri, **options)
-        uri = URI(uri)
+        uri = parsed("uri", uri)
         unless uri.is_a?(URI::HTTP) && !uri.hostname.to_s.empty?
           raise ArgumentError, "uri: must be an http or https URI with a host, got #{URL.redact(uri.to_s)}"
         end
@@ -52,6 +53,13 @@ module Trunkline
       end
 
       private
+
+      # What URI says of a bad one quotes it, with its password.
+      def parsed(argument, given)
+        URI(given)
+      rescue URI::Error
+        raise ArgumentError, "#{argument}: must be a URL, got #{URL.redact(given.to_s.scrub).inspect}", cause: nil
+      end
 
       def known(key)
         @lock.synchronize { @known[key] || Memo.keep(@known, KNOWN, key, yield) }
@@ -79,9 +87,14 @@ module Trunkline
       def proxy(given)
         return [nil] unless given
 
-        uri = URI(given)
+        uri = parsed("proxy", given)
         [uri.hostname, uri.port, *[uri.user, uri.password].map { |text| text && Percent.decode(text) }]
       end
+    end
+
+    # @return [String]
+    def inspect
+      "#<#{self.class} #{address}:#{port}>"
     end
 
     private

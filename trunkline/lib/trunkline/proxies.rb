@@ -2,12 +2,15 @@
 
 require_relative "no_proxy"
 require_relative "proxy"
+require_relative "redacted"
 
 module Trunkline
   # Which proxy a URL goes through: the one that proxy: names, none (proxy: false), or what the environment says:
   # http_proxy, https_proxy, all_proxy and no_proxy, in lower or upper case. HTTP_PROXY in upper case is not read where
   # REQUEST_METHOD is set: in a CGI program any client can set it, by a Proxy header field.
   class Proxies
+    include Redacted
+
     # @param chosen [Proxy, false, nil] nil: the environment's
     # @param environment [Hash, ENV] read at once, and never again
     # @param no_proxy [String, nil] hosts that no proxy is for; nil: the environment's, for the environment's proxies

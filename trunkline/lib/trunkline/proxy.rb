@@ -3,17 +3,23 @@
 require_relative "errors"
 require_relative "host"
 require_relative "percent"
+require_relative "redacted"
 
 module Trunkline
   # A proxy, as proxy: and the environment name it: scheme://[user:password@]host[:port]. The scheme says how it is
   # spoken to: http, https (TLS to the proxy itself), socks5 (names are resolved here) or socks5h (by the proxy).
   # Credentials are percent-decoded, and are in no text made of it.
   class Proxy
+    include Redacted
+
     KINDS = { "http" => :http, "https" => :http, "socks5" => :socks5, "socks5h" => :socks5h }.freeze
     PORTS = { "http" => 80, "https" => 443, "socks5" => 1080, "socks5h" => 1080 }.freeze
     PATTERN = %r{\A([a-z][a-z0-9+.-]*)://(?:([^@/?#]*)@)?(\[[^\]/?#]*\]|[^:/?#@\[\]]+)(?::(\d{1,5}))?/?\z}i
     USERINFO = /\A(?:[A-Za-z0-9\-._~!$&'()*+,;=:]|%\h\h)*\z/
     CONTROL = /[\x00-\x1f\x7f]/n
+    # What can be shown of a text that names no proxy: it has no room for a password.
+    SHOWN = %r{\A(?:[a-z][a-z0-9+.-]*://)?[\w.-]*(?::\d*)?(?:/[\w./-]*)?\z}i
+    private_constant :SHOWN
     ALLOWED = "a URL such as http://proxy.test:3128 (http, https, socks5 or socks5h, perhaps with user:password@, " \
               "no path), or false for none"
     REFUSAL_BYTES = 16 * 1024
@@ -70,7 +76,8 @@ module Trunkline
       end
 
       def refusal(source, text)
-        InvalidRequest.of(source, text.scrub.sub(%r{//.*@}m, "//[hidden]@"), ALLOWED)
+        got = SHOWN.match?(text.b) ? ", got #{text.inspect}" : "; what was given is not shown"
+        InvalidRequest.new("#{source}: must be #{ALLOWED}#{got}")
       end
 
       def credentials(source, scheme, userinfo)

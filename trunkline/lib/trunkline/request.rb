@@ -1,10 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "headers"
+require_relative "redacted"
 
 module Trunkline
   # A request as it is sent: frozen, complete with the fields that the client adds.
   class Request
+    include Redacted
+
     # @return [String] "GET"
     attr_reader :method
     # @return [URL]
@@ -37,6 +40,16 @@ module Trunkline
     # Header fields and the query are not shown: they may be credentials.
     def inspect
       "#<#{self.class} #{method} #{uri.shown}>"
+    end
+
+    # Marshal writes no body, no query, and of header fields what Headers#inspect shows.
+    # @return [Array]
+    def marshal_dump
+      [method, uri, Headers.redact(@fields.each_slice(2)).flatten]
+    end
+
+    def marshal_load(parts)
+      initialize(*parts)
     end
   end
 end

@@ -5,6 +5,7 @@ require_relative "attempt"
 require_relative "connection_info"
 require_relative "errors"
 require_relative "headers"
+require_relative "redacted"
 require_relative "timings"
 
 module Trunkline
@@ -14,6 +15,8 @@ module Trunkline
   # #body (String, memoised, in the charset of its Content-Type), #request, #length_unknown? (whether the body
   # ended with the connection, so that no one can tell it was whole), #complete?, #close.
   class Response
+    include Redacted
+
     # @return [String] "2", "1.1" or "1.0"
     def http_version
       case minor_version

@@ -2,6 +2,7 @@
 
 require_relative "../trunkline"
 require_relative "interception"
+require_relative "redacted"
 require_relative "stubs/stub"
 
 module Trunkline
@@ -18,6 +19,8 @@ module Trunkline
   #     MyCode.run
   #   end # raises Stubs::Unused when a stub was never asked for
   class Stubs
+    include Redacted
+
     # A call that no stub matches. An Exception, so that no rescue of the code under test takes it for a failed call.
     class Unexpected < Exception; end # rubocop:disable Lint/InheritException
     # A stub, or an answer of one, that was never asked for.
@@ -27,7 +30,14 @@ module Trunkline
     #
     #   request   the Trunkline::Request
     #   body      the whole of its body as a String, or nil
-    Call = Struct.new(:request, :body)
+    Call = Struct.new(:request, :body) do
+      include Redacted
+
+      # The body is not shown: it may hold a credential.
+      def inspect
+        "#<#{self.class} #{request.method} #{request.uri.shown}#{" with #{body.bytesize} bytes" if body}>"
+      end
+    end
 
     VERBS = %i[get head post put patch delete options trace].freeze
 

@@ -4,11 +4,14 @@ require "uri"
 require_relative "errors"
 require_relative "host"
 require_relative "percent"
+require_relative "redacted"
 
 module Trunkline
   # An http or https URL, checked and normalised, frozen (RFC 3986, RFC 9110 4.2). Fragments are dropped: they are
   # never sent. Userinfo is kept apart (it becomes basic auth) and is in no text made of the URL.
   class URL
+    include Redacted
+
     # Scheme, userinfo, host, port, path, query.
     ABSOLUTE = %r{\A(https?)://(?:([^@/?#]*)@)?(\[[^\]/?#]*\]|[^:/?#@\[\]]*)(?::([^/?#]*))?
                   ([^?#]*)(?:\?([^#]*))?(?:\#.*)?\z}imx
@@ -69,10 +72,12 @@ module Trunkline
         raise InvalidRequest.of("url", redact(text), "an absolute URL, or a path with one leading /")
       end
 
-      # @return [String] for messages: userinfo and query hidden; text need not be a valid URL
+      # @return [String] for messages: userinfo, query and fragment hidden; text need not be a valid URL
       # @api private
       def redact(text)
-        text.sub(%r{//.*@}m, "//[hidden]@").sub(/\?.*/m, "?[hidden]")
+        text.sub(%r{\A([^/?#@]*//)?.*@}m) { "#{Regexp.last_match(1)}[hidden]@" }
+          .sub(%r{\A([^/?#]*//[^/?#:]+:)(?!\d*(?:[/?#]|\z))[^/?#]*}m, "\\1[hidden]") # no port, but a password perhaps
+          .sub(/([?#]).*/m, "\\1[hidden]")
       end
 
       # @return [InvalidRequest]
@@ -229,6 +234,16 @@ module Trunkline
 
     def inspect
       "#<#{self.class} #{shown}>"
+    end
+
+    # Marshal writes what inspect shows; who needs all of it writes #to_s.
+    # @return [Array]
+    def marshal_dump
+      [scheme, host, port, path, query && HIDDEN]
+    end
+
+    def marshal_load(parts)
+      initialize(*parts)
     end
 
     # Removes "." and ".." segments (RFC 3986 5.2.4).

@@ -79,8 +79,9 @@ module Trunkline
         notes = (notes + more).uniq
         notes == SYSTEM ? {} : { ca_store: shared(notes) }
       rescue OpenSSL::X509::StoreError, SystemCallError => error
-        raise InvalidRequest, "ca_file: #{ca_file.inspect}, ca_path: #{ca_path.inspect}: cannot be read " \
-                              "(#{error.message})"
+        why = error.is_a?(SystemCallError) ? error.class.new.message : error.message # which may quote what was given
+        raise InvalidRequest, "ca_file: #{InvalidRequest.shown("ca_file", ca_file)}, ca_path: " \
+                              "#{InvalidRequest.shown("ca_path", ca_path)}: cannot be read (#{why})", cause: nil
       end
 
       private

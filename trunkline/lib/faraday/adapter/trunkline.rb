@@ -29,6 +29,8 @@ module Faraday
     # Trunkline::Error, which tells the phase and whether the server can have seen the request. What cannot be sent or
     # carried raises Trunkline::InvalidRequest (an ArgumentError).
     class Trunkline < Faraday::Adapter
+      include ::Trunkline::Redacted
+
       self.supports_parallel = true
 
       # Sets of options that a client is kept for.

@@ -6,6 +6,8 @@ module Faraday
       # What in_parallel collects requests in. They go out when its block ends, as one batch; those that their callbacks
       # make join them. All are carried out, then the first failure is raised.
       class Parallel
+        include ::Trunkline::Redacted
+
         # Extends the error that is raised when more than one request failed.
         module Others
           # @return [Array<Exception>] the further failures, in the order in which they came

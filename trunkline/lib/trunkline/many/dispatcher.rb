@@ -3,6 +3,7 @@
 require_relative "../condition"
 require_relative "../engine"
 require_relative "../interrupts"
+require_relative "../redacted"
 require_relative "../response"
 require_relative "followed"
 require_relative "lane"
@@ -15,6 +16,8 @@ module Trunkline
     # Every order that was given to it is in a lane's queue, in flight, or has been yielded with its result: what is
     # left when it is closed is returned there, so that nothing is lost.
     class Dispatcher
+      include Redacted
+
       # Origins that are kept though nothing is sent to them.
       LANES = 256
       # Orders that may be held back in looking for others.

@@ -2,12 +2,15 @@
 
 require_relative "../interrupts"
 require_relative "../policy"
+require_relative "../redacted"
 
 module Trunkline
   module Many
     # The redirects and challenges of one request among many. The policies are written for one call that waits for each
     # answer; here they run in a fiber of their own, which stands still between two answers.
     class Followed
+      include Redacted
+
       # @return [Boolean] whether there is a redirect to follow
       def self.redirect?(result)
         result.is_a?(Response) && Policy::Redirect::STATUSES.include?(result.status) && !result["location"].nil?

@@ -3,12 +3,15 @@
 require "time"
 require_relative "../limiter"
 require_relative "../limiter/memory"
+require_relative "../redacted"
 
 module Trunkline
   module Many
     # The way to one origin: those who wait, how many fly, and how many may, which is for a limiter to say. Of a number
     # that the caller asked for there is nothing to say before the origin refuses something.
     class Lane
+      include Redacted
+
       MEMORY = Limiter::Memory.new
       # A host that does not answer at all is not asked by fewer than this at a time: that would only take longer.
       FEWEST_AT_TIMEOUTS = 4

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "followed"
+require_relative "../redacted"
 
 module Trunkline
   module Many
@@ -13,6 +14,8 @@ module Trunkline
     # final    whether an answer is the caller's, whatever it says: there is nothing to follow, and no proxy that might
     #          have given it
     Terms = Struct.new(:client, :follow, :auth, :several, :final) do
+      include Redacted
+
       def self.of(client, follow, auth = nil)
         several = follow || auth ? true : false
         new(client, follow, auth, several, !several && !client._composer.forwards?).freeze
@@ -33,6 +36,8 @@ module Trunkline
     # followed     its redirects and challenges, once there may be one
     Order = Struct.new(:item, :index, :taker, :terms, :plan, :lane, :started, :generation, :id, :deadline, :began,
                        :followed) do
+      include Redacted
+
       # Each is one of its own, whatever it holds.
       alias_method :==, :equal?
       alias_method :eql?, :equal?

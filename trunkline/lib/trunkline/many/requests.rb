@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
+require_relative "../redacted"
 require_relative "../request"
 require_relative "order"
 
@@ -14,6 +15,8 @@ module Trunkline
     #   { method: :post, url: "/users", json: {} }        the same as a Hash
     #   response.request                                  a Request, or what has its method, url, headers, body
     class Requests
+      include Redacted
+
       ALLOWED = "a URL, [method, URL, options], a Hash with url:, or a Request"
       # URLs that need no closer look: most.
       PLAIN = %r{

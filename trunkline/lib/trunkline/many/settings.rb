@@ -1,11 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
+require_relative "../redacted"
 
 module Trunkline
   module Many
     # How many at once: the options of batch, each and map, checked. Frozen.
     class Settings
+      include Redacted
+
       NAMES = %i[concurrency max_in_flight rate progress on_error on_cancel reuse_bodies].freeze
       MAX_IN_FLIGHT = 512
       MOST = 65_536

@@ -2,6 +2,7 @@
 
 require_relative "../interrupts"
 require_relative "../progress"
+require_relative "../redacted"
 require_relative "dispatcher"
 require_relative "requests"
 
@@ -9,6 +10,8 @@ module Trunkline
   module Many
     # Pulls requests from an Enumerable as they can be sent, and yields what they come to, in order of completion.
     class Stream
+      include Redacted
+
       # @param source [Enumerable]
       def initialize(source, client, pool, settings)
         @requests = Requests.new(client)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../interrupts"
+require_relative "../redacted"
 require_relative "dispatcher"
 require_relative "requests"
 require_relative "settings"
@@ -14,6 +15,8 @@ module Trunkline
     # change is one step: an order is handed over by being put into the inbox, and a thread drives when it has found
     # that no other does.
     class Switchboard
+      include Redacted
+
       # Seconds that the thread stays without anything to do.
       LINGER = 0.3
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "net/http"
+require_relative "../redacted"
 require_relative "failures"
 
 module Trunkline
@@ -45,6 +46,8 @@ module Trunkline
 
       # Where an answer's body comes from: stands where the response keeps its socket while it is being read.
       class Source
+        include Redacted
+
         CODING = /\A(?:x-)?#{Regexp.union(Engine::CODINGS.split(", "))}\z/i
         PLAIN = /\A(?:none|identity)\z/i
         # net-http since 0.3 tells the length that an inflated body really has.

@@ -3,6 +3,7 @@
 require "tempfile"
 require_relative "../content"
 require_relative "../memo"
+require_relative "../redacted"
 
 module Trunkline
   module NetHTTP
@@ -11,6 +12,8 @@ module Trunkline
     #
     # @api private
     class Outgoing
+      include Redacted
+
       KNOWN = 256
       private_constant :KNOWN
 
@@ -139,6 +142,8 @@ module Trunkline
 
       # For what can only be read as IO.copy_stream does.
       class Reader
+        include Redacted
+
         def initialize(io)
           @io = io
         end

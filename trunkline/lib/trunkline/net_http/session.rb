@@ -2,6 +2,7 @@
 
 require_relative "../client"
 require_relative "../memo"
+require_relative "../redacted"
 require_relative "failures"
 require_relative "outgoing"
 require_relative "settings"
@@ -13,8 +14,12 @@ module Trunkline
     #
     # @api private
     class Session
+      include Redacted
+
       # What libraries do to the socket below (net-http-persistent sets options of it).
       Socket = Struct.new(:session) do
+        include Redacted
+
         # Nagle's delay is off already; nothing else can be promised of a connection that others use too.
         def setsockopt(level, name = nil, value = nil)
           return if level == ::Socket::IPPROTO_TCP && name == ::Socket::TCP_NODELAY && value == 1

@@ -3,6 +3,7 @@
 require_relative "../client"
 require_relative "../memo"
 require_relative "../pem_file"
+require_relative "../redacted"
 require_relative "../ssl_words"
 require_relative "../x509_stores"
 
@@ -43,7 +44,7 @@ module Trunkline
       private_constant :KNOWN
 
       # A client, and the plans of requests that it has carried already.
-      Lane = Struct.new(:client, :plans)
+      Lane = Struct.new(:client, :plans) { include Redacted }
 
       @lanes = {}
 
@@ -160,6 +161,8 @@ module Trunkline
         end
 
         def private_text(key)
+          raise InvalidRequest, "a key that is no OpenSSL::PKey" unless key.respond_to?(:to_pem)
+
           key.respond_to?(:private_to_pem) ? key.private_to_pem : key.to_pem
         rescue OpenSSL::PKey::PKeyError => error
           raise InvalidRequest, "a key that cannot be read (#{error.message})"

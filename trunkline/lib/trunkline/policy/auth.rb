@@ -2,6 +2,7 @@
 
 require_relative "../errors"
 require_relative "../headers"
+require_relative "../redacted"
 require_relative "redirect"
 
 module Trunkline
@@ -13,6 +14,8 @@ module Trunkline
     #
     # Requests to other origins, where a redirect may lead, are sent without it.
     class Auth
+      include Redacted
+
       # How often a call may be challenged: once to learn the nonce, once because it had grown old.
       CHALLENGES = 2
 

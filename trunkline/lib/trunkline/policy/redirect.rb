@@ -2,6 +2,7 @@
 
 require_relative "../errors"
 require_relative "../content"
+require_relative "../redacted"
 
 module Trunkline
   module Policy
@@ -9,6 +10,8 @@ module Trunkline
     # to http with credentials, nor with a body unless redirect_body_to_http: allows it. Credentials go no further than
     # the origin they were set for, and do not come back.
     class Redirect
+      include Redacted
+
       STATUSES = [301, 302, 303, 307, 308].freeze
       # Of no meaning once a redirect has dropped the content.
       CONTENT_FIELDS = /\A(?:content-(?!length\z).+|digest|repr-digest|transfer-encoding|expect|trailer)\z/i

@@ -3,6 +3,7 @@
 require "json"
 require_relative "../interception"
 require_relative "../query"
+require_relative "../redacted"
 require_relative "fault"
 
 module Trunkline
@@ -11,6 +12,8 @@ module Trunkline
     #
     #   stubs.get(url).answer(503).then.timeout(:read).then.answer(200, body: "ok")
     class Stub
+      include Redacted
+
       # @api private Stubs#on is the way in
       def initialize(method:, url:, params:, headers:, body:)
         @method = method&.to_s&.upcase

@@ -9,7 +9,7 @@ module Typhoeus
     class NoStub < TyphoeusError
       # @param request [Request]
       def initialize(request)
-        super("The connection is blocked and no stub defined: #{request.shown_url}")
+        super("The connection is blocked and no stub defined: #{::Trunkline::URL.redact(request.shown_url)}")
       end
     end
 
@@ -18,7 +18,8 @@ module Typhoeus
       # @param base_url [String, Regexp, nil]
       # @param reason [String, nil]
       def initialize(base_url, reason = nil)
-        super("No response defined for stub: #{base_url.inspect}#{" (#{reason})" if reason}")
+        shown = base_url.is_a?(Regexp) ? base_url : ::Trunkline::URL.redact(base_url.to_s) unless base_url.nil?
+        super("No response defined for stub: #{shown.inspect}#{" (#{reason})" if reason}")
       end
     end
 
@@ -34,10 +35,13 @@ module Typhoeus
     # An option, or a value of one, that only libcurl has.
     class UnsupportedOption < InvalidOption
       # @param option [Symbol]
-      # @param value [Object] never a credential
+      # @param value [Object] shown as far as no credential can be in it
       # @param allowed [String, nil] what would have been accepted
       def initialize(option, value = nil, allowed = nil)
-        super(option, "#{option}#{": #{value.inspect}" unless value.nil?} is libcurl's own and not carried by " \
+        super(option, "#{option}#{unless value.nil?
+                                    ": #{::Trunkline::InvalidRequest.shown(option,
+                                                                           value)}"
+                                  end} is libcurl's own and not carried by " \
                       "Trunkline#{"; it takes #{allowed}" if allowed}.")
       end
     end

@@ -5,6 +5,8 @@ require "uri"
 module Typhoeus
   # A stub: which requests it answers, and with what. See Typhoeus.stub.
   class Expectation
+    include ::Trunkline::Redacted
+
     class << self
       # @return [Array<Expectation>] the first that matches answers
       def all

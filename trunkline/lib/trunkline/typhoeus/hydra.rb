@@ -10,6 +10,8 @@ module Typhoeus
   #   hydra.queue(Typhoeus::Request.new("https://api.test/users"))
   #   hydra.run
   class Hydra
+    include ::Trunkline::Redacted
+
     CONCURRENCY = 200
     # Of libcurl's multi: knobs that change no answer here.
     PASSED_OVER = %i[pipelining maxconnects max_pipeline_length content_length_penalty_size chunk_length_penalty_size

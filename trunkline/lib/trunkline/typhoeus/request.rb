@@ -16,6 +16,7 @@ module Typhoeus
   #   Typhoeus::Request.new("https://api.test/users", method: :post, body: { name: "Ann" }, timeout: 5).run.code
   class Request
     extend Actions
+    include ::Trunkline::Redacted
     include Callbacks::Types
     include Callbacks
 
@@ -23,7 +24,9 @@ module Typhoeus
     # What is not written by Marshal.
     FLEETING = %i[@on_complete @on_success @on_failure @on_progress @on_headers @on_body @before @hydra
                   @response].freeze
-    private_constant :REDIRECTS, :FLEETING
+    # Options that are credentials.
+    SECRET = /pass|pwd|user(?!_?agent)|cookie|bearer|key|secret|token|auth|blob/
+    private_constant :REDIRECTS, :FLEETING, :SECRET
 
     # @return [String]
     attr_accessor :base_url
@@ -39,6 +42,23 @@ module Typhoeus
     attr_reader :response
     # @api private
     attr_reader :before_blocks
+
+    # @api private
+    # @return [String] a URL without user and password
+    def self.without_userinfo(url)
+      url.sub(%r{\A([^/?#]*//)?[^/?#]*@}) { Regexp.last_match(1) }
+    end
+
+    # @api private
+    # @return [Object] a URL without them and without the values of parameters that are called as secrets are; all else
+    #   as it is
+    def self.without_credentials(value)
+      return value unless value.is_a?(String)
+
+      without_userinfo(value).gsub(/([?&][^=&#]*=)[^&#]*/) do |pair|
+        SECRET.match?(Regexp.last_match(1).downcase) ? "#{Regexp.last_match(1)}#{HIDDEN}" : pair
+      end
+    end
 
     # @param base_url [String] without a scheme it is http://
     # @param options [Hash] Ethon's names: method:, params:, body:, headers:, timeout: (seconds), timeout_ms:,
@@ -134,11 +154,11 @@ module Typhoeus
     end
 
     # @api private
-    # @return [String] for messages
+    # @return [String] for messages: without user and password
     def shown_url
-      url
+      Request.without_userinfo(url)
     rescue StandardError
-      base_url.to_s
+      Request.without_userinfo(base_url.to_s)
     end
 
     # @return [String] the body as it is sent; of a multipart one, its fields as a form
@@ -166,9 +186,20 @@ module Typhoeus
       (options[:method] || :get).to_s.downcase.to_sym
     end
 
+    # @return [String] without user, password, query and options
+    def inspect
+      "#<#{self.class} #{request_method.upcase} #{::Trunkline::URL.redact(base_url.to_s)}>"
+    end
+
+    # Marshal writes no credential: of headers: what Trunkline::Headers#inspect shows; no user and password, no option
+    # and no parameter that is called as a secret is.
+    #
     # @return [Array] without callbacks, hydra and response
     def marshal_dump
-      (instance_variables - FLEETING - %i[@before_blocks]).map { |name| [name, instance_variable_get(name)] }
+      (instance_variables - FLEETING - %i[@before_blocks]).map do |name|
+        value = instance_variable_get(name)
+        [name, value.is_a?(Hash) ? without_credentials(value) : Request.without_credentials(value)]
+      end
     end
 
     def marshal_load(values)
@@ -203,6 +234,17 @@ module Typhoeus
     end
 
     private
+
+    def without_credentials(options)
+      options.filter_map do |name, value|
+        case name
+        when :headers, :httpheader then [name, value && ::Trunkline::Headers.redact(value.to_a).to_h]
+        when :params, :body
+          [name, value.is_a?(Hash) ? value.reject { |one, _| SECRET.match?(one.to_s.downcase) } : value]
+        else [name, Request.without_credentials(value)] unless SECRET.match?(name.to_s)
+        end
+      end.to_h
+    end
 
     def ask(blocks)
       blocks.each do |block|

@@ -10,6 +10,8 @@ module Typhoeus
   #
   # Responses for stubs are made of options: Response.new(code: 200, body: "ok", headers: { "X-Id" => "1" }).
   class Response
+    include ::Trunkline::Redacted
+
     # Facts that have one name, each also an option of Response.new. Times are in seconds from the beginning.
     FACTS = %i[
       return_code httpauth_avail pretransfer_time connect_time redirect_time effective_url primary_ip redirect_count
@@ -155,9 +157,15 @@ module Typhoeus
       @handled_response || self
     end
 
-    # @return [Array] without what callbacks returned, and without #error
+    # @return [String]
+    def inspect
+      "#<#{self.class} #{response_code}#{" #{return_code}" if return_code}#{" of #{request.inspect}" if request}>"
+    end
+
+    # @return [Array] without what callbacks returned, and without #error; of effective_url as Request#marshal_dump
     def marshal_dump
-      [options, mock, cached?, request]
+      url = Request.without_credentials(effective_url)
+      [url ? options.merge(effective_url: url) : options, mock, cached?, request]
     end
 
     def marshal_load(values)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "strscan"
+require_relative "../../redacted"
 
 module Trunkline
   module Policy
@@ -14,6 +15,8 @@ module Trunkline
       # One challenge of a WWW-Authenticate field (RFC 9110 11.6.1): a scheme in lower case, and its parameters, their
       # names in lower case.
       Challenge = Struct.new(:scheme, :parameters) do
+        include Redacted
+
         # @param values [Array<String>] of all WWW-Authenticate fields
         # @return [Array<Challenge>] as far as they can be read; in bytes, for nothing tells their encoding
         def self.parse(values)

@@ -3,6 +3,7 @@
 require "digest"
 require "securerandom"
 require_relative "../../errors"
+require_relative "../../redacted"
 require_relative "challenge"
 
 module Trunkline
@@ -11,6 +12,8 @@ module Trunkline
       # Digest authentication (RFC 7616): SHA-256 and MD5, and their -sess forms, with qop auth (or none, as in
       # RFC 2069). The nonce of each origin is kept and counted, so that only the first call of it is challenged.
       class Digest
+        include Redacted
+
         # By preference.
         ALGORITHMS = { "SHA-256" => ::Digest::SHA256, "MD5" => ::Digest::MD5 }.freeze
         # The names of parameters whose values stand without quotes (RFC 7616 3.4).
@@ -19,7 +22,7 @@ module Trunkline
         # What an origin has asked for; `uses` is how often its nonce was used, `proven` whether the origin gave it to
         # a caller whom it had accepted.
         State = Struct.new(:realm, :nonce, :opaque, :algorithm, :session, :qop, :userhash, :uses, :proven,
-                           keyword_init: true)
+                           keyword_init: true) { include Redacted }
 
         # @param user [String]
         # @param password [String]
@@ -75,11 +78,6 @@ module Trunkline
             state.uses = 0
             state.proven = true
           end
-        end
-
-        # Credentials are not shown.
-        def inspect
-          "#<#{self.class}>"
         end
 
         # @api private

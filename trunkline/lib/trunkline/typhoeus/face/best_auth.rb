@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "../../policy"
+require_relative "../../redacted"
 
 module Trunkline
   module TyphoeusFace
     # Says who calls when a server asks for it, in the best way that both know: Digest before Basic.
     # See Policy::Auth.
     class BestAuth
+      include Redacted
+
       # @param schemes [Array<Symbol>] :digest, :basic
       def initialize(user, password, schemes)
         @digest = Policy::Auth::Digest.new(user, password) if schemes.include?(:digest)

@@ -3,6 +3,7 @@
 require "stringio"
 require "uri"
 require_relative "../../policy"
+require_relative "../../redacted"
 
 module Trunkline
   module TyphoeusFace
@@ -11,6 +12,8 @@ module Trunkline
     #
     # The gem http-cookie does the work (RFC 6265); who has no such option needs no such gem.
     class Cookies
+      include Redacted
+
       HEADER = "# Netscape HTTP Cookie File"
       # Of an engine that keeps its cookies; here each request has its own.
       COMMANDS = %w[ALL SESS FLUSH RELOAD].freeze

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "time"
+require_relative "../../redacted"
 require_relative "encoding"
 require_relative "easy_options/credentials"
 require_relative "easy_options/tls"
@@ -13,6 +14,8 @@ module Trunkline
     # What has no meaning here is passed over; what only libcurl can do is refused by name, for a request that ignored
     # it would do something else than it was told to.
     class EasyOptions
+      include Redacted
+
       include OptionNames
       include Credentials
       include TLS

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../many/followed"
+require_relative "../../redacted"
 require_relative "outcome"
 require_relative "recipe"
 
@@ -9,6 +10,8 @@ module Trunkline
     # One request on its way: from its options to its response, over redirects. Whoever carries it, a hydra or a call,
     # sends #plan and hands over what came; #take says whether there is more to send.
     class Flight
+      include Redacted
+
       # @return [Composer::Plan, nil] what is to be sent; nil when the request could not be composed
       attr_reader :plan
       # @return [Float, nil] monotonic seconds
@@ -150,14 +153,19 @@ module Trunkline
       # What libcurl's verbose output tells, without credentials and bodies.
       def trace(outcome)
         request = @plan&.request
-        sent = request&.headers&.map { |name, value| hidden?(name) ? "#{name}: [hidden]" : "#{name}: #{value}" }
-        lines = sent ? ["#{request.method} #{request.uri.target} HTTP/1.1", *sent].map { |line| "> #{line}" } : []
-        lines.concat(outcome.response_headers.split("\r\n").map { |line| "< #{line}" })
+        lines = []
+        if request
+          lines << "> #{request.method} #{URL.redact(request.uri.target)} HTTP/1.1"
+          lines.concat(Headers.redact(request.headers).map { |pair| "> #{pair.join(": ")}" })
+        end
+        lines.concat(outcome.response_headers.split("\r\n").map { |line| "< #{shown_line(line)}" })
         $stderr.puts(lines, "* #{outcome.return_code}#{": #{outcome.error.message}" if outcome.error}")
       end
 
-      def hidden?(name)
-        Headers::HIDDEN.include?(name.downcase)
+      # A status line has no colon before its first blank.
+      def shown_line(line)
+        name = line[/\A[^: ]+(?=:)/]
+        name && Headers.hidden?(name) ? "#{name}: #{Redacted::HIDDEN}" : line
       end
     end
   end

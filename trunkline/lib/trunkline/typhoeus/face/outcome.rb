@@ -1,11 +1,14 @@
 # frozen_string_literal: true
 
+require_relative "../../redacted"
 require_relative "codes"
 
 module Trunkline
   module TyphoeusFace
     # What a request came to, in libcurl's facts: each is worked out when it is asked for.
     class Outcome
+      include Redacted
+
       # As Typhoeus::Response#options has them.
       NAMES = %i[
         httpauth_avail total_time starttransfer_time appconnect_time pretransfer_time connect_time namelookup_time

@@ -4,6 +4,7 @@ require_relative "../../composer"
 require_relative "../../family"
 require_relative "../../memo"
 require_relative "../../options"
+require_relative "../../redacted"
 require_relative "best_auth"
 require_relative "cookies"
 require_relative "easy_options"
@@ -15,6 +16,8 @@ module Trunkline
     # What all requests with the same options have in common, worked out once: how they are composed, and what becomes
     # of their answers.
     class Recipe
+      include Redacted
+
       # Limits of connections that are like none.
       ANY_NUMBER = 65_536
       # What differs from request to request, or is of no matter here.

@@ -31,6 +31,22 @@ module Typhoeus
         key && __getobj__[key]
       end
 
+      # @return [String] what may be a credential is not shown
+      def inspect
+        "#<#{self.class} #{::Trunkline::Headers.redact(__getobj__).to_h}>"
+      end
+      alias to_s inspect
+
+      # For pp, which would show the Hash.
+      def pretty_print(printer)
+        printer.text(inspect)
+      end
+
+      # @return [String]
+      def pretty_inspect
+        "#{inspect}\n"
+      end
+
       # Replaces a field of that name, however it was written.
       def []=(name, value)
         delete(name)

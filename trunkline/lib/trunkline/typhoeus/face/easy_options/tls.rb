@@ -61,7 +61,7 @@ module Trunkline
           key = OpenSSL::PKey.read(File.read(file), @key_password)
           PemFile.path(key.respond_to?(:private_to_pem) ? key.private_to_pem : key.to_pem)
         rescue OpenSSL::PKey::PKeyError, SystemCallError
-          raise InvalidRequest, "sslkey: #{file} cannot be read with the keypasswd that was given"
+          raise InvalidRequest, "sslkey: cannot be read with the keypasswd that was given", cause: nil
         end
       end
     end

@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # For objects that hold what may be a credential: whatever Ruby writes of them (inspect, pp, to_s) is their class,
+  # unless they say more themselves, and Marshal refuses them, unless they say what to write.
+  #
+  # @api private
+  module Redacted
+    HIDDEN = "[hidden]"
+
+    # @return [String]
+    def inspect
+      "#<#{self.class}>"
+    end
+
+    # @return [String]
+    def to_s
+      inspect
+    end
+
+    # For pp and irb, which would show the members of a Struct.
+    def pretty_print(printer)
+      printer.text(inspect)
+    end
+    alias pretty_print_cycle pretty_print
+
+    # @raise [TypeError]
+    def marshal_dump
+      raise TypeError, "#{self.class} may hold a credential: Marshal does not write it"
+    end
+  end
+end

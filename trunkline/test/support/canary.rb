@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+require "pp"
+
+# Looks for a credential in all that Ruby writes of an object.
+module Canary
+  CANARY = "c4n4ry"
+
+  # As it is, and what base64 makes of it behind any number of other bytes.
+  FORMS = /c4n4ry|zRuNH|0bjRy|NG40c/
+
+  def assert_hidden(*objects)
+    objects.each do |object|
+      refute_nil object
+      written(object).each { |way, text| refute_match FORMS, text.b, "#{way} of #{object.class}" }
+    end
+  end
+
+  # @return [Exception] what the block raises
+  def raised
+    yield
+    flunk "nothing was raised"
+  rescue Minitest::Assertion
+    raise
+  rescue Exception => error # rubocop:disable Lint/RescueException -- of whatever class
+    error
+  end
+
+  private
+
+  # @return [Hash{Symbol => String}]
+  def written(object)
+    texts = { inspect: object.inspect, pp: object.pretty_inspect, Marshal: marshalled(object),
+              format: format("%p", object) }
+    # A String is what it is, and a URL is for sending; every other text is for people.
+    texts[:to_s] = object.to_s unless object.is_a?(Trunkline::URL)
+    object.is_a?(Exception) ? texts.merge(of_exception(object)) : texts
+  end
+
+  def of_exception(error)
+    texts = { message: error.message, full_message: error.full_message(highlight: false) }
+    texts[:detailed_message] = error.detailed_message if error.respond_to?(:detailed_message)
+    cause = error.cause
+    cause ? texts.merge(written(cause).transform_keys { |way| :"cause_#{way}" }) : texts
+  end
+
+  # What cannot be written says why.
+  def marshalled(object)
+    Marshal.dump(object)
+  rescue TypeError => error
+    error.full_message(highlight: false)
+  end
+end
