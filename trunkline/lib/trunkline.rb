@@ -46,7 +46,9 @@ module Trunkline
     # @option options [#call] :early_hints called with the Headers of each 103
     # @option options [Boolean] :verify check the server's certificate; true
     # @option options [Boolean] :verify_hostname whether the certificate must be for the server's name; true
-    # @option options [String] :ca_file PEM file of trusted certificates, instead of the system's
+    # @option options [String] :ca_file PEM file of trusted certificates, instead of the system's. New connections read
+    #   it again when it has changed, and so the other files of certificates and keys; while what they find cannot be
+    #   used, what was read before is
     # @option options [String] :ca_path directory of trusted certificates, hashed as OpenSSL wants it
     # @option options [OpenSSL::X509::Store] :ca_store instead of ca_file: and ca_path:; it is used as it is, and must
     #   not change any more

@@ -38,7 +38,8 @@ static void tear_down(void) {
     free_identity(&authority);
     free_identity(&stranger);
     free_identity(&good);
-    remove_folder((const char *const[]){"ca.pem", "good.pem", "key.pem", "keys.log", NULL});
+    remove_folder(
+        (const char *const[]){"ca.pem", "good.pem", "key.pem", "keys.log", "rotated.pem", NULL});
 }
 
 /* ---- certificates ---- */
@@ -138,6 +139,39 @@ static void test_client_certificates(void) {
     client_close(&c, true);
     peer_stop(&p);
     tls_context_release(with);
+}
+
+static io_result result_of(tls_context *c, const tls_peer *p) {
+    tls_client client = client_connect(c, p->port, "localhost", "rotated");
+    client_close(&client, true);
+    return client.result;
+}
+
+/* What was read before stays in use until all of the new can be used. */
+static void test_files_that_change_are_followed(void) {
+    char path[256];
+    identity strange = make_named("localhost", "DNS:localhost", &stranger);
+    tls_peer ours = {.shows = &good}, theirs = {.shows = &strange};
+    write_pem("rotated.pem", &authority, true, false);
+    in_folder("rotated.pem", path, sizeof(path));
+    tls_context *c = context_with((tls_options){.verify = true, .ca_file = path});
+    uint64_t id = tls_context_id(c);
+    peer_start(&ours);
+    peer_start(&theirs);
+    CHECK(result_of(c, &ours) == IO_DONE, "the first authority's server is accepted");
+    write_pem("rotated.pem", &stranger, false, true);
+    CHECK(result_of(c, &ours) == IO_DONE, "a file without a certificate changes nothing");
+    CHECK(result_of(c, &ours) == IO_DONE, "nor does it at the next connection");
+    remove(path);
+    CHECK(result_of(c, &ours) == IO_DONE, "nor does a file that is gone");
+    write_pem("rotated.pem", &stranger, true, false);
+    CHECK(result_of(c, &theirs) == IO_DONE, "the second authority's server is accepted");
+    CHECK(result_of(c, &ours) == IO_FAILED, "and the first's not any more, nor its session");
+    CHECK(tls_context_id(c) == id, "it is still the same context");
+    peer_stop(&ours);
+    peer_stop(&theirs);
+    tls_context_release(c);
+    free_identity(&strange);
 }
 
 static void check_no_context(tls_options options, const char *words) {
@@ -417,6 +451,7 @@ int main(void) {
     test_chains_are_verified();
     test_there_must_be_a_name_to_verify();
     test_client_certificates();
+    test_files_that_change_are_followed();
     test_options_that_cannot_be_used_are_named();
     test_the_environment_names_the_systems_bundle();
     test_sessions_are_resumed();

@@ -30,7 +30,7 @@ static tls *allocate(const char *name, const void *key, size_t key_length) {
 
 static bool attach(tls *t) {
     BIO_METHOD *method = tls_bio_method();
-    t->ssl = SSL_new(t->context->ssl);
+    t->ssl = tls_context_open(t->context, &t->sessions);
     BIO *bio = t->ssl == NULL || method == NULL ? NULL : BIO_new(method);
     if (bio == NULL) return false;
     BIO_set_data(bio, t);
@@ -41,7 +41,7 @@ static bool attach(tls *t) {
 }
 
 static void offer_session(tls *t) {
-    SSL_SESSION *session = tls_session_take(t->context->id, t->key, t->key_length);
+    SSL_SESSION *session = tls_session_take(t->sessions, t->key, t->key_length);
     if (session == NULL) return;
     SSL_set_session(t->ssl, session);
     SSL_SESSION_free(session);

@@ -37,7 +37,8 @@ typedef struct {
 } tls_options;
 
 /* The context for these options, with one reference for the caller: the same options (and files
- * unchanged since) give the same context. NULL: see `f` (a file that cannot be read, a key that
+ * unchanged since) give the same context. Its new connections follow files that change later, as
+ * far as these can be used. NULL: see `f` (a file that cannot be read, a key that
  * does not fit: FAILURE_TLS_SETTINGS with the file's name in detail). Thread safe. The strings are
  * copied.
  */

@@ -31,7 +31,7 @@ static void initialise(void) {
 
 static int on_session(SSL *ssl, SSL_SESSION *session) {
     tls *t = SSL_get_app_data(ssl);
-    tls_session_keep(t->context->id, t->key, t->key_length, session);
+    tls_session_keep(t->sessions, t->key, t->key_length, session);
     return 1; /* the reference is the cache's now */
 }
 
@@ -71,29 +71,34 @@ static bool use_client_certificate(SSL_CTX *ssl, const tls_options *o, failure *
     return true;
 }
 
-static bool use_authorities(tls_context *c, const tls_options *o, failure *f) {
-    SSL_CTX_set_verify(c->ssl, o->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,
+static bool use_authorities(SSL_CTX *ssl, const tls_options *o, const tls_authorities *a,
+                            failure *f) {
+    SSL_CTX_set_verify(ssl, o->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,
                        o->verify ? tls_verify_callback : NULL);
     if (!o->verify) return true;
     X509_STORE *store = o->ca_store;
     if (store != NULL)
         X509_STORE_up_ref(store);
-    else if ((store = tls_store_obtain(o->ca_file, o->ca_path, f)) == NULL)
+    else if ((store = tls_store_obtain(a, f)) == NULL)
         return false;
-    SSL_CTX_set_cert_store(c->ssl, store); /* which owns the reference now */
+    SSL_CTX_set_cert_store(ssl, store); /* which owns the reference now */
+    return true;
+}
+
+static void name_authorities(tls_context *c) {
+    const tls_options *o = &c->options;
     if (o->ca_store != NULL)
         snprintf(c->authorities, sizeof(c->authorities), "ca_store");
-    else if (o->ca_file != NULL || o->ca_path != NULL)
+    else if (!c->system)
         snprintf(c->authorities, sizeof(c->authorities), "%s %s",
                  o->ca_file != NULL ? "ca_file" : "ca_path",
                  o->ca_file != NULL ? o->ca_file : o->ca_path);
     else
         snprintf(c->authorities, sizeof(c->authorities), "the system's CA certificates");
-    return true;
 }
 
 /* "h2,http/1.1" in ALPN's form: each behind its length (RFC 7301, section 3.1). */
-static bool offer_protocols(tls_context *c, const char *list, failure *f) {
+static bool offer_protocols(SSL_CTX *ssl, const char *list, failure *f) {
     if (list == NULL) return true;
     unsigned char wire[256];
     size_t used = 0;
@@ -107,10 +112,7 @@ static bool offer_protocols(tls_context *c, const char *list, failure *f) {
         used += length;
         at += length + (at[length] == ',');
     }
-    c->alpn = strdup(list);
-    if (c->alpn == NULL || SSL_CTX_set_alpn_protos(c->ssl, wire, (unsigned)used) != 0)
-        return tls_no_memory(f);
-    return true;
+    return SSL_CTX_set_alpn_protos(ssl, wire, (unsigned)used) == 0 || tls_no_memory(f);
 }
 
 static bool open_keylog(tls_context *c, const char *path, failure *f) {
@@ -121,7 +123,6 @@ static bool open_keylog(tls_context *c, const char *path, failure *f) {
         return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, error, "keylog %s: %s", path,
                            strerror(error));
     }
-    SSL_CTX_set_keylog_callback(c->ssl, on_keylog);
     return true;
 }
 
@@ -155,30 +156,77 @@ static bool choose_ciphers(SSL_CTX *ssl, const tls_options *o, failure *f) {
                        tls_words(words, sizeof(words)));
 }
 
-static bool set_up(tls_context *c, const tls_options *o, failure *f) {
+static bool set_up(SSL_CTX *ssl, const tls_options *o, const tls_authorities *a, failure *f) {
+    set_modes(ssl);
+    if (o->limit_depth) SSL_CTX_set_verify_depth(ssl, o->verify_depth);
+    if (o->keylog != NULL) SSL_CTX_set_keylog_callback(ssl, on_keylog);
+    return limit_versions(ssl, o, f) && choose_ciphers(ssl, o, f) &&
+           use_client_certificate(ssl, o, f) && use_authorities(ssl, o, a, f) &&
+           offer_protocols(ssl, o->alpn, f);
+}
+
+static tls_authorities authorities_of(const tls_context *c) {
+    return (tls_authorities){c->options.ca_file, c->options.ca_path, c->system};
+}
+
+/* With the files as they are now. NULL: see `f`. */
+static SSL_CTX *make_ssl(const tls_context *c, failure *f) {
+    tls_authorities authorities = authorities_of(c);
     ERR_clear_error();
-    c->ssl = SSL_CTX_new(TLS_client_method());
-    if (c->ssl == NULL) return tls_no_memory(f);
-    set_modes(c->ssl);
-    if (o->limit_depth) SSL_CTX_set_verify_depth(c->ssl, o->verify_depth);
-    if (!limit_versions(c->ssl, o, f) || !choose_ciphers(c->ssl, o, f)) return false;
-    return use_client_certificate(c->ssl, o, f) && use_authorities(c, o, f) &&
-           offer_protocols(c, o->alpn, f) && open_keylog(c, o->keylog, f);
+    SSL_CTX *ssl = SSL_CTX_new(TLS_client_method());
+    if (ssl == NULL) {
+        tls_no_memory(f);
+        return NULL;
+    }
+    if (set_up(ssl, &c->options, &authorities, f)) return ssl;
+    ERR_clear_error();
+    SSL_CTX_free(ssl);
+    return NULL;
+}
+
+/* ---- its options ---- */
+
+#define OPTION_TEXTS 8
+
+static void list_texts(tls_options *o, const char **texts[OPTION_TEXTS]) {
+    const char **all[OPTION_TEXTS] = {&o->ca_file,    &o->ca_path, &o->client_cert,
+                                      &o->client_key, &o->ciphers, &o->ciphersuites,
+                                      &o->keylog,     &o->alpn};
+    memcpy(texts, all, sizeof(all));
+}
+
+static bool copy_options(tls_context *c, const tls_options *o, const tls_authorities *a) {
+    const char **texts[OPTION_TEXTS];
+    bool complete = true;
+    c->options = *o;
+    c->options.ca_file = a->file;
+    c->options.ca_path = a->directories;
+    c->system = a->system;
+    list_texts(&c->options, texts);
+    for (int i = 0; i < OPTION_TEXTS; i++) {
+        if (*texts[i] == NULL) continue;
+        *texts[i] = strdup(*texts[i]);
+        complete &= *texts[i] != NULL;
+    }
+    return complete;
 }
 
 static void destroy(tls_context *c) {
-    tls_session_forget_context(c->id);
+    const char **texts[OPTION_TEXTS];
+    list_texts(&c->options, texts);
+    for (int i = 0; i < OPTION_TEXTS; i++) free((char *)*texts[i]);
+    tls_session_forget_context(c->sessions);
     SSL_CTX_free(c->ssl);
     if (c->keylog >= 0) close(c->keylog);
-    free(c->alpn);
     free(c->key);
+    free(c->unusable);
     free(c);
 }
 
 /* ---- the registry ---- */
 
 /* Everything that makes a context what it is, as one string. */
-static char *describe(const tls_options *o) {
+static char *describe(const tls_options *o, const tls_authorities *a) {
     char *key = NULL;
     size_t size;
     FILE *out = open_memstream(&key, &size);
@@ -192,24 +240,28 @@ static char *describe(const tls_options *o) {
     tls_note(out, o->keylog);
     tls_note_file(out, o->client_cert);
     tls_note_file(out, o->client_key);
-    if (o->verify && o->ca_store == NULL) tls_note_authorities(out, o->ca_file, o->ca_path);
+    if (o->verify && o->ca_store == NULL) tls_note_authorities(out, a);
     if (fclose(out) == 0) return key;
     free(key);
     return NULL;
 }
 
-static tls_context *make(const tls_options *o, char *key, failure *f) {
+static bool complete(tls_context *c, failure *f) {
+    c->ssl = make_ssl(c, f);
+    name_authorities(c);
+    return c->ssl != NULL && open_keylog(c, c->options.keylog, f);
+}
+
+static tls_context *make(const tls_options *o, const tls_authorities *a, char *key, failure *f) {
     tls_context *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         tls_no_memory(f);
         return NULL;
     }
-    c->id = ++last_id;
+    c->id = c->sessions = ++last_id;
     c->keylog = -1;
-    c->verify = o->verify;
-    c->any_name = o->any_name;
-    if (!set_up(c, o, f)) {
-        ERR_clear_error();
+    bool made = copy_options(c, o, a) ? complete(c, f) : tls_no_memory(f);
+    if (!made) {
         destroy(c);
         return NULL;
     }
@@ -235,14 +287,15 @@ static void forget_unused(void) {
     }
 }
 
-static tls_context *find_or_make(const tls_options *o, char *key, failure *f) {
+static tls_context *find_or_make(const tls_options *o, const tls_authorities *a, char *key,
+                                 failure *f) {
     tls_context *c = newest;
     while (c != NULL && strcmp(c->key, key) != 0) c = c->next;
     if (c != NULL) {
         free(key);
         return tls_context_keep(c);
     }
-    c = make(o, key, f);
+    c = make(o, a, key, f);
     if (c == NULL) {
         free(key);
         return NULL;
@@ -255,13 +308,14 @@ static tls_context *find_or_make(const tls_options *o, char *key, failure *f) {
 static tls_context *obtain(const tls_options *options, failure *f) {
     if (tls_refused(f)) return NULL;
     pthread_once(&once, initialise);
-    char *key = describe(options);
+    tls_authorities authorities = tls_authorities_of(options);
+    char *key = describe(options, &authorities);
     if (key == NULL) {
         tls_no_memory(f);
         return NULL;
     }
     pthread_mutex_lock(&lock);
-    tls_context *c = find_or_make(options, key, f);
+    tls_context *c = find_or_make(options, &authorities, key, f);
     pthread_mutex_unlock(&lock);
     return c;
 }
@@ -272,6 +326,48 @@ tls_context *tls_context_obtain(const tls_options *options, failure *f) {
     tls_context *c = obtain(options, f);
     tls_leave();
     return c;
+}
+
+/* ---- files that change ---- */
+
+/* The system's authorities may be missing when a context is made; one that had them keeps them. */
+static SSL_CTX *make_again(const tls_context *c) {
+    failure why;
+    tls_authorities authorities = authorities_of(c);
+    bool needed = c->options.verify && c->options.ca_store == NULL;
+    return needed && !tls_authorities_exist(&authorities) ? NULL : make_ssl(c, &why);
+}
+
+/* `key` becomes the context's own. The certificates of connections and of sessions go together:
+ * what was agreed with others is not resumed. A state that cannot be used (half of a pair, half a
+ * file) is not read again until it has changed. */
+static void follow_files(tls_context *c, char *key) {
+    bool known = strcmp(key, c->key) == 0 || (c->unusable != NULL && strcmp(key, c->unusable) == 0);
+    SSL_CTX *ssl = known ? NULL : make_again(c);
+    if (known) {
+        free(key);
+    } else if (ssl == NULL) {
+        free(c->unusable);
+        c->unusable = key;
+    } else {
+        tls_session_forget_context(c->sessions);
+        SSL_CTX_free(c->ssl);
+        free(c->key);
+        c->ssl = ssl;
+        c->key = key;
+        c->sessions = ++last_id;
+    }
+}
+
+SSL *tls_context_open(tls_context *c, uint64_t *sessions) {
+    tls_authorities authorities = authorities_of(c);
+    char *key = describe(&c->options, &authorities);
+    pthread_mutex_lock(&lock);
+    if (key != NULL) follow_files(c, key);
+    *sessions = c->sessions;
+    SSL *ssl = SSL_new(c->ssl);
+    pthread_mutex_unlock(&lock);
+    return ssl;
 }
 
 tls_context *tls_context_keep(tls_context *c) {

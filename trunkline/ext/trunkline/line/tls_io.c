@@ -154,7 +154,7 @@ static io_result stopped(tls *t, int returned, call_phase phase, failure *f) {
 /* ---- the handshake ---- */
 
 static io_result refuse_certificate(tls *t, failure *f) {
-    tls_session_forget(t->context->id, t->key, t->key_length);
+    tls_session_forget(t->sessions, t->key, t->key_length);
     t->broken = true;
     ERR_clear_error();
     failure_set(f, FAILURE_CERTIFICATE, PHASE_TLS, 0, "%s", t->complaint);
@@ -163,7 +163,7 @@ static io_result refuse_certificate(tls *t, failure *f) {
 
 static io_result handshake_failed(tls *t, io_result result, failure *f) {
     if (t->complaint[0] != '\0') return refuse_certificate(t, f);
-    const char *alpn = t->context->alpn;
+    const char *alpn = t->context->options.alpn;
     if (result == IO_FAILED && t->no_protocol && alpn != NULL && strcmp(alpn, "h2") == 0)
         f->code = FAILURE_HTTP2_NOT_SPOKEN;
     else if (result == IO_FAILED)
@@ -189,7 +189,7 @@ static bool take_protocol(tls *t, failure *f) {
     unsigned length;
     SSL_get0_alpn_selected(t->ssl, &protocol, &length);
     if (length == 0) return true;
-    if (length >= sizeof(t->protocol) || !offered(t->context->alpn, protocol, length))
+    if (length >= sizeof(t->protocol) || !offered(t->context->options.alpn, protocol, length))
         return failure_set(f, FAILURE_TLS, PHASE_TLS, 0,
                            "the server chose a protocol that was not offered by ALPN");
     memcpy(t->protocol, protocol, length);

@@ -23,18 +23,22 @@
 struct tls_context {
     unsigned references; /* one is the registry's */
     uint64_t id;
-    SSL_CTX *ssl;
-    bool verify, any_name;
-    char *alpn;            /* as given; NULL: none */
-    int keylog;            /* a descriptor, or -1 */
+    tls_options options; /* its strings are owned; with the system's authorities, if it has those */
+    bool system;         /* it has */
+    int keylog;          /* a descriptor, or -1 */
     char authorities[112]; /* what certificates are checked against, in words */
     tls_context *next;
-    char *key; /* every option and the state of every file it names */
+    /* The rest is guarded by the registry's lock: files may change. */
+    SSL_CTX *ssl;      /* with the certificates as they were when `key` was made */
+    uint64_t sessions; /* what sessions made with them are kept under */
+    char *key;         /* every option and the state of every file it names */
+    char *unusable;    /* the key of a later state that could not be used; NULL: none */
 };
 
 struct tls {
     SSL *ssl;
     tls_context *context;
+    uint64_t sessions; /* what its sessions are kept under */
     int descriptor;
     tls *outer;          /* owned; NULL: the socket itself carries its bytes */
     bool numeric;        /* the name is an IP literal */
@@ -60,14 +64,32 @@ struct tls {
 /* tls_io.c. NULL: no memory. The method is made once and kept. */
 BIO_METHOD *tls_bio_method(void);
 
-/* tls_store.c: the store for these files (both NULL: the system's), with one reference for the
- * caller; parsed when it is new or a file has changed. The caller holds the registry's lock. */
-X509_STORE *tls_store_obtain(const char *ca_file, const char *ca_path, failure *f);
+/* tls_context.c: for a new connection, with the certificates of the context's files as they are
+ * now: those that have changed are read again. When they cannot be used, what was read before is.
+ * *sessions says what its sessions are kept under: none of other certificates is resumed. The
+ * caller owns the result. NULL: no memory. */
+SSL *tls_context_open(tls_context *c, uint64_t *sessions);
 
-/* Writes to `out` what tells one state of a file (or of the CA files) from another. */
+/* tls_store.c: where certificates of authorities lie. Strings are borrowed. */
+typedef struct {
+    const char *file, *directories;
+    bool system; /* nobody has named them: they may be missing */
+} tls_authorities;
+
+/* Those of the options; of the system's the environment is asked. */
+tls_authorities tls_authorities_of(const tls_options *o);
+
+/* Is there any of them? */
+bool tls_authorities_exist(const tls_authorities *a);
+
+/* The store for them, with one reference for the caller; parsed when it is new or a file has
+ * changed. The caller holds the registry's lock. NULL: see `f`. */
+X509_STORE *tls_store_obtain(const tls_authorities *a, failure *f);
+
+/* Writes to `out` what tells one state of a file (or of the authorities) from another. */
 void tls_note(FILE *out, const char *text);
 void tls_note_file(FILE *out, const char *path);
-void tls_note_authorities(FILE *out, const char *ca_file, const char *ca_path);
+void tls_note_authorities(FILE *out, const tls_authorities *a);
 
 /* Is the file there and can it be read? False: see `f`, which names it as `option`. */
 bool tls_check_file(const char *option, const char *path, failure *f);

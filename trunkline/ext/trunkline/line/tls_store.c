@@ -32,10 +32,6 @@ static const char *const bundles[] = {
     "/usr/local/etc/ssl/cert.pem",
 };
 
-typedef struct {
-    const char *file, *directories;
-} ca_paths;
-
 static bool exists(const char *path) {
     return access(path, R_OK) == 0;
 }
@@ -45,29 +41,32 @@ static const char *environment(const char *variable) {
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-static ca_paths system_paths(void) {
+static tls_authorities system_authorities(void) {
     const char *file = environment(X509_get_default_cert_file_env());
     const char *directories = environment(X509_get_default_cert_dir_env());
     bool chosen = file != NULL || directories != NULL;
-    ca_paths paths = {
+    tls_authorities a = {
         file != NULL ? file : X509_get_default_cert_file(),
         directories != NULL ? directories : X509_get_default_cert_dir(),
+        true,
     };
-    if (chosen || exists(paths.file) || exists(paths.directories)) return paths;
+    if (chosen || tls_authorities_exist(&a)) return a;
     for (size_t i = 0; i < sizeof(bundles) / sizeof(bundles[0]); i++) {
         if (!exists(bundles[i])) continue;
-        paths.file = bundles[i];
+        a.file = bundles[i];
         break;
     }
-    return paths;
+    return a;
 }
 
-static bool is_system(const char *ca_file, const char *ca_path) {
-    return ca_file == NULL && ca_path == NULL;
+tls_authorities tls_authorities_of(const tls_options *o) {
+    if (o->ca_file == NULL && o->ca_path == NULL) return system_authorities();
+    return (tls_authorities){o->ca_file, o->ca_path, false};
 }
 
-static ca_paths paths_of(const char *ca_file, const char *ca_path) {
-    return is_system(ca_file, ca_path) ? system_paths() : (ca_paths){ca_file, ca_path};
+bool tls_authorities_exist(const tls_authorities *a) {
+    return (a->file != NULL && exists(a->file)) ||
+           (a->directories != NULL && exists(a->directories));
 }
 
 /* ---- what tells them apart ---- */
@@ -87,10 +86,9 @@ void tls_note_file(FILE *out, const char *path) {
             (long long)about.st_mtim.tv_sec, (long)about.st_mtim.tv_nsec, (long long)about.st_size);
 }
 
-void tls_note_authorities(FILE *out, const char *ca_file, const char *ca_path) {
-    ca_paths paths = paths_of(ca_file, ca_path);
-    tls_note_file(out, paths.file);
-    tls_note_file(out, paths.directories);
+void tls_note_authorities(FILE *out, const tls_authorities *a) {
+    tls_note_file(out, a->file);
+    tls_note_file(out, a->directories);
 }
 
 bool tls_check_file(const char *option, const char *path, failure *f) {
@@ -104,42 +102,41 @@ bool tls_check_file(const char *option, const char *path, failure *f) {
 
 /* The file is parsed now; a directory's certificates are found by their hash when they are needed.
  * The system's may be missing: then nothing is trusted, and each certificate's error says so. */
-static bool load(X509_STORE *store, ca_paths paths, bool required, failure *f) {
+static bool load(X509_STORE *store, const tls_authorities *a, failure *f) {
     char words[160];
     X509_LOOKUP *files = X509_STORE_add_lookup(store, X509_LOOKUP_file());
     X509_LOOKUP *directories = X509_STORE_add_lookup(store, X509_LOOKUP_hash_dir());
     if (files == NULL || directories == NULL) return tls_no_memory(f);
-    bool wanted = paths.file != NULL && (required || exists(paths.file));
-    if (wanted && X509_load_cert_crl_file(files, paths.file, X509_FILETYPE_PEM) <= 0)
+    bool wanted = a->file != NULL && (!a->system || exists(a->file));
+    if (wanted && X509_load_cert_crl_file(files, a->file, X509_FILETYPE_PEM) <= 0)
         return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, 0,
-                           "ca_file %s: no certificate read: %s", paths.file,
+                           "ca_file %s: no certificate read: %s", a->file,
                            tls_words(words, sizeof(words)));
-    if (paths.directories != NULL &&
-        X509_LOOKUP_add_dir(directories, paths.directories, X509_FILETYPE_PEM) <= 0)
-        return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, 0, "ca_path %s: %s",
-                           paths.directories, tls_words(words, sizeof(words)));
+    if (a->directories != NULL &&
+        X509_LOOKUP_add_dir(directories, a->directories, X509_FILETYPE_PEM) <= 0)
+        return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, 0, "ca_path %s: %s", a->directories,
+                           tls_words(words, sizeof(words)));
     ERR_clear_error();
     return true;
 }
 
-static X509_STORE *make_store(const char *ca_file, const char *ca_path, failure *f) {
+static X509_STORE *make_store(const tls_authorities *a, failure *f) {
     X509_STORE *store = X509_STORE_new();
     if (store == NULL) {
         tls_no_memory(f);
         return NULL;
     }
-    bool required = !is_system(ca_file, ca_path);
-    if (load(store, paths_of(ca_file, ca_path), required, f)) return store;
+    if (load(store, a, f)) return store;
     X509_STORE_free(store);
     return NULL;
 }
 
-static char *describe(const char *ca_file, const char *ca_path) {
+static char *describe(const tls_authorities *a) {
     char *key = NULL;
     size_t size;
     FILE *out = open_memstream(&key, &size);
     if (out == NULL) return NULL;
-    tls_note_authorities(out, ca_file, ca_path);
+    tls_note_authorities(out, a);
     if (fclose(out) == 0) return key;
     free(key);
     return NULL;
@@ -156,13 +153,13 @@ static void forget_oldest(void) {
     free(set);
 }
 
-static ca_set *make_set(char *key, const char *ca_file, const char *ca_path, failure *f) {
+static ca_set *make_set(char *key, const tls_authorities *a, failure *f) {
     ca_set *set = calloc(1, sizeof(*set));
     if (set == NULL) {
         tls_no_memory(f);
         return NULL;
     }
-    set->store = make_store(ca_file, ca_path, f);
+    set->store = make_store(a, f);
     if (set->store == NULL) {
         free(set);
         return NULL;
@@ -174,10 +171,11 @@ static ca_set *make_set(char *key, const char *ca_file, const char *ca_path, fai
     return set;
 }
 
-X509_STORE *tls_store_obtain(const char *ca_file, const char *ca_path, failure *f) {
-    if (!tls_check_file("ca_file", ca_file, f) || !tls_check_file("ca_path", ca_path, f))
-        return NULL;
-    char *key = describe(ca_file, ca_path);
+X509_STORE *tls_store_obtain(const tls_authorities *a, failure *f) {
+    bool there = a->system || (tls_check_file("ca_file", a->file, f) &&
+                               tls_check_file("ca_path", a->directories, f));
+    if (!there) return NULL;
+    char *key = describe(a);
     if (key == NULL) {
         tls_no_memory(f);
         return NULL;
@@ -186,7 +184,7 @@ X509_STORE *tls_store_obtain(const char *ca_file, const char *ca_path, failure *
     while (set != NULL && strcmp(set->key, key) != 0) set = set->next;
     if (set != NULL)
         free(key);
-    else if ((set = make_set(key, ca_file, ca_path, f)) == NULL)
+    else if ((set = make_set(key, a, f)) == NULL)
         free(key);
     if (set == NULL) return NULL;
     X509_STORE_up_ref(set->store);

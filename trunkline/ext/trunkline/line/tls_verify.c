@@ -12,7 +12,7 @@ bool tls_verify_expect(tls *t, failure *f) {
     /* A literal is not sent as SNI (RFC 6066, section 3). */
     if (!t->numeric && t->name[0] != '\0' && SSL_set_tlsext_host_name(t->ssl, t->name) != 1)
         return tls_no_memory(f);
-    if (!t->context->verify || t->context->any_name) return true;
+    if (!t->context->options.verify || t->context->options.any_name) return true;
     /* To OpenSSL a leading dot means any name below, and no name at all means any name. */
     if (t->name[0] == '\0' || t->name[0] == '.')
         return failure_set(f, FAILURE_TLS, PHASE_TLS, 0, "\"%s\" is no name to verify", t->name);
@@ -150,13 +150,13 @@ static X509 *peer_certificate(SSL *ssl) {
 }
 
 static bool named(const tls *t, X509 *certificate) {
-    if (t->context->any_name) return true;
+    if (t->context->options.any_name) return true;
     if (t->numeric) return X509_check_ip_asc(certificate, t->name, HOST_FLAGS) == 1;
     return X509_check_host(certificate, t->name, 0, HOST_FLAGS, NULL) == 1;
 }
 
 bool tls_verify_again(tls *t) {
-    if (!t->context->verify) return true;
+    if (!t->context->options.verify) return true;
     X509 *certificate = peer_certificate(t->ssl);
     long result = SSL_get_verify_result(t->ssl);
     if (certificate == NULL)
