@@ -91,7 +91,9 @@ module Trunkline
     # @return [Client]
     # @raise [MissingTimeout]
     # @raise [InvalidRequest]
+    # @raise [RactorError] in any but the main Ractor
     def new(base_url = nil, options = {})
+      RactorError.refuse
       return new(nil, base_url) if base_url.is_a?(Hash)
 
       base = URL.parse(base_url) if base_url
@@ -108,6 +110,7 @@ module Trunkline
     # @return [nil]
     # @raise [InvalidRequest]
     def configure
+      RactorError.refuse
       changes = Defaults.new
       yield changes
       @lock.synchronize do
@@ -177,6 +180,9 @@ module Trunkline
         @family ||= Family.make(default: defaults.max_idle)
         @client ||= Client.new(nil, defaults, @family)
       end
+    rescue StandardError
+      RactorError.refuse # what Ruby said of the variables above is of no use to a caller
+      raise
     end
   end
 end

@@ -5,7 +5,6 @@ require_relative "sentence"
 require_relative "attempt"
 require_relative "cancelled"
 require_relative "interrupts"
-require_relative "redacted"
 
 module Trunkline
   # What an engine must provide, and the one thing it asks of Ruby. The engine in ext/trunkline is the only one;
@@ -66,5 +65,4 @@ module Trunkline
 end
 
 require "trunkline/trunkline"
-
-Trunkline::Engine::Multi.include(Trunkline::Redacted) # has what Interception keeps
+require_relative "engine/pool"

@@ -127,6 +127,23 @@ module Trunkline
   # The client, or the pool it uses, was closed.
   class ClosedError < Error; end
 
+  # A call was tried in another Ractor than the main one, which alone has clients and connections.
+  class RactorError < Error
+    # @raise [RactorError] in any but the main Ractor
+    # @api private
+    def self.refuse
+      raise made if defined?(Ractor) && !Ractor.current.equal?(Ractor.main)
+    end
+
+    # @return [RactorError]
+    # @api private
+    def self.made
+      new("Trunkline's clients and connections belong to the main Ractor: they can neither be used in another one " \
+          "nor be given to it; nothing was sent. Make calls in the main Ractor (its threads, client.async) and send " \
+          "their results to others", phase: :queue, sent: :none)
+    end
+  end
+
   # No usable connection, or it broke before an answer began.
   class ConnectionError < Error; end
   # The host's name has no address, or the resolver failed.

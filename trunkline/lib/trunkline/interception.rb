@@ -166,6 +166,8 @@ module Trunkline
     # Before Engine::Multi's own. Of an answer that came over no connection, run gives one result at a time: of a
     # streamed one the Response, each piece, and nil or an error, so that whoever gets them may end it between two.
     module Many
+      include Redacted
+
       # The tag of a call that somebody is to be told of, and, if it is streamed, the engine's number of it.
       Told = Struct.new(:tag, :verdict, :stream) { include Redacted }
 

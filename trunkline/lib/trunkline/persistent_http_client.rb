@@ -32,6 +32,7 @@ module Trunkline
       # @raise [ArgumentError] for a URI that is not http or https, and for an option that Net::HTTP does not have
       # @raise [StandardError] what Net::HTTP#start raises when there is no connection
       def get(uri, **options)
+        RactorError.refuse
         uri = parsed("uri", uri)
         unless uri.is_a?(URI::HTTP) && !uri.hostname.to_s.empty?
           raise ArgumentError, "uri: must be an http or https URI with a host, got #{URL.redact(uri.to_s)}"

@@ -60,7 +60,9 @@ module Trunkline
       stubs&.disable
     end
 
+    # @raise [RactorError] in any but the main Ractor
     def initialize(network: false)
+      RactorError.refuse
       @network = network
       @stubs = []
       @calls = []

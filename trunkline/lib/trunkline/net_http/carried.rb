@@ -44,9 +44,10 @@ module Trunkline
         request(type.new(path, initheader), data)
       end
 
-      # Whether this object is to be carried: the whole process, unless a subclass says otherwise.
+      # Whether this object is to be carried: in the whole process, unless a subclass says otherwise; but in the main
+      # Ractor alone.
       def trunkline_carries?
-        NetHTTP.installed?
+        NetHTTP.installed? && (!defined?(Ractor) || Ractor.current.equal?(Ractor.main))
       end
 
       # @return [Session, nil] nil, once that was said, when this object must be left to Net::HTTP

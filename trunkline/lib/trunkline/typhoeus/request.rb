@@ -63,7 +63,9 @@ module Typhoeus
     # @param base_url [String] without a scheme it is http://
     # @param options [Hash] Ethon's names: method:, params:, body:, headers:, timeout: (seconds), timeout_ms:,
     #   connecttimeout:, followlocation:, maxredirs:, userpwd:, ssl_verifypeer: ... (docs/switching.md)
+    # @raise [Trunkline::RactorError] in any but the main Ractor
     def initialize(base_url, options = {})
+      ::Trunkline::RactorError.refuse
       @base_url = base_url
       @original_options = options
       @options = options.dup

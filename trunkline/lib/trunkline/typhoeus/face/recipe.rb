@@ -40,6 +40,7 @@ module Trunkline
         # @return [Recipe]
         # @raise [Typhoeus::Errors::InvalidOption, ArgumentError]
         def of(options, connections = ANY_NUMBER)
+          RactorError.refuse
           key = OWN.any? { |name| options.key?(name) } ? options.except(*OWN) : options
           known = connections == ANY_NUMBER ? @known : known_with(connections)
           known[key] || Memo.keep(known, KNOWN, frozen_copy(key), new(key, connections))
