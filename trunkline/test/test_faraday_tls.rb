@@ -22,6 +22,25 @@ class TestFaradayTLS < TrunklineTest
     assert_kind_of Trunkline::CertificateError, error.wrapped_exception
   end
 
+  def test_a_file_of_authorities_that_is_rotated
+    server = serve_tls { |connection| connection << answer("ok", "Connection" => "close") if connection.read_request }
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "ca.pem")
+      write = ->(text, seconds) { File.write(path, text) && File.utime(Time.now - seconds, Time.now - seconds, path) }
+      write.call(File.read(TestCA.other_ca_file), 90)
+      http = faraday(server.url(host: "localhost"), ssl: { ca_file: path })
+      assert_raises(Faraday::SSLError) { http.get("/") }
+      write.call(File.read(TestCA.ca_file), 80)
+      assert_equal "ok", http.get("/").body
+      write.call("none", 70)
+      2.times { assert_equal "ok", http.get("/").body }
+      File.delete(path)
+      assert_equal "ok", http.get("/").body
+      write.call(File.read(TestCA.other_ca_file), 60)
+      assert_raises(Faraday::SSLError) { http.get("/") }
+    end
+  end
+
   def test_the_name_in_a_certificate_need_not_be_checked
     url = serve_tls(identity: :wrong_host).url(host: "localhost")
     assert_raises(Faraday::SSLError) { faraday(url, ssl: { ca_file: TestCA.ca_file }).get("/") }

@@ -3,6 +3,7 @@
 require "openssl"
 require_relative "errors"
 require_relative "memo"
+require_relative "pem_file"
 
 module Trunkline
   # The authorities that another library's object trusts. Most libraries make a new OpenSSL::X509::Store of the same
@@ -43,6 +44,7 @@ module Trunkline
     private_constant :KNOWN
 
     @known = {}
+    @latest = {} # by what they are made of, whatever state its files are in
 
     class << self
       # Idempotent.
@@ -92,18 +94,22 @@ module Trunkline
         SYSTEM if store.equal?(OpenSSL::SSL::SSLContext::DEFAULT_CERT_STORE)
       end
 
-      # A store of our own, which nobody can change later.
+      # A store of our own, which nobody can change later. While a file that was rotated cannot be read, it is the one
+      # of before.
       def shared(notes)
         key = notes.map { |name, argument| identity(name, argument) }
-        @known[key] || Memo.keep(@known, KNOWN, key, notes.each_with_object(OpenSSL::X509::Store.new) do |note, store|
-          store.public_send(*note)
-        end)
+        @known[key] || begin
+          store = notes.each_with_object(OpenSSL::X509::Store.new) { |note, one| one.public_send(*note) }
+          Memo.keep(@latest, KNOWN, key.map { |note| note.first(2) }, Memo.keep(@known, KNOWN, key, store))
+        end
+      rescue OpenSSL::X509::StoreError
+        @latest[key.map { |note| note.first(2) }] || raise
       end
 
       # A file that has changed holds other certificates.
       def identity(name, argument)
         case name
-        when :add_file then [name, argument, File.mtime(argument)]
+        when :add_file then [name, argument, PemFile.stamp(argument)]
         when :add_cert then [name, argument.to_der]
         else [name, argument]
         end

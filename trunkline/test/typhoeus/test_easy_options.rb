@@ -69,6 +69,23 @@ class TestTyphoeusEasyOptions < TyphoeusTest
     end
   end
 
+  def test_a_key_with_a_password_that_is_rotated
+    server = serve_tls(context: { client_ca: true }) do |connection|
+      name = connection.socket.peer_cert.subject.to_a.assoc("CN")[1]
+      connection << answer(name, "Connection" => "close") if connection.read_request
+    end
+    Dir.mktmpdir do |folder|
+      files = { sslcert: File.join(folder, "client.pem"), sslkey: File.join(folder, "client.key") }
+      options = { cainfo: TestCA.ca_file, keypasswd: "secret", **files }
+      %i[client second_client].each_with_index do |identity, index|
+        write_pair(files, TestCA.identity(identity), 90 - index)
+        assert_equal TestCA::LEAVES[identity][:common_name], request(server.url, **options).run.body
+      end
+      File.write(files[:sslkey], "none")
+      assert_equal "second client", request(server.url, **options).run.body
+    end
+  end
+
   def test_paths_with_dots
     server = serve
     request("#{server.url}a/../b").run
@@ -98,5 +115,14 @@ class TestTyphoeusEasyOptions < TyphoeusTest
     assert_equal 200, request(serve.url, tcp_keepalive: 1, tcp_keepidle: 60, tcp_keepintvl: 5).run.code
     error = assert_raises(Trunkline::InvalidRequest) { request(serve.url, tcp_keepalive: 1, tcp_keepidle: -1).run }
     assert_includes error.message, "tcp_keepalive"
+  end
+
+  private
+
+  # As they were written so many seconds ago: clocks of file systems are coarse.
+  def write_pair(files, identity, ago)
+    File.write(files[:sslcert], [identity.certificate, *identity.issuers].map(&:to_pem).join)
+    File.write(files[:sslkey], identity.key.to_pem(OpenSSL::Cipher.new("aes-256-cbc"), "secret"))
+    files.each_value { |path| File.utime(Time.now - ago, Time.now - ago, path) }
   end
 end

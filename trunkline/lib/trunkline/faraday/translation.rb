@@ -22,7 +22,7 @@ module Faraday
         # @return [Array] a key
         def settings(request, ssl)
           [request.timeout, request.open_timeout, request.read_timeout, request.write_timeout, request.proxy.dup,
-           request.bind.dup, ssl.dup]
+           request.bind.dup, ssl.dup, (::Trunkline::PemFile.stamp(ssl[:ca_file]) if ssl && ssl[:ca_file])]
         end
 
         # Options that hold for more than one call.

@@ -19,6 +19,7 @@ module Trunkline
       include OptionNames
       include Credentials
       include TLS
+      extend TLS::ClassMethods
 
       # Seconds that libcurl takes to connect at most.
       CONNECT = 300

@@ -43,6 +43,8 @@ module Trunkline
           RactorError.refuse
           key = OWN.any? { |name| options.key?(name) } ? options.except(*OWN) : options
           known = connections == ANY_NUMBER ? @known : known_with(connections)
+          return unlocking(known, key, connections) if EasyOptions.password?(key)
+
           known[key] || Memo.keep(known, KNOWN, frozen_copy(key), new(key, connections))
         end
 
@@ -52,6 +54,18 @@ module Trunkline
         end
 
         private
+
+        # A key with a password is written without it, so a file that is rotated makes another recipe. Until it can be
+        # read, the one of before serves.
+        def unlocking(known, key, connections)
+          stamped = [frozen_copy(key), EasyOptions.key_stamps(key)]
+          known[stamped] || begin
+            recipe = new(key, connections)
+            Memo.keep(known, KNOWN, stamped, Memo.keep(known, KNOWN, stamped.first, recipe))
+          end
+        rescue InvalidRequest
+          known[stamped.first] || raise
+        end
 
         # Few hydras have a limit of their own.
         def known_with(connections)

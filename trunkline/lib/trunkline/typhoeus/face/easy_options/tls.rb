@@ -11,7 +11,24 @@ module Trunkline
           "default" => "1.2", "tlsv1" => "1.2", "tlsv1_0" => "1.2", "tlsv1_1" => "1.2", "tlsv1_2" => "1.2",
           "tlsv1_3" => "1.3"
         }.freeze
-        private_constant :VERSIONS
+        # What the password of a key is called, and files that may have the key.
+        PASSWORDS = %i[keypasswd sslkeypasswd sslcertpasswd ssl_key_password].freeze
+        KEY_FILES = %i[sslkey ssl_key sslcert ssl_cert].freeze
+        private_constant :VERSIONS, :PASSWORDS, :KEY_FILES
+
+        # For EasyOptions itself.
+        module ClassMethods
+          # @param options [Hash] a request's
+          # @return [Boolean] whether a key with a password is among them
+          def password?(options)
+            PASSWORDS.any? { |name| options.key?(name) }
+          end
+
+          # @return [Array] another one when a file that may have the key has changed
+          def key_stamps(options)
+            KEY_FILES.map { |name| PemFile.stamp(options[name]) }
+          end
+        end
 
         private
 
