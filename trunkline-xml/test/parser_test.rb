@@ -194,6 +194,14 @@ class ParserTest < Minitest::Test
     assert_equal ["n" * 49_000], parse("<#{"n" * 49_000}/>").keys
   end
 
+  def test_what_has_no_end_in_a_dtd_is_refused_at_once
+    before = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    ["<!--", "<?pi ", "<!ATTLIST a b CDATA ", "\"", "'", "<!ATTLIST a b CDATA '"].each do |start|
+      assert_raises(Trunkline::XML::ParseError, start) { parse("<!DOCTYPE a [#{start * 100_001}") }
+    end
+    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - before, :<, 10
+  end
+
   def test_values_can_be_changed
     hash = parse("<a b='c'>d</a>")
     hash["a"]["b"] << "!"

@@ -68,7 +68,7 @@ module Trunkline
         # What stands before it, and what it is made of.
         PROLOG = /\s+|<\?.*?\?>|<!--.*?-->/mn
         DOCTYPE = /<!DOCTYPE(?:[^\[>"']|"[^"]*"|'[^']*')*+\[/n
-        TOKEN = /<!--.*?-->|<\?.*?\?>|"[^"]*"|'[^']*'|[^\]<"']+|[^\]]/mn
+        TOKEN = /<!--.*?-->|<\?.*?\?>|"[^"]*"|'[^']*'|[^\]<"']+|<(?!!--|\?|!ATTLIST)/mn
         ENTITY = /<!ENTITY/n
         ATTLIST = /<!ATTLIST(?:[^>"']|"[^"]*"|'[^']*')*+>/n
         private_constant :PROLOG, :DOCTYPE, :TOKEN, :ENTITY, :ATTLIST
@@ -88,16 +88,18 @@ module Trunkline
           without_attributes(scanner, xml)
         end
 
+        # Up to the end of the subset, or to what has no end, for which Nokogiri will refuse the document.
         def without_attributes(scanner, xml)
           result = xml.dup
-          until scanner.eos? || scanner.match?(/\]/n)
-            refuse_entity(xml, scanner.pos) if scanner.match?(ENTITY)
+          loop do
             at = scanner.pos
-            size = scanner.skip(ATTLIST)
-            result[at, size] = result[at, size].gsub(/[^\n]/n, " ") if size
-            scanner.skip(TOKEN) unless size
+            refuse_entity(xml, at) if scanner.match?(ENTITY)
+            if (size = scanner.skip(ATTLIST))
+              result[at, size] = result[at, size].gsub(/[^\n]/n, " ")
+            elsif !scanner.skip(TOKEN)
+              return result
+            end
           end
-          result
         end
 
         def refuse_entity(xml, offset)
