@@ -27,7 +27,7 @@ class TestTruncation < TrunklineTest
   each_way do |name, bytes, way, tls|
     define_method(:"test_#{name}_when_the_server_does_#{way}#{"_over_tls" if tls}") do
       script = [[:read, bytes, 0.05, way], [:read, answer("whole")]]
-      server = tls ? serve_tls(script: script) : serve(script: script)
+      server = serving(tls, script)
       http = secure_client(server.url)
       expected = way == :reset ? [Trunkline::TruncatedBody, Trunkline::ConnectionClosed] : [Trunkline::TruncatedBody]
       error = assert_raises(*expected) { http.get("/") }
@@ -76,20 +76,51 @@ class TestTruncation < TrunklineTest
     end
   end
 
-  def test_an_end_inside_the_head
-    ["H", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Le"].each do |bytes|
-      server = serve(script: [[:read, bytes, :close]])
-      error = assert_raises(Trunkline::ConnectionClosed, Trunkline::InvalidResponse, Trunkline::TruncatedBody) do
-        client(server.url).get("/")
+  HINTS = "HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n"
+  HEADS = ["H", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r",
+           "#{HINTS}HTTP/1.1 200 OK\r\nContent-Le"].freeze
+
+  # (how the server leaves, over TLS, what is said of it)
+  WAYS = [[:close, false, "connection ended"], [:reset, false, "connection ended"], [:close, true, "connection ended"],
+          [:close_abruptly, true, "without TLS close_notify"]].freeze
+
+  WAYS.each do |way, tls, words|
+    define_method(:"test_an_end_inside_the_head_when_the_server_does_#{way}#{"_over_tls" if tls}") do
+      HEADS.each do |bytes|
+        server = serving(tls, [[:read, bytes, 0.05, way]])
+        error = assert_raises(Trunkline::TruncatedBody, bytes.inspect) { secure_client(server.url).get("/") }
+        assert_facts error, phase: :read, sent: :all, attempt: 1
+        assert_match(/#{words} .*before the head was complete/, error.message)
+        assert_attempts 1, server
       end
-      assert_facts error, sent: :all, attempt: 1
+    end
+
+    define_method(:"test_the_message_tells_a_cut_body_when_the_server_does_#{way}#{"_over_tls" if tls}") do
+      CASES.each_value do |bytes|
+        server = serving(tls, [[:read, bytes, 0.05, way]])
+        error = assert_raises(Trunkline::TruncatedBody) { secure_client(server.url).get("/") }
+        assert_match(/before the body was complete \(\d+ .*bytes/, error.message)
+      end
+    end
+  end
+
+  def test_a_cut_body_while_it_is_streamed
+    server = serve(script: [[:read, CASES[:content_length_short], 0.05, :close]])
+    seen = +""
+    error = assert_raises(Trunkline::TruncatedBody) { client(server.url).get("/") { |chunk| seen << chunk } }
+    assert_match(/before the body was complete \(10 of 100 bytes came\)/, error.message)
+    assert_equal "0123456789", seen
+  end
+
+  def test_an_end_between_early_hints_and_the_answer
+    %i[close reset].each do |way|
+      server = serve(script: [[:read, HINTS, 0.05, way]])
+      assert_raises_with(Trunkline::ConnectionClosed, sent: :all, attempt: 1) { client(server.url).get("/") }
       assert_attempts 1, server
     end
   end
 
-  def test_an_end_between_early_hints_and_the_answer
-    server = serve(script: [[:read, "HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n", :close]])
-    error = assert_raises(Trunkline::ConnectionClosed, Trunkline::InvalidResponse) { client(server.url).get("/") }
-    assert_equal :all, error.sent
-  end
+  private
+
+  def serving(tls, script) = tls ? serve_tls(script: script) : serve(script: script)
 end

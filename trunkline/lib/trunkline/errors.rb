@@ -203,7 +203,7 @@ module Trunkline
   class StreamReset < ProtocolError; end
   # The header or trailer section is larger than max_header_bytes or max_headers.
   class HeadersTooLarge < ProtocolError; end
-  # The connection ended before the body was complete.
+  # The answer ended before its head or its body was complete; the message says which.
   class TruncatedBody < ProtocolError; end
 
   # The content coding (gzip, deflate, br, zstd) is corrupt, cut short, or followed by other bytes. Or Response#json

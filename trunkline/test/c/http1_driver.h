@@ -89,10 +89,10 @@ static inline uint8_t *moved(const uint8_t *bytes, size_t length) {
 
 #define MOVED_AT_MOST 512
 
-static inline http1_result drive_head_once(buffer *out, http1_response *r, const uint8_t *bytes,
+static inline http1_result drive_head_once(buffer *out, http1_response *r, uint8_t *bytes,
                                            size_t length) {
     uint8_t *copy = length <= MOVED_AT_MOST ? moved(bytes, length) : NULL;
-    const uint8_t *given = copy ? copy : bytes;
+    uint8_t *given = copy ? copy : bytes;
     http1_result result = http1_head(r, given, length);
     if (result == HTTP1_DONE) say_head(out, r, given);
     free(copy);
@@ -123,10 +123,9 @@ static inline http1_result drive_body_once(buffer *out, http1_response *r, const
 }
 
 /* One answer from the start of the bytes; returns how many of them were its own. */
-static inline size_t drive(buffer *out, http1_response *r, const uint8_t *bytes, size_t length,
+static inline size_t drive(buffer *out, http1_response *r, const uint8_t *given, size_t length,
                            const drive_plan *plan) {
-    static const uint8_t nothing[1];
-    if (length == 0) bytes = nothing;
+    uint8_t *bytes = moved(given, length); /* the parser may write to it */
     size_t at = 0, come = plan->first < length ? plan->first : length;
     bool in_head = true;
     http1_result result;
@@ -157,6 +156,7 @@ static inline size_t drive(buffer *out, http1_response *r, const uint8_t *bytes,
     say_text(out, result == HTTP1_DONE     ? "done"
                   : result == HTTP1_FAILED ? failure_name(r->failure)
                                            : "more");
+    free(bytes);
     return at;
 }
 

@@ -76,7 +76,7 @@ static const http1_row chunks[] = {
         SAID_CHUNKED "hello\nCHUNK_END"),
     ROW("a line too many behind the data", CHUNKED "5\r\nhello\r\n\r\n0\r\n\r\n",
         SAID_CHUNKED "hello\nCHUNK_SIZE"),
-    ROW("bare LF at the very end", CHUNKED "5\r\nhello\r\n0\r\n\n", SAID_CHUNKED "hello\nLINE_END"),
+    ROW("bare LF at the very end", CHUNKED "5\r\nhello\r\n0\r\n\n", SAID_CHUNKED "hello\ndone"),
     ROW("bare CR at the very end", CHUNKED "0\r\n\rX", SAID_CHUNKED "\nLINE_END"),
     ROW("no chunk at all, closed", CHUNKED, SAID_CHUNKED "\nTRUNCATED", .ending = DRIVE_CLOSED),
     ROW("cut in a chunk", CHUNKED "5\r\nhel", SAID_CHUNKED "hel\nTRUNCATED",
@@ -114,10 +114,11 @@ static const http1_row trailers[] = {
         SAID_CHUNKED "\n+ Content-Length: x\n+ Transfer-Encoding: gzip\n+ Connection: close\ndone"),
     ROW("space before the colon", CHUNKED "0\r\nA : b\r\n\r\n", SAID_CHUNKED "\nFIELD_NAME"),
     ROW("space before the first", CHUNKED "0\r\n A: b\r\n\r\n", SAID_CHUNKED "\nFIELD_NAME"),
-    ROW("folded", CHUNKED "0\r\nA: b\r\n c\r\n\r\n", SAID_CHUNKED "\nFIELD_FOLDED"),
+    ROW("folded", CHUNKED "0\r\nA: b\r\n c\r\nD: e\r\n\r\n",
+        SAID_CHUNKED "\n+ A: b   c\n+ D: e\ndone"),
     ROW("no colon: a next answer", CHUNKED "0\r\nHTTP/1.1 200 OK\r\n\r\n",
         SAID_CHUNKED "\nFIELD_NAME"),
-    ROW("bare LF", CHUNKED "0\r\nA: b\n\r\n", SAID_CHUNKED "\nLINE_END"),
+    ROW("bare LF", CHUNKED "0\r\nA: b\n\r\n", SAID_CHUNKED "\n+ A: b\ndone"),
     ROW("bare CR", CHUNKED "0\r\nA: b\rc\r\n\r\n", SAID_CHUNKED "\nLINE_END"),
     ROW("NUL", CHUNKED "0\r\nA: b\0\r\n\r\n", SAID_CHUNKED "\nFIELD_VALUE"),
     ROW("cut", CHUNKED "0\r\nA: b\r\n", SAID_CHUNKED "\nTRUNCATED", .ending = DRIVE_CLOSED),
@@ -125,12 +126,12 @@ static const http1_row trailers[] = {
 
 /* What may be read right into its place. */
 static void test_expect(void) {
-    static const char head[] = CHUNKED;
+    uint8_t head[] = CHUNKED, until_close[] = UNTIL_CLOSE, length_5[] = LENGTH_5;
     http1_response r = {0};
     http1_piece piece;
     http1_begin(&r, &http1_default_limits, false);
     CHECK(http1_expect(&r) == 0, "nothing is expected in a head");
-    http1_head(&r, (const uint8_t *)head, sizeof(head) - 1);
+    http1_head(&r, head, sizeof(head) - 1);
     CHECK(http1_expect(&r) == 0, "nothing is expected before a chunk's size");
     CHECK(http1_body(&r, (const uint8_t *)"5\r\n", 3, &piece) == HTTP1_MORE, "the size is read");
     CHECK(http1_expect(&r) == 5, "a chunk's data is expected");
@@ -141,12 +142,12 @@ static void test_expect(void) {
     CHECK(http1_body(&r, (const uint8_t *)"\r\n0\r\n\r\n", 7, &piece) == HTTP1_DONE, "the end");
     CHECK(piece.consumed == 7 && http1_expect(&r) == 0, "nothing is expected behind the end");
     http1_begin(&r, &http1_default_limits, false);
-    http1_head(&r, (const uint8_t *)UNTIL_CLOSE, sizeof(UNTIL_CLOSE) - 1);
+    http1_head(&r, until_close, sizeof(until_close) - 1);
     CHECK(http1_expect(&r) == UINT64_MAX, "everything is expected until close");
     http1_took(&r, 100);
     CHECK(http1_expect(&r) == UINT64_MAX, "still everything");
     http1_begin(&r, &http1_default_limits, false);
-    http1_head(&r, (const uint8_t *)LENGTH_5, sizeof(LENGTH_5) - 1);
+    http1_head(&r, length_5, sizeof(length_5) - 1);
     CHECK(http1_expect(&r) == 5, "the length is expected");
     http1_took(&r, 5);
     CHECK(http1_body(&r, NULL, 0, &piece) == HTTP1_DONE, "it is complete without another byte");
@@ -154,20 +155,43 @@ static void test_expect(void) {
     http1_free(&r);
 }
 
+/* After trailers that no server may send like this nothing can follow. */
+static void test_tolerated_trailers(void) {
+    static const struct {
+        const char *trailers;
+        bool persistent;
+    } rows[] = {{"0\r\nA: b\r\n\r\n", true},
+                {"0\r\nA: b\r\n c\r\n\r\n", false},
+                {"0\r\nA: b\n\r\n", false},
+                {"0\r\n\n", false}};
+    uint8_t head[] = CHUNKED;
+    http1_response r = {0};
+    http1_piece piece;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const uint8_t *bytes = (const uint8_t *)rows[i].trailers;
+        http1_begin(&r, &http1_default_limits, false);
+        http1_head(&r, head, sizeof(head) - 1);
+        CHECK(r.persistent, "nothing is wrong with the head");
+        CHECK(http1_body(&r, bytes, strlen(rows[i].trailers), &piece) == HTTP1_DONE, "the end");
+        CHECK(r.persistent == rows[i].persistent, "trailers %zu", i);
+    }
+    http1_free(&r);
+}
+
 /* A failure is for good, in whatever part it came. */
 static void test_failed_for_good(void) {
+    uint8_t head[] = LENGTH_5, wrong[] = "X";
     http1_response r = {0};
     http1_piece piece;
     http1_begin(&r, &http1_default_limits, false);
-    http1_head(&r, (const uint8_t *)"X", 1);
-    CHECK(http1_head(&r, (const uint8_t *)LENGTH_5, sizeof(LENGTH_5) - 1) == HTTP1_FAILED &&
+    http1_head(&r, wrong, 1);
+    CHECK(http1_head(&r, head, sizeof(head) - 1) == HTTP1_FAILED &&
               http1_body(&r, (const uint8_t *)"x", 1, &piece) == HTTP1_FAILED &&
               http1_end(&r, true, 1) == HTTP1_FAILED && r.failure == FAILURE_STATUS_LINE,
           "the first failure stays");
     CHECK(piece.consumed == 0 && http1_expect(&r) == 0, "nothing is taken any more");
     http1_begin(&r, &http1_default_limits, false);
-    CHECK(http1_head(&r, (const uint8_t *)LENGTH_5, sizeof(LENGTH_5) - 1) == HTTP1_DONE &&
-              r.failure == FAILURE_NONE,
+    CHECK(http1_head(&r, head, sizeof(head) - 1) == HTTP1_DONE && r.failure == FAILURE_NONE,
           "until the next answer begins");
     http1_free(&r);
 }
@@ -179,6 +203,7 @@ int main(void) {
     RUN_ROWS(extensions);
     RUN_ROWS(trailers);
     test_expect();
+    test_tolerated_trailers();
     test_failed_for_good();
     return check_report();
 }

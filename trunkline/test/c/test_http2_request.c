@@ -311,6 +311,18 @@ static void test_end(failure_code code, failure_code answered, failure_code sent
     play_end(&p);
 }
 
+/* The connection ends within the head, or within a trailer section, of one of two answers. */
+static void test_end_in_a_section(const char *script, failure_code expected) {
+    http2_play p;
+    const http2_plan plan = {.streams = 2};
+    play_begin(&p, &plan);
+    play_script(&p, script, SIZE_MAX);
+    http2_end(p.session, FAILURE_CLOSED);
+    CHECK(p.streams[0]->failure == expected, "%s", failure_name(p.streams[0]->failure));
+    CHECK(p.streams[1]->failure == FAILURE_CLOSED, "%s", failure_name(p.streams[1]->failure));
+    play_end(&p);
+}
+
 static void test_connection(void) {
     http2_play p;
     const http2_plan plan = {0};
@@ -384,8 +396,14 @@ int main(void) {
     test_early_answer();
     test_release();
     test_end(FAILURE_CLOSED, FAILURE_TRUNCATED, FAILURE_CLOSED, false);
-    test_end(FAILURE_RESET, FAILURE_RESET, FAILURE_RESET, false);
+    test_end(FAILURE_RESET, FAILURE_TRUNCATED, FAILURE_RESET, false);
     test_end(FAILURE_CLOSED, FAILURE_HTTP2_GONE, FAILURE_HTTP2_GONE, true);
+    test_end_in_a_section("SETTINGS\nHEADERS 1 open :status=200", FAILURE_TRUNCATED_HEAD);
+    test_end_in_a_section("SETTINGS\nHEADERS 1 :status=103\nHEADERS 1 open :status=200",
+                          FAILURE_TRUNCATED_HEAD);
+    test_end_in_a_section("SETTINGS\nHEADERS 1 :status=103", FAILURE_CLOSED);
+    test_end_in_a_section("SETTINGS\nHEADERS 1 :status=200\nHEADERS 1 open end x=y",
+                          FAILURE_TRUNCATED);
     test_connection();
     test_many();
     test_last_number();

@@ -215,6 +215,36 @@ class TestEndings < HTTP2Test
     end
   end
 
+  # What the server sends before it goes, and what was cut.
+  CUTS = {
+    "body" => ->(stream) { stream.headers(200, "content-length": 9).data("half") },
+    "head" => ->(stream) { stream.frame(:headers, 0, "\x88") }, # :status 200, and no END_HEADERS
+    "head that follows early hints" => ->(stream) { stream.informational(103).frame(:headers, 0, "\x88") }
+  }.freeze
+
+  CUTS.each do |name, sending|
+    %i[close reset].each do |way|
+      define_method(:"test_the_server_does_#{way}_in_a_#{name.tr(" ", "_")}") do
+        server = serve_frames do |stream|
+          sending.call(stream)
+          sleep 0.05
+          stream.connection.public_send(way)
+        end
+        error = assert_raises_with(Trunkline::TruncatedBody, sent: :all, attempt: 1) { h2_client(server.url).get("/") }
+        assert_match(/ended before the #{name[0, 4]} was complete/, error.message)
+      end
+    end
+  end
+
+  def test_a_stream_that_ends_before_its_body_is_complete_while_the_connection_goes_on
+    server = serve_frames { |stream| stream.answer("hello", "content-length": stream.request.target == "/" ? 9 : 5) }
+    http = h2_client(server.url)
+    error = assert_raises_with(Trunkline::TruncatedBody, sent: :all) { http.get("/") }
+    assert_match(/the answer ended before the body was complete \(5 of 9 bytes came\)/, error.message)
+    assert_equal "hello", http.get("/whole").body
+    assert_equal 1, server.connection_count
+  end
+
   def test_a_connection_closed_without_an_answer
     server = serve_frames { |stream| stream.body && stream.connection.close }
     error = assert_raises_with(Trunkline::ConnectionClosed, sent: :all, attempt: 1) { call(h2_client(server.url), :post) }

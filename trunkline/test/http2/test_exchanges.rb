@@ -72,6 +72,17 @@ class TestExchanges < HTTP2Test
     end
   end
 
+  def test_not_modified_with_a_length_or_an_empty_body
+    [true, false].each do |ends|
+      server = serve_frames do |stream|
+        stream.headers(304, "content-length": 7, end_stream: ends)
+        stream.data("", end_stream: true) unless ends
+      end
+      response = h2_client.get(server.url)
+      assert_equal [304, "", "7"], [response.status, response.body, response["Content-Length"]]
+    end
+  end
+
   def test_head_with_a_length
     server = serve_frames { |stream| stream.headers(200, "content-length": 1000, end_stream: true) }
     response = h2_client.head(server.url)

@@ -204,9 +204,13 @@ bool exchange_has_enough(const exchange *x) {
 
 step_result exchange_cut_short(exchange *x, failure_code code, int system_error) {
     char detail[80] = "";
+    unsigned long long came = x->answer.body_bytes;
     if (x->head != NULL && x->answer.framing == HTTP1_FRAMING_LENGTH) {
-        snprintf(detail, sizeof(detail), "%llu of %lld bytes came",
-                 (unsigned long long)x->answer.body_bytes, (long long)x->answer.content_length);
+        snprintf(detail, sizeof(detail), "%llu of %lld bytes came", came,
+                 (long long)x->answer.content_length);
+    } else if (x->head != NULL || buffer_length(&x->input) > 0) {
+        came = x->head != NULL ? came : buffer_length(&x->input);
+        snprintf(detail, sizeof(detail), "%llu bytes of it came", came);
     }
     return exchange_broke(x, code, system_error, detail);
 }

@@ -261,8 +261,8 @@ static step_result stream_failed(exchange *x, const http2 *h) {
     const failure *why = mux_why(x->call.mux);
     char detail[sizeof(why->detail)];
     x->unprocessed = s->unprocessed;
-    if (s->failure == FAILURE_TRUNCATED) {
-        return exchange_cut_short(x, FAILURE_TRUNCATED, why->system_error);
+    if (s->failure == FAILURE_TRUNCATED || s->failure == FAILURE_TRUNCATED_HEAD) {
+        return exchange_cut_short(x, s->failure, why->system_error);
     }
     if (tells_error_code(s->failure)) {
         snprintf(detail, sizeof(detail), "%s (%u)", error_word(s->error_code), s->error_code);

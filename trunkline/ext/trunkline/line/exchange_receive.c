@@ -193,9 +193,10 @@ static io_result read_some(exchange *x, nanoseconds now) {
         exchange_first_byte(x, now);
         exchange_phase(x, PHASE_READ, now);
     } else if (io == IO_FAILED && x->why.code == FAILURE_NONE) {
-        bool midway = x->any_byte && f.code == FAILURE_RESET;
-        if (midway) {
-            exchange_cut_short(x, FAILURE_TRUNCATED, f.system_error);
+        bool in_body = x->head != NULL, midway = in_body || buffer_length(&x->input) > 0;
+        if (midway && f.code == FAILURE_RESET) {
+            exchange_cut_short(x, in_body ? FAILURE_TRUNCATED : FAILURE_TRUNCATED_HEAD,
+                               f.system_error);
         } else {
             exchange_broke(x, f.code, f.system_error, f.detail);
         }

@@ -3,16 +3,19 @@
 /* Answers that came over no connection: what tests give in the place of a server. Their head goes
  * through the parser of every other answer. */
 
-static void take_head(response *r, VALUE head) {
+static void take_head(response *r, VALUE given) {
     http1_response answer = {0};
-    const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(head);
+    VALUE head =
+        rb_str_new(RSTRING_PTR(given), RSTRING_LEN(given)); /* the parser may write to it */
+    uint8_t *bytes = (uint8_t *)RSTRING_PTR(head);
     http1_begin(&answer, &http1_default_limits, true);
     http1_result result = http1_head(&answer, bytes, (size_t)RSTRING_LEN(head));
     bool kept = result == HTTP1_DONE && response_keep_head(r, &answer, bytes);
     failure_code code = result == HTTP1_DONE     ? FAILURE_OUT_OF_MEMORY
                         : result == HTTP1_FAILED ? answer.failure
-                                                 : FAILURE_TRUNCATED;
+                                                 : FAILURE_TRUNCATED_HEAD;
     http1_free(&answer);
+    RB_GC_GUARD(head);
     if (kept) return;
 
     failure why = {.code = code, .phase = PHASE_READ};

@@ -37,7 +37,6 @@
     X(VERSION, "InvalidResponse", "the HTTP version is not 1.0 or 1.1")                           \
     X(FIELD_NAME, "InvalidResponse", "a field name is malformed")                                 \
     X(FIELD_VALUE, "InvalidResponse", "a field value holds a forbidden byte")                     \
-    X(FIELD_FOLDED, "InvalidResponse", "a field is folded over several lines")                    \
     X(LINE_END, "InvalidResponse", "a line does not end in CRLF")                                 \
     X(LENGTH_INVALID, "InvalidResponse", "Content-Length is not a number in range")               \
     X(LENGTH_CONFLICT, "InvalidResponse", "there are several different Content-Length values")    \
@@ -52,8 +51,12 @@
     X(HEAD_TOO_LARGE, "HeadersTooLarge", "the header section is too large")                       \
     X(TOO_MANY_FIELDS, "HeadersTooLarge", "there are too many header fields")                     \
     X(TRAILER_TOO_LARGE, "HeadersTooLarge", "the trailer section is too large")                   \
-    X(TRUNCATED, "TruncatedBody", "the connection ended before the body was complete")            \
-    X(TRUNCATED_TLS, "TruncatedBody", "the connection ended without TLS close_notify")            \
+    X(TRUNCATED_HEAD, "TruncatedBody", "the connection ended before the head was complete")       \
+    X(TRUNCATED_HEAD_TLS, "TruncatedBody",                                                        \
+      "the connection ended without TLS close_notify before the head was complete")               \
+    X(TRUNCATED, "TruncatedBody", "the answer ended before the body was complete")                \
+    X(TRUNCATED_TLS, "TruncatedBody",                                                             \
+      "the connection ended without TLS close_notify before the body was complete")               \
     /* HTTP/2 (RFC 9113) */                                                                       \
     X(HTTP2_PROTOCOL, "InvalidResponse", "the server broke the rules of HTTP/2")                  \
     X(HTTP2_MALFORMED, "InvalidResponse", "the answer is malformed by the rules of HTTP/2")       \

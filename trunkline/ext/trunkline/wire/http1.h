@@ -58,6 +58,7 @@ typedef struct {
     int64_t content_length; /* -1: not told (kept for HEAD and 304 too) */
     int keep_alive_timeout; /* seconds, from Keep-Alive: timeout=N; -1: not told */
     bool persistent;        /* the connection may be used again once the body is complete */
+    bool tolerated;         /* something was read that no server may send: not persistent */
     /* trailers: their bytes are copied here, offsets are relative to these */
     buffer trailer_bytes;  /* owned */
     http1_field *trailers; /* owned */
@@ -71,6 +72,7 @@ typedef struct {
     bool head_request;
     int state, step;
     uint32_t scan; /* up to here the head, or the trailers, have been parsed */
+    bool folded;   /* a field of the section that is parsed goes on over several lines */
     uint32_t field_capacity, trailer_capacity;
     uint64_t remaining;     /* of the body, or of the chunk */
     uint64_t body_bytes;    /* data seen so far */
@@ -95,9 +97,9 @@ void http1_again(http1_response *r);
 
 /* Parses the head in bytes[0..length); call again with the same bytes and more behind them while it
  * says HTTP1_MORE (work done is not repeated; bytes may move between calls). HTTP1_DONE: the head
- * is the first ->head_length bytes. Limits hold for bytes received, also before a line is complete.
- */
-http1_result http1_head(http1_response *r, const uint8_t *bytes, size_t length);
+ * is the first ->head_length bytes, and line folds within it have been overwritten by spaces (RFC
+ * 9112 5.2). Limits hold for bytes received, also before a line is complete. */
+http1_result http1_head(http1_response *r, uint8_t *bytes, size_t length);
 
 /* Takes the body apart: consumes piece->consumed bytes of the input; HTTP1_DATA hands a piece. With
  * framing NONE, or length 0, it says HTTP1_DONE at once and consumes nothing. */
@@ -110,8 +112,9 @@ uint64_t http1_expect(const http1_response *r);
 void http1_took(http1_response *r, uint64_t count);
 
 /* The connection ended; `clean` is false when TLS ended without close_notify. HTTP1_DONE if that
- * completes a close-delimited body, else HTTP1_FAILED (TRUNCATED, TRUNCATED_TLS; CLOSED in a head
- * of which no byte had come). `received`: bytes of this head that had come. */
+ * completes a close-delimited body, else HTTP1_FAILED (TRUNCATED, TRUNCATED_TLS; in a head
+ * TRUNCATED_HEAD, TRUNCATED_HEAD_TLS, or CLOSED if no byte of it had come). `received`: bytes of
+ * this head that had come. */
 http1_result http1_end(http1_response *r, bool clean, size_t received);
 
 void http1_free(http1_response *r);

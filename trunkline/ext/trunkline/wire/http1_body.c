@@ -61,6 +61,7 @@ static failure_code chunk_line_end(http1_response *r, uint8_t byte) {
     r->state = STATE_TRAILERS;
     r->step = STEP_FIELD;
     r->scan = 0;
+    r->folded = false;
     return FAILURE_NONE;
 }
 
@@ -100,6 +101,7 @@ static http1_result trailer_section(http1_response *r, const uint8_t *bytes, siz
     if (result == HTTP1_DONE) {
         *taken = r->scan - had;
         r->trailer_bytes.end = r->trailer_bytes.start + r->scan;
+        r->persistent &= !r->tolerated;
         r->state = STATE_COMPLETE;
     }
     return result;
@@ -170,7 +172,9 @@ http1_result http1_end(http1_response *r, bool clean, size_t received) {
     if (r->state == STATE_FAILED) return HTTP1_FAILED;
     if (r->state < STATE_BODY) {
         if (received == 0) return http1_refuse(r, FAILURE_CLOSED);
-    } else if (complete(r) || (r->framing == HTTP1_FRAMING_CLOSE && clean)) {
+        return http1_refuse(r, clean ? FAILURE_TRUNCATED_HEAD : FAILURE_TRUNCATED_HEAD_TLS);
+    }
+    if (complete(r) || (r->framing == HTTP1_FRAMING_CLOSE && clean)) {
         return HTTP1_DONE;
     }
     return http1_refuse(r, clean ? FAILURE_TRUNCATED : FAILURE_TRUNCATED_TLS);

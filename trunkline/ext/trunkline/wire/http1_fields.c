@@ -13,17 +13,50 @@ static http1_field *next_slot(http1_section *s) {
     return *s->list + *s->count;
 }
 
-/* What is wrong with a line that begins with this byte? White space before the first field belongs
- * to no line before it, so nobody agrees on what it means (RFC 9112 2.2). */
-static failure_code line_start(const http1_response *r, uint32_t count, uint8_t byte) {
-    if (byte == '\n') return FAILURE_LINE_END;
-    if (http1_blank(byte)) return count == 0 ? FAILURE_FIELD_NAME : FAILURE_FIELD_FOLDED;
-    return count >= r->limits->fields ? FAILURE_TOO_MANY_FIELDS : FAILURE_NONE;
-}
-
 static uint32_t trimmed_length(const uint8_t *value, const uint8_t *end) {
     while (end > value && http1_blank(end[-1])) end--;
     return (uint32_t)(end - value);
+}
+
+/* The line that begins here continues the value of the last field, which counts again at its end. A
+ * line end within a value is overwritten only when the section is complete, because the bytes may
+ * lie somewhere else by then. */
+static http1_field *unfinish_field(http1_response *r, http1_section *s) {
+    r->folded = r->tolerated = true;
+    r->step = STEP_VALUE;
+    return *s->list + --*s->count;
+}
+
+/* Overwrites each line end of a value, and the blanks around it, by spaces. */
+static void unfold_value(uint8_t *at, const uint8_t *end) {
+    uint8_t *blanks = at; /* where those before `at` begin */
+    bool fold = false;
+    for (; at <= end; at++) {
+        bool line_end = at < end && (*at == '\r' || *at == '\n');
+        fold |= line_end;
+        if (at < end && (line_end || http1_blank(*at))) continue;
+        if (fold) memset(blanks, ' ', (size_t)(at - blanks));
+        fold = false;
+        blanks = at + 1;
+    }
+}
+
+static void unfold(http1_response *r, const http1_section *s) {
+    for (http1_field *field = *s->list; field < *s->list + *s->count; field++) {
+        uint8_t *value = s->bytes + field->value, *end = value + field->value_length;
+        unfold_value(value, end);
+        while (value < end && http1_blank(*value)) value++;
+        field->value = (uint32_t)(value - s->bytes);
+        field->value_length = trimmed_length(value, end);
+    }
+    r->folded = false;
+}
+
+/* The section ends before `next`. */
+static http1_result section_end(http1_response *r, const http1_section *s, const uint8_t *next) {
+    if (r->folded) unfold(r, s);
+    r->scan = (uint32_t)(next - s->bytes);
+    return HTTP1_DONE;
 }
 
 /* Takes the usual lines that come next, as far as there are slots for them and the limit allows.
@@ -40,10 +73,10 @@ static const uint8_t *usual_lines(http1_section *s, uint32_t most, const uint8_t
 }
 
 /* One pass; each case falls into the next when its part of the line is there, and is come back to
- * when it is not. */
+ * when it is not. White space before the first field belongs to no line before it, so nobody agrees
+ * on what it means (RFC 9112 2.2): it is no name. */
 http1_result http1_parse_fields(http1_response *r, http1_section *s) {
-    const uint8_t *const bytes = s->bytes, *const end = bytes + s->length;
-    const uint8_t *at = bytes + r->scan;
+    const uint8_t *const bytes = s->bytes, *const end = bytes + s->length, *at = bytes + r->scan;
     http1_field *field = next_slot(s);
     while (field != NULL && at < end) {
         switch (r->step) {
@@ -51,13 +84,16 @@ http1_result http1_parse_fields(http1_response *r, http1_section *s) {
             at = usual_lines(s, r->limits->fields, at);
             field = next_slot(s);
             if (field == NULL || at == end) continue;
-            if (*at == '\r') {
-                at++;
+            if (*at == '\r' || *at == '\n') {
+                at = http1_line_feed(r, at);
                 r->step = STEP_LAST_LF;
                 continue;
             }
-            failure_code wrong = line_start(r, *s->count, *at);
-            if (wrong != FAILURE_NONE) return http1_refuse(r, wrong);
+            if (http1_blank(*at) && *s->count > 0) {
+                field = unfinish_field(r, s);
+                continue;
+            }
+            if (*s->count >= r->limits->fields) return http1_refuse(r, FAILURE_TOO_MANY_FIELDS);
             field->name = (uint32_t)(at - bytes);
             r->step = STEP_NAME;
             /* fall through */
@@ -78,10 +114,9 @@ http1_result http1_parse_fields(http1_response *r, http1_section *s) {
         case STEP_VALUE:
             at = http1_skip_text(at, end);
             if (at == end) continue;
-            if (*at == '\n') return http1_refuse(r, FAILURE_LINE_END);
-            if (*at != '\r') return http1_refuse(r, FAILURE_FIELD_VALUE);
+            if (*at != '\r' && *at != '\n') return http1_refuse(r, FAILURE_FIELD_VALUE);
             field->value_length = trimmed_length(bytes + field->value, at);
-            at++;
+            at = http1_line_feed(r, at);
             r->step = STEP_VALUE_LF;
             /* fall through */
         case STEP_VALUE_LF:
@@ -93,8 +128,7 @@ http1_result http1_parse_fields(http1_response *r, http1_section *s) {
             continue;
         case STEP_LAST_LF:
             if (*at != '\n') return http1_refuse(r, FAILURE_LINE_END);
-            r->scan = (uint32_t)(at - bytes) + 1;
-            return HTTP1_DONE;
+            return section_end(r, s, at + 1);
         }
     }
     if (field == NULL) return http1_refuse(r, FAILURE_OUT_OF_MEMORY);

@@ -28,8 +28,10 @@ void http1_begin(http1_response *r, const http1_limits *limits, bool head_reques
 
 void http1_again(http1_response *r) {
     uint32_t count = r->informational_count + 1;
+    bool tolerated = r->tolerated;
     http1_begin(r, r->limits, r->head_request);
     r->informational_count = count;
+    r->tolerated = tolerated;
     if (count > r->limits->informational) http1_refuse(r, FAILURE_INFORMATIONAL_LIMIT);
 }
 
@@ -96,10 +98,10 @@ static http1_result status_line(http1_response *r, const uint8_t *bytes, size_t 
 static http1_result reason_phrase(http1_response *r, const uint8_t *bytes, size_t length) {
     r->scan = (uint32_t)(http1_skip_text(bytes + r->scan, bytes + length) - bytes);
     if (r->scan == length) return HTTP1_MORE;
-    if (bytes[r->scan] == '\n') return http1_refuse(r, FAILURE_LINE_END);
-    if (bytes[r->scan] != '\r') return http1_refuse(r, FAILURE_STATUS_LINE);
+    uint8_t byte = bytes[r->scan];
+    if (byte != '\r' && byte != '\n') return http1_refuse(r, FAILURE_STATUS_LINE);
     r->reason_length = r->scan - r->reason;
-    r->scan++;
+    r->scan = (uint32_t)(http1_line_feed(r, bytes + r->scan) - bytes);
     r->state = STATE_REASON_LF;
     return HTTP1_DONE;
 }
@@ -218,10 +220,14 @@ static failure_code field_meaning(http1_response *r, meaning *m, const uint8_t *
 #undef NAMED
 }
 
-/* Which framing holds (RFC 9112 6.3). What would frame a body is checked also where none follows.
- */
+/* Has the answer no body, whatever its fields say (RFC 9112 6.3)? */
+static bool bodiless(const http1_response *r) {
+    return r->head_request || r->status == 204 || r->status == 304;
+}
+
+/* Which framing holds (RFC 9112 6.3). */
 static void set_framing(http1_response *r, const meaning *m) {
-    if (r->head_request || r->status < 200 || r->status == 204 || r->status == 304) {
+    if (bodiless(r) || r->status < 200) {
         r->framing = HTTP1_FRAMING_NONE;
     } else if (m->transfer_codings > 0) {
         r->framing = HTTP1_FRAMING_CHUNKED;
@@ -232,21 +238,33 @@ static void set_framing(http1_response *r, const meaning *m) {
         r->framing = HTTP1_FRAMING_CLOSE;
     }
     r->state = r->framing == HTTP1_FRAMING_CHUNKED ? STATE_CHUNK_SIZE : STATE_BODY;
-    r->persistent =
-        !m->close && (r->minor_version == 1 || m->keep_alive) && r->framing != HTTP1_FRAMING_CLOSE;
+    r->persistent = !m->close && !r->tolerated && (r->minor_version == 1 || m->keep_alive) &&
+                    r->framing != HTTP1_FRAMING_CLOSE;
 }
 
+/* The first thing that is wrong with what the fields say; all of them are looked at. */
+static failure_code fields_meaning(http1_response *r, meaning *m, const uint8_t *bytes) {
+    failure_code first = FAILURE_NONE;
+    const http1_field *field = r->fields;
+    for (uint32_t left = r->field_count; left > 0; left--, field++) {
+        failure_code wrong = field_meaning(r, m, bytes, field);
+        if (first == FAILURE_NONE) first = wrong;
+    }
+    if (first != FAILURE_NONE || m->transfer_codings == 0) return first;
+    if (r->content_length >= 0) return FAILURE_LENGTH_AND_CODING;
+    return r->minor_version == 0 ? FAILURE_TRANSFER_CODING : FAILURE_NONE;
+}
+
+/* Where no body follows a framing that makes no sense is passed over, but its sender may send what
+ * it likes behind it. What would frame a 1xx is checked: the answer follows it. */
 static http1_result head_complete(http1_response *r, const uint8_t *bytes) {
     meaning m = {0};
     r->head_length = r->scan;
-    const http1_field *field = r->fields;
-    for (uint32_t left = r->field_count; left > 0; left--, field++) {
-        failure_code wrong = field_meaning(r, &m, bytes, field);
-        if (wrong != FAILURE_NONE) return http1_refuse(r, wrong);
-    }
-    if (m.transfer_codings > 0) {
-        if (r->content_length >= 0) return http1_refuse(r, FAILURE_LENGTH_AND_CODING);
-        if (r->minor_version == 0) return http1_refuse(r, FAILURE_TRANSFER_CODING);
+    failure_code wrong = fields_meaning(r, &m, bytes);
+    if (wrong != FAILURE_NONE) {
+        if (!bodiless(r) || r->status < 200) return http1_refuse(r, wrong);
+        r->content_length = -1;
+        r->tolerated = true;
     }
     if (r->status == 101) return http1_refuse(r, FAILURE_SWITCHED);
     set_framing(r, &m);
@@ -255,7 +273,7 @@ static http1_result head_complete(http1_response *r, const uint8_t *bytes) {
 
 /* The limit is kept by never looking past it: whole or in pieces, the same head meets the same end.
  */
-http1_result http1_head(http1_response *r, const uint8_t *bytes, size_t length) {
+http1_result http1_head(http1_response *r, uint8_t *bytes, size_t length) {
     size_t limit = r->limits->head_bytes < UINT32_MAX ? r->limits->head_bytes : UINT32_MAX;
     size_t seen = length < limit ? length : limit;
     http1_result result = HTTP1_DONE;

@@ -27,16 +27,24 @@ enum { STEP_FIELD, STEP_NAME, STEP_BLANK, STEP_VALUE, STEP_VALUE_LF, STEP_LAST_L
 
 /* A section of fields and the place where they are listed. */
 typedef struct {
-    const uint8_t *bytes; /* from the first of the head or the trailers on */
-    size_t length;        /* of what has come, or of what the limits let us see of it */
+    uint8_t *bytes; /* from the first of the head or the trailers on */
+    size_t length;  /* of what has come, or of what the limits let us see of it */
     http1_field **list;
     uint32_t *count;
     uint32_t *capacity;
 } http1_section;
 
 /* Parses from r->scan at r->step on, as far as the bytes go. HTTP1_DONE: r->scan is just behind the
- * empty line. */
+ * empty line, and no value holds a line fold any more. */
 http1_result http1_parse_fields(http1_response *r, http1_section *section);
+
+/* Where the LF of a line end must be, which begins at `at` with CR or LF. What ends in a bare LF is
+ * a line too (RFC 9112 2.2), but no server may send it. */
+static inline const uint8_t *http1_line_feed(http1_response *r, const uint8_t *at) {
+    if (*at == '\r') return at + 1;
+    r->tolerated = true;
+    return at;
+}
 
 /* Takes the next element of a comma list, trimmed, from *at on; false at the end of the list. */
 bool http1_next_element(const uint8_t **at, const uint8_t *end, const uint8_t **element,

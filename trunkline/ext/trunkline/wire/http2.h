@@ -82,9 +82,9 @@ void http2_free(http2 *h); /* with all streams that are still in it; NULL is fin
 failure_code http2_input(http2 *h, const uint8_t *bytes, size_t length);
 
 /* The connection ended or broke: fails all streams that are not over with `code`; those of which
- * nothing was given by http2_output as unprocessed. For CLOSED: with TRUNCATED when the answer's
- * head had come. For CLOSED and RESET: with HTTP2_GONE when the server had told an error by GOAWAY.
- */
+ * nothing was given by http2_output as unprocessed. For CLOSED and RESET: with HTTP2_GONE when the
+ * server had told an error by GOAWAY, else with TRUNCATED when the answer's head had come, and with
+ * TRUNCATED_HEAD when a part of it had. */
 void http2_end(http2 *h, failure_code code);
 
 /* Why the connection is of no further use, which http2_output may find too; FAILURE_NONE: it is. */

@@ -16,8 +16,8 @@ static http2_stream *reader(nghttp2_session *session, const nghttp2_frame *frame
 }
 
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user) {
-    http2 *h = user;
-    if (reader(session, frame) != NULL) http2_section_begin(&h->section);
+    http2_stream *s = reader(session, frame);
+    if (s != NULL) http2_section_begin(user, s);
     return 0;
 }
 

@@ -8,7 +8,9 @@
 
 #define FIELD_OVERHEAD 32 /* RFC 9113 6.5.2 */
 
-void http2_section_begin(http2_section *section) {
+void http2_section_begin(http2 *h, const http2_stream *s) {
+    http2_section *section = &h->section;
+    section->of = s;
     buffer_clear(&section->bytes);
     section->field_count = 0;
     section->size = 0;
@@ -95,6 +97,7 @@ static http2_head *take_section(const http2_section *section) {
 
 bool http2_section_end(http2 *h, http2_stream *s) {
     http2_head *head = take_section(&h->section);
+    h->section.of = NULL;
     if (head == NULL) return false;
     http2_touch(h, s);
     if (s->final_seen) {

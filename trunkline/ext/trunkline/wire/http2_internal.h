@@ -7,6 +7,7 @@
 /* The header section that is coming: there is only ever one, as nothing may come between its
  * frames. */
 typedef struct {
+    const http2_stream *of; /* borrowed; NULL: none is coming */
     buffer bytes;
     http1_field *fields; /* owned */
     uint32_t field_count, field_capacity;
@@ -98,7 +99,7 @@ void http2_set_callbacks(nghttp2_session_callbacks *callbacks);
 
 /* ---- http2_head.c: header sections that come ---- */
 
-void http2_section_begin(http2_section *section);
+void http2_section_begin(http2 *h, const http2_stream *s);
 /* The result is that of the callback: what is refused is refused for this stream. */
 int http2_section_field(http2 *h, http2_stream *s, const uint8_t *name, size_t name_length,
                         const uint8_t *value, size_t value_length);

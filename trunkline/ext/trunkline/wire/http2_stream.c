@@ -57,6 +57,7 @@ static void untouch(http2 *h, http2_stream *s) {
 
 void http2_stream_free(http2 *h, http2_stream *s) {
     untouch(h, s);
+    if (h->section.of == s) h->section.of = NULL;
     *(s->previous ? &s->previous->next : &h->streams) = s->next;
     if (s->next != NULL) s->next->previous = s->previous;
     if (h->spare_count == SPARE_MOST) {
@@ -110,12 +111,16 @@ static bool lacks_data(const http2_stream *s) {
     return !s->head_request && s->content_length >= 0 && s->received < (uint64_t)s->content_length;
 }
 
+/* What the end of the connection means for a stream: was its answer cut, and where? */
+static failure_code cut_reason(const http2 *h, const http2_stream *s) {
+    if (h->failure != FAILURE_CLOSED && h->failure != FAILURE_RESET) return h->failure;
+    if (s->final_seen) return FAILURE_TRUNCATED;
+    return h->section.of == s ? FAILURE_TRUNCATED_HEAD : h->failure;
+}
+
 /* Why a stream was closed before its answer was complete. */
 static failure_code close_reason(const http2 *h, const http2_stream *s, uint32_t code) {
-    if (h->failure != FAILURE_NONE) {
-        bool cut = h->failure == FAILURE_CLOSED && s->final_seen;
-        return cut ? FAILURE_TRUNCATED : h->failure;
-    }
+    if (h->failure != FAILURE_NONE) return cut_reason(h, s);
     if (s->reset)
         return code == NGHTTP2_REFUSED_STREAM ? FAILURE_HTTP2_REFUSED : FAILURE_HTTP2_RESET;
     if (code == NGHTTP2_REFUSED_STREAM) return FAILURE_HTTP2_GONE;
