@@ -25,7 +25,8 @@ module Trunkline
     #   in it (https://user:password@api.test) become basic:
     # @param options [Hash] as keywords; all but max_idle may be given to Client#with and to a single call as well
     # @option options [Numeric, Hash] :timeout required, here or by Trunkline.configure; seconds for the whole call, or
-    #   for its phases: resolve, connect, tls, write, first_byte, read, queue, total (see Timeouts)
+    #   for its phases: resolve, connect, tls, write, first_byte, read, queue, total (see Timeouts); without total, a
+    #   phase that is not named has 30
     # @option options [Hash] :headers for every call; nil as a value removes a default
     # @option options [Hash] :params for every call's query (see Query)
     # @option options [String] :bearer a token for Authorization: Bearer
@@ -84,8 +85,10 @@ module Trunkline
     # @option options [Numeric, false] :busy_poll seconds, at most 0.001, for which a call that is alone polls for its
     #   answer without sleeping when the connection's last answer came as soon: half as fast again to a server next
     #   door, for up to a third more CPU; 0.00006, false for never
-    # @option options [Integer] :max_body_bytes largest body, decoded; no limit
-    # @option options [Integer] :max_decode_ratio how many times its size a body may unpack to; no limit
+    # @option options [Integer, nil] :max_body_bytes largest body, decoded, also of one that is streamed; nil for no
+    #   limit; 268,435,456 (256 MiB) for bodies that are kept whole, none for those that are streamed
+    # @option options [Integer, nil] :max_decode_ratio how many times its size a body may unpack to, once it has passed
+    #   16 MiB; nil for no limit; 100
     # @option options [Integer] :max_header_bytes largest header section; 65,536
     # @option options [Integer] :max_headers most header fields; 200
     # @return [Client]

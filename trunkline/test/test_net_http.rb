@@ -211,6 +211,15 @@ class TestNetHTTP < TrunklineTest
     http = Net::HTTP.new("127.0.0.1", server.port)
     http.open_timeout = http.read_timeout = http.write_timeout = nil
     assert_equal "200", http.get("/text").code
+    limits = Trunkline::NetHTTP::Settings.options(http).fetch(:timeout)
+    assert_equal [Trunkline::Timeouts::ENDLESS], limits.values.uniq
+    assert_equal Trunkline::Timeouts::PHASES.sort, limits.keys.sort
+  end
+
+  def test_a_body_of_any_size_is_begun
+    server = serve(script: [[:read, "HTTP/1.1 200 OK\r\nContent-Length: #{1 << 40}\r\n\r\nshort", :close]])
+    install
+    assert_raises(EOFError) { Net::HTTP.get(URI(server.url)) }
   end
 
   # bytes of the answer => what is raised

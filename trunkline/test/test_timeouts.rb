@@ -214,6 +214,59 @@ class TestTimeouts < TrunklineTest
     assert_equal "ok", client(server.url, timeout: { connect: 0.3, total: 5 }).get("/").body
   end
 
+  # What no clock can count, in every way to call.
+  [1e9, 1e10, 1e19, 1e300, 10**30, Rational(10**30, 3)].each do |seconds|
+    define_method(:"test_a_timeout_of_#{seconds}_is_never_reached") do
+      server = serve { |connection| connection << answer while connection.read_request && sleep(0.05) }
+      phases = Trunkline::Timeouts::NAMES.to_h { |name| [name, seconds] }
+      [seconds, phases].each do |timeout|
+        http = client(server.url, timeout: timeout, follow: 3, idle_timeout: seconds, tcp_user_timeout: seconds)
+        bodies = [http.get("/"), http.with(follow: false).get("/"), http.get("/", stream: true),
+                  *http.batch { |batch| batch.get("/") }, *http.map(["/"]), http.async.get("/").value!(seconds)]
+        assert_equal ["ok"] * 6, bodies.map(&:body)
+        http.each(["/"]) { |_, response| assert_equal "ok", response.body }
+      end
+    end
+  end
+
+  def test_a_rate_that_allows_nothing_for_ages_waits
+    server = serve
+    http = client(server.url)
+    thread = Thread.new { http.map(%w[/ /], rate: 1e-300) }
+    eventually { server.requests.size == 1 }
+    assert_nil thread.join(0.2)
+    thread.kill.join
+    assert_equal 1, server.requests.size
+  end
+
+  def test_a_huge_wait_for_continue_waits
+    server = serve do |connection|
+      connection.read_head_only
+      early = connection.read_unexpected(0.2)
+      connection << "HTTP/1.1 100 Continue\r\n\r\n"
+      connection.read_exactly(10) unless early
+      connection << answer(early ? "came early" : "waited")
+    end
+    assert_equal "waited", client(server.url).post("/", body: "x" * 10, expect: 1e10).body
+  end
+
+  def test_no_call_is_without_an_end
+    [{ connect: 1 }, { connect: 1, first_byte: nil, queue: nil, read: nil }].each do |given|
+      http = client("http://127.0.0.1:1", timeout: given)
+      limits = http.stats.bounds.fetch(:timeout)
+      assert_equal [1.0, 30.0, 30.0, 30.0], limits.values_at(:connect, :queue, :first_byte, :read)
+    end
+  end
+
+  def test_an_empty_hash_is_refused_on_every_way_to_call
+    http = client("http://127.0.0.1:1")
+    calls = [-> { http.get("/", timeout: {}) }, -> { http.with(timeout: {}) }, -> { http.async.get("/", timeout: {}) },
+             -> { http.batch { |batch| batch.get("/", timeout: {}) } }, -> { Trunkline.new(timeout: {}) },
+             -> { Trunkline.get("http://127.0.0.1:1/", timeout: {}) },
+             -> { http.map([{ url: "/", timeout: {} }], &:itself) }]
+    calls.each { |call| assert_raises(Trunkline::MissingTimeout, &call) }
+  end
+
   private
 
   def assert_times_out(error_class, url, phase, sent: :all)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "bounds"
 require_relative "composer"
 require_relative "engine"
 require_relative "family"
@@ -35,7 +36,7 @@ module Trunkline
     VERBS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS TRACE].freeze
     PER_CALL = Options::PER_CALL.to_h { |name| [name, true] }.freeze
     NOTHING = {}.freeze
-    private_constant :KNOWN_PLANS, :KNOWN_VARIANTS, :VERBS, :PER_CALL, :NOTHING
+    private_constant :VERBS, :PER_CALL, :NOTHING
 
     # @api private Trunkline.new is the way in
     # @param base [URL, nil]
@@ -160,12 +161,12 @@ module Trunkline
 
     # What the pool holds now and has done. It counts every client that shares it.
     # @return [Hash{Symbol => Integer}] connections, idle, in_use, waiting (callers); opened, reused, taken (opened or
-    #   reused), closed; the limits max_idle and max_connections_per_host; and #limits
+    #   reused), closed; the limits max_idle and max_connections_per_host; #bounds and #limits
     def stats
       counts = @pool.stats
       Stats.new.merge!(counts, taken: counts[:opened] + counts[:reused], max_idle: @family.max_idle,
                                max_connections_per_host: @options.max_connections_per_host,
-                               limits: Many::Lane::MEMORY.to_h)
+                               bounds: Bounds.of(@options, @family), limits: Many::Lane::MEMORY.to_h)
     end
 
     # Closes this client, every one made from it by #with, and their idle connections. Calls under way end as they

@@ -12,6 +12,7 @@ module Trunkline
   #
   #   CODINGS                      "gzip, deflate": the content codings this build undoes
   #   HTTP2                        whether this build speaks HTTP/2
+  #   BOUNDS                       its own limits by name, which no option changes (docs/limits.md)
   #   Pool.new(max_idle)           connections, shared by any number of clients and threads;
   #                                #stats, #close_idle(owner or nil), #close
   #   Settings.new(hash)           limits and TLS of one client, checked already (Options#to_engine)

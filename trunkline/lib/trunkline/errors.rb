@@ -218,7 +218,8 @@ module Trunkline
     end
   end
 
-  # The body is larger than max_body_bytes, or unpacks to more than max_decode_ratio times what was sent.
+  # The body is larger than max_body_bytes, or has passed 16 MiB and unpacks to more than max_decode_ratio times what
+  # was sent.
   class BodyTooLarge < ProtocolError; end
 
   # The request's body gave more or fewer bytes than its length declared.

@@ -151,7 +151,7 @@ module Trunkline
     end
 
     def seconds(timeout)
-      return timeout if timeout.is_a?(Numeric) && timeout.real?
+      return [timeout, Timeouts::ENDLESS].min if timeout.is_a?(Numeric) && timeout.real? && timeout <= Float::INFINITY
 
       raise InvalidRequest.of("timeout", timeout, "a number of seconds")
     end

@@ -19,7 +19,7 @@ module Trunkline
       bind: nil, tcp_keepalive: SocketOptions::KEEPALIVE, tcp_user_timeout: 0,
       max_connections_per_host: 64, max_idle: nil, idle_timeout: 30.0, max_age: 300.0,
       busy_poll: BusyPoll::DEFAULT,
-      max_body_bytes: nil, max_decode_ratio: nil, max_header_bytes: 65_536, max_headers: 200
+      max_body_bytes: 256 * 1024 * 1024, max_decode_ratio: 100, max_header_bytes: 65_536, max_headers: 200
     }.freeze
 
     # What a client and a call may set.
@@ -102,7 +102,8 @@ module Trunkline
       {
         timeouts: timeout.phases, total: timeout.total, expect: expect || 0.0,
         max_header_bytes: max_header_bytes, max_headers: max_headers,
-        max_body_bytes: max_body_bytes || 0, max_decode_ratio: max_decode_ratio || 0,
+        max_body_bytes: max_body_bytes || 0, max_streamed_bytes: @max_streamed_bytes || 0,
+        max_decode_ratio: max_decode_ratio || 0,
         max_connections_per_host: max_connections_per_host, idle_timeout: idle_timeout,
         max_age: max_age, busy_poll: busy_poll, decode: decode, replay_safe: replay == :safe, owner: owner,
         http: http, sockets: SocketOptions.to_engine(bind, tcp_keepalive, tcp_user_timeout),
@@ -142,6 +143,8 @@ module Trunkline
     # What depends on what was there, or on more than one option.
     def settle(values)
       values[:timeout] = Timeouts.of(values[:timeout], timeout) if values[:timeout]
+      # The default is for bodies that are kept whole; a limit that was asked for holds for all.
+      values[:max_streamed_bytes] = values[:max_body_bytes] if values.key?(:max_body_bytes)
       values[:headers] = Headers.overlay(headers, values[:headers]).freeze if values.key?(:headers)
       values[:params] = Options.join(params, values[:params]) if values.key?(:params)
       authenticate(values)

@@ -152,7 +152,6 @@ module Trunkline
 
     # Of an answer that nobody will have, what is read so that its connection can be kept.
     DISCARD_BYTES = 64 * 1024
-    private_constant :DISCARD_BYTES
 
     # @api private
     def _discard

@@ -45,7 +45,7 @@ module Trunkline
     # @return [Integer] milliseconds; 0 for the system's own
     def user_timeout(value)
       seconds = Timeouts.seconds("tcp_user_timeout", value)
-      seconds ? [(seconds * 1000).ceil, (1 << 31) - 1].min : 0
+      seconds ? [seconds * 1000, (1 << 31) - 1].min.ceil : 0
     end
 
     # @return [Hash{Symbol => Object}] for the engine

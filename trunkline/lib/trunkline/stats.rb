@@ -3,6 +3,13 @@
 module Trunkline
   # What Client#stats tells, at one moment: a Hash with a face.
   class Stats < Hash
+    # Every limit that holds for the client, by its name in docs/limits.md.
+    #
+    # @return [Hash{Symbol => Numeric, Hash, nil}] nil: there is none
+    def bounds
+      fetch(:bounds)
+    end
+
     # What :auto has found out, by origin, in the whole process: { "https://api.test" => { limit:, state: (:start,
     # :cruise, :probe_up, :probe_down), last_probe:, why:, rate: (starts a second learnt from 429s, or nil) } }
     #

@@ -3,7 +3,8 @@
 require_relative "errors"
 
 module Trunkline
-  # The limits of time of a call, in seconds; nil is no limit of its own. Frozen.
+  # The limits of time of a call, in seconds. Every call has one: with a total, a phase that was not named has no limit
+  # of its own (nil); without, it has DEFAULT. Frozen.
   #
   #   queue       waiting for a connection when max_connections_per_host are in use
   #   resolve     resolving the host's name
@@ -18,6 +19,11 @@ module Trunkline
     NAMES = [*PHASES, :total].freeze
     ALLOWED = "a positive number of seconds, or a Hash of them by #{NAMES.join(", ")}".freeze
 
+    # Seconds for each phase that was not named, or was given as nil, where there is no total.
+    DEFAULT = 30.0
+    # Seconds, 31 years: what stands for no limit where another library's API promises to wait for ever.
+    ENDLESS = 1.0e9
+
     attr_reader(*NAMES)
 
     # @param given [Numeric, Hash, Timeouts] a number is the total, and replaces what was set before; a Hash changes
@@ -25,13 +31,13 @@ module Trunkline
     # @param base [Timeouts, nil] what was set before
     # @return [Timeouts]
     # @raise [InvalidRequest]
-    # @raise [MissingTimeout] when no limit is left
+    # @raise [MissingTimeout] when none is given, as in {}, or none is left
     def self.of(given, base = nil)
       case given
       when Timeouts then given
       when nil then raise MissingTimeout
       when Numeric then new({ total: given })
-      when Hash then new((base ? base.to_h : {}).merge(given))
+      when Hash then new(base && !given.empty? ? base.given.merge(given) : given)
       else raise InvalidRequest.of("timeout", given, ALLOWED)
       end
     end
@@ -42,7 +48,8 @@ module Trunkline
       raise InvalidRequest.of("timeout", unknown.first, "of #{NAMES.join(", ")}") unless unknown.empty?
       raise MissingTimeout if seconds.values.compact.empty?
 
-      NAMES.each { |name| instance_variable_set(:"@#{name}", Timeouts.seconds("timeout: #{name}", seconds[name])) }
+      @given = NAMES.to_h { |name| [name, Timeouts.seconds("timeout: #{name}", seconds[name])] }.compact.freeze
+      NAMES.each { |name| instance_variable_set(:"@#{name}", @given.fetch(name) { default(name) }) }
       freeze
     end
 
@@ -51,7 +58,9 @@ module Trunkline
     # @api private
     def self.seconds(argument, value)
       return if value.nil?
-      return value.to_f if value.is_a?(Numeric) && value.real? && value.to_f.finite? && value.to_f.positive?
+
+      seconds = [value, Float::MAX].min.to_f if value.is_a?(Numeric) && value.real? && value.finite?
+      return seconds if seconds&.positive?
 
       raise InvalidRequest.of(argument, value, "a positive number of seconds")
     end
@@ -73,6 +82,16 @@ module Trunkline
 
     def hash
       to_h.hash
+    end
+
+    # @return [Hash{Symbol => Float}] what was named, without defaults
+    # @api private
+    attr_reader :given
+
+    private
+
+    def default(name)
+      DEFAULT unless name == :total || @given.key?(:total)
     end
   end
 end

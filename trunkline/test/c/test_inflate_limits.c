@@ -45,14 +45,14 @@ static void test_ratio(void) {
     for (size_t p = 0; p < PACKINGS; p++) {
         const char *coding = packings[p].coding;
         buffer packed = {0};
-        zeros(&packed, &packings[p], mebibyte);
-        ends("a mebibyte of nothing", coding, (inflater_limits){0, 1}, &packed, FAILURE_NONE,
-             mebibyte);
+        zeros(&packed, &packings[p], 16 * mebibyte);
+        ends("16 mebibytes of nothing", coding, (inflater_limits){0, 1}, &packed, FAILURE_NONE,
+             16 * mebibyte);
         buffer_clear(&packed);
-        zeros(&packed, &packings[p], 8 * mebibyte);
+        zeros(&packed, &packings[p], 32 * mebibyte);
         ends("a bomb", coding, (inflater_limits){0, 100}, &packed, FAILURE_CODING_RATIO,
-             2 * mebibyte);
-        ends("no limit", coding, (inflater_limits){0, 0}, &packed, FAILURE_NONE, 8 * mebibyte);
+             17 * mebibyte);
+        ends("no limit", coding, (inflater_limits){0, 0}, &packed, FAILURE_NONE, 32 * mebibyte);
         buffer_free(&packed);
     }
 }
@@ -62,7 +62,7 @@ static void test_ratio(void) {
 static void test_bomb_within(void) {
     buffer member = {0}, members = {0}, packed = {0};
     pack_gzip(&member, "", 0);
-    while (buffer_length(&members) < 4 * 1024 * 1024) {
+    while (buffer_length(&members) < 32 * 1024 * 1024) {
         say(&members, member.bytes, buffer_length(&member));
     }
     pack_gzip(&packed, members.bytes, buffer_length(&members));

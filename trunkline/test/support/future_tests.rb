@@ -85,10 +85,17 @@ module FutureTests
 
   def test_a_time_to_wait_that_is_no_number_is_refused
     future = client(serve.url).async.get("/")
-    ["1", Object.new, 1i].each do |timeout|
+    ["1", Object.new, 1i, Float::NAN].each do |timeout|
       error = assert_raises(Trunkline::InvalidRequest) { future.value(timeout) }
       assert_match(/\Atimeout: must be a number of seconds/, error.message)
     end
+  end
+
+  def test_a_time_to_wait_that_no_clock_can_count
+    server = serve { |connection| connection << answer while connection.read_request && sleep(0.05) }
+    http = client(server.url)
+    [1e10, 1e300, 10**400, Float::INFINITY].each { |timeout| assert_equal 200, http.async.get("/").value(timeout).status }
+    [-1, -1e300, -Float::INFINITY].each { |timeout| assert_nil http.async.get("/").value(timeout) }
   end
 
   def test_then_with_a_future_stands_for_its_value

@@ -27,6 +27,19 @@ class TestTyphoeusEasyOptions < TyphoeusTest
     end
   end
 
+  def test_what_libcurl_waits_for_has_no_limit_of_its_own
+    limits = Trunkline::TyphoeusFace::EasyOptions.new({}).lasting.fetch(:timeout)
+    assert_equal [Trunkline::Timeouts::ENDLESS], limits.values_at(:queue, :write, :first_byte, :read).uniq
+    assert_equal 300, limits[:connect]
+    assert_equal 2, Trunkline::TyphoeusFace::EasyOptions.new({ low_speed_time: 2 }).lasting.dig(:timeout, :first_byte)
+  end
+
+  def test_a_body_of_any_size_is_begun_unless_maxfilesize_says_otherwise
+    script = [[:read, "HTTP/1.1 200 OK\r\nContent-Length: #{1 << 40}\r\n\r\nshort", :close]]
+    assert_equal :partial_file, request(serve(script: script).url).run.return_code
+    assert_equal :filesize_exceeded, request(serve(script: script).url, maxfilesize: 1 << 39).run.return_code
+  end
+
   def test_a_post_stays_one_after_redirects
     server = serve do |connection|
       while (got = connection.read_request)

@@ -126,8 +126,9 @@ class TestOptions < UnitTest
     engine = options.to_engine(7)
     assert_equal({ queue: nil, resolve: nil, connect: 1.0, tls: nil, write: nil, first_byte: nil, read: nil },
                  engine[:timeouts])
-    assert_equal [2.0, 1.0, true, 10, 0, 7],
-                 engine.values_at(:total, :expect, :replay_safe, :max_body_bytes, :max_decode_ratio, :owner)
+    assert_equal [2.0, 1.0, true, 10, 10, 100, 7],
+                 engine.values_at(:total, :expect, :replay_safe, :max_body_bytes, :max_streamed_bytes,
+                                  :max_decode_ratio, :owner)
     assert_equal({ verify: true, verify_hostname: true, ca_file: nil, ca_path: nil, ca_store: nil, client_cert: nil,
                    client_key: nil, verify_depth: nil, min_version: 0x0303, max_version: 0, ciphers: nil,
                    ciphersuites: nil },

@@ -22,6 +22,14 @@ static inline nanoseconds clock_after(nanoseconds from, nanoseconds span) {
     return span >= NEVER - from ? NEVER : from + span;
 }
 
+/* A span (or a point of the monotonic clock) that was given in seconds. What does not fit is NEVER;
+ * what is negative, or no number, is over already. */
+static inline nanoseconds clock_span(double seconds) {
+    double span = seconds * (double)SECOND;
+    if (span >= (double)NEVER) return NEVER;
+    return span > 0 ? (nanoseconds)span : 0;
+}
+
 static inline nanoseconds clock_earlier(nanoseconds a, nanoseconds b) {
     return a < b ? a : b;
 }

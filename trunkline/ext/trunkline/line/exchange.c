@@ -15,6 +15,7 @@ void exchange_begin(exchange *x, const outgoing *out, pool *p, waker *w, nanosec
     x->hints_end = &x->hints;
     x->allowed = -1;
     x->connection_age = -1;
+    x->body_limit = out->streaming ? out->how->max_streamed_bytes : out->how->max_body_bytes;
     x->timings = (exchange_timings){-1, -1, -1, -1, -1, -1, -1};
     x->began = clock_now();
     x->total_deadline = clock_earlier(deadline, clock_after(x->began, out->how->total));

@@ -88,9 +88,10 @@ typedef struct exchange {
 
     /* what came: read these after STEP_HEAD, STEP_DATA, STEP_DONE */
     http1_response answer;
-    const uint8_t *head; /* answer.head_length bytes; NULL until the head is complete */
-    buffer body;         /* decoded; what the caller has not taken yet */
-    uint64_t delivered;
+    const uint8_t *head;      /* answer.head_length bytes; NULL until the head is complete */
+    buffer body;              /* decoded; what the caller has not taken yet */
+    uint64_t delivered;       /* bytes of the body so far, decoded */
+    uint64_t body_limit;      /* of ->delivered; 0: none */
     hint *hints, **hints_end; /* owned */
     exchange_timings timings;
     failure why;
@@ -187,6 +188,10 @@ void exchange_sink(exchange *x, uint8_t *bytes, size_t room);
  * is known, fits there well. See ->sink whether it was. `usual_head`: how long a head to expect; an
  * answer of just that head and such a body is read at one go. */
 void exchange_spare(exchange *x, uint8_t *bytes, size_t room, size_t usual_head);
+
+/* A streaming caller keeps what is left of the body: the limit for bodies that are kept holds for
+ * it too. */
+void exchange_keep_rest(exchange *x);
 
 /* Has something come for it while it followed another call on its shared connection? */
 bool exchange_touched(const exchange *x);

@@ -8,9 +8,36 @@
 #define STREAM_PIECE (128 * 1024) /* at most this much before a streaming caller is given it */
 #define SINK_BODY (64 * 1024)     /* from this size on a plain body is worth a sink */
 
+/* Which limit was passed, by the name of its option if it has one; "" when it was none. */
+static void describe_limit(const exchange *x, failure_code code, char *out, size_t room) {
+    const settings *how = x->out.how;
+    switch (code) {
+    case FAILURE_BODY_TOO_LARGE:
+        snprintf(out, room, "max_body_bytes: %llu", (unsigned long long)how->max_body_bytes);
+        break;
+    case FAILURE_CODING_RATIO:
+        snprintf(out, room, "max_decode_ratio: %u", how->max_decode_ratio);
+        break;
+    case FAILURE_HEAD_TOO_LARGE:
+        snprintf(out, room, "max_header_bytes: %zu", how->limits.head_bytes);
+        break;
+    case FAILURE_TOO_MANY_FIELDS: snprintf(out, room, "max_headers: %u", how->limits.fields); break;
+    case FAILURE_TRAILER_TOO_LARGE:
+        snprintf(out, room, "at most %u bytes", how->limits.trailer_bytes);
+        break;
+    case FAILURE_INFORMATIONAL_LIMIT:
+        snprintf(out, room, "at most %u", how->limits.informational);
+        break;
+    case FAILURE_CODING_CHAIN: snprintf(out, room, "at most %d", INFLATER_CHAIN); break;
+    default: out[0] = '\0';
+    }
+}
+
 step_result exchange_broke(exchange *x, failure_code code, int system_error, const char *detail) {
+    char limit[80];
+    describe_limit(x, code, limit, sizeof(limit));
     failure_set(&x->why, code, x->any_byte ? PHASE_READ : PHASE_FIRST_BYTE, system_error, "%s",
-                detail ? detail : "");
+                detail != NULL && detail[0] != '\0' ? detail : limit);
     return STEP_FAILED;
 }
 
@@ -91,14 +118,14 @@ static bool start_inflating(exchange *x) {
     if (x->answer.framing == HTTP1_FRAMING_NONE || !x->out.how->decode) {
         return true;
     }
+    const inflater_limits limits = {x->body_limit, x->out.how->max_decode_ratio};
     char codings[256];
     size_t length;
     failure_code code = FAILURE_CODING_CHAIN;
     bool known;
     if (content_codings(x, codings, sizeof(codings), &length)) {
-        code = length == 0
-                   ? FAILURE_NONE
-                   : inflater_new(&x->inflater, &known, codings, length, &x->out.how->inflate);
+        code = length == 0 ? FAILURE_NONE
+                           : inflater_new(&x->inflater, &known, codings, length, &limits);
     }
     if (code != FAILURE_NONE) {
         exchange_broke(x, code, 0, NULL);
@@ -131,7 +158,7 @@ step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now) {
     if (!x->request_done && (r->status >= 300 || x->awaits_continue)) {
         exchange_cut_request(x, now);
     }
-    uint64_t limit = x->out.how->max_body_bytes;
+    uint64_t limit = x->body_limit;
     if (limit > 0 && r->framing == HTTP1_FRAMING_LENGTH && (uint64_t)r->content_length > limit) {
         return exchange_broke(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
     }
@@ -150,9 +177,8 @@ step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now) {
 /* ---- the body ---- */
 
 bool exchange_delivered(exchange *x, size_t count) {
-    uint64_t limit = x->out.how->max_body_bytes;
     x->delivered += count;
-    if (limit > 0 && x->delivered > limit) {
+    if (x->body_limit > 0 && x->delivered > x->body_limit) {
         buffer_clear(&x->body); /* not a byte more than was allowed is handed over */
         exchange_broke(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
         return false;
@@ -167,9 +193,10 @@ static bool inflate_piece(exchange *x, const uint8_t *bytes, size_t length) {
             exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
             return false;
         }
-        size_t consumed, produced;
+        /* Not all of the room: the limits are looked at in between. */
+        size_t room = buffer_room(&x->body), consumed, produced;
         result = inflater_feed(x->inflater, bytes, length, &consumed, buffer_tail(&x->body),
-                               buffer_room(&x->body), &produced);
+                               room < BULK_READ ? room : BULK_READ, &produced);
         bytes += consumed;
         length -= consumed;
         buffer_commit(&x->body, produced);
@@ -198,18 +225,27 @@ bool exchange_deliver(exchange *x, const uint8_t *bytes, size_t length) {
     return true;
 }
 
+void exchange_keep_rest(exchange *x) {
+    uint64_t most = x->out.how->max_body_bytes;
+    uint64_t limit = x->delivered - buffer_length(&x->body) + most;
+    if (most > 0 && (x->body_limit == 0 || limit < x->body_limit)) {
+        x->body_limit = limit;
+    }
+}
+
 bool exchange_has_enough(const exchange *x) {
     return x->out.streaming && buffer_length(&x->body) >= STREAM_PIECE;
 }
 
 step_result exchange_cut_short(exchange *x, failure_code code, int system_error) {
+    const http1_response *r = &x->answer;
+    bool in_body = x->head != NULL;
+    unsigned long long came = in_body ? r->body_bytes : buffer_length(&x->input);
     char detail[80] = "";
-    unsigned long long came = x->answer.body_bytes;
-    if (x->head != NULL && x->answer.framing == HTTP1_FRAMING_LENGTH) {
+    if (in_body && r->framing == HTTP1_FRAMING_LENGTH) {
         snprintf(detail, sizeof(detail), "%llu of %lld bytes came", came,
-                 (long long)x->answer.content_length);
-    } else if (x->head != NULL || buffer_length(&x->input) > 0) {
-        came = x->head != NULL ? came : buffer_length(&x->input);
+                 (long long)r->content_length);
+    } else if (in_body || came > 0) {
         snprintf(detail, sizeof(detail), "%llu bytes of it came", came);
     }
     return exchange_broke(x, code, system_error, detail);

@@ -34,13 +34,14 @@ typedef struct {
     struct tls_context *proxy_tls; /* the same for https proxies: no client certificate */
     socket_options sockets;
     http1_limits limits;
-    inflater_limits inflate;
-    uint64_t max_body_bytes;  /* as delivered, decoded; 0: no limit */
-    uint32_t max_connections; /* for each key */
-    nanoseconds idle_timeout; /* how long a connection may lie idle */
-    nanoseconds max_age;      /* how long one may take calls, and an address be dialled; 0 */
-    nanoseconds busy_poll;    /* an answer may be waited for so long without sleeping; 0: none */
-    bool decode;              /* undo content codings */
+    uint32_t max_decode_ratio;   /* see inflater_limits */
+    uint64_t max_body_bytes;     /* of a body that is kept whole, decoded; 0: no limit */
+    uint64_t max_streamed_bytes; /* the same of one that is handed over piece by piece */
+    uint32_t max_connections;    /* for each key */
+    nanoseconds idle_timeout;    /* how long a connection may lie idle */
+    nanoseconds max_age;         /* how long one may take calls, and an address be dialled; 0 */
+    nanoseconds busy_poll;       /* an answer may be waited for so long without sleeping; 0: none */
+    bool decode;                 /* undo content codings */
     bool replay_safe; /* send a safe request once more when a kept connection died silently */
     uint64_t owner;   /* the client family: pool_close_idle closes by it */
     http_mode http;   /* what ALPN offers with `tls`; HTTP_TWO is spoken without TLS too */

@@ -10,6 +10,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define TLS_CONTEXTS 32        /* that nobody uses are kept for the next one who asks */
+#define TLS_STORES 8           /* kept for the life of the process: to parse one takes long */
+#define TLS_SESSION_KEYS 512   /* of connections for which sessions are kept */
+#define TLS_SESSIONS_PER_KEY 8 /* a server gives two a connection, and each serves once */
+
 /*
  * TLS 1.2 and 1.3 by OpenSSL, over a socket that never blocks. One context for each set of options
  * in the process, one store of CA certificates for each set of CA files, sessions kept by the

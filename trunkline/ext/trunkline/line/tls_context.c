@@ -9,9 +9,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* How many contexts that nobody uses are kept for the next one who asks. */
-#define CONTEXT_LIMIT 32
-
 /* Several records a read: a large body costs few calls into the system. */
 #define READ_AHEAD_BYTES (48 * 1024)
 
@@ -278,7 +275,7 @@ static void forget_unused(void) {
     for (tls_context **link = &newest; *link != NULL;) {
         tls_context *c = *link;
         bool unused = __atomic_load_n(&c->references, __ATOMIC_ACQUIRE) == 1;
-        if (++count > CONTEXT_LIMIT && unused) {
+        if (++count > TLS_CONTEXTS && unused) {
             *link = c->next;
             destroy(c);
         } else {

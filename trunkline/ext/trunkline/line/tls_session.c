@@ -6,8 +6,6 @@
 #include <time.h>
 
 #define BUCKETS 256
-#define SLOT_LIMIT 512      /* keys */
-#define SESSIONS_PER_SLOT 8 /* a server gives two a connection, and each serves once */
 #define SESSION_SECONDS \
     7200 /* whatever the server allows: after that the peer shows itself again */
 
@@ -17,7 +15,7 @@ struct slot {
     slot *chain, *newer, *older;
     uint64_t context;
     int count;
-    SSL_SESSION *sessions[SESSIONS_PER_SLOT];
+    SSL_SESSION *sessions[TLS_SESSIONS_PER_KEY];
     size_t length;
     unsigned char key[];
 };
@@ -67,7 +65,7 @@ static void destroy(slot *s) {
 static slot *make(uint64_t context, const void *key, size_t length) {
     slot *s = calloc(1, sizeof(*s) + length);
     if (s == NULL) return NULL;
-    if (slots >= SLOT_LIMIT) destroy(oldest);
+    if (slots >= TLS_SESSION_KEYS) destroy(oldest);
     s->context = context;
     s->length = length;
     memcpy(s->key, key, length);
@@ -131,7 +129,7 @@ void tls_session_keep(uint64_t context, const void *key, size_t length, SSL_SESS
         link_newest(s);
     }
     if (s != NULL) {
-        if (s->count == SESSIONS_PER_SLOT) drop_first(s);
+        if (s->count == TLS_SESSIONS_PER_KEY) drop_first(s);
         s->sessions[s->count++] = session;
     }
     pthread_mutex_unlock(&lock);

@@ -11,9 +11,6 @@
 #define st_mtim st_mtimespec
 #endif
 
-/* Stores are kept for the life of the process, for parsing one takes tens of milliseconds. */
-#define STORE_LIMIT 8
-
 typedef struct ca_set ca_set;
 struct ca_set {
     char *key;
@@ -144,7 +141,7 @@ static char *describe(const tls_authorities *a) {
 
 static void forget_oldest(void) {
     ca_set **link = &newest;
-    for (int i = 0; *link != NULL && i < STORE_LIMIT; i++) link = &(*link)->next;
+    for (int i = 0; *link != NULL && i < TLS_STORES; i++) link = &(*link)->next;
     ca_set *set = *link;
     if (set == NULL) return;
     *link = NULL;

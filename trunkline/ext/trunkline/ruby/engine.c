@@ -114,12 +114,8 @@ VALUE engine_fetch(VALUE hash, const char *key) {
     return rb_hash_fetch(hash, ID2SYM(rb_intern(key)));
 }
 
-static nanoseconds span_of(VALUE seconds) {
-    if (NIL_P(seconds)) {
-        return NEVER;
-    }
-    double value = NUM2DBL(seconds) * (double)SECOND;
-    return value >= (double)(NEVER / 2) ? NEVER : (nanoseconds)value;
+nanoseconds engine_seconds(VALUE seconds) {
+    return NIL_P(seconds) ? NEVER : clock_span(NUM2DBL(seconds));
 }
 
 static char *string_of(VALUE string) {
@@ -138,12 +134,12 @@ static void fill_limits(settings *how, VALUE hash) {
     how->limits.head_bytes = NUM2SIZET(engine_fetch(hash, "max_header_bytes"));
     how->limits.fields = NUM2UINT(engine_fetch(hash, "max_headers"));
     how->max_body_bytes = NUM2ULL(engine_fetch(hash, "max_body_bytes"));
-    how->inflate.output_bytes = how->max_body_bytes;
-    how->inflate.ratio = NUM2UINT(engine_fetch(hash, "max_decode_ratio"));
+    how->max_streamed_bytes = NUM2ULL(engine_fetch(hash, "max_streamed_bytes"));
+    how->max_decode_ratio = NUM2UINT(engine_fetch(hash, "max_decode_ratio"));
     how->max_connections = NUM2UINT(engine_fetch(hash, "max_connections_per_host"));
-    how->idle_timeout = span_of(engine_fetch(hash, "idle_timeout"));
+    how->idle_timeout = engine_seconds(engine_fetch(hash, "idle_timeout"));
     VALUE max_age = engine_fetch(hash, "max_age");
-    nanoseconds span = span_of(max_age);
+    nanoseconds span = engine_seconds(max_age);
     how->max_age = NIL_P(max_age) ? 0 : span > 0 ? span : 1;
     how->decode = RTEST(engine_fetch(hash, "decode"));
     how->replay_safe = RTEST(engine_fetch(hash, "replay_safe"));
@@ -211,7 +207,7 @@ static void fill_sockets(socket_options *how, VALUE hash) {
 
 /* Where there is but one processor, the server can answer only while the call sleeps. */
 static void fill_busy_poll(settings *how, VALUE seconds) {
-    how->busy_poll = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? span_of(seconds) : 0;
+    how->busy_poll = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? engine_seconds(seconds) : 0;
 }
 
 /* What has failed halfway, or was frozen before, is of no use. */
@@ -229,10 +225,10 @@ static VALUE settings_initialize(VALUE self, VALUE hash) {
     refuse_again(self, &s->begun);
     VALUE timeouts = engine_fetch(hash, "timeouts");
     for (int phase = 0; phase < PHASE_COUNT; phase++) {
-        s->how.timeouts[phase] = span_of(engine_fetch(timeouts, phase_word(phase)));
+        s->how.timeouts[phase] = engine_seconds(engine_fetch(timeouts, phase_word(phase)));
     }
-    s->how.total = span_of(engine_fetch(hash, "total"));
-    s->how.expect = span_of(engine_fetch(hash, "expect"));
+    s->how.total = engine_seconds(engine_fetch(hash, "total"));
+    s->how.expect = engine_seconds(engine_fetch(hash, "expect"));
     fill_busy_poll(&s->how, engine_fetch(hash, "busy_poll"));
     fill_limits(&s->how, hash);
     fill_tls(&s->tls, engine_fetch(hash, "tls"));

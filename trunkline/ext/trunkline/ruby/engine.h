@@ -36,6 +36,10 @@ prepared *prepared_get(VALUE object);
 
 /* The value of a key that must be there. Raises when `hash` is no Hash, or has it not. */
 VALUE engine_fetch(VALUE hash, const char *key);
+
+/* A span, or a point of the monotonic clock, from a number of seconds; nil is NEVER. */
+nanoseconds engine_seconds(VALUE seconds);
+
 void engine_init(void);
 
 /* ---- route.c ---- */
@@ -165,6 +169,10 @@ struct x509_store_st;
  * Raises for anything else. */
 struct x509_store_st *openssl_store_keep(VALUE object);
 void openssl_store_release(struct x509_store_st *store); /* NULL is fine */
+
+/* ---- bounds.c ---- */
+
+void bounds_init(void);
 
 /* ---- stubbed.c ---- */
 

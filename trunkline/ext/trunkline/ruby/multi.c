@@ -386,10 +386,8 @@ static VALUE multi_run(VALUE self, VALUE timeout) {
     if (is_running(m)) {
         rb_raise(rb_eThreadError, "the multi is being run already");
     }
-    running run = {.self = self, .m = m, .until = NEVER};
-    if (!NIL_P(timeout)) {
-        run.until = clock_now() + (nanoseconds)(NUM2DBL(timeout) * (double)SECOND);
-    }
+    running run = {
+        .self = self, .m = m, .until = clock_after(clock_now(), engine_seconds(timeout))};
     m->driver = rb_thread_current();
     bool woken = stop_asked(&m->stop); /* before it was run */
     m->stop = wait_stop_request();

@@ -142,6 +142,9 @@ VALUE perform_read(VALUE self) {
 void perform_read_rest(VALUE self) {
     response *r = response_get(self);
     VALUE all = Qnil;
+    if (r->live != NULL && !r->busy) {
+        exchange_keep_rest(r->live);
+    }
     for (VALUE piece; !NIL_P(piece = perform_read(self));) {
         all = NIL_P(all) ? piece : rb_str_buf_append(all, piece);
     }

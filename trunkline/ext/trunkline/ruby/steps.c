@@ -27,10 +27,6 @@ static void fill_body(outgoing *out, VALUE self, response *r, VALUE body, VALUE 
     out->fed = true;
 }
 
-static nanoseconds point_of(VALUE seconds) {
-    return NIL_P(seconds) ? NEVER : (nanoseconds)(NUM2DBL(seconds) * (double)SECOND);
-}
-
 /* A request that was answered before is likely to be answered at the same length again: its body
  * has a String to go to from the start. Only large ones are worth it; and the bytes of a small
  * String may lie in an object that moves. */
@@ -74,7 +70,7 @@ VALUE steps_begin(const call_arguments *a, waker *w) {
         .tells_hints = !NIL_P(a->hints),
         .only_connects = a->only_connects,
     };
-    nanoseconds until = point_of(a->deadline);
+    nanoseconds until = engine_seconds(a->deadline);
 
     response *r;
     VALUE self = response_allocate(&r);
@@ -85,7 +81,7 @@ VALUE steps_begin(const call_arguments *a, waker *w) {
     if (goes_ahead(p, a)) {
         RB_OBJ_WRITE(self, &r->body, rb_str_buf_new((long)p->usual_body + 1));
     }
-    out.expects = p->how->expect > 0 && p->how->expect != NEVER && out.body_length != 0;
+    out.expects = p->how->expect > 0 && out.body_length != 0;
 
     r->live = exchange_new();
     w = r->live == NULL ? NULL : w != NULL ? waker_keep(w) : waker_take();

@@ -20,6 +20,7 @@ void Init_trunkline(void) {
     rb_gc_register_mark_object(mEngine);
     errors_init();
     engine_init();
+    bounds_init();
     charset_init();
     response_init();
     steps_init();

@@ -32,6 +32,14 @@ typedef struct {
 
 extern const http1_limits http1_default_limits;
 
+/*
+ * Chunk framing may weigh this many times the data it frames, plus this many bytes. A server that
+ * pads its sizes to eight digits and sends single bytes (12 to 1) is clumsy, not hostile; long
+ * sizes or extensions around next to nothing are made to keep us busy (compare CVE-2023-39326).
+ */
+#define HTTP1_OVERHEAD_RATIO 16
+#define HTTP1_OVERHEAD_SLACK (16 * 1024)
+
 typedef enum {
     HTTP1_FRAMING_NONE,    /* HEAD, 204, 304, 1xx: no body follows */
     HTTP1_FRAMING_LENGTH,  /* Content-Length */

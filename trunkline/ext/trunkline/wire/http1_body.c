@@ -1,13 +1,5 @@
 #include "http1_internal.h"
 
-/*
- * Chunk framing may weigh this many times the data it frames, plus this many bytes. A server that
- * pads its sizes to eight digits and sends single bytes (12 to 1) is clumsy, not hostile; long
- * sizes or extensions around next to nothing are made to keep us busy (compare CVE-2023-39326).
- */
-#define OVERHEAD_RATIO 16
-#define OVERHEAD_SLACK (16 * 1024)
-
 #define MOST_DIGITS 16
 
 static int hex_digit(uint8_t byte) {
@@ -52,8 +44,9 @@ static failure_code extension_byte(http1_response *r, uint8_t byte) {
 
 static failure_code chunk_line_end(http1_response *r, uint8_t byte) {
     if (byte != '\n') return FAILURE_LINE_END;
-    uint64_t weight = r->framing_bytes / OVERHEAD_RATIO;
-    if (weight > r->body_bytes + OVERHEAD_SLACK / OVERHEAD_RATIO) return FAILURE_CHUNK_OVERHEAD;
+    uint64_t weight = r->framing_bytes / HTTP1_OVERHEAD_RATIO;
+    if (weight > r->body_bytes + HTTP1_OVERHEAD_SLACK / HTTP1_OVERHEAD_RATIO)
+        return FAILURE_CHUNK_OVERHEAD;
     if (r->remaining > 0) {
         r->state = STATE_CHUNK_DATA;
         return FAILURE_NONE;

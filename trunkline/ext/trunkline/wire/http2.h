@@ -23,6 +23,8 @@ typedef struct {
 
 extern const http2_limits http2_default_limits;
 
+#define HTTP2_CONTINUATIONS 64 /* CONTINUATION frames in one header section, at most */
+
 /* A header section that came: a 1xx, the answer's head, or its trailers. */
 typedef struct http2_head {
     struct http2_head *next;

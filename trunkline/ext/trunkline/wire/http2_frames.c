@@ -9,7 +9,6 @@
  */
 
 #define FRAME_MOST 16384 /* as we never told of more (RFC 9113 4.2) */
-#define CONTINUATIONS 64 /* in one header section */
 
 static int flood(http2 *h, const char *detail) {
     return http2_stop(h, FAILURE_HTTP2_FLOOD, NGHTTP2_ENHANCE_YOUR_CALM, detail);
@@ -55,7 +54,7 @@ static void frame_begins(http2 *h, uint8_t type, uint8_t flags, uint32_t id, uin
         return;
     case NGHTTP2_HEADERS: h->continuations = 0; break;
     case NGHTTP2_CONTINUATION:
-        if (++h->continuations > CONTINUATIONS) flood(h, "CONTINUATION without end");
+        if (++h->continuations > HTTP2_CONTINUATIONS) flood(h, "CONTINUATION without end");
         break;
     case NGHTTP2_PUSH_PROMISE:
         http2_stop(h, FAILURE_HTTP2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR,

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #define BETWEEN 16384 /* bytes between one coding and the next */
-#define RATIO_FROM \
-    (1024 * 1024) /* before so much came out, its ratio to what went in says nothing */
 
 /* One coding of the chain, the one applied last coming first. */
 typedef struct {
@@ -141,7 +139,7 @@ static failure_code check_limits(const inflater *i, const stage *s) {
     uint64_t most = i->limits.output_bytes, ratio = i->limits.ratio;
     bool last = s == &i->stages[i->count - 1];
     if (last && most > 0 && s->output > most) return FAILURE_BODY_TOO_LARGE;
-    if (ratio > 0 && s->output > RATIO_FROM && s->output / ratio > i->input) {
+    if (ratio > 0 && s->output > INFLATER_RATIO_FROM && s->output / ratio > i->input) {
         return FAILURE_CODING_RATIO;
     }
     return FAILURE_NONE;

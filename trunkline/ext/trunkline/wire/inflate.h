@@ -18,12 +18,16 @@ typedef struct inflater inflater;
 
 typedef struct {
     uint64_t output_bytes; /* most bytes that may come out; 0: no limit */
-    /* most bytes out of any of the codings for each byte in, looked at once 1 MiB came out of it;
-     * 0: no limit */
+    /* most bytes out of any of the codings for each byte in, looked at once INFLATER_RATIO_FROM
+     * came out of it; 0: no limit */
     uint32_t ratio;
 } inflater_limits;
 
 #define INFLATER_CHAIN 5 /* codings stacked on each other at most */
+/* The most that a sender may use for HTTP (RFC 9659): 8 MiB; it is also what zstd would allocate.
+ */
+#define INFLATER_ZSTD_WINDOW_LOG 23
+#define INFLATER_RATIO_FROM (16 * 1024 * 1024) /* what unpacks to less does no harm */
 
 typedef enum {
     INFLATER_MORE,  /* the input is used up: come back with more, or with inflater_finish */

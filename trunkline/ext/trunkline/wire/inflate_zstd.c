@@ -1,3 +1,4 @@
+#include "inflate.h"
 #include "inflate_coding.h"
 
 #ifdef HAVE_ZSTD
@@ -6,8 +7,6 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* The most that a sender may use for HTTP (RFC 9659): 8 MiB; it is also what we would allocate. */
-#define WINDOW_LOG_MOST 23
 #define MAGIC_LENGTH 4
 #define HEADER_MOST 18 /* RFC 8878 3.1.1.1, with the magic number */
 
@@ -27,7 +26,7 @@ static void *open_zstd(void) {
         free(state);
         return NULL;
     }
-    ZSTD_DCtx_setParameter(state->context, ZSTD_d_windowLogMax, WINDOW_LOG_MOST);
+    ZSTD_DCtx_setParameter(state->context, ZSTD_d_windowLogMax, INFLATER_ZSTD_WINDOW_LOG);
     return state;
 }
 

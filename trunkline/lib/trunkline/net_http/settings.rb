@@ -16,9 +16,11 @@ module Trunkline
       # What makes Net::HTTP close an idle connection when nothing else was said. Ours are looked at before each use,
       # so there they may live as long as any other.
       DEFAULT_KEEP_ALIVE = 2
-      # Net::HTTP opens as many connections as are asked for, and takes any number of fields.
+      # Net::HTTP opens as many connections as are asked for, and takes any number of fields and any body.
       NO_LIMIT = 65_536
       HEADER_BYTES = 1024 * 1024
+      LIMITS = { max_connections_per_host: NO_LIMIT, max_header_bytes: HEADER_BYTES, max_headers: NO_LIMIT,
+                 max_body_bytes: nil, max_decode_ratio: nil }.freeze
       # Zero means "at once" there, and nothing here.
       SHORTEST = 0.001
 
@@ -113,16 +115,15 @@ module Trunkline
         # What was configured for Trunkline's own calls is not meant for Net::HTTP's.
         def make(options)
           @family ||= Family.make
-          limits = { max_connections_per_host: NO_LIMIT, max_header_bytes: HEADER_BYTES, max_headers: NO_LIMIT }
-          Client.new(nil, Options.defaults.merge(limits.merge(options)), @family)
+          Client.new(nil, Options.defaults.merge(LIMITS.merge(options)), @family)
         end
 
-        # Some limit must be given: the queue's, which is never met.
+        # nil means there that it waits for ever.
         def timeouts(http)
           opening = seconds(http.open_timeout)
           reading = seconds(http.read_timeout)
-          { queue: NO_LIMIT, resolve: opening, connect: opening, tls: opening, write: seconds(http.write_timeout),
-            first_byte: reading, read: reading }
+          { queue: nil, resolve: opening, connect: opening, tls: opening, write: seconds(http.write_timeout),
+            first_byte: reading, read: reading }.transform_values { |limit| limit || Timeouts::ENDLESS }
         end
 
         def idle_timeout(http)

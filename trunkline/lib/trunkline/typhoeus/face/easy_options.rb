@@ -105,9 +105,10 @@ module Trunkline
 
       def settle
         connect = @seconds[:connecttimeout] || CONNECT
+        stall = @stall || Timeouts::ENDLESS # as libcurl waits
         @lasting[:timeout] = {
-          resolve: connect, connect: connect, tls: connect, first_byte: @stall, read: @stall, write: @stall,
-          total: @seconds[:timeout]
+          queue: Timeouts::ENDLESS, resolve: connect, connect: connect, tls: connect, first_byte: stall, read: stall,
+          write: stall, total: @seconds[:timeout]
         }.compact
         settle_credentials
         settle_key

@@ -20,6 +20,8 @@ module Trunkline
 
       # Limits of connections that are like none.
       ANY_NUMBER = 65_536
+      # libcurl takes a body of any size, unless maxfilesize: is given.
+      LIBCURLS = { max_body_bytes: nil, max_decode_ratio: nil }.freeze
       # What differs from request to request, or is of no matter here.
       OWN = %i[params body set_read_callback cache cache_ttl].freeze
       KNOWN = 256
@@ -85,7 +87,7 @@ module Trunkline
       def initialize(options, connections = ANY_NUMBER)
         easy = @easy = EasyOptions.new(options)
         easy.lasting[:max_connections_per_host] = connections
-        settings = Options.defaults.merge(easy.lasting)
+        settings = Options.defaults.merge({ **LIBCURLS, **easy.lasting })
         @total = settings.timeout.total
         @typed = easy.names?("content-type")
         @composer = compose(settings)

@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+require_relative "engine"
+require_relative "limiter"
+require_relative "limiter/memory"
+require_relative "many/dispatcher"
+require_relative "many/settings"
+require_relative "policy/auth"
+require_relative "response"
+
+module Trunkline
+  # Every limit that holds for a client, by its name in docs/limits.md: a test compares the two.
+  #
+  # @api private
+  module Bounds
+    # Limits that are options of a client.
+    OPTIONS = %i[timeout max_connections_per_host idle_timeout max_age max_body_bytes max_decode_ratio max_header_bytes
+                 max_headers].freeze
+
+    # Those that no option changes. max_in_flight is an option of a batch; this is its default.
+    FIXED = Engine::BOUNDS.merge(
+      max_in_flight: Many::Settings::MAX_IN_FLIGHT, origins: Many::Dispatcher::LANES,
+      held_back: Many::Dispatcher::LOOK_AHEAD, origins_remembered: Limiter::Memory::MOST,
+      retry_after: Limiter::LONGEST_PAUSE, challenges: Policy::Auth::CHALLENGES, discarded_bytes: Response::DISCARD_BYTES
+    ).freeze
+
+    # @param options [Options]
+    # @param family [Family]
+    # @return [Hash{Symbol => Numeric, Hash, nil}] nil: there is none
+    def self.of(options, family)
+      own = OPTIONS.to_h { |name| [name, options.public_send(name)] }
+      own.merge(FIXED, timeout: options.timeout&.to_h, max_idle: family.max_idle,
+                       composed_requests: Client::KNOWN_PLANS, derived_clients: Client::KNOWN_VARIANTS)
+    end
+  end
+end

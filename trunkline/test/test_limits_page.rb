@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+
+# docs/limits.md says what the code does: every limit, by name and value.
+class TestLimitsPage < TrunklineTest
+  PAGE = File.read(File.expand_path("../../docs/limits.md", __dir__))
+  ROWS = PAGE.scan(/^\| `(\w+)` \| ([^|]+) \|/).to_h { |name, value| [name.to_sym, value.sub(/ \(.*| s\z/, "")] }.freeze
+
+  def test_every_limit_is_on_the_page_and_nothing_else
+    absent = Trunkline::Engine::HTTP2 ? [] : ROWS.keys.grep(/\Ahttp2_/)
+    assert_equal (ROWS.keys - absent).sort, bounds.keys.sort
+  end
+
+  def test_the_page_tells_their_values
+    bounds.except(:timeout).each do |name, value|
+      assert_equal value, Float(ROWS.fetch(name).delete(",")), "#{name} is #{ROWS.fetch(name)} on the page"
+    end
+  end
+
+  def test_every_option_that_is_a_limit_is_on_the_page
+    options = Trunkline::Options::NAMES.grep(/\Amax_|_timeout\z/) - %i[max_tls tcp_user_timeout]
+    assert_empty options - ROWS.keys
+  end
+
+  def test_stats_tell_what_holds_for_the_client
+    http = client("http://127.0.0.1:1", timeout: { connect: 1, total: 9 }, max_body_bytes: nil, max_headers: 7,
+                                        max_idle: 3)
+    bounds = http.stats.bounds
+    assert_equal [nil, 7, 3], bounds.values_at(:max_body_bytes, :max_headers, :max_idle)
+    assert_equal({ connect: 1.0, total: 9.0 }, bounds[:timeout].compact)
+    assert_equal bounds, http.stats[:bounds]
+  end
+
+  def test_the_page_of_timeouts_tells_the_default
+    page = File.read(File.expand_path("../../docs/timeouts.md", __dir__))
+    assert_includes page, "#{Trunkline::Timeouts::DEFAULT.to_i} s for each phase"
+  end
+
+  private
+
+  # Of a client with defaults, which shares the connections of the process.
+  def bounds = Trunkline.new("http://127.0.0.1:1", timeout: 5).stats.bounds
+end
