@@ -135,6 +135,14 @@ class TestExchanges < HTTP2Test
     assert_equal "hello", h2_client.get(server.url).body
   end
 
+  def test_gzip_that_is_streamed_comes_in_pieces
+    server = serve_frames { |stream| stream.answer(Zlib.gzip("\0" * 20_000_000), "content-encoding": "gzip") }
+    sizes = []
+    h2_client(max_decode_ratio: nil).get(server.url) { |chunk| sizes << chunk.bytesize }
+    assert_equal 20_000_000, sizes.sum
+    assert_operator sizes.max, :<=, 256 * 1024
+  end
+
   def test_gzip_that_is_cut_short
     server = serve_frames { |stream| stream.answer(Zlib.gzip("hello")[0..-3], "content-encoding": "gzip") }
     http = h2_client(server.url)

@@ -54,7 +54,8 @@ typedef struct {
     char address[80];
 } attempt;
 
-#define EXCHANGE_ATTEMPTS 3 /* the first, one moved, one replayed */
+#define EXCHANGE_PIECE (128 * 1024) /* a streaming caller is given so much before there is more */
+#define EXCHANGE_ATTEMPTS 3         /* the first, one moved, one replayed */
 
 /* The head of a 103 (RFC 8297), kept. */
 typedef struct hint {
@@ -125,7 +126,9 @@ typedef struct exchange {
     buffer input;      /* not yet taken apart */
     buffer head_bytes; /* what ->head points into */
     inflater *inflater;
-    uint8_t *sink; /* borrowed; the body goes right here when set */
+    buffer packed;     /* came, and is not unpacked yet; owned */
+    bool unpacks_more; /* the inflater can go on with that */
+    uint8_t *sink;     /* borrowed; the body goes right here when set */
     size_t sink_room;
     uint8_t *spare; /* borrowed; becomes the sink if the body fits */
     size_t spare_room;

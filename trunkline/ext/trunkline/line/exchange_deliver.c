@@ -5,8 +5,7 @@
 
 /* What becomes of an answer's parts, whichever version of HTTP brought them. */
 
-#define STREAM_PIECE (128 * 1024) /* at most this much before a streaming caller is given it */
-#define SINK_BODY (64 * 1024)     /* from this size on a plain body is worth a sink */
+#define SINK_BODY (64 * 1024) /* from this size on a plain body is worth a sink */
 
 /* Which limit was passed, by the name of its option if it has one; "" when it was none. */
 static void describe_limit(const exchange *x, failure_code code, char *out, size_t room) {
@@ -186,8 +185,10 @@ bool exchange_delivered(exchange *x, size_t count) {
     return true;
 }
 
-static bool inflate_piece(exchange *x, const uint8_t *bytes, size_t length) {
+/* Until the coding wants more, or a streaming caller has enough for now. */
+static bool inflate_some(exchange *x, const uint8_t *bytes, size_t length, size_t *taken) {
     inflater_result result;
+    *taken = 0;
     do {
         if (!buffer_reserve(&x->body, length < 4096 ? 16 * 1024 : BULK_READ)) {
             exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
@@ -195,34 +196,49 @@ static bool inflate_piece(exchange *x, const uint8_t *bytes, size_t length) {
         }
         /* Not all of the room: the limits are looked at in between. */
         size_t room = buffer_room(&x->body), consumed, produced;
-        result = inflater_feed(x->inflater, bytes, length, &consumed, buffer_tail(&x->body),
-                               room < BULK_READ ? room : BULK_READ, &produced);
-        bytes += consumed;
-        length -= consumed;
+        result =
+            inflater_feed(x->inflater, bytes + *taken, length - *taken, &consumed,
+                          buffer_tail(&x->body), room < BULK_READ ? room : BULK_READ, &produced);
+        *taken += consumed;
         buffer_commit(&x->body, produced);
         if (!exchange_delivered(x, produced)) {
             return false;
         }
-    } while (result == INFLATER_FULL);
+    } while (result == INFLATER_FULL && !exchange_has_enough(x));
     if (result == INFLATER_FAILED) {
         exchange_broke(x, inflater_failure(x->inflater), 0, NULL);
         return false;
     }
+    x->unpacks_more = result == INFLATER_FULL;
     return true;
 }
 
+bool exchange_unpack(exchange *x) {
+    static const uint8_t nothing[1];
+    size_t length = buffer_length(&x->packed), taken;
+    if (!x->unpacks_more) {
+        return true;
+    }
+    bool well = inflate_some(x, length > 0 ? buffer_head(&x->packed) : nothing, length, &taken);
+    buffer_consume(&x->packed, taken);
+    return well;
+}
+
+static bool append(exchange *x, buffer *to, const uint8_t *bytes, size_t length) {
+    if (buffer_append(to, bytes, length)) {
+        return true;
+    }
+    exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+    return false;
+}
+
 bool exchange_deliver(exchange *x, const uint8_t *bytes, size_t length) {
-    if (x->inflater != NULL) {
-        return inflate_piece(x, bytes, length);
+    size_t taken;
+    if (x->inflater == NULL) {
+        return exchange_delivered(x, length) && append(x, &x->body, bytes, length);
     }
-    if (!exchange_delivered(x, length)) {
-        return false;
-    }
-    if (!buffer_append(&x->body, bytes, length)) {
-        exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
-        return false;
-    }
-    return true;
+    return inflate_some(x, bytes, length, &taken) &&
+           (taken == length || append(x, &x->packed, bytes + taken, length - taken));
 }
 
 void exchange_keep_rest(exchange *x) {
@@ -234,7 +250,7 @@ void exchange_keep_rest(exchange *x) {
 }
 
 bool exchange_has_enough(const exchange *x) {
-    return x->out.streaming && buffer_length(&x->body) >= STREAM_PIECE;
+    return x->out.streaming && buffer_length(&x->body) >= EXCHANGE_PIECE;
 }
 
 step_result exchange_cut_short(exchange *x, failure_code code, int system_error) {

@@ -197,7 +197,16 @@ static ssize_t take_piece(exchange *x, buffer *data) {
 
 static step_result take_data(exchange *x, http2 *h, nanoseconds now) {
     http2_stream *s = x->call.stream;
-    while (buffer_length(&s->data) > 0) {
+    for (;;) {
+        if (!exchange_unpack(x)) {
+            return STEP_FAILED;
+        }
+        if (exchange_has_enough(x)) {
+            return STEP_DATA;
+        }
+        if (buffer_length(&s->data) == 0) {
+            return STEP_WAIT;
+        }
         if (x->sink != NULL && x->sink_room == 0) {
             return STEP_SINK_FULL;
         }
@@ -208,11 +217,7 @@ static step_result take_data(exchange *x, http2 *h, nanoseconds now) {
         x->answer.body_bytes += (uint64_t)count;
         http2_took(h, s, (size_t)count);
         exchange_phase(x, PHASE_READ, now);
-        if (exchange_has_enough(x)) {
-            return STEP_DATA;
-        }
     }
-    return STEP_WAIT;
 }
 
 static step_result complete(exchange *x) {

@@ -73,6 +73,12 @@ static step_result take_body(exchange *x) {
         }
     }
     for (;;) {
+        if (!exchange_unpack(x)) {
+            return STEP_FAILED;
+        }
+        if (exchange_has_enough(x)) {
+            return STEP_DATA;
+        }
         http1_piece piece = {0};
         http1_result result =
             http1_body(&x->answer, buffer_head(&x->input), buffer_length(&x->input), &piece);
@@ -85,9 +91,6 @@ static step_result take_body(exchange *x) {
         }
         if (result == HTTP1_FAILED) {
             return exchange_broke(x, x->answer.failure, 0, NULL);
-        }
-        if (exchange_has_enough(x)) {
-            return STEP_DATA;
         }
         if (result == HTTP1_MORE) {
             return STEP_WAIT;

@@ -58,6 +58,7 @@ static void strip(exchange *x) {
     inflater_free(x->inflater);
     refusal_free(x->refused);
     buffer_free(&x->frame);
+    buffer_free(&x->packed);
     waker_drop(x->waker);
     mux_batch_drop(x->batch);
     if (x->pool != NULL) {

@@ -53,8 +53,13 @@ step_result exchange_informational(exchange *x, const uint8_t *bytes, nanosecond
  */
 step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now);
 
-/* A piece of the body, through its codings to x->body. False: x->why is set. */
+/* A piece of the body, through its codings to x->body; what would unpack to more than a streaming
+ * caller takes at once is kept. False: x->why is set. */
 bool exchange_deliver(exchange *x, const uint8_t *bytes, size_t length);
+
+/* Goes on with what was kept; to be done before anything else of the body is delivered, and before
+ * it is complete. The same. */
+bool exchange_unpack(exchange *x);
 
 /* The same for what lies where it belongs already. */
 bool exchange_delivered(exchange *x, size_t count);

@@ -21,6 +21,7 @@ void bounds_init(void) {
     set(bounds, "chunk_extensions_bytes", http1->extension_total);
     set(bounds, "chunk_overhead", HTTP1_OVERHEAD_RATIO);
     set(bounds, "informational", http1->informational);
+    set(bounds, "streamed_piece", EXCHANGE_PIECE);
     set(bounds, "attempts", EXCHANGE_ATTEMPTS);
     set(bounds, "connects_at_once", DIAL_MAX_ATTEMPTS);
     set(bounds, "names", LOOKUP_LIMIT);
