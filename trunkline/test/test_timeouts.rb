@@ -220,7 +220,8 @@ class TestTimeouts < TrunklineTest
       server = serve { |connection| connection << answer while connection.read_request && sleep(0.05) }
       phases = Trunkline::Timeouts::NAMES.to_h { |name| [name, seconds] }
       [seconds, phases].each do |timeout|
-        http = client(server.url, timeout: timeout, follow: 3, idle_timeout: seconds, tcp_user_timeout: seconds)
+        http = client(server.url, timeout: timeout, follow: 3, idle_timeout: seconds, max_age: seconds,
+                                  tcp_user_timeout: seconds)
         bodies = [http.get("/"), http.with(follow: false).get("/"), http.get("/", stream: true),
                   *http.batch { |batch| batch.get("/") }, *http.map(["/"]), http.async.get("/").value!(seconds)]
         assert_equal ["ok"] * 6, bodies.map(&:body)
