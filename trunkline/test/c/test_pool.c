@@ -1,67 +1,8 @@
 #define _GNU_SOURCE
 #include "line/fork.h"
-#include "line/pool.h"
-#include "sockets.h"
+#include "pool_ends.h"
 
 #include <pthread.h>
-
-/* The pool by itself: connections are ends of socket pairs, for it never looks at what is in them.
- */
-
-#define MOST 16
-
-static int far_ends[MOST];
-static int far_count;
-
-static const route here = {
-    .host = "a", .label = "a:80", .key = "here", .key_length = 4, .key_hash = 1, .port = 80};
-static const route there = {
-    .host = "b", .label = "b:80", .key = "there", .key_length = 5, .key_hash = 17, .port = 80};
-
-static connection *opened(const route *r, uint64_t owner) {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) give_up("socketpair");
-    far_ends[far_count++] = ends[1];
-    dialled d = {.descriptor = ends[0]};
-    return connection_new(&d, r, owner, clock_now());
-}
-
-static void close_far_ends(void) {
-    while (far_count > 0) close(far_ends[--far_count]);
-}
-
-static bool far_end_is_closed(int which) {
-    char byte;
-    return recv(far_ends[which], &byte, 1, MSG_DONTWAIT) == 0;
-}
-
-static settings limited(uint32_t connections) {
-    return (settings){.max_connections = connections, .idle_timeout = 60 * SECOND};
-}
-
-static waiter with_waker(void) {
-    return (waiter){.waker = waker_take()};
-}
-
-static connection *open_one(pool *p, const route *r, const settings *s, uint64_t owner) {
-    waiter w = {0};
-    connection *c = NULL;
-    CHECK(pool_acquire(p, r, s, &w, &c) == POOL_DIAL, "an empty pool lets a connection be opened");
-    c = opened(r, owner);
-    pool_adopt(p, &w, c);
-    return c;
-}
-
-static void give_back(pool *p, connection *c) {
-    nanoseconds now = clock_now();
-    pool_checkin(p, c, now, now + 60 * SECOND);
-}
-
-static pool_stats counts(pool *p) {
-    pool_stats stats;
-    pool_count(p, &stats);
-    return stats;
-}
 
 static void test_the_last_one_used_is_the_first_one_taken(void) {
     pool *p = pool_new(8);
@@ -135,14 +76,6 @@ static void test_nobody_jumps_the_queue(void) {
     pool_release(p);
     close_far_ends();
 }
-
-static const route maybe = {.host = "c",
-                            .label = "c:443",
-                            .key = "maybe",
-                            .key_length = 5,
-                            .key_hash = 3,
-                            .port = 443,
-                            .sharing = SHARING_OFFERED};
 
 /* Three calls to where HTTP/2 may be spoken: the first one dials. */
 static pool *with_one_dialling(waiter *first, waiter *second, waiter *third) {

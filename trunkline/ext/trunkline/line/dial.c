@@ -311,6 +311,10 @@ refusal *dial_refusal(dial *d) {
     return d->tunnel != NULL ? tunnel_refusal(d->tunnel) : NULL;
 }
 
+bool dial_looks_up(const dial *d) {
+    return d->names != NULL;
+}
+
 void dial_free(dial *d) {
     if (d == NULL) return;
     disown(d);

@@ -47,6 +47,9 @@ call_phase dial_phase(const dial *d); /* RESOLVE, CONNECT or TLS: where it stand
 /* After FAILURE_PROXY_REFUSED: what the proxy said, the caller's from now on. Else NULL. */
 refusal *dial_refusal(dial *d);
 
+/* Does it wait for an address, of which its waker tells? */
+bool dial_looks_up(const dial *d);
+
 void dial_free(dial *d); /* closes what is under way; NULL is fine */
 
 #endif

@@ -403,7 +403,8 @@ static step_result out_of_time(exchange *x, nanoseconds now) {
     }
     if (x->state != EXCHANGE_DIALLING && now >= x->deadline) {
         x->allowed = x->out.how->timeouts[x->phase];
-        return exchange_fail(x, timeout_code(x->phase), NULL, 0);
+        const char *why = x->state == EXCHANGE_QUEUED ? pool_why_waiting(x->pool, &x->place) : NULL;
+        return exchange_fail(x, timeout_code(x->phase), why, 0);
     }
     return STEP_WAIT;
 }
@@ -463,6 +464,15 @@ step_result exchange_step(exchange *x, nanoseconds now) {
     }
     x->resumed = step != STEP_WAIT;
     return step;
+}
+
+bool exchange_called(const exchange *x) {
+    switch (x->state) {
+    case EXCHANGE_QUEUED: return pool_called(x->pool, &x->place);
+    case EXCHANGE_DIALLING: return dial_looks_up(x->dialling);
+    case EXCHANGE_TALKING: return exchange_touched(x);
+    default: return false;
+    }
 }
 
 void exchange_sink(exchange *x, uint8_t *bytes, size_t room) {

@@ -199,6 +199,10 @@ void exchange_keep_rest(exchange *x);
 /* Has something come for it while it followed another call on its shared connection? */
 bool exchange_touched(const exchange *x);
 
+/* Its waker, which it may share, was woken. Can that have been for it: for a place, an address, or
+ * what came on its shared connection? */
+bool exchange_called(const exchange *x);
+
 /* It is one of a poller's from now on; NULL: driven alone again. */
 void exchange_join(exchange *x, mux_batch *batch, loop *watcher);
 
@@ -219,8 +223,9 @@ nanoseconds exchange_awake_until(const exchange *x);
  * when `stop` asks for it. No Ruby here: it runs without the GVL. */
 step_result exchange_drive(exchange *x, const stop_request *stop);
 
-/* Nobody drives `x` until it is stepped again: other calls on its HTTP/2 connection are read by one
- * of them meanwhile. */
+/* Nobody drives `x` until its waker is told of its driver's return (waker_arrive), and it is
+ * stepped again: other calls on its HTTP/2 connection are read by one of them meanwhile, and none
+ * waits for what it dials. */
 void exchange_depart(exchange *x);
 
 #endif

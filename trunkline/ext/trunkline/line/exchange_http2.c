@@ -405,6 +405,10 @@ void exchange_join(exchange *x, mux_batch *batch, loop *watcher) {
 }
 
 void exchange_depart(exchange *x) {
+    waker_depart(x->waker);
+    if (x->state == EXCHANGE_DIALLING) {
+        pool_driver_left(x->pool);
+    }
     if (x->state == EXCHANGE_TALKING && x->http2 && mux_enter(&x->call)) {
         told(x, mux_leave(&x->call, false));
     }

@@ -1,5 +1,6 @@
 #include "fork.h"
 
+#include "capacity.h"
 #include "descriptors.h"
 #include "exchange.h"
 #include "reaper.h"
@@ -37,6 +38,7 @@ static void in_parent(void) {
 static void in_child(void) {
     descriptors_after_fork(true);
     waker_after_fork(true);
+    capacity_forked();
     exchange_after_fork(true);
     pool_after_fork(true);
     reaper_after_fork(true);

@@ -107,12 +107,10 @@ static void step(poller *p, member *m) {
     }
 }
 
-/* The waker does not say whom: those who have no connection yet may have got one, or an address. */
-static void wake_unsettled(poller *p) {
+/* The waker does not say whom. */
+static void wake_called(poller *p) {
     for (member *m = p->all; m != NULL; m = m->next_all) {
-        exchange_state state = m->x->state;
-        if (m->where == MEMBER_WAITING && (state == EXCHANGE_QUEUED || state == EXCHANGE_DIALLING ||
-                                           (state == EXCHANGE_TALKING && exchange_touched(m->x)))) {
+        if (m->where == MEMBER_WAITING && exchange_called(m->x)) {
             make_runnable(p, m);
         }
     }
@@ -166,7 +164,7 @@ static void wait_once(poller *p, nanoseconds until) {
         if (told[i] == p) {
             waker_clear(p->waker);
             loop_watch(p->loop, waker_descriptor(p->waker), 0, POLLIN, p);
-            wake_unsettled(p);
+            wake_called(p);
         } else {
             make_runnable(p, told[i]);
         }
@@ -252,10 +250,19 @@ int poller_descriptor(poller *p) {
 
 void poller_depart(poller *p) {
     mux_batch_depart(p->batch);
+    waker_depart(p->waker);
+    if (p->all != NULL) {
+        pool_driver_left(p->all->x->pool);
+    }
 }
 
 void poller_arrive(poller *p) {
+    waker_arrive(p->waker);
     mux_batch_arrive(p->batch);
+}
+
+void poller_park(poller *p) {
+    mux_batch_depart(p->batch);
 }
 
 poller *poller_new(waker *w) {

@@ -5,8 +5,8 @@
 
 /*
  * Many exchanges driven by one thread: each is stepped when its connection, its deadline or the
- * shared waker has something for it. What the exchanges ask of their caller is collected, so that
- * one trip without the GVL serves all that came meanwhile.
+ * shared waker has something for it; all are of one pool. What the exchanges ask of their caller is
+ * collected, so that one trip without the GVL serves all that came meanwhile.
  */
 typedef struct poller poller;
 
@@ -50,9 +50,14 @@ void poller_drive(poller *p, nanoseconds until, const stop_request *stop);
 
 bool poller_has_ready(const poller *p);
 
-/* Nobody will drive it for a while, but calls of others go on; and somebody does again. */
+/* Nobody will drive it for a while, but calls of others go on: they wait for nothing that its
+ * exchanges do. And somebody does again. */
 void poller_depart(poller *p);
 void poller_arrive(poller *p);
+
+/* It is driven as soon as there is something to do, unless its thread is busy: others need not wait
+ * for its exchanges to read, but do for what they dial. */
+void poller_park(poller *p);
 
 /* For those who wait elsewhere (a Fiber scheduler): a descriptor that becomes readable when there
  * is something to do (-1: none), and when to come back in any case (0: at once). */

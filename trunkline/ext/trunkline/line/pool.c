@@ -2,146 +2,31 @@
 #include "pool_parts.h"
 #include "reaper.h"
 
-/* ---- waiting ---- */
-
-static void queue_append(pool *p, bucket *b, waiter *w) {
-    w->place = b;
-    w->waiting = true;
-    w->next = NULL;
-    w->previous = b->last;
-    if (b->last != NULL) {
-        b->last->next = w;
-    } else {
-        b->first = w;
+/* The reaper's lock is taken before a pool's, or without it. */
+static void unlock(pool *p) {
+    bool impatience_due = p->impatience_due;
+    p->impatience_due = false;
+    pthread_mutex_unlock(&p->lock);
+    if (impatience_due) {
+        reaper_expect(clock_now() + POOL_PATIENCE);
     }
-    b->last = w;
-    p->count.waiting++;
-}
-
-static void queue_remove(pool *p, waiter *w) {
-    bucket *b = w->place;
-    if (w->previous != NULL) {
-        w->previous->next = w->next;
-    } else {
-        b->first = w->next;
-    }
-    if (w->next != NULL) {
-        w->next->previous = w->previous;
-    } else {
-        b->last = w->previous;
-    }
-    w->waiting = false;
-    p->count.waiting--;
-}
-
-/* ---- who gets what ---- */
-
-/* What a server has not said yet is taken to be as with the connection before; if there was none,
- * the others wait for its word: what is one too many it refuses. */
-static uint32_t places_on(const bucket *b, const connection *c) {
-    if (mux_heard(c->mux)) {
-        return mux_most(c->mux);
-    }
-    return b->most > 0 ? b->most : 1;
-}
-
-static connection *take_shared(pool *p, bucket *b, const waiter *w) {
-    for (connection *c = b->shared; c != NULL; c = c->shared_next) {
-        bool may = c->streams > 0 || b->in_use < w->limit;
-        if (!may || c->born < w->opened_after || mux_closing(c->mux) ||
-            c->streams >= places_on(b, c)) {
-            continue;
-        }
-        if (c->streams++ == 0) {
-            pool_shared_wake(p, c);
-        }
-        c->uses++;
-        p->count.reused++;
-        return c;
-    }
-    return NULL;
-}
-
-/* Whether there will be room on a shared connection is about to be known: one is being opened, or
- * its server has not said yet how many calls it takes. */
-static bool unsettled(const bucket *b, const waiter *w) {
-    if (!w->may_share || b->alone) {
-        return false;
-    }
-    bool silent = false;
-    for (const connection *c = b->shared; c != NULL; c = c->shared_next) {
-        silent |= !mux_heard(c->mux) && !mux_closing(c->mux);
-    }
-    return silent || b->dials > 0;
-}
-
-static void let_dial(bucket *b, waiter *w) {
-    w->dialling = w->may_share && !b->alone;
-    b->dials += w->dialling;
-}
-
-/* When it was in vain nobody waits for the next one: of a server that hangs each hears for itself.
- */
-static void dial_is_over(bucket *b, waiter *w) {
-    b->alone |= w->dialling && w->in_vain;
-    b->dials -= w->dialling;
-    w->dialling = w->in_vain = false;
-}
-
-/* A connection, or (*out is NULL) the right to open one. False: it has to wait. */
-static bool grant(pool *p, bucket *b, waiter *w, connection **out) {
-    *out = take_shared(p, b, w);
-    if (*out != NULL) {
-        return true;
-    }
-    if (b->in_use >= w->limit || unsettled(b, w)) {
-        return false;
-    }
-    b->in_use++;
-    *out = w->opened_after == 0 ? pool_idle_take(p, b) : NULL;
-    if (*out == NULL) {
-        let_dial(b, w);
-    }
-    return true;
-}
-
-/* Ownership passes under the lock, so that no wake-up is lost and nobody jumps the queue, except
- * past those for whom only a new connection will do. */
-static void serve_waiters(pool *p, bucket *b) {
-    for (waiter *w = b->first, *following; w != NULL; w = following) {
-        connection *c;
-        following = w->next;
-        if (grant(p, b, w, &c)) {
-            queue_remove(p, w);
-            w->granted = c;
-            waker_wake(w->waker);
-        } else if (w->opened_after == 0) {
-            break;
-        }
-    }
-}
-
-/* A place became free: the next in the queue has it. */
-static void leave(pool *p, bucket *b) {
-    b->in_use--;
-    serve_waiters(p, b);
-    pool_bucket_tidy(p, b);
 }
 
 /* A shared connection takes no calls any more. True: nobody is left on it, and it is the caller's
  * to free, without the lock. */
 static bool retire(pool *p, connection *c) {
-    if (c->streams == 0) {
-        pool_shared_wake(p, c);
-    }
     bucket *b = c->bucket;
+    bool idle = c->streams == 0;
     pool_shared_remove(c);
     c->bucket = NULL;
-    leave(p, b);
-    if (c->streams > 0) {
+    if (!idle) {
+        pool_leave_place(p, b);
         return false;
     }
+    pool_idle_unlink(p, c);
     pool_all_remove(p, c);
+    pool_serve_waiters(p, b);
+    pool_bucket_tidy(p, b);
     return true;
 }
 
@@ -158,22 +43,27 @@ pool_result pool_acquire(pool *p, const route *r, const settings *s, waiter *w, 
         w->granted = NULL;
         w->may_share = r->sharing != SHARING_NEVER;
         w->dialling = false;
-        if (b->first != NULL || !grant(p, b, w, out)) {
-            queue_append(p, b, w);
+        if (pool_driven_one_waits(b) || !pool_grant(p, b, w, 0, out)) {
+            pool_queue_append(p, b, w);
             result = POOL_WAIT;
         } else {
             w->place = *out == NULL ? b : NULL;
             result = *out == NULL ? POOL_DIAL : POOL_CONNECTION;
         }
     }
-    pthread_mutex_unlock(&p->lock);
+    unlock(p);
     return result;
 }
 
 pool_result pool_turn(pool *p, waiter *w, connection **out) {
     pool_result result = POOL_WAIT;
     pthread_mutex_lock(&p->lock);
-    if (p->closed || w->generation != p->generation || w->place == NULL) {
+    bool closed = p->closed || w->generation != p->generation || w->place == NULL;
+    __atomic_store_n(&w->called, false, __ATOMIC_RELEASE);
+    if (!closed && w->waiting) {
+        pool_serve_waiters(p, w->place); /* what was not given to it while its driver was away */
+    }
+    if (closed) {
         result = POOL_CLOSED;
     } else if (!w->waiting && w->granted != NULL) {
         *out = w->granted;
@@ -183,7 +73,7 @@ pool_result pool_turn(pool *p, waiter *w, connection **out) {
     } else if (!w->waiting) {
         result = POOL_DIAL;
     }
-    pthread_mutex_unlock(&p->lock);
+    unlock(p);
     return result;
 }
 
@@ -197,28 +87,28 @@ pool_result pool_replace(pool *p, waiter *w, connection *c, bool fresh, connecti
         *out = fresh ? NULL : pool_idle_take(p, b);
         w->place = *out == NULL ? b : NULL;
         if (*out == NULL) {
-            let_dial(b, w);
+            pool_let_dial(p, b, w);
         }
         w->generation = p->generation;
         result = *out == NULL ? POOL_DIAL : POOL_CONNECTION;
     }
-    pthread_mutex_unlock(&p->lock);
+    unlock(p);
     connection_free(c, false);
     return result;
 }
 
 static void forgo_place(pool *p, bucket *b, waiter *w) {
     if (w->waiting) {
-        queue_remove(p, w);
-        serve_waiters(p, b);
+        pool_queue_remove(p, w);
+        pool_serve_waiters(p, b);
         pool_bucket_tidy(p, b);
         return;
     }
-    dial_is_over(b, w);
+    pool_dial_is_over(p, b, w);
     if (w->granted != NULL) {
         pool_idle_push(p, b, w->granted);
     }
-    leave(p, b);
+    pool_leave_place(p, b);
 }
 
 void pool_forgo(pool *p, waiter *w) {
@@ -233,7 +123,7 @@ void pool_forgo(pool *p, waiter *w) {
     }
     w->place = NULL;
     w->granted = NULL;
-    pthread_mutex_unlock(&p->lock);
+    unlock(p);
     if (shared != NULL) {
         nanoseconds now = clock_now();
         pool_leave(p, shared, now, clock_after(now, w->idle_timeout));
@@ -247,18 +137,19 @@ void pool_adopt(pool *p, waiter *w, connection *c) {
         c->bucket = b;
         c->uses = 1;
         pool_all_add(p, c);
-        b->alone = c->mux == NULL;
+        b->unshared = w->may_share && c->mux == NULL;
+        b->in_vain = false;
         if (c->mux != NULL) {
             c->streams = 1;
             pool_shared_add(b, c);
         }
         if (w->dialling) {
-            dial_is_over(b, w);
-            serve_waiters(p, b);
+            pool_dial_is_over(p, b, w);
+            pool_serve_waiters(p, b);
         }
     }
     w->place = NULL;
-    pthread_mutex_unlock(&p->lock);
+    unlock(p);
     if (c->mux != NULL) {
         reaper_expect(clock_now() + POOL_TENDING);
     }
@@ -282,10 +173,10 @@ void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_unti
     bool kept = b != NULL && !p->closed && !c->unwanted && idle_until > now;
     if (kept) {
         pool_idle_push(p, b, c);
-        leave(p, b);
+        pool_leave_place(p, b);
         trim_idle(p, &condemned);
     }
-    pthread_mutex_unlock(&p->lock);
+    unlock(p);
     if (!kept) {
         pool_discard(p, c, true);
         return;
@@ -298,9 +189,9 @@ void pool_discard(pool *p, connection *c, bool notify) {
     pthread_mutex_lock(&p->lock);
     if (c->bucket != NULL) {
         pool_all_remove(p, c);
-        leave(p, c->bucket);
+        pool_leave_place(p, c->bucket);
     }
-    pthread_mutex_unlock(&p->lock);
+    unlock(p);
     connection_free(c, notify);
 }
 
@@ -309,7 +200,7 @@ void pool_leave(pool *p, connection *c, nanoseconds now, nanoseconds idle_until)
     bool over = false;
     pthread_mutex_lock(&p->lock);
     if (c->inherited) {
-        pthread_mutex_unlock(&p->lock);
+        unlock(p);
         return;
     }
     bool last = --c->streams == 0;
@@ -317,20 +208,21 @@ void pool_leave(pool *p, connection *c, nanoseconds now, nanoseconds idle_until)
         pool_all_remove(p, c);
         over = true;
     } else if (c->bucket != NULL && !last) {
-        serve_waiters(p, c->bucket);
+        pool_serve_waiters(p, c->bucket);
     } else if (c->bucket != NULL) {
         c->idle_since = now;
         c->idle_until = idle_until;
         bucket *b = c->bucket;
-        pool_shared_rest(p, c);
+        pool_end_use(b);
+        pool_idle_link(p, c);
         if (p->closed || c->unwanted || idle_until <= now || mux_closing(c->mux)) {
             over = retire(p, c);
         } else {
-            serve_waiters(p, b);
+            pool_serve_waiters(p, b);
             trim_idle(p, &condemned);
         }
     }
-    pthread_mutex_unlock(&p->lock);
+    unlock(p);
     if (over) {
         connection_free(c, true);
     }
@@ -346,11 +238,24 @@ void pool_reconsider(pool *p, connection *c) {
             over = retire(p, c);
         } else {
             c->bucket->most = mux_most(c->mux);
-            serve_waiters(p, c->bucket);
+            pool_serve_waiters(p, c->bucket);
         }
     }
-    pthread_mutex_unlock(&p->lock);
+    unlock(p);
     if (over) {
         connection_free(c, true);
     }
+}
+
+void pool_driver_left(pool *p) {
+    if (__atomic_load_n(&p->diallers, __ATOMIC_SEQ_CST) == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&p->lock);
+    for (waiter *w = p->diallers; w != NULL; w = w->dialling_after) {
+        if (waker_away(w->waker)) {
+            pool_serve_waiters(p, w->place);
+        }
+    }
+    unlock(p);
 }

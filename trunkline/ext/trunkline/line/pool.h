@@ -20,16 +20,23 @@ typedef struct waiter {
         *place; /* where it holds a right to a connection, or waits for one; NULL: nowhere */
     connection *granted; /* handed over while it waited */
     bool waiting;
+    bool called;              /* atomic; there is something for it: see pool_called */
     bool may_share;           /* HTTP/2 may be spoken there */
     bool dialling;            /* the others wait to see whether the connection can be shared */
     bool in_vain;             /* set by the owner: the connection could not be opened */
     nanoseconds opened_after; /* set by the owner: connections that are older will not do; 0: all */
     uint32_t limit;
     nanoseconds idle_timeout;
+    nanoseconds since; /* when it began to wait */
     uint32_t generation;
-    waker *waker; /* borrowed; woken when its turn has come */
-    struct waiter *previous, *next;
+    waker *waker;                                    /* borrowed; woken when its turn has come */
+    struct waiter *previous, *next;                  /* in the queue */
+    struct waiter *dialling_before, *dialling_after; /* of those whose dial others wait for */
 } waiter;
+
+/* For so long a call waits at the most to see whether another one's dial brings a connection that
+ * can be shared; then it dials for itself. */
+#define POOL_PATIENCE (250 * MILLISECOND)
 
 typedef enum {
     POOL_CONNECTION, /* *out is the caller's, or has a place for it; look at it before use */
@@ -50,6 +57,15 @@ pool_result pool_acquire(pool *p, const route *r, const settings *s, waiter *w, 
 
 /* Is it the waiter's turn? POOL_WAIT while it is not. */
 pool_result pool_turn(pool *p, waiter *w, connection **out);
+
+/* Need pool_turn be called for a waiter in the queue, as its waker was woken? Others share that. */
+bool pool_called(const pool *p, const waiter *w);
+
+/* Why it has to wait, for a person to read: which limit is reached. Static. */
+const char *pool_why_waiting(pool *p, const waiter *w);
+
+/* A driver has gone away (waker_depart): nobody waits for what it dials. */
+void pool_driver_left(pool *p);
 
 /* Closes `c`, which is not shared and will not do, and keeps its place: another idle one, or, when
  * there is none or with `fresh`, the right to open one. Never waits. */
@@ -76,6 +92,10 @@ void pool_discard(pool *p, connection *c, bool notify);
 /* Closes idle connections that `owner` opened (0: all), and those in use when they come back.
  * Returns how many were idle. */
 uint32_t pool_close_idle(pool *p, uint64_t owner);
+
+/* Descriptors are wanted: closes some idle connections of every pool, those that were idle longest.
+ * False: none was. */
+bool pool_make_room(void);
 
 /* No more calls: idle connections are closed now, those in use when they come back. */
 void pool_close(pool *p);

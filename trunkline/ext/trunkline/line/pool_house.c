@@ -38,12 +38,31 @@ uint32_t pool_close_idle(pool *p, uint64_t owner) {
     return close_idle_if(p, owner, NEVER, &unused);
 }
 
+#define ROOM_AT_ONCE 8 /* of each pool; whoever needs more asks again */
+
+bool pool_make_room(void) {
+    connection *condemned = NULL;
+    pthread_mutex_lock(&registry_lock);
+    for (pool *p = registry; p != NULL; p = p->next) {
+        pthread_mutex_lock(&p->lock);
+        for (int i = 0; i < ROOM_AT_ONCE && p->oldest_idle != NULL; i++) {
+            bucket *place = p->oldest_idle->bucket;
+            pool_condemn(p, p->oldest_idle, &condemned);
+            pool_bucket_tidy(p, place);
+        }
+        pthread_mutex_unlock(&p->lock);
+    }
+    pthread_mutex_unlock(&registry_lock);
+    return pool_close_condemned(condemned) > 0;
+}
+
 void pool_close(pool *p) {
     pthread_mutex_lock(&p->lock);
     p->closed = true;
     for (uint32_t i = 0; i <= p->bucket_mask; i++) {
         for (bucket *b = p->buckets[i]; b != NULL; b = b->chain) {
             for (waiter *w = b->first; w != NULL; w = w->next) {
+                __atomic_store_n(&w->called, true, __ATOMIC_RELEASE);
                 waker_wake(w->waker);
             }
         }
@@ -98,6 +117,7 @@ nanoseconds pool_registry_reap(nanoseconds now) {
     pthread_mutex_lock(&registry_lock);
     for (pool *p = registry; p != NULL; p = p->next) {
         close_idle_if(p, 0, now, &next_due);
+        next_due = clock_earlier(next_due, pool_serve_impatient(p, now));
         if (tend_shared(p, now)) {
             next_due = clock_earlier(next_due, now + POOL_TENDING);
         }
@@ -152,6 +172,7 @@ void pool_release(pool *p) {
     }
     pthread_mutex_unlock(&registry_lock);
     pool_close_idle(p, 0);
+    pool_buckets_free(p);
     pthread_mutex_destroy(&p->lock);
     free(p->buckets);
     free(p);
@@ -195,6 +216,9 @@ static void start_empty(pool *p) {
     }
     p->bucket_count = 0;
     p->oldest_idle = p->newest_idle = p->all = NULL;
+    p->diallers = NULL;
+    p->kept_first = p->kept_last = NULL;
+    p->kept_count = 0;
     p->generation++;
     memset(&p->count, 0, sizeof(p->count));
     pthread_mutex_init(&p->lock, NULL);

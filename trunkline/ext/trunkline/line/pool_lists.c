@@ -33,9 +33,41 @@ static void buckets_grow(pool *p) {
     p->bucket_mask = size - 1;
 }
 
+static void kept_unlink(pool *p, bucket *b) {
+    *(b->kept_before != NULL ? &b->kept_before->kept_after : &p->kept_first) = b->kept_after;
+    *(b->kept_after != NULL ? &b->kept_after->kept_before : &p->kept_last) = b->kept_before;
+    b->kept = false;
+    p->kept_count--;
+}
+
+static void bucket_free(pool *p, bucket *b) {
+    *bucket_slot(p, b->hash, b->key, b->key_length) = b->chain;
+    p->bucket_count--;
+    free(b);
+}
+
+static void free_kept(pool *p, bucket *b) {
+    kept_unlink(p, b);
+    bucket_free(p, b);
+}
+
+static void keep(pool *p, bucket *b) {
+    b->kept = true;
+    b->kept_after = NULL;
+    b->kept_before = p->kept_last;
+    *(p->kept_last != NULL ? &p->kept_last->kept_after : &p->kept_first) = b;
+    p->kept_last = b;
+    if (++p->kept_count > POOL_KNOWN_SERVERS) {
+        free_kept(p, p->kept_first);
+    }
+}
+
 bucket *pool_bucket(pool *p, const route *r) {
     bucket **slot = bucket_slot(p, r->key_hash, r->key, r->key_length);
     if (*slot != NULL) {
+        if ((*slot)->kept) {
+            kept_unlink(p, *slot);
+        }
         return *slot;
     }
     bucket *b = calloc(1, sizeof(*b) + r->key_length);
@@ -53,10 +85,20 @@ bucket *pool_bucket(pool *p, const route *r) {
 }
 
 void pool_bucket_tidy(pool *p, bucket *b) {
-    if (b->in_use == 0 && b->idle_top == NULL && b->shared == NULL && b->first == NULL) {
-        *bucket_slot(p, b->hash, b->key, b->key_length) = b->chain;
-        p->bucket_count--;
-        free(b);
+    if (b->in_use > 0 || b->idle_top != NULL || b->shared != NULL || b->first != NULL) {
+        return;
+    }
+    if (b->unshared || b->most > 0) {
+        b->in_vain = false;
+        keep(p, b);
+    } else {
+        bucket_free(p, b);
+    }
+}
+
+void pool_buckets_free(pool *p) {
+    while (p->kept_first != NULL) {
+        free_kept(p, p->kept_first);
     }
 }
 
@@ -86,7 +128,7 @@ void pool_all_remove(pool *p, connection *c) {
     p->count.closed++;
 }
 
-static void idle_link(pool *p, connection *c) {
+void pool_idle_link(pool *p, connection *c) {
     c->idle_next = NULL;
     c->idle_previous = p->newest_idle;
     if (p->newest_idle != NULL) {
@@ -98,7 +140,7 @@ static void idle_link(pool *p, connection *c) {
     p->count.idle++;
 }
 
-static void idle_unlink(pool *p, connection *c) {
+void pool_idle_unlink(pool *p, connection *c) {
     if (c->idle_previous != NULL) {
         c->idle_previous->idle_next = c->idle_next;
     } else {
@@ -115,7 +157,7 @@ static void idle_unlink(pool *p, connection *c) {
 void pool_idle_push(pool *p, bucket *b, connection *c) {
     c->below = b->idle_top;
     b->idle_top = c;
-    idle_link(p, c);
+    pool_idle_link(p, c);
 }
 
 static void idle_remove(pool *p, connection *c) {
@@ -124,7 +166,7 @@ static void idle_remove(pool *p, connection *c) {
         link = &(*link)->below;
     }
     *link = c->below;
-    idle_unlink(p, c);
+    pool_idle_unlink(p, c);
 }
 
 void pool_shared_add(bucket *b, connection *c) {
@@ -144,21 +186,11 @@ void pool_shared_remove(connection *c) {
     *link = c->shared_next;
 }
 
-void pool_shared_rest(pool *p, connection *c) {
-    c->bucket->in_use--;
-    idle_link(p, c);
-}
-
-void pool_shared_wake(pool *p, connection *c) {
-    c->bucket->in_use++;
-    idle_unlink(p, c);
-}
-
 void pool_condemn(pool *p, connection *c, connection **condemned) {
     if (c->mux != NULL) {
         pool_shared_remove(c);
         c->bucket = NULL;
-        idle_unlink(p, c);
+        pool_idle_unlink(p, c);
     } else {
         idle_remove(p, c);
     }

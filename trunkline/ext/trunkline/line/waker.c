@@ -27,7 +27,7 @@ struct waker {
     unsigned references;
     unsigned generation; /* of the process that opened the descriptors (atomic) */
     bool woken;
-    bool marked; /* atomic */
+    bool marked, away; /* atomic */
     waker *next;
 };
 
@@ -108,7 +108,7 @@ waker *waker_take(void) {
     if (w == NULL) w = make();
     if (w == NULL) return NULL;
     w->references = 1;
-    w->marked = false;
+    w->marked = w->away = false;
     waker_clear(w); /* nobody else has it: what was written has arrived */
     return w;
 }
@@ -199,6 +199,18 @@ void waker_mark(waker *w) {
 bool waker_marked(waker *w) {
     return __atomic_load_n(&w->marked, __ATOMIC_ACQUIRE) &&
            __atomic_exchange_n(&w->marked, false, __ATOMIC_ACQ_REL);
+}
+
+void waker_depart(waker *w) {
+    __atomic_store_n(&w->away, true, __ATOMIC_SEQ_CST);
+}
+
+void waker_arrive(waker *w) {
+    __atomic_store_n(&w->away, false, __ATOMIC_SEQ_CST);
+}
+
+bool waker_away(const waker *w) {
+    return w != NULL && __atomic_load_n(&w->away, __ATOMIC_SEQ_CST);
 }
 
 void waker_before_fork(void) {

@@ -23,6 +23,12 @@ bool waker_clear(waker *w); /* was it woken? It is not any more. */
 void waker_mark(waker *w);
 bool waker_marked(waker *w); /* was it? It is not any more. */
 
+/* Its driver runs a caller's code: nothing that waits with this waker is stepped before it is back.
+ */
+void waker_depart(waker *w);
+void waker_arrive(waker *w);
+bool waker_away(const waker *w); /* NULL is fine: false */
+
 /* For those who can wait for one thing alone: a descriptor that is readable when the waker is
  * woken, or when `descriptor` has one of `events`. It is the waker's, and good until the next call.
  * -1: there is none here. */

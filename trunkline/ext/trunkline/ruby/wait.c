@@ -104,7 +104,7 @@ static VALUE park(VALUE argument) {
         if (due > now) {
             VALUE span =
                 due == NEVER ? Qnil : DBL2NUM((double)clock_nap(due, now) / (double)SECOND);
-            poller_depart(k->p); /* until the scheduler comes back to it */
+            poller_park(k->p); /* until the scheduler comes back to it */
             rb_fiber_scheduler_io_wait(k->scheduler, k->io, INT2FIX(RUBY_IO_READABLE), span);
             poller_arrive(k->p);
         } else {
@@ -248,6 +248,7 @@ step_result wait_drive(exchange *x, bool at_once) {
         }
         exchange_depart(x); /* were it interrupted before, it would not have been driven at all */
         rb_thread_check_ints();
+        waker_arrive(x->waker);
         w.at_once = true; /* it departed: only a step says what to wait for now */
     }
 }
