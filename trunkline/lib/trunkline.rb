@@ -107,20 +107,32 @@ module Trunkline
       Client.new(base&.without_userinfo, merged, Family.make(options[:max_idle], default: defaults.max_idle))
     end
 
-    # Sets defaults for every client made from now on, and for Trunkline's own verbs.
+    # Sets defaults for every client made from now on, and for Trunkline's own verbs; and the limits of the process.
     #
-    # @yield [defaults] a Defaults: one writer for each option of Trunkline.new
+    # @yield [defaults] a Defaults: one writer for each option of Trunkline.new, and for max_connections and
+    #   max_buffered_bytes, which hold for all clients together (see Options::OF_PROCESS)
     # @return [nil]
-    # @raise [InvalidRequest]
+    # @raise [InvalidRequest] then nothing has changed
     def configure
       RactorError.refuse
       changes = Defaults.new
       yield changes
+      limits = changes.process
       @lock.synchronize do
-        @defaults = defaults.merge(changes.to_h)
-        @client = nil
+        options = changes.to_h
+        @defaults = defaults.merge(options)
+        @client = nil unless options.empty?
+        limits.each { |name, value| Engine.public_send(:"#{name}=", value) }
       end
       nil
+    end
+
+    # What all clients of the process use together.
+    #
+    # @return [Hash{Symbol => Integer}] connections_in_use, and its limit max_connections; buffered_bytes, that servers
+    #   may send over HTTP/2 before anybody takes them, and its limit max_buffered_bytes
+    def stats
+      Engine.process_stats
     end
 
     # Each verb calls as Client does, with one client for the whole process.

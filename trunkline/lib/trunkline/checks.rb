@@ -257,6 +257,16 @@ module Trunkline
       BusyPoll.seconds(value)
     end
 
+    # Trunkline.configure's alone
+    def max_connections(value)
+      value && integer(:max_connections, value, 1..1_048_576)
+    end
+
+    # Trunkline.configure's alone; 16 streams at the least
+    def max_buffered_bytes(value)
+      value && integer(:max_buffered_bytes, value, 1_048_576..1_099_511_627_776)
+    end
+
     def max_connections_per_host(value)
       integer(:max_connections_per_host, value, 1..65_536)
     end

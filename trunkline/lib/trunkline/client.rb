@@ -161,12 +161,14 @@ module Trunkline
 
     # What the pool holds now and has done. It counts every client that shares it.
     # @return [Hash{Symbol => Integer}] connections, idle, in_use, waiting (callers); opened, reused, taken (opened or
-    #   reused), closed; the limits max_idle and max_connections_per_host; #bounds and #limits
+    #   reused), closed; the limits max_idle and max_connections_per_host; what Trunkline.stats tells of the whole
+    #   process; #bounds and #limits
     def stats
       counts = @pool.stats
-      Stats.new.merge!(counts, taken: counts[:opened] + counts[:reused], max_idle: @family.max_idle,
-                               max_connections_per_host: @options.max_connections_per_host,
-                               bounds: Bounds.of(@options, @family), limits: Many::Lane::MEMORY.to_h)
+      Stats.new.merge!(counts, Engine.process_stats,
+                       taken: counts[:opened] + counts[:reused], max_idle: @family.max_idle,
+                       max_connections_per_host: @options.max_connections_per_host,
+                       bounds: Bounds.of(@options, @family), limits: Many::Lane::MEMORY.to_h)
     end
 
     # Closes this client, every one made from it by #with, and their idle connections. Calls under way end as they

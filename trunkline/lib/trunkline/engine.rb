@@ -44,6 +44,9 @@ module Trunkline
   #     wake                       ends the run that waits, or the next one; from any thread. All else is for the thread
   #                                that runs it: ThreadError while another does
   #     close -> [tag, ...]        cancels all, and says which: what run has not returned. It can be collected without
+  #   max_connections=, max_buffered_bytes=
+  #                                limits of the whole process (see Options::OF_PROCESS); nil for the usual one
+  #   process_stats                Hash of these limits and of what is in use: connections_in_use, buffered_bytes
   #   response(request, head, body) -> Response
   #                                an answer that came over no connection, for tests: head as a server would
   #                                write it, body as the caller is to get it

@@ -29,6 +29,16 @@ module Trunkline
     # What a call may change without another set of options: they are laid over the client's as they are.
     PER_CALL = (%i[headers params bearer basic follow early_hints] + CALL_ONLY).freeze
 
+    # Limits that hold for all clients together, at once, also for those that are there already; nil for the usual one.
+    #
+    # max_connections::    connections that calls use at the same time, in the whole process; idle ones do not count.
+    #                      Half of the descriptors that the process may open (RLIMIT_NOFILE). Further calls wait their
+    #                      turn, within the timeout of their queue
+    # max_buffered_bytes:: bytes of answers over HTTP/2 that servers may send before anybody takes them, in the whole
+    #                      process; 256 MiB. A call needs 1 MiB of it while half of it is free, then 64 KiB, which
+    #                      become 1 MiB when its answer is taken as it comes; without 64 KiB it waits its turn
+    OF_PROCESS = %i[max_connections max_buffered_bytes].freeze
+
     # Ways to say who calls.
     WAYS = %i[bearer basic digest auth].freeze
     private_constant :WAYS
@@ -51,6 +61,10 @@ module Trunkline
     def self.unknown(name, known = NAMES)
       if CALL_ONLY.include?(name)
         return InvalidRequest.new("#{name}: is an option of a call, not of a client: client.post(url, #{name}: ...)")
+      end
+
+      if OF_PROCESS.include?(name)
+        return InvalidRequest.new("#{name}: is a limit of the process: Trunkline.configure { |c| c.#{name} = ... }")
       end
 
       nearest = DidYouMean::SpellChecker.new(dictionary: known).correct(name).first if defined?(DidYouMean)

@@ -1,4 +1,5 @@
 #include "http2_rows.h"
+#include "wire/budget.h"
 
 /* Limits hold at their edge, and what comes without end is ended. */
 
@@ -41,6 +42,7 @@ static const http2_row counts[] = {
 
 /* Small enough to be met by a few frames. */
 static const http2_limits calm = {.stream_window = 65535,
+                                  .narrow_window = 65535,
                                   .connection_window = 1 << 20,
                                   .header_list = 65536,
                                   .streams = 10,
@@ -197,6 +199,12 @@ static void input(http2_play *p, const char *script) {
     buffer_free(&bytes);
 }
 
+static void took(http2_play *p, http2_stream *s, size_t count) {
+    buffer_consume(&s->data, count);
+    http2_took(p->session, s, count);
+    play_output(p);
+}
+
 static void test_back_pressure(void) {
     http2_play p;
     const http2_plan plan = {0};
@@ -207,14 +215,80 @@ static void test_back_pressure(void) {
     http2_stream *s = p.streams[0];
     CHECK(buffer_length(&s->data) == 1024 * 1024, "all of the stream's window lies in it");
     CHECK(window_given(&p.sent, 1) == 0, "and is not opened again before it is taken");
-    buffer_consume(&s->data, 600 * 1024);
-    http2_took(p.session, s, 600 * 1024);
-    play_output(&p);
+    took(&p, s, 600 * 1024);
     CHECK(window_given(&p.sent, 1) == 600 * 1024, "%llu bytes may come for what was taken",
           (unsigned long long)window_given(&p.sent, 1));
     input(&p, "repeat 37 DATA 1 x*16384");
     CHECK(p.failure == FAILURE_NONE && s->failure == FAILURE_NONE, "more comes for what was taken");
     play_end(&p);
+}
+
+#define FULL (1024 * 1024)
+#define NARROW (64 * 1024)
+
+/* Two streams have full windows; then half of the budget is gone. */
+static void with_half_of_the_budget_gone(http2_play *p) {
+    const http2_plan plan = {.streams = 2};
+    budget_set(4 * FULL + 1);
+    play_begin(p, &plan);
+    CHECK(budget_used() == 2 * FULL, "a stream reserves its window");
+    input(p, "SETTINGS\nSETTINGS ack\n" OK);
+    uint32_t count;
+    CHECK(opens(p->session, &count), "a third may be open");
+    CHECK(budget_used() == 2 * FULL + NARROW, "with a narrow window");
+    play_output(p);
+}
+
+static void test_windows_become_narrow_when_half_of_the_budget_is_gone(void) {
+    http2_play p;
+    with_half_of_the_budget_gone(&p);
+    http2_stream *s = p.streams[0];
+    input(&p, "repeat 64 DATA 1 x*16384\nSETTINGS ack");
+    CHECK(p.failure == FAILURE_NONE, "what comes before the server knows is taken");
+    CHECK(budget_used() == FULL + 2 * NARROW, "what lies there stays reserved, and no more");
+    took(&p, s, FULL);
+    CHECK(window_given(&p.sent, 1) <= FULL, "the server may send a window's worth again");
+    input(&p, "HEADERS 3 :status=200\nrepeat 4 DATA 3 x*16384");
+    CHECK(p.failure == FAILURE_NONE, "a narrow window is kept to");
+    input(&p, "DATA 3 x");
+    CHECK(p.streams[1]->failure != FAILURE_NONE || p.failure != FAILURE_NONE, "strictly");
+    play_end(&p);
+    budget_set(0);
+    CHECK(budget_used() == 0, "all is given back");
+}
+
+static void test_what_is_taken_gets_a_full_window(void) {
+    http2_play p;
+    with_half_of_the_budget_gone(&p);
+    http2_stream *s = p.streams[0];
+    input(&p, "SETTINGS ack\nrepeat 2 DATA 1 x*16384");
+    CHECK(budget_used() == 3 * NARROW, "all windows are narrow");
+    took(&p, s, 32 * 1024);
+    CHECK(budget_used() == FULL + 2 * NARROW, "that of an answer that is taken becomes full");
+    CHECK(window_given(&p.sent, 1) == FULL - NARROW, "and the server is told");
+    input(&p, "repeat 62 DATA 1 x*16384");
+    CHECK(p.failure == FAILURE_NONE && s->failure == FAILURE_NONE, "so that all of it may come");
+    play_end(&p);
+    budget_set(0);
+    CHECK(budget_used() == 0, "all is given back");
+}
+
+static void test_no_stream_without_a_budget(void) {
+    http2_play p;
+    const http2_plan plan = {0};
+    budget_set(2 * NARROW + 1);
+    play_begin(&p, &plan);
+    uint32_t count;
+    CHECK(opens(p.session, &count), "two may be open");
+    CHECK(!opens(p.session, &count), "and no more");
+    http2_release(p.session, p.streams[0]);
+    p.streams[0] = NULL;
+    play_output(&p);
+    CHECK(budget_used() == NARROW, "what one had is given back with it");
+    CHECK(opens(p.session, &count), "and another may be open");
+    play_end(&p);
+    budget_set(0);
+    CHECK(budget_used() == 0, "all is given back");
 }
 
 /* 20 streams are let go, each with a window of data of which some lies in it and some comes too
@@ -274,6 +348,9 @@ int main(void) {
     test_calm();
     test_room();
     test_back_pressure();
+    test_windows_become_narrow_when_half_of_the_budget_is_gone();
+    test_what_is_taken_gets_a_full_window();
+    test_no_stream_without_a_budget();
     test_connection_window(false);
     test_connection_window(true);
     test_late_data();

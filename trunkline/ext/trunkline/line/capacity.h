@@ -39,8 +39,8 @@ void capacity_forgo(capacity_claim *c);
 /* Gives a place back: the first in line has it. */
 void capacity_give(void);
 
-/* How many there may be; until it is set, half of the descriptors that the process may open: a call
- * of its own may need another one besides its connection. `most` > 0. */
+/* How many there may be; until it is set, and by 0 again, half of the descriptors that the process
+ * may open: a call may need another one besides its connection. */
 void capacity_set(uint32_t most);
 uint32_t capacity_most(void);
 uint32_t capacity_used(void);

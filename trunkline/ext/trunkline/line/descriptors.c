@@ -1,6 +1,7 @@
 #include "descriptors.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -53,6 +54,16 @@ void descriptors_close(int descriptor) {
     }
     close(descriptor);
     pthread_mutex_unlock(&lock);
+}
+
+bool descriptors_scarce(int error) {
+    return error == EMFILE || error == ENFILE;
+}
+
+bool descriptors_exhausted(void) {
+    int one = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (one >= 0) close(one);
+    return one < 0 && descriptors_scarce(errno);
 }
 
 unsigned descriptors_generation(void) {

@@ -23,6 +23,12 @@ int descriptors_note(int descriptor);
 /* Forgets and closes it; -1 is fine. */
 void descriptors_close(int descriptor);
 
+/* Is `error` the system's word that the process, or the system, may open no more of them? */
+bool descriptors_scarce(int error);
+
+/* Can no more be opened just now? For what fails without saying why. True: errno says. */
+bool descriptors_exhausted(void);
+
 /* How many forks led to this process: what was opened under another number is a parent's. */
 unsigned descriptors_generation(void);
 

@@ -145,7 +145,7 @@ static void distrust_name(const dial *d) {
 static io_result step_connect(dial *d, nanoseconds now, failure *f) {
     const endpoint *peer;
     io_result result = connecting_step(d->connecting, now, &d->descriptor, &peer, f);
-    if (result == IO_FAILED) distrust_name(d);
+    if (result == IO_FAILED && !descriptors_scarce(f->system_error)) distrust_name(d);
     if (result != IO_DONE) return result;
     memcpy(&d->result.peer, &peer->address, peer->length);
     d->result.peer_length = peer->length;

@@ -1,3 +1,4 @@
+#include "../wire/budget.h"
 #include "exchange_states.h"
 
 #include "descriptors.h"
@@ -213,21 +214,9 @@ static step_result queued(exchange *x, nanoseconds now) {
     return STEP_WAIT;
 }
 
-/* Makes a connection that speaks HTTP/2 one to be shared. False: no memory, and it is gone. */
-static bool share(const exchange *x, connection *c) {
-    const char *chosen = c->session != NULL ? tls_protocol(c->session) : NULL;
-    bool http2 = chosen != NULL ? strcmp(chosen, "h2") == 0
-                                : c->session == NULL && x->out.to->sharing == SHARING_ALWAYS;
-    if (!http2 || mux_begin(c)) {
-        return true;
-    }
-    connection_free(c, false);
-    return false;
-}
-
 static step_result dialling(exchange *x, nanoseconds now) {
     dialled d;
-    switch (dial_step(x->dialling, now, &d, &x->why)) {
+    switch (exchange_dial(x, now, &d)) {
     case IO_DONE: break;
     case IO_FAILED:
         x->phase = x->why.phase;
@@ -243,7 +232,7 @@ static step_result dialling(exchange *x, nanoseconds now) {
     x->timings.connect = d.connected_in;
     x->timings.tls = d.secured_in;
     connection *c = connection_new(&d, x->out.to, x->out.how->owner, now);
-    if (c == NULL || !share(x, c)) {
+    if (c == NULL || !exchange_share(x, c)) {
         return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
     }
     if (c->mux == NULL && x->out.how->http == HTTP_TWO && x->out.to->sharing != SHARING_NEVER) {
@@ -396,6 +385,17 @@ static nanoseconds continue_deadline(const exchange *x) {
     return waits ? clock_after(x->sending_began, x->out.how->expect) : NEVER;
 }
 
+/* Which limit made it wait for a place; NULL: none did. */
+static const char *why_queued(exchange *x) {
+    if (x->state == EXCHANGE_QUEUED) {
+        return pool_why_waiting(x->pool, &x->place);
+    }
+    bool wants_stream = x->state == EXCHANGE_TALKING && x->phase == PHASE_QUEUE;
+    return wants_stream && budget_used() + http2_default_limits.narrow_window > budget_most()
+               ? "as much of answers may lie unread as max_buffered_bytes allows the process"
+               : NULL;
+}
+
 static step_result out_of_time(exchange *x, nanoseconds now) {
     if (now >= x->total_deadline) {
         x->allowed = x->total_deadline - x->began;
@@ -403,8 +403,7 @@ static step_result out_of_time(exchange *x, nanoseconds now) {
     }
     if (x->state != EXCHANGE_DIALLING && now >= x->deadline) {
         x->allowed = x->out.how->timeouts[x->phase];
-        const char *why = x->state == EXCHANGE_QUEUED ? pool_why_waiting(x->pool, &x->place) : NULL;
-        return exchange_fail(x, timeout_code(x->phase), why, 0);
+        return exchange_fail(x, timeout_code(x->phase), why_queued(x), 0);
     }
     return STEP_WAIT;
 }

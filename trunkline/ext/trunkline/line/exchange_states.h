@@ -15,6 +15,14 @@ void exchange_phase(exchange *x, call_phase phase, nanoseconds now);
 step_result exchange_fail(exchange *x, failure_code code, const char *detail, int system_error);
 step_result exchange_finish(exchange *x, nanoseconds now);
 
+/* ---- exchange_dial.c ---- */
+
+/* As dial_step, of x->dialling; closes idle connections when there are no descriptors. */
+io_result exchange_dial(exchange *x, nanoseconds now, dialled *d);
+
+/* Makes a connection that speaks HTTP/2 one to be shared. False: no memory, and it is gone. */
+bool exchange_share(const exchange *x, connection *c);
+
 /* ---- exchange_send.c ---- */
 
 /* Readies the request for an attempt on x->line. */

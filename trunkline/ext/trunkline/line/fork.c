@@ -1,5 +1,6 @@
 #include "fork.h"
 
+#include "../wire/budget.h"
 #include "capacity.h"
 #include "descriptors.h"
 #include "exchange.h"
@@ -39,6 +40,7 @@ static void in_child(void) {
     descriptors_after_fork(true);
     waker_after_fork(true);
     capacity_forked();
+    budget_forked();
     exchange_after_fork(true);
     pool_after_fork(true);
     reaper_after_fork(true);

@@ -49,7 +49,9 @@ loop *loop_new(void) {
         return NULL;
     }
     if (!open_epoll(l)) {
+        int error = errno;
         free(l);
+        errno = error;
         return NULL;
     }
     return l;

@@ -3,6 +3,7 @@
 #include "deadlines.h"
 #include "loop.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #define TOLD_AT_ONCE 256
@@ -274,9 +275,11 @@ poller *poller_new(waker *w) {
     p->batch = mux_batch_new();
     if (p->loop == NULL || p->batch == NULL ||
         !loop_watch(p->loop, waker_descriptor(w), 0, POLLIN, p)) {
+        int error = errno;
         loop_free(p->loop);
         mux_batch_drop(p->batch);
         free(p);
+        errno = error;
         return NULL;
     }
     p->waker = waker_keep(w);

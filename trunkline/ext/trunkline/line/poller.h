@@ -26,7 +26,8 @@ typedef struct member {
     int watching_count;
 } member;
 
-/* Keeps one reference of the waker, which all of its exchanges must share. NULL: no memory. */
+/* Keeps one reference of the waker, which all of its exchanges must share. NULL: no memory, or
+ * no descriptor (errno says). */
 poller *poller_new(waker *w);
 void poller_free(poller *p); /* it must be empty. NULL is fine. In a child its memory is lost */
 

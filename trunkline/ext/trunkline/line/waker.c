@@ -91,7 +91,9 @@ static waker *make(void) {
     waker *w = calloc(1, sizeof(*w));
     if (w == NULL) return NULL;
     if (!open_descriptors(w)) {
+        int error = errno;
         destroy(w);
+        errno = error;
         return NULL;
     }
     return w;

@@ -10,8 +10,8 @@
  */
 typedef struct waker waker;
 
-waker *waker_take(
-    void); /* from a free list, or made; cleared; one reference. NULL: no memory or descriptor */
+/* From a free list, or made; cleared; one reference. NULL: no memory or descriptor (errno says). */
+waker *waker_take(void);
 waker *
 waker_keep(waker *w);      /* one reference more: for whoever may wake later than its owner lives */
 void waker_drop(waker *w); /* the last one returns it to the free list; NULL is fine */

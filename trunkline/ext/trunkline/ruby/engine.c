@@ -1,6 +1,9 @@
 #include "engine.h"
 
+#include "../line/descriptors.h"
+
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -257,7 +260,14 @@ static void need_context(struct tls_context **kept, const tls_options *options) 
         return;
     }
     obtaining o = {.options = options};
-    rb_thread_call_without_gvl(obtain_nogvl, &o, NULL, NULL);
+    bool scarce;
+    do {
+        rb_thread_call_without_gvl(obtain_nogvl, &o, NULL, NULL);
+        scarce = o.context == NULL && descriptors_exhausted();
+    } while (scarce && pool_make_room());
+    if (scarce) {
+        failure_set(&o.why, FAILURE_CONNECT, PHASE_TLS, errno, "%s", strerror(errno));
+    }
     if (o.context == NULL) {
         errors_raise_failure(&o.why, Qnil);
     }

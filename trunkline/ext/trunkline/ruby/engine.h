@@ -107,6 +107,17 @@ void response_init(void);
 
 VALUE attempts_array(const attempt *attempts, uint32_t count);
 
+/* ---- descriptors.c ---- */
+
+/* Each needs a descriptor, and has idle connections closed until there is one. Raises when there is
+ * none all the same: a ConnectError of `request`, of which nothing was sent. */
+waker *descriptors_waker(VALUE request); /* as waker_take */
+poller *descriptors_poller(waker *w, VALUE request);
+
+/* ---- process_limits.c ---- */
+
+void process_limits_init(void);
+
 /* ---- steps.c: what an exchange asks of Ruby, and what stays of it ---- */
 
 /* As Engine.perform documents them. */

@@ -111,12 +111,10 @@ static VALUE multi_initialize(VALUE self, VALUE pool_object) {
     }
     m->pool = pool_object;
     m->results = rb_ary_new();
-    waker_drop(m->waker); /* of an attempt that failed */
-    m->waker = waker_take();
-    m->poller = m->waker ? poller_new(m->waker) : NULL;
-    if (m->poller == NULL) {
-        rb_memerror();
+    if (m->waker == NULL) {
+        m->waker = descriptors_waker(Qnil);
     }
+    m->poller = descriptors_poller(m->waker, Qnil);
     return self;
 }
 

@@ -1,6 +1,5 @@
 #include "engine.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* What an exchange asks of Ruby on its way, and what stays of it when it is over: the same whether
@@ -46,15 +45,7 @@ static void note_the_usual(const response *r) {
     p->usual_head = x->http2 ? 0 : x->answer.head_length;
 }
 
-static void fail_without_means(int error, VALUE request) {
-    failure why;
-    bool descriptors = error == EMFILE || error == ENFILE;
-    failure_set(&why, descriptors ? FAILURE_CONNECT : FAILURE_OUT_OF_MEMORY, PHASE_QUEUE, error,
-                "%s", descriptors ? strerror(error) : "");
-    errors_raise_failure(&why, request);
-}
-
-/* The waker of its own is taken last, when nothing can raise any more. */
+/* The waker of its own is taken last, when little can raise any more. */
 VALUE steps_begin(const call_arguments *a, waker *w) {
     pool *connections = pool_get(a->pool);
     const prepared *p = prepared_get(a->prepared);
@@ -83,13 +74,11 @@ VALUE steps_begin(const call_arguments *a, waker *w) {
     }
     out.expects = p->how->expect > 0 && out.body_length != 0;
 
+    w = w != NULL ? waker_keep(w) : descriptors_waker(a->request);
     r->live = exchange_new();
-    w = r->live == NULL ? NULL : w != NULL ? waker_keep(w) : waker_take();
-    if (w == NULL) {
-        int error = errno;
-        exchange_free(r->live);
-        r->live = NULL;
-        fail_without_means(error, a->request);
+    if (r->live == NULL) {
+        waker_drop(w);
+        rb_memerror();
     }
     exchange_begin(r->live, &out, connections, w, until);
     if (goes_ahead(p, a)) {

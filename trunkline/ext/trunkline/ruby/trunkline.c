@@ -27,6 +27,7 @@ void Init_trunkline(void) {
     pieces_init();
     perform_init();
     multi_init();
+    process_limits_init();
     stubbed_init();
     wait_init();
 }

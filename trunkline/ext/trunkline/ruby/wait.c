@@ -1,5 +1,8 @@
 #include "engine.h"
 
+#include "../line/descriptors.h"
+
+#include <errno.h>
 #include <ruby/fiber/scheduler.h>
 #include <ruby/io.h>
 #include <string.h>
@@ -80,15 +83,16 @@ static void leave(void *(*function)(void *), waiting *w) {
 
 /* ---- fibers ---- */
 
+/* Of what cannot tell for want of a descriptor. */
+#define LOOK_AGAIN (10 * MILLISECOND)
+
 typedef struct {
-    VALUE scheduler, io;
+    VALUE scheduler, io; /* nil: there is no descriptor for it */
     poller *p;
     nanoseconds until;
     nanoseconds longest; /* that the scheduler may wait for, when it cannot know of everything */
     const stop_request *stop;
 } parking;
-
-#define LOOK_AGAIN (10 * MILLISECOND)
 
 static VALUE park(VALUE argument) {
     const parking *k = (const parking *)argument;
@@ -105,7 +109,11 @@ static VALUE park(VALUE argument) {
             VALUE span =
                 due == NEVER ? Qnil : DBL2NUM((double)clock_nap(due, now) / (double)SECOND);
             poller_park(k->p); /* until the scheduler comes back to it */
-            rb_fiber_scheduler_io_wait(k->scheduler, k->io, INT2FIX(RUBY_IO_READABLE), span);
+            if (NIL_P(k->io)) {
+                rb_fiber_scheduler_kernel_sleep(k->scheduler, span);
+            } else {
+                rb_fiber_scheduler_io_wait(k->scheduler, k->io, INT2FIX(RUBY_IO_READABLE), span);
+            }
             poller_arrive(k->p);
         } else {
             rb_fiber_scheduler_kernel_sleep(k->scheduler, INT2FIX(0)); /* others have their turn */
@@ -118,23 +126,26 @@ static VALUE park(VALUE argument) {
 static VALUE unpark(VALUE argument) {
     const parking *k = (const parking *)argument;
     poller_depart(k->p);
-    rb_funcall(k->io, id_close, 0);
-    return Qnil;
+    return NIL_P(k->io) ? Qnil : rb_funcall(k->io, id_close, 0);
 }
 
 /* The scheduler wants an IO. It gets one of a descriptor of its own, so that whatever the scheduler
  * keeps in its books about the number ends with the IO. A poller that has no descriptor (without
- * epoll) is looked at every so often; only `own`, its waker, ends that sooner. */
+ * epoll) is looked at every so often; only `own`, its waker, ends that sooner. When there is no
+ * descriptor for the IO, the fiber looks again and again. */
 static void park_fiber(VALUE scheduler, poller *p, waker *own, nanoseconds until,
                        const stop_request *stop) {
     int all = poller_descriptor(p);
-    int descriptor = rb_cloexec_dup(all >= 0 ? all : waker_descriptor(own));
-    if (descriptor < 0) {
-        rb_sys_fail("dup");
+    int descriptor;
+    do {
+        descriptor = rb_cloexec_dup(all >= 0 ? all : waker_descriptor(own));
+    } while (descriptor < 0 && descriptors_scarce(errno) && pool_make_room());
+    nanoseconds longest = all >= 0 && descriptor >= 0 ? NEVER : LOOK_AGAIN;
+    parking k = {scheduler, Qnil, p, until, longest, stop};
+    if (descriptor >= 0) {
+        rb_update_max_fd(descriptor);
+        k.io = rb_funcall(rb_cIO, id_for_fd, 1, INT2FIX(descriptor));
     }
-    rb_update_max_fd(descriptor);
-    VALUE io = rb_funcall(rb_cIO, id_for_fd, 1, INT2FIX(descriptor));
-    parking k = {scheduler, io, p, until, all >= 0 ? NEVER : LOOK_AGAIN, stop};
     rb_ensure(park, (VALUE)&k, unpark, (VALUE)&k);
 }
 
@@ -176,12 +187,13 @@ static VALUE park_racing(VALUE argument) {
     return Qnil;
 }
 
-/* Several connections are tried at once: a poller has one descriptor for all of them. */
-static void park_for_first(alone *a) {
+/* Several connections are tried at once: a poller has one descriptor for all of them. False: there
+ * is none for it. */
+static bool park_for_first(alone *a) {
     member m;
     a->p = poller_new(a->x->waker);
     if (a->p == NULL) {
-        rb_memerror();
+        return false;
     }
     poller_add(a->p, &m, a->x, NULL);
     int state = 0;
@@ -194,6 +206,7 @@ static void park_for_first(alone *a) {
     if (state != 0) {
         rb_jump_tag(state);
     }
+    return true;
 }
 
 /* Whoever reads a shared connection for others may be woken by them as well. */
@@ -215,9 +228,11 @@ static step_result drive_in_fiber(exchange *x, VALUE scheduler, bool at_once) {
         struct pollfd entries[DIAL_MAX_ATTEMPTS];
         nanoseconds due;
         int count = exchange_wait(x, entries, DIAL_MAX_ATTEMPTS, &due);
-        if (count > 1) {
-            park_for_first(&a);
+        if (count > 1 && park_for_first(&a)) {
             continue;
+        }
+        if (count > 1) {
+            due = clock_earlier(due, clock_now() + LOOK_AGAIN);
         }
         if (count == 0) {
             entries[0] = (struct pollfd){.fd = waker_descriptor(x->waker), .events = POLLIN};

@@ -6,6 +6,7 @@
 
 const http2_limits http2_default_limits = {
     .stream_window = 1024 * 1024,
+    .narrow_window = 64 * 1024,
     .connection_window = 16 * 1024 * 1024,
     .header_list = 64 * 1024,
     .streams = 1000,
@@ -53,6 +54,7 @@ http2 *http2_new(const http2_limits *limits) {
     http2 *h = calloc(1, sizeof(*h));
     if (h == NULL) return NULL;
     h->limits = *limits;
+    h->settings_out = 1;
     if (open_session(h) && introduce(h)) return h;
     http2_free(h);
     return NULL;

@@ -15,6 +15,7 @@ typedef struct http2 http2;
 
 typedef struct {
     uint32_t stream_window;     /* bytes that may lie in one stream untaken: 1 MiB */
+    uint32_t narrow_window;     /* and when half of the budget is in use: 64 KiB; see budget.h */
     uint32_t connection_window; /* bytes under way on the whole connection: 16 MiB */
     uint32_t header_list;       /* the largest header section, as the server is told: 64 KiB */
     uint32_t streams;           /* at once, whatever the server allows: 1000 */
@@ -64,6 +65,7 @@ typedef struct http2_stream {
     bool head_request; /* to which Content-Length promises nothing */
     bool body_ended;   /* the last piece was fed */
     bool deferred;     /* nghttp2 waits for more of the body */
+    uint32_t window;   /* how much of the budget it has reserved */
     uint32_t informational;
     const http1_limits *limits;           /* borrowed */
     buffer upload;                        /* fed, and not framed yet */
@@ -117,7 +119,7 @@ bool http2_closing(const http2 *h);
  * small, and what HTTP/2 has no room for (Connection, Transfer-Encoding, Keep-Alive, Upgrade,
  * Proxy-Connection, TE but "trailers") is left out (RFC 9113 8.2.2, 8.3). Credentials are not put
  * into the compression's table. `body`: http2_feed follows. `limits` is borrowed and outlives the
- * stream. NULL: no memory, or no room. */
+ * stream. NULL: no memory, no room, or no budget for its window (budget.h). */
 http2_stream *http2_request(http2 *h, const char *scheme, const char *head, size_t head_length,
                             bool body, bool head_request, const http1_limits *limits, void *owner);
 
@@ -132,7 +134,8 @@ uint64_t http2_fed_and_framed(const http2_stream *s);
 http2_head *http2_take_head(http2_stream *s);
 void http2_head_free(http2_head *head);
 
-/* The owner took `count` bytes of ->data (by buffer_consume): the server may send as many again. */
+/* The owner took `count` bytes of ->data (by buffer_consume): the server may send as many again,
+ * and more at once if much has come already. */
 void http2_took(http2 *h, http2_stream *s, size_t count);
 
 /* The owner lets go of the stream: reset with CANCEL when it is not over; `s` is gone after this

@@ -90,6 +90,9 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     http2 *h = user;
     http2_stream *s = reader(session, frame);
     switch (frame->hd.type) {
+    case NGHTTP2_SETTINGS:
+        if (frame->hd.flags & NGHTTP2_FLAG_ACK) http2_settings_heard(h);
+        return 0;
     case NGHTTP2_PING:
         if (!(frame->hd.flags & NGHTTP2_FLAG_ACK) || h->pings_answered == h->pings_out) return 0;
         h->pings_answered++;

@@ -37,8 +37,10 @@ struct http2 {
     uint32_t verdict_code;
 
     bool settings_came;
-    bool goodbye; /* was said by us */
-    bool goaway;  /* came from the server */
+    uint32_t settings_out; /* of ours, those that the server has not acknowledged */
+    bool narrow;           /* its streams have narrow windows */
+    bool goodbye;          /* was said by us */
+    bool goaway;           /* came from the server */
     uint32_t goaway_code;
     uint64_t pings_out, pings_answered;
 
@@ -108,7 +110,8 @@ void http2_section_free(http2_section *section);
 
 /* ---- http2_stream.c ---- */
 
-http2_stream *http2_stream_new(http2 *h);          /* NULL: no memory */
+/* NULL: no memory, and `window`, which was reserved for it, is given back. */
+http2_stream *http2_stream_new(http2 *h, uint32_t window);
 void http2_stream_free(http2 *h, http2_stream *s); /* or keeps it for use again */
 void http2_streams_free(http2 *h);                 /* all, and those kept */
 void http2_touch(http2 *h, http2_stream *s);
@@ -122,6 +125,18 @@ void http2_stream_closed(http2 *h, http2_stream *s, uint32_t code);
 
 /* What nghttp2 reads the body of a request from. */
 http2_provider http2_body_of(http2_stream *s);
+
+/* ---- http2_window.c ---- */
+
+/* Has the budget room for another stream? Then *window is reserved for it. */
+bool http2_window_reserve(http2 *h, uint32_t *window);
+void http2_window_release(http2_stream *s);
+
+/* The server acknowledged SETTINGS of ours. */
+void http2_settings_heard(http2 *h);
+
+/* Some of what came was taken: more may come at once of what is likely to be a large answer. */
+void http2_window_widen(http2 *h, http2_stream *s);
 
 static inline http2_stream *http2_stream_of(nghttp2_session *session, int32_t id) {
     return nghttp2_session_get_stream_user_data(session, id);

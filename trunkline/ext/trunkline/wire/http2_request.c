@@ -121,7 +121,9 @@ http2_stream *http2_request(http2 *h, const char *scheme, const char *head, size
     word whole = {head, head_length};
     if (http2_room(h) == 0 || !reserve(h, whole)) return NULL;
     size_t count = translate(h, scheme, whole);
-    http2_stream *s = count > 0 ? http2_stream_new(h) : NULL;
+    uint32_t window;
+    if (count == 0 || !http2_window_reserve(h, &window)) return NULL;
+    http2_stream *s = http2_stream_new(h, window);
     if (s == NULL) return NULL;
     s->owner = owner;
     s->limits = limits;

@@ -1,5 +1,6 @@
 #ifdef HAVE_NGHTTP2
 
+#include "budget.h"
 #include "http2_internal.h"
 
 #define SPARE_MOST 64      /* streams kept for use again */
@@ -7,7 +8,7 @@
 
 /* ---- the session's lists ---- */
 
-http2_stream *http2_stream_new(http2 *h) {
+static http2_stream *make(http2 *h) {
     http2_stream *s = h->spare;
     if (s != NULL) {
         h->spare = s->next;
@@ -18,8 +19,17 @@ http2_stream *http2_stream_new(http2 *h) {
         s->upload = upload;
     } else {
         s = calloc(1, sizeof(*s));
-        if (s == NULL) return NULL;
     }
+    return s;
+}
+
+http2_stream *http2_stream_new(http2 *h, uint32_t window) {
+    http2_stream *s = make(h);
+    if (s == NULL) {
+        budget_release(window);
+        return NULL;
+    }
+    s->window = window;
     s->content_length = -1;
     s->head_begins = s->request_ends = UINT64_MAX;
     s->next = h->streams;
@@ -58,6 +68,7 @@ static void untouch(http2 *h, http2_stream *s) {
 void http2_stream_free(http2 *h, http2_stream *s) {
     untouch(h, s);
     if (h->section.of == s) h->section.of = NULL;
+    http2_window_release(s);
     *(s->previous ? &s->previous->next : &h->streams) = s->next;
     if (s->next != NULL) s->next->previous = s->previous;
     if (h->spare_count == SPARE_MOST) {
@@ -75,6 +86,7 @@ void http2_stream_free(http2 *h, http2_stream *s) {
 static void free_list(http2_stream *s) {
     for (http2_stream *next; s != NULL; s = next) {
         next = s->next;
+        http2_window_release(s);
         destroy(s);
     }
 }
@@ -168,6 +180,7 @@ void http2_release(http2 *h, http2_stream *s) {
 
 void http2_took(http2 *h, http2_stream *s, size_t count) {
     if (s->closed || s->ended) return;
+    http2_window_widen(h, s);
     http2_done(h, nghttp2_session_consume_stream(h->session, s->id, count));
 }
 

@@ -244,14 +244,19 @@ module Trunkline
         end
         @moving = nil
       rescue Error, InvalidRequest => error
-        not_started(order, error) # as of a call: a file of TLS that cannot be read
+        not_started(order, error) # as of a call: a file of TLS that cannot be read, no descriptor
       end
 
       def not_started(order, error)
         raise error if Interrupts.ended_by?(error)
 
-        @landed.push(order, error)
+        @landed.push(order, named(error, order.plan))
         @moving = nil
+      end
+
+      # What kept a Multi from being made knows of no request.
+      def named(error, plan)
+        error.is_a?(Error) && error.request.nil? && plan ? error.retold({ request: plan.request }) : error
       end
 
       # @return [StandardError, nil] why nothing can be sent

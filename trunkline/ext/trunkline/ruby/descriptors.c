@@ -1,0 +1,38 @@
+#include "engine.h"
+
+#include "../line/descriptors.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What needs a descriptor before there is an exchange that could fail for want of one. */
+
+static void fail_without_means(int error, VALUE request) {
+    failure why;
+    bool scarce = descriptors_scarce(error);
+    failure_set(&why, scarce ? FAILURE_CONNECT : FAILURE_OUT_OF_MEMORY, PHASE_QUEUE, error, "%s",
+                scarce ? strerror(error) : "");
+    errors_raise_failure(&why, request);
+}
+
+waker *descriptors_waker(VALUE request) {
+    waker *w;
+    do {
+        w = waker_take();
+    } while (w == NULL && descriptors_scarce(errno) && pool_make_room());
+    if (w == NULL) {
+        fail_without_means(errno, request);
+    }
+    return w;
+}
+
+poller *descriptors_poller(waker *w, VALUE request) {
+    poller *p;
+    do {
+        p = poller_new(w);
+    } while (p == NULL && descriptors_scarce(errno) && pool_make_room());
+    if (p == NULL) {
+        fail_without_means(errno, request);
+    }
+    return p;
+}
