@@ -70,6 +70,28 @@ class TestDialsOfOthers < TrunklineTest
     release(each)
   end
 
+  def test_a_signal_handler_that_sleeps_while_its_thread_dials
+    server = serve_after_hanging
+    http = secure_client(server.url, timeout: 10)
+    entered = Queue.new
+    leave = Queue.new
+    previous = trap(:USR1) { entered << true && leave.pop }
+    beside = in_thread do
+      server.wait_for_connections(1)
+      Process.kill(:USR1, Process.pid)
+      entered.pop
+      timed { http.get("/").body }
+    ensure
+      leave << true
+    end
+    assert_raises(Trunkline::TotalTimeout) { http.get("/hanging", timeout: 1.5) }
+    seconds, body = beside.value
+    assert_equal "ok", body
+    assert_took_less 0.2, seconds
+  ensure
+    trap(:USR1, previous)
+  end
+
   # What was waiting in a batch whose block sleeps is not given what it cannot use.
   def test_a_place_that_becomes_free_goes_past_a_batch_whose_block_sleeps
     gate = Queue.new

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "line/mux_parts.h"
 #include "line/pool_registry.h"
 #include "mux_peer.h"
 
@@ -36,44 +37,25 @@ static mux *idle_mux(const settings *s) {
     return m;
 }
 
-static void test_an_idle_server_is_asked_when_it_was_silent_and_kept_when_it_answers(void) {
+static void test_an_idle_server_is_not_asked_before_it_is_used_again(void) {
     begin_test("");
     settings s = usual(4);
     mux *m = idle_mux(&s);
     nanoseconds now = clock_now();
-    pool_registry_reap(now + 9 * SECOND);
+    for (int minute = 1; minute <= 5; minute++) pool_registry_reap(now + minute * 60 * SECOND);
     sleep_milliseconds(50);
-    CHECK(pings_of(0) == 0, "before ten seconds of silence nothing is asked");
-    for (int round = 1; round <= 3; round++) {
-        now += 11 * SECOND;
-        pool_registry_reap(now);
-        CHECK(pings_of(round) == round, "then it is, once in a silence (%d)", round);
-        pool_registry_reap(now + 6 * SECOND);
-        CHECK(!mux_closing(m), "and its answer will do");
-        now += 6 * SECOND;
-    }
+    CHECK(pings_of(0) == 0 && !mux_closing(m), "nobody asks while nobody needs it");
+    m->heard_at -= 29 * SECOND;
     exchange *x = call(&s);
-    CHECK(answered(x) && x->reused && accepted == 1, "the next call has the same connection");
+    CHECK(answered(x) && x->reused && pings_of(0) == 0, "nor after less than 30 seconds");
     exchange_free(x);
-    mux_release(m);
-    end_test();
-}
-
-static void test_an_idle_server_that_does_not_answer_loses_its_connection(void) {
-    begin_test("");
-    settings s = usual(4);
-    mux *m = idle_mux(&s);
-    mute = true;
-    nanoseconds now = clock_now() + 11 * SECOND;
-    pool_registry_reap(now);
-    CHECK(pings_of(1) == 1, "it is asked");
-    pool_registry_reap(now + 4 * SECOND);
-    CHECK(!mux_closing(m), "it has five seconds");
-    pool_registry_reap(now + 5 * SECOND);
-    CHECK(mux_closing(m) && counts().connections == 0, "and then no more");
-    exchange *x = call(&s);
-    CHECK(answered(x) && x->attempt_count == 1, "the next call is none the worse");
-    CHECK(accepted == 2 && counts().connections == 1, "on a connection of its own");
+    m->heard_at -= 31 * SECOND;
+    x = call(&s);
+    CHECK(answered(x) && x->reused && pings_of(1) == 1, "then it is, before the call");
+    exchange_free(x);
+    x = call(&s);
+    CHECK(answered(x) && x->reused && accepted == 1, "the next call has the same connection");
+    CHECK(pings_of(1) == 1 && !mux_closing(m), "and it is not asked again");
     exchange_free(x);
     mux_release(m);
     end_test();
@@ -157,8 +139,7 @@ static void test_a_call_on_a_connection_gone_dead_waits_as_long_as_its_caller_sa
 
 int main(void) {
     peer_start();
-    test_an_idle_server_is_asked_when_it_was_silent_and_kept_when_it_answers();
-    test_an_idle_server_that_does_not_answer_loses_its_connection();
+    test_an_idle_server_is_not_asked_before_it_is_used_again();
     test_a_call_waits_on_while_its_silent_server_answers_pings();
     test_a_server_that_was_too_busy_for_a_ping_can_still_answer();
     test_a_call_on_a_connection_gone_dead_waits_as_long_as_its_caller_said();

@@ -70,6 +70,25 @@ class TestWhoReads < HTTP2Test
     assert answered
   end
 
+  # The batch reads on more connections than it has room to note them in at first, for calls that wait already.
+  def test_others_go_on_on_many_connections_while_a_batch_is_in_its_block
+    answers = Queue.new
+    servers = Array.new(20) { serve_frames { |stream| answer_others(stream, answers) } }
+    beside = Thread.new { begun_on(servers).tap { @release << true } }
+    results = nil
+    @http.batch do |batch|
+      servers.each { |server| batch.get("#{server.url}never", timeout: 2) { nil } }
+      batch.get("/held") do
+        others = beside.value
+        servers.size.times { answers << true }
+        results = timed { others.map { |other| other.value.body } }
+      end
+    end
+    seconds, bodies = results
+    assert_equal ["ok"] * 20, bodies
+    assert_took_less 0.4, seconds
+  end
+
   # The main thread reads; the others must not wait until its handler has returned.
   def test_others_go_on_while_the_reader_is_in_a_signal_handler
     entered = Queue.new
@@ -115,6 +134,22 @@ class TestWhoReads < HTTP2Test
   end
 
   private
+
+  def answer_others(stream, answers)
+    return stream.stall if stream.target == "/never"
+
+    answers.pop
+    stream.answer
+  end
+
+  # A call to each, behind the one that is there already.
+  def begun_on(servers)
+    servers.each { |server| server.wait_for_requests(1) }
+    calls = servers.map { |server| Thread.new { @http.get("#{server.url}other") } }
+    servers.each { |server| server.wait_for_requests(2) }
+    sleep 0.1
+    calls
+  end
 
   # A call in a thread of its own, whose request has arrived.
   def begun(path, **options)

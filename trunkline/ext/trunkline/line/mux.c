@@ -5,8 +5,7 @@
 #include <sys/socket.h>
 
 #define READS_AT_ONCE 16           /* of those who read for others alone */
-#define IDLE_SILENCE (10 * SECOND) /* after which a server is asked whether it is there, */
-#define BUSY_SILENCE (30 * SECOND) /* and if calls wait for it: some mind being asked often */
+#define SILENCE (30 * SECOND)      /* after which a server is asked whether it is there, */
 #define ANSWER_WITHIN (5 * SECOND) /* and how long it may take to say so */
 
 /* ---- facts ---- */
@@ -173,21 +172,6 @@ void mux_retire(mux *m) {
     pthread_mutex_unlock(&m->lock);
 }
 
-bool mux_look(mux *m) {
-    nanoseconds now = clock_now();
-    pthread_mutex_lock(&m->lock);
-    bool usable = m->session != NULL;
-    if (usable) {
-        if (http2_open_streams(m->session) == 0 && nobody_reads(m)) {
-            take_in(m, now);
-        }
-        refresh(m);
-        usable = !m->closing;
-    }
-    pthread_mutex_unlock(&m->lock);
-    return usable;
-}
-
 /* A server that computes may leave a PING waiting, and answer its calls all the same: those that
  * wait already do so for as long as their callers said; those to come have another connection. */
 static void doubt(mux *m, nanoseconds now) {
@@ -204,18 +188,38 @@ static void doubt(mux *m, nanoseconds now) {
     }
 }
 
+/* Some servers count PINGs and close the connection of a client that sends many. */
 static void ask_whether_alive(mux *m, nanoseconds now) {
-    if (m->dead) {
-        return;
-    }
     nanoseconds heard_at = m->heard_at > 0 ? m->heard_at : m->line->born;
-    nanoseconds silence = http2_open_streams(m->session) > 0 ? BUSY_SILENCE : IDLE_SILENCE;
-    if (m->pinged_at > 0 && now - m->pinged_at >= ANSWER_WITHIN) {
-        doubt(m, now);
-    } else if (m->pinged_at == 0 && now - heard_at >= silence && http2_ping(m->session)) {
+    if (!m->dead && m->pinged_at == 0 && now - heard_at >= SILENCE && http2_ping(m->session)) {
         m->pinged_at = now;
         mux_write(m, NULL, now);
     }
+}
+
+/* One that is idle is not asked before it is used again. */
+static void see_whether_alive(mux *m, nanoseconds now) {
+    if (m->pinged_at > 0 && now - m->pinged_at >= ANSWER_WITHIN) {
+        doubt(m, now);
+    } else if (http2_open_streams(m->session) > 0) {
+        ask_whether_alive(m, now);
+    }
+}
+
+bool mux_look(mux *m) {
+    nanoseconds now = clock_now();
+    pthread_mutex_lock(&m->lock);
+    bool usable = m->session != NULL;
+    if (usable) {
+        if (http2_open_streams(m->session) == 0 && nobody_reads(m)) {
+            take_in(m, now);
+        }
+        ask_whether_alive(m, now);
+        refresh(m);
+        usable = !m->closing;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return usable;
 }
 
 bool mux_tend(mux *m, nanoseconds now) {
@@ -228,7 +232,7 @@ bool mux_tend(mux *m, nanoseconds now) {
         take_in(m, now);
     }
     http2_calm(m->session);
-    ask_whether_alive(m, now);
+    see_whether_alive(m, now);
     mux_summon(m, NULL);
     bool news = m->news;
     m->news = false;

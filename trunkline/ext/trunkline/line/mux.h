@@ -21,9 +21,9 @@ typedef struct mux mux;
 typedef struct {
     unsigned references;   /* atomic */
     mux *muxes[MUX_BATCH]; /* on which something may lie to be written; a reference each */
-    int count;
-    mux *led[MUX_BATCH]; /* of which one of the calls (at some time) was the leader; the same */
-    int led_count;
+    int count;             /* ... and those beyond MUX_BATCH are written at once */
+    mux **led; /* owned; of which one of the calls (at some time) was the leader; the same */
+    int led_count, led_room;
     bool away; /* nobody drives the poller just now: its calls cannot lead (atomic) */
 } mux_batch;
 
@@ -61,7 +61,8 @@ void mux_goodbye(mux *m);
 void mux_retire(mux *m);
 
 /* The look before a call is put on it: is it alive, and does it take more? What lies there unread
- * is taken in when nobody else does. */
+ * is taken in when nobody else does. A server that has been silent for long is sent a PING, which
+ * goes before the call; nobody waits for its answer. */
 bool mux_look(mux *m);
 
 /* Facts that may be asked for at any time, without the lock: how many calls it carries at once;
@@ -71,8 +72,8 @@ bool mux_closing(const mux *m);
 bool mux_heard(const mux *m);
 
 /* For the reaper: takes in what lies there when nobody leads, and asks by a PING whether the server
- * is alive when it has been silent for long. One that does not answer gets no new calls. True: its
- * facts have changed. */
+ * is alive when it has been silent for long though calls wait for it. One that does not answer gets
+ * no new calls. True: its facts have changed. */
 bool mux_tend(mux *m, nanoseconds now);
 
 /* ---- a call's step: between mux_enter and mux_leave the caller has the lock ---- */

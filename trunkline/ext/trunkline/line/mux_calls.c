@@ -78,17 +78,49 @@ void mux_summon(mux *m, waker *own) {
 
 /* ---- the leader ---- */
 
-/* A poller remembers what its calls lead, so as to let others when it is not driven. */
-static void remember_led(mux_batch *b, mux *m) {
+static bool has_led(const mux_batch *b, const mux *m) {
     for (int i = 0; i < b->led_count; i++) {
         if (b->led[i] == m) {
-            return;
+            return true;
         }
     }
-    if (b->led_count == MUX_BATCH) {
-        mux_release(b->led[--b->led_count]); /* more than that: the reaper tends it */
+    return false;
+}
+
+static bool room_for_led(mux_batch *b) {
+    if (b->led_count < b->led_room) {
+        return true;
     }
-    b->led[b->led_count++] = mux_keep(m);
+    int room = b->led_room > 0 ? b->led_room * 2 : MUX_BATCH;
+    mux **wider = realloc(b->led, (size_t)room * sizeof(mux *));
+    if (wider == NULL) {
+        return false;
+    }
+    b->led = wider;
+    b->led_room = room;
+    return true;
+}
+
+/* A poller remembers what its calls lead, so as to let others when it is not driven. Without memory
+ * for that the reaper reads for them, once a second. */
+static void remember_led(mux_batch *b, mux *m) {
+    if (m->remembered == b) {
+        return;
+    }
+    if (!has_led(b, m)) {
+        if (!room_for_led(b)) {
+            return;
+        }
+        b->led[b->led_count++] = mux_keep(m);
+    }
+    m->remembered = b;
+}
+
+/* Under m's lock, which the caller releases before m. */
+static void forget_led(const mux_batch *b, mux *m) {
+    if (m->remembered == b) {
+        m->remembered = NULL;
+    }
 }
 
 static void lead(mux *m, mux_call *call) {
@@ -332,6 +364,8 @@ void mux_batch_depart(mux_batch *b) {
         bool ours = m->session != NULL && m->leader != NULL && m->leader->batch == b;
         if (ours) {
             mux_summon(m, NULL);
+        } else {
+            forget_led(b, m);
         }
         pthread_mutex_unlock(&m->lock);
         if (ours) {
@@ -362,6 +396,7 @@ mux_batch *mux_batch_keep(mux_batch *b) {
 
 void mux_batch_drop(mux_batch *b) {
     if (b != NULL && __atomic_sub_fetch(&b->references, 1, __ATOMIC_ACQ_REL) == 0) {
+        free(b->led);
         free(b);
     }
 }
@@ -370,7 +405,11 @@ void mux_batch_close(mux_batch *b) {
     mux_batch_flush(b, NULL);
     mux_batch_depart(b);
     while (b->led_count > 0) {
-        mux_release(b->led[--b->led_count]);
+        mux *m = b->led[--b->led_count];
+        pthread_mutex_lock(&m->lock);
+        forget_led(b, m);
+        pthread_mutex_unlock(&m->lock);
+        mux_release(m);
     }
     mux_batch_drop(b);
 }

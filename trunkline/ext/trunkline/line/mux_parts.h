@@ -20,6 +20,7 @@ struct mux {
     uint64_t written;
 
     mux_call *leader;       /* waits for the descriptor; NULL: nobody does */
+    mux_batch *remembered;  /* borrowed; one that has this among its ->led; NULL: none is known */
     mux_call *first, *last; /* the followers; those that are driven alone stand before the others */
     mux_call *sending;      /* whose requests are not out yet */
 
