@@ -162,7 +162,25 @@ class TestProcessLimits < HTTP2Test
     assert_equal PIECE.bytesize * MUCH, waiting.value
   end
 
+  def test_the_room_of_answers_that_were_dropped_is_had_again
+    limit(max_buffered_bytes: 1_048_576)
+    http = h2_client(serve_frames { |stream| stream.answer(PIECE * MUCH) }.url)
+    quietly do
+      16.times { |number| Thread.new { http.get("/#{number}", stream: true) && nil }.join }
+      assert_equal PIECE.bytesize * MUCH, assert_quick(2) { http.get("/") }.body.bytesize
+    end
+  end
+
   private
+
+  # Without a warning of what is dropped.
+  def quietly
+    verbose = $VERBOSE
+    $VERBOSE = false
+    yield
+  ensure
+    $VERBOSE = verbose
+  end
 
   def send_much(stream)
     stream.headers

@@ -264,6 +264,7 @@ module Trunkline
       response = Engine.perform(@pool, plan.prepared, plan.request, plan.content.producer, plan.body_length, deadline,
                                 streaming, early_hints)
       response._streamed if streaming
+      response._asked_at(place_of_caller) if streaming == true && $VERBOSE
       response
     ensure
       # A streamed answer may be here while the body is still on its way.
@@ -289,6 +290,14 @@ module Trunkline
 
     def now
       Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+
+    LIB = File.expand_path("..", __dir__)
+    private_constant :LIB
+
+    # @return [String] where the caller's own code stands
+    def place_of_caller
+      caller_locations.find { |location| !location.path.start_with?(LIB) }.to_s[/\A.+?:\d+/] || "(unknown)"
     end
 
     def hints(callable)

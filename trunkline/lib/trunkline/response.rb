@@ -62,12 +62,16 @@ module Trunkline
                                     "the whole request"), cause: cause
     end
 
+    # Of a streamed answer that is refused, up to 64 KiB that come within a second are read, and are the #body; one that
+    # is larger or slower is closed. Either way its connection is not held any more.
+    #
     # @return [self] when the status is below 400
     # @raise [ClientError] for 4xx
     # @raise [ServerError] for 5xx
     def raise_for_status!
       return self if status < 400
 
+      settle if @streamed
       raise (status < 500 ? ClientError : ServerError).about(self, "was answered #{status} #{reason}".rstrip)
     end
 
@@ -183,6 +187,13 @@ module Trunkline
       place = error.message[/ at line \d+ column \d+\z/]
       clean = error.class.new("#{reason || "invalid JSON"}#{place unless reason&.end_with?(place.to_s)}")
       clean.tap { clean.set_backtrace(error.backtrace) }
+    end
+
+    def settle
+      _settle(DISCARD_BYTES)
+      @streamed = false if complete?
+    rescue Error
+      nil # that it was refused matters more
     end
 
     private :_read, :_fields, :_trailers, :_timings, :_connection, :_attempts, :_early_hints, :minor_version

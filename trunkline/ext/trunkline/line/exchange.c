@@ -1,4 +1,3 @@
-#include "../wire/budget.h"
 #include "exchange_states.h"
 
 #include "descriptors.h"
@@ -191,7 +190,10 @@ static step_result take_place(exchange *x, pool_result result, connection *c, na
     switch (result) {
     case POOL_CONNECTION: return use(x, c, now);
     case POOL_DIAL: return start_dialling(x, now);
-    case POOL_WAIT: x->state = EXCHANGE_QUEUED; return STEP_WAIT;
+    case POOL_WAIT:
+        x->state = EXCHANGE_QUEUED;
+        exchange_begin_wait(x, now);
+        return STEP_WAIT;
     case POOL_NO_MEMORY: return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
     default: return exchange_fail(x, FAILURE_POOL_CLOSED, NULL, 0);
     }
@@ -211,7 +213,7 @@ static step_result queued(exchange *x, nanoseconds now) {
         x->timings.queue = now - x->began;
         return take_place(x, result, c, now);
     }
-    return STEP_WAIT;
+    return exchange_wants_collection(x, now) ? STEP_COLLECT : STEP_WAIT;
 }
 
 static step_result dialling(exchange *x, nanoseconds now) {
@@ -385,17 +387,6 @@ static nanoseconds continue_deadline(const exchange *x) {
     return waits ? clock_after(x->sending_began, x->out.how->expect) : NEVER;
 }
 
-/* Which limit made it wait for a place; NULL: none did. */
-static const char *why_queued(exchange *x) {
-    if (x->state == EXCHANGE_QUEUED) {
-        return pool_why_waiting(x->pool, &x->place);
-    }
-    bool wants_stream = x->state == EXCHANGE_TALKING && x->phase == PHASE_QUEUE;
-    return wants_stream && budget_used() + http2_default_limits.narrow_window > budget_most()
-               ? "as much of answers may lie unread as max_buffered_bytes allows the process"
-               : NULL;
-}
-
 static step_result out_of_time(exchange *x, nanoseconds now) {
     if (now >= x->total_deadline) {
         x->allowed = x->total_deadline - x->began;
@@ -403,7 +394,7 @@ static step_result out_of_time(exchange *x, nanoseconds now) {
     }
     if (x->state != EXCHANGE_DIALLING && now >= x->deadline) {
         x->allowed = x->out.how->timeouts[x->phase];
-        return exchange_fail(x, timeout_code(x->phase), why_queued(x), 0);
+        return exchange_fail(x, timeout_code(x->phase), exchange_why_queued(x), 0);
     }
     return STEP_WAIT;
 }
@@ -461,17 +452,8 @@ step_result exchange_step(exchange *x, nanoseconds now) {
         step_result late = out_of_time(x, now);
         step = late == STEP_WAIT ? step : late;
     }
-    x->resumed = step != STEP_WAIT;
+    x->resumed = step != STEP_WAIT && step != STEP_COLLECT;
     return step;
-}
-
-bool exchange_called(const exchange *x) {
-    switch (x->state) {
-    case EXCHANGE_QUEUED: return pool_called(x->pool, &x->place);
-    case EXCHANGE_DIALLING: return dial_looks_up(x->dialling);
-    case EXCHANGE_TALKING: return exchange_touched(x);
-    default: return false;
-    }
 }
 
 void exchange_sink(exchange *x, uint8_t *bytes, size_t room) {
@@ -489,6 +471,9 @@ int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanosecon
     nanoseconds own = clock_earlier(x->deadline, continue_deadline(x));
     if (x->again) {
         own = 0;
+    }
+    if (x->state == EXCHANGE_QUEUED) {
+        own = clock_earlier(own, x->collect_at);
     }
     if (x->state == EXCHANGE_DIALLING) {
         int count = dial_wait(x->dialling, entries, room, &own);

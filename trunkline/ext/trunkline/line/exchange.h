@@ -40,6 +40,8 @@ typedef enum {
     STEP_HEAD,        /* the head is there; a sink may be attached now; step on for the body */
     STEP_DATA,        /* ->body holds bytes for the caller to take (streaming); step on */
     STEP_SINK_FULL,   /* give the sink more room; step on */
+    STEP_COLLECT,     /* it waits for a place, and some are held by answers that nobody reads just
+                         now: have those collected that were dropped; step on */
     STEP_DONE,        /* all is there, and the connection is back in the pool, or closed */
     STEP_FAILED       /* see ->why; the connection is closed */
 } step_result;
@@ -152,10 +154,13 @@ typedef struct exchange {
     /* waiting */
     waiter place;
     dial *dialling;
-    short events;    /* what to poll the connection for */
-    bool again;      /* do not wait: more can be done at once */
-    bool poll_first; /* nothing can have come yet */
-    bool resumed;    /* the caller had it: its time does not count for the phase */
+    short events;            /* what to poll the connection for */
+    bool again;              /* do not wait: more can be done at once */
+    bool poll_first;         /* nothing can have come yet */
+    bool resumed;            /* the caller had it: its time does not count for the phase */
+    bool resting;            /* see exchange_rest */
+    nanoseconds collect_at;  /* when to ask for a collection, while it waits for a place */
+    nanoseconds waits_since; /* for that place */
     call_phase phase;
     nanoseconds began, deadline, total_deadline, sending_began, sent_at;
 } exchange;
@@ -211,6 +216,12 @@ sent_state exchange_sent(const exchange *x);
 
 /* Ends it, wherever it stands: the connection is closed unless the exchange was done. */
 void exchange_abort(exchange *x);
+
+/* A streamed answer is in its caller's hands, who may have dropped it; or is driven again. */
+void exchange_rest(exchange *x, bool resting);
+
+/* Are there any such in this process? */
+bool exchange_any_rests(void);
 
 /* Around fork: the child starts without any that were given back. */
 void exchange_before_fork(void);

@@ -121,9 +121,13 @@ static step_result open_stream(exchange *x, nanoseconds now) {
     x->crowded_out = true;
     if (x->phase != PHASE_QUEUE) {
         exchange_phase(x, PHASE_QUEUE, now);
+        exchange_begin_wait(x, now);
     }
     x->wake_at = now + ROOM_AGAIN;
-    return x->displaced ? exchange_broke(x, FAILURE_CLOSED, 0, NULL) : STEP_WAIT;
+    if (x->displaced) {
+        return exchange_broke(x, FAILURE_CLOSED, 0, NULL);
+    }
+    return exchange_wants_collection(x, now) ? STEP_COLLECT : STEP_WAIT;
 }
 
 /* ---- the answer ---- */

@@ -15,7 +15,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static exchange *spares[SPARES]; /* owned */
 static int spare_count;
-static int under_way; /* atomic: those that were given out */
+static int under_way; /* atomic: those that were given out, */
+static int resting;   /* and of these, those whose answers are in their callers' hands */
 
 exchange *exchange_new(void) {
     exchange *x = NULL;
@@ -73,10 +74,22 @@ static void strip(exchange *x) {
     x->answer = answer;
 }
 
+void exchange_rest(exchange *x, bool rests) {
+    if (x->resting != rests) {
+        x->resting = rests;
+        __atomic_add_fetch(&resting, rests ? 1 : -1, __ATOMIC_RELAXED);
+    }
+}
+
+bool exchange_any_rests(void) {
+    return __atomic_load_n(&resting, __ATOMIC_RELAXED) > 0;
+}
+
 void exchange_free(exchange *x) {
     if (x == NULL || (x->pool != NULL && x->generation != descriptors_generation())) {
         return; /* one of the parent's threads may have been in the midst of it */
     }
+    exchange_rest(x, false);
     exchange_abort(x);
     strip(x);
     __atomic_sub_fetch(&under_way, 1, __ATOMIC_RELAXED);

@@ -15,6 +15,18 @@ void exchange_phase(exchange *x, call_phase phase, nanoseconds now);
 step_result exchange_fail(exchange *x, failure_code code, const char *detail, int system_error);
 step_result exchange_finish(exchange *x, nanoseconds now);
 
+/* ---- exchange_queue.c ---- */
+
+/* Which limit made it wait for a place, for a person to read; NULL: none did. Static. */
+const char *exchange_why_queued(exchange *x);
+
+/* It waits for a place from `now` on. */
+void exchange_begin_wait(exchange *x, nanoseconds now);
+
+/* Is it time for STEP_COLLECT? Once in a wait; if no answer is in its caller's hands now, one may
+ * be later. */
+bool exchange_wants_collection(exchange *x, nanoseconds now);
+
 /* ---- exchange_dial.c ---- */
 
 /* As dial_step, of x->dialling; closes idle connections when there are no descriptors. */

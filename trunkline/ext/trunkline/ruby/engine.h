@@ -61,6 +61,12 @@ typedef struct {
     bool unprocessed;
 } broken_answer;
 
+/* Where a streamed answer was asked for. */
+typedef struct drop_note {
+    struct drop_note *next;
+    char place[]; /* "app/fetch.rb:12" */
+} drop_note;
+
 /* What it owns comes first, and what is seldom there last: the collector looks at the one of each
  * that it frees, long after it was used, and the other is not even cleared. */
 typedef struct {
@@ -69,6 +75,7 @@ typedef struct {
     uint8_t *trailer_bytes; /* owned */
     http1_field *trailers;  /* owned */
     hint *early_hints;      /* owned */
+    drop_note *note;        /* owned; NULL: nobody is told if it is dropped half read */
     broken_answer *broken;  /* owned; NULL: it is complete, or still comes */
 
     VALUE request;
@@ -94,6 +101,10 @@ typedef struct {
 } response;
 
 VALUE response_allocate(response **out);
+
+/* Answers that were dropped half read, and so held what they had until they were collected, are
+ * told of by a warning each. */
+void response_warn_of_dropped(void);
 
 /* Copies the head out of what has parsed it, and the bytes that it was parsed from. False: no
  * memory. */
@@ -163,6 +174,10 @@ VALUE perform_read(VALUE object);
 
 /* Reads a streamed answer to its end and makes it the body. */
 void perform_read_rest(VALUE object);
+
+/* Reads a streamed answer to its end and makes it the body, if that is not much and comes soon;
+ * else gives it up, as it does when reading raises. */
+void perform_settle(VALUE object, size_t most);
 
 /* Gives a streamed answer up. */
 void perform_close(response *r);

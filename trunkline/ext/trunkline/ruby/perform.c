@@ -77,8 +77,14 @@ static VALUE guarded(VALUE (*body)(VALUE), VALUE self, response *r) {
     }
     int state = 0;
     r->busy = true;
+    if (r->live != NULL) {
+        exchange_rest(r->live, false);
+    }
     VALUE result = rb_protect(body, self, &state);
     r->busy = false;
+    if (r->live != NULL) {
+        exchange_rest(r->live, true);
+    }
     if (state != 0) {
         steps_end(r);
         if (r->body_sink) {
@@ -150,6 +156,27 @@ void perform_read_rest(VALUE self) {
     }
     RB_OBJ_WRITE(self, &r->body, NIL_P(all) ? rb_str_new(NULL, 0) : all);
     response_set_encoding(r, r->body);
+}
+
+/* To keep a connection is worth so much waiting, and no more. */
+#define SETTLED_WITHIN SECOND
+
+void perform_settle(VALUE self, size_t most) {
+    response *r = response_get(self);
+    if (r->live == NULL) {
+        return;
+    }
+    nanoseconds limit = clock_now() + SETTLED_WITHIN;
+    r->live->total_deadline = clock_earlier(r->live->total_deadline, limit);
+    VALUE all = rb_str_new(NULL, 0);
+    for (VALUE piece; (size_t)RSTRING_LEN(all) <= most && !NIL_P(piece = perform_read(self));) {
+        rb_str_buf_append(all, piece);
+    }
+    steps_end(r);
+    if (r->complete) {
+        RB_OBJ_WRITE(self, &r->body, all);
+        response_set_encoding(r, all);
+    }
 }
 
 void perform_close(response *r) {

@@ -51,11 +51,20 @@ static void free_hints(hint *h) {
     }
 }
 
+/* Of those that were dropped half read. Only touched with the GVL. */
+static drop_note *dropped; /* owned */
+
 /* One that was dropped half read takes its connection with it. */
 static void response_free(void *data) {
     response *r = data;
     if (r == NULL) {
         return;
+    }
+    if (r->live != NULL && r->note != NULL) {
+        r->note->next = dropped;
+        dropped = r->note;
+    } else {
+        free(r->note);
     }
     exchange_free(r->live);
     free(r->head_block);
@@ -290,6 +299,48 @@ static VALUE response_close(VALUE self) {
     return Qnil;
 }
 
+/* call-seq: _settle(bytes) -> nil; raises what reading raises */
+static VALUE response_settle(VALUE self, VALUE most) {
+    perform_settle(self, NUM2SIZET(most));
+    return Qnil;
+}
+
+/* call-seq: _asked_at(place) -> nil */
+static VALUE response_asked_at(VALUE self, VALUE place) {
+    response *r = response_get(self);
+    size_t size = strlen(StringValueCStr(place)) + 1;
+    if (r->note == NULL && (r->note = malloc(sizeof(*r->note) + size)) != NULL) {
+        memcpy(r->note->place, RSTRING_PTR(place), size);
+    }
+    return Qnil;
+}
+
+static VALUE warn_of(VALUE place) {
+    VALUE text =
+        rb_sprintf("%" PRIsVALUE ": an answer with stream: true was dropped before its end, "
+                   "and held its connection until it was collected: read all of it, or "
+                   "close it",
+                   place);
+    return rb_funcall(rb_mKernel, rb_intern("warn"), 1, text);
+}
+
+static VALUE warning_failed(VALUE unused, VALUE error) {
+    (void)unused, (void)error;
+    return Qnil;
+}
+
+/* A program may make exceptions of warnings. The call that is under way is not the one that is
+ * warned of. */
+void response_warn_of_dropped(void) {
+    while (dropped != NULL) {
+        drop_note *note = dropped;
+        dropped = note->next;
+        VALUE place = rb_str_new_cstr(note->place);
+        free(note);
+        rb_rescue2(warn_of, place, warning_failed, Qnil, rb_eStandardError, (VALUE)0);
+    }
+}
+
 static VALUE response_complete_p(VALUE self) {
     return response_get(self)->complete ? Qtrue : Qfalse;
 }
@@ -360,6 +411,8 @@ void response_init(void) {
     rb_define_private_method(cResponse, "_trailers", response_trailers, 0);
     rb_define_private_method(cResponse, "_early_hints", response_early_hints, 0);
     rb_define_private_method(cResponse, "_read", response_read, 0);
+    rb_define_private_method(cResponse, "_settle", response_settle, 1);
+    rb_define_method(cResponse, "_asked_at", response_asked_at, 1);
     rb_define_private_method(cResponse, "_timings", response_timings, 0);
     rb_define_private_method(cResponse, "_connection", response_connection, 0);
     rb_define_private_method(cResponse, "_attempts", response_attempts, 0);

@@ -7,7 +7,7 @@
 
 #define SINK_AT_ONCE (64 * 1024 * 1024) /* a body of this size is believed before it has come */
 
-static ID id_next_chunk, id_call;
+static ID id_next_chunk, id_call, id_start;
 
 /* ---- the beginning ---- */
 
@@ -47,6 +47,7 @@ static void note_the_usual(const response *r) {
 
 /* The waker of its own is taken last, when little can raise any more. */
 VALUE steps_begin(const call_arguments *a, waker *w) {
+    response_warn_of_dropped();
     pool *connections = pool_get(a->pool);
     const prepared *p = prepared_get(a->prepared);
     outgoing out = {
@@ -143,11 +144,23 @@ VALUE steps_take_body(exchange *x) {
     return body;
 }
 
+/* One collection serves all who waited already when it began. It is made also where the program has
+ * disabled the collector for a while. */
+static void collect(const exchange *x) {
+    static nanoseconds last; /* with the GVL */
+    if (last < x->waits_since) {
+        last = clock_now();
+        rb_funcall(rb_mGC, id_start, 0);
+        response_warn_of_dropped();
+    }
+}
+
 bool steps_serve(VALUE self, response *r, step_result step) {
     switch (step) {
     case STEP_BODY_WANTED: feed(r); return true;
     case STEP_HINTS: tell_hints(r); return true;
     case STEP_SINK_FULL: widen_sink(r); return true;
+    case STEP_COLLECT: collect(r->live); return true;
     case STEP_HEAD:
         if (r->live->out.streaming) {
             return false;
@@ -240,4 +253,5 @@ void steps_conclude(VALUE self, response *r) {
 void steps_init(void) {
     id_next_chunk = rb_intern("next_chunk");
     id_call = rb_intern("call");
+    id_start = rb_intern("start");
 }
