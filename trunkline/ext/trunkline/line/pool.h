@@ -93,8 +93,8 @@ void pool_discard(pool *p, connection *c, bool notify);
  * Returns how many were idle. */
 uint32_t pool_close_idle(pool *p, uint64_t owner);
 
-/* Descriptors are wanted: closes some idle connections of every pool, those that were idle longest.
- * False: none was. */
+/* Descriptors are wanted: closes some idle connections of every pool, those that were idle longest;
+ * or, when none was, the wakers that nobody uses. False: there is nothing left to close. */
 bool pool_make_room(void);
 
 /* No more calls: idle connections are closed now, those in use when they come back. */

@@ -53,7 +53,7 @@ bool pool_make_room(void) {
         pthread_mutex_unlock(&p->lock);
     }
     pthread_mutex_unlock(&registry_lock);
-    return pool_close_condemned(condemned) > 0;
+    return pool_close_condemned(condemned) > 0 || waker_close_spares();
 }
 
 void pool_close(pool *p) {

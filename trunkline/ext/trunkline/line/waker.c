@@ -215,6 +215,20 @@ bool waker_away(const waker *w) {
     return w != NULL && __atomic_load_n(&w->away, __ATOMIC_SEQ_CST);
 }
 
+bool waker_close_spares(void) {
+    pthread_mutex_lock(&lock);
+    waker *spares = free_list;
+    free_list = NULL;
+    free_count = 0;
+    pthread_mutex_unlock(&lock);
+    bool any = spares != NULL;
+    for (waker *next; spares != NULL; spares = next) {
+        next = spares->next;
+        destroy(spares);
+    }
+    return any;
+}
+
 void waker_before_fork(void) {
     pthread_mutex_lock(&lock);
 }

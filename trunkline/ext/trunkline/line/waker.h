@@ -34,6 +34,9 @@ bool waker_away(const waker *w); /* NULL is fine: false */
  * -1: there is none here. */
 int waker_with(waker *w, int descriptor, short events);
 
+/* Closes those in the free list, for whoever wants a descriptor. False: there were none. */
+bool waker_close_spares(void);
+
 /* Around fork: the child starts without any that are free, and those in use there are opened anew
  * when they are used. */
 void waker_before_fork(void);
