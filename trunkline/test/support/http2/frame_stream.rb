@@ -78,8 +78,11 @@ class FrameStream
   def data(bytes, end_stream: false, padding: nil, piece: 16_384)
     rest = bytes.b
     until rest.empty?
-      count = connection.take_window(self, [rest.bytesize, piece].min, overhead: padding ? padding + 1 : 0)
-      data_frame(rest.slice!(0, count), end_stream && rest.empty?, padding)
+      # Nothing that we acknowledge, such as a smaller window, comes between what is taken of the window and its frame.
+      connection.exclusively do
+        count = connection.take_window(self, [rest.bytesize, piece].min, overhead: padding ? padding + 1 : 0)
+        data_frame(rest.slice!(0, count), end_stream && rest.empty?, padding)
+      end
     end
     data_frame("", true, padding) if end_stream && bytes.empty?
     self
