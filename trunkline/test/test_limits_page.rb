@@ -13,14 +13,16 @@ class TestLimitsPage < TrunklineTest
   end
 
   def test_the_page_tells_their_values
-    bounds.except(:timeout).each do |name, value|
+    bounds.except(:timeout, :max_connections).each do |name, value|
       assert_equal value, Float(ROWS.fetch(name).delete(",")), "#{name} is #{ROWS.fetch(name)} on the page"
     end
+    assert_equal "half of RLIMIT_NOFILE", ROWS.fetch(:max_connections)
+    assert_equal Process.getrlimit(:NOFILE).first / 2, bounds[:max_connections]
   end
 
   def test_every_option_that_is_a_limit_is_on_the_page
     options = Trunkline::Options::NAMES.grep(/\Amax_|_timeout\z/) - %i[max_tls tcp_user_timeout]
-    assert_empty options - ROWS.keys
+    assert_empty (options + Trunkline::Options::OF_PROCESS) - ROWS.keys
   end
 
   def test_stats_tell_what_holds_for_the_client

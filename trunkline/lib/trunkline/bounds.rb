@@ -5,6 +5,7 @@ require_relative "limiter"
 require_relative "limiter/memory"
 require_relative "many/dispatcher"
 require_relative "many/settings"
+require_relative "options"
 require_relative "policy/auth"
 require_relative "response"
 
@@ -29,8 +30,9 @@ module Trunkline
     # @return [Hash{Symbol => Numeric, Hash, nil}] nil: there is none
     def self.of(options, family)
       own = OPTIONS.to_h { |name| [name, options.public_send(name)] }
-      own.merge(FIXED, timeout: options.timeout&.to_h, max_idle: family.max_idle,
-                       composed_requests: Client::KNOWN_PLANS, derived_clients: Client::KNOWN_VARIANTS)
+      own.merge(FIXED, Engine.process_stats.slice(*Options::OF_PROCESS),
+                timeout: options.timeout&.to_h, max_idle: family.max_idle,
+                composed_requests: Client::KNOWN_PLANS, derived_clients: Client::KNOWN_VARIANTS)
     end
   end
 end

@@ -38,6 +38,8 @@ typedef struct waiter {
  * can be shared; then it dials for itself. */
 #define POOL_PATIENCE (250 * MILLISECOND)
 
+#define POOL_KNOWN_SERVERS 256 /* of which something is known though there is no connection */
+
 typedef enum {
     POOL_CONNECTION, /* *out is the caller's, or has a place for it; look at it before use */
     POOL_DIAL,       /* the caller may open one: then pool_adopt or pool_forgo */

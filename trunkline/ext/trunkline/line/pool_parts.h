@@ -46,8 +46,7 @@ struct pool {
     pool *previous, *next; /* the registry's */
 };
 
-#define POOL_TENDING SECOND    /* how often shared connections are seen to */
-#define POOL_KNOWN_SERVERS 256 /* of which something is known though there is no connection */
+#define POOL_TENDING SECOND /* how often shared connections are seen to */
 
 /* ---- pool_queue.c ---- */
 

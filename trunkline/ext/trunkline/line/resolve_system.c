@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ADDRESSES 64
-
 static int ask(const char *host, resolve_lookup other, void **result) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     if (other != NULL) return other(host, NULL, &hints, result);
@@ -23,7 +21,7 @@ static bool usable(const struct addrinfo *a) {
 static void take_in(lookup_answer *answer, const struct addrinfo *found) {
     size_t count = 0;
     for (const struct addrinfo *a = found; a != NULL; a = a->ai_next) count += usable(a);
-    if (count > MAX_ADDRESSES) count = MAX_ADDRESSES;
+    if (count > RESOLVE_MAX_ADDRESSES) count = RESOLVE_MAX_ADDRESSES;
     if (count == 0) {
         failure_set(&answer->why, FAILURE_RESOLVE, PHASE_RESOLVE, 0, "it has no address");
         return;

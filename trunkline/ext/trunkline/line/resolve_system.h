@@ -3,6 +3,8 @@
 
 #include "resolve_cache.h"
 
+#define RESOLVE_MAX_ADDRESSES 64 /* of one name; further ones are left out */
+
 /* Asks the system (getaddrinfo; or `other`, whose results `release` frees) for `host`'s addresses,
  * and waits as long as it takes. *answer is the caller's: addresses in the order of RFC 6724, or
  * why there are none. Needs no lock. */

@@ -1,5 +1,6 @@
 #include "../line/resolve_cache.h"
 #include "../line/resolve_queue.h"
+#include "../line/resolve_system.h"
 #include "../line/tunnel.h"
 #include "engine.h"
 
@@ -24,6 +25,8 @@ void bounds_init(void) {
     set(bounds, "streamed_piece", EXCHANGE_PIECE);
     set(bounds, "attempts", EXCHANGE_ATTEMPTS);
     set(bounds, "connects_at_once", DIAL_MAX_ATTEMPTS);
+    set(bounds, "addresses", RESOLVE_MAX_ADDRESSES);
+    set(bounds, "servers_known", POOL_KNOWN_SERVERS);
     set(bounds, "names", LOOKUP_LIMIT);
     set(bounds, "names_queued", RESOLVE_MAX_QUEUED);
     set(bounds, "lookups", RESOLVE_MAX_THREADS);
@@ -37,6 +40,7 @@ void bounds_init(void) {
     if (http2_available()) {
         set(bounds, "http2_streams", http2->streams);
         set(bounds, "http2_stream_window", http2->stream_window);
+        set(bounds, "http2_narrow_window", http2->narrow_window);
         set(bounds, "http2_connection_window", http2->connection_window);
         set(bounds, "http2_header_list", http2->header_list);
         set(bounds, "http2_idle_frames", http2->idle_frames);
