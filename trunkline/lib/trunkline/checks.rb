@@ -335,11 +335,9 @@ module Trunkline
 
     # A path of a file that may not be there is shown, what such a file holds must not be.
     def refuse_contents(option, value)
-      return if !value.is_a?(String) || PATH.match?(value.b) || File.file?(value)
+      return if !value.is_a?(String) || PATH.match?(value.b) || (!value.b.include?("\0") && File.file?(value))
 
       raise InvalidRequest, "#{option}: must be a path of a file, not its contents; what was given is not shown"
-    rescue ArgumentError # NUL
-      raise InvalidRequest, "#{option}: must be a path; what was given is not shown", cause: nil
     end
 
     def readable(option, value, kind)
