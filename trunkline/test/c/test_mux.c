@@ -127,6 +127,26 @@ static void test_a_call_given_up_leaves_the_connection_usable(void) {
 }
 
 /* The leader of a poller that nobody drives is no leader: others take over. */
+/* As when the collector frees a response together with the options that it was asked with. */
+static void test_a_call_outlives_its_settings_to_be_freed(void) {
+    begin_test("h");
+    settings *own = malloc(sizeof(*own));
+    *own = usual(4);
+    waker *bell = waker_take();
+    exchange *x = begun(own, bell);
+    for (int i = 0; i < 200 && x->state != EXCHANGE_TALKING; i++) {
+        exchange_step(x, clock_now());
+        sleep_milliseconds(5);
+    }
+    CHECK(x->state == EXCHANGE_TALKING, "it was not begun");
+    memset(own, 0, sizeof(*own));
+    free(own);
+    exchange_free(x);
+    CHECK(counts().idle == 1, "its connection stays, idle for as long as the settings said");
+    waker_drop(bell);
+    end_test();
+}
+
 static void test_a_poller_away_holds_nobody_up(void) {
     begin_test("al");
     settings s = usual(4);
@@ -220,6 +240,7 @@ int main(void) {
     test_what_the_server_may_have_does_not_move();
     test_goodbye_is_seen_before_the_next_call();
     test_a_call_given_up_leaves_the_connection_usable();
+    test_a_call_outlives_its_settings_to_be_freed();
     test_a_poller_away_holds_nobody_up();
     test_a_poller_keeps_to_the_stream_limit();
     test_a_child_has_connections_of_its_own();

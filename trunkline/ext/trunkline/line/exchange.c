@@ -17,6 +17,8 @@ void exchange_begin(exchange *x, const outgoing *out, pool *p, waker *w, nanosec
     x->connection_age = -1;
     x->body_limit = out->streaming ? out->how->max_streamed_bytes : out->how->max_body_bytes;
     x->timings = (exchange_timings){-1, -1, -1, -1, -1, -1, -1};
+    x->idle_timeout = out->how->idle_timeout;
+    x->max_age = out->how->max_age;
     x->began = clock_now();
     x->total_deadline = clock_earlier(deadline, clock_after(x->began, out->how->total));
     exchange_phase(x, PHASE_QUEUE, x->began);
@@ -43,8 +45,8 @@ static void record_outcome(exchange *x, failure_code code) {
 
 /* Until when the connection may lie idle: less than the server said that it will wait. */
 static nanoseconds idle_until(const exchange *x, nanoseconds now) {
-    nanoseconds until = clock_after(now, x->out.how->idle_timeout);
-    until = clock_earlier(until, connection_due(x->line, x->out.how->max_age));
+    nanoseconds until = clock_after(now, x->idle_timeout);
+    until = clock_earlier(until, connection_due(x->line, x->max_age));
     if (x->answer.keep_alive_timeout >= 0) {
         nanoseconds hint = (nanoseconds)x->answer.keep_alive_timeout * SECOND - KEEP_ALIVE_MARGIN;
         until = clock_earlier(until, now + hint);
@@ -179,7 +181,7 @@ static pool_result another(exchange *x, connection **c) {
 }
 
 static bool usable(const exchange *x, connection *c, nanoseconds now) {
-    return connection_young(c, x->out.how->max_age, now) && connection_look(c, x->watcher);
+    return connection_young(c, x->max_age, now) && connection_look(c, x->watcher);
 }
 
 /* What the pool gave is looked at before anything is sent on it; what will not do is replaced. */

@@ -15,7 +15,8 @@
  * Whoever drives it drives its connection; nobody else touches that.
  */
 
-/* What is sent. All memory is borrowed, and outlives the exchange. */
+/* What is sent. All memory is borrowed, and outlives the exchange but for its end by exchange_abort
+ * or exchange_free: the collector may free both at a time, in any order. */
 typedef struct {
     const route *to;
     const settings *how;
@@ -161,6 +162,7 @@ typedef struct exchange {
     bool resting;            /* see exchange_rest */
     nanoseconds collect_at;  /* when to ask for a collection, while it waits for a place */
     nanoseconds waits_since; /* for that place */
+    nanoseconds idle_timeout, max_age; /* of its connection; as in out.how */
     call_phase phase;
     nanoseconds began, deadline, total_deadline, sending_began, sent_at;
 } exchange;
