@@ -161,13 +161,14 @@ class HTTP2Gateway < SimpleDelegator
     sending = Thread.new { send_request(line, stream) }
     line.pass_answer(stream)
     stream.reset(:no_error) unless stream.request_ended?
-    give_back(line, stream)
+    kept = give_back(line, stream)
   rescue FrameStream::Gone
-    line&.close
+    nil
   rescue IOError, SystemCallError
-    line&.close
+    line&.close # before the client hears of it
     stream.reset(:internal_error) unless stream.answered || stream.reset_by_client || stream.connection.over?
   ensure
+    line&.close unless kept # also when the thread is killed
     settle(stream)
     sending&.join
   end
@@ -216,11 +217,13 @@ class HTTP2Gateway < SimpleDelegator
   end
 
   # With the client's connection its idle lines end.
-  def give_back(line, stream)
-    return line.close unless line.keep && stream.request_ended? && !stream.reset_by_client
+  # @return [Boolean] whether the line is kept
+  def give_back(line, stream) # rubocop:disable Naming/PredicateMethod -- it asks nothing
+    return false unless line.keep && stream.request_ended? && !stream.reset_by_client
 
     stream.on_reset { nil }
     @lock.synchronize { @lines[stream.connection] << line }
     stream.connection.at_end { line.close }
+    true
   end
 end
