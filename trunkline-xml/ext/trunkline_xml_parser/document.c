@@ -204,7 +204,6 @@ static void start_element(void *user_data, const xmlChar *local, const xmlChar *
                           const xmlChar *uri, int namespace_count, const xmlChar **namespaces,
                           int attribute_count, int defaulted_count, const xmlChar **attributes) {
     document *doc = document_of(user_data);
-    xmlParserCtxtPtr context = context_of(user_data);
     (void)prefix;
     (void)uri;
     if (doc->failed) {
@@ -219,7 +218,7 @@ static void start_element(void *user_data, const xmlChar *local, const xmlChar *
     if (name < 0 || !add_event(user_data, EVENT_OPEN, name)) return;
     /* What the DTD has defaults for, and the tag does not have, is left out; those come last. */
     for (int i = 0; i < namespace_count; i++)
-        if (!context->attsDefault || written_p(context->input, namespaces[i * 2]))
+        if (!doc->has_defaults || written_p(context_of(user_data)->input, namespaces[i * 2]))
             add_namespace(user_data, namespaces[i * 2], namespaces[i * 2 + 1]);
     for (int i = 0; i < attribute_count - defaulted_count; i++) {
         const xmlChar **attribute = attributes + i * ATTRIBUTE_WIDTH;
@@ -290,20 +289,29 @@ static bool expansion_allowed(void *user_data) {
     return false;
 }
 
+/* The parser keeps the default itself; the values that are listed are the callback's to free. */
+static void declare_attribute(void *user_data, const xmlChar *element, const xmlChar *name,
+                              int type, int how, const xmlChar *value, xmlEnumeration *listed) {
+    (void)element;
+    (void)name;
+    (void)type;
+    (void)how;
+    document_of(user_data)->has_defaults |= value != NULL;
+    libxml2.xmlFreeEnumeration(listed);
+}
+
 /* Before 2.11 libxml2 has one error for entities that refer to each other in a circle and for those
  * that expand out of proportion. */
 #if LIBXML_VERSION < 21100
+
 enum { ONE_ERROR_FOR_LOOPS_AND_BOMBS = true };
-#else
-enum { ONE_ERROR_FOR_LOOPS_AND_BOMBS = false };
-#endif
 
 /* Notes what is being expanded inside what, by the depth that libxml2 counts. False, with the parse
  * ended, when the entity is being expanded already. */
 static bool enter_entity(void *user_data, const xmlEntity *entity) {
     document *doc = document_of(user_data);
     int depth = context_of(user_data)->depth;
-    if (!ONE_ERROR_FOR_LOOPS_AND_BOMBS || depth < 0 || depth >= DEEPEST_EXPANSION) return true;
+    if (depth < 0 || depth >= DEEPEST_EXPANSION) return true;
     for (int i = 0; i < depth; i++) {
         if (doc->expanding[i] != entity) continue;
         fail_at_entity(user_data, "the entity '%.100s' refers to itself", entity->name);
@@ -313,6 +321,18 @@ static bool enter_entity(void *user_data, const xmlEntity *entity) {
     for (int i = depth + 1; i < DEEPEST_EXPANSION; i++) doc->expanding[i] = NULL;
     return true;
 }
+
+#else
+
+enum { ONE_ERROR_FOR_LOOPS_AND_BOMBS = false };
+
+static bool enter_entity(void *user_data, const xmlEntity *entity) {
+    (void)user_data;
+    (void)entity;
+    return true;
+}
+
+#endif
 
 static xmlEntityPtr find_entity(void *user_data, const xmlChar *name) {
     if (!expansion_allowed(user_data)) return NULL;
@@ -344,6 +364,7 @@ static void set_callbacks(xmlSAXHandler *sax) {
         libxml2.xmlSAX2StartDocument; /* the document that declarations are kept in */
     sax->internalSubset = libxml2.xmlSAX2InternalSubset;
     sax->entityDecl = libxml2.xmlSAX2EntityDecl;
+    sax->attributeDecl = declare_attribute;
     sax->getEntity = find_entity;
     sax->getParameterEntity = find_parameter_entity;
     sax->startElementNs = start_element;

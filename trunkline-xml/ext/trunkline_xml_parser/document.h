@@ -53,6 +53,7 @@ typedef struct {
     int depth;
     int expansions;
     const void *expanding[DEEPEST_EXPANSION]; /* entities, each inside the one before; some NULL */
+    bool has_defaults;                        /* the DTD has default values for attributes */
     bool failed;
     document_error error;
 } document;

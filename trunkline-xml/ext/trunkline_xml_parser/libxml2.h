@@ -19,6 +19,7 @@
     X(xmlStopParser)         \
     X(xmlFreeDoc)            \
     X(xmlDictLookup)         \
+    X(xmlFreeEnumeration)    \
     X(xmlSAX2StartDocument)  \
     X(xmlSAX2InternalSubset) \
     X(xmlSAX2EntityDecl)     \

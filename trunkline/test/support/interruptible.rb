@@ -5,7 +5,7 @@ require_relative "subprocess"
 # A process of its own that begins one call after the other, and is sent a signal in each of them.
 module Interruptible
   # Long enough for a call to begin to wait.
-  SETTLE = 0.2
+  SETTLE = 0.15
 
   module_function
 
