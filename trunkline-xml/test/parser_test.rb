@@ -90,18 +90,23 @@ class ParserTest < Minitest::Test
     assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - before, :<, 5
   end
 
+  # libxml2 2.11 and newer tell these apart in words of their own.
+  A_LOOP = /'e' refers to itself|entity reference loop/
+  TOO_MUCH = /larger than allow|amplification/
+  TOO_DEEP = /too deep|nesting depth/
+
   # What is wrong with an entity is told with the place of the reference, since the document has no other.
   {
-    "a_bomb" => [BOMB, /expand/, 12],
-    "a_bomb_in_an_attribute" => [BOMB.sub("<a>&a;", "<a>\n<b c='&a;'/>"), /expand/, 13],
-    "a_loop" => ["<!DOCTYPE a [\n<!ENTITY e '\n\n&f;'>\n<!ENTITY f '&e;'>]>\n<a>\n&e;</a>", /'e' refers to itself/, 7],
+    "a_bomb" => [BOMB, /expand|#{TOO_MUCH}/, 12],
+    "a_bomb_in_an_attribute" => [BOMB.sub("<a>&a;", "<a>\n<b c='&a;'/>"), /expand|#{TOO_MUCH}/, 13],
+    "a_loop" => ["<!DOCTYPE a [\n<!ENTITY e '\n\n&f;'>\n<!ENTITY f '&e;'>]>\n<a>\n&e;</a>", A_LOOP, 7],
     "a_loop_in_an_attribute" => ["<!DOCTYPE a [<!ENTITY e '&f;'><!ENTITY f '&e;'>]>\n<a>\n<b c='&e;'/></a>",
-                                 /'e' refers to itself/, 3],
-    "much_text" => ["<!DOCTYPE a [<!ENTITY e '#{"x" * 50_000}'>]><a>\n\n#{"&e;" * 5_000}</a>", /larger than allow/, 3],
+                                 A_LOOP, 3],
+    "much_text" => ["<!DOCTYPE a [<!ENTITY e '#{"x" * 50_000}'>]><a>\n\n#{"&e;" * 5_000}</a>", TOO_MUCH, 3],
     "many_references" => ["<!DOCTYPE a [<!ENTITY e 'x'>]><a>#{"\n&e;" * 10_100}</a>", /too many entities/,
                           10_000..10_002],
     "deep_entities" => ["<!DOCTYPE a [#{Array.new(60) { |n| "<!ENTITY e#{n} '&e#{n + 1};'>" }.join}" \
-                        "<!ENTITY e60 'x'>]>\n<a>&e0;</a>", /too deep/, 2],
+                        "<!ENTITY e60 'x'>]>\n<a>&e0;</a>", TOO_DEEP, 2],
     "an_element_that_ends_wrongly" => ["<!DOCTYPE a [<!ENTITY e '<b>\n\n\n</c>'>]>\n<a>&e;</a>", /mismatch/, 5],
     "an_external_entity" => ["<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>\n" \
                              "<!ENTITY f '\n\n\n&e;'>]>\n<a>\n&f;</a>", /external/, 7]
