@@ -89,7 +89,7 @@ class TestDroppedAnswers < TrunklineTest
 
   def test_nothing_is_collected_when_nobody_holds_an_answer
     gate = Queue.new
-    server = serve { |connection| connection << answer if connection.read_request && gate.pop }
+    server = serve { |connection| connection << answer while connection.read_request && gate.pop }
     http = client(server.url, max_connections_per_host: 1, max_idle: 4)
     without_collector do
       before = GC.count
