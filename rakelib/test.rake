@@ -59,7 +59,7 @@ task test: "trunkline:test"
 
 namespace :trunkline do
   desc "The Ruby suite of trunkline"
-  task(test: :compile) { Suites.run_side_by_side("trunkline", 2) }
+  task(test: :compile) { Suites.run_side_by_side("trunkline", 3) }
 end
 
 desc "WebMock's own examples for clients (WEBMOCK_SOURCE=a checkout of its source)"
