@@ -67,6 +67,21 @@ class TestNames < TrunklineTest
     end
   end
 
+  def test_ctrl_c_while_resolving_beside_another_thread
+    assert_program(<<~RUBY, "Interrupt\n", takes: 0.3)
+      outside = IO.popen(["sh", "-c", "read line; kill -INT " + Process.pid.to_s], "w")
+      Thread.new { sleep }
+      sleep 0.1
+      start = now
+      Thread.new { sleep 0.3 and outside.puts }
+      begin
+        Trunkline.get("http://silent.test/", timeout: 4)
+      rescue Interrupt => interrupt
+        puts interrupt.class, now - start
+      end
+    RUBY
+  end
+
   def test_a_late_answer_of_the_name_server_is_kept_for_the_next_call
     result = run_program(<<~RUBY)
       port = answer_for_ever("127.0.0.1", "right")

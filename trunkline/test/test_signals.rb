@@ -19,6 +19,8 @@ class TestSignals < TrunklineTest
   # Each waits for ever in one phase.
   CALLS = {
     connect: "http.get(unconnected)",
+    queue: "one = Trunkline.new(timeout: 30, max_connections_per_host: 1, max_idle: 1); " \
+           "held = one.get(stopping, stream: true); one.get(silent); held.close",
     tls: "http.get(silent.sub('http', 'https'))",
     write: "http.put(silent, body: 'x' * 50_000_000)",
     first_byte: "http.get(silent)",

@@ -183,6 +183,7 @@ class TestStreaming < TrunklineTest
     response = client(server.url).get("/", stream: true)
     response.each { |chunk| break if chunk }
     2.times { response.close }
+    assert_raises(Trunkline::Cancelled) { response.read }
     error = assert_raises(Trunkline::Cancelled) { response.body }
     assert_match(/given up before its answer was complete/, error.message)
   end
