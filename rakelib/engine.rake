@@ -3,7 +3,7 @@
 require "etc"
 require_relative "support/command"
 
-# The engine's rooms without Ruby: built by rakelib/support/engine.mk, run from here.
+# The engine's libraries without Ruby: built by rakelib/support/engine.mk, run from here.
 module EngineBuild
   MAKE = ["make", "--silent", "--file", "rakelib/support/engine.mk"].freeze
   # A leak, an overflow or undefined behaviour ends the program with its report.
@@ -24,8 +24,8 @@ module EngineBuild
     listed
   end
 
-  def test(room, flavour)
-    failed = programs(room, flavour).reject do |program|
+  def test(library, flavour)
+    failed = programs(library, flavour).reject do |program|
       puts "-- #{File.basename(program)} (#{flavour})"
       system(SANITIZERS, "timeout", LIMIT_SECONDS.to_s, program, chdir: ROOT)
     end
@@ -71,24 +71,24 @@ module EngineBuild
   def corpus(name) = File.join(ROOT, "trunkline/test/fuzz/corpus", name)
 end
 
-%w[wire line].each do |room|
-  namespace room do
-    desc "C unit tests of #{room}/, plain and under ASan and UBSan"
-    task test: %W[#{room}:test:plain #{room}:test:sanitized]
+%w[protocol transport].each do |library|
+  namespace library do
+    desc "C unit tests of #{library}/, plain and under ASan and UBSan"
+    task test: %W[#{library}:test:plain #{library}:test:sanitized]
 
     namespace :test do
-      %w[plain sanitized].each { |flavour| task(flavour) { EngineBuild.test(room, flavour) } }
+      %w[plain sanitized].each { |flavour| task(flavour) { EngineBuild.test(library, flavour) } }
     end
   end
 end
 
-desc "C unit tests of line/ as where there is no epoll, eventfd, ppoll and the like (macOS)"
-task("line:test:poll") { EngineBuild.test("line", "poll") }
+desc "C unit tests of transport/ as where there is no epoll, eventfd, ppoll and the like (macOS)"
+task("transport:test:poll") { EngineBuild.test("transport", "poll") }
 
-desc "C unit tests of line/, where threads meet, under TSan"
-task("line:test:threads") { EngineBuild.test("line", "threads") }
+desc "C unit tests of transport/, where threads meet, under TSan"
+task("transport:test:threads") { EngineBuild.test("transport", "threads") }
 
-namespace :wire do
+namespace :protocol do
   # The same inputs in the same order each time, so that what is found once can be found again.
   desc "Fuzz each parser (FUZZ_SECONDS=15 for each, FUZZ_SEED=1)"
   task :fuzz do

@@ -1,4 +1,4 @@
-# The engine without Ruby: wire/ and line/ as static libraries, and the C programs that test and fuzz them.
+# The engine without Ruby: protocol/ and transport/ as static libraries, and the C programs that test and fuzz them.
 # Run from the root by rakelib/engine.rake:  make -f rakelib/support/engine.mk FLAVOUR=sanitized tests
 
 FLAVOUR ?= plain
@@ -40,52 +40,54 @@ CFLAGS := -std=gnu99 -Wall -Wextra -Werror $(flags_$(FLAVOUR)) $(optional_define
 # brotli's encoder is only for the tests, which make their own input.
 LIBRARIES := -lssl -lcrypto -lz $(optional_libraries) $(call found,libbrotlienc,-lbrotlienc) -lpthread -lm
 
-wire := $(patsubst $(ext)/%.c,$(out)/%.o,$(wildcard $(ext)/wire/*.c))
-line := $(patsubst $(ext)/%.c,$(out)/%.o,$(wildcard $(ext)/line/*.c))
+objects = $(patsubst $(ext)/%.c,$(out)/%.o,$(shell find $(ext)/$(1) -name '*.c' | sort))
+protocol := $(call objects,protocol)
+transport := $(call objects,transport)
 
-# Programs that name line/ get both rooms; the others get wire/ alone, which proves that it stands alone.
+# Programs that include transport/ are linked with both libraries; the others with protocol/ alone, which proves that it
+# stands alone.
 c_tests := $(wildcard trunkline/test/c/test_*.c trunkline/test/c/torture_*.c)
-line_tests := $(if $(c_tests),$(shell grep -lE '[/"]line/' $(c_tests)))
-wire_tests := $(filter-out $(line_tests),$(c_tests))
+transport_tests := $(if $(c_tests),$(shell grep -lE '[/"]transport/' $(c_tests)))
+protocol_tests := $(filter-out $(transport_tests),$(c_tests))
 fuzzers := $(wildcard trunkline/test/fuzz/fuzz_*.c)
 
 programs = $(patsubst trunkline/test/%.c,$(out)/%,$(1))
 
-.PHONY: wire line fuzzers
-wire: $(call programs,$(wire_tests))
-line: $(call programs,$(line_tests))
+.PHONY: protocol transport fuzzers
+protocol: $(call programs,$(protocol_tests))
+transport: $(call programs,$(transport_tests))
 fuzzers: $(call programs,$(fuzzers))
 
 # What has been said by the programs' folders is said again by their names: rake reads them from here.
-.PHONY: list-wire list-line list-fuzzers
-list-wire: ; @printf '%s\n' $(call programs,$(wire_tests))
-list-line: ; @printf '%s\n' $(call programs,$(line_tests))
+.PHONY: list-protocol list-transport list-fuzzers
+list-protocol: ; @printf '%s\n' $(call programs,$(protocol_tests))
+list-transport: ; @printf '%s\n' $(call programs,$(transport_tests))
 list-fuzzers: ; @printf '%s\n' $(call programs,$(fuzzers))
 
 $(out)/%.o: $(ext)/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c -o $@ $<
 
-$(out)/libwire.a: $(wire)
+$(out)/libprotocol.a: $(protocol)
 	@mkdir -p $(@D)
 	@rm -f $@
 	ar rcs $@ $^
 
-$(out)/libline.a: $(line)
+$(out)/libtransport.a: $(transport)
 	@mkdir -p $(@D)
 	@rm -f $@
 	ar rcs $@ $^
 
-$(call programs,$(line_tests)): $(out)/libline.a
-$(call programs,$(line_tests)): private ROOMS := $(out)/libline.a $(out)/libwire.a
-ROOMS := $(out)/libwire.a
+$(call programs,$(transport_tests)): $(out)/libtransport.a
+$(call programs,$(transport_tests)): private ENGINE := $(out)/libtransport.a $(out)/libprotocol.a
+ENGINE := $(out)/libprotocol.a
 
 # Allocations go through the program's own __wrap_malloc and so on, which fail when told to.
 $(out)/c/torture_%: private LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(call programs,$(fuzzers)): private LDFLAGS := -fsanitize=fuzzer
 
-$(call programs,$(c_tests) $(fuzzers)): $(out)/%: trunkline/test/%.c $(out)/libwire.a
+$(call programs,$(c_tests) $(fuzzers)): $(out)/%: trunkline/test/%.c $(out)/libprotocol.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(ROOMS) $(LIBRARIES)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(ENGINE) $(LIBRARIES)
 
--include $(wildcard $(out)/*/*.d)
+-include $(shell test -d $(out) && find $(out) -name '*.d')

@@ -42,7 +42,7 @@ OPTIONAL_FUNCTIONS = {
   "NGHTTP2" => { "nghttp2_option_set_max_continuations" => "nghttp2/nghttp2.h" }
 }.freeze
 
-# What only some systems have; line/portable.h says what the others do instead.
+# What only some systems have; transport/events/portable.h says what the others do instead.
 SYSTEM_FUNCTIONS = {
   "epoll_create1" => "sys/epoll.h", "eventfd" => "sys/eventfd.h", "ppoll" => "poll.h",
   "pthread_condattr_setclock" => "pthread.h"
@@ -76,20 +76,21 @@ $CFLAGS << (switch?("DEBUG") ? " -O0 -g3 -DTRUNKLINE_DEBUG" : " -O2")
 sanitizers = ENV.fetch("SANITIZE", "")
 unless sanitizers.empty?
   # Ruby leaves fibers' stacks by longjmp, which ASan knows of threads' stacks alone: what it had marked there would be
-  # taken for faults. The C tests of wire/ and line/ have their stacks checked.
+  # taken for faults. The C tests of protocol/ and transport/ have their stacks checked.
   stacks = RbConfig::MAKEFILE_CONFIG["CC"].include?("clang") ? "-mllvm -asan-stack=0" : "--param asan-stack=0"
   $CFLAGS << " -fsanitize=#{sanitizers} -fno-omit-frame-pointer -g #{stacks if sanitizers.include?("address")}"
   $LDFLAGS << " -fsanitize=#{sanitizers}"
 end
 
-# Objects keep the folder of their source: two rooms may each have a file of the same name.
-sources = Dir.glob("{wire,line,ruby}/*.c", base: $srcdir).sort
+# Objects keep the folder of their source: two folders may each have a file of the same name. Includes name files from
+# here; mkmf passes this folder to the compiler.
+sources = Dir.glob("{protocol,transport,ruby}/**/*.c", base: $srcdir).sort
 abort("no sources under #{$srcdir}") if sources.empty?
-sources.map { |source| File.dirname(source) }.uniq.each { |room| FileUtils.mkdir_p(room) }
+sources.map { |source| File.dirname(source) }.uniq.each { |folder| FileUtils.mkdir_p(folder) }
 $srcs = sources
 $objs = sources.map { |source| source.sub(/\.c\z/, ".#{$OBJEXT}") }
 
 create_makefile("trunkline/trunkline")
 
-# Headers live in three folders; the compiler itself says who includes which.
+# The compiler itself says which headers a source includes.
 File.open("Makefile", "a") { |makefile| makefile.puts("-include $(OBJS:.#{$OBJEXT}=.d)") }

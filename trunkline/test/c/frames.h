@@ -1,7 +1,7 @@
 #ifndef TRUNKLINE_TEST_FRAMES_H
 #define TRUNKLINE_TEST_FRAMES_H
 
-#include "wire/buffer.h"
+#include "protocol/buffer.h"
 
 #include <stdio.h>
 

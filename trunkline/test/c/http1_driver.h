@@ -1,7 +1,7 @@
 #ifndef TRUNKLINE_TEST_HTTP1_DRIVER_H
 #define TRUNKLINE_TEST_HTTP1_DRIVER_H
 
-#include "wire/http1.h"
+#include "protocol/http1/http1.h"
 
 #include <stdio.h>
 

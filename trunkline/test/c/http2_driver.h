@@ -3,7 +3,7 @@
 
 #include "frames.h"
 #include "http1_driver.h" /* say, failure_name */
-#include "wire/http2.h"
+#include "protocol/http2/http2.h"
 
 /*
  * Plays the owner of a session: opens streams, hands it what the server sent in pieces, and writes

@@ -1,8 +1,8 @@
 #ifndef TRUNKLINE_TEST_INFLATE_DRIVER_H
 #define TRUNKLINE_TEST_INFLATE_DRIVER_H
 
-#include "wire/buffer.h"
-#include "wire/inflate.h"
+#include "protocol/buffer.h"
+#include "protocol/codings/inflate.h"
 
 /* Unpacks `bytes`, given in pieces, through an output of `room` bytes at a time, as whoever reads a
  * body does. What came out is appended to `out`; the answer is how it ended. Input and output are

@@ -1,8 +1,8 @@
 #ifndef TRUNKLINE_TEST_MUX_PEER_H
 #define TRUNKLINE_TEST_MUX_PEER_H
 
-#include "line/exchange.h"
-#include "line/fork.h"
+#include "transport/exchange/exchange.h"
+#include "transport/fork.h"
 #include "sockets.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 #ifndef TRUNKLINE_TEST_PACKING_H
 #define TRUNKLINE_TEST_PACKING_H
 
-#include "wire/buffer.h"
+#include "protocol/buffer.h"
 
 #include <zlib.h>
 #ifdef HAVE_BROTLI

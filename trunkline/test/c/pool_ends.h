@@ -1,7 +1,7 @@
 #ifndef TRUNKLINE_TEST_POOL_ENDS_H
 #define TRUNKLINE_TEST_POOL_ENDS_H
 
-#include "line/pool.h"
+#include "transport/pool/pool.h"
 #include "sockets.h"
 
 /* The pool by itself: connections are ends of socket pairs, for it never looks at what is in them.

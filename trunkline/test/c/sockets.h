@@ -2,7 +2,7 @@
 #define TRUNKLINE_TEST_SOCKETS_H
 
 #include "check.h"
-#include "line/clock.h"
+#include "transport/events/clock.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

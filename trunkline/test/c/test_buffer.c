@@ -1,5 +1,5 @@
 #include "check.h"
-#include "wire/buffer.h"
+#include "protocol/buffer.h"
 
 static bool holds(buffer *b, const char *text) {
     size_t length = strlen(text);

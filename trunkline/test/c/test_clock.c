@@ -1,5 +1,5 @@
 #include "check.h"
-#include "line/clock.h"
+#include "transport/events/clock.h"
 
 #include <math.h>
 

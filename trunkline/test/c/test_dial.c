@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "line/dial.h"
+#include "transport/dial/dial.h"
 #include "tls_peer.h"
 
 #include <netdb.h>

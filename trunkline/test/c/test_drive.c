@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "line/exchange.h"
+#include "transport/exchange/exchange.h"
 #include "sockets.h"
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
-#include "line/descriptors.h"
-#include "line/dial.h"
-#include "line/fork.h"
-#include "line/loop.h"
-#include "line/tls_parts.h"
+#include "transport/events/descriptors.h"
+#include "transport/dial/dial.h"
+#include "transport/fork.h"
+#include "transport/events/event_loop.h"
+#include "transport/tls/tls_internal.h"
 #include "tls_peer.h"
 
 #include <dlfcn.h>

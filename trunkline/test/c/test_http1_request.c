@@ -1,5 +1,5 @@
 #include "check.h"
-#include "wire/http1.h"
+#include "protocol/http1/http1.h"
 
 #include <string.h>
 

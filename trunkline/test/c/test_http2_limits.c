@@ -1,5 +1,5 @@
 #include "http2_rows.h"
-#include "wire/budget.h"
+#include "protocol/budget.h"
 
 /* Limits hold at their edge, and what comes without end is ended. */
 

@@ -3,7 +3,7 @@
 
 #ifdef HAVE_NGHTTP2
 
-#include "wire/http2_internal.h"
+#include "protocol/http2/http2_internal.h"
 
 /* Heads and bodies on their way out, as the server would read them, and how much of them was sent.
  */

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "line/loop.h"
+#include "transport/events/event_loop.h"
 #include "sockets.h"
 
 #include <pthread.h>

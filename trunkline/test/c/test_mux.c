@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "line/poller.h"
+#include "transport/exchange/exchange_loop.h"
 #include "mux_peer.h"
 
 /* Calls that share a connection. */

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
-#include "line/mux_parts.h"
-#include "line/pool_registry.h"
+#include "transport/http2/http2_connection_internal.h"
+#include "transport/pool/pool_registry.h"
 #include "mux_peer.h"
 
 /* Is the server of a silent connection still there? The reaper is told the time: nobody waits. */

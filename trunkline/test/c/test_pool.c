@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "line/fork.h"
+#include "transport/fork.h"
 #include "pool_ends.h"
 
 #include <pthread.h>

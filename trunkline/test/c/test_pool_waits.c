@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "line/capacity.h"
+#include "transport/pool/capacity.h"
 #include "pool_ends.h"
 
 /* Who waits for whom: for another call's dial, for a driver that is away, for a place among all

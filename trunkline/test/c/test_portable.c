@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "line/portable.h"
+#include "transport/events/portable.h"
 #include "sockets.h"
 
 /* What the systems do differently comes to the same. */

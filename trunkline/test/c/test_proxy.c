@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "line/tunnel.h"
+#include "transport/dial/tunnel.h"
 #include "sockets.h"
 
 /* What is said to proxies, byte by byte, over a pair of sockets: the other end is played here. */

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
-#include "line/fork.h"
-#include "line/resolve.h"
+#include "transport/fork.h"
+#include "transport/names/resolve.h"
 #include "sockets.h"
 
 #include <netdb.h>

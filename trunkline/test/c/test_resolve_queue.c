@@ -1,4 +1,4 @@
-#include "line/resolve_queue.h"
+#include "transport/names/resolve_queue.h"
 #include "sockets.h"
 
 /* The queue by itself, on a clock of the test's own: no look-up is made. */

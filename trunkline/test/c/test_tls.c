@@ -1,5 +1,5 @@
-#include "line/fork.h"
-#include "line/tls_parts.h"
+#include "transport/fork.h"
+#include "transport/tls/tls_internal.h"
 #include "tls_peer.h"
 
 /* Who is let in, how sessions are resumed, and what may lie on a connection that is idle.

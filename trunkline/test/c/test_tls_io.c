@@ -1,4 +1,4 @@
-#include "line/tls_parts.h"
+#include "transport/tls/tls_internal.h"
 #include "tls_peer.h"
 
 /* The bytes of a TLS connection: read, written, counted; ended well and badly; and what a look at

@@ -1,5 +1,5 @@
-#include "line/fork.h"
-#include "line/waker.h"
+#include "transport/fork.h"
+#include "transport/events/waker.h"
 #include "sockets.h"
 
 #include <pthread.h>

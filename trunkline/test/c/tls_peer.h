@@ -2,7 +2,7 @@
 #define TRUNKLINE_TEST_TLS_PEER_H
 
 #include "certificates.h"
-#include "line/tls.h"
+#include "transport/tls/tls.h"
 
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-#include "wire/http1.h"
+#include "protocol/http1/http1.h"
 
 /*
  * Whatever is put into a request head, what comes out has just the lines that were meant: nothing

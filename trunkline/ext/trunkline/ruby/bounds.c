@@ -1,7 +1,7 @@
-#include "../line/resolve_cache.h"
-#include "../line/resolve_queue.h"
-#include "../line/resolve_system.h"
-#include "../line/tunnel.h"
+#include "transport/names/resolve_cache.h"
+#include "transport/names/resolve_queue.h"
+#include "transport/names/resolve_system.h"
+#include "transport/dial/tunnel.h"
 #include "engine.h"
 
 /* The engine's own limits, which no option changes, by their names in docs/limits.md. */

@@ -1,6 +1,6 @@
 #include "engine.h"
 
-#include "../line/descriptors.h"
+#include "transport/events/descriptors.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 #ifndef TRUNKLINE_RUBY_ENGINE_H
 #define TRUNKLINE_RUBY_ENGINE_H
 
-#include "../line/exchange.h"
-#include "../line/poller.h"
+#include "transport/exchange/exchange.h"
+#include "transport/exchange/exchange_loop.h"
 
 #include <ruby.h>
 #include <ruby/encoding.h>

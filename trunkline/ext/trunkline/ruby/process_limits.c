@@ -1,7 +1,7 @@
 #include "engine.h"
 
-#include "../line/capacity.h"
-#include "../wire/budget.h"
+#include "transport/pool/capacity.h"
+#include "protocol/budget.h"
 
 /* What all calls of the process have in common: see lib/trunkline/engine.rb. */
 

@@ -1,6 +1,6 @@
 #include "engine.h"
 
-#include "../line/fork.h"
+#include "transport/fork.h"
 
 VALUE mTrunkline, mEngine, cResponse;
 

@@ -1,7 +1,0 @@
-#ifndef TRUNKLINE_LINE_FORK_H
-#define TRUNKLINE_LINE_FORK_H
-
-/* Makes fork safe for all of line/: once per process. 0, or an errno. */
-int fork_guard(void);
-
-#endif

@@ -1,0 +1,103 @@
+#ifndef TRUNKLINE_PROTOCOL_BUFFER_H
+#define TRUNKLINE_PROTOCOL_BUFFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A growing run of bytes: written at the end, taken from the start. It owns its memory, which comes
+ * from malloc (never xmalloc: buffers grow where the GVL is not held). A zeroed struct is an empty
+ * buffer.
+ */
+typedef struct {
+    uint8_t *bytes; /* owned */
+    size_t start;
+    size_t end;
+    size_t capacity;
+} buffer;
+
+static inline size_t buffer_length(const buffer *b) {
+    return b->end - b->start;
+}
+
+/* The first byte; NULL when there never was one (to which even nothing must not be added in C). */
+static inline uint8_t *buffer_head(buffer *b) {
+    return b->start > 0 ? b->bytes + b->start : b->bytes;
+}
+
+static inline uint8_t *buffer_tail(buffer *b) {
+    return b->end > 0 ? b->bytes + b->end : b->bytes;
+}
+
+/* Makes room for `extra` more bytes at the tail; moves what is there to the front first when that
+ * is enough. False when there is no memory (what it holds is unchanged then). */
+static inline bool buffer_reserve(buffer *b, size_t extra) {
+    if (b->capacity - b->end >= extra) {
+        return true;
+    }
+    size_t length = buffer_length(b);
+    if (extra > SIZE_MAX / 2 - length) {
+        return false;
+    }
+    if (b->start > 0) {
+        memmove(b->bytes, b->bytes + b->start, length);
+        b->start = 0;
+        b->end = length;
+        if (b->capacity - length >= extra) {
+            return true;
+        }
+    }
+    size_t wanted = b->capacity ? b->capacity : 512;
+    while (wanted - length < extra) {
+        wanted *= 2;
+    }
+    uint8_t *grown = realloc(b->bytes, wanted);
+    if (grown == NULL) {
+        return false;
+    }
+    b->bytes = grown;
+    b->capacity = wanted;
+    return true;
+}
+
+static inline size_t buffer_room(const buffer *b) {
+    return b->capacity - b->end;
+}
+
+/* Counts bytes that the caller wrote at the tail after buffer_reserve. */
+static inline void buffer_commit(buffer *b, size_t count) {
+    b->end += count;
+}
+
+static inline bool buffer_append(buffer *b, const void *bytes, size_t count) {
+    if (!buffer_reserve(b, count)) {
+        return false;
+    }
+    if (count > 0) {
+        memcpy(b->bytes + b->end, bytes, count);
+    }
+    b->end += count;
+    return true;
+}
+
+/* Drops `count` bytes from the front. */
+static inline void buffer_consume(buffer *b, size_t count) {
+    b->start += count;
+    if (b->start == b->end) {
+        b->start = b->end = 0;
+    }
+}
+
+static inline void buffer_clear(buffer *b) {
+    b->start = b->end = 0;
+}
+
+static inline void buffer_free(buffer *b) {
+    free(b->bytes);
+    memset(b, 0, sizeof(*b));
+}
+
+#endif

@@ -1,0 +1,162 @@
+#ifndef TRUNKLINE_PROTOCOL_HTTP1_HTTP1_H
+#define TRUNKLINE_PROTOCOL_HTTP1_HTTP1_H
+
+#include "protocol/buffer.h"
+#include "protocol/failure_codes.h"
+
+/*
+ * HTTP/1.1 on the wire (RFC 9112): requests out, answers in, strictly. It knows bytes only: whoever
+ * owns the connection feeds it what was read and is told what that means.
+ *
+ * The life of one answer: http1_begin, http1_head until HTTP1_DONE (again after http1_again for
+ * each 1xx), http1_body until HTTP1_DONE, http1_free.
+ */
+
+/* A field of the head or the trailers, as offsets into the bytes that hold it. Values are trimmed.
+ */
+typedef struct {
+    uint32_t name;
+    uint32_t name_length;
+    uint32_t value;
+    uint32_t value_length;
+} http1_field;
+
+typedef struct {
+    size_t head_bytes;        /* the whole head, status line included: 64 KiB */
+    uint32_t fields;          /* of a head, and of the trailers: 200 */
+    uint32_t extension_line;  /* chunk extensions on one line: 256 */
+    uint32_t extension_total; /* in one body: 16 KiB */
+    uint32_t trailer_bytes;   /* 8 KiB */
+    uint32_t informational;   /* 1xx before the answer: 16 */
+} http1_limits;
+
+extern const http1_limits http1_default_limits;
+
+/*
+ * Chunk framing may weigh this many times the data it frames, plus this many bytes. A server that
+ * pads its sizes to eight digits and sends single bytes (12 to 1) is clumsy, not hostile; long
+ * sizes or extensions around next to nothing are made to keep us busy (compare CVE-2023-39326).
+ */
+#define HTTP1_OVERHEAD_RATIO 16
+#define HTTP1_OVERHEAD_SLACK (16 * 1024)
+
+typedef enum {
+    HTTP1_FRAMING_NONE,    /* HEAD, 204, 304, 1xx: no body follows */
+    HTTP1_FRAMING_LENGTH,  /* Content-Length */
+    HTTP1_FRAMING_CHUNKED, /* Transfer-Encoding: chunked */
+    HTTP1_FRAMING_CLOSE    /* until the connection is closed */
+} http1_framing;
+
+typedef enum {
+    HTTP1_MORE,  /* all of the input was consumed, or (head) kept: come back with more */
+    HTTP1_DATA,  /* a piece of the body is there: come back, perhaps with the rest of the input */
+    HTTP1_DONE,  /* the head, or the body, is complete; what follows is not ours */
+    HTTP1_FAILED /* see ->failure; the connection is of no further use */
+} http1_result;
+
+typedef struct {
+    /* what the head said; offsets are relative to the first byte of the head */
+    int status;
+    int minor_version; /* HTTP/1.x */
+    uint32_t reason, reason_length;
+    http1_field *fields; /* owned */
+    uint32_t field_count;
+    uint32_t head_length; /* with its empty line */
+    http1_framing framing;
+    int64_t content_length; /* -1: not told (kept for HEAD and 304 too) */
+    int keep_alive_timeout; /* seconds, from Keep-Alive: timeout=N; -1: not told */
+    bool persistent;        /* the connection may be used again once the body is complete */
+    bool tolerated;         /* something was read that no server may send: not persistent */
+    /* trailers: their bytes are copied here, offsets are relative to these */
+    buffer trailer_bytes;  /* owned */
+    http1_field *trailers; /* owned */
+    uint32_t trailer_count;
+
+    failure_code failure;
+    uint32_t informational_count;
+
+    /* the parser's own */
+    const http1_limits *limits; /* borrowed, outlives this */
+    bool head_request;
+    int state, step;
+    uint32_t scan; /* up to here the head, or the trailers, have been parsed */
+    bool folded;   /* a field of the section that is parsed goes on over several lines */
+    uint32_t field_capacity, trailer_capacity;
+    uint64_t remaining;     /* of the body, or of the chunk */
+    uint64_t body_bytes;    /* data seen so far */
+    uint64_t framing_bytes; /* chunk lines, and line ends behind chunks, seen so far */
+    uint32_t line_extension, total_extension;
+    uint32_t digits; /* of the chunk size being read */
+} http1_response;
+
+/* One piece of a body: `data` points into the input. */
+typedef struct {
+    size_t consumed;
+    const uint8_t *data;
+    size_t length;
+} http1_piece;
+
+/* Readies `r` for a new answer; memory of an earlier one is kept for use, all state is reset.
+ * `r` must be zeroed before its first use. `limits` is borrowed. */
+void http1_begin(http1_response *r, const http1_limits *limits, bool head_request);
+
+/* Readies `r` for the next head after a 1xx (status < 200 and not 101). */
+void http1_again(http1_response *r);
+
+/* Parses the head in bytes[0..length); call again with the same bytes and more behind them while it
+ * says HTTP1_MORE (work done is not repeated; bytes may move between calls). HTTP1_DONE: the head
+ * is the first ->head_length bytes, and line folds within it have been overwritten by spaces (RFC
+ * 9112 5.2). Limits hold for bytes received, also before a line is complete. */
+http1_result http1_head(http1_response *r, uint8_t *bytes, size_t length);
+
+/* Takes the body apart: consumes piece->consumed bytes of the input; HTTP1_DATA hands a piece. With
+ * framing NONE, or length 0, it says HTTP1_DONE at once and consumes nothing. */
+http1_result http1_body(http1_response *r, const uint8_t *bytes, size_t length, http1_piece *piece);
+
+/* How many bytes of plain body data must come next on the wire: they may be read right into the
+ * place where they belong, and are then counted with http1_took, which may be told of fewer, but
+ * not of more. 0: only http1_body can tell. UINT64_MAX: until close. */
+uint64_t http1_expect(const http1_response *r);
+void http1_took(http1_response *r, uint64_t count);
+
+/* The connection ended; `clean` is false when TLS ended without close_notify. HTTP1_DONE if that
+ * completes a close-delimited body, else HTTP1_FAILED (TRUNCATED, TRUNCATED_TLS; in a head
+ * TRUNCATED_HEAD, TRUNCATED_HEAD_TLS, or CLOSED if no byte of it had come). `received`: bytes of
+ * this head that had come. */
+http1_result http1_end(http1_response *r, bool clean, size_t received);
+
+void http1_free(http1_response *r);
+
+/* The field's value in `bytes`, or NULL; names are compared without case. */
+const http1_field *http1_find(const http1_field *fields, uint32_t count, const uint8_t *bytes,
+                              const char *name, size_t name_length);
+
+/* Is name (or method), value or request target fit to be sent (RFC 9110 5.1, 5.5, 9.1; RFC
+ * 9112 3.2)? A value may be empty, and may begin or end with blanks, which the server will not see.
+ * A target is 0x21 to 0x7E without "#": what needs more is to be percent-encoded first. */
+bool http1_name_valid(const char *bytes, size_t length);
+bool http1_value_valid(const char *bytes, size_t length);
+bool http1_target_valid(const char *bytes, size_t length);
+
+typedef struct {
+    const char *name;
+    size_t name_length;
+    const char *value;
+    size_t value_length;
+} http1_header;
+
+/* Is it the field that promises that no other request follows on its connection (RFC 9112 9.6)? */
+bool http1_says_close(const http1_header *header);
+
+/* Appends a whole request head (request line, fields in the order given, empty line) to `out`.
+ * False when something in it is not valid or memory ran out; `out` is as before then. */
+bool http1_request(buffer *out, const char *method, size_t method_length, const char *target,
+                   size_t target_length, const http1_header *headers, size_t count);
+
+/* Writes the line that opens a chunk of `size` bytes (size > 0) and returns its length. After the
+ * data comes CRLF; the body ends with HTTP1_LAST_CHUNK. */
+#define HTTP1_CHUNK_LINE 18
+#define HTTP1_LAST_CHUNK "0\r\n\r\n"
+size_t http1_chunk_line(char out[HTTP1_CHUNK_LINE], uint64_t size);
+
+#endif

@@ -1,0 +1,59 @@
+#ifndef TRUNKLINE_PROTOCOL_HTTP1_HTTP1_INTERNAL_H
+#define TRUNKLINE_PROTOCOL_HTTP1_HTTP1_INTERNAL_H
+
+#include "http1.h"
+#include "http1_table.h"
+
+/* Where an answer is (http1_response.state). */
+enum {
+    STATE_STATUS_LINE,
+    STATE_REASON,
+    STATE_REASON_LF,
+    STATE_FIELDS,
+    STATE_BODY, /* the head is complete; stays so for all framings but chunked */
+    STATE_CHUNK_SIZE,
+    STATE_CHUNK_EXTENSION,
+    STATE_CHUNK_LF,
+    STATE_CHUNK_DATA,
+    STATE_CHUNK_END_CR,
+    STATE_CHUNK_END_LF,
+    STATE_TRAILERS,
+    STATE_COMPLETE,
+    STATE_FAILED
+};
+
+/* Where in a section of fields, of the head or of the trailers (http1_response.step). */
+enum { STEP_FIELD, STEP_NAME, STEP_BLANK, STEP_VALUE, STEP_VALUE_LF, STEP_LAST_LF };
+
+/* A section of fields and the place where they are listed. */
+typedef struct {
+    uint8_t *bytes; /* from the first of the head or the trailers on */
+    size_t length;  /* of what has come, or of what the limits let us see of it */
+    http1_field **list;
+    uint32_t *count;
+    uint32_t *capacity;
+} http1_section;
+
+/* Parses from r->scan at r->step on, as far as the bytes go. HTTP1_DONE: r->scan is just behind the
+ * empty line, and no value holds a line fold any more. */
+http1_result http1_parse_fields(http1_response *r, http1_section *section);
+
+/* Where the LF of a line end must be, which begins at `at` with CR or LF. What ends in a bare LF is
+ * a line too (RFC 9112 2.2), but no server may send it. */
+static inline const uint8_t *http1_line_feed(http1_response *r, const uint8_t *at) {
+    if (*at == '\r') return at + 1;
+    r->tolerated = true;
+    return at;
+}
+
+/* Takes the next element of a comma list, trimmed, from *at on; false at the end of the list. */
+bool http1_next_element(const uint8_t **at, const uint8_t *end, const uint8_t **element,
+                        size_t *length);
+
+static inline http1_result http1_refuse(http1_response *r, failure_code code) {
+    r->failure = code;
+    r->state = STATE_FAILED;
+    return HTTP1_FAILED;
+}
+
+#endif

@@ -1,0 +1,107 @@
+#ifndef TRUNKLINE_PROTOCOL_HTTP1_HTTP1_TABLE_H
+#define TRUNKLINE_PROTOCOL_HTTP1_HTTP1_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The classes of bytes that HTTP knows. */
+enum {
+    CLASS_TOKEN = 1, /* RFC 9110 5.6.2 */
+    CLASS_TEXT = 2,  /* field values and reason phrases, RFC 9110 5.5: HTAB, SP, VCHAR, 0x80-0xFF */
+    CLASS_TARGET = 4 /* request targets, RFC 9112 3.2: VCHAR, but no "#" */
+};
+
+/* clang-format off */
+static const uint8_t http1_class[256] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, /* 00 */
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* 10 */
+    2, 7, 6, 3, 7, 7, 7, 7, 6, 6, 7, 7, 6, 7, 7, 6, /* 20 */
+    7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 6, 6, 6, 6, 6, 6, /* 30 */
+    6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, /* 40 */
+    7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 6, 6, 6, 7, 7, /* 50 */
+    7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, /* 60 */
+    7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 6, 7, 6, 7, 0, /* 70 */
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, /* 80 */
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, /* 90 */
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, /* a0 */
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, /* b0 */
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, /* c0 */
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, /* d0 */
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, /* e0 */
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, /* f0 */
+};
+/* clang-format on */
+
+static inline bool http1_is(uint8_t byte, int class) {
+    return http1_class[byte] & class;
+}
+
+static inline bool http1_digit(uint8_t byte) {
+    return (uint8_t)(byte - '0') < 10;
+}
+
+static inline bool http1_blank(uint8_t byte) {
+    return byte == ' ' || byte == '\t';
+}
+
+static inline uint8_t http1_lower(uint8_t byte) {
+    return (uint8_t)(byte - 'A') < 26 ? byte | 0x20 : byte;
+}
+
+/* Are eight bytes the same but for the case of ASCII letters? `letters` has the high bit of those
+ * that are letters: these may differ in 0x20, which is two bits lower. */
+static inline bool http1_same_eight(const uint8_t *bytes, const char *word) {
+    const uint64_t ones = UINT64_MAX / 255, highs = ones * 0x80;
+    uint64_t a, b;
+    memcpy(&a, bytes, sizeof(a));
+    memcpy(&b, word, sizeof(b));
+    uint64_t low = (a | ones * 0x20) & ~highs;
+    uint64_t from_a = low + ones * (0x80 - 'a'), beyond_z = low + ones * (0x7F - 'z');
+    uint64_t letters = from_a & ~beyond_z & ~a & highs;
+    return ((a ^ b) & ~(letters >> 2)) == 0;
+}
+
+/* Are they the same but for the case of ASCII letters? Quickest when not even these differ. */
+static inline bool http1_same(const uint8_t *bytes, size_t length, const char *word,
+                              size_t word_length) {
+    if (length != word_length) return false;
+    if (memcmp(bytes, word, word_length) == 0) return true;
+    size_t at = 0;
+    for (; at + 8 <= word_length; at += 8) {
+        if (!http1_same_eight(bytes + at, word + at)) return false;
+    }
+    for (; at < word_length; at++) {
+        if (http1_lower(bytes[at]) != http1_lower((uint8_t)word[at])) return false;
+    }
+    return true;
+}
+
+#define HTTP1_SAME(bytes, length, literal) http1_same(bytes, length, literal, sizeof(literal) - 1)
+
+/* Marks the high bit of the bytes that are below 0x20 or 0x7F; the lowest mark is always right,
+ * those above it may be wrong. */
+static inline uint64_t http1_controls(uint64_t eight) {
+    const uint64_t ones = UINT64_MAX / 255, highs = ones * 0x80;
+    uint64_t deleted = eight ^ (ones * 0x7F);
+    return (((eight - ones * 0x20) & ~eight) | ((deleted - ones) & ~deleted)) & highs;
+}
+
+/* The first byte that is no text, or `end`. Eight bytes at a time, as long as no tab is among them.
+ */
+static inline const uint8_t *http1_skip_text(const uint8_t *at, const uint8_t *end) {
+    for (uint64_t eight; end - at >= 8; at += 8) {
+        memcpy(&eight, at, sizeof(eight));
+        uint64_t controls = http1_controls(eight);
+        if (controls == 0) continue;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        at += __builtin_ctzll(controls) / 8;
+#endif
+        break;
+    }
+    while (at < end && http1_is(*at, CLASS_TEXT)) at++;
+    return at;
+}
+
+#endif

@@ -1,0 +1,69 @@
+#ifdef HAVE_NGHTTP2
+
+#include "protocol/budget.h"
+#include "http2_internal.h"
+
+/*
+ * How much the server may send of each answer before somebody takes it. As long as half of the
+ * process's budget is free a stream has a full window from the start. Then a session gives all of
+ * its streams narrow ones, and widens that of an answer which is taken as it comes.
+ */
+
+/* Half of the budget is for narrow windows alone: whoever leaves full ones unread stops nobody. */
+static bool reserve_for_full(uint64_t bytes) {
+    return budget_reserve(bytes, budget_most() / 2);
+}
+
+static bool narrow_down(http2 *h) {
+    const nghttp2_settings_entry narrower = {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE,
+                                             h->limits.narrow_window};
+    if (h->narrow) return true;
+    if (!http2_done(h, nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, &narrower, 1)))
+        return false;
+    h->narrow = true;
+    h->settings_out++;
+    return true;
+}
+
+bool http2_window_reserve(http2 *h, uint32_t *window) {
+    if (!h->narrow && reserve_for_full(h->limits.stream_window)) {
+        *window = h->limits.stream_window;
+        return true;
+    }
+    *window = h->limits.narrow_window;
+    return narrow_down(h) && budget_reserve(h->limits.narrow_window, 0);
+}
+
+void http2_window_release(http2_stream *s) {
+    budget_release(s->window);
+    s->window = 0;
+}
+
+/* From now on the server keeps to what our last SETTINGS said. What came before lies there still.
+ */
+void http2_settings_heard(http2 *h) {
+    if (h->settings_out == 0 || --h->settings_out > 0 || !h->narrow) return;
+    for (http2_stream *s = h->streams; s != NULL; s = s->next) {
+        if (s->window > h->limits.narrow_window &&
+            buffer_length(&s->data) <= h->limits.narrow_window) {
+            budget_release(s->window - h->limits.narrow_window);
+            s->window = h->limits.narrow_window;
+        }
+    }
+}
+
+#define MUCH (32 * 1024) /* of an answer that is likely to be a large one */
+
+void http2_window_widen(http2 *h, http2_stream *s) {
+    uint32_t full = h->limits.stream_window;
+    bool ends_soon =
+        s->content_length >= 0 && (uint64_t)s->content_length <= s->received + s->window;
+    if (!h->narrow || h->settings_out > 0 || s->window >= full || s->received < MUCH || ends_soon ||
+        !reserve_for_full(full - s->window))
+        return;
+    s->window = full;
+    http2_done(h, nghttp2_session_set_local_window_size(h->session, NGHTTP2_FLAG_NONE, s->id,
+                                                        (int32_t)full));
+}
+
+#endif

@@ -1,0 +1,43 @@
+#ifndef TRUNKLINE_TRANSPORT_COMMON_FAILURE_H
+#define TRUNKLINE_TRANSPORT_COMMON_FAILURE_H
+
+#include "protocol/failure_codes.h"
+
+#include <stdbool.h>
+
+/* The parts of a call, in their order; each can have a timeout of its own. */
+#define PHASES(X)               \
+    X(QUEUE, "queue")           \
+    X(RESOLVE, "resolve")       \
+    X(CONNECT, "connect")       \
+    X(TLS, "tls")               \
+    X(WRITE, "write")           \
+    X(FIRST_BYTE, "first_byte") \
+    X(READ, "read")
+
+typedef enum {
+#define X(name, word) PHASE_##name,
+    PHASES(X)
+#undef X
+        PHASE_COUNT
+} call_phase;
+
+/* What went wrong, where, and the words of whoever knows more (the system, OpenSSL, the resolver).
+ */
+typedef struct {
+    failure_code code;
+    call_phase phase;
+    int system_error; /* errno, or 0 */
+    char detail[320]; /* "" when there is nothing to add */
+} failure;
+
+/* Fills in `f`; `format` may be NULL. Always returns false, so that "return failure_set(...)"
+ * fails. */
+bool failure_set(failure *f, failure_code code, call_phase phase, int system_error,
+                 const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+const char *failure_words(failure_code code); /* "the name could not be resolved" */
+const char *failure_class(failure_code code); /* "ResolveError" */
+const char *phase_word(call_phase phase);     /* "resolve" */
+
+#endif

@@ -1,0 +1,130 @@
+#include "tunnel_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+io_result tunnel_fail(const tunnel *t, failure *f, const char *format, ...) {
+    char words[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof(words), format, arguments);
+    va_end(arguments);
+    failure_set(f, FAILURE_PROXY, PHASE_CONNECT, 0, "proxy %.60s: %s", t->route->proxy->label,
+                words);
+    return IO_FAILED;
+}
+
+static bool speaks_http(const tunnel *t) {
+    return t->route->proxy->kind == PROXY_HTTP;
+}
+
+tunnel *tunnel_new(const route *r, const settings *s, stream line, const endpoint *target,
+                   failure *f) {
+    tunnel *t = calloc(1, sizeof(*t));
+    if (t == NULL) {
+        failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_CONNECT, 0, NULL);
+        return NULL;
+    }
+    t->route = r;
+    t->settings = s;
+    t->line = line;
+    if (target != NULL) {
+        t->target = *target;
+    }
+    if (speaks_http(t) ? connect_begin(t, f) : socks_begin(t, f)) {
+        return t;
+    }
+    tunnel_free(t);
+    return NULL;
+}
+
+/* A broken connection is the proxy's doing here, not the server's. */
+static io_result broke(tunnel *t, io_result result, failure *f) {
+    if (result != IO_FAILED) {
+        return tunnel_fail(t, f, "it closed the connection");
+    }
+    failure cause = *f;
+    tunnel_fail(t, f, "%s%s%s", failure_words(cause.code), cause.detail[0] != '\0' ? ": " : "",
+                cause.detail);
+    f->system_error = cause.system_error;
+    return IO_FAILED;
+}
+
+static io_result flush(tunnel *t, failure *f) {
+    while (buffer_length(&t->out) > 0) {
+        size_t count = 0;
+        io_result result =
+            stream_write(t->line, buffer_head(&t->out), buffer_length(&t->out), &count, f);
+        if (result == IO_READ || result == IO_WRITE) {
+            return result;
+        }
+        if (result != IO_DONE) {
+            return broke(t, result, f);
+        }
+        buffer_consume(&t->out, count);
+    }
+    return IO_DONE;
+}
+
+io_result tunnel_fill(tunnel *t, size_t most, failure *f) {
+    size_t room = most - buffer_length(&t->in), count = 0;
+    if (!buffer_reserve(&t->in, room)) {
+        failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_CONNECT, 0, NULL);
+        return IO_FAILED;
+    }
+    io_result result = stream_read(t->line, buffer_tail(&t->in), room, &count, f);
+    buffer_commit(&t->in, count);
+    if (result == IO_DONE || result == IO_READ || result == IO_WRITE) {
+        return result;
+    }
+    return t->refusing ? IO_END : broke(t, result, f);
+}
+
+io_result tunnel_step(tunnel *t, failure *f) {
+    io_result result;
+    do {
+        result = flush(t, f);
+        if (result == IO_DONE) {
+            result = speaks_http(t) ? connect_step(t, f) : socks_step(t, f);
+        }
+    } while (result == IO_WAIT);
+    return result;
+}
+
+void tunnel_too_late(tunnel *t, const char *asked, failure *f) {
+    if (t->refusing) {
+        connect_refused(t, f);
+        return;
+    }
+    failure_set(f, FAILURE_CONNECT_TIMEOUT, PHASE_CONNECT, 0,
+                "proxy %s did not open the way to %s %s", t->route->proxy->label, t->route->label,
+                asked);
+}
+
+refusal *tunnel_refusal(tunnel *t) {
+    refusal *taken = t->refusing ? t->refused : NULL;
+    if (taken != NULL) {
+        t->refused = NULL;
+    }
+    return taken;
+}
+
+void refusal_free(refusal *r) {
+    if (r == NULL) {
+        return;
+    }
+    http1_free(&r->answer);
+    free(r->head);
+    buffer_free(&r->body);
+    free(r);
+}
+
+void tunnel_free(tunnel *t) {
+    if (t == NULL) {
+        return;
+    }
+    refusal_free(t->refused);
+    buffer_free(&t->out);
+    buffer_free(&t->in);
+    free(t);
+}

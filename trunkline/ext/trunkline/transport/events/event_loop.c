@@ -1,0 +1,229 @@
+#include "event_loop.h"
+#include "portable.h"
+
+#include "descriptors.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef USE_EPOLL
+#include <sys/epoll.h>
+#endif
+
+#define EVENTS_AT_ONCE 256
+#define TRUSTED 32 /* connections that are begun anew on the word of one loop_wait */
+
+/* What is known of a descriptor, found by its number. */
+typedef struct {
+    void *whom; /* NULL: nobody */
+    uint64_t id;
+    short events;
+    bool unwanted; /* was told of once while nobody watched */
+} watched;
+
+struct loop {
+    int epoll;           /* owned; -1: there is none */
+    unsigned generation; /* of the process that opened it */
+    int size;
+    int trusted;    /* how often loop_quiet may still say yes */
+    watched *table; /* owned */
+};
+
+static bool open_epoll(loop *l) {
+    l->epoll = -1;
+    l->generation = descriptors_generation();
+#ifdef USE_EPOLL
+    descriptors_lock();
+    l->epoll = descriptors_note(epoll_create1(EPOLL_CLOEXEC));
+    descriptors_unlock();
+    return l->epoll >= 0;
+#else
+    return true;
+#endif
+}
+
+loop *loop_new(void) {
+    loop *l = calloc(1, sizeof(*l));
+    if (l == NULL) {
+        return NULL;
+    }
+    if (!open_epoll(l)) {
+        int error = errno;
+        free(l);
+        errno = error;
+        return NULL;
+    }
+    return l;
+}
+
+bool loop_inherited(const loop *l) {
+    return l->generation != descriptors_generation();
+}
+
+bool loop_renew(loop *l) {
+    if (l->size > 0) {
+        memset(l->table, 0, (size_t)l->size * sizeof(*l->table));
+    }
+    return open_epoll(l);
+}
+
+void loop_free(loop *l) {
+    if (l == NULL) {
+        return;
+    }
+    if (!loop_inherited(l)) {
+        descriptors_close(l->epoll);
+    }
+    free(l->table);
+    free(l);
+}
+
+static bool reserve(loop *l, int descriptor) {
+    if (descriptor < l->size) {
+        return true;
+    }
+    int size = l->size ? l->size : 64;
+    while (size <= descriptor) {
+        size *= 2;
+    }
+    watched *table = realloc(l->table, (size_t)size * sizeof(*table));
+    if (table == NULL) {
+        return false;
+    }
+    memset(table + l->size, 0, (size_t)(size - l->size) * sizeof(*table));
+    l->table = table;
+    l->size = size;
+    return true;
+}
+
+static watched *known(loop *l, int descriptor) {
+    return descriptor >= 0 && descriptor < l->size ? &l->table[descriptor] : NULL;
+}
+
+int loop_descriptor(const loop *l) {
+    return l->epoll;
+}
+
+void loop_ignore(loop *l, int descriptor, const void *whom) {
+    watched *w = known(l, descriptor);
+    if (w != NULL && w->whom == whom) {
+        w->whom = NULL;
+    }
+}
+
+static int milliseconds_until(nanoseconds until) {
+    bool exact = until == NEVER || until == 0;
+    return clock_milliseconds(exact ? until : clock_nap(until, clock_now()));
+}
+
+#ifdef USE_EPOLL
+
+static bool tell_kernel(loop *l, int descriptor, uint32_t events) {
+    struct epoll_event event = {.events = events, .data = {.fd = descriptor}};
+    if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0) {
+        return true;
+    }
+    return errno == EEXIST && epoll_ctl(l->epoll, EPOLL_CTL_MOD, descriptor, &event) == 0;
+}
+
+bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom) {
+    if (!reserve(l, descriptor)) {
+        return false;
+    }
+    watched *w = &l->table[descriptor];
+    w->whom = whom;
+    w->unwanted = false;
+    if (id != 0 && w->id == id) {
+        return true;
+    }
+    uint32_t wanted = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    if (id == 0) {
+        wanted = (uint32_t)(events & POLLIN ? EPOLLIN : 0) |
+                 (uint32_t)(events & POLLOUT ? EPOLLOUT : 0) | EPOLLONESHOT;
+    }
+    w->id = id;
+    return tell_kernel(l, descriptor, wanted);
+}
+
+/* A connection that some other driver has now is forgotten here, or each of its answers would wake
+ * this loop too. One that is idle may be told of once, for bytes that were read before the kernel
+ * was asked: then all that it has to say is that it can be written to. */
+static void told_for_nobody(loop *l, watched *w, const struct epoll_event *event) {
+    if (w != NULL && !w->unwanted && event->events == EPOLLOUT) {
+        w->unwanted = true;
+        return;
+    }
+    if (w != NULL) {
+        w->id = 0;
+    }
+    epoll_ctl(l->epoll, EPOLL_CTL_DEL, event->data.fd, NULL);
+}
+
+int loop_wait(loop *l, nanoseconds until, void **whom, int room) {
+    struct epoll_event events[EVENTS_AT_ONCE];
+    int most = room < EVENTS_AT_ONCE ? room : EVENTS_AT_ONCE;
+    int count = epoll_wait(l->epoll, events, most, milliseconds_until(until));
+    int told = 0;
+    l->trusted = count >= 0 && count < most ? TRUSTED : 0;
+    for (int i = 0; i < count; i++) {
+        watched *w = known(l, events[i].data.fd);
+        if (w == NULL || w->whom == NULL) {
+            told_for_nobody(l, w, &events[i]);
+            continue;
+        }
+        whom[told++] = w->whom;
+        if (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
+            w->id = 0; /* its end is told of but once */
+        }
+    }
+    return told;
+}
+
+bool loop_quiet(loop *l, int descriptor, uint64_t id) {
+    const watched *w = known(l, descriptor);
+    return w != NULL && w->id == id && w->whom == NULL && l->trusted-- > 0;
+}
+
+#else
+
+bool loop_quiet(loop *l, int descriptor, uint64_t id) {
+    (void)l, (void)descriptor, (void)id;
+    return false;
+}
+
+bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom) {
+    if (!reserve(l, descriptor)) {
+        return false;
+    }
+    l->table[descriptor] = (watched){.whom = whom, .id = id, .events = events};
+    return true;
+}
+
+int loop_wait(loop *l, nanoseconds until, void **whom, int room) {
+    struct pollfd *entries = calloc((size_t)l->size + 1, sizeof(*entries));
+    if (entries == NULL) {
+        return 0;
+    }
+    nfds_t count = 0;
+    for (int fd = 0; fd < l->size; fd++) {
+        if (l->table[fd].whom != NULL) {
+            entries[count++] = (struct pollfd){.fd = fd, .events = l->table[fd].events};
+        }
+    }
+    int told = 0;
+    if (poll(entries, count, milliseconds_until(until)) > 0) {
+        for (nfds_t i = 0; i < count && told < room; i++) {
+            if (entries[i].revents == 0) {
+                continue;
+            }
+            watched *w = &l->table[entries[i].fd];
+            whom[told++] = w->whom;
+            w->whom = w->id == 0 ? NULL : w->whom;
+        }
+    }
+    free(entries);
+    return told;
+}
+
+#endif

@@ -1,0 +1,496 @@
+#include "exchange_internal.h"
+
+#include "transport/events/descriptors.h"
+
+#include <string.h>
+
+#define KEEP_ALIVE_MARGIN SECOND /* given up this long before the server would close it */
+
+void exchange_begin(exchange *x, const outgoing *out, pool *p, waker *w, nanoseconds deadline) {
+    x->out = *out;
+    x->generation = descriptors_generation();
+    x->pool = pool_keep(p);
+    x->waker = waker_keep(w);
+    x->place.waker = w;
+    x->hints_end = &x->hints;
+    x->allowed = -1;
+    x->connection_age = -1;
+    x->body_limit = out->streaming ? out->how->max_streamed_bytes : out->how->max_body_bytes;
+    x->timings = (exchange_timings){-1, -1, -1, -1, -1, -1, -1};
+    x->idle_timeout = out->how->idle_timeout;
+    x->max_age = out->how->max_age;
+    x->began = clock_now();
+    x->total_deadline = clock_earlier(deadline, clock_after(x->began, out->how->total));
+    exchange_phase(x, PHASE_QUEUE, x->began);
+}
+
+void exchange_phase(exchange *x, call_phase phase, nanoseconds now) {
+    x->phase = phase;
+    x->deadline = clock_after(now, x->out.how->timeouts[phase]);
+}
+
+/* ---- ends ---- */
+
+static attempt *current_attempt(exchange *x) {
+    return x->attempt_count > 0 ? &x->attempts[x->attempt_count - 1] : NULL;
+}
+
+static void record_outcome(exchange *x, failure_code code) {
+    attempt *a = current_attempt(x);
+    if (a != NULL) {
+        a->sent = exchange_sent(x);
+        a->code = code;
+    }
+}
+
+/* Until when the connection may lie idle: less than the server said that it will wait. */
+static nanoseconds idle_until(const exchange *x, nanoseconds now) {
+    nanoseconds until = clock_after(now, x->idle_timeout);
+    until = clock_earlier(until, connection_due(x->line, x->max_age));
+    if (x->answer.keep_alive_timeout >= 0) {
+        nanoseconds hint = (nanoseconds)x->answer.keep_alive_timeout * SECOND - KEEP_ALIVE_MARGIN;
+        until = clock_earlier(until, now + hint);
+    }
+    return until;
+}
+
+static void drop_line(exchange *x) {
+    if (x->line != NULL && x->http2) {
+        exchange_http2_leave(x, clock_now(), idle_until(x, clock_now()));
+    } else if (x->line != NULL) {
+        pool_discard(x->pool, x->line, false);
+        x->line = NULL;
+    }
+}
+
+static step_result end_failed(exchange *x) {
+    nanoseconds now = clock_now();
+    exchange_http2_stop(x);
+    record_outcome(x, x->why.code);
+    x->timings.total = now - x->began;
+    x->state = EXCHANGE_FAILED;
+    dial_free(x->dialling);
+    x->dialling = NULL;
+    pool_forgo(x->pool, &x->place);
+    drop_line(x);
+    return STEP_FAILED;
+}
+
+step_result exchange_fail(exchange *x, failure_code code, const char *detail, int system_error) {
+    failure_set(&x->why, code, x->phase, system_error, "%s", detail ? detail : "");
+    return end_failed(x);
+}
+
+step_result exchange_finish(exchange *x, nanoseconds now) {
+    record_outcome(x, FAILURE_NONE);
+    if (x->http2) {
+        x->timings.total = now - x->began;
+        x->state = EXCHANGE_DONE;
+        exchange_http2_leave(x, now, idle_until(x, now));
+        return STEP_DONE;
+    }
+    bool reusable = x->answer.persistent && !x->out.says_close && x->request_done &&
+                    !x->request_cut && buffer_length(&x->input) == 0;
+    connection *line = x->line;
+    nanoseconds until = idle_until(x, now);
+    x->line = NULL;
+    x->timings.total = now - x->began;
+    x->state = EXCHANGE_DONE;
+    if (reusable) {
+        pool_checkin(x->pool, line, now, until);
+    } else {
+        pool_discard(x->pool, line, true);
+    }
+    return STEP_DONE;
+}
+
+void exchange_abort(exchange *x) {
+    if (x->pool != NULL && x->state != EXCHANGE_DONE && x->state != EXCHANGE_FAILED) {
+        exchange_fail(x, FAILURE_CANCELLED, NULL, 0);
+    }
+}
+
+/* ---- a connection, and an attempt on it ---- */
+
+static void begin_attempt(exchange *x, attempt_reason reason) {
+    if (x->attempt_count < EXCHANGE_ATTEMPTS) {
+        x->attempts[x->attempt_count++] = (attempt){.reason = reason};
+    }
+}
+
+static bool start_talking(exchange *x, connection *c, nanoseconds now) {
+    x->line = c;
+    x->connection_id = c->id;
+    x->reused = x->state != EXCHANGE_DIALLING;
+    x->connection_age = now - c->born;
+    x->tls_version = c->session ? tls_version(c->session) : NULL;
+    x->tls_cipher = c->session ? tls_cipher(c->session) : NULL;
+    memcpy(current_attempt(x)->address, c->address, sizeof(c->address));
+    if (x->timings.queue < 0) {
+        x->timings.queue = 0;
+    }
+    x->state = EXCHANGE_TALKING;
+    x->any_byte = false;
+    x->ahead = 0;
+    buffer_clear(&x->input);
+    http1_begin(&x->answer, &x->out.how->limits, x->out.head_method);
+    return exchange_send_begin(x, now);
+}
+
+/* The connection was all that was wanted. One that had been idle is kept no longer than it was to
+ * be: the server has heard nothing on it. */
+static step_result leave_for_the_next(exchange *x, nanoseconds now) {
+    connection *line = x->line;
+    nanoseconds until = idle_until(x, now);
+    x->line = NULL;
+    x->timings.total = now - x->began;
+    x->state = EXCHANGE_DONE;
+    until = x->reused && line->idle_until > 0 ? clock_earlier(until, line->idle_until) : until;
+    if (x->http2) {
+        x->line = line;
+        exchange_http2_leave(x, now, until);
+    } else {
+        pool_checkin(x->pool, line, now, until);
+    }
+    return STEP_DONE;
+}
+
+static step_result use(exchange *x, connection *c, nanoseconds now) {
+    if (!start_talking(x, c, now)) {
+        return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
+    }
+    return x->out.only_connects ? leave_for_the_next(x, now) : STEP_WAIT;
+}
+
+static step_result start_dialling(exchange *x, nanoseconds now) {
+    x->dialling = dial_new(x->out.to, x->out.how, x->waker, now);
+    if (x->dialling == NULL) {
+        return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
+    }
+    x->state = EXCHANGE_DIALLING;
+    return STEP_WAIT;
+}
+
+static pool_result another(exchange *x, connection **c) {
+    if ((*c)->mux == NULL) {
+        return pool_replace(x->pool, &x->place, *c, false, c);
+    }
+    pool_reconsider(x->pool, *c);
+    pool_leave(x->pool, *c, 0, 0);
+    return pool_acquire(x->pool, x->out.to, x->out.how, &x->place, c);
+}
+
+static bool usable(const exchange *x, connection *c, nanoseconds now) {
+    return connection_young(c, x->max_age, now) && connection_look(c, x->watcher);
+}
+
+/* What the pool gave is looked at before anything is sent on it; what will not do is replaced. */
+static step_result take_place(exchange *x, pool_result result, connection *c, nanoseconds now) {
+    while (result == POOL_CONNECTION && !usable(x, c, now)) {
+        result = another(x, &c);
+    }
+    switch (result) {
+    case POOL_CONNECTION: return use(x, c, now);
+    case POOL_DIAL: return start_dialling(x, now);
+    case POOL_WAIT:
+        x->state = EXCHANGE_QUEUED;
+        exchange_begin_wait(x, now);
+        return STEP_WAIT;
+    case POOL_NO_MEMORY: return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
+    default: return exchange_fail(x, FAILURE_POOL_CLOSED, NULL, 0);
+    }
+}
+
+static step_result start(exchange *x, nanoseconds now) {
+    connection *c = NULL;
+    begin_attempt(x, ATTEMPT_FIRST);
+    pool_result result = pool_acquire(x->pool, x->out.to, x->out.how, &x->place, &c);
+    return take_place(x, result, c, now);
+}
+
+static step_result queued(exchange *x, nanoseconds now) {
+    connection *c = NULL;
+    pool_result result = pool_turn(x->pool, &x->place, &c);
+    if (result != POOL_WAIT) {
+        x->timings.queue = now - x->began;
+        return take_place(x, result, c, now);
+    }
+    return exchange_wants_collection(x, now) ? STEP_COLLECT : STEP_WAIT;
+}
+
+static step_result dialling(exchange *x, nanoseconds now) {
+    dialled d;
+    switch (exchange_dial(x, now, &d)) {
+    case IO_DONE: break;
+    case IO_FAILED:
+        x->phase = x->why.phase;
+        x->place.in_vain = true;
+        x->refused = dial_refusal(x->dialling);
+        x->allowed = x->out.how->timeouts[x->why.phase];
+        return end_failed(x);
+    default: x->phase = dial_phase(x->dialling); return STEP_WAIT;
+    }
+    dial_free(x->dialling);
+    x->dialling = NULL;
+    x->timings.resolve = d.resolved_in;
+    x->timings.connect = d.connected_in;
+    x->timings.tls = d.secured_in;
+    connection *c = connection_new(&d, x->out.to, x->out.how->owner, now);
+    if (c == NULL || !exchange_share(x, c)) {
+        return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
+    }
+    if (c->mux == NULL && x->out.how->http == HTTP_TWO && x->out.to->sharing != SHARING_NEVER) {
+        connection_free(c, true);
+        x->place.in_vain = true;
+        x->phase = PHASE_TLS;
+        return exchange_fail(x, FAILURE_HTTP2_NOT_SPOKEN, NULL, 0);
+    }
+    pool_adopt(x->pool, &x->place, c);
+    return use(x, c, now);
+}
+
+/* ---- talking ---- */
+
+static bool was_replayed(const exchange *x) {
+    bool replayed = false;
+    for (uint32_t i = 0; i < x->attempt_count; i++) {
+        replayed |= x->attempts[i].reason == ATTEMPT_REPLAYED;
+    }
+    return replayed;
+}
+
+/*
+ * A kept connection died before a byte of an answer came. What was not written at all, or what an
+ * HTTP/2 server has certainly not acted on, may go out on another connection; what was written may
+ * only with the caller's leave, once, for a safe method. Anything else is told to the caller, who
+ * alone can know whether it may be done twice.
+ */
+static bool may_go_again(const exchange *x, attempt_reason *reason) {
+    failure_code code = x->why.code;
+    if (x->any_byte || x->fed_bytes > 0 || x->attempt_count == EXCHANGE_ATTEMPTS) {
+        return false;
+    }
+    bool died = code == FAILURE_CLOSED || code == FAILURE_RESET || code == FAILURE_TLS_IO;
+    bool unprocessed = x->http2 && x->unprocessed;
+    if (!unprocessed && !(died && x->reused)) {
+        return false;
+    }
+    if (unprocessed || exchange_sent(x) == SENT_NONE) {
+        *reason = ATTEMPT_MOVED;
+        return true;
+    }
+    *reason = ATTEMPT_REPLAYED;
+    return x->out.how->replay_safe && x->out.safe_method && x->out.body_length == 0 &&
+           !was_replayed(x);
+}
+
+static step_result replace_line(exchange *x, nanoseconds now) {
+    connection *c = x->line;
+    x->line = NULL;
+    pool_result result = pool_replace(x->pool, &x->place, c, true, &c);
+    return take_place(x, result, c, now);
+}
+
+/* From a shared connection to wherever there is a place. */
+static step_result move_on(exchange *x, nanoseconds now) {
+    connection *c = NULL;
+    exchange_http2_leave(x, now, idle_until(x, now));
+    pool_result result = pool_acquire(x->pool, x->out.to, x->out.how, &x->place, &c);
+    step_result step = take_place(x, result, c, now);
+    x->again = x->state == EXCHANGE_TALKING; /* nobody reads for it there yet */
+    return step;
+}
+
+static step_result give_up_or_go_again(exchange *x, nanoseconds now) {
+    attempt_reason reason;
+    if (!may_go_again(x, &reason)) {
+        return end_failed(x);
+    }
+    record_outcome(x, x->why.code);
+    x->why.code = FAILURE_NONE;
+    begin_attempt(x, reason);
+    if (reason == ATTEMPT_REPLAYED) {
+        x->place.opened_after = now; /* others may be as dead as the one that it was sent on */
+    }
+    return x->http2 ? move_on(x, now) : replace_line(x, now);
+}
+
+/* Sending broke: an answer may lie there all the same (RFC 9112 9.5), so it is read first. */
+static void sending_broke(exchange *x, nanoseconds now) {
+    exchange_cut_request(x, now);
+    exchange_phase(x, PHASE_WRITE, now);
+}
+
+static step_result talk_http2(exchange *x, nanoseconds now) {
+    step_result step = exchange_http2_talk(x, now);
+    if (step == STEP_DONE) {
+        return exchange_finish(x, clock_now());
+    }
+    if (step == STEP_FAILED && x->displaced) {
+        x->displaced = false;
+        x->why.code = FAILURE_NONE;
+        return move_on(x, now);
+    }
+    return step == STEP_FAILED ? give_up_or_go_again(x, now) : step;
+}
+
+static step_result talk(exchange *x, nanoseconds now) {
+    short sending_events = 0;
+    x->again = false;
+    if (!x->request_done) {
+        io_result io = exchange_send(x, now);
+        if (io == IO_FAILED && x->why.code != FAILURE_NONE) {
+            return end_failed(x);
+        }
+        if (io == IO_FAILED) {
+            sending_broke(x, now);
+        }
+        sending_events = io == IO_WRITE ? POLLOUT : 0;
+        if (x->poll_first && !connection_pending(x->line)) {
+            x->poll_first = false;
+            x->events = POLLIN;
+            return STEP_WAIT;
+        }
+    }
+    bool held_back = x->awaits_continue;
+    step_result step = exchange_receive(x, now);
+    if (step == STEP_DONE) {
+        if (!x->request_done) {
+            exchange_cut_request(x, now);
+        }
+        return exchange_finish(x, clock_now());
+    }
+    if (step == STEP_FAILED) {
+        return give_up_or_go_again(x, now);
+    }
+    if (step == STEP_WAIT && x->piece_wanted) {
+        return STEP_BODY_WANTED;
+    }
+    x->again |= held_back && !x->awaits_continue;
+    x->events |= x->request_done ? 0 : sending_events;
+    return step;
+}
+
+/* ---- time ---- */
+
+static failure_code timeout_code(call_phase phase) {
+    static const failure_code codes[PHASE_COUNT] = {
+        [PHASE_QUEUE] = FAILURE_QUEUE_TIMEOUT,     [PHASE_RESOLVE] = FAILURE_RESOLVE_TIMEOUT,
+        [PHASE_CONNECT] = FAILURE_CONNECT_TIMEOUT, [PHASE_TLS] = FAILURE_TLS_TIMEOUT,
+        [PHASE_WRITE] = FAILURE_WRITE_TIMEOUT,     [PHASE_FIRST_BYTE] = FAILURE_FIRST_BYTE_TIMEOUT,
+        [PHASE_READ] = FAILURE_READ_TIMEOUT,
+    };
+    return codes[phase];
+}
+
+static nanoseconds continue_deadline(const exchange *x) {
+    bool head_sent = x->http2 || x->segment_sent == x->segment_length;
+    bool waits = x->state == EXCHANGE_TALKING && x->awaits_continue && head_sent;
+    return waits ? clock_after(x->sending_began, x->out.how->expect) : NEVER;
+}
+
+static step_result out_of_time(exchange *x, nanoseconds now) {
+    if (now >= x->total_deadline) {
+        x->allowed = x->total_deadline - x->began;
+        return exchange_fail(x, FAILURE_TOTAL_TIMEOUT, NULL, 0);
+    }
+    if (x->state != EXCHANGE_DIALLING && now >= x->deadline) {
+        x->allowed = x->out.how->timeouts[x->phase];
+        return exchange_fail(x, timeout_code(x->phase), exchange_why_queued(x), 0);
+    }
+    return STEP_WAIT;
+}
+
+/* The socket was full until the deadline: that it takes a little just now, less than makes it
+ * writable again, is no progress. */
+static bool write_is_late(const exchange *x, nanoseconds now) {
+    return x->state == EXCHANGE_TALKING && x->phase == PHASE_WRITE && (x->events & POLLOUT) &&
+           now >= x->deadline;
+}
+
+static step_result step_once(exchange *x, nanoseconds now) {
+    switch (x->state) {
+    case EXCHANGE_START: return start(x, now);
+    case EXCHANGE_QUEUED: return queued(x, now);
+    case EXCHANGE_DIALLING: return dialling(x, now);
+    case EXCHANGE_TALKING: return x->http2 ? talk_http2(x, now) : talk(x, now);
+    case EXCHANGE_DONE: return STEP_DONE;
+    default: return STEP_FAILED;
+    }
+}
+
+static bool over(step_result step) {
+    return step == STEP_DONE || step == STEP_FAILED;
+}
+
+/* In a child: the parent goes on with it. */
+static bool belongs_to_parent(const exchange *x) {
+    bool is_over = x->state == EXCHANGE_DONE || x->state == EXCHANGE_FAILED;
+    return !is_over && x->generation != descriptors_generation();
+}
+
+step_result exchange_step(exchange *x, nanoseconds now) {
+    if (belongs_to_parent(x)) {
+        return exchange_fail(x, FAILURE_FORKED, NULL, 0);
+    }
+    if (x->resumed) {
+        x->resumed = false;
+        exchange_phase(x, x->phase, now);
+    }
+    if (now >= continue_deadline(x)) {
+        x->awaits_continue = false; /* it need not be sent (RFC 9110 10.1.1): go on without */
+        exchange_phase(x, PHASE_WRITE, now);
+    }
+    if (write_is_late(x, now)) {
+        return out_of_time(x, now);
+    }
+    step_result step;
+    exchange_state before;
+    do {
+        before = x->state;
+        step = step_once(x, now);
+    } while (step == STEP_WAIT && x->state != before);
+    if (!over(step) && now >= clock_earlier(x->deadline, x->total_deadline)) {
+        step_result late = out_of_time(x, now);
+        step = late == STEP_WAIT ? step : late;
+    }
+    x->resumed = step != STEP_WAIT && step != STEP_COLLECT;
+    return step;
+}
+
+void exchange_sink(exchange *x, uint8_t *bytes, size_t room) {
+    x->sink = bytes;
+    x->sink_room = room;
+}
+
+void exchange_spare(exchange *x, uint8_t *bytes, size_t room, size_t usual_head) {
+    x->spare = bytes;
+    x->spare_room = room;
+    x->usual_head = usual_head;
+}
+
+int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline) {
+    nanoseconds own = clock_earlier(x->deadline, continue_deadline(x));
+    if (x->again) {
+        own = 0;
+    }
+    if (x->state == EXCHANGE_QUEUED) {
+        own = clock_earlier(own, x->collect_at);
+    }
+    if (x->state == EXCHANGE_DIALLING) {
+        int count = dial_wait(x->dialling, entries, room, &own);
+        *deadline = clock_earlier(own, x->total_deadline);
+        return count;
+    }
+    *deadline = clock_earlier(own, x->total_deadline);
+    if (x->state != EXCHANGE_TALKING) {
+        return 0;
+    }
+    short events = x->events;
+    if (x->http2) {
+        events = __atomic_load_n(&x->call.events, __ATOMIC_ACQUIRE);
+        *deadline = clock_earlier(*deadline, x->wake_at);
+    }
+    entries[0] = (struct pollfd){.fd = x->line->descriptor, .events = events};
+    return events != 0;
+}

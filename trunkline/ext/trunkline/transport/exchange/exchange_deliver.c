@@ -1,0 +1,273 @@
+#include "exchange_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What becomes of an answer's parts, whichever version of HTTP brought them. */
+
+#define SINK_BODY (64 * 1024) /* from this size on a plain body is worth a sink */
+
+/* Which limit was passed, by the name of its option if it has one; "" when it was none. */
+static void describe_limit(const exchange *x, failure_code code, char *out, size_t room) {
+    const settings *how = x->out.how;
+    switch (code) {
+    case FAILURE_BODY_TOO_LARGE:
+        snprintf(out, room, "max_body_bytes: %llu", (unsigned long long)how->max_body_bytes);
+        break;
+    case FAILURE_CODING_RATIO:
+        snprintf(out, room, "max_decode_ratio: %u", how->max_decode_ratio);
+        break;
+    case FAILURE_HEAD_TOO_LARGE:
+        snprintf(out, room, "max_header_bytes: %zu", how->limits.head_bytes);
+        break;
+    case FAILURE_TOO_MANY_FIELDS: snprintf(out, room, "max_headers: %u", how->limits.fields); break;
+    case FAILURE_TRAILER_TOO_LARGE:
+        snprintf(out, room, "at most %u bytes", how->limits.trailer_bytes);
+        break;
+    case FAILURE_INFORMATIONAL_LIMIT:
+        snprintf(out, room, "at most %u", how->limits.informational);
+        break;
+    case FAILURE_CODING_CHAIN: snprintf(out, room, "at most %d", INFLATER_CHAIN); break;
+    default: out[0] = '\0';
+    }
+}
+
+step_result exchange_broke(exchange *x, failure_code code, int system_error, const char *detail) {
+    char limit[80];
+    describe_limit(x, code, limit, sizeof(limit));
+    failure_set(&x->why, code, x->any_byte ? PHASE_READ : PHASE_FIRST_BYTE, system_error, "%s",
+                detail != NULL && detail[0] != '\0' ? detail : limit);
+    return STEP_FAILED;
+}
+
+void exchange_first_byte(exchange *x, nanoseconds now) {
+    if (x->any_byte) {
+        return;
+    }
+    x->any_byte = true;
+    x->timings.first_byte = now - (x->request_done ? x->sent_at : x->sending_began);
+    connection_answered(x->line, x->timings.first_byte);
+}
+
+/* ---- heads ---- */
+
+static bool keep_hint(exchange *x, const uint8_t *bytes) {
+    const http1_response *r = &x->answer;
+    hint *h = calloc(1, sizeof(*h));
+    if (h == NULL) {
+        return false;
+    }
+    h->bytes = malloc(r->head_length + 1);
+    h->fields = malloc((r->field_count + 1) * sizeof(*h->fields));
+    if (h->bytes == NULL || h->fields == NULL) {
+        free(h->bytes);
+        free(h->fields);
+        free(h);
+        return false;
+    }
+    if (r->field_count > 0) {
+        memcpy(h->bytes, bytes, r->head_length);
+        memcpy(h->fields, r->fields, r->field_count * sizeof(*h->fields));
+    }
+    h->field_count = r->field_count;
+    *x->hints_end = h;
+    x->hints_end = &h->next;
+    return true;
+}
+
+step_result exchange_informational(exchange *x, const uint8_t *bytes, nanoseconds now) {
+    int status = x->answer.status;
+    if (status == 103 && !keep_hint(x, bytes)) {
+        return exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+    }
+    if (status == 100 && x->awaits_continue) {
+        x->awaits_continue = false;
+        x->again = true;
+    }
+    exchange_phase(x, x->request_done ? PHASE_FIRST_BYTE : PHASE_WRITE, now);
+    return status == 103 && x->out.tells_hints ? STEP_HINTS : STEP_WAIT;
+}
+
+/* Content-Encoding, which may stand on several lines (RFC 9110 5.3), in the order of its
+ * application. */
+static bool content_codings(const exchange *x, char *out, size_t room, size_t *length) {
+    const http1_response *r = &x->answer;
+    *length = 0;
+    if (http1_find(r->fields, r->field_count, x->head, "Content-Encoding", 16) == NULL) {
+        return true;
+    }
+    for (uint32_t i = 0; i < r->field_count; i++) {
+        const http1_field *f = &r->fields[i];
+        if (http1_find(f, 1, x->head, "Content-Encoding", 16) == NULL) {
+            continue;
+        }
+        if (*length + f->value_length + 2 > room) {
+            return false;
+        }
+        if (*length > 0) {
+            out[(*length)++] = ',';
+        }
+        memcpy(out + *length, x->head + f->value, f->value_length);
+        *length += f->value_length;
+    }
+    return true;
+}
+
+static bool start_inflating(exchange *x) {
+    if (x->answer.framing == HTTP1_FRAMING_NONE || !x->out.how->decode) {
+        return true;
+    }
+    const inflater_limits limits = {x->body_limit, x->out.how->max_decode_ratio};
+    char codings[256];
+    size_t length;
+    failure_code code = FAILURE_CODING_CHAIN;
+    bool known;
+    if (content_codings(x, codings, sizeof(codings), &length)) {
+        code = length == 0 ? FAILURE_NONE
+                           : inflater_new(&x->inflater, &known, codings, length, &limits);
+    }
+    if (code != FAILURE_NONE) {
+        exchange_broke(x, code, 0, NULL);
+        return false;
+    }
+    return true;
+}
+
+static bool fits_spare(const exchange *x, uint64_t length) {
+    return x->spare != NULL && length <= x->spare_room && length >= x->spare_room / 2;
+}
+
+static bool keep_head(exchange *x, const uint8_t *bytes, size_t length) {
+    buffer_clear(&x->head_bytes);
+    if (!buffer_reserve(&x->head_bytes, length + 1)) {
+        return false;
+    }
+    if (length > 0) {
+        memcpy(buffer_tail(&x->head_bytes), bytes, length);
+    }
+    x->head = buffer_tail(&x->head_bytes);
+    return true;
+}
+
+step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now) {
+    const http1_response *r = &x->answer;
+    if (!keep_head(x, bytes, r->head_length)) {
+        return exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+    }
+    if (!x->request_done && (r->status >= 300 || x->awaits_continue)) {
+        exchange_cut_request(x, now);
+    }
+    uint64_t limit = x->body_limit;
+    if (limit > 0 && r->framing == HTTP1_FRAMING_LENGTH && (uint64_t)r->content_length > limit) {
+        return exchange_broke(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
+    }
+    if (!start_inflating(x)) {
+        return STEP_FAILED;
+    }
+    bool plain = x->inflater == NULL && r->framing == HTTP1_FRAMING_LENGTH;
+    if (plain && fits_spare(x, (uint64_t)r->content_length)) {
+        exchange_sink(x, x->spare, x->spare_room);
+        return STEP_WAIT;
+    }
+    bool sink = plain && r->content_length >= SINK_BODY;
+    return x->out.streaming || sink ? STEP_HEAD : STEP_WAIT;
+}
+
+/* ---- the body ---- */
+
+bool exchange_delivered(exchange *x, size_t count) {
+    x->delivered += count;
+    if (x->body_limit > 0 && x->delivered > x->body_limit) {
+        buffer_clear(&x->body); /* not a byte more than was allowed is handed over */
+        exchange_broke(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
+        return false;
+    }
+    return true;
+}
+
+/* Until the coding wants more, or a streaming caller has enough for now. */
+static bool inflate_some(exchange *x, const uint8_t *bytes, size_t length, size_t *taken) {
+    inflater_result result;
+    *taken = 0;
+    do {
+        if (!buffer_reserve(&x->body, length < 4096 ? 16 * 1024 : BULK_READ)) {
+            exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+            return false;
+        }
+        /* Not all of the room: the limits are looked at in between. */
+        size_t room = buffer_room(&x->body), consumed, produced;
+        result =
+            inflater_feed(x->inflater, bytes + *taken, length - *taken, &consumed,
+                          buffer_tail(&x->body), room < BULK_READ ? room : BULK_READ, &produced);
+        *taken += consumed;
+        buffer_commit(&x->body, produced);
+        if (!exchange_delivered(x, produced)) {
+            return false;
+        }
+    } while (result == INFLATER_FULL && !exchange_has_enough(x));
+    if (result == INFLATER_FAILED) {
+        exchange_broke(x, inflater_failure(x->inflater), 0, NULL);
+        return false;
+    }
+    x->unpacks_more = result == INFLATER_FULL;
+    return true;
+}
+
+bool exchange_unpack(exchange *x) {
+    static const uint8_t nothing[1];
+    size_t length = buffer_length(&x->packed), taken;
+    if (!x->unpacks_more) {
+        return true;
+    }
+    bool well = inflate_some(x, length > 0 ? buffer_head(&x->packed) : nothing, length, &taken);
+    buffer_consume(&x->packed, taken);
+    return well;
+}
+
+static bool append(exchange *x, buffer *to, const uint8_t *bytes, size_t length) {
+    if (buffer_append(to, bytes, length)) {
+        return true;
+    }
+    exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+    return false;
+}
+
+bool exchange_deliver(exchange *x, const uint8_t *bytes, size_t length) {
+    size_t taken;
+    if (x->inflater == NULL) {
+        return exchange_delivered(x, length) && append(x, &x->body, bytes, length);
+    }
+    return inflate_some(x, bytes, length, &taken) &&
+           (taken == length || append(x, &x->packed, bytes + taken, length - taken));
+}
+
+void exchange_keep_rest(exchange *x) {
+    uint64_t most = x->out.how->max_body_bytes;
+    uint64_t limit = x->delivered - buffer_length(&x->body) + most;
+    if (most > 0 && (x->body_limit == 0 || limit < x->body_limit)) {
+        x->body_limit = limit;
+    }
+}
+
+bool exchange_has_enough(const exchange *x) {
+    return x->out.streaming && buffer_length(&x->body) >= EXCHANGE_PIECE;
+}
+
+step_result exchange_cut_short(exchange *x, failure_code code, int system_error) {
+    const http1_response *r = &x->answer;
+    bool in_body = x->head != NULL;
+    unsigned long long came = in_body ? r->body_bytes : buffer_length(&x->input);
+    char detail[80] = "";
+    if (in_body && r->framing == HTTP1_FRAMING_LENGTH) {
+        snprintf(detail, sizeof(detail), "%llu of %lld bytes came", came,
+                 (long long)r->content_length);
+    } else if (in_body || came > 0) {
+        snprintf(detail, sizeof(detail), "%llu bytes of it came", came);
+    }
+    return exchange_broke(x, code, system_error, detail);
+}
+
+step_result exchange_body_complete(exchange *x) {
+    failure_code code = x->inflater ? inflater_finish(x->inflater) : FAILURE_NONE;
+    return code == FAILURE_NONE ? STEP_DONE : exchange_broke(x, code, 0, NULL);
+}

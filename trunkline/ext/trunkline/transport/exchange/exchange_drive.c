@@ -1,0 +1,67 @@
+#include "exchange.h"
+#include "transport/events/portable.h"
+
+#include <errno.h>
+
+/*
+ * A server next door answers sooner than a thread falls asleep and is woken again. So a call that
+ * is alone, on a connection that answers within `busy_poll`, looks again and again for that long
+ * before it sleeps. With other calls under way the processor is theirs.
+ */
+nanoseconds exchange_awake_until(const exchange *x) {
+    nanoseconds span = x->out.how->busy_poll;
+    bool answer_is_due = x->state == EXCHANGE_TALKING && x->phase == PHASE_FIRST_BYTE;
+    if (!answer_is_due || !exchange_alone() || !connection_is_quick(x->line, span)) {
+        return 0;
+    }
+    return clock_earlier(x->sent_at + span, x->deadline);
+}
+
+static int poll_awake(const exchange *x, struct pollfd *entries, nfds_t count) {
+    nanoseconds until = exchange_awake_until(x);
+    bool late = false;
+    int ready = 0;
+    if (until == 0) {
+        return 0;
+    }
+    while (ready == 0 && !late && exchange_alone()) {
+        ready = portable_poll(entries, count, 0);
+        late = ready == 0 && clock_now() >= until;
+    }
+    connection_waited_awake(x->line, late);
+    return ready;
+}
+
+/* Waits for whatever is due first; what it was shows at the next step. */
+static void wait_for(const exchange *x, const stop_request *stop) {
+    struct pollfd entries[DIAL_MAX_ATTEMPTS + 1];
+    nanoseconds deadline;
+    int count = exchange_wait(x, entries, DIAL_MAX_ATTEMPTS, &deadline);
+    entries[count] = (struct pollfd){.fd = waker_descriptor(x->waker), .events = POLLIN};
+
+    deadline = stop_wait_until(stop, deadline);
+    int ready = poll_awake(x, entries, (nfds_t)count + 1);
+    if (ready == 0) {
+        nanoseconds left = deadline == NEVER ? NEVER : clock_nap(deadline, clock_now());
+        ready = portable_poll(entries, (nfds_t)count + 1, left > 0 ? left : 0);
+    }
+    if (ready > 0 && entries[count].revents != 0) {
+        waker_clear(x->waker);
+    }
+}
+
+step_result exchange_drive(exchange *x, const stop_request *stop) {
+    for (;;) {
+        if (stop_wanted(stop)) {
+            return STEP_WAIT;
+        }
+        wait_for(x, stop);
+        if (stop_wanted(stop)) {
+            return STEP_WAIT;
+        }
+        step_result step = exchange_step(x, clock_now());
+        if (step != STEP_WAIT) {
+            return step;
+        }
+    }
+}

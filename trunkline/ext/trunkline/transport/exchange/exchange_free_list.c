@@ -1,0 +1,122 @@
+#include "exchange.h"
+
+#include "transport/events/descriptors.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/*
+ * Exchanges that are over lie here for the next call, with the memory that they read into: to ask
+ * malloc for that anew costs a tenth of a whole call.
+ */
+#define SPARES 64
+#define SPARE_BYTES (16 * 1024) /* larger buffers are given back to the system */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static exchange *spares[SPARES]; /* owned */
+static int spare_count;
+static int under_way; /* atomic: those that were given out, */
+static int resting;   /* and of these, those whose answers are in their callers' hands */
+
+exchange *exchange_new(void) {
+    exchange *x = NULL;
+    pthread_mutex_lock(&lock);
+    if (spare_count > 0) {
+        x = spares[--spare_count];
+    }
+    pthread_mutex_unlock(&lock);
+    x = x != NULL ? x : calloc(1, sizeof(*x));
+    if (x != NULL) {
+        __atomic_add_fetch(&under_way, 1, __ATOMIC_RELAXED);
+    }
+    return x;
+}
+
+bool exchange_alone(void) {
+    return __atomic_load_n(&under_way, __ATOMIC_RELAXED) == 1;
+}
+
+static void free_hints(hint *h) {
+    for (hint *following; h != NULL; h = following) {
+        following = h->next;
+        free(h->bytes);
+        free(h->fields);
+        free(h);
+    }
+}
+
+static buffer emptied(buffer b) {
+    if (b.capacity > SPARE_BYTES) {
+        buffer_free(&b);
+    }
+    buffer_clear(&b);
+    return b;
+}
+
+/* Frees all but what the next call reads into. */
+static void strip(exchange *x) {
+    free_hints(x->hints);
+    inflater_free(x->inflater);
+    refusal_free(x->refused);
+    buffer_free(&x->frame);
+    buffer_free(&x->packed);
+    waker_drop(x->waker);
+    mux_batch_drop(x->batch);
+    if (x->pool != NULL) {
+        pool_release(x->pool);
+    }
+    buffer input = emptied(x->input), head = emptied(x->head_bytes), body = emptied(x->body);
+    http1_response answer = x->answer;
+    memset(x, 0, sizeof(*x));
+    x->input = input;
+    x->head_bytes = head;
+    x->body = body;
+    x->answer = answer;
+}
+
+void exchange_rest(exchange *x, bool rests) {
+    if (x->resting != rests) {
+        x->resting = rests;
+        __atomic_add_fetch(&resting, rests ? 1 : -1, __ATOMIC_RELAXED);
+    }
+}
+
+bool exchange_any_rests(void) {
+    return __atomic_load_n(&resting, __ATOMIC_RELAXED) > 0;
+}
+
+void exchange_free(exchange *x) {
+    if (x == NULL || (x->pool != NULL && x->generation != descriptors_generation())) {
+        return; /* one of the parent's threads may have been in the midst of it */
+    }
+    exchange_rest(x, false);
+    exchange_abort(x);
+    strip(x);
+    __atomic_sub_fetch(&under_way, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&lock);
+    bool kept = spare_count < SPARES;
+    if (kept) {
+        spares[spare_count++] = x;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!kept) {
+        http1_free(&x->answer);
+        buffer_free(&x->input);
+        buffer_free(&x->head_bytes);
+        buffer_free(&x->body);
+        free(x);
+    }
+}
+
+void exchange_before_fork(void) {
+    pthread_mutex_lock(&lock);
+}
+
+void exchange_after_fork(bool child) {
+    if (child) {
+        spare_count = under_way = 0;
+        pthread_mutex_init(&lock, NULL);
+        return;
+    }
+    pthread_mutex_unlock(&lock);
+}

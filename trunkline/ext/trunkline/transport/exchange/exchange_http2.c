@@ -1,0 +1,423 @@
+#include "exchange_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The talking state on a stream of a shared connection. What comes is told as over HTTP/1.1. */
+
+#define READS_AT_ONCE 32  /* before others have their turn with the connection */
+#define PIECE (64 * 1024) /* of a body, to be framed at once */
+#define STREAMED_AT_ONCE (128 * 1024)
+#define ROOM_AGAIN (5 * MILLISECOND) /* when to look once more whether a stream can be opened */
+
+/* ---- the request ---- */
+
+void exchange_http2_begin(exchange *x) {
+    const outgoing *out = &x->out;
+    x->call = (mux_call){.mux = mux_keep(x->line->mux), .waker = x->waker, .batch = x->batch};
+    x->call.sent_at = -1;
+    x->http2 = true;
+    x->unprocessed = x->body_ended = x->stopped = false;
+    x->sent_so_far = SENT_NONE;
+    x->wake_at = NEVER;
+    x->body_queued = out->body_length == 0 || out->body != NULL;
+    x->segment = out->body;
+    x->segment_length = out->body != NULL ? (size_t)out->body_length : 0;
+    x->segment_sent = 0;
+}
+
+static bool feed(exchange *x, http2 *h) {
+    size_t left = x->segment_length - x->segment_sent;
+    size_t count = left < PIECE ? left : PIECE;
+    bool last = x->body_queued && count == left;
+    if (!http2_feed(h, x->call.stream, x->segment + x->segment_sent, count, last)) {
+        exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+        return false;
+    }
+    x->segment_sent += count;
+    x->body_ended = last;
+    return true;
+}
+
+/* As much of the body as is wanted; none while the server has not said that it will take it. */
+static bool send_body(exchange *x, http2 *h) {
+    const http2_stream *s = x->call.stream;
+    bool wanted = x->segment_sent == 0 || s->wants_body;
+    while (wanted && !x->body_ended && !x->awaits_continue && !x->piece_wanted) {
+        if (x->segment_sent == x->segment_length && !x->body_queued) {
+            x->piece_wanted = true;
+        } else if (!feed(x, h)) {
+            return false;
+        } else {
+            wanted = s->wants_body;
+        }
+    }
+    return true;
+}
+
+static void note_sent(exchange *x) {
+    if (x->request_done || x->call.sent_at < 0) {
+        return;
+    }
+    x->request_done = true;
+    x->sent_at = x->call.sent_at;
+    x->timings.write = x->sent_at - x->sending_began;
+    if (!x->any_byte) {
+        exchange_phase(x, PHASE_FIRST_BYTE, x->sent_at);
+    }
+}
+
+/* What was framed since is progress: the time to write counts anew. */
+static void note_progress(exchange *x, nanoseconds now) {
+    uint64_t framed = http2_fed_and_framed(x->call.stream);
+    if (!x->request_done && framed > x->sent_bytes) {
+        x->sent_bytes = framed;
+        exchange_phase(x, PHASE_WRITE, now);
+    }
+}
+
+static bool send_more(exchange *x, http2 *h, nanoseconds now) {
+    const http2_stream *s = x->call.stream;
+    note_sent(x);
+    if (!x->request_done && s->upload_stopped) {
+        exchange_cut_request(x, now);
+    }
+    if (x->request_done) {
+        return true;
+    }
+    note_progress(x, now);
+    return x->piece_wanted || (exchange_fed_as_declared(x) && send_body(x, h));
+}
+
+static bool opens(exchange *x, nanoseconds now) {
+    const outgoing *out = &x->out;
+    const char *scheme = out->to->tls_name != NULL ? "https" : "http";
+    x->body_ended = out->body_length == 0;
+    if (!mux_open(&x->call, scheme, out->head, out->head_length, !x->body_ended, out->head_method,
+                  &out->how->limits)) {
+        return false;
+    }
+    x->crowded_out = false;
+    x->sending_began = now;
+    exchange_phase(x, PHASE_WRITE, now);
+    return true;
+}
+
+/* The server takes fewer calls than the pool knew, or the connection none any more: the call looks
+ * for another place. If that is here again, it waits until a stream has ended. STEP_WAIT: see
+ * whether it is open. */
+static step_result open_stream(exchange *x, nanoseconds now) {
+    if (opens(x, now)) {
+        return STEP_WAIT;
+    }
+    if (x->crowded_out) {
+        while (mux_may_read(&x->call) && mux_read(&x->call, now)) {
+        }
+        if (opens(x, now)) {
+            return STEP_WAIT;
+        }
+    }
+    x->displaced = mux_closing(x->call.mux) || !x->crowded_out;
+    x->crowded_out = true;
+    if (x->phase != PHASE_QUEUE) {
+        exchange_phase(x, PHASE_QUEUE, now);
+        exchange_begin_wait(x, now);
+    }
+    x->wake_at = now + ROOM_AGAIN;
+    if (x->displaced) {
+        return exchange_broke(x, FAILURE_CLOSED, 0, NULL);
+    }
+    return exchange_wants_collection(x, now) ? STEP_COLLECT : STEP_WAIT;
+}
+
+/* ---- the answer ---- */
+
+static http1_framing framing_of(const exchange *x, int status, int64_t length) {
+    if (x->out.head_method || status < 200 || status == 204 || status == 304) {
+        return HTTP1_FRAMING_NONE;
+    }
+    return length >= 0 ? HTTP1_FRAMING_LENGTH : HTTP1_FRAMING_CHUNKED;
+}
+
+/* The head becomes the answer's, as if it had been parsed. */
+static step_result take_head(exchange *x, http2_head *head, nanoseconds now) {
+    http1_response *r = &x->answer;
+    step_result step;
+    exchange_first_byte(x, now);
+    free(r->fields);
+    r->fields = head->fields;
+    r->field_count = r->field_capacity = head->field_count;
+    r->head_length = head->length;
+    r->status = head->status;
+    r->reason = r->reason_length = 0;
+    r->content_length = x->call.stream->content_length;
+    r->framing = framing_of(x, head->status, r->content_length);
+    r->persistent = true;
+    head->fields = NULL;
+    if (r->status < 200) {
+        step = exchange_informational(x, head->bytes, now);
+    } else {
+        exchange_phase(x, PHASE_READ, now);
+        step = exchange_head(x, head->bytes, now);
+    }
+    http2_head_free(head);
+    return step;
+}
+
+static step_result take_heads(exchange *x, nanoseconds now) {
+    step_result step = STEP_WAIT;
+    while (step == STEP_WAIT) {
+        http2_head *head = http2_take_head(x->call.stream);
+        if (head == NULL) {
+            break;
+        }
+        step = take_head(x, head, now);
+    }
+    return step;
+}
+
+/* Moves what it can of `data` to where the body belongs. Returns how much, -1: see x->why. */
+static ssize_t take_piece(exchange *x, buffer *data) {
+    size_t count = buffer_length(data);
+    if (x->sink != NULL) {
+        count = count < x->sink_room ? count : x->sink_room;
+        memcpy(x->sink, buffer_head(data), count);
+        x->sink += count;
+        x->sink_room -= count;
+        buffer_consume(data, count);
+        return exchange_delivered(x, count) ? (ssize_t)count : -1;
+    }
+    if (x->inflater == NULL && buffer_length(&x->body) == 0 && !x->out.streaming) {
+        buffer empty = x->body;
+        x->body = *data;
+        *data = empty;
+        return exchange_delivered(x, count) ? (ssize_t)count : -1;
+    }
+    count = count < STREAMED_AT_ONCE ? count : STREAMED_AT_ONCE;
+    bool well = exchange_deliver(x, buffer_head(data), count);
+    buffer_consume(data, count);
+    return well ? (ssize_t)count : -1;
+}
+
+static step_result take_data(exchange *x, http2 *h, nanoseconds now) {
+    http2_stream *s = x->call.stream;
+    for (;;) {
+        if (!exchange_unpack(x)) {
+            return STEP_FAILED;
+        }
+        if (exchange_has_enough(x)) {
+            return STEP_DATA;
+        }
+        if (buffer_length(&s->data) == 0) {
+            return STEP_WAIT;
+        }
+        if (x->sink != NULL && x->sink_room == 0) {
+            return STEP_SINK_FULL;
+        }
+        ssize_t count = take_piece(x, &s->data);
+        if (count < 0) {
+            return STEP_FAILED;
+        }
+        x->answer.body_bytes += (uint64_t)count;
+        http2_took(h, s, (size_t)count);
+        exchange_phase(x, PHASE_READ, now);
+    }
+}
+
+static step_result complete(exchange *x) {
+    http1_response *r = &x->answer;
+    http2_head *t = x->call.stream->trailers;
+    if (t != NULL) {
+        free(r->trailers);
+        buffer_free(&r->trailer_bytes);
+        r->trailers = t->fields;
+        r->trailer_count = r->trailer_capacity = t->field_count;
+        r->trailer_bytes = (buffer){t->bytes, 0, t->length, t->length};
+        t->fields = NULL;
+        t->bytes = NULL;
+    }
+    return exchange_body_complete(x);
+}
+
+/* ---- failures ---- */
+
+/* RFC 9113, section 7. */
+static const char *error_word(uint32_t code) {
+    static const char *const words[] = {"NO_ERROR",
+                                        "PROTOCOL_ERROR",
+                                        "INTERNAL_ERROR",
+                                        "FLOW_CONTROL_ERROR",
+                                        "SETTINGS_TIMEOUT",
+                                        "STREAM_CLOSED",
+                                        "FRAME_SIZE_ERROR",
+                                        "REFUSED_STREAM",
+                                        "CANCEL",
+                                        "COMPRESSION_ERROR",
+                                        "CONNECT_ERROR",
+                                        "ENHANCE_YOUR_CALM",
+                                        "INADEQUATE_SECURITY",
+                                        "HTTP_1_1_REQUIRED"};
+    return code < sizeof(words) / sizeof(words[0]) ? words[code] : "an unknown code";
+}
+
+static bool tells_error_code(failure_code code) {
+    return code == FAILURE_HTTP2_RESET || code == FAILURE_HTTP2_REFUSED ||
+           code == FAILURE_HTTP2_GONE;
+}
+
+static step_result stream_failed(exchange *x, const http2 *h) {
+    const http2_stream *s = x->call.stream;
+    const failure *why = mux_why(x->call.mux);
+    char detail[sizeof(why->detail)];
+    x->unprocessed = s->unprocessed;
+    if (s->failure == FAILURE_TRUNCATED || s->failure == FAILURE_TRUNCATED_HEAD) {
+        return exchange_cut_short(x, s->failure, why->system_error);
+    }
+    if (tells_error_code(s->failure)) {
+        snprintf(detail, sizeof(detail), "%s (%u)", error_word(s->error_code), s->error_code);
+    } else {
+        snprintf(detail, sizeof(detail), "%s",
+                 why->code == s->failure ? why->detail : http2_detail(h));
+    }
+    return exchange_broke(x, s->failure, why->system_error, detail);
+}
+
+/* ---- a step ---- */
+
+/* Takes what is there. STEP_WAIT: only reading helps. */
+static step_result advance(exchange *x, nanoseconds now) {
+    http2 *h = mux_session(x->call.mux);
+    const http2_stream *s = x->call.stream;
+    step_result step = take_heads(x, now);
+    if (step == STEP_WAIT && !send_more(x, h, now)) {
+        return STEP_FAILED;
+    }
+    if (step == STEP_WAIT && x->head != NULL) {
+        step = take_data(x, h, now);
+    }
+    if (step != STEP_WAIT) {
+        return step;
+    }
+    if (s->ended && x->head != NULL) {
+        return complete(x);
+    }
+    if (s->failure != FAILURE_NONE) {
+        return stream_failed(x, h);
+    }
+    return STEP_WAIT;
+}
+
+/* `fresh`: nothing can have come for it yet. */
+static step_result read_and_advance(exchange *x, bool fresh, nanoseconds now) {
+    step_result step = advance(x, now);
+    bool worthwhile = !fresh || x->batch != NULL;
+    for (int reads = 0; step == STEP_WAIT && worthwhile && reads < READS_AT_ONCE; reads++) {
+        if (!mux_may_read(&x->call)) {
+            break;
+        }
+        worthwhile = mux_read(&x->call, now);
+        step = advance(x, now);
+    }
+    if (step != STEP_WAIT) {
+        return step;
+    }
+    if (x->out.streaming && buffer_length(&x->body) > 0) {
+        return STEP_DATA;
+    }
+    return x->piece_wanted ? STEP_BODY_WANTED : STEP_WAIT;
+}
+
+/* The request may go out any moment, by somebody else's doing: its answer's time starts then. */
+static nanoseconds next_look(const exchange *x, nanoseconds now) {
+    if (x->call.stream == NULL) {
+        return x->wake_at;
+    }
+    bool all_framed = !x->request_done && x->body_ended;
+    return all_framed ? clock_after(now, x->out.how->timeouts[PHASE_FIRST_BYTE]) : NEVER;
+}
+
+static void told(exchange *x, bool news) {
+    if (news) {
+        pool_reconsider(x->pool, x->line);
+    }
+}
+
+step_result exchange_http2_talk(exchange *x, nanoseconds now) {
+    mux_call *call = &x->call;
+    x->again = false;
+    if (!mux_enter(call)) {
+        return exchange_broke(x, FAILURE_FORKED, 0, NULL);
+    }
+    call->weak = x->in_fiber;
+    bool fresh = call->stream == NULL;
+    step_result step = fresh ? open_stream(x, now) : STEP_WAIT;
+    if (step == STEP_WAIT && call->stream != NULL) {
+        step = read_and_advance(x, fresh, now);
+    }
+    if (step == STEP_DONE || step == STEP_FAILED) {
+        note_sent(x);
+        /* What was certainly not looked at counts as not sent: it may go anywhere. */
+        x->sent_so_far = x->unprocessed ? SENT_NONE : (sent_state)mux_sent(call);
+        x->stopped = true;
+        told(x, mux_quit(call, now));
+        return step;
+    }
+    mux_flush(call, now);
+    if (call->stream != NULL) {
+        note_progress(x, now);
+    }
+    note_sent(x);
+    x->wake_at = next_look(x, now);
+    bool news = mux_leave(call, step == STEP_WAIT);
+    x->again = step == STEP_WAIT && call->again;
+    told(x, news);
+    return step;
+}
+
+/* ---- the end ---- */
+
+void exchange_http2_stop(exchange *x) {
+    mux_call *call = &x->call;
+    if (call->mux == NULL || x->stopped || !mux_enter(call)) {
+        return;
+    }
+    x->sent_so_far = (sent_state)mux_sent(call);
+    x->stopped = true;
+    told(x, mux_quit(call, clock_now()));
+}
+
+void exchange_http2_leave(exchange *x, nanoseconds now, nanoseconds idle_until) {
+    connection *line = x->line;
+    mux *m = x->call.mux;
+    x->line = NULL;
+    x->call.mux = NULL;
+    x->call.stream = NULL;
+    pool_leave(x->pool, line, now, idle_until);
+    mux_release(m);
+}
+
+void exchange_join(exchange *x, mux_batch *batch, loop *watcher) {
+    mux_batch *before = x->batch;
+    x->watcher = watcher;
+    x->batch = batch != NULL ? mux_batch_keep(batch) : NULL;
+    if (x->state == EXCHANGE_TALKING && x->http2 && mux_enter(&x->call)) {
+        x->call.batch = batch;
+        told(x, mux_leave(&x->call, false));
+        x->again = true;
+    }
+    mux_batch_drop(before);
+}
+
+void exchange_depart(exchange *x) {
+    waker_depart(x->waker);
+    if (x->state == EXCHANGE_DIALLING) {
+        pool_driver_left(x->pool);
+    }
+    if (x->state == EXCHANGE_TALKING && x->http2 && mux_enter(&x->call)) {
+        told(x, mux_leave(&x->call, false));
+    }
+}
+
+bool exchange_touched(const exchange *x) {
+    return x->http2 && __atomic_load_n(&x->call.touched, __ATOMIC_ACQUIRE);
+}

@@ -1,0 +1,39 @@
+#include "protocol/budget.h"
+#include "exchange_internal.h"
+
+/* While a call waits for a place: why, until when, and what may help. */
+
+const char *exchange_why_queued(exchange *x) {
+    if (x->state == EXCHANGE_QUEUED) {
+        return pool_why_waiting(x->pool, &x->place);
+    }
+    bool wants_stream = x->state == EXCHANGE_TALKING && x->phase == PHASE_QUEUE;
+    return wants_stream && budget_used() + http2_default_limits.narrow_window > budget_most()
+               ? "as much of answers may lie unread as max_buffered_bytes allows the process"
+               : NULL;
+}
+
+#define COLLECT_AFTER (200 * MILLISECOND)
+
+void exchange_begin_wait(exchange *x, nanoseconds now) {
+    x->waits_since = now;
+    x->collect_at = now + COLLECT_AFTER;
+}
+
+bool exchange_wants_collection(exchange *x, nanoseconds now) {
+    if (now < x->collect_at) {
+        return false;
+    }
+    bool wants = exchange_any_rests();
+    x->collect_at = wants ? NEVER : now + COLLECT_AFTER;
+    return wants;
+}
+
+bool exchange_called(const exchange *x) {
+    switch (x->state) {
+    case EXCHANGE_QUEUED: return pool_called(x->pool, &x->place);
+    case EXCHANGE_DIALLING: return dial_looks_up(x->dialling);
+    case EXCHANGE_TALKING: return exchange_touched(x);
+    default: return false;
+    }
+}

@@ -1,0 +1,273 @@
+#include "exchange_internal.h"
+
+#include <string.h>
+
+#define FIRST_READ 4096  /* room for a head and a small body */
+#define READS_AT_ONCE 32 /* before the driver may look at interrupts and the clock */
+
+/* ---- the head ---- */
+
+/* A 1xx: the answer is still to come, and its time starts anew. */
+static step_result informational(exchange *x, nanoseconds now) {
+    step_result step = exchange_informational(x, buffer_head(&x->input), now);
+    if (step != STEP_FAILED) {
+        buffer_consume(&x->input, x->answer.head_length);
+        http1_again(&x->answer);
+    }
+    return step;
+}
+
+static step_result final_head(exchange *x, nanoseconds now) {
+    step_result step = exchange_head(x, buffer_head(&x->input), now);
+    buffer_consume(&x->input, x->answer.head_length);
+    return step;
+}
+
+/* Takes apart the heads that lie in the input. STEP_WAIT: look whether x->head is there. */
+static step_result take_head(exchange *x, nanoseconds now) {
+    while (buffer_length(&x->input) > 0) {
+        switch (http1_head(&x->answer, buffer_head(&x->input), buffer_length(&x->input))) {
+        case HTTP1_DONE:
+            if (x->answer.status >= 200) {
+                return final_head(x, now);
+            }
+            step_result step = informational(x, now);
+            if (step != STEP_WAIT) {
+                return step;
+            }
+            break;
+        case HTTP1_FAILED: return exchange_broke(x, x->answer.failure, 0, NULL);
+        default: return STEP_WAIT;
+        }
+        if (x->answer.failure != FAILURE_NONE) {
+            return exchange_broke(x, x->answer.failure, 0, NULL);
+        }
+    }
+    return STEP_WAIT;
+}
+
+/* ---- the body ---- */
+
+/* Of what lies in the input, to the sink without a detour through x->body. STEP_WAIT: go on. */
+static step_result drain_to_sink(exchange *x) {
+    uint64_t expected = http1_expect(&x->answer);
+    size_t count = buffer_length(&x->input);
+    count = count > expected ? (size_t)expected : count;
+    if (count > x->sink_room) {
+        return STEP_SINK_FULL;
+    }
+    memcpy(x->sink, buffer_head(&x->input), count);
+    buffer_consume(&x->input, count);
+    x->sink += count;
+    x->sink_room -= count;
+    http1_took(&x->answer, count);
+    return exchange_delivered(x, count) ? STEP_WAIT : STEP_FAILED;
+}
+
+/* Takes apart the body that lies in the input. STEP_WAIT: more is needed. */
+static step_result take_body(exchange *x) {
+    if (x->sink != NULL && buffer_length(&x->input) > 0) {
+        step_result step = drain_to_sink(x);
+        if (step != STEP_WAIT) {
+            return step;
+        }
+    }
+    for (;;) {
+        if (!exchange_unpack(x)) {
+            return STEP_FAILED;
+        }
+        if (exchange_has_enough(x)) {
+            return STEP_DATA;
+        }
+        http1_piece piece = {0};
+        http1_result result =
+            http1_body(&x->answer, buffer_head(&x->input), buffer_length(&x->input), &piece);
+        if (result == HTTP1_DATA && !exchange_deliver(x, piece.data, piece.length)) {
+            return STEP_FAILED;
+        }
+        buffer_consume(&x->input, piece.consumed);
+        if (result == HTTP1_DONE) {
+            return STEP_DONE;
+        }
+        if (result == HTTP1_FAILED) {
+            return exchange_broke(x, x->answer.failure, 0, NULL);
+        }
+        if (result == HTTP1_MORE) {
+            return STEP_WAIT;
+        }
+    }
+}
+
+/* ---- reading ---- */
+
+/* Bytes of a plain body go where they belong, without a copy. */
+static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
+    uint8_t *where = x->sink;
+    size_t room = x->sink_room;
+    if (where == NULL) {
+        size_t wanted = expected < BULK_READ ? (size_t)expected : BULK_READ;
+        if (!buffer_reserve(&x->body, wanted)) {
+            failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_READ, 0, NULL);
+            return IO_FAILED;
+        }
+        where = buffer_tail(&x->body);
+        room = wanted;
+    }
+    if (room > expected) {
+        room = (size_t)expected;
+    }
+    size_t count = 0;
+    io_result io = connection_read(x->line, where, room, &count, f);
+    if (io != IO_DONE) {
+        return io;
+    }
+    if (x->sink != NULL) {
+        x->sink += count;
+        x->sink_room -= count;
+    } else {
+        buffer_commit(&x->body, count);
+    }
+    http1_took(&x->answer, count);
+    return exchange_delivered(x, count) ? IO_DONE : IO_FAILED;
+}
+
+/* An answer like the one before: its head to the input, and its body to the spare place. A byte
+ * more than is expected is asked for: then what came is all that was there. */
+static io_result read_ahead(exchange *x, failure *f) {
+    if (!buffer_reserve(&x->input, x->usual_head)) {
+        failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_READ, 0, NULL);
+        return IO_FAILED;
+    }
+    size_t count = 0;
+    io_result io = connection_read_both(x->line, buffer_tail(&x->input), x->usual_head, x->spare,
+                                        x->spare_room, &count, f);
+    size_t head = count < x->usual_head ? count : x->usual_head;
+    if (io == IO_DONE) {
+        buffer_commit(&x->input, head);
+        x->ahead = count - head;
+    }
+    return io;
+}
+
+/* What was read ahead lies where it belongs, or is put where everything else lies. */
+static bool settle_ahead(exchange *x) {
+    size_t count = x->ahead;
+    bool belongs =
+        x->sink != NULL && buffer_length(&x->input) == 0 && count <= http1_expect(&x->answer);
+    x->ahead = 0;
+    if (belongs) {
+        x->sink += count;
+        x->sink_room -= count;
+        http1_took(&x->answer, count);
+        return exchange_delivered(x, count);
+    }
+    if (!buffer_append(&x->input, x->spare, count)) {
+        exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
+        return false;
+    }
+    return true;
+}
+
+static io_result read_input(exchange *x, failure *f) {
+    size_t wanted = x->head == NULL ? FIRST_READ : BULK_READ;
+    if (!buffer_reserve(&x->input, wanted)) {
+        failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_READ, 0, NULL);
+        return IO_FAILED;
+    }
+    size_t room = buffer_room(&x->input), count = 0;
+    io_result io = connection_read(x->line, buffer_tail(&x->input), room, &count, f);
+    if (io == IO_DONE) {
+        buffer_commit(&x->input, count);
+    }
+    return io;
+}
+
+static io_result read_some(exchange *x, nanoseconds now) {
+    failure f = {0};
+    uint64_t expected = x->head != NULL && x->inflater == NULL ? http1_expect(&x->answer) : 0;
+    bool direct = x->sink != NULL || expected >= FIRST_READ;
+    bool ahead = x->usual_head > 0 && !x->any_byte && x->line->session == NULL;
+    io_result io = ahead    ? read_ahead(x, &f)
+                   : direct ? read_direct(x, expected, &f)
+                            : read_input(x, &f);
+    if (io == IO_DONE) {
+        /* A poller is told of what comes next; who is driven alone looks before it sleeps. */
+        x->again = x->watcher == NULL || !x->line->drained;
+        exchange_first_byte(x, now);
+        exchange_phase(x, PHASE_READ, now);
+    } else if (io == IO_FAILED && x->why.code == FAILURE_NONE) {
+        bool in_body = x->head != NULL, midway = in_body || buffer_length(&x->input) > 0;
+        if (midway && f.code == FAILURE_RESET) {
+            exchange_cut_short(x, in_body ? FAILURE_TRUNCATED : FAILURE_TRUNCATED_HEAD,
+                               f.system_error);
+        } else {
+            exchange_broke(x, f.code, f.system_error, f.detail);
+        }
+    }
+    return io;
+}
+
+/* The connection has ended: that may be the body's proper end, and is an error anywhere else. */
+static step_result at_end(exchange *x, bool clean) {
+    http1_result result = http1_end(&x->answer, clean, buffer_length(&x->input));
+    if (result == HTTP1_DONE) {
+        return STEP_DONE;
+    }
+    if (x->write_failure.code != FAILURE_NONE && !x->any_byte) {
+        x->why = x->write_failure;
+        return STEP_FAILED;
+    }
+    return exchange_cut_short(x, x->answer.failure, 0);
+}
+
+/* Takes apart what is there already. STEP_WAIT: only reading helps. */
+static step_result take_apart(exchange *x, nanoseconds now) {
+    if (x->head == NULL) {
+        step_result step = take_head(x, now);
+        if (step != STEP_FAILED && x->ahead > 0) {
+            if (!settle_ahead(x)) {
+                return STEP_FAILED;
+            }
+            step = step == STEP_WAIT && x->head == NULL ? take_head(x, now) : step;
+        }
+        if (step != STEP_WAIT || x->head == NULL) {
+            return step;
+        }
+    }
+    step_result step = take_body(x);
+    return step == STEP_DONE ? exchange_body_complete(x) : step;
+}
+
+step_result exchange_receive(exchange *x, nanoseconds now) {
+    x->events = POLLIN;
+    for (int reads = 0;; reads++) {
+        step_result step = take_apart(x, now);
+        if (step != STEP_WAIT) {
+            return step;
+        }
+        if (x->sink != NULL && x->sink_room == 0) {
+            return STEP_SINK_FULL;
+        }
+        if (exchange_has_enough(x)) {
+            return STEP_DATA;
+        }
+        if (reads > 0 && (!x->again || reads >= READS_AT_ONCE)) {
+            break;
+        }
+        x->again = false;
+        io_result io = read_some(x, now);
+        if (io == IO_END || io == IO_TRUNCATED) {
+            step = at_end(x, io == IO_END);
+            return step == STEP_DONE ? exchange_body_complete(x) : step;
+        }
+        if (io == IO_FAILED) {
+            return STEP_FAILED;
+        }
+        if (io != IO_DONE) {
+            x->events = io == IO_WRITE ? POLLOUT : POLLIN;
+            break;
+        }
+    }
+    bool data = x->out.streaming && buffer_length(&x->body) > 0;
+    return data ? STEP_DATA : STEP_WAIT;
+}

@@ -1,0 +1,58 @@
+#ifndef TRUNKLINE_TRANSPORT_HTTP2_HTTP2_CONNECTION_INTERNAL_H
+#define TRUNKLINE_TRANSPORT_HTTP2_HTTP2_CONNECTION_INTERNAL_H
+
+#include "http2_connection.h"
+
+#include <pthread.h>
+
+/* Between the files that make up a mux; nobody else includes this. All is called with its lock
+ * held. */
+
+#define MUX_READ (64 * 1024)
+
+struct mux {
+    pthread_mutex_t lock;
+    uint32_t references; /* atomic */
+    connection *line;    /* owned */
+    http2 *session;      /* owned; NULL in the child after fork */
+    uint8_t *input;      /* owned; MUX_READ bytes */
+    buffer output;       /* framed, not written yet */
+    uint64_t written;
+
+    mux_call *leader;       /* waits for the descriptor; NULL: nobody does */
+    mux_batch *remembered;  /* borrowed; one that has this among its ->led; NULL: none is known */
+    mux_call *first, *last; /* the followers; those that are driven alone stand before the others */
+    mux_call *sending;      /* whose requests are not out yet */
+
+    failure why; /* it is dead */
+    bool dead, write_broken;
+    bool retired;          /* it is too old */
+    bool unread;           /* the last one who read stopped before there was nothing left */
+    short wants_write;     /* POLLOUT when the socket is full */
+    short wants_read;      /* POLLIN, or what TLS wants */
+    nanoseconds heard_at;  /* 0: it has said nothing yet */
+    nanoseconds pinged_at; /* and not a word since; 0: it has answered, or was not asked */
+
+    bool news; /* the facts below have changed since somebody was told */
+    uint32_t most;
+    bool closing, heard; /* atomic, as `most`: read without the lock */
+};
+
+/* ---- mux.c ---- */
+
+bool mux_pump_once(mux *m, waker *own, nanoseconds now);
+void mux_write(mux *m, waker *own, nanoseconds now);
+
+/* ---- mux_calls.c ---- */
+
+/* Something has come for it: if it waits, its driver is woken, or, when that is `own`, told later
+ * by waker_mark. */
+void mux_touch(mux_call *call, waker *own);
+
+/* The requests that are out by now went out just now. */
+void mux_note_sent(mux *m);
+
+/* If calls wait and none leads, one of them is woken to do so. */
+void mux_summon(mux *m, waker *own);
+
+#endif

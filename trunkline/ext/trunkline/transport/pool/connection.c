@@ -1,0 +1,166 @@
+#include "connection.h"
+
+#include "transport/events/descriptors.h"
+#include "transport/http2/http2_connection.h"
+#include "transport/tls/socket_io.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static uint64_t last_id;
+
+static void describe_peer(connection *c, const dialled *d, const route *r) {
+    char literal[INET6_ADDRSTRLEN];
+    if (r->unix_path != NULL) {
+        snprintf(c->address, sizeof(c->address), "%s", r->unix_path);
+    } else if (d->peer.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&d->peer;
+        inet_ntop(AF_INET6, &in6->sin6_addr, literal, sizeof(literal));
+        snprintf(c->address, sizeof(c->address), "[%s]:%d", literal, ntohs(in6->sin6_port));
+    } else if (d->peer.ss_family == AF_INET) {
+        const struct sockaddr_in *in4 = (const struct sockaddr_in *)&d->peer;
+        inet_ntop(AF_INET, &in4->sin_addr, literal, sizeof(literal));
+        snprintf(c->address, sizeof(c->address), "%s:%d", literal, ntohs(in4->sin_port));
+    }
+}
+
+connection *connection_new(const dialled *d, const route *r, uint64_t owner, nanoseconds now) {
+    connection *c = calloc(1, sizeof(*c));
+    if (c == NULL) {
+        tls_free(d->session, false);
+        descriptors_close(d->descriptor);
+        return NULL;
+    }
+    c->descriptor = d->descriptor;
+    c->session = d->session;
+    c->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
+    c->owner = owner;
+    c->born = now;
+    c->answered_in = NEVER;
+    describe_peer(c, d, r);
+    return c;
+}
+
+io_result connection_read(connection *c, void *bytes, size_t length, size_t *count, failure *f) {
+    if (c->descriptor < 0) {
+        failure_set(f, FAILURE_FORKED, PHASE_READ, 0, NULL);
+        return IO_FAILED;
+    }
+    io_result io = stream_read((stream){c->descriptor, c->session}, bytes, length, count, f);
+    c->drained = io == IO_DONE && (c->session ? tls_drained(c->session) : *count < length);
+    return io;
+}
+
+io_result connection_read_both(connection *c, void *first, size_t first_length, void *second,
+                               size_t second_length, size_t *count, failure *f) {
+    if (c->descriptor < 0) {
+        failure_set(f, FAILURE_FORKED, PHASE_READ, 0, NULL);
+        return IO_FAILED;
+    }
+    const struct iovec places[] = {{first, first_length}, {second, second_length}};
+    io_result io = stream_read_both(c->descriptor, places, count, f);
+    c->drained = io == IO_DONE && *count < first_length + second_length;
+    return io;
+}
+
+io_result connection_write(connection *c, const void *bytes, size_t length, size_t *count,
+                           failure *f) {
+    if (c->descriptor < 0) {
+        failure_set(f, FAILURE_FORKED, PHASE_WRITE, 0, NULL);
+        return IO_FAILED;
+    }
+    return stream_write((stream){c->descriptor, c->session}, bytes, length, count, f);
+}
+
+bool connection_pending(const connection *c) {
+    return c->session != NULL && tls_pending(c->session);
+}
+
+bool connection_look(connection *c, loop *l) {
+    if (c->mux != NULL) {
+        return mux_look(c->mux);
+    }
+    if (l != NULL && c->drained && loop_quiet(l, c->descriptor, c->id)) {
+        return true;
+    }
+    if (c->session != NULL) {
+        return tls_look(c->session);
+    }
+    char byte;
+    ssize_t seen;
+    do {
+        seen = recv(c->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    } while (seen < 0 && errno == EINTR);
+    return seen < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+void connection_destroy(connection *c, bool notify) {
+    tls_free(c->session, notify && c->descriptor >= 0);
+    descriptors_close(c->descriptor);
+    free(c);
+}
+
+void connection_free(connection *c, bool notify) {
+    if (c->mux == NULL) {
+        connection_destroy(c, notify);
+        return;
+    }
+    if (notify) {
+        mux_goodbye(c->mux);
+    }
+    mux_release(c->mux);
+}
+
+/* ---- its age ---- */
+
+nanoseconds connection_due(const connection *c, nanoseconds max_age) {
+    if (max_age == 0) {
+        return NEVER;
+    }
+    nanoseconds earlier = max_age / 128 * (nanoseconds)(c->id % 16);
+    return clock_after(c->born, max_age - earlier);
+}
+
+bool connection_young(connection *c, nanoseconds max_age, nanoseconds now) {
+    bool young = now < connection_due(c, max_age);
+    if (!young && c->mux != NULL) {
+        mux_retire(c->mux);
+    }
+    return young;
+}
+
+/* ---- its pace ---- */
+
+#define ASLEEP_FIRST 8
+#define ASLEEP_MOST 1024
+
+static uint32_t load(const uint32_t *value) {
+    return __atomic_load_n(value, __ATOMIC_RELAXED);
+}
+
+static void store(uint32_t *where, uint32_t value) {
+    __atomic_store_n(where, value, __ATOMIC_RELAXED);
+}
+
+void connection_answered(connection *c, nanoseconds span) {
+    uint32_t asleep = load(&c->asleep);
+    __atomic_store_n(&c->answered_in, span, __ATOMIC_RELAXED);
+    if (asleep > 0) {
+        store(&c->asleep, asleep - 1);
+    }
+}
+
+void connection_waited_awake(connection *c, bool for_nothing) {
+    uint32_t before = load(&c->asleep_next);
+    uint32_t next = before == 0 ? ASLEEP_FIRST : before < ASLEEP_MOST ? before * 2 : before;
+    store(&c->asleep, for_nothing ? next : 0);
+    store(&c->asleep_next, for_nothing ? next : 0);
+}
+
+bool connection_is_quick(const connection *c, nanoseconds span) {
+    return load(&c->asleep) == 0 && __atomic_load_n(&c->answered_in, __ATOMIC_RELAXED) <= span;
+}

@@ -1,0 +1,245 @@
+#include "transport/http2/http2_connection.h"
+#include "pool_internal.h"
+#include "pool_registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static pool *registry;
+
+/* ---- keeping house ---- */
+
+static uint32_t close_idle_if(pool *p, uint64_t owner, nanoseconds due_by, nanoseconds *next_due) {
+    connection *condemned = NULL;
+    pthread_mutex_lock(&p->lock);
+    for (connection *c = p->oldest_idle, *following; c != NULL; c = following) {
+        following = c->idle_next;
+        if (c->idle_until > due_by || (owner != 0 && c->owner != owner)) {
+            *next_due = clock_earlier(*next_due, c->idle_until);
+            continue;
+        }
+        bucket *place = c->bucket;
+        pool_condemn(p, c, &condemned);
+        pool_bucket_tidy(p, place);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return pool_close_condemned(condemned);
+}
+
+uint32_t pool_close_idle(pool *p, uint64_t owner) {
+    nanoseconds unused = NEVER;
+    pthread_mutex_lock(&p->lock);
+    for (connection *c = p->all; c != NULL; c = c->all_next) {
+        c->unwanted |= owner == 0 || c->owner == owner;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return close_idle_if(p, owner, NEVER, &unused);
+}
+
+#define ROOM_AT_ONCE 8 /* of each pool; whoever needs more asks again */
+
+bool pool_make_room(void) {
+    connection *condemned = NULL;
+    pthread_mutex_lock(&registry_lock);
+    for (pool *p = registry; p != NULL; p = p->next) {
+        pthread_mutex_lock(&p->lock);
+        for (int i = 0; i < ROOM_AT_ONCE && p->oldest_idle != NULL; i++) {
+            bucket *place = p->oldest_idle->bucket;
+            pool_condemn(p, p->oldest_idle, &condemned);
+            pool_bucket_tidy(p, place);
+        }
+        pthread_mutex_unlock(&p->lock);
+    }
+    pthread_mutex_unlock(&registry_lock);
+    return pool_close_condemned(condemned) > 0 || waker_close_spares();
+}
+
+void pool_close(pool *p) {
+    pthread_mutex_lock(&p->lock);
+    p->closed = true;
+    for (uint32_t i = 0; i <= p->bucket_mask; i++) {
+        for (bucket *b = p->buckets[i]; b != NULL; b = b->chain) {
+            for (waiter *w = b->first; w != NULL; w = w->next) {
+                __atomic_store_n(&w->called, true, __ATOMIC_RELEASE);
+                waker_wake(w->waker);
+            }
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    pool_close_idle(p, 0);
+}
+
+void pool_count(pool *p, pool_stats *out) {
+    pthread_mutex_lock(&p->lock);
+    *out = p->count;
+    out->in_use = out->connections - out->idle;
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* All shared connections, with a reference of their mux each; NULL: none, or no memory. */
+static connection **shared_ones(pool *p, size_t *count) {
+    *count = 0;
+    pthread_mutex_lock(&p->lock);
+    for (connection *c = p->all; c != NULL; c = c->all_next) {
+        *count += c->mux != NULL;
+    }
+    connection **list = *count > 0 ? malloc(*count * sizeof(*list)) : NULL;
+    size_t filled = 0;
+    for (connection *c = p->all; c != NULL && list != NULL; c = c->all_next) {
+        if (c->mux != NULL) {
+            mux_keep(c->mux);
+            list[filled++] = c;
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    return list;
+}
+
+/* Nobody reads a shared connection while no call waits for it. True: there are some. */
+static bool tend_shared(pool *p, nanoseconds now) {
+    size_t count;
+    connection **list = shared_ones(p, &count);
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        mux *m = list[i]->mux;
+        if (mux_tend(m, now)) {
+            pool_reconsider(p, list[i]);
+        }
+        mux_release(m);
+    }
+    free(list);
+    return count > 0;
+}
+
+nanoseconds pool_registry_reap(nanoseconds now) {
+    nanoseconds next_due = NEVER;
+    pthread_mutex_lock(&registry_lock);
+    for (pool *p = registry; p != NULL; p = p->next) {
+        close_idle_if(p, 0, now, &next_due);
+        next_due = clock_earlier(next_due, pool_serve_impatient(p, now));
+        if (tend_shared(p, now)) {
+            next_due = clock_earlier(next_due, now + POOL_TENDING);
+        }
+    }
+    pthread_mutex_unlock(&registry_lock);
+    return next_due;
+}
+
+/* ---- birth, death, fork ---- */
+
+pool *pool_new(uint32_t max_idle) {
+    pool *p = calloc(1, sizeof(*p));
+    if (p == NULL) {
+        return NULL;
+    }
+    p->bucket_mask = 15;
+    p->buckets = calloc(p->bucket_mask + 1, sizeof(*p->buckets));
+    if (p->buckets == NULL) {
+        free(p);
+        return NULL;
+    }
+    pthread_mutex_init(&p->lock, NULL);
+    p->max_idle = max_idle;
+    p->references = 1;
+    pthread_mutex_lock(&registry_lock);
+    p->next = registry;
+    if (registry != NULL) {
+        registry->previous = p;
+    }
+    registry = p;
+    pthread_mutex_unlock(&registry_lock);
+    return p;
+}
+
+pool *pool_keep(pool *p) {
+    __atomic_add_fetch(&p->references, 1, __ATOMIC_RELAXED);
+    return p;
+}
+
+void pool_release(pool *p) {
+    if (__atomic_sub_fetch(&p->references, 1, __ATOMIC_ACQ_REL) > 0) {
+        return;
+    }
+    pthread_mutex_lock(&registry_lock);
+    if (p->previous != NULL) {
+        p->previous->next = p->next;
+    } else {
+        registry = p->next;
+    }
+    if (p->next != NULL) {
+        p->next->previous = p->previous;
+    }
+    pthread_mutex_unlock(&registry_lock);
+    pool_close_idle(p, 0);
+    pool_buckets_free(p);
+    pthread_mutex_destroy(&p->lock);
+    free(p->buckets);
+    free(p);
+}
+
+void pool_before_fork(void) {
+    pthread_mutex_lock(&registry_lock);
+    for (pool *p = registry; p != NULL; p = p->next) {
+        pthread_mutex_lock(&p->lock);
+        for (connection *c = p->all; c != NULL; c = c->all_next) {
+            if (c->mux != NULL) {
+                mux_before_fork(c->mux);
+            }
+        }
+    }
+}
+
+/* The descriptors are closed already. The child's copy of a TLS session is left alone for good: to
+ * say anything on it would break the parent's. */
+static void start_empty(pool *p) {
+    for (connection *c = p->all, *following; c != NULL; c = following) {
+        following = c->all_next;
+        c->descriptor = -1;
+        c->session = NULL;
+        c->bucket = NULL;
+        c->inherited = true;
+        c->all_previous = c->all_next = NULL;
+    }
+    for (connection *c = p->oldest_idle, *following; c != NULL; c = following) {
+        following = c->idle_next;
+        if (c->mux == NULL) {
+            free(c);
+        }
+    }
+    for (uint32_t i = 0; i <= p->bucket_mask; i++) {
+        for (bucket *b = p->buckets[i], *following; b != NULL; b = following) {
+            following = b->chain;
+            free(b);
+        }
+        p->buckets[i] = NULL;
+    }
+    p->bucket_count = 0;
+    p->oldest_idle = p->newest_idle = p->all = NULL;
+    p->diallers = NULL;
+    p->kept_first = p->kept_last = NULL;
+    p->kept_count = 0;
+    p->generation++;
+    memset(&p->count, 0, sizeof(p->count));
+    pthread_mutex_init(&p->lock, NULL);
+}
+
+void pool_after_fork(bool child) {
+    for (pool *p = registry; p != NULL; p = p->next) {
+        for (connection *c = p->all; c != NULL; c = c->all_next) {
+            if (c->mux != NULL) {
+                mux_after_fork(c->mux, child);
+            }
+        }
+        if (child) {
+            start_empty(p);
+        } else {
+            pthread_mutex_unlock(&p->lock);
+        }
+    }
+    if (child) {
+        pthread_mutex_init(&registry_lock, NULL);
+    } else {
+        pthread_mutex_unlock(&registry_lock);
+    }
+}

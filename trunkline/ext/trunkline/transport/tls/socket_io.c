@@ -1,0 +1,64 @@
+#include "socket_io.h"
+#include "transport/events/portable.h"
+
+#include <errno.h>
+
+static bool would_block(int error) {
+    return error == EAGAIN || error == EWOULDBLOCK;
+}
+
+static io_result broke(call_phase phase, failure *f) {
+    failure_set(f, FAILURE_RESET, phase, errno, NULL);
+    return IO_FAILED;
+}
+
+static io_result result_of_read(ssize_t got, size_t *count, failure *f) {
+    if (got > 0) {
+        *count = (size_t)got;
+        return IO_DONE;
+    }
+    if (got == 0) {
+        return IO_END;
+    }
+    return would_block(errno) ? IO_READ : broke(PHASE_READ, f);
+}
+
+static io_result plain_read(int descriptor, void *bytes, size_t length, size_t *count, failure *f) {
+    ssize_t got;
+    do {
+        got = recv(descriptor, bytes, length, 0);
+    } while (got < 0 && errno == EINTR);
+    return result_of_read(got, count, f);
+}
+
+io_result stream_read_both(int descriptor, const struct iovec places[2], size_t *count,
+                           failure *f) {
+    ssize_t got;
+    do {
+        got = readv(descriptor, places, 2);
+    } while (got < 0 && errno == EINTR);
+    return result_of_read(got, count, f);
+}
+
+static io_result plain_write(int descriptor, const void *bytes, size_t length, size_t *count,
+                             failure *f) {
+    ssize_t put;
+    do {
+        put = send(descriptor, bytes, length, MSG_NOSIGNAL);
+    } while (put < 0 && errno == EINTR);
+    if (put >= 0) {
+        *count = (size_t)put;
+        return IO_DONE;
+    }
+    return would_block(errno) ? IO_WRITE : broke(PHASE_WRITE, f);
+}
+
+io_result stream_read(stream s, void *bytes, size_t length, size_t *count, failure *f) {
+    return s.session != NULL ? tls_read(s.session, bytes, length, count, f)
+                             : plain_read(s.descriptor, bytes, length, count, f);
+}
+
+io_result stream_write(stream s, const void *bytes, size_t length, size_t *count, failure *f) {
+    return s.session != NULL ? tls_write(s.session, bytes, length, count, f)
+                             : plain_write(s.descriptor, bytes, length, count, f);
+}

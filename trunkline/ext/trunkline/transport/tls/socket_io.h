@@ -1,0 +1,25 @@
+#ifndef TRUNKLINE_TRANSPORT_TLS_SOCKET_IO_H
+#define TRUNKLINE_TRANSPORT_TLS_SOCKET_IO_H
+
+#include "transport/common/failure.h"
+#include "transport/common/io_result.h"
+#include "tls.h"
+
+#include <stddef.h>
+#include <sys/uio.h>
+
+/* The bytes of one connection: a socket that does not block, and TLS over it or NULL. Both are
+ * borrowed. */
+typedef struct {
+    int descriptor;
+    tls *session;
+} stream;
+
+/* As tls_read and tls_write; IO_END is the end of a plain connection too. */
+io_result stream_read(stream s, void *bytes, size_t length, size_t *count, failure *f);
+
+/* As stream_read of a plain stream, to two places one after the other. */
+io_result stream_read_both(int descriptor, const struct iovec places[2], size_t *count, failure *f);
+io_result stream_write(stream s, const void *bytes, size_t length, size_t *count, failure *f);
+
+#endif
