@@ -136,19 +136,22 @@ static pool *connections;
 static route to = {
     .host = "127.0.0.1", .label = "test", .key = "key", .key_length = 3, .sharing = SHARING_ALWAYS};
 
-static inline settings usual(uint32_t limit) {
-    settings s = {.total = 10 * SECOND,
-                  .limits = http1_default_limits,
-                  .max_connections = limit,
-                  .idle_timeout = 600 * SECOND,
-                  .http = HTTP_TWO};
+static inline call_options usual(uint32_t limit) {
+    call_options s = {.total = 10 * SECOND,
+                      .limits = http1_default_limits,
+                      .max_connections = limit,
+                      .idle_timeout = 600 * SECOND,
+                      .http = HTTP_TWO};
     for (int i = 0; i < PHASE_COUNT; i++) s.timeouts[i] = NEVER;
     return s;
 }
 
-static inline exchange *begun(const settings *s, waker *w) {
-    outgoing out = {
-        .to = &to, .how = s, .head = head, .head_length = sizeof(head) - 1, .safe_method = true};
+static inline exchange *begun(const call_options *s, waker *w) {
+    exchange_request out = {.to = &to,
+                            .options = s,
+                            .head = head,
+                            .head_length = sizeof(head) - 1,
+                            .safe_method = true};
     exchange *x = exchange_new();
     exchange_begin(x, &out, connections, w, NEVER);
     return x;
@@ -166,7 +169,7 @@ static inline bool answered(const exchange *x) {
            memcmp(buffer_head(&body), "hello", 5) == 0;
 }
 
-static inline exchange *call(const settings *s) {
+static inline exchange *call(const call_options *s) {
     waker *w = waker_take();
     exchange *x = begun(s, w);
     drive_to_end(x);

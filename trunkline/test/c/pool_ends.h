@@ -34,20 +34,20 @@ static bool far_end_is_closed(int which) {
     return recv(far_ends[which], &byte, 1, MSG_DONTWAIT) == 0;
 }
 
-static settings limited(uint32_t connections) {
-    return (settings){.max_connections = connections, .idle_timeout = 60 * SECOND};
+static call_options limited(uint32_t connections) {
+    return (call_options){.max_connections = connections, .idle_timeout = 60 * SECOND};
 }
 
-static waiter with_waker(void) {
-    return (waiter){.waker = waker_take()};
+static pool_ticket with_waker(void) {
+    return (pool_ticket){.waker = waker_take()};
 }
 
-static connection *open_one(pool *p, const route *r, const settings *s, uint64_t owner) {
-    waiter w = {0};
+static connection *open_one(pool *p, const route *r, const call_options *s, uint64_t owner) {
+    pool_ticket w = {0};
     connection *c = NULL;
     CHECK(pool_acquire(p, r, s, &w, &c) == POOL_DIAL, "an empty pool lets a connection be opened");
     c = opened(r, owner);
-    pool_adopt(p, &w, c);
+    pool_add(p, &w, c);
     return c;
 }
 

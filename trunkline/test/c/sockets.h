@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Real sockets on loopback for the tests of line/. */
+/* Real sockets on loopback for the tests of transport/. */
 
 /* What a test may wait for something that will happen. */
 #define SOON_MILLISECONDS 10000

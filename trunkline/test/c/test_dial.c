@@ -19,10 +19,10 @@ typedef struct {
     long took; /* milliseconds */
 } outcome;
 
-static settings make_settings(void) {
-    settings s = {.total = NEVER,
-                  .tls = context,
-                  .sockets = {.keepalive_idle = 30, .keepalive_interval = 10}};
+static call_options make_options(void) {
+    call_options s = {.total = NEVER,
+                      .tls = context,
+                      .sockets = {.keepalive_idle = 30, .keepalive_interval = 10}};
     for (int i = 0; i < PHASE_COUNT; i++) {
         s.timeouts[i] = NEVER;
     }
@@ -50,7 +50,7 @@ static io_result drive(dial *d, waker *w, outcome *o) {
     }
 }
 
-static outcome dial_to(const route *r, const settings *s) {
+static outcome dial_to(const route *r, const call_options *s) {
     outcome o = {.got = {.descriptor = -1}};
     waker *w = waker_take();
     nanoseconds start = clock_now();
@@ -134,7 +134,7 @@ static int option_of(int descriptor, int level, int option) {
 }
 
 static void test_a_plain_connection(void) {
-    settings s = make_settings();
+    call_options s = make_options();
     uint16_t port;
     int listener = listen_on_loopback(4, &port);
     route r = to("127.0.0.1", port);
@@ -161,7 +161,7 @@ static uint16_t dead_port(void) {
 }
 
 static void test_a_refused_connection_says_where_and_why(void) {
-    settings s = make_settings();
+    call_options s = make_options();
     char where[32];
     route r = to("127.0.0.1", dead_port());
     outcome o = dial_to(&r, &s);
@@ -173,7 +173,7 @@ static void test_a_refused_connection_says_where_and_why(void) {
 }
 
 static void test_the_next_address_is_tried_at_once(void) {
-    settings s = make_settings();
+    call_options s = make_options();
     uint16_t port;
     int listener = listen_on_loopback(4, &port);
     names_are(0, "127.0.0.2", "::1", "127.0.0.1");
@@ -189,7 +189,7 @@ static void test_the_next_address_is_tried_at_once(void) {
 }
 
 static void test_when_all_addresses_fail_each_is_named_and_the_name_forgotten(void) {
-    settings s = make_settings();
+    call_options s = make_options();
     names_are(0, "127.0.0.2", "127.0.0.3", NULL);
     route r = to("dead.test", dead_port());
     outcome o = dial_to(&r, &s);
@@ -227,7 +227,7 @@ static void fill_in(black_hole *h) {
 }
 
 static void test_connecting_ends_in_time(void) {
-    settings s = make_settings();
+    call_options s = make_options();
     s.timeouts[PHASE_CONNECT] = 300 * MILLISECOND;
     black_hole h = dig();
     route r = to("127.0.0.1", h.port);
@@ -242,7 +242,7 @@ static void test_connecting_ends_in_time(void) {
 
 /* The first address says nothing: the second starts after 250 ms and wins. */
 static void test_a_silent_address_is_overtaken(void) {
-    settings s = make_settings();
+    call_options s = make_options();
     black_hole h = dig();
     struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_port = htons(h.port)};
     address.sin6_addr = in6addr_loopback;
@@ -266,7 +266,7 @@ static void test_a_silent_address_is_overtaken(void) {
 /* ---- resolving ---- */
 
 static void test_resolving_ends_in_time(void) {
-    settings s = make_settings();
+    call_options s = make_options();
     s.timeouts[PHASE_RESOLVE] = 100 * MILLISECOND;
     names_are(400, "127.0.0.1", NULL, NULL);
     route r = to("slow.test", 80);
@@ -278,7 +278,7 @@ static void test_resolving_ends_in_time(void) {
 }
 
 static void test_a_slow_name_is_waited_for(void) {
-    settings s = make_settings();
+    call_options s = make_options();
     uint16_t port;
     int listener = listen_on_loopback(4, &port);
     names_are(100, "127.0.0.1", NULL, NULL);
@@ -294,7 +294,7 @@ static void test_a_slow_name_is_waited_for(void) {
 }
 
 static void test_leaving_in_the_middle(void) {
-    settings s = make_settings();
+    call_options s = make_options();
     black_hole h = dig();
     dialled got;
     failure f;
@@ -326,7 +326,7 @@ static int listen_on_path(int backlog) {
 }
 
 static void test_unix_sockets(void) {
-    settings s = make_settings();
+    call_options s = make_options();
     s.timeouts[PHASE_CONNECT] = 200 * MILLISECOND;
     route r = {.unix_path = socket_path, .label = "unix", .key = "u", .key_length = 1};
     outcome o = dial_to(&r, &s);
@@ -347,7 +347,7 @@ static void test_unix_sockets(void) {
 }
 
 static void test_a_path_must_fit(void) {
-    settings s = make_settings();
+    call_options s = make_options();
     char path[200];
     memset(path, 'p', sizeof(path) - 1);
     path[sizeof(path) - 1] = '\0';
@@ -367,7 +367,7 @@ static route securely_to(uint16_t port, const char *name) {
 }
 
 static void test_a_secure_connection(void) {
-    settings s = make_settings();
+    call_options s = make_options();
     tls_peer p = {.shows = &good, .serve = serve_echo};
     peer_start(&p);
     route r = securely_to(p.port, "localhost");
@@ -396,7 +396,7 @@ static void raw_stall_halfway(tls_peer *p, int descriptor) {
 }
 
 static void check_handshake_timeout(void (*raw)(tls_peer *, int)) {
-    settings s = make_settings();
+    call_options s = make_options();
     s.timeouts[PHASE_TLS] = 150 * MILLISECOND;
     s.timeouts[PHASE_CONNECT] = 50 * MILLISECOND; /* must not count here */
     tls_peer p = {.shows = &good, .raw = raw};

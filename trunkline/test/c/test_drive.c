@@ -9,7 +9,7 @@
 #define LONG (10 * SECOND) /* to poll awake for; nothing here lasts so long */
 
 static route to = {.host = "127.0.0.1", .label = "test", .key = "key", .key_length = 3};
-static settings how;
+static call_options how;
 static pool *connections;
 static int listener;
 
@@ -34,7 +34,8 @@ static void *serve(void *argument) {
 
 static exchange *begin(void) {
     static const char head[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-    outgoing out = {.to = &to, .how = &how, .head = head, .head_length = sizeof(head) - 1};
+    exchange_request out = {
+        .to = &to, .options = &how, .head = head, .head_length = sizeof(head) - 1};
     exchange *x = exchange_new();
     waker *w = waker_take();
     exchange_begin(x, &out, connections, w, NEVER);
@@ -77,11 +78,11 @@ static void test_who_may_poll_awake(void) {
 
     x = begin_and_send();
     CHECK(exchange_awake_until(x) == 0, "awake though the connection never answered");
-    x->line->answered_in = how.busy_poll;
+    x->connection->answered_in = how.busy_poll;
     CHECK(exchange_awake_until(x) == x->sent_at + MILLISECOND, "not awake though it was quick");
-    x->line->answered_in = how.busy_poll + 1;
+    x->connection->answered_in = how.busy_poll + 1;
     CHECK(exchange_awake_until(x) == 0, "awake though it was slow");
-    x->line->answered_in = 1;
+    x->connection->answered_in = 1;
     exchange *other = exchange_new();
     CHECK(exchange_awake_until(x) == 0, "awake beside another call");
     exchange_free(other);
@@ -99,7 +100,7 @@ static void test_a_late_answer_ends_it(void) {
     how.busy_poll = 5 * MILLISECOND;
     exchange *x = begin_and_send();
     CHECK(x->reused, "the connection was not kept");
-    x->line->answered_in = 1;
+    x->connection->answered_in = 1;
     finish(x);
     x = begin_and_send();
     CHECK(exchange_awake_until(x) == 0, "awake after an answer that took 50 ms");
@@ -135,7 +136,7 @@ static void test_an_answer_is_seen_awake(void) {
     answer_in(50);
     how.busy_poll = LONG;
     exchange *x = begin_and_send();
-    x->line->answered_in = 1;
+    x->connection->answered_in = 1;
     finish(x);
 }
 
@@ -156,7 +157,7 @@ static void test_an_interrupt_is_heard_awake(void) {
     answer_in(-1);
     how.busy_poll = LONG;
     exchange *x = begin_and_send();
-    x->line->answered_in = 1;
+    x->connection->answered_in = 1;
     stop_request stop = {0};
     disturbance d = {.x = x, .stop = &stop};
     pthread_t thread;
@@ -179,7 +180,7 @@ static void test_another_call_sends_it_to_sleep(void) {
     answer_in(1000);
     how.busy_poll = LONG;
     exchange *x = begin_and_send();
-    x->line->answered_in = 1;
+    x->connection->answered_in = 1;
     disturbance d = {.x = x};
     pthread_t thread;
     struct timespec before, after;
@@ -204,10 +205,10 @@ static void test_a_long_wait_is_slept_in_parts(void) {
 }
 
 int main(void) {
-    how = (settings){.total = LONG,
-                     .limits = http1_default_limits,
-                     .max_connections = 8,
-                     .idle_timeout = 60 * SECOND};
+    how = (call_options){.total = LONG,
+                         .limits = http1_default_limits,
+                         .max_connections = 8,
+                         .idle_timeout = 60 * SECOND};
     for (int i = 0; i < PHASE_COUNT; i++) how.timeouts[i] = NEVER;
     listener = listen_on_loopback(8, &to.port);
     connections = pool_new(8);

@@ -20,7 +20,7 @@ static pthread_mutex_t lock_of_openssl = PTHREAD_MUTEX_INITIALIZER;
 static int held_for; /* milliseconds; atomic, as the next */
 static bool inside;
 
-/* Called by line/ instead of OpenSSL's own, which it calls. */
+/* Called by transport/ instead of OpenSSL's own, which it calls. */
 int SSL_read(SSL *ssl, void *bytes, int length) {
     int (*real)(SSL *, void *, int);
     *(void **)&real = dlsym(RTLD_NEXT, "SSL_read");
@@ -123,8 +123,8 @@ static void test_threads_go_on_after_a_fork(void) {
 
 /* ---- dialling ---- */
 
-static settings make_settings(void) {
-    settings s = {.total = NEVER, .tls = context, .max_connections = 4};
+static call_options make_options(void) {
+    call_options s = {.total = NEVER, .tls = context, .max_connections = 4};
     for (int i = 0; i < PHASE_COUNT; i++) s.timeouts[i] = NEVER;
     return s;
 }
@@ -150,7 +150,7 @@ static int go_on_dialling(dial *d, dialled *out, int until) {
 
 static void test_the_server_sees_the_end_of_a_dial_though_a_child_lives(void) {
     route here = {.host = "127.0.0.1", .tls_name = "localhost", .label = "localhost", .key = ""};
-    settings s = make_settings();
+    call_options s = make_options();
     dialled out;
     failure f;
     int ends[2];
@@ -180,12 +180,12 @@ static void test_the_server_sees_the_end_of_a_dial_though_a_child_lives(void) {
 
 /* ---- waiting ---- */
 
-static int wait_in_child(loop *l, int own) {
+static int wait_in_child(event_loop *l, int own) {
     void *told[4];
-    if (!loop_inherited(l) || !loop_renew(l) || loop_inherited(l)) return 1;
-    if (!loop_watch(l, own, 0, POLLOUT, &told)) return 2;
-    if (loop_wait(l, clock_now() + SECOND, told, 4) != 1 || told[0] != &told) return 3;
-    loop_free(l);
+    if (!event_loop_inherited(l) || !event_loop_renew(l) || event_loop_inherited(l)) return 1;
+    if (!event_loop_watch(l, own, 0, POLLOUT, &told)) return 2;
+    if (event_loop_wait(l, clock_now() + SECOND, told, 4) != 1 || told[0] != &told) return 3;
+    event_loop_free(l);
     return 0;
 }
 
@@ -193,16 +193,16 @@ static void test_a_child_waits_for_events_of_its_own(void) {
     int theirs[2], own[2];
     void *told[4];
     if (pipe(theirs) != 0 || pipe(own) != 0) give_up("pipe");
-    loop *l = loop_new();
-    loop_watch(l, theirs[0], 0, POLLIN, theirs);
+    event_loop *l = event_loop_new();
+    event_loop_watch(l, theirs[0], 0, POLLIN, theirs);
     CHECK(write(theirs[1], "x", 1) == 1, "there is something to be told of");
     pid_t child = fork();
     if (child == 0) _exit(wait_in_child(l, own[1]));
     int status = child_status(child);
     CHECK(status == 0, "the child has a loop of its own (%d)", status);
-    CHECK(loop_wait(l, clock_now() + SECOND, told, 4) == 1 && told[0] == theirs,
+    CHECK(event_loop_wait(l, clock_now() + SECOND, told, 4) == 1 && told[0] == theirs,
           "and the parent is told of what it watches");
-    loop_free(l);
+    event_loop_free(l);
     for (int i = 0; i < 2; i++) {
         close(theirs[i]);
         close(own[i]);

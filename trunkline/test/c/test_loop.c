@@ -8,12 +8,12 @@
 
 #define ID 7
 
-static loop *told_by;
+static event_loop *told_by;
 static int ours, theirs;
 static int watcher; /* whom to tell, by its address */
 
 static bool watch(void) {
-    return loop_watch(told_by, ours, ID, POLLIN, &watcher);
+    return event_loop_watch(told_by, ours, ID, POLLIN, &watcher);
 }
 
 static void set_up(void) {
@@ -21,12 +21,12 @@ static void set_up(void) {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) != 0) give_up("socketpair");
     ours = ends[0];
     theirs = ends[1];
-    told_by = loop_new();
+    told_by = event_loop_new();
     watch();
 }
 
 static void tear_down(void) {
-    loop_free(told_by);
+    event_loop_free(told_by);
     close(ours);
     close(theirs);
 }
@@ -34,7 +34,7 @@ static void tear_down(void) {
 /* Is the watcher told of something that is there? */
 static bool told(void) {
     void *whom[4];
-    int count = loop_wait(told_by, 0, whom, 4);
+    int count = event_loop_wait(told_by, 0, whom, 4);
     return count == 1 && whom[0] == &watcher;
 }
 
@@ -50,11 +50,11 @@ static void read_all(void) {
 
 static void leave_alone(void) {
     told();
-    loop_ignore(told_by, ours, &watcher);
+    event_loop_ignore(told_by, ours, &watcher);
 }
 
 static bool quiet(void) {
-    return loop_quiet(told_by, ours, ID);
+    return event_loop_quiet(told_by, ours, ID);
 }
 
 static void test_an_edge_is_told_of_once_and_the_next_again(void) {
@@ -133,13 +133,13 @@ static void *send_later(void *unused) {
 static void test_a_long_wait_lasts_until_something_comes(void) {
     set_up();
     told();
-    loop_watch(told_by, ours, 0, POLLIN, &watcher); /* once, and not for being writable */
+    event_loop_watch(told_by, ours, 0, POLLIN, &watcher); /* once, and not for being writable */
     told();
-    loop_watch(told_by, ours, 0, POLLIN, &watcher);
+    event_loop_watch(told_by, ours, 0, POLLIN, &watcher);
     pthread_t sender;
     if (pthread_create(&sender, NULL, send_later, NULL) != 0) give_up("pthread_create");
     void *whom[4];
-    int count = loop_wait(told_by, clock_now() + 4400 * MILLISECOND, whom, 4);
+    int count = event_loop_wait(told_by, clock_now() + 4400 * MILLISECOND, whom, 4);
     CHECK(count == 1 && whom[0] == &watcher, "what came after 0.3 s of 4.4 s is told of");
     pthread_join(sender, NULL);
     tear_down();
@@ -156,7 +156,7 @@ static void test_milliseconds_are_rounded_up_and_bounded(void) {
 
 static void test_one_time_watches_are_told_of_once(void) {
     set_up();
-    loop_watch(told_by, ours, 0, POLLIN, &watcher);
+    event_loop_watch(told_by, ours, 0, POLLIN, &watcher);
     send_byte();
     CHECK(told(), "a byte is told of");
     CHECK(!told(), "and no more, though it is there still");
@@ -176,9 +176,9 @@ int main(void) {
     test_a_long_wait_lasts_until_something_comes();
     test_milliseconds_are_rounded_up_and_bounded();
     test_one_time_watches_are_told_of_once();
-    loop *l = loop_new();
-    bool epoll = loop_descriptor(l) >= 0;
-    loop_free(l);
+    event_loop *l = event_loop_new();
+    bool epoll = event_loop_descriptor(l) >= 0;
+    event_loop_free(l);
     if (epoll) {
         test_edges();
     }

@@ -12,7 +12,7 @@ typedef struct {
 
 static void test_calls_follow_each_other_on_one_connection(void) {
     begin_test("");
-    settings s = usual(4);
+    call_options s = usual(4);
     for (int i = 0; i < 3; i++) {
         exchange *x = call(&s);
         CHECK(answered(x), "call %d is answered", i);
@@ -30,7 +30,7 @@ static void *call_in_thread(void *argument) {
 static void test_threads_share_a_connection(void) {
     pthread_t threads[CALLS];
     begin_test("");
-    settings s = usual(4);
+    call_options s = usual(4);
     exchange_free(call(&s));
     for (int i = 0; i < CALLS; i++) pthread_create(&threads[i], NULL, call_in_thread, &s);
     int well = 0;
@@ -47,7 +47,7 @@ static void test_threads_share_a_connection(void) {
 
 static void test_a_follower_is_woken_by_what_the_leader_reads(void) {
     begin_test("all");
-    settings s = usual(4);
+    call_options s = usual(4);
     exchange_free(call(&s));
     waker *first_bell = waker_take(), *second_bell = waker_take();
     exchange *first = begun(&s, first_bell), *second = begun(&s, second_bell);
@@ -77,7 +77,7 @@ static void test_a_follower_is_woken_by_what_the_leader_reads(void) {
 
 static void test_a_refused_stream_moves(void) {
     begin_test("ra");
-    settings s = usual(4);
+    call_options s = usual(4);
     exchange *x = call(&s);
     CHECK(answered(x), "it is answered in the end");
     CHECK(x->attempt_count == 2 && x->attempts[1].reason == ATTEMPT_MOVED, "and says so");
@@ -87,7 +87,7 @@ static void test_a_refused_stream_moves(void) {
 
 static void test_what_the_server_may_have_does_not_move(void) {
     begin_test("ac");
-    settings s = usual(4);
+    call_options s = usual(4);
     exchange_free(call(&s));
     exchange *x = call(&s);
     CHECK(x->state == EXCHANGE_FAILED && x->why.code == FAILURE_CLOSED, "it fails: %d",
@@ -100,7 +100,7 @@ static void test_what_the_server_may_have_does_not_move(void) {
 
 static void test_goodbye_is_seen_before_the_next_call(void) {
     begin_test("g");
-    settings s = usual(4);
+    call_options s = usual(4);
     exchange_free(call(&s));
     sleep_milliseconds(50);
     exchange *x = call(&s);
@@ -112,7 +112,7 @@ static void test_goodbye_is_seen_before_the_next_call(void) {
 
 static void test_a_call_given_up_leaves_the_connection_usable(void) {
     begin_test("ah");
-    settings s = usual(4), hasty = usual(4);
+    call_options s = usual(4), hasty = usual(4);
     hasty.timeouts[PHASE_FIRST_BYTE] = 60 * MILLISECOND;
     exchange_free(call(&s));
     exchange *x = call(&hasty);
@@ -126,14 +126,14 @@ static void test_a_call_given_up_leaves_the_connection_usable(void) {
     end_test();
 }
 
-/* The leader of a poller that nobody drives is no leader: others take over. */
+/* The leader of an exchange loop that nobody drives is no leader: others take over. */
 /* As when the collector frees a response together with the options that it was asked with. */
 static void test_a_call_outlives_its_settings_to_be_freed(void) {
     begin_test("h");
-    settings *own = malloc(sizeof(*own));
+    call_options *own = malloc(sizeof(*own));
     *own = usual(4);
-    waker *bell = waker_take();
-    exchange *x = begun(own, bell);
+    waker *wakeup = waker_take();
+    exchange *x = begun(own, wakeup);
     for (int i = 0; i < 200 && x->state != EXCHANGE_TALKING; i++) {
         exchange_step(x, clock_now());
         sleep_milliseconds(5);
@@ -143,31 +143,31 @@ static void test_a_call_outlives_its_settings_to_be_freed(void) {
     free(own);
     exchange_free(x);
     CHECK(counts().idle == 1, "its connection stays, idle for as long as the settings said");
-    waker_drop(bell);
+    waker_drop(wakeup);
     end_test();
 }
 
 static void test_a_poller_away_holds_nobody_up(void) {
     begin_test("al");
-    settings s = usual(4);
+    call_options s = usual(4);
     exchange_free(call(&s));
-    waker *bell = waker_take();
-    poller *p = poller_new(bell);
-    one_call c = {.x = begun(&s, bell)};
+    waker *wakeup = waker_take();
+    exchange_loop *p = exchange_loop_new(wakeup);
+    one_call c = {.x = begun(&s, wakeup)};
     stop_request stop = {0};
-    poller_add(p, &c.m, c.x, &c);
-    poller_drive(p, 0, &stop);
-    poller_depart(p);
+    exchange_loop_add(p, &c.m, c.x, &c);
+    exchange_loop_drive(p, 0, &stop);
+    exchange_loop_depart(p);
     exchange *x = call(&s);
     CHECK(answered(x), "a thread's call is answered meanwhile");
     exchange_free(x);
-    poller_arrive(p);
-    poller_drive(p, clock_now() + 5 * SECOND, &stop);
-    CHECK(poller_next(p) == &c.m && answered(c.x), "and then the poller's own");
-    poller_remove(p, &c.m);
+    exchange_loop_arrive(p);
+    exchange_loop_drive(p, clock_now() + 5 * SECOND, &stop);
+    CHECK(exchange_loop_next(p) == &c.m && answered(c.x), "and then the exchange loop's own");
+    exchange_loop_remove(p, &c.m);
     exchange_free(c.x);
-    poller_free(p);
-    waker_drop(bell);
+    exchange_loop_free(p);
+    waker_drop(wakeup);
     end_test();
 }
 
@@ -175,35 +175,35 @@ static void test_a_poller_keeps_to_the_stream_limit(void) {
     static one_call calls[CALLS];
     most_streams = 8;
     begin_test("");
-    settings s = usual(1);
-    waker *bell = waker_take();
-    poller *p = poller_new(bell);
+    call_options s = usual(1);
+    waker *wakeup = waker_take();
+    exchange_loop *p = exchange_loop_new(wakeup);
     stop_request stop = {0};
     for (int i = 0; i < CALLS; i++) {
-        calls[i] = (one_call){.x = begun(&s, bell)};
-        poller_add(p, &calls[i].m, calls[i].x, &calls[i]);
+        calls[i] = (one_call){.x = begun(&s, wakeup)};
+        exchange_loop_add(p, &calls[i].m, calls[i].x, &calls[i]);
     }
     nanoseconds until = clock_now() + 20 * SECOND;
     int well = 0;
     for (int over = 0; over < CALLS && clock_now() < until;) {
-        poller_drive(p, until, &stop);
-        for (member *m; (m = poller_next(p)) != NULL; over++) {
+        exchange_loop_drive(p, until, &stop);
+        for (member *m; (m = exchange_loop_next(p)) != NULL; over++) {
             one_call *c = m->owner;
             well += answered(c->x);
-            poller_remove(p, m);
+            exchange_loop_remove(p, m);
         }
     }
     CHECK(well == CALLS, "%d of %d are answered", well, CALLS);
     CHECK(accepted == 1 && counts().waiting == 0 && counts().idle == 1,
           "one connection serves all");
     for (int i = 0; i < CALLS; i++) exchange_free(calls[i].x);
-    poller_free(p);
-    waker_drop(bell);
+    exchange_loop_free(p);
+    waker_drop(wakeup);
     end_test();
     most_streams = 100;
 }
 
-static int in_the_child(exchange *streaming, const settings *s) {
+static int in_the_child(exchange *streaming, const call_options *s) {
     if (exchange_step(streaming, clock_now()) != STEP_FAILED) return 1;
     if (streaming->why.code != FAILURE_FORKED) return 2;
     exchange_free(streaming);
@@ -214,10 +214,10 @@ static int in_the_child(exchange *streaming, const settings *s) {
 
 static void test_a_child_has_connections_of_its_own(void) {
     begin_test("ah");
-    settings s = usual(4);
+    call_options s = usual(4);
     exchange_free(call(&s));
-    waker *bell = waker_take();
-    exchange *hanging = begun(&s, bell);
+    waker *wakeup = waker_take();
+    exchange *hanging = begun(&s, wakeup);
     exchange_step(hanging, clock_now());
     pid_t child = fork();
     if (child == 0) _exit(in_the_child(hanging, &s));
@@ -227,7 +227,7 @@ static void test_a_child_has_connections_of_its_own(void) {
     exchange *x = call(&s);
     CHECK(answered(x) && x->reused, "the parent's goes on");
     exchange_free(x);
-    waker_drop(bell);
+    waker_drop(wakeup);
     end_test();
 }
 

@@ -17,57 +17,57 @@ static int pings_of(int count) {
 }
 
 /* A call that is under way on the connection that the one before it opened. */
-static exchange *under_way(const settings *s, waker *w, mux **m) {
+static exchange *under_way(const call_options *s, waker *w, http2_connection **m) {
     exchange_free(call(s));
     exchange *x = begun(s, w);
     if (exchange_step(x, clock_now()) != STEP_WAIT) give_up("a call should wait");
-    *m = mux_keep(x->call.mux);
+    *m = http2_connection_keep(x->call.http2);
     return x;
 }
 
-/* The mux of a connection that has carried two calls and is idle. */
-static mux *idle_mux(const settings *s) {
-    waker *bell = waker_take();
-    mux *m;
-    exchange *x = under_way(s, bell, &m);
+/* The connection of a connection that has carried two calls and is idle. */
+static http2_connection *idle_connection(const call_options *s) {
+    waker *wakeup = waker_take();
+    http2_connection *h;
+    exchange *x = under_way(s, wakeup, &h);
     drive_to_end(x);
     CHECK(answered(x), "the call before is answered");
     exchange_free(x);
-    waker_drop(bell);
-    return m;
+    waker_drop(wakeup);
+    return h;
 }
 
 static void test_an_idle_server_is_not_asked_before_it_is_used_again(void) {
     begin_test("");
-    settings s = usual(4);
-    mux *m = idle_mux(&s);
+    call_options s = usual(4);
+    http2_connection *h = idle_connection(&s);
     nanoseconds now = clock_now();
     for (int minute = 1; minute <= 5; minute++) pool_registry_reap(now + minute * 60 * SECOND);
     sleep_milliseconds(50);
-    CHECK(pings_of(0) == 0 && !mux_closing(m), "nobody asks while nobody needs it");
-    m->heard_at -= 29 * SECOND;
+    CHECK(pings_of(0) == 0 && !http2_connection_closing(h), "nobody asks while nobody needs it");
+    h->heard_at -= 29 * SECOND;
     exchange *x = call(&s);
     CHECK(answered(x) && x->reused && pings_of(0) == 0, "nor after less than 30 seconds");
     exchange_free(x);
-    m->heard_at -= 31 * SECOND;
+    h->heard_at -= 31 * SECOND;
     x = call(&s);
     CHECK(answered(x) && x->reused && pings_of(1) == 1, "then it is, before the call");
     exchange_free(x);
     x = call(&s);
     CHECK(answered(x) && x->reused && accepted == 1, "the next call has the same connection");
-    CHECK(pings_of(1) == 1 && !mux_closing(m), "and it is not asked again");
+    CHECK(pings_of(1) == 1 && !http2_connection_closing(h), "and it is not asked again");
     exchange_free(x);
-    mux_release(m);
+    http2_connection_release(h);
     end_test();
 }
 
 /* The call leads and is not driven: what lies there is seen all the same. */
 static void test_a_call_waits_on_while_its_silent_server_answers_pings(void) {
     begin_test("ah");
-    settings s = usual(4);
-    waker *bell = waker_take();
-    mux *m;
-    exchange *x = under_way(&s, bell, &m);
+    call_options s = usual(4);
+    waker *wakeup = waker_take();
+    http2_connection *h;
+    exchange *x = under_way(&s, wakeup, &h);
     nanoseconds now = clock_now();
     for (int round = 1; round <= 3; round++) {
         now += 29 * SECOND;
@@ -79,49 +79,50 @@ static void test_a_call_waits_on_while_its_silent_server_answers_pings(void) {
         CHECK(pings_of(round) == round, "it is asked (%d)", round);
         now += 6 * SECOND;
         pool_registry_reap(now);
-        CHECK(!mux_closing(m) && mux_why(m)->code == FAILURE_NONE, "and believed");
+        CHECK(!http2_connection_closing(h) && http2_connection_why(h)->code == FAILURE_NONE,
+              "and believed");
     }
     CHECK(exchange_step(x, clock_now()) == STEP_WAIT, "the call goes on waiting");
     exchange_free(x);
-    mux_release(m);
-    waker_drop(bell);
+    http2_connection_release(h);
+    waker_drop(wakeup);
     end_test();
 }
 
 /* When it was asked. */
-static nanoseconds ask_in_vain(const mux *m) {
+static nanoseconds ask_in_vain(const http2_connection *h) {
     nanoseconds asked_at = clock_now() + 31 * SECOND;
     mute = true;
     pool_registry_reap(asked_at);
     CHECK(pings_of(1) == 1, "it is asked");
     pool_registry_reap(asked_at + 5 * SECOND);
-    CHECK(mux_closing(m), "a server that does not answer gets no new calls");
+    CHECK(http2_connection_closing(h), "a server that does not answer gets no new calls");
     return asked_at;
 }
 
 static void test_a_server_that_was_too_busy_for_a_ping_can_still_answer(void) {
     begin_test("al");
-    settings s = usual(4);
-    waker *bell = waker_take();
-    mux *m;
-    exchange *x = under_way(&s, bell, &m);
-    ask_in_vain(m);
+    call_options s = usual(4);
+    waker *wakeup = waker_take();
+    http2_connection *h;
+    exchange *x = under_way(&s, wakeup, &h);
+    ask_in_vain(h);
     drive_to_end(x);
     CHECK(answered(x) && x->attempt_count == 1, "but its answer is taken");
     CHECK(counts().connections == 0, "and then the connection ends");
     exchange_free(x);
-    mux_release(m);
-    waker_drop(bell);
+    http2_connection_release(h);
+    waker_drop(wakeup);
     end_test();
 }
 
 static void test_a_call_on_a_connection_gone_dead_waits_as_long_as_its_caller_said(void) {
     begin_test("ah");
-    settings s = usual(1);
-    waker *bell = waker_take();
-    mux *m;
-    exchange *x = under_way(&s, bell, &m);
-    nanoseconds asked_at = ask_in_vain(m);
+    call_options s = usual(1);
+    waker *wakeup = waker_take();
+    http2_connection *h;
+    exchange *x = under_way(&s, wakeup, &h);
+    nanoseconds asked_at = ask_in_vain(h);
     exchange *other = call(&s);
     CHECK(answered(other) && other->attempt_count == 1 && accepted == 2,
           "which have a new connection");
@@ -132,8 +133,8 @@ static void test_a_call_on_a_connection_gone_dead_waits_as_long_as_its_caller_sa
     CHECK(exchange_step(x, clock_now()) == STEP_WAIT, "the one that waits is not failed");
     exchange_free(x);
     CHECK(counts().connections == 0, "the dead connection goes with it");
-    mux_release(m);
-    waker_drop(bell);
+    http2_connection_release(h);
+    waker_drop(wakeup);
     end_test();
 }
 

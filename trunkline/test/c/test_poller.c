@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-/* Many exchanges in one poller, against a server that answers each path in its own way. */
+/* Many exchanges in one exchange loop, against a server that answers each path in its own way. */
 
 #define CALLS 200
 
@@ -76,43 +76,46 @@ typedef struct {
 
 static pool *connections;
 static waker *alarm_bell;
-static poller *driver;
+static exchange_loop *driver;
 static route to = {.host = "127.0.0.1", .label = "test", .key = "key", .key_length = 3};
 
-static settings usual(uint32_t limit) {
-    settings s = {.total = 10 * SECOND,
-                  .limits = http1_default_limits,
-                  .max_connections = limit,
-                  .idle_timeout = 60 * SECOND};
+static call_options usual(uint32_t limit) {
+    call_options s = {.total = 10 * SECOND,
+                      .limits = http1_default_limits,
+                      .max_connections = limit,
+                      .idle_timeout = 60 * SECOND};
     for (int i = 0; i < PHASE_COUNT; i++) s.timeouts[i] = NEVER;
     return s;
 }
 
-static void begin(one_call *c, const settings *s, const char *path) {
+static void begin(one_call *c, const call_options *s, const char *path) {
     *c = (one_call){0};
     int length = snprintf(c->head, sizeof(c->head), "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
-    outgoing out = {
-        .to = &to, .how = s, .head = c->head, .head_length = (size_t)length, .safe_method = true};
+    exchange_request out = {.to = &to,
+                            .options = s,
+                            .head = c->head,
+                            .head_length = (size_t)length,
+                            .safe_method = true};
     c->x = exchange_new();
     exchange_begin(c->x, &out, connections, alarm_bell, NEVER);
-    poller_add(driver, &c->m, c->x, c);
+    exchange_loop_add(driver, &c->m, c->x, c);
 }
 
 static void end(one_call *c) {
-    if (!c->over) poller_remove(driver, &c->m);
+    if (!c->over) exchange_loop_remove(driver, &c->m);
     exchange_free(c->x);
 }
 
-/* Takes what is over out of the poller; returns how many that were. */
+/* Takes what is over out of the exchange loop; returns how many that were. */
 static int drive(nanoseconds until) {
     stop_request stop = {0};
     int count = 0;
-    poller_drive(driver, until, &stop);
-    for (member *m; (m = poller_next(driver)) != NULL; count++) {
+    exchange_loop_drive(driver, until, &stop);
+    for (member *m; (m = exchange_loop_next(driver)) != NULL; count++) {
         one_call *c = m->owner;
         c->over = true;
         c->step = m->step;
-        poller_remove(driver, m);
+        exchange_loop_remove(driver, m);
     }
     return count;
 }
@@ -130,7 +133,7 @@ static bool body_is(const one_call *c, const char *text) {
 
 static void test_each_call_gets_its_own_answer(uint32_t limit) {
     static one_call calls[CALLS];
-    settings s = usual(limit);
+    call_options s = usual(limit);
     char path[CALLS][32];
     for (int i = 0; i < CALLS; i++) {
         snprintf(path[i], sizeof(path[i]), "/answer/%d", i);
@@ -149,7 +152,7 @@ static void test_each_call_gets_its_own_answer(uint32_t limit) {
 /* Data and end of file may come in one edge: nothing may be left lying behind it. */
 static void test_bodies_that_end_with_the_connection(void) {
     static one_call calls[50];
-    settings s = usual(8);
+    call_options s = usual(8);
     for (int i = 0; i < 50; i++) begin(&calls[i], &s, "/close");
     drive_all(50);
     for (int i = 0; i < 50; i++) {
@@ -160,7 +163,7 @@ static void test_bodies_that_end_with_the_connection(void) {
 
 static void test_answers_in_many_pieces(void) {
     static one_call calls[20];
-    settings s = usual(20);
+    call_options s = usual(20);
     for (int i = 0; i < 20; i++) begin(&calls[i], &s, "/drip");
     drive_all(20);
     for (int i = 0; i < 20; i++) {
@@ -171,7 +174,7 @@ static void test_answers_in_many_pieces(void) {
 
 static void test_those_that_hang_hold_up_nobody(void) {
     one_call hanging[3], quick;
-    settings s = usual(20), brief = usual(20);
+    call_options s = usual(20), brief = usual(20);
     brief.timeouts[PHASE_FIRST_BYTE] = 300 * MILLISECOND;
     nanoseconds start = clock_now();
     for (int i = 0; i < 3; i++) begin(&hanging[i], &brief, "/hang");
@@ -191,7 +194,7 @@ static void test_those_that_hang_hold_up_nobody(void) {
 
 static void test_one_that_is_taken_out_is_forgotten(void) {
     one_call gone, stays;
-    settings s = usual(20);
+    call_options s = usual(20);
     begin(&gone, &s, "/slow/gone");
     begin(&stays, &s, "/slow/stays");
     drive(clock_now() + 20 * MILLISECOND);
@@ -211,13 +214,13 @@ static void *wake_later(void *argument) {
 
 static void test_it_comes_back_when_it_is_interrupted(void) {
     one_call hanging;
-    settings s = usual(20);
+    call_options s = usual(20);
     stop_request stop = {0};
     pthread_t thread;
     begin(&hanging, &s, "/hang");
     pthread_create(&thread, NULL, wake_later, (void *)&stop);
-    poller_drive(driver, NEVER, &stop);
-    CHECK(stop_asked(&stop) && !poller_has_ready(driver), "it comes back with nothing");
+    exchange_loop_drive(driver, NEVER, &stop);
+    CHECK(stop_asked(&stop) && !exchange_loop_has_ready(driver), "it comes back with nothing");
     pthread_join(thread, NULL);
     end(&hanging);
 }
@@ -225,13 +228,14 @@ static void test_it_comes_back_when_it_is_interrupted(void) {
 /* A connection that the loop knows is used elsewhere meanwhile: its answers are none of ours. */
 static void test_a_connection_that_went_to_another_driver(void) {
     one_call first, second;
-    settings s = usual(1);
+    call_options s = usual(1);
     stop_request stop = {0};
     begin(&first, &s, "/first");
     drive_all(1);
     end(&first);
     const char head[] = "GET /elsewhere HTTP/1.1\r\nHost: x\r\n\r\n";
-    outgoing out = {.to = &to, .how = &s, .head = head, .head_length = sizeof(head) - 1};
+    exchange_request out = {
+        .to = &to, .options = &s, .head = head, .head_length = sizeof(head) - 1};
     exchange *alone = exchange_new();
     waker *own = waker_take();
     exchange_begin(alone, &out, connections, own, NEVER);
@@ -253,7 +257,7 @@ int main(void) {
     to.port = port;
     connections = pool_new(64);
     alarm_bell = waker_take();
-    driver = poller_new(alarm_bell);
+    driver = exchange_loop_new(alarm_bell);
     test_each_call_gets_its_own_answer(1);
     test_each_call_gets_its_own_answer(10);
     test_each_call_gets_its_own_answer(64);
@@ -263,7 +267,7 @@ int main(void) {
     test_one_that_is_taken_out_is_forgotten();
     test_it_comes_back_when_it_is_interrupted();
     test_a_connection_that_went_to_another_driver();
-    poller_free(driver);
+    exchange_loop_free(driver);
     waker_drop(alarm_bell);
     pool_release(connections);
     shutdown(listener, SHUT_RDWR);

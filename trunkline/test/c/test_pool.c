@@ -6,11 +6,11 @@
 
 static void test_the_last_one_used_is_the_first_one_taken(void) {
     pool *p = pool_new(8);
-    settings s = limited(4);
+    call_options s = limited(4);
     connection *first = open_one(p, &here, &s, 1), *second = open_one(p, &here, &s, 1);
     give_back(p, first);
     give_back(p, second);
-    waiter w = {0};
+    pool_ticket w = {0};
     connection *c = NULL;
     CHECK(pool_acquire(p, &here, &s, &w, &c) == POOL_CONNECTION && c == second,
           "last in, first out");
@@ -24,21 +24,21 @@ static void test_the_last_one_used_is_the_first_one_taken(void) {
 
 static void test_keys_are_kept_apart(void) {
     pool *p = pool_new(8);
-    settings s = limited(4);
+    call_options s = limited(4);
     give_back(p, open_one(p, &here, &s, 1));
-    waiter w = {0};
+    pool_ticket w = {0};
     connection *c = NULL;
     CHECK(pool_acquire(p, &there, &s, &w, &c) == POOL_DIAL, "another key, another connection");
-    pool_forgo(p, &w);
+    pool_cancel(p, &w);
     pool_release(p);
     close_far_ends();
 }
 
 static void test_those_who_wait_are_served_in_their_order(void) {
     pool *p = pool_new(8);
-    settings s = limited(1);
+    call_options s = limited(1);
     connection *c = open_one(p, &here, &s, 1), *out = NULL;
-    waiter first = with_waker(), second = with_waker(), third = with_waker();
+    pool_ticket first = with_waker(), second = with_waker(), third = with_waker();
     CHECK(pool_acquire(p, &here, &s, &first, &out) == POOL_WAIT, "the first waits");
     CHECK(pool_acquire(p, &here, &s, &second, &out) == POOL_WAIT, "the second waits");
     CHECK(pool_acquire(p, &here, &s, &third, &out) == POOL_WAIT, "the third waits");
@@ -46,12 +46,12 @@ static void test_those_who_wait_are_served_in_their_order(void) {
     give_back(p, c);
     CHECK(waker_clear(first.waker) && !waker_clear(second.waker), "the first is woken, alone");
     CHECK(pool_turn(p, &second, &out) == POOL_WAIT, "it is not the second's turn");
-    pool_forgo(p, &first); /* it gives up what it was granted */
+    pool_cancel(p, &first); /* it gives up what it was granted */
     CHECK(waker_clear(second.waker), "then the second is woken");
     CHECK(pool_turn(p, &second, &out) == POOL_CONNECTION && out == c, "and has the connection");
     pool_discard(p, c, false);
     CHECK(pool_turn(p, &third, &out) == POOL_DIAL, "a place that became free lets the third dial");
-    pool_forgo(p, &third);
+    pool_cancel(p, &third);
     CHECK(counts(p).waiting == 0 && counts(p).connections == 0, "nothing is left");
     waker_drop(first.waker);
     waker_drop(second.waker);
@@ -62,15 +62,15 @@ static void test_those_who_wait_are_served_in_their_order(void) {
 
 static void test_nobody_jumps_the_queue(void) {
     pool *p = pool_new(8);
-    settings s = limited(1), generous = limited(10);
+    call_options s = limited(1), generous = limited(10);
     connection *c = open_one(p, &here, &s, 1), *out = NULL;
-    waiter patient = with_waker(), pushy = with_waker();
+    pool_ticket patient = with_waker(), pushy = with_waker();
     CHECK(pool_acquire(p, &here, &s, &patient, &out) == POOL_WAIT, "one waits");
     CHECK(pool_acquire(p, &here, &generous, &pushy, &out) == POOL_WAIT, "who comes later does too");
     give_back(p, c);
     CHECK(pool_turn(p, &patient, &out) == POOL_CONNECTION, "first come, first served");
     pool_discard(p, out, false);
-    pool_forgo(p, &pushy);
+    pool_cancel(p, &pushy);
     waker_drop(patient.waker);
     waker_drop(pushy.waker);
     pool_release(p);
@@ -78,9 +78,9 @@ static void test_nobody_jumps_the_queue(void) {
 }
 
 /* Three calls to where HTTP/2 may be spoken: the first one dials. */
-static pool *with_one_dialling(waiter *first, waiter *second, waiter *third) {
+static pool *with_one_dialling(pool_ticket *first, pool_ticket *second, pool_ticket *third) {
     pool *p = pool_new(8);
-    settings s = limited(8);
+    call_options s = limited(8);
     connection *out = NULL;
     *first = with_waker(), *second = with_waker(), *third = with_waker();
     CHECK(pool_acquire(p, &maybe, &s, first, &out) == POOL_DIAL, "the first dials");
@@ -89,10 +89,10 @@ static pool *with_one_dialling(waiter *first, waiter *second, waiter *third) {
     return p;
 }
 
-static void without_them(pool *p, waiter *first, waiter *second, waiter *third) {
-    waiter *all[] = {first, second, third};
+static void without_them(pool *p, pool_ticket *first, pool_ticket *second, pool_ticket *third) {
+    pool_ticket *all[] = {first, second, third};
     for (int i = 0; i < 3; i++) {
-        pool_forgo(p, all[i]);
+        pool_cancel(p, all[i]);
         waker_drop(all[i]->waker);
     }
     CHECK(counts(p).waiting == 0, "nobody waits");
@@ -101,10 +101,10 @@ static void without_them(pool *p, waiter *first, waiter *second, waiter *third) 
 }
 
 static void test_all_dial_when_a_connection_cannot_be_shared(void) {
-    waiter first, second, third;
+    pool_ticket first, second, third;
     pool *p = with_one_dialling(&first, &second, &third);
     connection *c = opened(&maybe, 1), *out = NULL;
-    pool_adopt(p, &first, c);
+    pool_add(p, &first, c);
     CHECK(pool_turn(p, &second, &out) == POOL_DIAL, "it speaks HTTP/1.1: the second dials");
     CHECK(pool_turn(p, &third, &out) == POOL_DIAL, "and the third");
     pool_discard(p, c, false);
@@ -112,21 +112,21 @@ static void test_all_dial_when_a_connection_cannot_be_shared(void) {
 }
 
 static void test_one_dials_after_another_was_given_up(void) {
-    waiter first, second, third;
+    pool_ticket first, second, third;
     pool *p = with_one_dialling(&first, &second, &third);
     connection *out = NULL;
-    pool_forgo(p, &first);
+    pool_cancel(p, &first);
     CHECK(pool_turn(p, &second, &out) == POOL_DIAL, "the second dials");
     CHECK(pool_turn(p, &third, &out) == POOL_WAIT, "the third waits for it");
     without_them(p, &first, &second, &third);
 }
 
 static void test_all_dial_when_one_has_failed(void) {
-    waiter first, second, third;
+    pool_ticket first, second, third;
     pool *p = with_one_dialling(&first, &second, &third);
     connection *out = NULL;
     first.in_vain = true;
-    pool_forgo(p, &first);
+    pool_cancel(p, &first);
     CHECK(pool_turn(p, &second, &out) == POOL_DIAL, "the second dials");
     CHECK(pool_turn(p, &third, &out) == POOL_DIAL, "and the third");
     without_them(p, &first, &second, &third);
@@ -134,23 +134,23 @@ static void test_all_dial_when_one_has_failed(void) {
 
 static void test_what_will_not_do_is_replaced(void) {
     pool *p = pool_new(8);
-    settings s = limited(2);
+    call_options s = limited(2);
     connection *dead = open_one(p, &here, &s, 1), *good = open_one(p, &here, &s, 1);
     give_back(p, good);
-    waiter w = {0};
+    pool_ticket w = {0};
     connection *out = NULL;
     CHECK(pool_replace(p, &w, dead, false, &out) == POOL_CONNECTION && out == good,
           "by an idle one");
     CHECK(pool_replace(p, &w, out, true, &out) == POOL_DIAL, "or by the right to open one");
     CHECK(counts(p).connections == 0 && counts(p).closed == 2, "both are closed");
-    pool_forgo(p, &w);
+    pool_cancel(p, &w);
     pool_release(p);
     close_far_ends();
 }
 
 static void test_the_oldest_idle_ones_are_closed_beyond_the_limit(void) {
     pool *p = pool_new(2);
-    settings s = limited(8);
+    call_options s = limited(8);
     connection *c[3];
     for (int i = 0; i < 3; i++) c[i] = open_one(p, i == 0 ? &there : &here, &s, 1);
     for (int i = 0; i < 3; i++) give_back(p, c[i]);
@@ -162,7 +162,7 @@ static void test_the_oldest_idle_ones_are_closed_beyond_the_limit(void) {
 
 static void test_the_reaper_closes_in_time(void) {
     pool *p = pool_new(8);
-    settings s = limited(8);
+    call_options s = limited(8);
     connection *brief = open_one(p, &here, &s, 1), *lasting = open_one(p, &here, &s, 1);
     nanoseconds now = clock_now();
     give_back(p, lasting);
@@ -172,7 +172,7 @@ static void test_the_reaper_closes_in_time(void) {
     CHECK(far_end_is_closed(0) && !far_end_is_closed(1), "and closes what is due, alone");
     CHECK(milliseconds_since(now) >= 99, "not before its time");
     connection *out = NULL;
-    waiter w = {0};
+    pool_ticket w = {0};
     CHECK(pool_acquire(p, &here, &s, &w, &out) == POOL_CONNECTION && out == lasting,
           "the other is there");
     now = clock_now();
@@ -184,7 +184,7 @@ static void test_the_reaper_closes_in_time(void) {
 
 static void test_owners_close_their_own(void) {
     pool *p = pool_new(8);
-    settings s = limited(8);
+    call_options s = limited(8);
     connection *mine = open_one(p, &here, &s, 1), *theirs = open_one(p, &here, &s, 2);
     give_back(p, mine);
     give_back(p, theirs);
@@ -207,13 +207,13 @@ static void test_owners_close_their_own(void) {
 
 static void test_a_closed_pool_takes_no_calls(void) {
     pool *p = pool_new(8);
-    settings s = limited(1);
+    call_options s = limited(1);
     connection *c = open_one(p, &here, &s, 1), *out = NULL;
-    waiter w = with_waker(), late = {0};
+    pool_ticket w = with_waker(), late = {0};
     CHECK(pool_acquire(p, &here, &s, &w, &out) == POOL_WAIT, "one waits");
     pool_close(p);
     CHECK(waker_clear(w.waker) && pool_turn(p, &w, &out) == POOL_CLOSED, "it is told");
-    pool_forgo(p, &w);
+    pool_cancel(p, &w);
     CHECK(pool_acquire(p, &here, &s, &late, &out) == POOL_CLOSED, "and so are others");
     give_back(p, c);
     CHECK(far_end_is_closed(0), "what comes back is closed");
@@ -224,9 +224,9 @@ static void test_a_closed_pool_takes_no_calls(void) {
 
 static void test_many_keys(void) {
     pool *p = pool_new(2000);
-    settings s = limited(1);
+    call_options s = limited(1);
     char keys[500][16];
-    waiter w[500] = {0};
+    pool_ticket w[500] = {0};
     for (int i = 0; i < 500; i++) {
         route r = here;
         connection *out = NULL;
@@ -237,7 +237,7 @@ static void test_many_keys(void) {
         CHECK(pool_acquire(p, &r, &s, &w[i], &out) == POOL_DIAL, "key %d has a place of its own",
               i);
     }
-    for (int i = 0; i < 500; i++) pool_forgo(p, &w[i]);
+    for (int i = 0; i < 500; i++) pool_cancel(p, &w[i]);
     pool_release(p);
 }
 
@@ -245,10 +245,10 @@ static void test_many_keys(void) {
 
 static void *take_and_give(void *argument) {
     pool *p = argument;
-    settings s = limited(2);
+    call_options s = limited(2);
     waker *own = waker_take();
     for (int i = 0; i < TURNS; i++) {
-        waiter w = {.waker = own};
+        pool_ticket w = {.waker = own};
         connection *c = NULL;
         pool_result result = pool_acquire(p, &here, &s, &w, &c);
         while (result == POOL_WAIT) {
@@ -267,7 +267,7 @@ static void *take_and_give(void *argument) {
 
 static void test_threads_never_share_a_connection(void) {
     pool *p = pool_new(8);
-    settings s = limited(2);
+    call_options s = limited(2);
     connection *first = open_one(p, &here, &s, 1), *second = open_one(p, &here, &s, 1);
     give_back(p, first);
     give_back(p, second);
@@ -284,8 +284,8 @@ static void test_threads_never_share_a_connection(void) {
 }
 
 static int in_the_child(pool *p, connection *used) {
-    settings s = limited(8);
-    waiter w = {0};
+    call_options s = limited(8);
+    pool_ticket w = {0};
     connection *out = NULL;
     failure f;
     size_t count;
@@ -295,14 +295,14 @@ static int in_the_child(pool *p, connection *used) {
     if (connection_read(used, &byte, 1, &count, &f) != IO_FAILED || f.code != FAILURE_FORKED)
         return 12;
     if (pool_acquire(p, &here, &s, &w, &out) != POOL_DIAL) return 13;
-    pool_forgo(p, &w);
+    pool_cancel(p, &w);
     pool_discard(p, used, true);
     return 0;
 }
 
 static void test_the_child_starts_empty_and_says_nothing(void) {
     pool *p = pool_new(8);
-    settings s = limited(8);
+    call_options s = limited(8);
     connection *used = open_one(p, &here, &s, 1), *idle = open_one(p, &here, &s, 1), *out = NULL;
     give_back(p, idle);
     pid_t child = fork();
@@ -311,7 +311,7 @@ static void test_the_child_starts_empty_and_says_nothing(void) {
     CHECK(status == 0, "the child starts anew: %d", status);
     CHECK(!wait_for_events(far_ends[0], POLLIN, 0) && !wait_for_events(far_ends[1], POLLIN, 0),
           "the peers have heard nothing");
-    waiter w = {0};
+    pool_ticket w = {0};
     CHECK(pool_acquire(p, &here, &s, &w, &out) == POOL_CONNECTION && out == idle,
           "the parent goes on");
     pool_discard(p, out, false);

@@ -5,15 +5,15 @@
 /* Who waits for whom: for another call's dial, for a driver that is away, for a place among all
  * that the process may have. */
 
-static void drop(pool *p, waiter *w) {
-    pool_forgo(p, w);
+static void drop(pool *p, pool_ticket *w) {
+    pool_cancel(p, w);
     waker_drop(w->waker);
 }
 
 /* Two calls to where HTTP/2 may be spoken: the first one dials, the second waits for it. */
-static pool *with_a_dial(waiter *first, waiter *second, uint32_t limit) {
+static pool *with_a_dial(pool_ticket *first, pool_ticket *second, uint32_t limit) {
     pool *p = pool_new(8);
-    settings s = limited(limit);
+    call_options s = limited(limit);
     connection *out = NULL;
     *first = with_waker(), *second = with_waker();
     CHECK(pool_acquire(p, &maybe, &s, first, &out) == POOL_DIAL, "the first dials");
@@ -21,12 +21,12 @@ static pool *with_a_dial(waiter *first, waiter *second, uint32_t limit) {
     return p;
 }
 
-static bool woken_within(const waiter *w, int milliseconds) {
+static bool woken_within(const pool_ticket *w, int milliseconds) {
     return wait_for_events(waker_descriptor(w->waker), POLLIN, milliseconds);
 }
 
 static void test_who_waited_long_enough_dials(void) {
-    waiter first, second;
+    pool_ticket first, second;
     nanoseconds before = clock_now();
     pool *p = with_a_dial(&first, &second, 8);
     connection *out = NULL;
@@ -39,7 +39,7 @@ static void test_who_waited_long_enough_dials(void) {
 }
 
 static void test_patience_does_not_pass_a_limit(void) {
-    waiter first, second;
+    pool_ticket first, second;
     pool *p = with_a_dial(&first, &second, 1);
     connection *out = NULL;
     CHECK(!woken_within(&second, 400), "one connection is all that there may be");
@@ -51,7 +51,7 @@ static void test_patience_does_not_pass_a_limit(void) {
 }
 
 static void test_nobody_waits_for_a_dial_whose_driver_is_away(void) {
-    waiter first, second;
+    pool_ticket first, second;
     pool *p = with_a_dial(&first, &second, 8);
     connection *out = NULL;
     waker_depart(first.waker);
@@ -65,9 +65,9 @@ static void test_nobody_waits_for_a_dial_whose_driver_is_away(void) {
 
 static void test_those_whose_driver_is_away_are_passed_over(void) {
     pool *p = pool_new(8);
-    settings s = limited(1);
+    call_options s = limited(1);
     connection *c = open_one(p, &here, &s, 1), *out = NULL;
-    waiter away = with_waker(), driven = with_waker(), late = with_waker();
+    pool_ticket away = with_waker(), driven = with_waker(), late = with_waker();
     CHECK(pool_acquire(p, &here, &s, &away, &out) == POOL_WAIT, "one waits");
     CHECK(pool_acquire(p, &here, &s, &driven, &out) == POOL_WAIT, "another does");
     waker_depart(away.waker);
@@ -90,18 +90,18 @@ static void test_those_whose_driver_is_away_are_passed_over(void) {
 
 static void test_who_is_not_called_need_not_look(void) {
     pool *p = pool_new(8);
-    settings s = limited(1);
+    call_options s = limited(1);
     connection *c = open_one(p, &here, &s, 1), *out = NULL;
     waker *shared = waker_take();
-    waiter first = {.waker = shared}, second = {.waker = shared};
+    pool_ticket first = {.waker = shared}, second = {.waker = shared};
     CHECK(pool_acquire(p, &here, &s, &first, &out) == POOL_WAIT, "one waits");
     CHECK(pool_acquire(p, &here, &s, &second, &out) == POOL_WAIT, "another does");
     CHECK(!pool_called(p, &first) && !pool_called(p, &second), "nothing is there for either");
     give_back(p, c);
     CHECK(pool_called(p, &first) && !pool_called(p, &second), "then for the first alone");
-    pool_forgo(p, &first);
+    pool_cancel(p, &first);
     CHECK(pool_called(p, &second), "then for the second");
-    pool_forgo(p, &second);
+    pool_cancel(p, &second);
     waker_drop(shared);
     pool_release(p);
     close_far_ends();
@@ -110,15 +110,15 @@ static void test_who_is_not_called_need_not_look(void) {
 /* What is known of a server outlives its connections, for some hundred servers. */
 static void test_what_speaks_http1_is_remembered(void) {
     pool *p = pool_new(8);
-    settings s = limited(8);
+    call_options s = limited(8);
     connection *out = NULL;
     pool_discard(p, open_one(p, &maybe, &s, 1), false);
     CHECK(counts(p).connections == 0, "no connection is left");
-    waiter first = with_waker(), second = with_waker();
+    pool_ticket first = with_waker(), second = with_waker();
     CHECK(pool_acquire(p, &maybe, &s, &first, &out) == POOL_DIAL, "one dials");
     CHECK(pool_acquire(p, &maybe, &s, &second, &out) == POOL_DIAL, "and nobody waits for it");
-    pool_forgo(p, &first);
-    pool_forgo(p, &second);
+    pool_cancel(p, &first);
+    pool_cancel(p, &second);
     for (uint32_t i = 0; i < 600; i++) {
         route r = maybe;
         r.key = (const char *)&i;
@@ -135,14 +135,14 @@ static void test_what_speaks_http1_is_remembered(void) {
 }
 
 static void test_what_failed_is_not_remembered(void) {
-    waiter first, second;
+    pool_ticket first, second;
     pool *p = with_a_dial(&first, &second, 8);
     connection *out = NULL;
     first.in_vain = true;
-    pool_forgo(p, &first);
+    pool_cancel(p, &first);
     CHECK(pool_turn(p, &second, &out) == POOL_DIAL, "the second dials for itself");
-    pool_forgo(p, &second);
-    settings s = limited(8);
+    pool_cancel(p, &second);
+    call_options s = limited(8);
     CHECK(pool_acquire(p, &maybe, &s, &first, &out) == POOL_DIAL, "later one dials");
     CHECK(pool_acquire(p, &maybe, &s, &second, &out) == POOL_WAIT, "and another waits again");
     drop(p, &first);
@@ -157,9 +157,9 @@ static void test_the_limit_of_the_process_holds_over_all_pools(void) {
     CHECK(usual > 0 && capacity_used() == 0, "by default there is one, and nothing is in use");
     capacity_set(2);
     pool *one = pool_new(8), *other = pool_new(8);
-    settings s = limited(8);
+    call_options s = limited(8);
     connection *out = NULL, *a = open_one(one, &here, &s, 1), *b = open_one(one, &there, &s, 1);
-    waiter first = with_waker(), second = with_waker(), third = with_waker();
+    pool_ticket first = with_waker(), second = with_waker(), third = with_waker();
     CHECK(pool_acquire(other, &here, &s, &first, &out) == POOL_WAIT, "a third waits");
     CHECK(pool_acquire(one, &here, &s, &second, &out) == POOL_WAIT, "a fourth does");
     CHECK(pool_acquire(one, &here, &s, &third, &out) == POOL_WAIT, "and a fifth, behind it");
@@ -172,9 +172,9 @@ static void test_the_limit_of_the_process_holds_over_all_pools(void) {
     CHECK(waker_clear(second.waker) && pool_turn(one, &second, &out) == POOL_CONNECTION,
           "then the second, which finds one that is idle");
     CHECK(capacity_used() == 2, "two are in use");
-    pool_forgo(other, &first);
+    pool_cancel(other, &first);
     CHECK(waker_clear(third.waker) && pool_turn(one, &third, &out) == POOL_DIAL, "then the third");
-    pool_forgo(one, &third);
+    pool_cancel(one, &third);
     pool_discard(one, a, false);
     CHECK(capacity_used() == 0, "and none is");
     waker_drop(first.waker);
@@ -190,9 +190,9 @@ static void test_a_place_granted_to_one_who_leaves_goes_on(void) {
     uint32_t usual = capacity_most();
     capacity_set(1);
     pool *p = pool_new(8);
-    settings s = limited(8);
+    call_options s = limited(8);
     connection *out = NULL, *c = open_one(p, &here, &s, 1);
-    waiter first = with_waker(), second = with_waker(), third = with_waker();
+    pool_ticket first = with_waker(), second = with_waker(), third = with_waker();
     CHECK(pool_acquire(p, &there, &s, &first, &out) == POOL_WAIT, "one waits");
     CHECK(pool_acquire(p, &there, &s, &second, &out) == POOL_WAIT, "one waits behind it");
     CHECK(pool_acquire(p, &maybe, &s, &third, &out) == POOL_WAIT, "one waits elsewhere");
@@ -211,7 +211,7 @@ static void test_a_place_granted_to_one_who_leaves_goes_on(void) {
 
 static void test_room_is_made_by_closing_the_oldest_idle_ones(void) {
     pool *p = pool_new(MOST);
-    settings s = limited(MOST);
+    call_options s = limited(MOST);
     connection *c[10];
     for (int i = 0; i < 10; i++) c[i] = open_one(p, &here, &s, 1);
     while (pool_make_room()) continue;

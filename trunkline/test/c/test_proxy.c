@@ -4,7 +4,7 @@
 
 /* What is said to proxies, byte by byte, over a pair of sockets: the other end is played here. */
 
-static settings how;
+static call_options how;
 static int theirs;
 
 static proxy make_proxy(proxy_kind kind) {
@@ -48,7 +48,7 @@ typedef struct {
 
 static talk begin(const route *r, const endpoint *target) {
     talk k = {.ours = open_pair()};
-    k.t = tunnel_new(r, &how, (stream){k.ours, NULL}, target, &k.why);
+    k.t = tunnel_new(r, &how, (socket_io){k.ours, NULL}, target, &k.why);
     return k;
 }
 
@@ -216,7 +216,7 @@ static void test_socks_refusals(void) {
 }
 
 int main(void) {
-    how = (settings){.total = NEVER, .limits = http1_default_limits};
+    how = (call_options){.total = NEVER, .limits = http1_default_limits};
     test_connect();
     test_connect_to_ipv6();
     test_bytes_after_connect();

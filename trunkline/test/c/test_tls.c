@@ -178,7 +178,7 @@ static void check_no_context(tls_options options, const char *words) {
     failure f = {0};
     options.min_version = TLS1_2_VERSION;
     CHECK(tls_context_obtain(&options, &f) == NULL, "no context: %s", words);
-    CHECK(f.code == FAILURE_TLS_SETTINGS && strstr(f.detail, words) != NULL,
+    CHECK(f.code == FAILURE_TLS_OPTIONS && strstr(f.detail, words) != NULL,
           "\"%s\" is missing in: %s", words, f.detail);
 }
 

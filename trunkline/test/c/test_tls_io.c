@@ -306,12 +306,12 @@ static bool look_after(int version, void (*what)(SSL *, int)) {
     peer_start(&p);
     tls_client c = connect_to(&p);
     CHECK(echoes(&c), "it works at first");
-    CHECK(tls_look(c.session), "an idle connection with its first tickets is good");
-    CHECK(tls_look(c.session), "looking again changes nothing");
+    CHECK(tls_check_alive(c.session), "an idle connection with its first tickets is good");
+    CHECK(tls_check_alive(c.session), "looking again changes nothing");
     tell(to_server);
     wait_on(to_client);
     wait_for_events(c.descriptor, POLLIN, SOON_MILLISECONDS);
-    bool good_still = tls_look(c.session);
+    bool good_still = tls_check_alive(c.session);
     tell(to_server);
     client_close(&c, false);
     peer_stop(&p);

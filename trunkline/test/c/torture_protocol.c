@@ -5,8 +5,8 @@
 #include "packing.h"
 
 /*
- * Every allocation that wire/ makes is made to fail once: the n-th, for each n until a whole run
- * needs fewer. It has to be told as what it is, and nothing may be lost (under the address
+ * Every allocation that protocol/ makes is made to fail once: the n-th, for each n until a whole
+ * run needs fewer. It has to be told as what it is, and nothing may be lost (under the address
  * sanitizer).
  */
 

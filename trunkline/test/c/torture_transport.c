@@ -6,9 +6,9 @@
 #include <netdb.h>
 
 /*
- * Every allocation that line/ makes on the way of a call is made to fail once: the n-th, for each n
- * until a whole call needs fewer. The call says so, no descriptor stays open, nothing is lost
- * (under the address sanitizer), and the next call works.
+ * Every allocation that transport/ makes on the way of a call is made to fail once: the n-th, for
+ * each n until a whole call needs fewer. The call says so, no descriptor stays open, nothing is
+ * lost (under the address sanitizer), and the next call works.
  */
 
 /* ---- the server, and the names ---- */
@@ -61,11 +61,11 @@ static void forget_spare(void) {
     free(x);
 }
 
-static failure_code call(pool *p, const route *r, const settings *s, waker *w) {
+static failure_code call(pool *p, const route *r, const call_options *s, waker *w) {
     static const char head[] = "GET / HTTP/1.1\r\nHost: name.test\r\n\r\n";
     stop_request stop = {0};
-    outgoing out = {
-        .to = r, .how = s, .head = head, .head_length = sizeof(head) - 1, .safe_method = true};
+    exchange_request out = {
+        .to = r, .options = s, .head = head, .head_length = sizeof(head) - 1, .safe_method = true};
     exchange *x = exchange_new();
     if (x == NULL) {
         return FAILURE_OUT_OF_MEMORY;
@@ -84,12 +84,12 @@ static failure_code call(pool *p, const route *r, const settings *s, waker *w) {
 }
 
 static failure_code call_with(tls_context *context, pool *p, waker *w) {
-    settings s = {.total = 10 * SECOND,
-                  .tls = context,
-                  .limits = http1_default_limits,
-                  .max_connections = 4,
-                  .idle_timeout = 10 * SECOND,
-                  .decode = true};
+    call_options s = {.total = 10 * SECOND,
+                      .tls = context,
+                      .limits = http1_default_limits,
+                      .max_connections = 4,
+                      .idle_timeout = 10 * SECOND,
+                      .decode = true};
     route r = {.host = "name.test",
                .port = port,
                .tls_name = "localhost",

@@ -13,10 +13,10 @@ uint64_t budget_used(void) {
     return __atomic_load_n(&used, __ATOMIC_RELAXED);
 }
 
-bool budget_reserve(uint64_t bytes, uint64_t spare) {
+bool budget_reserve(uint64_t bytes, uint64_t margin) {
     uint64_t limit = budget_most(), before = budget_used();
     do {
-        if (bytes + spare > limit || before > limit - spare - bytes) return false;
+        if (bytes + margin > limit || before > limit - margin - bytes) return false;
     } while (!__atomic_compare_exchange_n(&used, &before, before + bytes, true, __ATOMIC_RELAXED,
                                           __ATOMIC_RELAXED));
     return true;

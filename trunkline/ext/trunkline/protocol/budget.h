@@ -10,8 +10,8 @@
  * back when it is freed. Safe to be used by any thread.
  */
 
-/* False: that many are not to be had, or `spare` would not be left. */
-bool budget_reserve(uint64_t bytes, uint64_t spare);
+/* False: that many are not to be had, or `margin` would not be left. */
+bool budget_reserve(uint64_t bytes, uint64_t margin);
 void budget_release(uint64_t bytes);
 
 /* 256 MiB until it is set, and by 0 again. A lower one takes nothing from those who have reserved.

@@ -16,7 +16,7 @@
     X(RESOLVE, "ResolveError", "the name could not be resolved")                                  \
     X(CONNECT, "ConnectError", "no connection could be made")                                     \
     X(TLS, "TLSError", "the TLS handshake failed")                                                \
-    X(TLS_SETTINGS, "TLSError", "a TLS option cannot be used")                                    \
+    X(TLS_OPTIONS, "TLSError", "a TLS option cannot be used")                                     \
     X(TLS_IO, "TLSError", "the TLS connection broke")                                             \
     X(CERTIFICATE, "CertificateError", "the server's certificate was not accepted")               \
     X(PROXY, "ProxyError", "the proxy did not open the way")                                      \

@@ -26,10 +26,10 @@ waker *descriptors_waker(VALUE request) {
     return w;
 }
 
-poller *descriptors_poller(waker *w, VALUE request) {
-    poller *p;
+exchange_loop *descriptors_exchange_loop(waker *w, VALUE request) {
+    exchange_loop *p;
     do {
-        p = poller_new(w);
+        p = exchange_loop_new(w);
     } while (p == NULL && descriptors_scarce(errno) && pool_make_room());
     if (p == NULL) {
         fail_without_means(errno, request);

@@ -76,7 +76,7 @@ static VALUE pool_close_get(VALUE self) {
 /* ---- Settings ---- */
 
 typedef struct {
-    settings how;
+    call_options how;
     tls_options tls;   /* its strings are owned by this struct */
     bool begun, ready; /* Settings.new was called; and it succeeded */
 } settings_object;
@@ -132,7 +132,7 @@ static char *string_of(VALUE string) {
     return copy;
 }
 
-static void fill_limits(settings *how, VALUE hash) {
+static void fill_limits(call_options *how, VALUE hash) {
     how->limits = http1_default_limits;
     how->limits.head_bytes = NUM2SIZET(engine_fetch(hash, "max_header_bytes"));
     how->limits.fields = NUM2UINT(engine_fetch(hash, "max_headers"));
@@ -209,7 +209,7 @@ static void fill_sockets(socket_options *how, VALUE hash) {
 }
 
 /* Where there is but one processor, the server can answer only while the call sleeps. */
-static void fill_busy_poll(settings *how, VALUE seconds) {
+static void fill_busy_poll(call_options *how, VALUE seconds) {
     how->busy_poll = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? engine_seconds(seconds) : 0;
 }
 

@@ -20,11 +20,11 @@ extern VALUE mTrunkline, mEngine, cResponse;
 typedef struct {
     VALUE settings; /* keeps `how` alive */
     route to;
-    settings *how; /* borrowed from settings */
-    proxy proxy;   /* what `to` points at, when there is one */
-    char *strings; /* owned: what the route's and the proxy's strings point into */
-    buffer key;    /* owned */
-    buffer head;   /* owned */
+    call_options *how; /* borrowed from settings */
+    proxy proxy;       /* what `to` points at, when there is one */
+    char *strings;     /* owned: what the route's and the proxy's strings point into */
+    buffer key;        /* owned */
+    buffer head;       /* owned */
     bool head_method, safe_method, says_close;
     bool begun, ready; /* Prepared.new was called; and it succeeded */
     size_t usual_body; /* length of the last answer's body; 0: that is not known, or of no use */
@@ -123,13 +123,13 @@ VALUE attempts_array(const attempt *attempts, uint32_t count);
 /* Each needs a descriptor, and has idle connections closed until there is one. Raises when there is
  * none all the same: a ConnectError of `request`, of which nothing was sent. */
 waker *descriptors_waker(VALUE request); /* as waker_take */
-poller *descriptors_poller(waker *w, VALUE request);
+exchange_loop *descriptors_exchange_loop(waker *w, VALUE request);
 
 /* ---- process_limits.c ---- */
 
 void process_limits_init(void);
 
-/* ---- steps.c: what an exchange asks of Ruby, and what stays of it ---- */
+/* ---- response_builder.c: what an exchange asks of Ruby, and what stays of it ---- */
 
 /* As Engine.perform documents them. */
 typedef struct {
@@ -200,7 +200,7 @@ void openssl_store_release(struct x509_store_st *store); /* NULL is fine */
 
 void bounds_init(void);
 
-/* ---- stubbed.c ---- */
+/* ---- stub_response.c ---- */
 
 void stubbed_init(void);
 
@@ -213,9 +213,9 @@ step_result wait_drive(exchange *x, bool at_once);
 /* What makes this thread's drivers stop: an interrupt of it, or whoever sets ->asked. */
 stop_request wait_stop_request(void);
 
-/* Drives a poller until one of its members is ready, `until` is over, or `stop` asks for an end.
- * May raise, as wait_drive. */
-void wait_poller(poller *p, waker *own, nanoseconds until, stop_request *stop);
+/* Drives an exchange loop until one of its members is ready, `until` is over, or `stop` asks for an
+ * end. May raise, as wait_drive. */
+void wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop);
 
 /* memcpy without the GVL when it is worth it. Neither memory may move meanwhile. */
 void wait_copy(void *to, const void *from, size_t length);

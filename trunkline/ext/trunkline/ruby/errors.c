@@ -110,7 +110,7 @@ static VALUE exception_of(const report *t) {
 VALUE errors_build(const exchange *x, VALUE request) {
     const report t = {.why = &x->why,
                       .request = request,
-                      .label = x->out.to->label,
+                      .label = x->request.to->label,
                       .attempts = x->attempts,
                       .attempt_count = x->attempt_count,
                       .elapsed = x->timings.total,

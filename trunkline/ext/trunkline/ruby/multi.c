@@ -27,7 +27,7 @@ typedef struct {
     VALUE pool;
     VALUE results; /* tag and result of each that is over, until run has returned them */
     waker *waker;
-    poller *poller;
+    exchange_loop *loop;
     entry **table; /* owned, with all that it holds */
     uint32_t table_size, table_used;
     entry *all;   /* those that stand for a call */
@@ -50,14 +50,15 @@ static void multi_mark(void *data) {
     }
 }
 
-/* The responses free their own exchanges: a poller only borrows them, and never looks again. */
+/* The responses free their own exchanges: an exchange loop only borrows them, and never looks
+ * again. */
 static void multi_free(void *data) {
     multi *m = data;
     for (uint32_t i = 0; i < m->table_used; i++) {
         free(m->table[i]);
     }
     free(m->table);
-    poller_free(m->poller);
+    exchange_loop_free(m->loop);
     waker_drop(m->waker);
     ruby_xfree(m);
 }
@@ -76,7 +77,7 @@ static const rb_data_type_t multi_type = {
 
 static multi *multi_get(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
-    if (m->poller == NULL) {
+    if (m->loop == NULL) {
         rb_raise(rb_eArgError, "the multi is closed, or was not initialized");
     }
     return m;
@@ -106,7 +107,7 @@ static VALUE multi_s_allocate(VALUE class) {
 static VALUE multi_initialize(VALUE self, VALUE pool_object) {
     multi *m = rb_check_typeddata(self, &multi_type);
     pool_get(pool_object);
-    if (m->poller != NULL) {
+    if (m->loop != NULL) {
         rb_raise(rb_eArgError, "the multi is initialized already");
     }
     m->pool = pool_object;
@@ -114,7 +115,7 @@ static VALUE multi_initialize(VALUE self, VALUE pool_object) {
     if (m->waker == NULL) {
         m->waker = descriptors_waker(Qnil);
     }
-    m->poller = descriptors_poller(m->waker, Qnil);
+    m->loop = descriptors_exchange_loop(m->waker, Qnil);
     return self;
 }
 
@@ -183,7 +184,7 @@ static void entry_remove(multi *m, entry *e) {
         m->served = NULL;
     }
     e->r->busy = false;
-    poller_remove(m->poller, &e->member);
+    exchange_loop_remove(m->loop, &e->member);
     if (e->r->live != NULL) {
         exchange_join(e->r->live, NULL, NULL);
     }
@@ -219,7 +220,7 @@ static VALUE multi_begin(VALUE self, const call_arguments *a, VALUE tag) {
         rb_memerror();
     }
     entry_list(m, e, object, tag);
-    poller_add(m->poller, &e->member, e->r->live, e);
+    exchange_loop_add(m->loop, &e->member, e->r->live, e);
     if (is_running(m)) {
         waker_wake(m->waker); /* another fiber may be parked in run */
     }
@@ -300,14 +301,14 @@ static VALUE serve_entry(VALUE argument) {
     entry *e = run->e;
     response *r = e->r;
     step_result step = e->member.step;
-    bool streaming = r->live->out.streaming;
+    bool streaming = r->live->request.streaming;
     if (streaming) {
         tell_news(m, e, r);
     }
     if (step == STEP_FAILED) {
         give(m, e, errors_build(r->live, r->request));
     } else if (steps_serve(e->response, r, step) || (streaming && step != STEP_DONE)) {
-        poller_resume(m->poller, &e->member);
+        exchange_loop_resume(m->loop, &e->member);
     } else {
         steps_conclude(e->response, r);
         give(m, e, streaming ? Qnil : e->response);
@@ -345,7 +346,7 @@ static void serve(running *run) {
         entry_remove(m, e);
     } else if (listed && state != 0) {
         exchange_abort(e->r->live);
-        poller_resume(m->poller, &e->member);
+        exchange_loop_resume(m->loop, &e->member);
     }
     if (state != 0) {
         rb_jump_tag(state);
@@ -356,10 +357,10 @@ static VALUE run_until_results(VALUE argument) {
     running *run = (running *)argument;
     multi *m = run->m;
     while (m->all != NULL && RARRAY_LEN(m->results) == 0 && !stop_asked(&m->stop)) {
-        if (!poller_has_ready(m->poller)) {
-            wait_poller(m->poller, m->waker, run->until, &m->stop);
+        if (!exchange_loop_has_ready(m->loop)) {
+            wait_exchange_loop(m->loop, m->waker, run->until, &m->stop);
         }
-        for (member *ready; (ready = poller_next(m->poller)) != NULL;) {
+        for (member *ready; (ready = exchange_loop_next(m->loop)) != NULL;) {
             run->e = ready->owner;
             serve(run);
         }
@@ -424,7 +425,7 @@ static VALUE multi_wake(VALUE self) {
 static VALUE multi_close(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
     VALUE tags = rb_ary_new();
-    if (m->poller == NULL) {
+    if (m->loop == NULL) {
         return tags;
     }
     m = multi_here(self);
@@ -443,8 +444,8 @@ static VALUE multi_close(VALUE self) {
         multi_wake(
             self); /* from a fiber, or the caller's code: run returns, and is not run again */
     } else {
-        poller_free(m->poller);
-        m->poller = NULL;
+        exchange_loop_free(m->loop);
+        m->loop = NULL;
     }
     return tags;
 }

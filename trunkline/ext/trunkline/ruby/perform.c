@@ -12,7 +12,7 @@
 
 /* What came before a failure is given to a streaming caller first; the next read tells of it. */
 static bool holds_data(const exchange *x) {
-    return x->out.streaming && buffer_length(&x->body) > 0;
+    return x->request.streaming && buffer_length(&x->body) > 0;
 }
 
 /* A call that is alone sends a small request at once, with the GVL: to leave it costs more. What
@@ -21,7 +21,7 @@ static bool holds_data(const exchange *x) {
 #define SMALL_REQUEST (64 * 1024)
 
 static bool better_aside(const exchange *x) {
-    return x->head != NULL || x->out.body_length > SMALL_REQUEST ||
+    return x->head != NULL || x->request.body_length > SMALL_REQUEST ||
            buffer_length(&x->frame) > SMALL_REQUEST || !exchange_alone();
 }
 

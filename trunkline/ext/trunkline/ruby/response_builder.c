@@ -11,7 +11,7 @@ static ID id_next_chunk, id_call, id_start;
 
 /* ---- the beginning ---- */
 
-static void fill_body(outgoing *out, VALUE self, response *r, VALUE body, VALUE length) {
+static void fill_body(exchange_request *out, VALUE self, response *r, VALUE body, VALUE length) {
     out->body_length = NIL_P(length) ? 0 : NUM2LL(length);
     if (NIL_P(body)) {
         return;
@@ -50,9 +50,9 @@ VALUE steps_begin(const call_arguments *a, waker *w) {
     response_warn_of_dropped();
     pool *connections = pool_get(a->pool);
     const prepared *p = prepared_get(a->prepared);
-    outgoing out = {
+    exchange_request out = {
         .to = &p->to,
-        .how = p->how,
+        .options = p->how,
         .head = (const char *)p->head.bytes,
         .head_length = buffer_length(&p->head),
         .head_method = p->head_method,
@@ -83,7 +83,8 @@ VALUE steps_begin(const call_arguments *a, waker *w) {
     }
     exchange_begin(r->live, &out, connections, w, until);
     if (goes_ahead(p, a)) {
-        exchange_spare(r->live, (uint8_t *)RSTRING_PTR(r->body), p->usual_body + 1, p->usual_head);
+        exchange_set_preallocated_body(r->live, (uint8_t *)RSTRING_PTR(r->body), p->usual_body + 1,
+                                       p->usual_head);
     }
     waker_drop(w);
     return self;
@@ -118,7 +119,7 @@ static void open_sink(VALUE self, response *r) {
     long room = (long)(length < SINK_AT_ONCE ? length : SINK_AT_ONCE);
     RB_OBJ_WRITE(self, &r->body, rb_str_buf_new(room));
     r->body_sink = true;
-    exchange_sink(r->live, (uint8_t *)RSTRING_PTR(r->body), (size_t)room);
+    exchange_set_body_buffer(r->live, (uint8_t *)RSTRING_PTR(r->body), (size_t)room);
 }
 
 static void widen_sink(response *r) {
@@ -128,12 +129,12 @@ static void widen_sink(response *r) {
     long more = left < filled ? left : filled;
     rb_str_set_len(r->body, filled);
     rb_str_modify_expand(r->body, more);
-    exchange_sink(x, (uint8_t *)RSTRING_PTR(r->body) + filled, (size_t)more);
+    exchange_set_body_buffer(x, (uint8_t *)RSTRING_PTR(r->body) + filled, (size_t)more);
 }
 
 VALUE steps_take_body(exchange *x) {
     size_t length = buffer_length(&x->body);
-    if (x->out.streaming) {
+    if (x->request.streaming) {
         pieces_count(length);
     }
     VALUE body = rb_str_new(NULL, (long)length);
@@ -159,10 +160,10 @@ bool steps_serve(VALUE self, response *r, step_result step) {
     switch (step) {
     case STEP_BODY_WANTED: feed(r); return true;
     case STEP_HINTS: tell_hints(r); return true;
-    case STEP_SINK_FULL: widen_sink(r); return true;
+    case STEP_BODY_BUFFER_FULL: widen_sink(r); return true;
     case STEP_COLLECT: collect(r->live); return true;
     case STEP_HEAD:
-        if (r->live->out.streaming) {
+        if (r->live->request.streaming) {
             return false;
         }
         open_sink(self, r);
@@ -237,12 +238,12 @@ void steps_conclude(VALUE self, response *r) {
         steps_keep_head(r);
     }
     r->body_sink = false;
-    if (x->sink != NULL) {
+    if (x->body_buffer != NULL) {
         rb_str_set_len(r->body, (long)x->delivered);
-    } else if (!x->out.streaming) {
+    } else if (!x->request.streaming) {
         RB_OBJ_WRITE(self, &r->body, steps_take_body(x));
     }
-    if (!x->out.streaming) {
+    if (!x->request.streaming) {
         response_set_encoding(r, r->body);
         note_the_usual(r);
     }

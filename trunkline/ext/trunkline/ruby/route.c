@@ -67,7 +67,7 @@ static void add_socket(buffer *key, const route *r, const socket_options *how) {
 }
 
 /* The credentials too: what one user's connection may do, another's may not. */
-static void add_proxy(buffer *key, const proxy *p, const settings *how) {
+static void add_proxy(buffer *key, const proxy *p, const call_options *how) {
     uint8_t kind = (uint8_t)p->kind;
     add_bytes(key, &kind, 1);
     add_context(key, how->proxy_tls, p->tls_name);

@@ -20,7 +20,7 @@ static VALUE borrowed; /* the keywords of an IO that does not own its descriptor
  * a thread for each wait of a process that has but one.) */
 typedef struct {
     exchange *x;
-    poller *p;
+    exchange_loop *p;
     waker *waker;
     nanoseconds until;
     bool at_once;
@@ -71,9 +71,9 @@ static void *drive_nogvl(void *argument) {
 
 static void *poll_nogvl(void *argument) {
     waiting *w = argument;
-    poller_arrive(w->p);
-    poller_drive(w->p, w->until, w->stop);
-    poller_depart(w->p); /* the same */
+    exchange_loop_arrive(w->p);
+    exchange_loop_drive(w->p, w->until, w->stop);
+    exchange_loop_depart(w->p); /* the same */
     return NULL;
 }
 
@@ -88,7 +88,7 @@ static void leave(void *(*function)(void *), waiting *w) {
 
 typedef struct {
     VALUE scheduler, io; /* nil: there is no descriptor for it */
-    poller *p;
+    exchange_loop *p;
     nanoseconds until;
     nanoseconds longest; /* that the scheduler may wait for, when it cannot know of everything */
     const stop_request *stop;
@@ -96,11 +96,11 @@ typedef struct {
 
 static VALUE park(VALUE argument) {
     const parking *k = (const parking *)argument;
-    poller_arrive(k->p);
-    poller_drive(k->p, 0, k->stop);
-    while (!poller_has_ready(k->p) && !stop_asked(k->stop)) {
+    exchange_loop_arrive(k->p);
+    exchange_loop_drive(k->p, 0, k->stop);
+    while (!exchange_loop_has_ready(k->p) && !stop_asked(k->stop)) {
         nanoseconds now = clock_now();
-        nanoseconds due = clock_earlier(k->until, poller_deadline(k->p));
+        nanoseconds due = clock_earlier(k->until, exchange_loop_deadline(k->p));
         due = clock_earlier(due, clock_after(now, k->longest));
         if (now >= k->until) {
             break;
@@ -108,34 +108,34 @@ static VALUE park(VALUE argument) {
         if (due > now) {
             VALUE span =
                 due == NEVER ? Qnil : DBL2NUM((double)clock_nap(due, now) / (double)SECOND);
-            poller_park(k->p); /* until the scheduler comes back to it */
+            exchange_loop_park(k->p); /* until the scheduler comes back to it */
             if (NIL_P(k->io)) {
                 rb_fiber_scheduler_kernel_sleep(k->scheduler, span);
             } else {
                 rb_fiber_scheduler_io_wait(k->scheduler, k->io, INT2FIX(RUBY_IO_READABLE), span);
             }
-            poller_arrive(k->p);
+            exchange_loop_arrive(k->p);
         } else {
             rb_fiber_scheduler_kernel_sleep(k->scheduler, INT2FIX(0)); /* others have their turn */
         }
-        poller_drive(k->p, 0, k->stop);
+        exchange_loop_drive(k->p, 0, k->stop);
     }
     return Qnil;
 }
 
 static VALUE unpark(VALUE argument) {
     const parking *k = (const parking *)argument;
-    poller_depart(k->p);
+    exchange_loop_depart(k->p);
     return NIL_P(k->io) ? Qnil : rb_funcall(k->io, id_close, 0);
 }
 
 /* The scheduler wants an IO. It gets one of a descriptor of its own, so that whatever the scheduler
- * keeps in its books about the number ends with the IO. A poller that has no descriptor (without
- * epoll) is looked at every so often; only `own`, its waker, ends that sooner. When there is no
- * descriptor for the IO, the fiber looks again and again. */
-static void park_fiber(VALUE scheduler, poller *p, waker *own, nanoseconds until,
+ * keeps in its books about the number ends with the IO. An exchange loop that has no descriptor
+ * (without epoll) is looked at every so often; only `own`, its waker, ends that sooner. When there
+ * is no descriptor for the IO, the fiber looks again and again. */
+static void park_fiber(VALUE scheduler, exchange_loop *p, waker *own, nanoseconds until,
                        const stop_request *stop) {
-    int all = poller_descriptor(p);
+    int all = exchange_loop_descriptor(p);
     int descriptor;
     do {
         descriptor = rb_cloexec_dup(all >= 0 ? all : waker_descriptor(own));
@@ -154,7 +154,7 @@ static void park_fiber(VALUE scheduler, poller *p, waker *own, nanoseconds until
 typedef struct {
     VALUE scheduler;
     exchange *x;
-    poller *p; /* while several addresses are tried */
+    exchange_loop *p; /* while several addresses are tried */
     step_result step;
 } alone;
 
@@ -187,22 +187,22 @@ static VALUE park_racing(VALUE argument) {
     return Qnil;
 }
 
-/* Several connections are tried at once: a poller has one descriptor for all of them. False: there
- * is none for it. */
+/* Several connections are tried at once: an exchange loop has one descriptor for all of them.
+ * False: there is none for it. */
 static bool park_for_first(alone *a) {
     member m;
-    a->p = poller_new(a->x->waker);
+    a->p = exchange_loop_new(a->x->waker);
     if (a->p == NULL) {
         return false;
     }
-    poller_add(a->p, &m, a->x, NULL);
+    exchange_loop_add(a->p, &m, a->x, NULL);
     int state = 0;
     rb_protect(park_racing, (VALUE)a, &state);
-    member *ready = poller_next(a->p);
+    member *ready = exchange_loop_next(a->p);
     a->step = ready != NULL ? ready->step : STEP_WAIT;
-    poller_remove(a->p, &m);
+    exchange_loop_remove(a->p, &m);
     exchange_join(a->x, NULL, NULL);
-    poller_free(a->p);
+    exchange_loop_free(a->p);
     if (state != 0) {
         rb_jump_tag(state);
     }
@@ -268,7 +268,7 @@ step_result wait_drive(exchange *x, bool at_once) {
     }
 }
 
-void wait_poller(poller *p, waker *own, nanoseconds until, stop_request *stop) {
+void wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop) {
     VALUE scheduler = rb_fiber_scheduler_current();
     if (!NIL_P(scheduler)) {
         park_fiber(scheduler, p, own, until, stop);

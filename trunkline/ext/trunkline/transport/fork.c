@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* The order in which locks are taken anywhere: look-ups, reaper, pools, spares, wakers,
+/* The order in which locks are taken anywhere: look-ups, reaper, pools, unused exchanges, wakers,
  * descriptors.
  */
 static void before(void) {

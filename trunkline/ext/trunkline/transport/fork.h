@@ -1,7 +1,7 @@
 #ifndef TRUNKLINE_TRANSPORT_FORK_H
 #define TRUNKLINE_TRANSPORT_FORK_H
 
-/* Makes fork safe for all of line/: once per process. 0, or an errno. */
+/* Makes fork safe for all of transport/: once per process. 0, or an errno. */
 int fork_guard(void);
 
 #endif

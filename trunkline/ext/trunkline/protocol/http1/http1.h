@@ -78,7 +78,7 @@ typedef struct {
     /* the parser's own */
     const http1_limits *limits; /* borrowed, outlives this */
     bool head_request;
-    int state, step;
+    int state, position;
     uint32_t scan; /* up to here the head, or the trailers, have been parsed */
     bool folded;   /* a field of the section that is parsed goes on over several lines */
     uint32_t field_capacity, trailer_capacity;

@@ -52,7 +52,7 @@ static failure_code chunk_line_end(http1_response *r, uint8_t byte) {
         return FAILURE_NONE;
     }
     r->state = STATE_TRAILERS;
-    r->step = STEP_FIELD;
+    r->position = AT_FIELD;
     r->scan = 0;
     r->folded = false;
     return FAILURE_NONE;

@@ -23,7 +23,7 @@ static uint32_t trimmed_length(const uint8_t *value, const uint8_t *end) {
  * lie somewhere else by then. */
 static http1_field *unfinish_field(http1_response *r, http1_section *s) {
     r->folded = r->tolerated = true;
-    r->step = STEP_VALUE;
+    r->position = AT_VALUE;
     return *s->list + --*s->count;
 }
 
@@ -79,14 +79,14 @@ http1_result http1_parse_fields(http1_response *r, http1_section *s) {
     const uint8_t *const bytes = s->bytes, *const end = bytes + s->length, *at = bytes + r->scan;
     http1_field *field = next_slot(s);
     while (field != NULL && at < end) {
-        switch (r->step) {
-        case STEP_FIELD:
+        switch (r->position) {
+        case AT_FIELD:
             at = usual_lines(s, r->limits->fields, at);
             field = next_slot(s);
             if (field == NULL || at == end) continue;
             if (*at == '\r' || *at == '\n') {
                 at = http1_line_feed(r, at);
-                r->step = STEP_LAST_LF;
+                r->position = AT_LAST_LF;
                 continue;
             }
             if (http1_blank(*at) && *s->count > 0) {
@@ -95,38 +95,38 @@ http1_result http1_parse_fields(http1_response *r, http1_section *s) {
             }
             if (*s->count >= r->limits->fields) return http1_refuse(r, FAILURE_TOO_MANY_FIELDS);
             field->name = (uint32_t)(at - bytes);
-            r->step = STEP_NAME;
+            r->position = AT_NAME;
             /* fall through */
-        case STEP_NAME:
+        case AT_NAME:
             while (at < end && http1_is(*at, CLASS_TOKEN)) at++;
             if (at == end) continue;
             field->name_length = (uint32_t)(at - bytes) - field->name;
             if (*at != ':' || field->name_length == 0) return http1_refuse(r, FAILURE_FIELD_NAME);
             at++;
-            r->step = STEP_BLANK;
+            r->position = AT_BLANK;
             /* fall through */
-        case STEP_BLANK:
+        case AT_BLANK:
             while (at < end && http1_blank(*at)) at++;
             if (at == end) continue;
             field->value = (uint32_t)(at - bytes);
-            r->step = STEP_VALUE;
+            r->position = AT_VALUE;
             /* fall through */
-        case STEP_VALUE:
+        case AT_VALUE:
             at = http1_skip_text(at, end);
             if (at == end) continue;
             if (*at != '\r' && *at != '\n') return http1_refuse(r, FAILURE_FIELD_VALUE);
             field->value_length = trimmed_length(bytes + field->value, at);
             at = http1_line_feed(r, at);
-            r->step = STEP_VALUE_LF;
+            r->position = AT_VALUE_LF;
             /* fall through */
-        case STEP_VALUE_LF:
+        case AT_VALUE_LF:
             if (at == end) continue;
             if (*at != '\n') return http1_refuse(r, FAILURE_LINE_END);
             at++;
             ++*s->count;
-            r->step = STEP_FIELD;
+            r->position = AT_FIELD;
             continue;
-        case STEP_LAST_LF:
+        case AT_LAST_LF:
             if (*at != '\n') return http1_refuse(r, FAILURE_LINE_END);
             return section_end(r, s, at + 1);
         }

@@ -22,8 +22,8 @@ enum {
     STATE_FAILED
 };
 
-/* Where in a section of fields, of the head or of the trailers (http1_response.step). */
-enum { STEP_FIELD, STEP_NAME, STEP_BLANK, STEP_VALUE, STEP_VALUE_LF, STEP_LAST_LF };
+/* Where in a section of fields, of the head or of the trailers (http1_response.position). */
+enum { AT_FIELD, AT_NAME, AT_BLANK, AT_VALUE, AT_VALUE_LF, AT_LAST_LF };
 
 /* A section of fields and the place where they are listed. */
 typedef struct {
@@ -34,8 +34,8 @@ typedef struct {
     uint32_t *capacity;
 } http1_section;
 
-/* Parses from r->scan at r->step on, as far as the bytes go. HTTP1_DONE: r->scan is just behind the
- * empty line, and no value holds a line fold any more. */
+/* Parses from r->scan at r->position on, as far as the bytes go. HTTP1_DONE: r->scan is just behind
+ * the empty line, and no value holds a line fold any more. */
 http1_result http1_parse_fields(http1_response *r, http1_section *section);
 
 /* Where the LF of a line end must be, which begins at `at` with CR or LF. What ends in a bare LF is

@@ -53,8 +53,8 @@ struct http2 {
     /* streams */
     http2_stream *streams, *first_touched, *last_touched;
     uint32_t open;
-    http2_stream *spare; /* owned; for use again, listed by ->next */
-    uint32_t spare_count;
+    http2_stream *free_streams; /* owned; for use again, listed by ->next */
+    uint32_t free_stream_count;
 
     /* the frame that is coming, and what a server may not do without end */
     uint8_t frame_head[HTTP2_FRAME_HEAD];

@@ -3,16 +3,16 @@
 #include "protocol/budget.h"
 #include "http2_internal.h"
 
-#define SPARE_MOST 64      /* streams kept for use again */
-#define SPARE_BUFFER 65536 /* and the largest buffer that one of them keeps */
+#define FREE_STREAMS_MAX 64 /* streams kept for use again */
+#define SPARE_BUFFER 65536  /* and the largest buffer that one of them keeps */
 
 /* ---- the session's lists ---- */
 
 static http2_stream *make(http2 *h) {
-    http2_stream *s = h->spare;
+    http2_stream *s = h->free_streams;
     if (s != NULL) {
-        h->spare = s->next;
-        h->spare_count--;
+        h->free_streams = s->next;
+        h->free_stream_count--;
         buffer data = s->data, upload = s->upload;
         memset(s, 0, sizeof(*s));
         s->data = data;
@@ -71,16 +71,16 @@ void http2_stream_free(http2 *h, http2_stream *s) {
     http2_window_release(s);
     *(s->previous ? &s->previous->next : &h->streams) = s->next;
     if (s->next != NULL) s->next->previous = s->previous;
-    if (h->spare_count == SPARE_MOST) {
+    if (h->free_stream_count == FREE_STREAMS_MAX) {
         destroy(s);
         return;
     }
     free_heads(s);
     forget_buffer(&s->data);
     forget_buffer(&s->upload);
-    s->next = h->spare;
-    h->spare = s;
-    h->spare_count++;
+    s->next = h->free_streams;
+    h->free_streams = s;
+    h->free_stream_count++;
 }
 
 static void free_list(http2_stream *s) {
@@ -93,7 +93,7 @@ static void free_list(http2_stream *s) {
 
 void http2_streams_free(http2 *h) {
     free_list(h->streams);
-    free_list(h->spare);
+    free_list(h->free_streams);
 }
 
 void http2_touch(http2 *h, http2_stream *s) {

@@ -45,7 +45,7 @@ typedef struct {
     bool replay_safe; /* send a safe request once more when a kept connection died silently */
     uint64_t owner;   /* the client family: pool_close_idle closes by it */
     http_mode http;   /* what ALPN offers with `tls`; HTTP_TWO is spoken without TLS too */
-} settings;
+} call_options;
 
 typedef enum { PROXY_HTTP, PROXY_SOCKS5, PROXY_SOCKS5H } proxy_kind;
 

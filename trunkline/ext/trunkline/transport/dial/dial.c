@@ -25,7 +25,7 @@ static const call_phase phases[STAGE_COUNT] = {
 
 struct dial {
     const route *route;
-    const settings *settings;
+    const call_options *options;
     waker *waker;
     stage stage;
     nanoseconds began;              /* the stage */
@@ -43,11 +43,11 @@ struct dial {
     dialled result;      /* what is known of it so far */
 };
 
-dial *dial_new(const route *r, const settings *s, waker *w, nanoseconds now) {
+dial *dial_new(const route *r, const call_options *options, waker *w, nanoseconds now) {
     dial *d = calloc(1, sizeof(*d));
     if (d == NULL) return NULL;
     d->route = r;
-    d->settings = s;
+    d->options = options;
     d->waker = w;
     d->began = now;
     d->generation = descriptors_generation();
@@ -63,7 +63,7 @@ call_phase dial_phase(const dial *d) {
 
 static nanoseconds phase_deadline(const dial *d) {
     call_phase phase = dial_phase(d);
-    nanoseconds limit = d->settings->timeouts[phase];
+    nanoseconds limit = d->options->timeouts[phase];
     return limit == NEVER ? NEVER : clock_after(d->began, limit - d->spent[phase]);
 }
 
@@ -94,7 +94,7 @@ static uint16_t peer_port(const dial *d) {
 static io_result look_up(dial *d, const char *host, uint16_t port, const endpoint **list,
                          size_t *count, failure *f) {
     if (d->names == NULL) {
-        io_result result = resolve_start(host, port, d->settings->max_age, d->waker, &d->names, f);
+        io_result result = resolve_start(host, port, d->options->max_age, d->waker, &d->names, f);
         d->asked |= result == IO_WAIT;
         if (result != IO_DONE) return result;
     }
@@ -131,7 +131,7 @@ static io_result step_names(dial *d, failure *f) {
         io_result result = look_up(d, peer_host(d), peer_port(d), &list, &count, f);
         if (result != IO_DONE) return result;
     }
-    d->connecting = connecting_new(list, count, &d->settings->sockets);
+    d->connecting = connecting_new(list, count, &d->options->sockets);
     forget_names(d);
     return d->connecting != NULL ? IO_DONE : no_memory(d, f);
 }
@@ -178,7 +178,7 @@ static io_result shake(dial *d, failure *f) {
 static io_result step_tls(dial *d, failure *f) {
     const route *r = d->route;
     if (r->tls_name == NULL) return IO_DONE;
-    if (!d->shaking && !start_tls(d, d->settings->tls, r->tls_name, r->key, r->key_length, f))
+    if (!d->shaking && !start_tls(d, d->options->tls, r->tls_name, r->key, r->key_length, f))
         return IO_FAILED;
     return shake(d, f);
 }
@@ -188,7 +188,7 @@ static io_result step_proxy_tls(dial *d, failure *f) {
     const proxy *p = d->route->proxy;
     if (p == NULL || p->tls_name == NULL) return IO_DONE;
     if (!d->shaking &&
-        !start_tls(d, d->settings->proxy_tls, p->tls_name, p->label, strlen(p->label), f))
+        !start_tls(d, d->options->proxy_tls, p->tls_name, p->label, strlen(p->label), f))
         return IO_FAILED;
     return shake(d, f);
 }
@@ -199,9 +199,9 @@ static io_result step_tunnel(dial *d, failure *f) {
     const proxy *p = d->route->proxy;
     if (p == NULL || !p->tunnel) return IO_DONE;
     if (d->tunnel == NULL) {
-        stream line = {d->descriptor, d->session};
-        d->tunnel =
-            tunnel_new(d->route, d->settings, line, p->kind == PROXY_SOCKS5 ? &d->target : NULL, f);
+        socket_io socket = {d->descriptor, d->session};
+        d->tunnel = tunnel_new(d->route, d->options, socket,
+                               p->kind == PROXY_SOCKS5 ? &d->target : NULL, f);
         if (d->tunnel == NULL) return IO_FAILED;
     }
     d->wants = tunnel_step(d->tunnel, f);
@@ -222,7 +222,7 @@ static io_result name_proxy(const dial *d, failure *f) {
 
 static io_result too_late(dial *d, failure *f) {
     char asked[48];
-    double seconds = (double)d->settings->timeouts[dial_phase(d)] / (double)SECOND;
+    double seconds = (double)d->options->timeouts[dial_phase(d)] / (double)SECOND;
     snprintf(asked, sizeof(asked), "within %g s", seconds);
     switch (d->stage) {
     case STAGE_TARGET:

@@ -31,8 +31,8 @@ typedef struct {
 
 #define DIAL_MAX_ATTEMPTS 8 /* connects that are under way at once */
 
-/* `r` and `s` are borrowed until dial_free. NULL: no memory. */
-dial *dial_new(const route *r, const settings *s, waker *w, nanoseconds now);
+/* `r` and `options` are borrowed until dial_free. NULL: no memory. */
+dial *dial_new(const route *r, const call_options *options, waker *w, nanoseconds now);
 
 /* IO_DONE: `out` is filled in. IO_WAIT: see dial_wait. IO_FAILED: see `f`; with several addresses
  * the detail names each with its error ("127.0.0.1:81: Connection refused; [::1]:81: ..."). */

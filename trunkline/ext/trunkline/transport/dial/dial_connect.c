@@ -24,7 +24,7 @@ typedef struct {
 } attempt;
 
 struct connecting {
-    const socket_options *how;
+    const socket_options *options;
     nanoseconds due;  /* the next attempt */
     int system_error; /* of the last one that failed */
     attempt attempts[DIAL_MAX_ATTEMPTS];
@@ -77,10 +77,10 @@ static void interleave(endpoint *out, const endpoint *list, size_t count) {
     }
 }
 
-connecting *connecting_new(const endpoint *list, size_t count, const socket_options *how) {
+connecting *connecting_new(const endpoint *list, size_t count, const socket_options *options) {
     connecting *c = calloc(1, sizeof(*c) + count * sizeof(*list));
     if (c == NULL) return NULL;
-    c->how = how;
+    c->options = options;
     c->count = count;
     c->due = INT64_MIN;
     interleave(c->list, list, count);
@@ -94,53 +94,53 @@ static void set_option(int descriptor, int level, int option, int value) {
 }
 
 /* Small requests leave at once, and a connection whose peer is gone does not wait for ever. */
-static void tune(int descriptor, const socket_options *how) {
+static void tune(int descriptor, const socket_options *options) {
     set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
-    if (how->keepalive_idle > 0) {
+    if (options->keepalive_idle > 0) {
         set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
 #if defined(TCP_KEEPIDLE)
-        set_option(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, how->keepalive_idle);
+        set_option(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, options->keepalive_idle);
 #elif defined(TCP_KEEPALIVE)
-        set_option(descriptor, IPPROTO_TCP, TCP_KEEPALIVE, how->keepalive_idle); /* macOS */
+        set_option(descriptor, IPPROTO_TCP, TCP_KEEPALIVE, options->keepalive_idle); /* macOS */
 #endif
 #ifdef TCP_KEEPINTVL
-        set_option(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, how->keepalive_interval);
+        set_option(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, options->keepalive_interval);
 #endif
     }
 #ifdef TCP_USER_TIMEOUT
-    if (how->user_timeout > 0)
-        set_option(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, how->user_timeout);
+    if (options->user_timeout > 0)
+        set_option(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, options->user_timeout);
 #endif
 }
 
 /* 0, or why the socket cannot leave from where it should. */
-static int bind_local(int descriptor, int family, const socket_options *how) {
+static int bind_local(int descriptor, int family, const socket_options *options) {
     if (family == AF_UNIX) return 0;
-    if (how->interface[0] != '\0') {
+    if (options->interface[0] != '\0') {
 #ifdef SO_BINDTODEVICE
-        if (setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, how->interface,
-                       (socklen_t)strlen(how->interface)) != 0)
+        if (setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, options->interface,
+                       (socklen_t)strlen(options->interface)) != 0)
             return errno;
 #else
         return ENOTSUP;
 #endif
     }
-    if (how->local_length == 0) return 0;
-    if (how->local.ss_family != family) return EADDRNOTAVAIL;
+    if (options->local_length == 0) return 0;
+    if (options->local.ss_family != family) return EADDRNOTAVAIL;
 #ifdef IP_BIND_ADDRESS_NO_PORT
     /* The port is chosen at connect, where the same one can serve several destinations. */
     if (family == AF_INET) set_option(descriptor, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 #endif
-    const struct sockaddr *local = (const struct sockaddr *)&how->local;
-    return bind(descriptor, local, how->local_length) == 0 ? 0 : errno;
+    const struct sockaddr *local = (const struct sockaddr *)&options->local;
+    return bind(descriptor, local, options->local_length) == 0 ? 0 : errno;
 }
 
-static int open_socket(int family, const socket_options *how) {
+static int open_socket(int family, const socket_options *options) {
     descriptors_lock();
     int descriptor = descriptors_note(portable_socket(family));
     descriptors_unlock();
     if (descriptor < 0) return -1;
-    if (family != AF_UNIX) tune(descriptor, how);
+    if (family != AF_UNIX) tune(descriptor, options);
 #ifdef SO_NOSIGPIPE
     set_option(descriptor, SOL_SOCKET, SO_NOSIGPIPE, 1);
 #endif
@@ -160,8 +160,8 @@ static void note_error(connecting *c, const endpoint *peer, int error) {
 static void start_next(connecting *c, nanoseconds now) {
     const endpoint *peer = &c->list[c->next];
     int family = peer->address.ss_family;
-    int descriptor = open_socket(family, c->how);
-    int error = descriptor < 0 ? errno : bind_local(descriptor, family, c->how);
+    int descriptor = open_socket(family, c->options);
+    int error = descriptor < 0 ? errno : bind_local(descriptor, family, c->options);
     if (error == 0 &&
         connect(descriptor, (const struct sockaddr *)&peer->address, peer->length) != 0)
         error = errno;

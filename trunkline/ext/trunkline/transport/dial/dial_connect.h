@@ -12,8 +12,8 @@
 
 typedef struct connecting connecting;
 
-/* `how` is borrowed. NULL: no memory. */
-connecting *connecting_new(const endpoint *list, size_t count, const socket_options *how);
+/* `options` is borrowed. NULL: no memory. */
+connecting *connecting_new(const endpoint *list, size_t count, const socket_options *options);
 
 /* IO_DONE: *descriptor is the caller's, *peer is borrowed. IO_WAIT. IO_FAILED: none is left. */
 io_result connecting_step(connecting *c, nanoseconds now, int *descriptor, const endpoint **peer,

@@ -18,16 +18,16 @@ static bool speaks_http(const tunnel *t) {
     return t->route->proxy->kind == PROXY_HTTP;
 }
 
-tunnel *tunnel_new(const route *r, const settings *s, stream line, const endpoint *target,
-                   failure *f) {
+tunnel *tunnel_new(const route *r, const call_options *options, socket_io socket,
+                   const endpoint *target, failure *f) {
     tunnel *t = calloc(1, sizeof(*t));
     if (t == NULL) {
         failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_CONNECT, 0, NULL);
         return NULL;
     }
     t->route = r;
-    t->settings = s;
-    t->line = line;
+    t->options = options;
+    t->socket = socket;
     if (target != NULL) {
         t->target = *target;
     }
@@ -54,7 +54,7 @@ static io_result flush(tunnel *t, failure *f) {
     while (buffer_length(&t->out) > 0) {
         size_t count = 0;
         io_result result =
-            stream_write(t->line, buffer_head(&t->out), buffer_length(&t->out), &count, f);
+            socket_io_write(t->socket, buffer_head(&t->out), buffer_length(&t->out), &count, f);
         if (result == IO_READ || result == IO_WRITE) {
             return result;
         }
@@ -72,7 +72,7 @@ io_result tunnel_fill(tunnel *t, size_t most, failure *f) {
         failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_CONNECT, 0, NULL);
         return IO_FAILED;
     }
-    io_result result = stream_read(t->line, buffer_tail(&t->in), room, &count, f);
+    io_result result = socket_io_read(t->socket, buffer_tail(&t->in), room, &count, f);
     buffer_commit(&t->in, count);
     if (result == IO_DONE || result == IO_READ || result == IO_WRITE) {
         return result;

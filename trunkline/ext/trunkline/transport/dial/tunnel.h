@@ -22,10 +22,11 @@ typedef struct {
 
 #define TUNNEL_BODY_BYTES (16 * 1024)
 
-/* `r`, `s` and what `line` holds are borrowed. `target`: the server's address, for PROXY_SOCKS5
- * alone. NULL: see `f` (what does not fit into SOCKS is refused here, before anything is sent). */
-tunnel *tunnel_new(const route *r, const settings *s, stream line, const endpoint *target,
-                   failure *f);
+/* `r`, `options` and what `socket` holds are borrowed. `target`: the server's address, for
+ * PROXY_SOCKS5 alone. NULL: see `f` (what does not fit into SOCKS is refused here, before anything
+ * is sent). */
+tunnel *tunnel_new(const route *r, const call_options *options, socket_io socket,
+                   const endpoint *target, failure *f);
 
 /* IO_DONE: what is written from now on goes to the server. IO_READ, IO_WRITE; IO_FAILED. */
 io_result tunnel_step(tunnel *t, failure *f);

@@ -34,7 +34,7 @@ bool connect_begin(tunnel *t, failure *f) {
     if (t->refused == NULL) {
         return no_memory(f);
     }
-    http1_begin(&t->refused->answer, &t->settings->limits, false);
+    http1_begin(&t->refused->answer, &t->options->limits, false);
     return true;
 }
 

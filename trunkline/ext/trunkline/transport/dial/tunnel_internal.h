@@ -9,8 +9,8 @@
  */
 struct tunnel {
     const route *route;
-    const settings *settings;
-    stream line;
+    const call_options *options;
+    socket_io socket;
     endpoint target;  /* of SOCKS 5, when the name is resolved here */
     buffer out, in;   /* owned */
     int stage;        /* the protocol's own */

@@ -12,7 +12,7 @@
 #endif
 
 #define EVENTS_AT_ONCE 256
-#define TRUSTED 32 /* connections that are begun anew on the word of one loop_wait */
+#define TRUSTED 32 /* connections that are begun anew on the word of one event_loop_wait */
 
 /* What is known of a descriptor, found by its number. */
 typedef struct {
@@ -22,15 +22,15 @@ typedef struct {
     bool unwanted; /* was told of once while nobody watched */
 } watched;
 
-struct loop {
+struct event_loop {
     int epoll;           /* owned; -1: there is none */
     unsigned generation; /* of the process that opened it */
     int size;
-    int trusted;    /* how often loop_quiet may still say yes */
+    int trusted;    /* how often event_loop_quiet may still say yes */
     watched *table; /* owned */
 };
 
-static bool open_epoll(loop *l) {
+static bool open_epoll(event_loop *l) {
     l->epoll = -1;
     l->generation = descriptors_generation();
 #ifdef USE_EPOLL
@@ -43,8 +43,8 @@ static bool open_epoll(loop *l) {
 #endif
 }
 
-loop *loop_new(void) {
-    loop *l = calloc(1, sizeof(*l));
+event_loop *event_loop_new(void) {
+    event_loop *l = calloc(1, sizeof(*l));
     if (l == NULL) {
         return NULL;
     }
@@ -57,29 +57,29 @@ loop *loop_new(void) {
     return l;
 }
 
-bool loop_inherited(const loop *l) {
+bool event_loop_inherited(const event_loop *l) {
     return l->generation != descriptors_generation();
 }
 
-bool loop_renew(loop *l) {
+bool event_loop_renew(event_loop *l) {
     if (l->size > 0) {
         memset(l->table, 0, (size_t)l->size * sizeof(*l->table));
     }
     return open_epoll(l);
 }
 
-void loop_free(loop *l) {
+void event_loop_free(event_loop *l) {
     if (l == NULL) {
         return;
     }
-    if (!loop_inherited(l)) {
+    if (!event_loop_inherited(l)) {
         descriptors_close(l->epoll);
     }
     free(l->table);
     free(l);
 }
 
-static bool reserve(loop *l, int descriptor) {
+static bool reserve(event_loop *l, int descriptor) {
     if (descriptor < l->size) {
         return true;
     }
@@ -97,15 +97,15 @@ static bool reserve(loop *l, int descriptor) {
     return true;
 }
 
-static watched *known(loop *l, int descriptor) {
+static watched *known(event_loop *l, int descriptor) {
     return descriptor >= 0 && descriptor < l->size ? &l->table[descriptor] : NULL;
 }
 
-int loop_descriptor(const loop *l) {
+int event_loop_descriptor(const event_loop *l) {
     return l->epoll;
 }
 
-void loop_ignore(loop *l, int descriptor, const void *whom) {
+void event_loop_ignore(event_loop *l, int descriptor, const void *whom) {
     watched *w = known(l, descriptor);
     if (w != NULL && w->whom == whom) {
         w->whom = NULL;
@@ -119,7 +119,7 @@ static int milliseconds_until(nanoseconds until) {
 
 #ifdef USE_EPOLL
 
-static bool tell_kernel(loop *l, int descriptor, uint32_t events) {
+static bool tell_kernel(event_loop *l, int descriptor, uint32_t events) {
     struct epoll_event event = {.events = events, .data = {.fd = descriptor}};
     if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0) {
         return true;
@@ -127,7 +127,7 @@ static bool tell_kernel(loop *l, int descriptor, uint32_t events) {
     return errno == EEXIST && epoll_ctl(l->epoll, EPOLL_CTL_MOD, descriptor, &event) == 0;
 }
 
-bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom) {
+bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, void *whom) {
     if (!reserve(l, descriptor)) {
         return false;
     }
@@ -149,7 +149,7 @@ bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom) 
 /* A connection that some other driver has now is forgotten here, or each of its answers would wake
  * this loop too. One that is idle may be told of once, for bytes that were read before the kernel
  * was asked: then all that it has to say is that it can be written to. */
-static void told_for_nobody(loop *l, watched *w, const struct epoll_event *event) {
+static void told_for_nobody(event_loop *l, watched *w, const struct epoll_event *event) {
     if (w != NULL && !w->unwanted && event->events == EPOLLOUT) {
         w->unwanted = true;
         return;
@@ -160,7 +160,7 @@ static void told_for_nobody(loop *l, watched *w, const struct epoll_event *event
     epoll_ctl(l->epoll, EPOLL_CTL_DEL, event->data.fd, NULL);
 }
 
-int loop_wait(loop *l, nanoseconds until, void **whom, int room) {
+int event_loop_wait(event_loop *l, nanoseconds until, void **whom, int room) {
     struct epoll_event events[EVENTS_AT_ONCE];
     int most = room < EVENTS_AT_ONCE ? room : EVENTS_AT_ONCE;
     int count = epoll_wait(l->epoll, events, most, milliseconds_until(until));
@@ -180,19 +180,19 @@ int loop_wait(loop *l, nanoseconds until, void **whom, int room) {
     return told;
 }
 
-bool loop_quiet(loop *l, int descriptor, uint64_t id) {
+bool event_loop_quiet(event_loop *l, int descriptor, uint64_t id) {
     const watched *w = known(l, descriptor);
     return w != NULL && w->id == id && w->whom == NULL && l->trusted-- > 0;
 }
 
 #else
 
-bool loop_quiet(loop *l, int descriptor, uint64_t id) {
+bool event_loop_quiet(event_loop *l, int descriptor, uint64_t id) {
     (void)l, (void)descriptor, (void)id;
     return false;
 }
 
-bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom) {
+bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, void *whom) {
     if (!reserve(l, descriptor)) {
         return false;
     }
@@ -200,7 +200,7 @@ bool loop_watch(loop *l, int descriptor, uint64_t id, short events, void *whom) 
     return true;
 }
 
-int loop_wait(loop *l, nanoseconds until, void **whom, int room) {
+int event_loop_wait(event_loop *l, nanoseconds until, void **whom, int room) {
     struct pollfd *entries = calloc((size_t)l->size + 1, sizeof(*entries));
     if (entries == NULL) {
         return 0;

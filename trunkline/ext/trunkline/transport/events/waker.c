@@ -215,16 +215,16 @@ bool waker_away(const waker *w) {
     return w != NULL && __atomic_load_n(&w->away, __ATOMIC_SEQ_CST);
 }
 
-bool waker_close_spares(void) {
+bool waker_close_unused(void) {
     pthread_mutex_lock(&lock);
-    waker *spares = free_list;
+    waker *unused = free_list;
     free_list = NULL;
     free_count = 0;
     pthread_mutex_unlock(&lock);
-    bool any = spares != NULL;
-    for (waker *next; spares != NULL; spares = next) {
-        next = spares->next;
-        destroy(spares);
+    bool any = unused != NULL;
+    for (waker *next; unused != NULL; unused = next) {
+        next = unused->next;
+        destroy(unused);
     }
     return any;
 }

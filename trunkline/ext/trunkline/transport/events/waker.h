@@ -35,7 +35,7 @@ bool waker_away(const waker *w); /* NULL is fine: false */
 int waker_with(waker *w, int descriptor, short events);
 
 /* Closes those in the free list, for whoever wants a descriptor. False: there were none. */
-bool waker_close_spares(void);
+bool waker_close_unused(void);
 
 /* Around fork: the child starts without any that are free, and those in use there are opened anew
  * when they are used. */

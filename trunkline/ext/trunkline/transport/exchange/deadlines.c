@@ -16,7 +16,7 @@ static void rise(deadlines *d, int index) {
     put(d, index, m);
 }
 
-static void sink(deadlines *d, int index) {
+static void fall(deadlines *d, int index) {
     member *m = d->heap[index];
     for (;;) {
         int child = 2 * index + 1;
@@ -70,7 +70,7 @@ void deadlines_remove(deadlines *d, member *m) {
     }
     put(d, index, last);
     rise(d, index);
-    sink(d, last->heap_index);
+    fall(d, last->heap_index);
 }
 
 nanoseconds deadlines_next(const deadlines *d) {
@@ -85,7 +85,7 @@ member *deadlines_expired(deadlines *d, nanoseconds now) {
             return m;
         }
         m->heap_key = m->deadline;
-        sink(d, 0);
+        fall(d, 0);
     }
     return NULL;
 }

@@ -4,8 +4,8 @@
 #include "exchange_loop.h"
 
 /*
- * The deadlines of a poller's members, soonest first: a binary heap. A deadline that moves away, as
- * each byte makes it do, is only looked at when the old one is due: most never are.
+ * The deadlines of an exchange loop's members, soonest first: a binary heap. A deadline that moves
+ * away, as each byte makes it do, is only looked at when the old one is due: most never are.
  */
 typedef struct {
     member **heap; /* owned */

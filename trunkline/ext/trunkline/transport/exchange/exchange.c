@@ -6,27 +6,29 @@
 
 #define KEEP_ALIVE_MARGIN SECOND /* given up this long before the server would close it */
 
-void exchange_begin(exchange *x, const outgoing *out, pool *p, waker *w, nanoseconds deadline) {
-    x->out = *out;
+void exchange_begin(exchange *x, const exchange_request *request, pool *p, waker *w,
+                    nanoseconds deadline) {
+    x->request = *request;
     x->generation = descriptors_generation();
     x->pool = pool_keep(p);
     x->waker = waker_keep(w);
-    x->place.waker = w;
+    x->ticket.waker = w;
     x->hints_end = &x->hints;
     x->allowed = -1;
     x->connection_age = -1;
-    x->body_limit = out->streaming ? out->how->max_streamed_bytes : out->how->max_body_bytes;
+    x->body_limit = request->streaming ? request->options->max_streamed_bytes
+                                       : request->options->max_body_bytes;
     x->timings = (exchange_timings){-1, -1, -1, -1, -1, -1, -1};
-    x->idle_timeout = out->how->idle_timeout;
-    x->max_age = out->how->max_age;
+    x->idle_timeout = request->options->idle_timeout;
+    x->max_age = request->options->max_age;
     x->began = clock_now();
-    x->total_deadline = clock_earlier(deadline, clock_after(x->began, out->how->total));
+    x->total_deadline = clock_earlier(deadline, clock_after(x->began, request->options->total));
     exchange_phase(x, PHASE_QUEUE, x->began);
 }
 
 void exchange_phase(exchange *x, call_phase phase, nanoseconds now) {
     x->phase = phase;
-    x->deadline = clock_after(now, x->out.how->timeouts[phase]);
+    x->deadline = clock_after(now, x->request.options->timeouts[phase]);
 }
 
 /* ---- ends ---- */
@@ -46,7 +48,7 @@ static void record_outcome(exchange *x, failure_code code) {
 /* Until when the connection may lie idle: less than the server said that it will wait. */
 static nanoseconds idle_until(const exchange *x, nanoseconds now) {
     nanoseconds until = clock_after(now, x->idle_timeout);
-    until = clock_earlier(until, connection_due(x->line, x->max_age));
+    until = clock_earlier(until, connection_due(x->connection, x->max_age));
     if (x->answer.keep_alive_timeout >= 0) {
         nanoseconds hint = (nanoseconds)x->answer.keep_alive_timeout * SECOND - KEEP_ALIVE_MARGIN;
         until = clock_earlier(until, now + hint);
@@ -55,11 +57,11 @@ static nanoseconds idle_until(const exchange *x, nanoseconds now) {
 }
 
 static void drop_line(exchange *x) {
-    if (x->line != NULL && x->http2) {
+    if (x->connection != NULL && x->http2) {
         exchange_http2_leave(x, clock_now(), idle_until(x, clock_now()));
-    } else if (x->line != NULL) {
-        pool_discard(x->pool, x->line, false);
-        x->line = NULL;
+    } else if (x->connection != NULL) {
+        pool_discard(x->pool, x->connection, false);
+        x->connection = NULL;
     }
 }
 
@@ -71,7 +73,7 @@ static step_result end_failed(exchange *x) {
     x->state = EXCHANGE_FAILED;
     dial_free(x->dialling);
     x->dialling = NULL;
-    pool_forgo(x->pool, &x->place);
+    pool_cancel(x->pool, &x->ticket);
     drop_line(x);
     return STEP_FAILED;
 }
@@ -89,17 +91,17 @@ step_result exchange_finish(exchange *x, nanoseconds now) {
         exchange_http2_leave(x, now, idle_until(x, now));
         return STEP_DONE;
     }
-    bool reusable = x->answer.persistent && !x->out.says_close && x->request_done &&
+    bool reusable = x->answer.persistent && !x->request.says_close && x->request_done &&
                     !x->request_cut && buffer_length(&x->input) == 0;
-    connection *line = x->line;
+    connection *c = x->connection;
     nanoseconds until = idle_until(x, now);
-    x->line = NULL;
+    x->connection = NULL;
     x->timings.total = now - x->began;
     x->state = EXCHANGE_DONE;
     if (reusable) {
-        pool_checkin(x->pool, line, now, until);
+        pool_checkin(x->pool, c, now, until);
     } else {
-        pool_discard(x->pool, line, true);
+        pool_discard(x->pool, c, true);
     }
     return STEP_DONE;
 }
@@ -119,7 +121,7 @@ static void begin_attempt(exchange *x, attempt_reason reason) {
 }
 
 static bool start_talking(exchange *x, connection *c, nanoseconds now) {
-    x->line = c;
+    x->connection = c;
     x->connection_id = c->id;
     x->reused = x->state != EXCHANGE_DIALLING;
     x->connection_age = now - c->born;
@@ -133,24 +135,24 @@ static bool start_talking(exchange *x, connection *c, nanoseconds now) {
     x->any_byte = false;
     x->ahead = 0;
     buffer_clear(&x->input);
-    http1_begin(&x->answer, &x->out.how->limits, x->out.head_method);
+    http1_begin(&x->answer, &x->request.options->limits, x->request.head_method);
     return exchange_send_begin(x, now);
 }
 
 /* The connection was all that was wanted. One that had been idle is kept no longer than it was to
  * be: the server has heard nothing on it. */
 static step_result leave_for_the_next(exchange *x, nanoseconds now) {
-    connection *line = x->line;
+    connection *c = x->connection;
     nanoseconds until = idle_until(x, now);
-    x->line = NULL;
+    x->connection = NULL;
     x->timings.total = now - x->began;
     x->state = EXCHANGE_DONE;
-    until = x->reused && line->idle_until > 0 ? clock_earlier(until, line->idle_until) : until;
+    until = x->reused && c->idle_until > 0 ? clock_earlier(until, c->idle_until) : until;
     if (x->http2) {
-        x->line = line;
+        x->connection = c;
         exchange_http2_leave(x, now, until);
     } else {
-        pool_checkin(x->pool, line, now, until);
+        pool_checkin(x->pool, c, now, until);
     }
     return STEP_DONE;
 }
@@ -159,11 +161,11 @@ static step_result use(exchange *x, connection *c, nanoseconds now) {
     if (!start_talking(x, c, now)) {
         return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
     }
-    return x->out.only_connects ? leave_for_the_next(x, now) : STEP_WAIT;
+    return x->request.only_connects ? leave_for_the_next(x, now) : STEP_WAIT;
 }
 
 static step_result start_dialling(exchange *x, nanoseconds now) {
-    x->dialling = dial_new(x->out.to, x->out.how, x->waker, now);
+    x->dialling = dial_new(x->request.to, x->request.options, x->waker, now);
     if (x->dialling == NULL) {
         return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
     }
@@ -172,16 +174,16 @@ static step_result start_dialling(exchange *x, nanoseconds now) {
 }
 
 static pool_result another(exchange *x, connection **c) {
-    if ((*c)->mux == NULL) {
-        return pool_replace(x->pool, &x->place, *c, false, c);
+    if ((*c)->http2 == NULL) {
+        return pool_replace(x->pool, &x->ticket, *c, false, c);
     }
     pool_reconsider(x->pool, *c);
     pool_leave(x->pool, *c, 0, 0);
-    return pool_acquire(x->pool, x->out.to, x->out.how, &x->place, c);
+    return pool_acquire(x->pool, x->request.to, x->request.options, &x->ticket, c);
 }
 
 static bool usable(const exchange *x, connection *c, nanoseconds now) {
-    return connection_young(c, x->max_age, now) && connection_look(c, x->watcher);
+    return connection_young(c, x->max_age, now) && connection_check_alive(c, x->watcher);
 }
 
 /* What the pool gave is looked at before anything is sent on it; what will not do is replaced. */
@@ -204,13 +206,13 @@ static step_result take_place(exchange *x, pool_result result, connection *c, na
 static step_result start(exchange *x, nanoseconds now) {
     connection *c = NULL;
     begin_attempt(x, ATTEMPT_FIRST);
-    pool_result result = pool_acquire(x->pool, x->out.to, x->out.how, &x->place, &c);
+    pool_result result = pool_acquire(x->pool, x->request.to, x->request.options, &x->ticket, &c);
     return take_place(x, result, c, now);
 }
 
 static step_result queued(exchange *x, nanoseconds now) {
     connection *c = NULL;
-    pool_result result = pool_turn(x->pool, &x->place, &c);
+    pool_result result = pool_turn(x->pool, &x->ticket, &c);
     if (result != POOL_WAIT) {
         x->timings.queue = now - x->began;
         return take_place(x, result, c, now);
@@ -224,9 +226,9 @@ static step_result dialling(exchange *x, nanoseconds now) {
     case IO_DONE: break;
     case IO_FAILED:
         x->phase = x->why.phase;
-        x->place.in_vain = true;
+        x->ticket.in_vain = true;
         x->refused = dial_refusal(x->dialling);
-        x->allowed = x->out.how->timeouts[x->why.phase];
+        x->allowed = x->request.options->timeouts[x->why.phase];
         return end_failed(x);
     default: x->phase = dial_phase(x->dialling); return STEP_WAIT;
     }
@@ -235,17 +237,18 @@ static step_result dialling(exchange *x, nanoseconds now) {
     x->timings.resolve = d.resolved_in;
     x->timings.connect = d.connected_in;
     x->timings.tls = d.secured_in;
-    connection *c = connection_new(&d, x->out.to, x->out.how->owner, now);
+    connection *c = connection_new(&d, x->request.to, x->request.options->owner, now);
     if (c == NULL || !exchange_share(x, c)) {
         return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
     }
-    if (c->mux == NULL && x->out.how->http == HTTP_TWO && x->out.to->sharing != SHARING_NEVER) {
+    if (c->http2 == NULL && x->request.options->http == HTTP_TWO &&
+        x->request.to->sharing != SHARING_NEVER) {
         connection_free(c, true);
-        x->place.in_vain = true;
+        x->ticket.in_vain = true;
         x->phase = PHASE_TLS;
         return exchange_fail(x, FAILURE_HTTP2_NOT_SPOKEN, NULL, 0);
     }
-    pool_adopt(x->pool, &x->place, c);
+    pool_add(x->pool, &x->ticket, c);
     return use(x, c, now);
 }
 
@@ -280,14 +283,14 @@ static bool may_go_again(const exchange *x, attempt_reason *reason) {
         return true;
     }
     *reason = ATTEMPT_REPLAYED;
-    return x->out.how->replay_safe && x->out.safe_method && x->out.body_length == 0 &&
-           !was_replayed(x);
+    return x->request.options->replay_safe && x->request.safe_method &&
+           x->request.body_length == 0 && !was_replayed(x);
 }
 
 static step_result replace_line(exchange *x, nanoseconds now) {
-    connection *c = x->line;
-    x->line = NULL;
-    pool_result result = pool_replace(x->pool, &x->place, c, true, &c);
+    connection *c = x->connection;
+    x->connection = NULL;
+    pool_result result = pool_replace(x->pool, &x->ticket, c, true, &c);
     return take_place(x, result, c, now);
 }
 
@@ -295,7 +298,7 @@ static step_result replace_line(exchange *x, nanoseconds now) {
 static step_result move_on(exchange *x, nanoseconds now) {
     connection *c = NULL;
     exchange_http2_leave(x, now, idle_until(x, now));
-    pool_result result = pool_acquire(x->pool, x->out.to, x->out.how, &x->place, &c);
+    pool_result result = pool_acquire(x->pool, x->request.to, x->request.options, &x->ticket, &c);
     step_result step = take_place(x, result, c, now);
     x->again = x->state == EXCHANGE_TALKING; /* nobody reads for it there yet */
     return step;
@@ -310,7 +313,7 @@ static step_result give_up_or_go_again(exchange *x, nanoseconds now) {
     x->why.code = FAILURE_NONE;
     begin_attempt(x, reason);
     if (reason == ATTEMPT_REPLAYED) {
-        x->place.opened_after = now; /* others may be as dead as the one that it was sent on */
+        x->ticket.opened_after = now; /* others may be as dead as the one that it was sent on */
     }
     return x->http2 ? move_on(x, now) : replace_line(x, now);
 }
@@ -346,7 +349,7 @@ static step_result talk(exchange *x, nanoseconds now) {
             sending_broke(x, now);
         }
         sending_events = io == IO_WRITE ? POLLOUT : 0;
-        if (x->poll_first && !connection_pending(x->line)) {
+        if (x->poll_first && !connection_pending(x->connection)) {
             x->poll_first = false;
             x->events = POLLIN;
             return STEP_WAIT;
@@ -386,7 +389,7 @@ static failure_code timeout_code(call_phase phase) {
 static nanoseconds continue_deadline(const exchange *x) {
     bool head_sent = x->http2 || x->segment_sent == x->segment_length;
     bool waits = x->state == EXCHANGE_TALKING && x->awaits_continue && head_sent;
-    return waits ? clock_after(x->sending_began, x->out.how->expect) : NEVER;
+    return waits ? clock_after(x->sending_began, x->request.options->expect) : NEVER;
 }
 
 static step_result out_of_time(exchange *x, nanoseconds now) {
@@ -395,7 +398,7 @@ static step_result out_of_time(exchange *x, nanoseconds now) {
         return exchange_fail(x, FAILURE_TOTAL_TIMEOUT, NULL, 0);
     }
     if (x->state != EXCHANGE_DIALLING && now >= x->deadline) {
-        x->allowed = x->out.how->timeouts[x->phase];
+        x->allowed = x->request.options->timeouts[x->phase];
         return exchange_fail(x, timeout_code(x->phase), exchange_why_queued(x), 0);
     }
     return STEP_WAIT;
@@ -458,14 +461,14 @@ step_result exchange_step(exchange *x, nanoseconds now) {
     return step;
 }
 
-void exchange_sink(exchange *x, uint8_t *bytes, size_t room) {
-    x->sink = bytes;
-    x->sink_room = room;
+void exchange_set_body_buffer(exchange *x, uint8_t *bytes, size_t room) {
+    x->body_buffer = bytes;
+    x->body_buffer_room = room;
 }
 
-void exchange_spare(exchange *x, uint8_t *bytes, size_t room, size_t usual_head) {
-    x->spare = bytes;
-    x->spare_room = room;
+void exchange_set_preallocated_body(exchange *x, uint8_t *bytes, size_t room, size_t usual_head) {
+    x->preallocated_body = bytes;
+    x->preallocated_room = room;
     x->usual_head = usual_head;
 }
 
@@ -491,6 +494,6 @@ int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanosecon
         events = __atomic_load_n(&x->call.events, __ATOMIC_ACQUIRE);
         *deadline = clock_earlier(*deadline, x->wake_at);
     }
-    entries[0] = (struct pollfd){.fd = x->line->descriptor, .events = events};
+    entries[0] = (struct pollfd){.fd = x->connection->descriptor, .events = events};
     return events != 0;
 }

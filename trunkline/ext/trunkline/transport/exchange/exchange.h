@@ -19,7 +19,7 @@
  * or exchange_free: the collector may free both at a time, in any order. */
 typedef struct {
     const route *to;
-    const settings *how;
+    const call_options *options;
     const char *head; /* request line and fields, complete */
     size_t head_length;
     const char *body;    /* NULL: none, or it comes by exchange_feed */
@@ -32,19 +32,19 @@ typedef struct {
     bool streaming;      /* the caller takes the answer piece by piece */
     bool tells_hints;    /* the caller wants to be told of each 103 at once */
     bool only_connects;  /* nothing is sent: the connection is left in the pool for the next call */
-} outgoing;
+} exchange_request;
 
 typedef enum {
     STEP_WAIT,        /* see exchange_wait */
     STEP_BODY_WANTED, /* call exchange_feed, then step on */
     STEP_HINTS,       /* a 103 came: see ->hints; step on */
-    STEP_HEAD,        /* the head is there; a sink may be attached now; step on for the body */
+    STEP_HEAD,        /* the head is there; a body buffer may be set now; step on for the body */
     STEP_DATA,        /* ->body holds bytes for the caller to take (streaming); step on */
-    STEP_SINK_FULL,   /* give the sink more room; step on */
-    STEP_COLLECT,     /* it waits for a place, and some are held by answers that nobody reads just
-                         now: have those collected that were dropped; step on */
-    STEP_DONE,        /* all is there, and the connection is back in the pool, or closed */
-    STEP_FAILED       /* see ->why; the connection is closed */
+    STEP_BODY_BUFFER_FULL, /* give the body buffer more room; step on */
+    STEP_COLLECT, /* it waits for a place, and some are held by answers that nobody reads just
+                     now: have those collected that were dropped; step on */
+    STEP_DONE,    /* all is there, and the connection is back in the pool, or closed */
+    STEP_FAILED   /* see ->why; the connection is closed */
 } step_result;
 
 typedef enum { SENT_NONE, SENT_PARTIAL, SENT_ALL } sent_state;
@@ -83,10 +83,10 @@ typedef struct {
 } exchange_timings;
 
 typedef struct exchange {
-    outgoing out;
-    pool *pool;    /* one reference */
-    waker *waker;  /* one reference; its driver's */
-    loop *watcher; /* borrowed; its poller's; NULL: it is driven alone */
+    exchange_request request;
+    pool *pool;          /* one reference */
+    waker *waker;        /* one reference; its driver's */
+    event_loop *watcher; /* borrowed; its exchange loop's; NULL: it is driven alone */
     exchange_state state;
     unsigned generation; /* of the process that began it */
 
@@ -103,7 +103,7 @@ typedef struct exchange {
     nanoseconds allowed; /* the limit that was passed, when `why` is a timeout; else -1 */
 
     /* the connection that carries it, and what is told of it later */
-    connection *line; /* NULL: none now */
+    connection *connection; /* NULL: none now */
     uint64_t connection_id;
     bool reused;
     nanoseconds connection_age;           /* when the request was sent; -1: there was none */
@@ -129,31 +129,31 @@ typedef struct exchange {
     buffer input;      /* not yet taken apart */
     buffer head_bytes; /* what ->head points into */
     inflater *inflater;
-    buffer packed;     /* came, and is not unpacked yet; owned */
-    bool unpacks_more; /* the inflater can go on with that */
-    uint8_t *sink;     /* borrowed; the body goes right here when set */
-    size_t sink_room;
-    uint8_t *spare; /* borrowed; becomes the sink if the body fits */
-    size_t spare_room;
+    buffer packed;        /* came, and is not unpacked yet; owned */
+    bool unpacks_more;    /* the inflater can go on with that */
+    uint8_t *body_buffer; /* borrowed; the body goes right here when set */
+    size_t body_buffer_room;
+    uint8_t *preallocated_body; /* borrowed; becomes the body buffer if the body fits */
+    size_t preallocated_room;
     size_t usual_head; /* how long a head the answer is likely to have; 0: that is not known */
-    size_t ahead;      /* bytes that were read into the spare place before the head was known */
-    bool any_byte;     /* of any answer, in this attempt */
+    size_t ahead;  /* bytes that were read into the preallocated body before the head was known */
+    bool any_byte; /* of any answer, in this attempt */
 
     /* HTTP/2 */
     bool http2; /* this attempt is, or the last one was, over a shared connection */
-    mux_call call;
-    mux_batch *batch; /* one reference; its poller's; NULL: it is driven alone */
-    bool in_fiber;    /* it is driven by a fiber under a scheduler */
-    bool body_ended;  /* all of the body was handed over */
-    bool stopped;     /* its stream was let go */
-    bool crowded_out; /* no stream could be opened, though there was a place */
-    bool displaced;   /* the connection takes no calls any more */
-    bool unprocessed; /* the server has certainly not acted on it */
+    http2_call call;
+    http2_batch *batch;  /* one reference; its exchange loop's; NULL: it is driven alone */
+    bool in_fiber;       /* it is driven by a fiber under a scheduler */
+    bool body_ended;     /* all of the body was handed over */
+    bool stopped;        /* its stream was let go */
+    bool no_stream_free; /* no stream could be opened, though there was a place */
+    bool displaced;      /* the connection takes no calls any more */
+    bool unprocessed;    /* the server has certainly not acted on it */
     sent_state sent_so_far;
     nanoseconds wake_at; /* when to look again, though nothing has come */
 
     /* waiting */
-    waiter place;
+    pool_ticket ticket;
     dial *dialling;
     short events;            /* what to poll the connection for */
     bool again;              /* do not wait: more can be done at once */
@@ -162,7 +162,7 @@ typedef struct exchange {
     bool resting;            /* see exchange_rest */
     nanoseconds collect_at;  /* when to ask for a collection, while it waits for a place */
     nanoseconds waits_since; /* for that place */
-    nanoseconds idle_timeout, max_age; /* of its connection; as in out.how */
+    nanoseconds idle_timeout, max_age; /* of its connection; as in request.options */
     call_phase phase;
     nanoseconds began, deadline, total_deadline, sending_began, sent_at;
 } exchange;
@@ -179,8 +179,9 @@ void exchange_free(exchange *x);
 bool exchange_alone(void);
 
 /* Keeps one reference of the pool and of the waker. `deadline` is absolute (NEVER: none but
- * out->how->total). */
-void exchange_begin(exchange *x, const outgoing *out, pool *p, waker *w, nanoseconds deadline);
+ * request->options->total). */
+void exchange_begin(exchange *x, const exchange_request *request, pool *p, waker *w,
+                    nanoseconds deadline);
 
 step_result exchange_step(exchange *x, nanoseconds now);
 
@@ -192,12 +193,12 @@ int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanosecon
 void exchange_feed(exchange *x, const char *piece, size_t length);
 
 /* Where a large plain body goes without a copy: `room` bytes from now on. */
-void exchange_sink(exchange *x, uint8_t *bytes, size_t room);
+void exchange_set_body_buffer(exchange *x, uint8_t *bytes, size_t room);
 
-/* Before it is stepped: a place for the body that is taken for a sink if the body's length, once it
- * is known, fits there well. See ->sink whether it was. `usual_head`: how long a head to expect; an
- * answer of just that head and such a body is read at one go. */
-void exchange_spare(exchange *x, uint8_t *bytes, size_t room, size_t usual_head);
+/* Before it is stepped: room for the body that is taken for the body buffer if the body's length,
+ * once it is known, fits there well. See ->body_buffer whether it was. `usual_head`: how long a
+ * head to expect; an answer of just that head and such a body is read at one go. */
+void exchange_set_preallocated_body(exchange *x, uint8_t *bytes, size_t room, size_t usual_head);
 
 /* A streaming caller keeps what is left of the body: the limit for bodies that are kept holds for
  * it too. */
@@ -210,8 +211,8 @@ bool exchange_touched(const exchange *x);
  * what came on its shared connection? */
 bool exchange_called(const exchange *x);
 
-/* It is one of a poller's from now on; NULL: driven alone again. */
-void exchange_join(exchange *x, mux_batch *batch, loop *watcher);
+/* It is one of an exchange loop's from now on; NULL: driven alone again. */
+void exchange_join(exchange *x, http2_batch *batch, event_loop *watcher);
 
 /* How much of the request the server can have. */
 sent_state exchange_sent(const exchange *x);

@@ -5,27 +5,29 @@
 
 /* What becomes of an answer's parts, whichever version of HTTP brought them. */
 
-#define SINK_BODY (64 * 1024) /* from this size on a plain body is worth a sink */
+#define BODY_BUFFER_FROM (64 * 1024) /* from this size on a plain body is worth a body buffer */
 
 /* Which limit was passed, by the name of its option if it has one; "" when it was none. */
 static void describe_limit(const exchange *x, failure_code code, char *out, size_t room) {
-    const settings *how = x->out.how;
+    const call_options *options = x->request.options;
     switch (code) {
     case FAILURE_BODY_TOO_LARGE:
-        snprintf(out, room, "max_body_bytes: %llu", (unsigned long long)how->max_body_bytes);
+        snprintf(out, room, "max_body_bytes: %llu", (unsigned long long)options->max_body_bytes);
         break;
     case FAILURE_CODING_RATIO:
-        snprintf(out, room, "max_decode_ratio: %u", how->max_decode_ratio);
+        snprintf(out, room, "max_decode_ratio: %u", options->max_decode_ratio);
         break;
     case FAILURE_HEAD_TOO_LARGE:
-        snprintf(out, room, "max_header_bytes: %zu", how->limits.head_bytes);
+        snprintf(out, room, "max_header_bytes: %zu", options->limits.head_bytes);
         break;
-    case FAILURE_TOO_MANY_FIELDS: snprintf(out, room, "max_headers: %u", how->limits.fields); break;
+    case FAILURE_TOO_MANY_FIELDS:
+        snprintf(out, room, "max_headers: %u", options->limits.fields);
+        break;
     case FAILURE_TRAILER_TOO_LARGE:
-        snprintf(out, room, "at most %u bytes", how->limits.trailer_bytes);
+        snprintf(out, room, "at most %u bytes", options->limits.trailer_bytes);
         break;
     case FAILURE_INFORMATIONAL_LIMIT:
-        snprintf(out, room, "at most %u", how->limits.informational);
+        snprintf(out, room, "at most %u", options->limits.informational);
         break;
     case FAILURE_CODING_CHAIN: snprintf(out, room, "at most %d", INFLATER_CHAIN); break;
     default: out[0] = '\0';
@@ -46,7 +48,7 @@ void exchange_first_byte(exchange *x, nanoseconds now) {
     }
     x->any_byte = true;
     x->timings.first_byte = now - (x->request_done ? x->sent_at : x->sending_began);
-    connection_answered(x->line, x->timings.first_byte);
+    connection_answered(x->connection, x->timings.first_byte);
 }
 
 /* ---- heads ---- */
@@ -85,7 +87,7 @@ step_result exchange_informational(exchange *x, const uint8_t *bytes, nanosecond
         x->again = true;
     }
     exchange_phase(x, x->request_done ? PHASE_FIRST_BYTE : PHASE_WRITE, now);
-    return status == 103 && x->out.tells_hints ? STEP_HINTS : STEP_WAIT;
+    return status == 103 && x->request.tells_hints ? STEP_HINTS : STEP_WAIT;
 }
 
 /* Content-Encoding, which may stand on several lines (RFC 9110 5.3), in the order of its
@@ -114,10 +116,10 @@ static bool content_codings(const exchange *x, char *out, size_t room, size_t *l
 }
 
 static bool start_inflating(exchange *x) {
-    if (x->answer.framing == HTTP1_FRAMING_NONE || !x->out.how->decode) {
+    if (x->answer.framing == HTTP1_FRAMING_NONE || !x->request.options->decode) {
         return true;
     }
-    const inflater_limits limits = {x->body_limit, x->out.how->max_decode_ratio};
+    const inflater_limits limits = {x->body_limit, x->request.options->max_decode_ratio};
     char codings[256];
     size_t length;
     failure_code code = FAILURE_CODING_CHAIN;
@@ -133,8 +135,9 @@ static bool start_inflating(exchange *x) {
     return true;
 }
 
-static bool fits_spare(const exchange *x, uint64_t length) {
-    return x->spare != NULL && length <= x->spare_room && length >= x->spare_room / 2;
+static bool fits_preallocated(const exchange *x, uint64_t length) {
+    return x->preallocated_body != NULL && length <= x->preallocated_room &&
+           length >= x->preallocated_room / 2;
 }
 
 static bool keep_head(exchange *x, const uint8_t *bytes, size_t length) {
@@ -165,12 +168,12 @@ step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now) {
         return STEP_FAILED;
     }
     bool plain = x->inflater == NULL && r->framing == HTTP1_FRAMING_LENGTH;
-    if (plain && fits_spare(x, (uint64_t)r->content_length)) {
-        exchange_sink(x, x->spare, x->spare_room);
+    if (plain && fits_preallocated(x, (uint64_t)r->content_length)) {
+        exchange_set_body_buffer(x, x->preallocated_body, x->preallocated_room);
         return STEP_WAIT;
     }
-    bool sink = plain && r->content_length >= SINK_BODY;
-    return x->out.streaming || sink ? STEP_HEAD : STEP_WAIT;
+    bool large = plain && r->content_length >= BODY_BUFFER_FROM;
+    return x->request.streaming || large ? STEP_HEAD : STEP_WAIT;
 }
 
 /* ---- the body ---- */
@@ -242,7 +245,7 @@ bool exchange_deliver(exchange *x, const uint8_t *bytes, size_t length) {
 }
 
 void exchange_keep_rest(exchange *x) {
-    uint64_t most = x->out.how->max_body_bytes;
+    uint64_t most = x->request.options->max_body_bytes;
     uint64_t limit = x->delivered - buffer_length(&x->body) + most;
     if (most > 0 && (x->body_limit == 0 || limit < x->body_limit)) {
         x->body_limit = limit;
@@ -250,7 +253,7 @@ void exchange_keep_rest(exchange *x) {
 }
 
 bool exchange_has_enough(const exchange *x) {
-    return x->out.streaming && buffer_length(&x->body) >= EXCHANGE_PIECE;
+    return x->request.streaming && buffer_length(&x->body) >= EXCHANGE_PIECE;
 }
 
 step_result exchange_cut_short(exchange *x, failure_code code, int system_error) {

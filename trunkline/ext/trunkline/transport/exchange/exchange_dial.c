@@ -16,7 +16,7 @@ static bool tries_again(exchange *x, nanoseconds now) {
     if (!descriptors_scarce(why->system_error) || !pool_make_room()) {
         return false;
     }
-    dial *another = dial_new(x->out.to, x->out.how, x->waker, now);
+    dial *another = dial_new(x->request.to, x->request.options, x->waker, now);
     if (another == NULL) {
         return false;
     }
@@ -37,8 +37,8 @@ io_result exchange_dial(exchange *x, nanoseconds now, dialled *d) {
 bool exchange_share(const exchange *x, connection *c) {
     const char *chosen = c->session != NULL ? tls_protocol(c->session) : NULL;
     bool http2 = chosen != NULL ? strcmp(chosen, "h2") == 0
-                                : c->session == NULL && x->out.to->sharing == SHARING_ALWAYS;
-    if (!http2 || mux_begin(c)) {
+                                : c->session == NULL && x->request.to->sharing == SHARING_ALWAYS;
+    if (!http2 || http2_connection_begin(c)) {
         return true;
     }
     connection_free(c, false);

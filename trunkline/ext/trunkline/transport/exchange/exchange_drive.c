@@ -9,9 +9,9 @@
  * before it sleeps. With other calls under way the processor is theirs.
  */
 nanoseconds exchange_awake_until(const exchange *x) {
-    nanoseconds span = x->out.how->busy_poll;
+    nanoseconds span = x->request.options->busy_poll;
     bool answer_is_due = x->state == EXCHANGE_TALKING && x->phase == PHASE_FIRST_BYTE;
-    if (!answer_is_due || !exchange_alone() || !connection_is_quick(x->line, span)) {
+    if (!answer_is_due || !exchange_alone() || !connection_is_quick(x->connection, span)) {
         return 0;
     }
     return clock_earlier(x->sent_at + span, x->deadline);
@@ -28,7 +28,7 @@ static int poll_awake(const exchange *x, struct pollfd *entries, nfds_t count) {
         ready = portable_poll(entries, count, 0);
         late = ready == 0 && clock_now() >= until;
     }
-    connection_waited_awake(x->line, late);
+    connection_waited_awake(x->connection, late);
     return ready;
 }
 

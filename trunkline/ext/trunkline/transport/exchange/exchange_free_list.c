@@ -9,20 +9,20 @@
  * Exchanges that are over lie here for the next call, with the memory that they read into: to ask
  * malloc for that anew costs a tenth of a whole call.
  */
-#define SPARES 64
-#define SPARE_BYTES (16 * 1024) /* larger buffers are given back to the system */
+#define FREE_LIST_SIZE 64
+#define KEPT_BUFFER_BYTES (16 * 1024) /* larger buffers are given back to the system */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static exchange *spares[SPARES]; /* owned */
-static int spare_count;
+static exchange *free_list[FREE_LIST_SIZE]; /* owned */
+static int free_count;
 static int under_way; /* atomic: those that were given out, */
 static int resting;   /* and of these, those whose answers are in their callers' hands */
 
 exchange *exchange_new(void) {
     exchange *x = NULL;
     pthread_mutex_lock(&lock);
-    if (spare_count > 0) {
-        x = spares[--spare_count];
+    if (free_count > 0) {
+        x = free_list[--free_count];
     }
     pthread_mutex_unlock(&lock);
     x = x != NULL ? x : calloc(1, sizeof(*x));
@@ -46,7 +46,7 @@ static void free_hints(hint *h) {
 }
 
 static buffer emptied(buffer b) {
-    if (b.capacity > SPARE_BYTES) {
+    if (b.capacity > KEPT_BUFFER_BYTES) {
         buffer_free(&b);
     }
     buffer_clear(&b);
@@ -61,7 +61,7 @@ static void strip(exchange *x) {
     buffer_free(&x->frame);
     buffer_free(&x->packed);
     waker_drop(x->waker);
-    mux_batch_drop(x->batch);
+    http2_batch_drop(x->batch);
     if (x->pool != NULL) {
         pool_release(x->pool);
     }
@@ -94,9 +94,9 @@ void exchange_free(exchange *x) {
     strip(x);
     __atomic_sub_fetch(&under_way, 1, __ATOMIC_RELAXED);
     pthread_mutex_lock(&lock);
-    bool kept = spare_count < SPARES;
+    bool kept = free_count < FREE_LIST_SIZE;
     if (kept) {
-        spares[spare_count++] = x;
+        free_list[free_count++] = x;
     }
     pthread_mutex_unlock(&lock);
     if (!kept) {
@@ -114,7 +114,7 @@ void exchange_before_fork(void) {
 
 void exchange_after_fork(bool child) {
     if (child) {
-        spare_count = under_way = 0;
+        free_count = under_way = 0;
         pthread_mutex_init(&lock, NULL);
         return;
     }

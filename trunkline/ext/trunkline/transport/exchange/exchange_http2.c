@@ -13,16 +13,17 @@
 /* ---- the request ---- */
 
 void exchange_http2_begin(exchange *x) {
-    const outgoing *out = &x->out;
-    x->call = (mux_call){.mux = mux_keep(x->line->mux), .waker = x->waker, .batch = x->batch};
+    const exchange_request *request = &x->request;
+    x->call = (http2_call){
+        .http2 = http2_connection_keep(x->connection->http2), .waker = x->waker, .batch = x->batch};
     x->call.sent_at = -1;
     x->http2 = true;
     x->unprocessed = x->body_ended = x->stopped = false;
     x->sent_so_far = SENT_NONE;
     x->wake_at = NEVER;
-    x->body_queued = out->body_length == 0 || out->body != NULL;
-    x->segment = out->body;
-    x->segment_length = out->body != NULL ? (size_t)out->body_length : 0;
+    x->body_queued = request->body_length == 0 || request->body != NULL;
+    x->segment = request->body;
+    x->segment_length = request->body != NULL ? (size_t)request->body_length : 0;
     x->segment_sent = 0;
 }
 
@@ -90,14 +91,14 @@ static bool send_more(exchange *x, http2 *h, nanoseconds now) {
 }
 
 static bool opens(exchange *x, nanoseconds now) {
-    const outgoing *out = &x->out;
-    const char *scheme = out->to->tls_name != NULL ? "https" : "http";
-    x->body_ended = out->body_length == 0;
-    if (!mux_open(&x->call, scheme, out->head, out->head_length, !x->body_ended, out->head_method,
-                  &out->how->limits)) {
+    const exchange_request *request = &x->request;
+    const char *scheme = request->to->tls_name != NULL ? "https" : "http";
+    x->body_ended = request->body_length == 0;
+    if (!http2_call_open(&x->call, scheme, request->head, request->head_length, !x->body_ended,
+                         request->head_method, &request->options->limits)) {
         return false;
     }
-    x->crowded_out = false;
+    x->no_stream_free = false;
     x->sending_began = now;
     exchange_phase(x, PHASE_WRITE, now);
     return true;
@@ -110,15 +111,15 @@ static step_result open_stream(exchange *x, nanoseconds now) {
     if (opens(x, now)) {
         return STEP_WAIT;
     }
-    if (x->crowded_out) {
-        while (mux_may_read(&x->call) && mux_read(&x->call, now)) {
+    if (x->no_stream_free) {
+        while (http2_call_may_read(&x->call) && http2_call_read(&x->call, now)) {
         }
         if (opens(x, now)) {
             return STEP_WAIT;
         }
     }
-    x->displaced = mux_closing(x->call.mux) || !x->crowded_out;
-    x->crowded_out = true;
+    x->displaced = http2_connection_closing(x->call.http2) || !x->no_stream_free;
+    x->no_stream_free = true;
     if (x->phase != PHASE_QUEUE) {
         exchange_phase(x, PHASE_QUEUE, now);
         exchange_begin_wait(x, now);
@@ -133,7 +134,7 @@ static step_result open_stream(exchange *x, nanoseconds now) {
 /* ---- the answer ---- */
 
 static http1_framing framing_of(const exchange *x, int status, int64_t length) {
-    if (x->out.head_method || status < 200 || status == 204 || status == 304) {
+    if (x->request.head_method || status < 200 || status == 204 || status == 304) {
         return HTTP1_FRAMING_NONE;
     }
     return length >= 0 ? HTTP1_FRAMING_LENGTH : HTTP1_FRAMING_CHUNKED;
@@ -179,15 +180,15 @@ static step_result take_heads(exchange *x, nanoseconds now) {
 /* Moves what it can of `data` to where the body belongs. Returns how much, -1: see x->why. */
 static ssize_t take_piece(exchange *x, buffer *data) {
     size_t count = buffer_length(data);
-    if (x->sink != NULL) {
-        count = count < x->sink_room ? count : x->sink_room;
-        memcpy(x->sink, buffer_head(data), count);
-        x->sink += count;
-        x->sink_room -= count;
+    if (x->body_buffer != NULL) {
+        count = count < x->body_buffer_room ? count : x->body_buffer_room;
+        memcpy(x->body_buffer, buffer_head(data), count);
+        x->body_buffer += count;
+        x->body_buffer_room -= count;
         buffer_consume(data, count);
         return exchange_delivered(x, count) ? (ssize_t)count : -1;
     }
-    if (x->inflater == NULL && buffer_length(&x->body) == 0 && !x->out.streaming) {
+    if (x->inflater == NULL && buffer_length(&x->body) == 0 && !x->request.streaming) {
         buffer empty = x->body;
         x->body = *data;
         *data = empty;
@@ -211,8 +212,8 @@ static step_result take_data(exchange *x, http2 *h, nanoseconds now) {
         if (buffer_length(&s->data) == 0) {
             return STEP_WAIT;
         }
-        if (x->sink != NULL && x->sink_room == 0) {
-            return STEP_SINK_FULL;
+        if (x->body_buffer != NULL && x->body_buffer_room == 0) {
+            return STEP_BODY_BUFFER_FULL;
         }
         ssize_t count = take_piece(x, &s->data);
         if (count < 0) {
@@ -267,7 +268,7 @@ static bool tells_error_code(failure_code code) {
 
 static step_result stream_failed(exchange *x, const http2 *h) {
     const http2_stream *s = x->call.stream;
-    const failure *why = mux_why(x->call.mux);
+    const failure *why = http2_connection_why(x->call.http2);
     char detail[sizeof(why->detail)];
     x->unprocessed = s->unprocessed;
     if (s->failure == FAILURE_TRUNCATED || s->failure == FAILURE_TRUNCATED_HEAD) {
@@ -286,7 +287,7 @@ static step_result stream_failed(exchange *x, const http2 *h) {
 
 /* Takes what is there. STEP_WAIT: only reading helps. */
 static step_result advance(exchange *x, nanoseconds now) {
-    http2 *h = mux_session(x->call.mux);
+    http2 *h = http2_connection_session(x->call.http2);
     const http2_stream *s = x->call.stream;
     step_result step = take_heads(x, now);
     if (step == STEP_WAIT && !send_more(x, h, now)) {
@@ -312,16 +313,16 @@ static step_result read_and_advance(exchange *x, bool fresh, nanoseconds now) {
     step_result step = advance(x, now);
     bool worthwhile = !fresh || x->batch != NULL;
     for (int reads = 0; step == STEP_WAIT && worthwhile && reads < READS_AT_ONCE; reads++) {
-        if (!mux_may_read(&x->call)) {
+        if (!http2_call_may_read(&x->call)) {
             break;
         }
-        worthwhile = mux_read(&x->call, now);
+        worthwhile = http2_call_read(&x->call, now);
         step = advance(x, now);
     }
     if (step != STEP_WAIT) {
         return step;
     }
-    if (x->out.streaming && buffer_length(&x->body) > 0) {
+    if (x->request.streaming && buffer_length(&x->body) > 0) {
         return STEP_DATA;
     }
     return x->piece_wanted ? STEP_BODY_WANTED : STEP_WAIT;
@@ -333,19 +334,19 @@ static nanoseconds next_look(const exchange *x, nanoseconds now) {
         return x->wake_at;
     }
     bool all_framed = !x->request_done && x->body_ended;
-    return all_framed ? clock_after(now, x->out.how->timeouts[PHASE_FIRST_BYTE]) : NEVER;
+    return all_framed ? clock_after(now, x->request.options->timeouts[PHASE_FIRST_BYTE]) : NEVER;
 }
 
 static void told(exchange *x, bool news) {
     if (news) {
-        pool_reconsider(x->pool, x->line);
+        pool_reconsider(x->pool, x->connection);
     }
 }
 
 step_result exchange_http2_talk(exchange *x, nanoseconds now) {
-    mux_call *call = &x->call;
+    http2_call *call = &x->call;
     x->again = false;
-    if (!mux_enter(call)) {
+    if (!http2_call_enter(call)) {
         return exchange_broke(x, FAILURE_FORKED, 0, NULL);
     }
     call->weak = x->in_fiber;
@@ -357,18 +358,18 @@ step_result exchange_http2_talk(exchange *x, nanoseconds now) {
     if (step == STEP_DONE || step == STEP_FAILED) {
         note_sent(x);
         /* What was certainly not looked at counts as not sent: it may go anywhere. */
-        x->sent_so_far = x->unprocessed ? SENT_NONE : (sent_state)mux_sent(call);
+        x->sent_so_far = x->unprocessed ? SENT_NONE : (sent_state)http2_call_sent(call);
         x->stopped = true;
-        told(x, mux_quit(call, now));
+        told(x, http2_call_quit(call, now));
         return step;
     }
-    mux_flush(call, now);
+    http2_call_flush(call, now);
     if (call->stream != NULL) {
         note_progress(x, now);
     }
     note_sent(x);
     x->wake_at = next_look(x, now);
-    bool news = mux_leave(call, step == STEP_WAIT);
+    bool news = http2_call_leave(call, step == STEP_WAIT);
     x->again = step == STEP_WAIT && call->again;
     told(x, news);
     return step;
@@ -377,35 +378,35 @@ step_result exchange_http2_talk(exchange *x, nanoseconds now) {
 /* ---- the end ---- */
 
 void exchange_http2_stop(exchange *x) {
-    mux_call *call = &x->call;
-    if (call->mux == NULL || x->stopped || !mux_enter(call)) {
+    http2_call *call = &x->call;
+    if (call->http2 == NULL || x->stopped || !http2_call_enter(call)) {
         return;
     }
-    x->sent_so_far = (sent_state)mux_sent(call);
+    x->sent_so_far = (sent_state)http2_call_sent(call);
     x->stopped = true;
-    told(x, mux_quit(call, clock_now()));
+    told(x, http2_call_quit(call, clock_now()));
 }
 
 void exchange_http2_leave(exchange *x, nanoseconds now, nanoseconds idle_until) {
-    connection *line = x->line;
-    mux *m = x->call.mux;
-    x->line = NULL;
-    x->call.mux = NULL;
+    connection *c = x->connection;
+    http2_connection *h = x->call.http2;
+    x->connection = NULL;
+    x->call.http2 = NULL;
     x->call.stream = NULL;
-    pool_leave(x->pool, line, now, idle_until);
-    mux_release(m);
+    pool_leave(x->pool, c, now, idle_until);
+    http2_connection_release(h);
 }
 
-void exchange_join(exchange *x, mux_batch *batch, loop *watcher) {
-    mux_batch *before = x->batch;
+void exchange_join(exchange *x, http2_batch *batch, event_loop *watcher) {
+    http2_batch *before = x->batch;
     x->watcher = watcher;
-    x->batch = batch != NULL ? mux_batch_keep(batch) : NULL;
-    if (x->state == EXCHANGE_TALKING && x->http2 && mux_enter(&x->call)) {
+    x->batch = batch != NULL ? http2_batch_keep(batch) : NULL;
+    if (x->state == EXCHANGE_TALKING && x->http2 && http2_call_enter(&x->call)) {
         x->call.batch = batch;
-        told(x, mux_leave(&x->call, false));
+        told(x, http2_call_leave(&x->call, false));
         x->again = true;
     }
-    mux_batch_drop(before);
+    http2_batch_drop(before);
 }
 
 void exchange_depart(exchange *x) {
@@ -413,8 +414,8 @@ void exchange_depart(exchange *x) {
     if (x->state == EXCHANGE_DIALLING) {
         pool_driver_left(x->pool);
     }
-    if (x->state == EXCHANGE_TALKING && x->http2 && mux_enter(&x->call)) {
-        told(x, mux_leave(&x->call, false));
+    if (x->state == EXCHANGE_TALKING && x->http2 && http2_call_enter(&x->call)) {
+        told(x, http2_call_leave(&x->call, false));
     }
 }
 

@@ -37,7 +37,7 @@ bool exchange_share(const exchange *x, connection *c);
 
 /* ---- exchange_send.c ---- */
 
-/* Readies the request for an attempt on x->line. */
+/* Readies the request for an attempt on x->connection. */
 bool exchange_send_begin(exchange *x, nanoseconds now);
 
 /* Sends as much as goes without waiting. IO_DONE: nothing is left to send for now (see
@@ -98,7 +98,7 @@ step_result exchange_receive(exchange *x, nanoseconds now);
 
 /* ---- exchange_http2.c ---- */
 
-/* Readies x->call for an attempt on x->line, which is shared. */
+/* Readies x->call for an attempt on x->connection, which is shared. */
 void exchange_http2_begin(exchange *x);
 
 /* Goes as far as it can. STEP_DONE: the connection is still to be left; STEP_FAILED: x->why is set

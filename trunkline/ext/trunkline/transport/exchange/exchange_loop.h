@@ -8,15 +8,15 @@
  * shared waker has something for it; all are of one pool. What the exchanges ask of their caller is
  * collected, so that one trip without the GVL serves all that came meanwhile.
  */
-typedef struct poller poller;
+typedef struct exchange_loop exchange_loop;
 
-/* An exchange in a poller. */
+/* An exchange in an exchange loop. */
 typedef struct member {
     exchange *x; /* borrowed */
     void *owner; /* the caller's */
-    struct poller *poller;
-    step_result step; /* what it came to, once poller_next gives it */
-    /* the poller's own */
+    struct exchange_loop *loop;
+    step_result step; /* what it came to, once exchange_loop_next gives it */
+    /* the exchange loop's own */
     struct member *next; /* of a queue */
     struct member *previous_all, *next_all;
     enum { MEMBER_WAITING, MEMBER_RUNNABLE, MEMBER_READY } where;
@@ -28,41 +28,43 @@ typedef struct member {
 
 /* Keeps one reference of the waker, which all of its exchanges must share. NULL: no memory, or
  * no descriptor (errno says). */
-poller *poller_new(waker *w);
-void poller_free(poller *p); /* it must be empty. NULL is fine. In a child its memory is lost */
+exchange_loop *exchange_loop_new(waker *w);
+void exchange_loop_free(
+    exchange_loop *l); /* it must be empty. NULL is fine. In a child its memory is lost */
 
 /* Takes `x` in, which has begun, and steps it at the next drive. `m` is the caller's memory, and
- * stays where it is until poller_remove; what is not over then and goes on needs exchange_join. */
-void poller_add(poller *p, member *m, exchange *x, void *owner);
-void poller_remove(poller *p, member *m);
+ * stays where it is until exchange_loop_remove; what is not over then and goes on needs
+ * exchange_join. */
+void exchange_loop_add(exchange_loop *l, member *m, exchange *x, void *owner);
+void exchange_loop_remove(exchange_loop *l, member *m);
 
 /* What was asked has been done: step on at the next drive. */
-void poller_resume(poller *p, member *m);
+void exchange_loop_resume(exchange_loop *l, member *m);
 
 /* Steps all that can be stepped without waiting. */
-void poller_run(poller *p);
+void exchange_loop_run(exchange_loop *l);
 
-/* The next that asks for something or is over; it is in no queue then: poller_resume or
- * poller_remove it. NULL: none. */
-member *poller_next(poller *p);
+/* The next that asks for something or is over; it is in no queue then: exchange_loop_resume or
+ * exchange_loop_remove it. NULL: none. */
+member *exchange_loop_next(exchange_loop *l);
 
 /* Waits until one is ready, `until` is over (0: does not wait), or `stop` asks for an end. */
-void poller_drive(poller *p, nanoseconds until, const stop_request *stop);
+void exchange_loop_drive(exchange_loop *l, nanoseconds until, const stop_request *stop);
 
-bool poller_has_ready(const poller *p);
+bool exchange_loop_has_ready(const exchange_loop *l);
 
 /* Nobody will drive it for a while, but calls of others go on: they wait for nothing that its
  * exchanges do. And somebody does again. */
-void poller_depart(poller *p);
-void poller_arrive(poller *p);
+void exchange_loop_depart(exchange_loop *l);
+void exchange_loop_arrive(exchange_loop *l);
 
 /* It is driven as soon as there is something to do, unless its thread is busy: others need not wait
  * for its exchanges to read, but do for what they dial. */
-void poller_park(poller *p);
+void exchange_loop_park(exchange_loop *l);
 
 /* For those who wait elsewhere (a Fiber scheduler): a descriptor that becomes readable when there
  * is something to do (-1: none), and when to come back in any case (0: at once). */
-int poller_descriptor(poller *p);
-nanoseconds poller_deadline(const poller *p);
+int exchange_loop_descriptor(exchange_loop *l);
+nanoseconds exchange_loop_deadline(const exchange_loop *l);
 
 #endif

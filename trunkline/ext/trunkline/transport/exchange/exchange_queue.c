@@ -5,7 +5,7 @@
 
 const char *exchange_why_queued(exchange *x) {
     if (x->state == EXCHANGE_QUEUED) {
-        return pool_why_waiting(x->pool, &x->place);
+        return pool_why_waiting(x->pool, &x->ticket);
     }
     bool wants_stream = x->state == EXCHANGE_TALKING && x->phase == PHASE_QUEUE;
     return wants_stream && budget_used() + http2_default_limits.narrow_window > budget_most()
@@ -31,7 +31,7 @@ bool exchange_wants_collection(exchange *x, nanoseconds now) {
 
 bool exchange_called(const exchange *x) {
     switch (x->state) {
-    case EXCHANGE_QUEUED: return pool_called(x->pool, &x->place);
+    case EXCHANGE_QUEUED: return pool_called(x->pool, &x->ticket);
     case EXCHANGE_DIALLING: return dial_looks_up(x->dialling);
     case EXCHANGE_TALKING: return exchange_touched(x);
     default: return false;

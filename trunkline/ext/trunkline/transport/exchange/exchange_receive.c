@@ -48,26 +48,27 @@ static step_result take_head(exchange *x, nanoseconds now) {
 
 /* ---- the body ---- */
 
-/* Of what lies in the input, to the sink without a detour through x->body. STEP_WAIT: go on. */
-static step_result drain_to_sink(exchange *x) {
+/* Of what lies in the input, to the body buffer without a detour through x->body. STEP_WAIT: go on.
+ */
+static step_result drain_to_body_buffer(exchange *x) {
     uint64_t expected = http1_expect(&x->answer);
     size_t count = buffer_length(&x->input);
     count = count > expected ? (size_t)expected : count;
-    if (count > x->sink_room) {
-        return STEP_SINK_FULL;
+    if (count > x->body_buffer_room) {
+        return STEP_BODY_BUFFER_FULL;
     }
-    memcpy(x->sink, buffer_head(&x->input), count);
+    memcpy(x->body_buffer, buffer_head(&x->input), count);
     buffer_consume(&x->input, count);
-    x->sink += count;
-    x->sink_room -= count;
+    x->body_buffer += count;
+    x->body_buffer_room -= count;
     http1_took(&x->answer, count);
     return exchange_delivered(x, count) ? STEP_WAIT : STEP_FAILED;
 }
 
 /* Takes apart the body that lies in the input. STEP_WAIT: more is needed. */
 static step_result take_body(exchange *x) {
-    if (x->sink != NULL && buffer_length(&x->input) > 0) {
-        step_result step = drain_to_sink(x);
+    if (x->body_buffer != NULL && buffer_length(&x->input) > 0) {
+        step_result step = drain_to_body_buffer(x);
         if (step != STEP_WAIT) {
             return step;
         }
@@ -102,8 +103,8 @@ static step_result take_body(exchange *x) {
 
 /* Bytes of a plain body go where they belong, without a copy. */
 static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
-    uint8_t *where = x->sink;
-    size_t room = x->sink_room;
+    uint8_t *where = x->body_buffer;
+    size_t room = x->body_buffer_room;
     if (where == NULL) {
         size_t wanted = expected < BULK_READ ? (size_t)expected : BULK_READ;
         if (!buffer_reserve(&x->body, wanted)) {
@@ -117,13 +118,13 @@ static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
         room = (size_t)expected;
     }
     size_t count = 0;
-    io_result io = connection_read(x->line, where, room, &count, f);
+    io_result io = connection_read(x->connection, where, room, &count, f);
     if (io != IO_DONE) {
         return io;
     }
-    if (x->sink != NULL) {
-        x->sink += count;
-        x->sink_room -= count;
+    if (x->body_buffer != NULL) {
+        x->body_buffer += count;
+        x->body_buffer_room -= count;
     } else {
         buffer_commit(&x->body, count);
     }
@@ -131,16 +132,16 @@ static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
     return exchange_delivered(x, count) ? IO_DONE : IO_FAILED;
 }
 
-/* An answer like the one before: its head to the input, and its body to the spare place. A byte
- * more than is expected is asked for: then what came is all that was there. */
+/* An answer like the one before: its head to the input, and its body to the preallocated body. A
+ * byte more than is expected is asked for: then what came is all that was there. */
 static io_result read_ahead(exchange *x, failure *f) {
     if (!buffer_reserve(&x->input, x->usual_head)) {
         failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_READ, 0, NULL);
         return IO_FAILED;
     }
     size_t count = 0;
-    io_result io = connection_read_both(x->line, buffer_tail(&x->input), x->usual_head, x->spare,
-                                        x->spare_room, &count, f);
+    io_result io = connection_read_both(x->connection, buffer_tail(&x->input), x->usual_head,
+                                        x->preallocated_body, x->preallocated_room, &count, f);
     size_t head = count < x->usual_head ? count : x->usual_head;
     if (io == IO_DONE) {
         buffer_commit(&x->input, head);
@@ -152,16 +153,16 @@ static io_result read_ahead(exchange *x, failure *f) {
 /* What was read ahead lies where it belongs, or is put where everything else lies. */
 static bool settle_ahead(exchange *x) {
     size_t count = x->ahead;
-    bool belongs =
-        x->sink != NULL && buffer_length(&x->input) == 0 && count <= http1_expect(&x->answer);
+    bool belongs = x->body_buffer != NULL && buffer_length(&x->input) == 0 &&
+                   count <= http1_expect(&x->answer);
     x->ahead = 0;
     if (belongs) {
-        x->sink += count;
-        x->sink_room -= count;
+        x->body_buffer += count;
+        x->body_buffer_room -= count;
         http1_took(&x->answer, count);
         return exchange_delivered(x, count);
     }
-    if (!buffer_append(&x->input, x->spare, count)) {
+    if (!buffer_append(&x->input, x->preallocated_body, count)) {
         exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
         return false;
     }
@@ -175,7 +176,7 @@ static io_result read_input(exchange *x, failure *f) {
         return IO_FAILED;
     }
     size_t room = buffer_room(&x->input), count = 0;
-    io_result io = connection_read(x->line, buffer_tail(&x->input), room, &count, f);
+    io_result io = connection_read(x->connection, buffer_tail(&x->input), room, &count, f);
     if (io == IO_DONE) {
         buffer_commit(&x->input, count);
     }
@@ -185,14 +186,15 @@ static io_result read_input(exchange *x, failure *f) {
 static io_result read_some(exchange *x, nanoseconds now) {
     failure f = {0};
     uint64_t expected = x->head != NULL && x->inflater == NULL ? http1_expect(&x->answer) : 0;
-    bool direct = x->sink != NULL || expected >= FIRST_READ;
-    bool ahead = x->usual_head > 0 && !x->any_byte && x->line->session == NULL;
+    bool direct = x->body_buffer != NULL || expected >= FIRST_READ;
+    bool ahead = x->usual_head > 0 && !x->any_byte && x->connection->session == NULL;
     io_result io = ahead    ? read_ahead(x, &f)
                    : direct ? read_direct(x, expected, &f)
                             : read_input(x, &f);
     if (io == IO_DONE) {
-        /* A poller is told of what comes next; who is driven alone looks before it sleeps. */
-        x->again = x->watcher == NULL || !x->line->drained;
+        /* An exchange loop is told of what comes next; who is driven alone looks before it sleeps.
+         */
+        x->again = x->watcher == NULL || !x->connection->drained;
         exchange_first_byte(x, now);
         exchange_phase(x, PHASE_READ, now);
     } else if (io == IO_FAILED && x->why.code == FAILURE_NONE) {
@@ -245,8 +247,8 @@ step_result exchange_receive(exchange *x, nanoseconds now) {
         if (step != STEP_WAIT) {
             return step;
         }
-        if (x->sink != NULL && x->sink_room == 0) {
-            return STEP_SINK_FULL;
+        if (x->body_buffer != NULL && x->body_buffer_room == 0) {
+            return STEP_BODY_BUFFER_FULL;
         }
         if (exchange_has_enough(x)) {
             return STEP_DATA;
@@ -268,6 +270,6 @@ step_result exchange_receive(exchange *x, nanoseconds now) {
             break;
         }
     }
-    bool data = x->out.streaming && buffer_length(&x->body) > 0;
+    bool data = x->request.streaming && buffer_length(&x->body) > 0;
     return data ? STEP_DATA : STEP_WAIT;
 }

@@ -9,24 +9,24 @@ static void next_segment(exchange *x, const void *bytes, size_t length) {
 }
 
 bool exchange_send_begin(exchange *x, nanoseconds now) {
-    const outgoing *out = &x->out;
+    const exchange_request *request = &x->request;
     x->sent_bytes = 0;
-    x->session_before = x->line->session ? tls_sent(x->line->session) : 0;
+    x->session_before = x->connection->session ? tls_sent(x->connection->session) : 0;
     x->request_done = x->request_cut = x->piece_wanted = false;
     x->write_failure.code = FAILURE_NONE;
-    x->awaits_continue = out->expects;
+    x->awaits_continue = request->expects;
     x->sending_began = now;
-    if (x->line->mux != NULL) {
+    if (x->connection->http2 != NULL) {
         exchange_http2_begin(x);
         return true;
     }
     x->http2 = false;
-    x->body_queued = out->body_length == 0;
-    next_segment(x, out->head, out->head_length);
-    if (out->body != NULL && !out->expects && out->body_length <= JOINED_BODY) {
+    x->body_queued = request->body_length == 0;
+    next_segment(x, request->head, request->head_length);
+    if (request->body != NULL && !request->expects && request->body_length <= JOINED_BODY) {
         buffer_clear(&x->frame);
-        if (!buffer_append(&x->frame, out->head, out->head_length) ||
-            !buffer_append(&x->frame, out->body, (size_t)out->body_length)) {
+        if (!buffer_append(&x->frame, request->head, request->head_length) ||
+            !buffer_append(&x->frame, request->body, (size_t)request->body_length)) {
             return false;
         }
         next_segment(x, buffer_head(&x->frame), buffer_length(&x->frame));
@@ -55,7 +55,7 @@ static bool frame_piece(exchange *x, const char *piece, size_t length, bool chun
 }
 
 void exchange_feed(exchange *x, const char *piece, size_t length) {
-    bool chunked = x->out.body_length < 0 && !x->http2;
+    bool chunked = x->request.body_length < 0 && !x->http2;
     x->piece_wanted = false;
     if (piece == NULL || length == 0) {
         x->body_queued = true;
@@ -69,17 +69,17 @@ void exchange_feed(exchange *x, const char *piece, size_t length) {
         failure_set(&x->why, FAILURE_OUT_OF_MEMORY, PHASE_WRITE, 0, NULL);
     }
     /* Enough: ask no more. */
-    x->body_queued = x->out.body_length >= 0 && x->fed_bytes >= x->out.body_length;
+    x->body_queued = x->request.body_length >= 0 && x->fed_bytes >= x->request.body_length;
 }
 
 /* A body of declared length must be neither shorter nor longer: the server would take the next
  * request for the rest of this one. */
 bool exchange_fed_as_declared(exchange *x) {
-    int64_t declared = x->out.body_length;
+    int64_t declared = x->request.body_length;
     if (x->why.code != FAILURE_NONE) {
         return false;
     }
-    if (!x->out.fed || declared < 0) {
+    if (!x->request.fed || declared < 0) {
         return true;
     }
     if (x->fed_bytes > declared) {
@@ -98,7 +98,7 @@ static io_result send_segment(exchange *x, nanoseconds now) {
     while (x->segment_sent < x->segment_length) {
         size_t count = 0;
         io_result io =
-            connection_write(x->line, x->segment + x->segment_sent,
+            connection_write(x->connection, x->segment + x->segment_sent,
                              x->segment_length - x->segment_sent, &count, &x->write_failure);
         if (io != IO_DONE) {
             return io;
@@ -131,11 +131,11 @@ static bool more_to_send(exchange *x) {
     if (x->awaits_continue) {
         return false;
     }
-    if (x->out.fed) {
+    if (x->request.fed) {
         x->piece_wanted = true;
         return false;
     }
-    next_segment(x, x->out.body, (size_t)x->out.body_length);
+    next_segment(x, x->request.body, (size_t)x->request.body_length);
     x->body_queued = true;
     return true;
 }
@@ -163,8 +163,8 @@ sent_state exchange_sent(const exchange *x) {
     if (x->request_done && !x->request_cut) {
         return SENT_ALL;
     }
-    if (x->line != NULL && x->line->session != NULL && x->sent_bytes == 0) {
-        return tls_sent(x->line->session) > x->session_before ? SENT_PARTIAL : SENT_NONE;
+    if (x->connection != NULL && x->connection->session != NULL && x->sent_bytes == 0) {
+        return tls_sent(x->connection->session) > x->session_before ? SENT_PARTIAL : SENT_NONE;
     }
     return x->sent_bytes > 0 ? SENT_PARTIAL : SENT_NONE;
 }

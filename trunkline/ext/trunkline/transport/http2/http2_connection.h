@@ -13,122 +13,127 @@
  * and wait for their wakers. Whoever steps a call on it holds its lock for as long as that step
  * takes, which never blocks. The lock is taken after the pool's, or without it, never before.
  */
-typedef struct mux mux;
+typedef struct http2_connection http2_connection;
 
-#define MUX_BATCH 8
+#define HTTP2_BATCH_SIZE 8
 
-/* What the calls of one poller share: they are flushed together, and one of them leads for all. */
+/* What the calls of one exchange loop share: they are flushed together, and one of them leads for
+ * all. */
 typedef struct {
-    unsigned references;   /* atomic */
-    mux *muxes[MUX_BATCH]; /* on which something may lie to be written; a reference each */
-    int count;             /* ... and those beyond MUX_BATCH are written at once */
-    mux **led; /* owned; of which one of the calls (at some time) was the leader; the same */
+    unsigned references;                           /* atomic */
+    http2_connection *unflushed[HTTP2_BATCH_SIZE]; /* on which something may lie to be written; a
+                                                      reference each */
+    int count; /* ... and those beyond HTTP2_BATCH_SIZE are written at once */
+    http2_connection *
+        *led; /* owned; of which one of the calls (at some time) was the leader; the same */
     int led_count, led_room;
-    bool away; /* nobody drives the poller just now: its calls cannot lead (atomic) */
-} mux_batch;
+    bool away; /* nobody drives the exchange loop just now: its calls cannot lead (atomic) */
+} http2_batch;
 
-/* A call's dealings with a mux: embedded in the call, and not moved while it has one. */
-typedef struct mux_call {
-    mux *mux; /* one reference; NULL: none */
+/* A call's dealings with an HTTP/2 connection: embedded in the call, and not moved while it has
+ * one. */
+typedef struct http2_call {
+    http2_connection *http2; /* one reference; NULL: none */
     http2_stream *stream;
-    waker *waker;     /* borrowed: its driver's */
-    mux_batch *batch; /* borrowed; NULL: it is driven alone */
+    waker *waker;       /* borrowed: its driver's */
+    http2_batch *batch; /* borrowed; NULL: it is driven alone */
     bool weak; /* its driver is a fiber, whose thread may be busy: others lead rather than it */
     nanoseconds sent_at; /* when the last byte of the request was written; -1: not yet */
-    /* the mux's own */
+    /* the connection's own */
     bool leading; /* its driver waits for the descriptor (atomic) */
     bool touched; /* something has come for it (atomic) */
     bool follows; /* it is among the followers */
     bool drained; /* in this step everything was read */
     bool again;   /* it need not wait: more can be done at once */
     short events; /* what to wait for, when it leads */
-    struct mux_call *previous, *next;
-    struct mux_call *next_sending;
+    struct http2_call *previous, *next;
+    struct http2_call *next_sending;
     bool sending;
-} mux_call;
+} http2_call;
 
-/* Takes `c`, which has been dialled, as the connection of a new session; c->mux is it from now on,
- * with one reference. False: no memory. */
-bool mux_begin(connection *c);
+/* Takes `c`, which has been dialled, as the connection of a new session; c->http2 is it from now
+ * on, with one reference. False: no memory. */
+bool http2_connection_begin(connection *c);
 
-mux *mux_keep(mux *m);
-void mux_release(mux *m); /* the last one closes the connection and frees it */
+http2_connection *http2_connection_keep(http2_connection *h);
+void http2_connection_release(
+    http2_connection *h); /* the last one closes the connection and frees it */
 
 /* No more calls: says goodbye, as far as that goes without waiting. */
-void mux_goodbye(mux *m);
+void http2_connection_goodbye(http2_connection *h);
 
 /* It takes no more calls; those that it has go on. */
-void mux_retire(mux *m);
+void http2_connection_retire(http2_connection *h);
 
-/* The look before a call is put on it: is it alive, and does it take more? What lies there unread
+/* The check before a call is put on it: is it alive, and does it take more? What lies there unread
  * is taken in when nobody else does. A server that has been silent for long is sent a PING, which
  * goes before the call; nobody waits for its answer. */
-bool mux_look(mux *m);
+bool http2_connection_check_alive(http2_connection *h);
 
 /* Facts that may be asked for at any time, without the lock: how many calls it carries at once;
  * whether it takes none any more; whether the server has said anything yet. */
-uint32_t mux_most(const mux *m);
-bool mux_closing(const mux *m);
-bool mux_heard(const mux *m);
+uint32_t http2_connection_max_streams(const http2_connection *h);
+bool http2_connection_closing(const http2_connection *h);
+bool http2_connection_heard(const http2_connection *h);
 
 /* For the reaper: takes in what lies there when nobody leads, and asks by a PING whether the server
  * is alive when it has been silent for long though calls wait for it. One that does not answer gets
  * no new calls. True: its facts have changed. */
-bool mux_tend(mux *m, nanoseconds now);
+bool http2_connection_tend(http2_connection *h, nanoseconds now);
 
-/* ---- a call's step: between mux_enter and mux_leave the caller has the lock ---- */
+/* ---- a call's step: between http2_call_enter and http2_call_leave the caller has the lock ---- */
 
 /* False: the connection is the parent process's (no lock is held then). */
-bool mux_enter(mux_call *call);
+bool http2_call_enter(http2_call *call);
 
 /* Of the session itself, for the one who has entered. */
-http2 *mux_session(mux *m);
+http2 *http2_connection_session(http2_connection *h);
 
 /* Opens its stream: see http2_request. False: see `room`. */
-bool mux_open(mux_call *call, const char *scheme, const char *head, size_t length, bool body,
-              bool head_request, const http1_limits *limits);
+bool http2_call_open(http2_call *call, const char *scheme, const char *head, size_t length,
+                     bool body, bool head_request, const http1_limits *limits);
 
 /* May this step read (nobody else is to)? */
-bool mux_may_read(const mux_call *call);
+bool http2_call_may_read(const http2_call *call);
 
 /* Reads once and takes apart what came. False: there is nothing more just now. */
-bool mux_read(mux_call *call, nanoseconds now);
+bool http2_call_read(http2_call *call, nanoseconds now);
 
 /* How far the request has gone out: SENT of exchange.h in its order, 0 to 2. */
-int mux_sent(const mux_call *call);
+int http2_call_sent(const http2_call *call);
 
 /* Why the connection is of no further use; code FAILURE_NONE: it is not known to be. */
-const failure *mux_why(const mux *m);
+const failure *http2_connection_why(const http2_connection *h);
 
 /* Writes what is to be written, or leaves that to the batch. */
-void mux_flush(mux_call *call, nanoseconds now);
+void http2_call_flush(http2_call *call, nanoseconds now);
 
-/* Ends the step. `waits`: the call will wait, as the leader or a follower. True: the mux's facts
- * have changed, see pool_reconsider. */
-bool mux_leave(mux_call *call, bool waits);
+/* Ends the step. `waits`: the call will wait, as the leader or a follower. True: the connection's
+ * facts have changed, see pool_reconsider. */
+bool http2_call_leave(http2_call *call, bool waits);
 
 /* Ends the call: its stream is reset unless it was over. The caller has entered, and leaves by
  * this; what is left to do is to release the reference. */
-bool mux_quit(mux_call *call, nanoseconds now);
+bool http2_call_quit(http2_call *call, nanoseconds now);
 
-/* ---- a poller's calls ---- */
+/* ---- an exchange loop's calls ---- */
 
 /* Writes what the steps of a round have left. */
-void mux_batch_flush(mux_batch *b, waker *own);
+void http2_batch_flush(http2_batch *b, waker *own);
 
-/* Nobody will drive the poller for a while: others may lead. And somebody does again. */
-void mux_batch_depart(mux_batch *b);
-void mux_batch_arrive(mux_batch *b);
-mux_batch *mux_batch_new(void); /* one reference; NULL: no memory */
-mux_batch *mux_batch_keep(mux_batch *b);
-void mux_batch_drop(mux_batch *b); /* NULL is fine */
+/* Nobody will drive the exchange loop for a while: others may lead. And somebody does again. */
+void http2_batch_depart(http2_batch *b);
+void http2_batch_arrive(http2_batch *b);
+http2_batch *http2_batch_new(void); /* one reference; NULL: no memory */
+http2_batch *http2_batch_keep(http2_batch *b);
+void http2_batch_drop(http2_batch *b); /* NULL is fine */
 
-/* The poller is no more, but some of its calls may be. */
-void mux_batch_close(mux_batch *b);
+/* The exchange loop is no more, but some of its calls may be. */
+void http2_batch_close(http2_batch *b);
 
 /* ---- fork: for all of a pool's, under the pool's lock ---- */
 
-void mux_before_fork(mux *m);
-void mux_after_fork(mux *m, bool child);
+void http2_connection_before_fork(http2_connection *h);
+void http2_connection_after_fork(http2_connection *h, bool child);
 
 #endif

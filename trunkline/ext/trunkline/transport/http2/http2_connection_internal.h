@@ -5,24 +5,25 @@
 
 #include <pthread.h>
 
-/* Between the files that make up a mux; nobody else includes this. All is called with its lock
- * held. */
+/* Between the files that make up an HTTP/2 connection; nobody else includes this. All is called
+ * with its lock held. */
 
-#define MUX_READ (64 * 1024)
+#define HTTP2_READ_SIZE (64 * 1024)
 
-struct mux {
+struct http2_connection {
     pthread_mutex_t lock;
-    uint32_t references; /* atomic */
-    connection *line;    /* owned */
-    http2 *session;      /* owned; NULL in the child after fork */
-    uint8_t *input;      /* owned; MUX_READ bytes */
-    buffer output;       /* framed, not written yet */
+    uint32_t references;    /* atomic */
+    connection *connection; /* owned */
+    http2 *session;         /* owned; NULL in the child after fork */
+    uint8_t *input;         /* owned; HTTP2_READ_SIZE bytes */
+    buffer output;          /* framed, not written yet */
     uint64_t written;
 
-    mux_call *leader;       /* waits for the descriptor; NULL: nobody does */
-    mux_batch *remembered;  /* borrowed; one that has this among its ->led; NULL: none is known */
-    mux_call *first, *last; /* the followers; those that are driven alone stand before the others */
-    mux_call *sending;      /* whose requests are not out yet */
+    http2_call *leader;      /* waits for the descriptor; NULL: nobody does */
+    http2_batch *remembered; /* borrowed; one that has this among its ->led; NULL: none is known */
+    http2_call *first,
+        *last;           /* the followers; those that are driven alone stand before the others */
+    http2_call *sending; /* whose requests are not out yet */
 
     failure why; /* it is dead */
     bool dead, write_broken;
@@ -38,21 +39,21 @@ struct mux {
     bool closing, heard; /* atomic, as `most`: read without the lock */
 };
 
-/* ---- mux.c ---- */
+/* ---- http2_connection.c ---- */
 
-bool mux_pump_once(mux *m, waker *own, nanoseconds now);
-void mux_write(mux *m, waker *own, nanoseconds now);
+bool http2_connection_read_once(http2_connection *h, waker *own, nanoseconds now);
+void http2_connection_write(http2_connection *h, waker *own, nanoseconds now);
 
-/* ---- mux_calls.c ---- */
+/* ---- http2_call.c ---- */
 
 /* Something has come for it: if it waits, its driver is woken, or, when that is `own`, told later
  * by waker_mark. */
-void mux_touch(mux_call *call, waker *own);
+void http2_call_touch(http2_call *call, waker *own);
 
 /* The requests that are out by now went out just now. */
-void mux_note_sent(mux *m);
+void http2_connection_note_sent(http2_connection *h);
 
 /* If calls wait and none leads, one of them is woken to do so. */
-void mux_summon(mux *m, waker *own);
+void http2_connection_summon(http2_connection *h, waker *own);
 
 #endif

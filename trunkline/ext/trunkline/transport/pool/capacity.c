@@ -124,7 +124,7 @@ void capacity_hand_over(capacity_claim *c, waker *w) {
     pthread_mutex_unlock(&lock);
 }
 
-void capacity_forgo(capacity_claim *c) {
+void capacity_cancel(capacity_claim *c) {
     if (state_of(c) == CLAIM_NONE) {
         return;
     }

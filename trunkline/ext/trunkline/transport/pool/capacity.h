@@ -15,7 +15,7 @@
 typedef enum { CLAIM_NONE, CLAIM_WAITING, CLAIM_GRANTED } claim_state;
 
 /* Embedded in whoever waits, zeroed before its first use, and not moved while it waits. One thread
- * at a time takes or forgoes by the same claim (the pool's lock sees to it). */
+ * at a time takes or cancels by the same claim (the pool's lock sees to it). */
 typedef struct capacity_claim {
     claim_state state; /* atomic */
     waker *waker;      /* borrowed; woken when a place has been granted */
@@ -34,7 +34,7 @@ bool capacity_granted(const capacity_claim *c);
 void capacity_hand_over(capacity_claim *c, waker *w);
 
 /* Leaves the line; what was granted goes to the next. Nothing happens when it does neither. */
-void capacity_forgo(capacity_claim *c);
+void capacity_cancel(capacity_claim *c);
 
 /* Gives a place back: the first in line has it. */
 void capacity_give(void);

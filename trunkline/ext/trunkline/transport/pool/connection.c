@@ -50,7 +50,7 @@ io_result connection_read(connection *c, void *bytes, size_t length, size_t *cou
         failure_set(f, FAILURE_FORKED, PHASE_READ, 0, NULL);
         return IO_FAILED;
     }
-    io_result io = stream_read((stream){c->descriptor, c->session}, bytes, length, count, f);
+    io_result io = socket_io_read((socket_io){c->descriptor, c->session}, bytes, length, count, f);
     c->drained = io == IO_DONE && (c->session ? tls_drained(c->session) : *count < length);
     return io;
 }
@@ -62,7 +62,7 @@ io_result connection_read_both(connection *c, void *first, size_t first_length, 
         return IO_FAILED;
     }
     const struct iovec places[] = {{first, first_length}, {second, second_length}};
-    io_result io = stream_read_both(c->descriptor, places, count, f);
+    io_result io = socket_io_read_both(c->descriptor, places, count, f);
     c->drained = io == IO_DONE && *count < first_length + second_length;
     return io;
 }
@@ -73,22 +73,22 @@ io_result connection_write(connection *c, const void *bytes, size_t length, size
         failure_set(f, FAILURE_FORKED, PHASE_WRITE, 0, NULL);
         return IO_FAILED;
     }
-    return stream_write((stream){c->descriptor, c->session}, bytes, length, count, f);
+    return socket_io_write((socket_io){c->descriptor, c->session}, bytes, length, count, f);
 }
 
 bool connection_pending(const connection *c) {
     return c->session != NULL && tls_pending(c->session);
 }
 
-bool connection_look(connection *c, loop *l) {
-    if (c->mux != NULL) {
-        return mux_look(c->mux);
+bool connection_check_alive(connection *c, event_loop *l) {
+    if (c->http2 != NULL) {
+        return http2_connection_check_alive(c->http2);
     }
-    if (l != NULL && c->drained && loop_quiet(l, c->descriptor, c->id)) {
+    if (l != NULL && c->drained && event_loop_quiet(l, c->descriptor, c->id)) {
         return true;
     }
     if (c->session != NULL) {
-        return tls_look(c->session);
+        return tls_check_alive(c->session);
     }
     char byte;
     ssize_t seen;
@@ -105,14 +105,14 @@ void connection_destroy(connection *c, bool notify) {
 }
 
 void connection_free(connection *c, bool notify) {
-    if (c->mux == NULL) {
+    if (c->http2 == NULL) {
         connection_destroy(c, notify);
         return;
     }
     if (notify) {
-        mux_goodbye(c->mux);
+        http2_connection_goodbye(c->http2);
     }
-    mux_release(c->mux);
+    http2_connection_release(c->http2);
 }
 
 /* ---- its age ---- */
@@ -127,8 +127,8 @@ nanoseconds connection_due(const connection *c, nanoseconds max_age) {
 
 bool connection_young(connection *c, nanoseconds max_age, nanoseconds now) {
     bool young = now < connection_due(c, max_age);
-    if (!young && c->mux != NULL) {
-        mux_retire(c->mux);
+    if (!young && c->http2 != NULL) {
+        http2_connection_retire(c->http2);
     }
     return young;
 }

@@ -9,11 +9,11 @@
 #include "transport/tls/tls.h"
 
 struct bucket;
-struct mux;
+struct http2_connection;
 
 /*
  * One connection. While a call has it, that call's driver alone touches it; while it is idle, the
- * pool does. One that speaks HTTP/2 is shared: see mux.h. The links are the pool's.
+ * pool does. One that speaks HTTP/2 is shared: see http2_connection.h. The links are the pool's.
  */
 typedef struct connection {
     int descriptor; /* owned; -1 once closed, or in the child after fork */
@@ -28,7 +28,8 @@ typedef struct connection {
     nanoseconds answered_in;      /* atomic; how long its last answer took; NEVER: none came yet */
     uint32_t asleep, asleep_next; /* atomic; calls not to wait awake for, now and the next time */
     char address[80];             /* "127.0.0.1:443", "[::1]:80", or the path of a Unix socket */
-    struct mux *mux;       /* HTTP/2, which owns this connection then; NULL: one call at a time */
+    struct http2_connection
+        *http2;            /* HTTP/2, which owns this connection then; NULL: one call at a time */
     uint32_t streams;      /* calls that have it now, if it is shared */
     bool inherited;        /* from the parent process */
     bool unwanted;         /* its owner was closed: the call that has it is the last one */
@@ -54,16 +55,16 @@ io_result connection_write(connection *c, const void *bytes, size_t length, size
 /* Is more there to be read that poll would not tell of? */
 bool connection_pending(const connection *c);
 
-/* The look before reuse: true when nothing lies there, neither bytes nor the end. `l`, or NULL: a
+/* The check before reuse: true when nothing lies there, neither bytes nor the end. `l`, or NULL: a
  * loop that may know without asking the socket. */
-bool connection_look(connection *c, loop *l);
+bool connection_check_alive(connection *c, event_loop *l);
 
 /* When it takes no more calls: `max_age` (0: no limit) after its birth, or up to an eighth of that
  * earlier, so that connections that were opened together do not end together. */
 nanoseconds connection_due(const connection *c, nanoseconds max_age);
 
 /* May it take another call, as to its age? If not, one that is shared takes none from now on, and
- * the pool is to be told, as after a look that failed. */
+ * the pool is to be told, as after a check that failed. */
 bool connection_young(connection *c, nanoseconds max_age, nanoseconds now);
 
 /* An answer came so long after its request. */
@@ -77,10 +78,10 @@ void connection_waited_awake(connection *c, bool for_nothing);
 bool connection_is_quick(const connection *c, nanoseconds span);
 
 /* Closes and frees; says goodbye (TLS close_notify) when `notify`. Of a shared one, lets go of the
- * reference that c->mux is. */
+ * reference that c->http2 is. */
 void connection_free(connection *c, bool notify);
 
-/* For its owner, the mux. */
+/* For its owner, the connection. */
 void connection_destroy(connection *c, bool notify);
 
 #endif

@@ -32,22 +32,23 @@ static bool retire(pool *p, connection *c) {
 
 /* ---- what calls do ---- */
 
-pool_result pool_acquire(pool *p, const route *r, const settings *s, waiter *w, connection **out) {
+pool_result pool_acquire(pool *p, const route *r, const call_options *options, pool_ticket *t,
+                         connection **out) {
     pthread_mutex_lock(&p->lock);
     pool_result result = p->closed ? POOL_CLOSED : POOL_NO_MEMORY;
     bucket *b = p->closed ? NULL : pool_bucket(p, r);
     if (b != NULL) {
-        w->limit = s->max_connections;
-        w->idle_timeout = s->idle_timeout;
-        w->generation = p->generation;
-        w->granted = NULL;
-        w->may_share = r->sharing != SHARING_NEVER;
-        w->dialling = false;
-        if (pool_driven_one_waits(b) || !pool_grant(p, b, w, 0, out)) {
-            pool_queue_append(p, b, w);
+        t->limit = options->max_connections;
+        t->idle_timeout = options->idle_timeout;
+        t->generation = p->generation;
+        t->granted = NULL;
+        t->may_share = r->sharing != SHARING_NEVER;
+        t->dialling = false;
+        if (pool_driven_one_waits(b) || !pool_grant(p, b, t, 0, out)) {
+            pool_queue_append(p, b, t);
             result = POOL_WAIT;
         } else {
-            w->place = *out == NULL ? b : NULL;
+            t->bucket = *out == NULL ? b : NULL;
             result = *out == NULL ? POOL_DIAL : POOL_CONNECTION;
         }
     }
@@ -55,29 +56,29 @@ pool_result pool_acquire(pool *p, const route *r, const settings *s, waiter *w, 
     return result;
 }
 
-pool_result pool_turn(pool *p, waiter *w, connection **out) {
+pool_result pool_turn(pool *p, pool_ticket *t, connection **out) {
     pool_result result = POOL_WAIT;
     pthread_mutex_lock(&p->lock);
-    bool closed = p->closed || w->generation != p->generation || w->place == NULL;
-    __atomic_store_n(&w->called, false, __ATOMIC_RELEASE);
-    if (!closed && w->waiting) {
-        pool_serve_waiters(p, w->place); /* what was not given to it while its driver was away */
+    bool closed = p->closed || t->generation != p->generation || t->bucket == NULL;
+    __atomic_store_n(&t->called, false, __ATOMIC_RELEASE);
+    if (!closed && t->waiting) {
+        pool_serve_waiters(p, t->bucket); /* what was not given to it while its driver was away */
     }
     if (closed) {
         result = POOL_CLOSED;
-    } else if (!w->waiting && w->granted != NULL) {
-        *out = w->granted;
-        w->granted = NULL;
-        w->place = NULL;
+    } else if (!t->waiting && t->granted != NULL) {
+        *out = t->granted;
+        t->granted = NULL;
+        t->bucket = NULL;
         result = POOL_CONNECTION;
-    } else if (!w->waiting) {
+    } else if (!t->waiting) {
         result = POOL_DIAL;
     }
     unlock(p);
     return result;
 }
 
-pool_result pool_replace(pool *p, waiter *w, connection *c, bool fresh, connection **out) {
+pool_result pool_replace(pool *p, pool_ticket *t, connection *c, bool fresh, connection **out) {
     *out = NULL;
     pool_result result = POOL_CLOSED;
     pthread_mutex_lock(&p->lock);
@@ -85,11 +86,11 @@ pool_result pool_replace(pool *p, waiter *w, connection *c, bool fresh, connecti
     if (b != NULL) {
         pool_all_remove(p, c);
         *out = fresh ? NULL : pool_idle_take(p, b);
-        w->place = *out == NULL ? b : NULL;
+        t->bucket = *out == NULL ? b : NULL;
         if (*out == NULL) {
-            pool_let_dial(p, b, w);
+            pool_let_dial(p, b, t);
         }
-        w->generation = p->generation;
+        t->generation = p->generation;
         result = *out == NULL ? POOL_DIAL : POOL_CONNECTION;
     }
     unlock(p);
@@ -97,75 +98,75 @@ pool_result pool_replace(pool *p, waiter *w, connection *c, bool fresh, connecti
     return result;
 }
 
-static void forgo_place(pool *p, bucket *b, waiter *w) {
-    if (w->waiting) {
-        pool_queue_remove(p, w);
+static void give_up_dial(pool *p, bucket *b, pool_ticket *t) {
+    if (t->waiting) {
+        pool_queue_remove(p, t);
         pool_serve_waiters(p, b);
         pool_bucket_tidy(p, b);
         return;
     }
-    pool_dial_is_over(p, b, w);
-    if (w->granted != NULL) {
-        pool_idle_push(p, b, w->granted);
+    pool_dial_is_over(p, b, t);
+    if (t->granted != NULL) {
+        pool_idle_push(p, b, t->granted);
     }
     pool_leave_place(p, b);
 }
 
-void pool_forgo(pool *p, waiter *w) {
+void pool_cancel(pool *p, pool_ticket *t) {
     connection *shared = NULL;
     pthread_mutex_lock(&p->lock);
-    if (w->place != NULL && w->generation == p->generation) {
-        if (w->granted != NULL && w->granted->mux != NULL) {
-            shared = w->granted;
+    if (t->bucket != NULL && t->generation == p->generation) {
+        if (t->granted != NULL && t->granted->http2 != NULL) {
+            shared = t->granted;
         } else {
-            forgo_place(p, w->place, w);
+            give_up_dial(p, t->bucket, t);
         }
     }
-    w->place = NULL;
-    w->granted = NULL;
+    t->bucket = NULL;
+    t->granted = NULL;
     unlock(p);
     if (shared != NULL) {
         nanoseconds now = clock_now();
-        pool_leave(p, shared, now, clock_after(now, w->idle_timeout));
+        pool_leave(p, shared, now, clock_after(now, t->idle_timeout));
     }
 }
 
-void pool_adopt(pool *p, waiter *w, connection *c) {
+void pool_add(pool *p, pool_ticket *t, connection *c) {
     pthread_mutex_lock(&p->lock);
-    if (w->generation == p->generation) {
-        bucket *b = w->place;
+    if (t->generation == p->generation) {
+        bucket *b = t->bucket;
         c->bucket = b;
         c->uses = 1;
         pool_all_add(p, c);
-        b->unshared = w->may_share && c->mux == NULL;
+        b->unshared = t->may_share && c->http2 == NULL;
         b->in_vain = false;
-        if (c->mux != NULL) {
+        if (c->http2 != NULL) {
             c->streams = 1;
             pool_shared_add(b, c);
         }
-        if (w->dialling) {
-            pool_dial_is_over(p, b, w);
+        if (t->dialling) {
+            pool_dial_is_over(p, b, t);
             pool_serve_waiters(p, b);
         }
     }
-    w->place = NULL;
+    t->bucket = NULL;
     unlock(p);
-    if (c->mux != NULL) {
+    if (c->http2 != NULL) {
         reaper_expect(clock_now() + POOL_TENDING);
     }
 }
 
-static void trim_idle(pool *p, connection **condemned) {
+static void trim_idle(pool *p, connection **evicted) {
     while (p->count.idle > p->max_idle) {
         connection *oldest = p->oldest_idle;
-        bucket *place = oldest->bucket;
-        pool_condemn(p, oldest, condemned);
-        pool_bucket_tidy(p, place);
+        bucket *b = oldest->bucket;
+        pool_evict(p, oldest, evicted);
+        pool_bucket_tidy(p, b);
     }
 }
 
 void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_until) {
-    connection *condemned = NULL;
+    connection *evicted = NULL;
     c->idle_since = now;
     c->idle_until = idle_until;
     pthread_mutex_lock(&p->lock);
@@ -174,14 +175,14 @@ void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_unti
     if (kept) {
         pool_idle_push(p, b, c);
         pool_leave_place(p, b);
-        trim_idle(p, &condemned);
+        trim_idle(p, &evicted);
     }
     unlock(p);
     if (!kept) {
         pool_discard(p, c, true);
         return;
     }
-    pool_close_condemned(condemned);
+    pool_close_evicted(evicted);
     reaper_expect(idle_until);
 }
 
@@ -196,7 +197,7 @@ void pool_discard(pool *p, connection *c, bool notify) {
 }
 
 void pool_leave(pool *p, connection *c, nanoseconds now, nanoseconds idle_until) {
-    connection *condemned = NULL;
+    connection *evicted = NULL;
     bool over = false;
     pthread_mutex_lock(&p->lock);
     if (c->inherited) {
@@ -215,18 +216,18 @@ void pool_leave(pool *p, connection *c, nanoseconds now, nanoseconds idle_until)
         bucket *b = c->bucket;
         pool_end_use(b);
         pool_idle_link(p, c);
-        if (p->closed || c->unwanted || idle_until <= now || mux_closing(c->mux)) {
+        if (p->closed || c->unwanted || idle_until <= now || http2_connection_closing(c->http2)) {
             over = retire(p, c);
         } else {
             pool_serve_waiters(p, b);
-            trim_idle(p, &condemned);
+            trim_idle(p, &evicted);
         }
     }
     unlock(p);
     if (over) {
         connection_free(c, true);
     }
-    pool_close_condemned(condemned);
+    pool_close_evicted(evicted);
     reaper_expect(idle_until);
 }
 
@@ -234,10 +235,10 @@ void pool_reconsider(pool *p, connection *c) {
     bool over = false;
     pthread_mutex_lock(&p->lock);
     if (!c->inherited && c->bucket != NULL) {
-        if (mux_closing(c->mux)) {
+        if (http2_connection_closing(c->http2)) {
             over = retire(p, c);
         } else {
-            c->bucket->most = mux_most(c->mux);
+            c->bucket->most = http2_connection_max_streams(c->http2);
             pool_serve_waiters(p, c->bucket);
         }
     }
@@ -252,9 +253,9 @@ void pool_driver_left(pool *p) {
         return;
     }
     pthread_mutex_lock(&p->lock);
-    for (waiter *w = p->diallers; w != NULL; w = w->dialling_after) {
-        if (waker_away(w->waker)) {
-            pool_serve_waiters(p, w->place);
+    for (pool_ticket *t = p->diallers; t != NULL; t = t->dialling_after) {
+        if (waker_away(t->waker)) {
+            pool_serve_waiters(p, t->bucket);
         }
     }
     unlock(p);

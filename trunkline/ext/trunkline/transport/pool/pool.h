@@ -7,17 +7,17 @@
 
 /*
  * The connections of a process, by key. A call takes one out, or the right to open one, or waits
- * its turn; it gives back the connection, or the right. A connection that speaks HTTP/2 (->mux) is
- * shared by as many calls as its server allows. Nothing here looks at sockets: the caller
- * looks at what it was given, and has it replaced if it will not do.
+ * its turn; it gives back the connection, or the right. A connection that speaks HTTP/2 (->http2)
+ * is shared by as many calls as its server allows. Nothing here looks at sockets: the caller looks
+ * at what it was given, and has it replaced if it will not do.
  */
 typedef struct pool pool;
 
 /* A call's dealings with the pool: embedded in the call, zeroed before its first use, and not moved
  * while it holds a right or waits. */
-typedef struct waiter {
+typedef struct pool_ticket {
     struct bucket
-        *place; /* where it holds a right to a connection, or waits for one; NULL: nowhere */
+        *bucket; /* where it holds a right to a connection, or waits for one; NULL: nowhere */
     connection *granted; /* handed over while it waited */
     bool waiting;
     bool called;              /* atomic; there is something for it: see pool_called */
@@ -29,10 +29,10 @@ typedef struct waiter {
     nanoseconds idle_timeout;
     nanoseconds since; /* when it began to wait */
     uint32_t generation;
-    waker *waker;                                    /* borrowed; woken when its turn has come */
-    struct waiter *previous, *next;                  /* in the queue */
-    struct waiter *dialling_before, *dialling_after; /* of those whose dial others wait for */
-} waiter;
+    waker *waker;                        /* borrowed; woken when its turn has come */
+    struct pool_ticket *previous, *next; /* in the queue */
+    struct pool_ticket *dialling_before, *dialling_after; /* of those whose dial others wait for */
+} pool_ticket;
 
 /* For so long a call waits at the most to see whether another one's dial brings a connection that
  * can be shared; then it dials for itself. */
@@ -41,8 +41,8 @@ typedef struct waiter {
 #define POOL_KNOWN_SERVERS 256 /* of which something is known though there is no connection */
 
 typedef enum {
-    POOL_CONNECTION, /* *out is the caller's, or has a place for it; look at it before use */
-    POOL_DIAL,       /* the caller may open one: then pool_adopt or pool_forgo */
+    POOL_CONNECTION, /* *out is the caller's, or has a place for it; check it before use */
+    POOL_DIAL,       /* the caller may open one: then pool_add or pool_cancel */
     POOL_WAIT,       /* the waiter is in the queue: its waker will be woken; then pool_turn */
     POOL_NO_MEMORY,
     POOL_CLOSED /* the pool was closed */
@@ -53,31 +53,32 @@ pool *pool_keep(pool *p);
 void pool_release(pool *p); /* the last one closes what is idle */
 
 /* Asks for a connection of `r`'s key: the one that was used last, or a right to open one while
- * fewer than s->max_connections are in use, or a place in the queue (first come, first served).
- * Where connections may be shared one is opened at a time. */
-pool_result pool_acquire(pool *p, const route *r, const settings *s, waiter *w, connection **out);
+ * fewer than options->max_connections are in use, or a place in the queue (first come, first
+ * served). Where connections may be shared one is opened at a time. */
+pool_result pool_acquire(pool *p, const route *r, const call_options *options, pool_ticket *t,
+                         connection **out);
 
 /* Is it the waiter's turn? POOL_WAIT while it is not. */
-pool_result pool_turn(pool *p, waiter *w, connection **out);
+pool_result pool_turn(pool *p, pool_ticket *t, connection **out);
 
 /* Need pool_turn be called for a waiter in the queue, as its waker was woken? Others share that. */
-bool pool_called(const pool *p, const waiter *w);
+bool pool_called(const pool *p, const pool_ticket *t);
 
 /* Why it has to wait, for a person to read: which limit is reached. Static. */
-const char *pool_why_waiting(pool *p, const waiter *w);
+const char *pool_why_waiting(pool *p, const pool_ticket *t);
 
 /* A driver has gone away (waker_depart): nobody waits for what it dials. */
 void pool_driver_left(pool *p);
 
 /* Closes `c`, which is not shared and will not do, and keeps its place: another idle one, or, when
  * there is none or with `fresh`, the right to open one. Never waits. */
-pool_result pool_replace(pool *p, waiter *w, connection *c, bool fresh, connection **out);
+pool_result pool_replace(pool *p, pool_ticket *t, connection *c, bool fresh, connection **out);
 
 /* Leaves the queue, or gives up the right to dial; what was granted meanwhile goes to the next. */
-void pool_forgo(pool *p, waiter *w);
+void pool_cancel(pool *p, pool_ticket *t);
 
 /* Takes a newly opened connection in, as in use: it fills the right to dial. */
-void pool_adopt(pool *p, waiter *w, connection *c);
+void pool_add(pool *p, pool_ticket *t, connection *c);
 
 /* Gives a connection back, for others to use until `idle_until`. */
 void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_until);

@@ -186,8 +186,8 @@ void pool_shared_remove(connection *c) {
     *link = c->shared_next;
 }
 
-void pool_condemn(pool *p, connection *c, connection **condemned) {
-    if (c->mux != NULL) {
+void pool_evict(pool *p, connection *c, connection **evicted) {
+    if (c->http2 != NULL) {
         pool_shared_remove(c);
         c->bucket = NULL;
         pool_idle_unlink(p, c);
@@ -195,15 +195,15 @@ void pool_condemn(pool *p, connection *c, connection **condemned) {
         idle_remove(p, c);
     }
     pool_all_remove(p, c);
-    c->below = *condemned;
-    *condemned = c;
+    c->below = *evicted;
+    *evicted = c;
 }
 
-uint32_t pool_close_condemned(connection *condemned) {
+uint32_t pool_close_evicted(connection *evicted) {
     uint32_t count = 0;
-    for (connection *following; condemned != NULL; condemned = following, count++) {
-        following = condemned->below;
-        connection_free(condemned, true);
+    for (connection *following; evicted != NULL; evicted = following, count++) {
+        following = evicted->below;
+        connection_free(evicted, true);
     }
     return count;
 }

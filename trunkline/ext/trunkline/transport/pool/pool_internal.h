@@ -14,7 +14,7 @@ typedef struct bucket {
     struct bucket *chain;
     connection *idle_top;        /* not shared; last in, first out */
     connection *shared;          /* those that take calls, oldest first */
-    waiter *first, *last;        /* first come, first served */
+    pool_ticket *first, *last;   /* first come, first served */
     uint32_t in_use;             /* connections that calls have, and rights to open one */
     nanoseconds unsettled_since; /* when the oldest dial that others wait for began */
     capacity_claim claim;        /* of the first in the queue; its waker is that of one who waits */
@@ -35,7 +35,7 @@ struct pool {
     uint32_t bucket_mask, bucket_count;
     connection *oldest_idle, *newest_idle;
     connection *all;
-    waiter *diallers;               /* whose dials others wait for; the pointer is atomic */
+    pool_ticket *diallers;          /* whose dials others wait for; the pointer is atomic */
     bucket *kept_first, *kept_last; /* the one that was used longest ago first */
     uint32_t kept_count;
     uint32_t max_idle, references;
@@ -50,15 +50,15 @@ struct pool {
 
 /* ---- pool_queue.c ---- */
 
-void pool_queue_append(pool *p, bucket *b, waiter *w);
-void pool_queue_remove(pool *p, waiter *w);
+void pool_queue_append(pool *p, bucket *b, pool_ticket *t);
+void pool_queue_remove(pool *p, pool_ticket *t);
 
 /* Does anybody wait who is driven? Those who are not are passed over. */
 bool pool_driven_one_waits(const bucket *b);
 
 /* A connection, or (*out is NULL) the right to open one; to one who has been patient for as long as
  * it must by `now`, also while another's dial is under way. False: it has to wait. */
-bool pool_grant(pool *p, bucket *b, waiter *w, nanoseconds now, connection **out);
+bool pool_grant(pool *p, bucket *b, pool_ticket *t, nanoseconds now, connection **out);
 
 /* Gives what there is to those who wait. */
 void pool_serve_waiters(pool *p, bucket *b);
@@ -69,8 +69,8 @@ void pool_end_use(bucket *b);
 void pool_leave_place(pool *p, bucket *b);
 
 /* A right to open a connection begins, or ends. */
-void pool_let_dial(pool *p, bucket *b, waiter *w);
-void pool_dial_is_over(pool *p, bucket *b, waiter *w);
+void pool_let_dial(pool *p, bucket *b, pool_ticket *t);
+void pool_dial_is_over(pool *p, bucket *b, pool_ticket *t);
 
 /* Without the lock. Lets those dial who have waited long enough for another one's dial. Returns
  * when the next will have; NEVER: nobody waits for one. */
@@ -96,8 +96,8 @@ void pool_shared_remove(connection *c);
 void pool_idle_link(pool *p, connection *c);
 void pool_idle_unlink(pool *p, connection *c);
 
-/* An idle connection leaves the pool; the caller closes the `condemned`, without the lock. */
-void pool_condemn(pool *p, connection *c, connection **condemned);
-uint32_t pool_close_condemned(connection *condemned);
+/* An idle connection leaves the pool; the caller closes the `evicted`, without the lock. */
+void pool_evict(pool *p, connection *c, connection **evicted);
+uint32_t pool_close_evicted(connection *evicted);
 
 #endif

@@ -12,7 +12,7 @@ static pool *registry;
 /* ---- keeping house ---- */
 
 static uint32_t close_idle_if(pool *p, uint64_t owner, nanoseconds due_by, nanoseconds *next_due) {
-    connection *condemned = NULL;
+    connection *evicted = NULL;
     pthread_mutex_lock(&p->lock);
     for (connection *c = p->oldest_idle, *following; c != NULL; c = following) {
         following = c->idle_next;
@@ -20,12 +20,12 @@ static uint32_t close_idle_if(pool *p, uint64_t owner, nanoseconds due_by, nanos
             *next_due = clock_earlier(*next_due, c->idle_until);
             continue;
         }
-        bucket *place = c->bucket;
-        pool_condemn(p, c, &condemned);
-        pool_bucket_tidy(p, place);
+        bucket *b = c->bucket;
+        pool_evict(p, c, &evicted);
+        pool_bucket_tidy(p, b);
     }
     pthread_mutex_unlock(&p->lock);
-    return pool_close_condemned(condemned);
+    return pool_close_evicted(evicted);
 }
 
 uint32_t pool_close_idle(pool *p, uint64_t owner) {
@@ -41,19 +41,19 @@ uint32_t pool_close_idle(pool *p, uint64_t owner) {
 #define ROOM_AT_ONCE 8 /* of each pool; whoever needs more asks again */
 
 bool pool_make_room(void) {
-    connection *condemned = NULL;
+    connection *evicted = NULL;
     pthread_mutex_lock(&registry_lock);
     for (pool *p = registry; p != NULL; p = p->next) {
         pthread_mutex_lock(&p->lock);
         for (int i = 0; i < ROOM_AT_ONCE && p->oldest_idle != NULL; i++) {
-            bucket *place = p->oldest_idle->bucket;
-            pool_condemn(p, p->oldest_idle, &condemned);
-            pool_bucket_tidy(p, place);
+            bucket *b = p->oldest_idle->bucket;
+            pool_evict(p, p->oldest_idle, &evicted);
+            pool_bucket_tidy(p, b);
         }
         pthread_mutex_unlock(&p->lock);
     }
     pthread_mutex_unlock(&registry_lock);
-    return pool_close_condemned(condemned) > 0 || waker_close_spares();
+    return pool_close_evicted(evicted) > 0 || waker_close_unused();
 }
 
 void pool_close(pool *p) {
@@ -61,9 +61,9 @@ void pool_close(pool *p) {
     p->closed = true;
     for (uint32_t i = 0; i <= p->bucket_mask; i++) {
         for (bucket *b = p->buckets[i]; b != NULL; b = b->chain) {
-            for (waiter *w = b->first; w != NULL; w = w->next) {
-                __atomic_store_n(&w->called, true, __ATOMIC_RELEASE);
-                waker_wake(w->waker);
+            for (pool_ticket *t = b->first; t != NULL; t = t->next) {
+                __atomic_store_n(&t->called, true, __ATOMIC_RELEASE);
+                waker_wake(t->waker);
             }
         }
     }
@@ -78,18 +78,19 @@ void pool_count(pool *p, pool_stats *out) {
     pthread_mutex_unlock(&p->lock);
 }
 
-/* All shared connections, with a reference of their mux each; NULL: none, or no memory. */
+/* All shared connections, with a reference of their http2_connection each; NULL: none, or no
+ * memory. */
 static connection **shared_ones(pool *p, size_t *count) {
     *count = 0;
     pthread_mutex_lock(&p->lock);
     for (connection *c = p->all; c != NULL; c = c->all_next) {
-        *count += c->mux != NULL;
+        *count += c->http2 != NULL;
     }
     connection **list = *count > 0 ? malloc(*count * sizeof(*list)) : NULL;
     size_t filled = 0;
     for (connection *c = p->all; c != NULL && list != NULL; c = c->all_next) {
-        if (c->mux != NULL) {
-            mux_keep(c->mux);
+        if (c->http2 != NULL) {
+            http2_connection_keep(c->http2);
             list[filled++] = c;
         }
     }
@@ -102,11 +103,11 @@ static bool tend_shared(pool *p, nanoseconds now) {
     size_t count;
     connection **list = shared_ones(p, &count);
     for (size_t i = 0; list != NULL && i < count; i++) {
-        mux *m = list[i]->mux;
-        if (mux_tend(m, now)) {
+        http2_connection *h = list[i]->http2;
+        if (http2_connection_tend(h, now)) {
             pool_reconsider(p, list[i]);
         }
-        mux_release(m);
+        http2_connection_release(h);
     }
     free(list);
     return count > 0;
@@ -183,8 +184,8 @@ void pool_before_fork(void) {
     for (pool *p = registry; p != NULL; p = p->next) {
         pthread_mutex_lock(&p->lock);
         for (connection *c = p->all; c != NULL; c = c->all_next) {
-            if (c->mux != NULL) {
-                mux_before_fork(c->mux);
+            if (c->http2 != NULL) {
+                http2_connection_before_fork(c->http2);
             }
         }
     }
@@ -203,7 +204,7 @@ static void start_empty(pool *p) {
     }
     for (connection *c = p->oldest_idle, *following; c != NULL; c = following) {
         following = c->idle_next;
-        if (c->mux == NULL) {
+        if (c->http2 == NULL) {
             free(c);
         }
     }
@@ -227,8 +228,8 @@ static void start_empty(pool *p) {
 void pool_after_fork(bool child) {
     for (pool *p = registry; p != NULL; p = p->next) {
         for (connection *c = p->all; c != NULL; c = c->all_next) {
-            if (c->mux != NULL) {
-                mux_after_fork(c->mux, child);
+            if (c->http2 != NULL) {
+                http2_connection_after_fork(c->http2, child);
             }
         }
         if (child) {

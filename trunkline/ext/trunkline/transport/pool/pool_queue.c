@@ -3,62 +3,62 @@
 
 /* ---- waiting ---- */
 
-void pool_queue_append(pool *p, bucket *b, waiter *w) {
-    w->place = b;
-    w->waiting = true;
-    w->since = clock_now();
-    p->impatience_due |= w->may_share;
-    __atomic_store_n(&w->called, false, __ATOMIC_RELEASE);
-    w->next = NULL;
-    w->previous = b->last;
+void pool_queue_append(pool *p, bucket *b, pool_ticket *t) {
+    t->bucket = b;
+    t->waiting = true;
+    t->since = clock_now();
+    p->impatience_due |= t->may_share;
+    __atomic_store_n(&t->called, false, __ATOMIC_RELEASE);
+    t->next = NULL;
+    t->previous = b->last;
     if (b->last != NULL) {
-        b->last->next = w;
+        b->last->next = t;
     } else {
-        b->first = w;
+        b->first = t;
     }
-    b->last = w;
+    b->last = t;
     p->count.waiting++;
 }
 
-void pool_queue_remove(pool *p, waiter *w) {
-    bucket *b = w->place;
-    if (w->previous != NULL) {
-        w->previous->next = w->next;
+void pool_queue_remove(pool *p, pool_ticket *t) {
+    bucket *b = t->bucket;
+    if (t->previous != NULL) {
+        t->previous->next = t->next;
     } else {
-        b->first = w->next;
+        b->first = t->next;
     }
-    if (w->next != NULL) {
-        w->next->previous = w->previous;
+    if (t->next != NULL) {
+        t->next->previous = t->previous;
     } else {
-        b->last = w->previous;
+        b->last = t->previous;
     }
-    w->waiting = false;
+    t->waiting = false;
     p->count.waiting--;
     if (b->first == NULL) {
-        capacity_forgo(&b->claim);
-    } else if (b->claim.waker == w->waker) {
+        capacity_cancel(&b->claim);
+    } else if (b->claim.waker == t->waker) {
         capacity_hand_over(&b->claim, b->first->waker);
     }
 }
 
 /* Something is there for it: see pool_turn. */
-static void call(waiter *w) {
-    __atomic_store_n(&w->called, true, __ATOMIC_RELEASE);
-    waker_wake(w->waker);
+static void call(pool_ticket *t) {
+    __atomic_store_n(&t->called, true, __ATOMIC_RELEASE);
+    waker_wake(t->waker);
 }
 
-bool pool_called(const pool *p, const waiter *w) {
-    return __atomic_load_n(&w->called, __ATOMIC_ACQUIRE) ||
-           w->generation != __atomic_load_n(&p->generation, __ATOMIC_RELAXED) ||
-           capacity_granted(&w->place->claim);
+bool pool_called(const pool *p, const pool_ticket *t) {
+    return __atomic_load_n(&t->called, __ATOMIC_ACQUIRE) ||
+           t->generation != __atomic_load_n(&p->generation, __ATOMIC_RELAXED) ||
+           capacity_granted(&t->bucket->claim);
 }
 
 bool pool_driven_one_waits(const bucket *b) {
-    const waiter *w = b->first;
-    while (w != NULL && waker_away(w->waker)) {
-        w = w->next;
+    const pool_ticket *t = b->first;
+    while (t != NULL && waker_away(t->waker)) {
+        t = t->next;
     }
-    return w != NULL;
+    return t != NULL;
 }
 
 /* ---- who gets what ---- */
@@ -66,15 +66,15 @@ bool pool_driven_one_waits(const bucket *b) {
 /* What a server has not said yet is taken to be as with the connection before; if there was none,
  * the others wait for its word: what is one too many it refuses. */
 static uint32_t places_on(const bucket *b, const connection *c) {
-    if (mux_heard(c->mux)) {
-        return mux_most(c->mux);
+    if (http2_connection_heard(c->http2)) {
+        return http2_connection_max_streams(c->http2);
     }
     return b->most > 0 ? b->most : 1;
 }
 
 /* A connection of the process's comes to be used by calls, or a right to open one. */
-static bool begin_use(bucket *b, waiter *w) {
-    if (!capacity_take(&b->claim, w->waker)) {
+static bool begin_use(bucket *b, pool_ticket *t) {
+    if (!capacity_take(&b->claim, t->waker)) {
         return false;
     }
     b->in_use++;
@@ -86,11 +86,12 @@ void pool_end_use(bucket *b) {
     capacity_give();
 }
 
-static connection *take_shared(pool *p, bucket *b, waiter *w) {
+static connection *take_shared(pool *p, bucket *b, pool_ticket *t) {
     for (connection *c = b->shared; c != NULL; c = c->shared_next) {
         bool idle = c->streams == 0;
-        if (c->born < w->opened_after || mux_closing(c->mux) || c->streams >= places_on(b, c) ||
-            (idle && (b->in_use >= w->limit || !begin_use(b, w)))) {
+        if (c->born < t->opened_after || http2_connection_closing(c->http2) ||
+            c->streams >= places_on(b, c) ||
+            (idle && (b->in_use >= t->limit || !begin_use(b, t)))) {
             continue;
         }
         if (idle) {
@@ -105,98 +106,98 @@ static connection *take_shared(pool *p, bucket *b, waiter *w) {
 }
 
 static bool driven_dial(const pool *p, const bucket *b) {
-    const waiter *w = b->dials > 0 ? p->diallers : NULL;
-    while (w != NULL && (w->place != b || waker_away(w->waker))) {
-        w = w->dialling_after;
+    const pool_ticket *t = b->dials > 0 ? p->diallers : NULL;
+    while (t != NULL && (t->bucket != b || waker_away(t->waker))) {
+        t = t->dialling_after;
     }
-    return w != NULL;
+    return t != NULL;
 }
 
-static nanoseconds patient_until(const bucket *b, const waiter *w) {
-    nanoseconds since = w->since > b->unsettled_since ? w->since : b->unsettled_since;
+static nanoseconds patient_until(const bucket *b, const pool_ticket *t) {
+    nanoseconds since = t->since > b->unsettled_since ? t->since : b->unsettled_since;
     return since + POOL_PATIENCE;
 }
 
 /* Whether there will be room on a shared connection is about to be known: one is being opened, or
  * its server has not said yet how many calls it takes. */
-static bool unsettled(const pool *p, const bucket *b, const waiter *w) {
-    if (!w->may_share || b->unshared || b->in_vain) {
+static bool unsettled(const pool *p, const bucket *b, const pool_ticket *t) {
+    if (!t->may_share || b->unshared || b->in_vain) {
         return false;
     }
     bool silent = false;
     for (const connection *c = b->shared; c != NULL; c = c->shared_next) {
-        silent |= !mux_heard(c->mux) && !mux_closing(c->mux);
+        silent |= !http2_connection_heard(c->http2) && !http2_connection_closing(c->http2);
     }
     return silent || driven_dial(p, b);
 }
 
-static void set_diallers(pool *p, waiter *w) {
-    __atomic_store_n(&p->diallers, w, __ATOMIC_SEQ_CST);
+static void set_diallers(pool *p, pool_ticket *t) {
+    __atomic_store_n(&p->diallers, t, __ATOMIC_SEQ_CST);
 }
 
-void pool_let_dial(pool *p, bucket *b, waiter *w) {
-    w->place = b;
-    w->dialling = w->may_share && !b->unshared && !b->in_vain;
-    if (!w->dialling) {
+void pool_let_dial(pool *p, bucket *b, pool_ticket *t) {
+    t->bucket = b;
+    t->dialling = t->may_share && !b->unshared && !b->in_vain;
+    if (!t->dialling) {
         return;
     }
     if (b->dials++ == 0) {
         b->unsettled_since = clock_now();
     }
-    w->dialling_before = NULL;
-    w->dialling_after = p->diallers;
+    t->dialling_before = NULL;
+    t->dialling_after = p->diallers;
     if (p->diallers != NULL) {
-        p->diallers->dialling_before = w;
+        p->diallers->dialling_before = t;
     }
-    set_diallers(p, w);
+    set_diallers(p, t);
     p->impatience_due |= b->first != NULL;
 }
 
 /* When it was in vain nobody waits for the next one: of a server that hangs each hears for itself.
  */
-void pool_dial_is_over(pool *p, bucket *b, waiter *w) {
-    if (w->dialling) {
-        b->in_vain |= w->in_vain;
+void pool_dial_is_over(pool *p, bucket *b, pool_ticket *t) {
+    if (t->dialling) {
+        b->in_vain |= t->in_vain;
         b->dials--;
-        if (w->dialling_before != NULL) {
-            w->dialling_before->dialling_after = w->dialling_after;
+        if (t->dialling_before != NULL) {
+            t->dialling_before->dialling_after = t->dialling_after;
         } else {
-            set_diallers(p, w->dialling_after);
+            set_diallers(p, t->dialling_after);
         }
-        if (w->dialling_after != NULL) {
-            w->dialling_after->dialling_before = w->dialling_before;
+        if (t->dialling_after != NULL) {
+            t->dialling_after->dialling_before = t->dialling_before;
         }
     }
-    w->dialling = w->in_vain = false;
+    t->dialling = t->in_vain = false;
 }
 
-bool pool_grant(pool *p, bucket *b, waiter *w, nanoseconds now, connection **out) {
-    *out = take_shared(p, b, w);
+bool pool_grant(pool *p, bucket *b, pool_ticket *t, nanoseconds now, connection **out) {
+    *out = take_shared(p, b, t);
     if (*out != NULL) {
         return true;
     }
-    bool full = b->in_use >= w->limit;
+    bool full = b->in_use >= t->limit;
     if (full) {
-        capacity_forgo(&b->claim); /* for those who can use it */
+        capacity_cancel(&b->claim); /* for those who can use it */
     }
-    if (full || (unsettled(p, b, w) && now < patient_until(b, w)) || !begin_use(b, w)) {
+    if (full || (unsettled(p, b, t) && now < patient_until(b, t)) || !begin_use(b, t)) {
         return false;
     }
-    *out = w->opened_after == 0 ? pool_idle_take(p, b) : NULL;
+    *out = t->opened_after == 0 ? pool_idle_take(p, b) : NULL;
     if (*out == NULL) {
-        pool_let_dial(p, b, w);
+        pool_let_dial(p, b, t);
     }
     return true;
 }
 
-static bool serve(pool *p, bucket *b, waiter *w, nanoseconds now) {
+static bool serve(pool *p, bucket *b, pool_ticket *t, nanoseconds now) {
     connection *c;
-    if (!pool_grant(p, b, w, now, &c)) {
+    if (!pool_grant(p, b, t, now, &c)) {
         return false;
     }
-    pool_queue_remove(p, w);
-    w->granted = c;
-    call(w);
+    pool_queue_remove(p, t);
+    t->granted = c;
+    call(t);
     return true;
 }
 
@@ -204,11 +205,11 @@ static bool serve(pool *p, bucket *b, waiter *w, nanoseconds now) {
  * whose driver is away would only keep it from the others: they are called, to ask when they are
  * back. And those for whom only a new connection will do let others have an old one. */
 void pool_serve_waiters(pool *p, bucket *b) {
-    for (waiter *w = b->first, *next; w != NULL; w = next) {
-        next = w->next;
-        if (waker_away(w->waker)) {
-            call(w);
-        } else if (!serve(p, b, w, 0) && w->opened_after == 0) {
+    for (pool_ticket *t = b->first, *next; t != NULL; t = next) {
+        next = t->next;
+        if (waker_away(t->waker)) {
+            call(t);
+        } else if (!serve(p, b, t, 0) && t->opened_after == 0) {
             return;
         }
     }
@@ -216,12 +217,12 @@ void pool_serve_waiters(pool *p, bucket *b) {
 
 static nanoseconds serve_impatient(pool *p, bucket *b, nanoseconds now) {
     nanoseconds next_due = NEVER;
-    for (waiter *w = b->first, *next; w != NULL && unsettled(p, b, w); w = next) {
-        next = w->next;
-        nanoseconds due = patient_until(b, w);
+    for (pool_ticket *t = b->first, *next; t != NULL && unsettled(p, b, t); t = next) {
+        next = t->next;
+        nanoseconds due = patient_until(b, t);
         if (due > now) {
             next_due = clock_earlier(next_due, due);
-        } else if (!waker_away(w->waker) && !serve(p, b, w, now)) {
+        } else if (!waker_away(t->waker) && !serve(p, b, t, now)) {
             next_due = clock_earlier(next_due, now + POOL_PATIENCE); /* a limit is reached */
             break;
         }
@@ -247,12 +248,12 @@ void pool_leave_place(pool *p, bucket *b) {
     pool_bucket_tidy(p, b);
 }
 
-const char *pool_why_waiting(pool *p, const waiter *w) {
+const char *pool_why_waiting(pool *p, const pool_ticket *t) {
     const char *why = "";
     pthread_mutex_lock(&p->lock);
-    if (w->waiting && w->generation == p->generation) {
-        const bucket *b = w->place;
-        why = b->in_use >= w->limit
+    if (t->waiting && t->generation == p->generation) {
+        const bucket *b = t->bucket;
+        why = b->in_use >= t->limit
                   ? "as many connections as max_connections_per_host: allows are in use"
               : capacity_used() >= capacity_most()
                   ? "as many connections as max_connections allows the process are in use"

@@ -31,8 +31,8 @@ static io_result plain_read(int descriptor, void *bytes, size_t length, size_t *
     return result_of_read(got, count, f);
 }
 
-io_result stream_read_both(int descriptor, const struct iovec places[2], size_t *count,
-                           failure *f) {
+io_result socket_io_read_both(int descriptor, const struct iovec places[2], size_t *count,
+                              failure *f) {
     ssize_t got;
     do {
         got = readv(descriptor, places, 2);
@@ -53,12 +53,13 @@ static io_result plain_write(int descriptor, const void *bytes, size_t length, s
     return would_block(errno) ? IO_WRITE : broke(PHASE_WRITE, f);
 }
 
-io_result stream_read(stream s, void *bytes, size_t length, size_t *count, failure *f) {
+io_result socket_io_read(socket_io s, void *bytes, size_t length, size_t *count, failure *f) {
     return s.session != NULL ? tls_read(s.session, bytes, length, count, f)
                              : plain_read(s.descriptor, bytes, length, count, f);
 }
 
-io_result stream_write(stream s, const void *bytes, size_t length, size_t *count, failure *f) {
+io_result socket_io_write(socket_io s, const void *bytes, size_t length, size_t *count,
+                          failure *f) {
     return s.session != NULL ? tls_write(s.session, bytes, length, count, f)
                              : plain_write(s.descriptor, bytes, length, count, f);
 }

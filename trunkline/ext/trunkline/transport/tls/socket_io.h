@@ -13,13 +13,14 @@
 typedef struct {
     int descriptor;
     tls *session;
-} stream;
+} socket_io;
 
 /* As tls_read and tls_write; IO_END is the end of a plain connection too. */
-io_result stream_read(stream s, void *bytes, size_t length, size_t *count, failure *f);
+io_result socket_io_read(socket_io s, void *bytes, size_t length, size_t *count, failure *f);
 
-/* As stream_read of a plain stream, to two places one after the other. */
-io_result stream_read_both(int descriptor, const struct iovec places[2], size_t *count, failure *f);
-io_result stream_write(stream s, const void *bytes, size_t length, size_t *count, failure *f);
+/* As socket_io_read of a plain stream, to two places one after the other. */
+io_result socket_io_read_both(int descriptor, const struct iovec places[2], size_t *count,
+                              failure *f);
+io_result socket_io_write(socket_io s, const void *bytes, size_t length, size_t *count, failure *f);
 
 #endif

@@ -44,7 +44,7 @@ typedef struct {
 /* The context for these options, with one reference for the caller: the same options (and files
  * unchanged since) give the same context. Its new connections follow files that change later, as
  * far as these can be used. NULL: see `f` (a file that cannot be read, a key that
- * does not fit: FAILURE_TLS_SETTINGS with the file's name in detail). Thread safe. The strings are
+ * does not fit: FAILURE_TLS_OPTIONS with the file's name in detail). Thread safe. The strings are
  * copied.
  */
 tls_context *tls_context_obtain(const tls_options *options, failure *f);
@@ -78,7 +78,7 @@ bool tls_drained(const tls *t);
 
 /* May a connection that lay idle be used? Session tickets and key updates are taken in; data, end
  * of file and errors say no. Never blocks. */
-bool tls_look(tls *t);
+bool tls_check_alive(tls *t);
 
 const char *tls_version(const tls *t); /* "TLSv1.3" */
 const char *tls_cipher(const tls *t);

@@ -50,7 +50,7 @@ static int no_password(char *buffer, int size, int writing, void *data) {
 
 static bool file_failed(failure *f, const char *option, const char *path) {
     char words[160];
-    return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, 0, "%s %s: %s", option, path,
+    return failure_set(f, FAILURE_TLS_OPTIONS, PHASE_TLS, 0, "%s %s: %s", option, path,
                        tls_words(words, sizeof(words)));
 }
 
@@ -102,7 +102,7 @@ static bool offer_protocols(SSL_CTX *ssl, const char *list, failure *f) {
     for (const char *at = list; *at != '\0';) {
         size_t length = strcspn(at, ",");
         if (length == 0 || used + 1 + length > sizeof(wire))
-            return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, 0,
+            return failure_set(f, FAILURE_TLS_OPTIONS, PHASE_TLS, 0,
                                "the ALPN list \"%s\" is malformed", list);
         wire[used++] = (unsigned char)length;
         memcpy(wire + used, at, length);
@@ -117,7 +117,7 @@ static bool open_keylog(tls_context *c, const char *path, failure *f) {
     c->keylog = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (c->keylog < 0) {
         int error = errno;
-        return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, error, "keylog %s: %s", path,
+        return failure_set(f, FAILURE_TLS_OPTIONS, PHASE_TLS, error, "keylog %s: %s", path,
                            strerror(error));
     }
     return true;
@@ -139,7 +139,7 @@ static bool limit_versions(SSL_CTX *ssl, const tls_options *o, failure *f) {
     if (SSL_CTX_set_min_proto_version(ssl, lowest) == 1 &&
         SSL_CTX_set_max_proto_version(ssl, o->max_version) == 1)
         return true;
-    return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, 0, "TLS versions 0x%04x to 0x%04x: %s",
+    return failure_set(f, FAILURE_TLS_OPTIONS, PHASE_TLS, 0, "TLS versions 0x%04x to 0x%04x: %s",
                        (unsigned)lowest, (unsigned)o->max_version, tls_words(words, sizeof(words)));
 }
 
@@ -148,7 +148,7 @@ static bool choose_ciphers(SSL_CTX *ssl, const tls_options *o, failure *f) {
     bool known = o->ciphers == NULL || SSL_CTX_set_cipher_list(ssl, o->ciphers) == 1;
     if (known && (o->ciphersuites == NULL || SSL_CTX_set_ciphersuites(ssl, o->ciphersuites) == 1))
         return true;
-    return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, 0, "%s %.100s: %s",
+    return failure_set(f, FAILURE_TLS_OPTIONS, PHASE_TLS, 0, "%s %.100s: %s",
                        known ? "ciphersuites" : "ciphers", known ? o->ciphersuites : o->ciphers,
                        tls_words(words, sizeof(words)));
 }

@@ -11,7 +11,7 @@
 /*
  * What the parts of TLS know of each other. Only they and their tests include this.
  *   tls.c          one connection: made, freed, asked about
- *   tls_io.c       its bytes: the BIO over the socket; handshake, read, write, look
+ *   tls_io.c       its bytes: the BIO over the socket; handshake, read, write, check
  *   tls_context.c  contexts, one for each set of options
  *   tls_store.c    stores of CA certificates, one for each set of CA files
  *   tls_session.c  sessions to resume, by context and key
@@ -53,7 +53,7 @@ struct tls {
     uint64_t mark;       /* `handed` when the write began */
     uint64_t written;    /* plaintext that was handed over as a whole */
     size_t started;      /* plaintext of the record that was handed over in part */
-    size_t allowance;    /* what a look may still read from the socket */
+    size_t allowance;    /* what a check may still read from the socket */
     char protocol[32];   /* ALPN's result, or "" */
     char complaint[320]; /* what is wrong with the certificate, or "" */
     char *name;          /* without a trailing dot */

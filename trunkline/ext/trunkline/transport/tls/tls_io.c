@@ -304,7 +304,7 @@ static bool only_tickets(tls *t) {
     return quiet;
 }
 
-bool tls_look(tls *t) {
+bool tls_check_alive(tls *t) {
     char byte;
     ssize_t got;
     if (tls_pending(t)) return only_tickets(t);

@@ -91,7 +91,7 @@ void tls_note_authorities(FILE *out, const tls_authorities *a) {
 bool tls_check_file(const char *option, const char *path, failure *f) {
     if (path == NULL || exists(path)) return true;
     int error = errno;
-    return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, error, "%s %s: %s", option, path,
+    return failure_set(f, FAILURE_TLS_OPTIONS, PHASE_TLS, error, "%s %s: %s", option, path,
                        strerror(error));
 }
 
@@ -106,12 +106,12 @@ static bool load(X509_STORE *store, const tls_authorities *a, failure *f) {
     if (files == NULL || directories == NULL) return tls_no_memory(f);
     bool wanted = a->file != NULL && (!a->system || exists(a->file));
     if (wanted && X509_load_cert_crl_file(files, a->file, X509_FILETYPE_PEM) <= 0)
-        return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, 0,
+        return failure_set(f, FAILURE_TLS_OPTIONS, PHASE_TLS, 0,
                            "ca_file %s: no certificate read: %s", a->file,
                            tls_words(words, sizeof(words)));
     if (a->directories != NULL &&
         X509_LOOKUP_add_dir(directories, a->directories, X509_FILETYPE_PEM) <= 0)
-        return failure_set(f, FAILURE_TLS_SETTINGS, PHASE_TLS, 0, "ca_path %s: %s", a->directories,
+        return failure_set(f, FAILURE_TLS_OPTIONS, PHASE_TLS, 0, "ca_path %s: %s", a->directories,
                            tls_words(words, sizeof(words)));
     ERR_clear_error();
     return true;
