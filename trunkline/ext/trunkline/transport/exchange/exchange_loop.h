@@ -29,8 +29,9 @@ typedef struct member {
 /* Keeps one reference of the waker, which all of its exchanges must share. NULL: no memory, or
  * no descriptor (errno says). */
 exchange_loop *exchange_loop_new(waker *w);
-void exchange_loop_free(
-    exchange_loop *l); /* it must be empty. NULL is fine. In a child its memory is lost */
+
+/* It must be empty. NULL is fine. In a child its memory is lost. */
+void exchange_loop_free(exchange_loop *l);
 
 /* Takes `x` in, which has begun, and steps it at the next drive. `m` is the caller's memory, and
  * stays where it is until exchange_loop_remove; what is not over then and goes on needs

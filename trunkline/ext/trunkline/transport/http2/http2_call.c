@@ -116,7 +116,7 @@ static void remember_led(http2_batch *b, http2_connection *h) {
     h->remembered = b;
 }
 
-/* Under m's lock, which the caller releases before h. */
+/* Under h's lock, which the caller releases before h. */
 static void forget_led(const http2_batch *b, http2_connection *h) {
     if (h->remembered == b) {
         h->remembered = NULL;

@@ -20,12 +20,13 @@ typedef struct http2_connection http2_connection;
 /* What the calls of one exchange loop share: they are flushed together, and one of them leads for
  * all. */
 typedef struct {
-    unsigned references;                           /* atomic */
-    http2_connection *unflushed[HTTP2_BATCH_SIZE]; /* on which something may lie to be written; a
-                                                      reference each */
-    int count; /* ... and those beyond HTTP2_BATCH_SIZE are written at once */
-    http2_connection *
-        *led; /* owned; of which one of the calls (at some time) was the leader; the same */
+    unsigned references; /* atomic */
+    /* On which something may lie to be written, a reference each; those beyond HTTP2_BATCH_SIZE are
+     * written at once. */
+    http2_connection *unflushed[HTTP2_BATCH_SIZE];
+    int count;
+    /* Of which one of the calls (at some time) was the leader, a reference each; owned. */
+    http2_connection **led;
     int led_count, led_room;
     bool away; /* nobody drives the exchange loop just now: its calls cannot lead (atomic) */
 } http2_batch;
@@ -56,8 +57,9 @@ typedef struct http2_call {
 bool http2_connection_begin(connection *c);
 
 http2_connection *http2_connection_keep(http2_connection *h);
-void http2_connection_release(
-    http2_connection *h); /* the last one closes the connection and frees it */
+
+/* Gives a reference up; the last one closes the connection and frees it. NULL is fine. */
+void http2_connection_release(http2_connection *h);
 
 /* No more calls: says goodbye, as far as that goes without waiting. */
 void http2_connection_goodbye(http2_connection *h);

@@ -28,14 +28,14 @@ typedef struct connection {
     nanoseconds answered_in;      /* atomic; how long its last answer took; NEVER: none came yet */
     uint32_t asleep, asleep_next; /* atomic; calls not to wait awake for, now and the next time */
     char address[80];             /* "127.0.0.1:443", "[::1]:80", or the path of a Unix socket */
-    struct http2_connection
-        *http2;            /* HTTP/2, which owns this connection then; NULL: one call at a time */
-    uint32_t streams;      /* calls that have it now, if it is shared */
-    bool inherited;        /* from the parent process */
-    bool unwanted;         /* its owner was closed: the call that has it is the last one */
-    struct bucket *bucket; /* NULL: it takes no calls any more */
-    struct connection *shared_next;               /* the shared ones of its bucket */
-    struct connection *below;                     /* the idle stack of its bucket */
+    /* HTTP/2, which owns this connection then; NULL: one call at a time */
+    struct http2_connection *http2;
+    uint32_t streams;               /* calls that have it now, if it is shared */
+    bool inherited;                 /* from the parent process */
+    bool unwanted;                  /* its owner was closed: the call that has it is the last one */
+    struct bucket *bucket;          /* NULL: it takes no calls any more */
+    struct connection *shared_next; /* the shared ones of its bucket */
+    struct connection *below;       /* the idle stack of its bucket */
     struct connection *idle_previous, *idle_next; /* all idle ones, oldest first */
     struct connection *all_previous, *all_next;   /* all of the pool's */
 } connection;
@@ -81,7 +81,7 @@ bool connection_is_quick(const connection *c, nanoseconds span);
  * reference that c->http2 is. */
 void connection_free(connection *c, bool notify);
 
-/* For its owner, the connection. */
+/* For its owner, the http2_connection. */
 void connection_destroy(connection *c, bool notify);
 
 #endif

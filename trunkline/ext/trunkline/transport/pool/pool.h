@@ -16,8 +16,8 @@ typedef struct pool pool;
 /* A call's dealings with the pool: embedded in the call, zeroed before its first use, and not moved
  * while it holds a right or waits. */
 typedef struct pool_ticket {
-    struct bucket
-        *bucket; /* where it holds a right to a connection, or waits for one; NULL: nowhere */
+    /* Where it holds a right to a connection, or waits for one; NULL: nowhere. */
+    struct bucket *bucket;
     connection *granted; /* handed over while it waited */
     bool waiting;
     bool called;              /* atomic; there is something for it: see pool_called */
