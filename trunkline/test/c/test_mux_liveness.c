@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #include "transport/http2/http2_connection_internal.h"
-#include "transport/pool/pool_registry.h"
+#include "transport/pool/pool_internal.h"
 #include "mux_peer.h"
 
 /* Is the server of a silent connection still there? The reaper is told the time: nobody waits. */
@@ -42,7 +42,7 @@ static void test_an_idle_server_is_not_asked_before_it_is_used_again(void) {
     call_options s = usual(4);
     http2_connection *h = idle_connection(&s);
     nanoseconds now = clock_now();
-    for (int minute = 1; minute <= 5; minute++) pool_registry_reap(now + minute * 60 * SECOND);
+    for (int minute = 1; minute <= 5; minute++) pool_reap_all(now + minute * 60 * SECOND);
     sleep_milliseconds(50);
     CHECK(pings_of(0) == 0 && !http2_connection_closing(h), "nobody asks while nobody needs it");
     h->heard_at -= 29 * SECOND;
@@ -71,14 +71,14 @@ static void test_a_call_waits_on_while_its_silent_server_answers_pings(void) {
     nanoseconds now = clock_now();
     for (int round = 1; round <= 3; round++) {
         now += 29 * SECOND;
-        pool_registry_reap(now);
+        pool_reap_all(now);
         sleep_milliseconds(50);
         CHECK(pings_of(0) == round - 1, "it is not asked often (%d)", round);
         now += 2 * SECOND;
-        pool_registry_reap(now);
+        pool_reap_all(now);
         CHECK(pings_of(round) == round, "it is asked (%d)", round);
         now += 6 * SECOND;
-        pool_registry_reap(now);
+        pool_reap_all(now);
         CHECK(!http2_connection_closing(h) && http2_connection_why(h)->code == FAILURE_NONE,
               "and believed");
     }
@@ -93,9 +93,9 @@ static void test_a_call_waits_on_while_its_silent_server_answers_pings(void) {
 static nanoseconds ask_in_vain(const http2_connection *h) {
     nanoseconds asked_at = clock_now() + 31 * SECOND;
     mute = true;
-    pool_registry_reap(asked_at);
+    pool_reap_all(asked_at);
     CHECK(pings_of(1) == 1, "it is asked");
-    pool_registry_reap(asked_at + 5 * SECOND);
+    pool_reap_all(asked_at + 5 * SECOND);
     CHECK(http2_connection_closing(h), "a server that does not answer gets no new calls");
     return asked_at;
 }
@@ -128,7 +128,7 @@ static void test_a_call_on_a_connection_gone_dead_waits_as_long_as_its_caller_sa
           "which have a new connection");
     exchange_free(other);
     for (int minute = 1; minute <= 10; minute++) {
-        pool_registry_reap(asked_at + minute * 60 * SECOND);
+        pool_reap_all(asked_at + minute * 60 * SECOND);
     }
     CHECK(exchange_step(x, clock_now()) == STEP_WAIT, "the one that waits is not failed");
     exchange_free(x);

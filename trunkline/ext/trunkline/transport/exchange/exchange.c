@@ -183,7 +183,7 @@ static pool_result another(exchange *x, connection **c) {
 }
 
 static bool usable(const exchange *x, connection *c, nanoseconds now) {
-    return connection_young(c, x->max_age, now) && connection_check_alive(c, x->watcher);
+    return pool_connection_usable(c, x->max_age, x->watcher, now);
 }
 
 /* What the pool gave is looked at before anything is sent on it; what will not do is replaced. */

@@ -285,7 +285,7 @@ void http2_connection_release(http2_connection *h) {
     }
     bool polite = h->session != NULL && !h->dead;
     http2_free(h->session);
-    connection_destroy(h->connection, polite);
+    connection_free(h->connection, polite);
     pthread_mutex_destroy(&h->lock);
     buffer_free(&h->output);
     free(h->input);

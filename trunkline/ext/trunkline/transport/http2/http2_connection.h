@@ -2,7 +2,7 @@
 #define TRUNKLINE_TRANSPORT_HTTP2_HTTP2_CONNECTION_H
 
 #include "protocol/http2/http2.h"
-#include "transport/pool/connection.h"
+#include "transport/connection/connection.h"
 #include "transport/events/waker.h"
 
 #include <poll.h>

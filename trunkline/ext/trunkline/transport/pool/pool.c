@@ -8,7 +8,7 @@ static void unlock(pool *p) {
     p->impatience_due = false;
     pthread_mutex_unlock(&p->lock);
     if (impatience_due) {
-        reaper_expect(clock_now() + POOL_PATIENCE);
+        reaper_expect(clock_now() + POOL_PATIENCE, pool_reap_all);
     }
 }
 
@@ -94,7 +94,7 @@ pool_result pool_replace(pool *p, pool_ticket *t, connection *c, bool fresh, con
         result = *out == NULL ? POOL_DIAL : POOL_CONNECTION;
     }
     unlock(p);
-    connection_free(c, false);
+    pool_connection_close(c, false);
     return result;
 }
 
@@ -152,7 +152,7 @@ void pool_add(pool *p, pool_ticket *t, connection *c) {
     t->bucket = NULL;
     unlock(p);
     if (c->http2 != NULL) {
-        reaper_expect(clock_now() + POOL_TENDING);
+        reaper_expect(clock_now() + POOL_TENDING, pool_reap_all);
     }
 }
 
@@ -183,7 +183,7 @@ void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_unti
         return;
     }
     pool_close_evicted(evicted);
-    reaper_expect(idle_until);
+    reaper_expect(idle_until, pool_reap_all);
 }
 
 void pool_discard(pool *p, connection *c, bool notify) {
@@ -193,7 +193,7 @@ void pool_discard(pool *p, connection *c, bool notify) {
         pool_leave_place(p, c->bucket);
     }
     unlock(p);
-    connection_free(c, notify);
+    pool_connection_close(c, notify);
 }
 
 void pool_leave(pool *p, connection *c, nanoseconds now, nanoseconds idle_until) {
@@ -225,10 +225,10 @@ void pool_leave(pool *p, connection *c, nanoseconds now, nanoseconds idle_until)
     }
     unlock(p);
     if (over) {
-        connection_free(c, true);
+        pool_connection_close(c, true);
     }
     pool_close_evicted(evicted);
-    reaper_expect(idle_until);
+    reaper_expect(idle_until, pool_reap_all);
 }
 
 void pool_reconsider(pool *p, connection *c) {
@@ -244,7 +244,7 @@ void pool_reconsider(pool *p, connection *c) {
     }
     unlock(p);
     if (over) {
-        connection_free(c, true);
+        pool_connection_close(c, true);
     }
 }
 

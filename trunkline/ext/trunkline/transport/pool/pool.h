@@ -1,7 +1,7 @@
 #ifndef TRUNKLINE_TRANSPORT_POOL_POOL_H
 #define TRUNKLINE_TRANSPORT_POOL_POOL_H
 
-#include "connection.h"
+#include "transport/connection/connection.h"
 #include "transport/common/options.h"
 #include "transport/events/waker.h"
 
@@ -79,6 +79,16 @@ void pool_cancel(pool *p, pool_ticket *t);
 
 /* Takes a newly opened connection in, as in use: it fills the right to dial. */
 void pool_add(pool *p, pool_ticket *t, connection *c);
+
+/* Before `c`, which the pool gave, is used: is it alive, and younger than `max_age` (0: any age)?
+ * `l`, or NULL: an event loop that may know without asking the socket. A shared one that is too old
+ * takes no call from now on; the pool is to be told of it, as of one that is dead, by
+ * pool_reconsider. */
+bool pool_connection_usable(connection *c, nanoseconds max_age, event_loop *l, nanoseconds now);
+
+/* Closes a connection that the pool does not have, and frees it; says goodbye when `notify`. Calls
+ * that others have on a shared one go on. */
+void pool_connection_close(connection *c, bool notify);
 
 /* Gives a connection back, for others to use until `idle_until`. */
 void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_until);

@@ -203,7 +203,7 @@ uint32_t pool_close_evicted(connection *evicted) {
     uint32_t count = 0;
     for (connection *following; evicted != NULL; evicted = following, count++) {
         following = evicted->below;
-        connection_free(evicted, true);
+        pool_connection_close(evicted, true);
     }
     return count;
 }

@@ -48,6 +48,13 @@ struct pool {
 
 #define POOL_TENDING SECOND /* how often shared connections are seen to */
 
+/* ---- pool_lifecycle.c ---- */
+
+/* Without locks. Visits every pool of the process: closes what was idle for too long, serves those
+ * who have waited long enough for another's dial, reads shared connections that nobody reads.
+ * Returns when the next visit is due. The reaper calls it. */
+nanoseconds pool_reap_all(nanoseconds now);
+
 /* ---- pool_queue.c ---- */
 
 void pool_queue_append(pool *p, bucket *b, pool_ticket *t);

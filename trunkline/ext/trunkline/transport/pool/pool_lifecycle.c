@@ -1,6 +1,5 @@
 #include "transport/http2/http2_connection.h"
 #include "pool_internal.h"
-#include "pool_registry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +112,7 @@ static bool tend_shared(pool *p, nanoseconds now) {
     return count > 0;
 }
 
-nanoseconds pool_registry_reap(nanoseconds now) {
+nanoseconds pool_reap_all(nanoseconds now) {
     nanoseconds next_due = NEVER;
     pthread_mutex_lock(&registry_lock);
     for (pool *p = registry; p != NULL; p = p->next) {

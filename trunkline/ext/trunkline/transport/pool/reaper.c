@@ -1,12 +1,12 @@
 #include "reaper.h"
 
-#include "pool_registry.h"
 #include "transport/events/portable.h"
 
 #include <signal.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
+static reaper_visit visit; /* written before the thread starts, and not while it runs */
 static bool running;
 static nanoseconds next_visit = NEVER; /* written under the lock, read without it as a hint */
 
@@ -29,7 +29,7 @@ static void *reap(void *unused) {
         }
         __atomic_store_n(&next_visit, NEVER, __ATOMIC_RELAXED);
         pthread_mutex_unlock(&lock);
-        nanoseconds due = pool_registry_reap(now);
+        nanoseconds due = visit(now);
         pthread_mutex_lock(&lock);
         __atomic_store_n(&next_visit, clock_earlier(next_visit, due), __ATOMIC_RELAXED);
     }
@@ -37,7 +37,8 @@ static void *reap(void *unused) {
 }
 
 /* Under the lock. Without a thread idle connections are still bounded by count, and looked at. */
-static bool start(void) {
+static bool start(reaper_visit visitor) {
+    visit = visitor;
     portable_condition(&changed);
 
     sigset_t all, before;
@@ -54,7 +55,7 @@ static bool start(void) {
     return running;
 }
 
-void reaper_expect(nanoseconds when) {
+void reaper_expect(nanoseconds when, reaper_visit visitor) {
     if (__atomic_load_n(&next_visit, __ATOMIC_RELAXED) <= when) {
         return;
     }
@@ -63,7 +64,7 @@ void reaper_expect(nanoseconds when) {
         __atomic_store_n(&next_visit, when, __ATOMIC_RELAXED);
         if (running) {
             pthread_cond_signal(&changed);
-        } else if (!start()) {
+        } else if (!start(visitor)) {
             __atomic_store_n(&next_visit, NEVER, __ATOMIC_RELAXED); /* the next one tries again */
         }
     }

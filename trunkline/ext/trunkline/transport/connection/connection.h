@@ -1,5 +1,5 @@
-#ifndef TRUNKLINE_TRANSPORT_POOL_CONNECTION_H
-#define TRUNKLINE_TRANSPORT_POOL_CONNECTION_H
+#ifndef TRUNKLINE_TRANSPORT_CONNECTION_CONNECTION_H
+#define TRUNKLINE_TRANSPORT_CONNECTION_CONNECTION_H
 
 #include "transport/events/clock.h"
 #include "transport/dial/dial.h"
@@ -55,17 +55,13 @@ io_result connection_write(connection *c, const void *bytes, size_t length, size
 /* Is more there to be read that poll would not tell of? */
 bool connection_pending(const connection *c);
 
-/* The check before reuse: true when nothing lies there, neither bytes nor the end. `l`, or NULL: a
- * loop that may know without asking the socket. */
+/* The check before reuse of one that is not shared: true when nothing lies there, neither bytes nor
+ * the end. `l`, or NULL: an event loop that may know without asking the socket. */
 bool connection_check_alive(connection *c, event_loop *l);
 
 /* When it takes no more calls: `max_age` (0: no limit) after its birth, or up to an eighth of that
  * earlier, so that connections that were opened together do not end together. */
 nanoseconds connection_due(const connection *c, nanoseconds max_age);
-
-/* May it take another call, as to its age? If not, one that is shared takes none from now on, and
- * the pool is to be told, as after a check that failed. */
-bool connection_young(connection *c, nanoseconds max_age, nanoseconds now);
 
 /* An answer came so long after its request. */
 void connection_answered(connection *c, nanoseconds span);
@@ -77,11 +73,8 @@ void connection_waited_awake(connection *c, bool for_nothing);
 /* Is it worth it to wait awake for an answer within `span`? */
 bool connection_is_quick(const connection *c, nanoseconds span);
 
-/* Closes and frees; says goodbye (TLS close_notify) when `notify`. Of a shared one, lets go of the
- * reference that c->http2 is. */
+/* Closes and frees; says goodbye (TLS close_notify) when `notify`. One that speaks HTTP/2 is its
+ * http2_connection's to free. */
 void connection_free(connection *c, bool notify);
-
-/* For its owner, the http2_connection. */
-void connection_destroy(connection *c, bool notify);
 
 #endif

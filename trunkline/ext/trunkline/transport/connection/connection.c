@@ -1,7 +1,6 @@
 #include "connection.h"
 
 #include "transport/events/descriptors.h"
-#include "transport/http2/http2_connection.h"
 #include "transport/tls/socket_io.h"
 
 #include <arpa/inet.h>
@@ -81,9 +80,6 @@ bool connection_pending(const connection *c) {
 }
 
 bool connection_check_alive(connection *c, event_loop *l) {
-    if (c->http2 != NULL) {
-        return http2_connection_check_alive(c->http2);
-    }
     if (l != NULL && c->drained && event_loop_quiet(l, c->descriptor, c->id)) {
         return true;
     }
@@ -98,21 +94,10 @@ bool connection_check_alive(connection *c, event_loop *l) {
     return seen < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-void connection_destroy(connection *c, bool notify) {
+void connection_free(connection *c, bool notify) {
     tls_free(c->session, notify && c->descriptor >= 0);
     descriptors_close(c->descriptor);
     free(c);
-}
-
-void connection_free(connection *c, bool notify) {
-    if (c->http2 == NULL) {
-        connection_destroy(c, notify);
-        return;
-    }
-    if (notify) {
-        http2_connection_goodbye(c->http2);
-    }
-    http2_connection_release(c->http2);
 }
 
 /* ---- its age ---- */
@@ -123,14 +108,6 @@ nanoseconds connection_due(const connection *c, nanoseconds max_age) {
     }
     nanoseconds earlier = max_age / 128 * (nanoseconds)(c->id % 16);
     return clock_after(c->born, max_age - earlier);
-}
-
-bool connection_young(connection *c, nanoseconds max_age, nanoseconds now) {
-    bool young = now < connection_due(c, max_age);
-    if (!young && c->http2 != NULL) {
-        http2_connection_retire(c->http2);
-    }
-    return young;
 }
 
 /* ---- its pace ---- */

@@ -1,0 +1,26 @@
+#include "pool.h"
+#include "transport/http2/http2_connection.h"
+
+/* What is done in one way to a connection of one call at a time, and in another to a shared one. */
+
+bool pool_connection_usable(connection *c, nanoseconds max_age, event_loop *l, nanoseconds now) {
+    bool young = now < connection_due(c, max_age);
+    if (c->http2 == NULL) {
+        return young && connection_check_alive(c, l);
+    }
+    if (!young) {
+        http2_connection_retire(c->http2);
+    }
+    return young && http2_connection_check_alive(c->http2);
+}
+
+void pool_connection_close(connection *c, bool notify) {
+    if (c->http2 == NULL) {
+        connection_free(c, notify);
+        return;
+    }
+    if (notify) {
+        http2_connection_goodbye(c->http2);
+    }
+    http2_connection_release(c->http2);
+}
