@@ -9,6 +9,7 @@ task :ci do
   sections = {
     "Ruby style (RuboCop)" => "lint",
     "C format (clang-format)" => "format:check",
+    "C includes go one way" => "includes:check",
     "Extensions compile without a warning (gcc, clang)" => "compile:pedantic",
     "protocol/: unit tests, plain and sanitized" => "protocol:test",
     "transport/: unit tests, plain and sanitized" => "transport:test",

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "support/includes"
+
 C_FILES = FileList["trunkline*/{ext,lib,test}/**/*.{c,h}"]
 
 desc "RuboCop over every Ruby file"
@@ -14,5 +16,14 @@ namespace :format do
     abort "no C files" if C_FILES.empty?
     sh "clang-format", "--dry-run", "--Werror", *C_FILES, verbose: false
     puts "#{C_FILES.size} C files are formatted"
+  end
+end
+
+namespace :includes do
+  desc "Do the engine's folders include each other one way?"
+  task :check do
+    faults = Includes.faults
+    abort faults.join("\n") unless faults.empty?
+    puts "#{Includes.sources.size} C files include downwards"
   end
 end
