@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "ipaddr"
+require_relative "comma_list"
 
 module Trunkline
   # Hosts that proxies are not for. A list, by commas or blanks, of names ("api.test" is that host
@@ -15,7 +16,7 @@ module Trunkline
     # @param loopback [Boolean] whether this machine itself is among them
     def initialize(list, loopback: true)
       @loopback = loopback
-      entries = list.to_s.split(/[\s,]+/).reject(&:empty?)
+      entries = CommaList.parse(list.to_s)
       @all = entries.include?("*")
       @rules = entries.filter_map { |entry| rule(entry) }.freeze
     end

@@ -2,6 +2,7 @@
 
 require "digest"
 require "securerandom"
+require_relative "../../comma_list"
 require_relative "../../errors"
 require_relative "../../redacted"
 require_relative "challenge"
@@ -122,7 +123,7 @@ module Trunkline
           return "without a realm" unless parameters["realm"]
 
           qop = qop_of(parameters)
-          "that allows qop #{qop} alone, not auth" if qop&.split(/[\s,]+/)&.none? { |one| one.casecmp?("auth") }
+          "that allows qop #{qop} alone, not auth" if qop && CommaList.parse(qop).none? { |one| one.casecmp?("auth") }
         end
 
         # One that is empty says as little as none.
