@@ -24,73 +24,86 @@ module Trunkline
     # @param base_url [String, URI, nil] what its paths are below; without it, every call gives a whole URL. Credentials
     #   in it (https://user:password@api.test) become basic:
     # @param options [Hash] as keywords; all but max_idle may be given to Client#with and to a single call as well
-    # @option options [Numeric, Hash] :timeout required, here or by Trunkline.configure; seconds for the whole call, or
-    #   for its phases: resolve, connect, tls, write, first_byte, read, queue, total (see Timeouts); without total, a
-    #   phase that is not named has 30
-    # @option options [Hash] :headers for every call; nil as a value removes a default
-    # @option options [Hash] :params for every call's query (see Query)
-    # @option options [String] :bearer a token for Authorization: Bearer
-    # @option options [Array(String, String)] :basic user and password for Authorization: Basic
-    # @option options [Array(String, String)] :digest user and password for Digest (RFC 7616)
-    # @option options [#sign, #retry?] :auth an object that signs requests and sees challenges (see Policy::Auth)
-    # @option options [Boolean, String] :netrc true for ~/.netrc, or a path: basic credentials by host
-    # @option options [Integer, false] :follow how many redirects to follow; false
+    # @option options [Numeric, Hash, Timeouts] :timeout required, here or by Trunkline.configure: seconds for the whole
+    #   call, or a Hash of seconds for its phases: resolve, connect, tls, write, first_byte, read, queue, total (see
+    #   Timeouts); without total, a phase that is not named has 30
+    # @option options [Hash, Array] :headers fields of every call; nil as a value removes one that was set before
+    #   (default: none)
+    # @option options [Hash, Array, nil] :params added to the query of every call (see Query)
+    # @option options [String, nil] :bearer a token for Authorization: Bearer (RFC 6750)
+    # @option options [Array(String, String), nil] :basic user and password for Authorization: Basic (RFC 7617)
+    # @option options [Array(String, String), nil] :digest user and password for Digest (RFC 7616)
+    # @option options [#sign, #retry?, nil] :auth an object that signs requests and sees challenges (see Policy::Auth)
+    # @option options [Boolean, String, Pathname, nil] :netrc true for ~/.netrc, or a path of such a file: basic
+    #   credentials by host (default: false)
+    # @option options [Integer, false, nil] :follow how many redirects to follow (default: false)
     # @option options [Boolean] :redirect_body_to_http whether a redirect from https to http that keeps the method (307,
-    #   308) may send the body on, unencrypted; false: such a redirect is refused
-    # @option options [Array<String>] :credential_headers fields to be bound to their origin like Authorization, Cookie,
-    #   Proxy-Authorization and X-Api-Key: a redirect to another origin does not carry them on, and with a base URL,
-    #   those of the client go to its origin alone
+    #   308) may send the body on, unencrypted; otherwise such a redirect is refused (default: false)
+    # @option options [Array<String, Symbol>] :credential_headers fields to be bound to their origin like Authorization,
+    #   Cookie, Proxy-Authorization and X-Api-Key: a redirect to another origin does not carry them on, and with a base
+    #   URL, those of the client go to its origin alone (default: none)
     # @option options [Symbol] :replay :safe to send GET, HEAD, OPTIONS and TRACE once more when a reused connection
-    #   died without a byte of an answer; :never
-    # @option options [Numeric, false] :expect seconds to wait for 100 Continue before a body is sent; false
-    # @option options [Boolean] :decode undo gzip, deflate, br and zstd; true
-    # @option options [#call] :early_hints called with the Headers of each 103
-    # @option options [Boolean] :verify check the server's certificate; true
-    # @option options [Boolean] :verify_hostname whether the certificate must be for the server's name; true
-    # @option options [String] :ca_file PEM file of trusted certificates, instead of the system's. New connections read
-    #   it again when it has changed, and so the other files of certificates and keys; while what they find cannot be
-    #   used, what was read before is
-    # @option options [String] :ca_path directory of trusted certificates, hashed as OpenSSL wants it
-    # @option options [OpenSSL::X509::Store] :ca_store instead of ca_file: and ca_path:; it is used as it is, and must
-    #   not change any more
-    # @option options [String] :client_cert PEM file of the client's certificate
-    # @option options [String] :client_key PEM file of its key; client_cert's file
-    # @option options [Integer] :verify_depth how many intermediate certificates may stand between the server's own and
-    #   a trusted root; OpenSSL's limit, 100
-    # @option options [String] :tls_name the name to send as SNI and to verify, instead of the URL's host; for every
-    #   server the client calls
+    #   died without a byte of an answer (default: :never)
+    # @option options [Numeric, false, nil] :expect seconds to wait for 100 Continue before a body is sent (default:
+    #   false)
+    # @option options [Boolean] :decode whether to undo gzip, deflate, br and zstd (default: true)
+    # @option options [#call, nil] :early_hints called with the Headers of each 103
+    # @option options [Boolean] :verify whether to check the server's certificate (default: true)
+    # @option options [Boolean] :verify_hostname whether the certificate must be for the server's name (default: true)
+    # @option options [String, Pathname, nil] :ca_file PEM file of trusted certificates. New connections read it again
+    #   when it has changed, and so the other files of certificates and keys; while what they find cannot be used, what
+    #   was read before is (default: the system's)
+    # @option options [String, Pathname, nil] :ca_path directory of trusted certificates, hashed as OpenSSL wants it
+    #   (default: the system's)
+    # @option options [OpenSSL::X509::Store, nil] :ca_store instead of ca_file: and ca_path:; it is used as it is, and
+    #   must not change any more
+    # @option options [String, Pathname, nil] :client_cert PEM file of the client's certificate
+    # @option options [String, Pathname, nil] :client_key PEM file of the key of client_cert: (default: client_cert's
+    #   file)
+    # @option options [Integer, nil] :verify_depth how many intermediate certificates may stand between the server's own
+    #   and a trusted root (default: OpenSSL's limit, 100)
+    # @option options [String, nil] :tls_name the name to send as SNI and to verify, for every server that the client
+    #   calls (default: the URL's host)
     # @option options [Symbol] :http :auto for HTTP/2 where an https server chooses it; :h1 for HTTP/1.1 alone; :h2 for
-    #   HTTP/2 alone, with http too (prior knowledge, RFC 9113 3.3)
-    # @option options [String] :min_tls "1.2" or "1.3"; "1.2"
-    # @option options [String] :max_tls "1.2" or "1.3"; the newest there is
-    # @option options [String] :ciphers for TLS 1.2, in OpenSSL's format, such as "ECDHE+AESGCM"; OpenSSL's default
-    # @option options [String] :ciphersuites for TLS 1.3, names joined by ":" (RFC 8446 B.4); OpenSSL's default
-    # @option options [String] :keylog file that TLS secrets are appended to; the environment's SSLKEYLOGFILE
-    # @option options [String, Hash] :connect_to "host:port" to connect to instead, or a Hash of those by "host:port"
-    # @option options [String] :unix path of a Unix socket to connect to instead
-    # @option options [String, false] :proxy http://, https://, socks5:// or socks5h://, perhaps with user:password@;
-    #   false for none; the environment's http_proxy, https_proxy, all_proxy and no_proxy
-    # @option options [String, Array<String>] :no_proxy hosts that no proxy is for (see NoProxy); the environment's
-    #   no_proxy, for the environment's proxies
-    # @option options [String] :bind an address or an interface of this machine, to connect from
-    # @option options [Boolean, Integer, Hash] :tcp_keepalive seconds of silence before a probe, or both as
-    #   { idle: 30, interval: 10 }, the default
-    # @option options [Numeric] :tcp_user_timeout seconds that sent bytes may lie unacknowledged; the system's limit
-    # @option options [Integer] :max_connections_per_host 64; further calls wait their turn
-    # @option options [Integer] :max_idle gives the client connections of its own, and how many of them may be idle; all
-    #   others share the process's, 256
-    # @option options [Numeric] :idle_timeout seconds that an idle connection is kept; 30
+    #   HTTP/2 alone, with http too (prior knowledge, RFC 9113 3.3) (default: :auto)
+    # @option options [String] :min_tls the lowest version of TLS (default: "1.2")
+    # @option options [String, nil] :max_tls the highest version of TLS (default: the newest there is)
+    # @option options [String, nil] :ciphers ciphers of TLS 1.2 in OpenSSL's format, such as "ECDHE+AESGCM" (default:
+    #   OpenSSL's)
+    # @option options [String, nil] :ciphersuites ciphers of TLS 1.3, names joined by ":" (RFC 8446 B.4) (default:
+    #   OpenSSL's)
+    # @option options [String, Pathname, nil] :keylog file that TLS secrets are appended to (default: the environment's
+    #   SSLKEYLOGFILE)
+    # @option options [String, Hash{String => String}, nil] :connect_to "host:port" to connect to instead, or a Hash of
+    #   those by "host:port"
+    # @option options [String, Pathname, nil] :unix path of a Unix socket to connect to instead
+    # @option options [String, URI::Generic, false, nil] :proxy http://, https://, socks5:// or socks5h://, perhaps with
+    #   user:password@; false for none (default: the environment's http_proxy, https_proxy, all_proxy and no_proxy)
+    # @option options [String, Array<String>, nil] :no_proxy hosts that no proxy is for (see NoProxy) (default: the
+    #   environment's no_proxy, for the environment's proxies)
+    # @option options [String, nil] :bind an address or an interface of this machine, to connect from
+    # @option options [Boolean, Integer, Hash, nil] :tcp_keepalive seconds of silence before the first probe, or these
+    #   and the seconds between probes as a Hash (default: { idle: 30, interval: 10 })
+    # @option options [Numeric, nil] :tcp_user_timeout seconds for which sent bytes may lie unacknowledged (default: the
+    #   system's limit)
+    # @option options [Integer] :max_connections_per_host connections to one origin; further calls wait their turn
+    #   (default: 64)
+    # @option options [Integer] :max_idle gives the client connections of its own, and how many of them may be idle
+    #   (default: the process's connections, of which 256 may be idle)
+    # @option options [Numeric] :idle_timeout seconds for which an idle connection is kept (default: 30)
     # @option options [Numeric, nil] :max_age seconds for which a connection takes calls, and for which an address that
-    #   was looked up is dialled, so that a service that has moved is followed; 300, nil for no limit
-    # @option options [Numeric, false] :busy_poll seconds, at most 0.001, for which a call that is alone polls for its
-    #   answer without sleeping when the connection's last answer came as soon: half as fast again to a server next
-    #   door, for up to a third more CPU; 0.00006, false for never
-    # @option options [Integer, nil] :max_body_bytes largest body, decoded, also of one that is streamed; nil for no
-    #   limit; 268,435,456 (256 MiB) for bodies that are kept whole, none for those that are streamed
+    #   was looked up is used, so that a service that has moved is followed; nil for no limit (default: 300)
+    # @option options [Numeric, Boolean, nil] :busy_poll seconds, at most 0.001, or true for 0.00006, for which a call
+    #   that is alone in its process polls for its answer instead of sleeping, as long as its connection's answers come
+    #   within that time; of use only with a server on the same machine, where a call takes about two thirds of the
+    #   time, for up to a third more CPU (default: true)
+    # @option options [Integer, nil] :max_body_bytes bytes of the largest body, decoded; one that is given holds for
+    #   streamed ones too; nil for no limit (default: 268,435,456 (256 MiB) for bodies that are kept whole, none for
+    #   those that are streamed)
     # @option options [Integer, nil] :max_decode_ratio how many times its size a body may unpack to, once it has passed
-    #   16 MiB; nil for no limit; 100
-    # @option options [Integer] :max_header_bytes largest header section; 65,536
-    # @option options [Integer] :max_headers most header fields; 200
+    #   16 MiB; nil for no limit (default: 100)
+    # @option options [Integer] :max_header_bytes bytes of the largest header section (default: 65,536)
+    # @option options [Integer] :max_headers fields of the largest header section (default: 200)
     # @return [Client]
     # @raise [MissingTimeout]
     # @raise [InvalidRequest]

@@ -79,8 +79,8 @@ class TestSecrets < TrunklineTest
   HARMLESS = %w[
     Trunkline::Attempt Trunkline::Condition Trunkline::ConnectionInfo Trunkline::Engine::Multi
     Trunkline::Engine::Pool Trunkline::Engine::Prepared
-    Trunkline::Engine::Settings Trunkline::NoProxy Trunkline::Progress Trunkline::Progress::Reporter
-    Trunkline::Stats Trunkline::Stubs::Fault Trunkline::Timeouts Trunkline::Timings
+    Trunkline::Engine::Settings Trunkline::NoProxy Trunkline::Options::Option Trunkline::Progress
+    Trunkline::Progress::Reporter Trunkline::Stats Trunkline::Stubs::Fault Trunkline::Timeouts Trunkline::Timings
     Typhoeus::Cache::Dalli Typhoeus::Cache::Rails Typhoeus::Cache::Redis Typhoeus::Response::Header
   ].freeze
   OURS = /\A(?:Trunkline|Typhoeus|Faraday::Adapter::Trunkline)\b(?!::(?:Limiter|Lab|XML))/

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "checks"
 require_relative "options"
 require_relative "redacted"
 
@@ -26,7 +25,7 @@ module Trunkline
     # @return [Hash{Symbol => Integer, nil}] the limits of the process that were set, checked
     # @raise [InvalidRequest]
     def process
-      given.slice(*Options::OF_PROCESS).to_h { |name, value| [name, Checks.public_send(name, value)] }
+      given.slice(*Options::OF_PROCESS).to_h { |name, value| [name, Options.check(name, value)] }
     end
 
     private

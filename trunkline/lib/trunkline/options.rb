@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "checks"
+require_relative "options/table"
 require_relative "redacted"
 
 module Trunkline
@@ -8,40 +8,23 @@ module Trunkline
   class Options
     include Redacted
 
-    DEFAULTS = {
-      timeout: nil, headers: [].freeze, params: nil, bearer: nil, basic: nil, digest: nil, auth: nil, netrc: nil,
-      follow: false, redirect_body_to_http: false, credential_headers: [].freeze,
-      replay: :never, expect: false, decode: true, early_hints: nil,
-      verify: true, verify_hostname: true, ca_file: nil, ca_path: nil, ca_store: nil,
-      client_cert: nil, client_key: nil, verify_depth: nil, tls_name: nil,
-      http: :auto, min_tls: 0x0303, max_tls: nil, ciphers: nil, ciphersuites: nil, keylog: nil,
-      connect_to: nil, unix: nil, proxy: nil, no_proxy: nil,
-      bind: nil, tcp_keepalive: SocketOptions::KEEPALIVE, tcp_user_timeout: 0,
-      max_connections_per_host: 64, max_idle: nil, idle_timeout: 30.0, max_age: 300.0,
-      busy_poll: BusyPoll::DEFAULT,
-      max_body_bytes: 256 * 1024 * 1024, max_decode_ratio: 100, max_header_bytes: 65_536, max_headers: 200
-    }.freeze
-
-    # What a client and a call may set.
+    client = TABLE.each_value.select { |option| %i[both client].include?(option.set_by) }
+    # Values of a client that sets none.
+    DEFAULTS = client.to_h { |option| [option.name, option.default] }.freeze
+    # What a client sets, and a call too (max_idle: excepted).
     NAMES = DEFAULTS.keys.freeze
-    # What a call alone may set.
-    CALL_ONLY = %i[body json form multipart stream].freeze
-    # What a call may change without another set of options: they are laid over the client's as they are.
-    PER_CALL = (%i[headers params bearer basic follow early_hints] + CALL_ONLY).freeze
-
+    # What a call alone sets.
+    CALL_ONLY = TABLE.each_value.select { |option| option.set_by == :call }.map(&:name).freeze
     # Limits that hold for all clients together, at once, also for those that are there already; nil for the usual one.
-    #
-    # max_connections::    connections that calls use at the same time, in the whole process; idle ones do not count.
-    #                      Half of the descriptors that the process may open (RLIMIT_NOFILE). Further calls wait their
-    #                      turn, within the timeout of their queue
-    # max_buffered_bytes:: bytes of answers over HTTP/2 that servers may send before anybody takes them, in the whole
-    #                      process; 256 MiB. A call needs 1 MiB of it while half of it is free, then 64 KiB, which
-    #                      become 1 MiB when its answer is taken as it comes; without 64 KiB it waits its turn
-    OF_PROCESS = %i[max_connections max_buffered_bytes].freeze
+    OF_PROCESS = TABLE.each_value.select { |option| option.set_by == :process }.map(&:name).freeze
+    # What a call may change without another set of options: they are laid over the client's as they are.
+    PER_CALL = TABLE.each_value.select(&:per_call?).map(&:name).freeze
 
-    # Ways to say who calls.
-    WAYS = %i[bearer basic digest auth].freeze
-    private_constant :WAYS
+    # What the engine is told, by group: of each option the variable, the key, and what makes the value, or nil.
+    TOLD = client.group_by(&:group).transform_values { |options| options.flat_map(&:told) }.freeze
+    # Ways to authenticate: one at a time.
+    AUTHENTICATION = %i[bearer basic digest auth].freeze
+    private_constant :TOLD, :AUTHENTICATION
 
     attr_reader(*NAMES)
 
@@ -50,11 +33,19 @@ module Trunkline
       @defaults ||= new(DEFAULTS.merge(keylog: ENV.fetch("SSLKEYLOGFILE", nil)))
     end
 
+    # @param name [Symbol] of any option
+    # @param value [Object] as given by a caller
+    # @return [Object] as the library uses it
+    # @raise [InvalidRequest]
+    def self.check(name, value)
+      TABLE.fetch(name).check(value)
+    end
+
     # @param given [Hash{Symbol => Object}] per-call options
     # @return [Hash{Symbol => Object}] the same, checked
     # @raise [InvalidRequest]
     def self.check_call(given)
-      given.to_h { |name, value| [name, Checks.public_send(name, value)] }
+      given.to_h { |name, value| [name, check(name, value)] }
     end
 
     # @return [InvalidRequest] for an option that no one knows, with the nearest that is known
@@ -96,8 +87,7 @@ module Trunkline
       unknown = changes.keys - NAMES
       raise Options.unknown(unknown.first) unless unknown.empty?
 
-      values = changes.to_h { |name, value| [name, name == :timeout ? value : Checks.public_send(name, value)] }
-      dup.change(settle(values))
+      dup.change(settle(Options.check_call(changes)))
     end
 
     # @return [Hash{Symbol => Object}]
@@ -113,27 +103,16 @@ module Trunkline
     def to_engine(owner)
       raise MissingTimeout unless timeout
 
-      {
-        timeouts: timeout.phases, total: timeout.total, expect: expect || 0.0,
-        max_header_bytes: max_header_bytes, max_headers: max_headers,
-        max_body_bytes: max_body_bytes || 0, max_streamed_bytes: @max_streamed_bytes || 0,
-        max_decode_ratio: max_decode_ratio || 0,
-        max_connections_per_host: max_connections_per_host, idle_timeout: idle_timeout,
-        max_age: max_age, busy_poll: busy_poll, decode: decode, replay_safe: replay == :safe, owner: owner,
-        http: http, sockets: SocketOptions.to_engine(bind, tcp_keepalive, tcp_user_timeout),
-        tls: tls_to_engine
-      }
+      settings = { owner: owner, max_streamed_bytes: @max_streamed_bytes || 0, sockets: {}, tls: {} }
+      TOLD.each { |group, told| tell(group ? settings[group] : settings, told) }
+      settings
     end
 
-    # Options whose values are not shown: credentials, what may be some, and the caller's own objects.
-    HIDDEN_VALUES = %i[bearer basic digest auth netrc headers params early_hints ca_store].freeze
-    private_constant :HIDDEN_VALUES
-
-    # Credentials, and what may be some, are not shown.
+    # Credentials, what may be one, and the caller's own objects are not shown.
     def inspect
       shown = to_h.reject { |name, value| value == DEFAULTS[name] }.map do |name, value|
         value = value.to_h.compact if name == :timeout
-        "#{name}: #{HIDDEN_VALUES.include?(name) ? HIDDEN : value.inspect}"
+        "#{name}: #{TABLE[name].hidden? ? HIDDEN : value.inspect}"
       end
       "#<#{self.class} #{shown.join(", ")}>"
     end
@@ -147,11 +126,11 @@ module Trunkline
 
     private
 
-    def tls_to_engine
-      { verify: verify, verify_hostname: verify_hostname, ca_file: ca_file, ca_path: ca_path,
-        ca_store: ca_store, client_cert: client_cert, client_key: client_key, verify_depth: verify_depth,
-        min_version: min_tls, max_version: max_tls || 0, ciphers: ciphers, ciphersuites: ciphersuites,
-        keylog: keylog }
+    def tell(settings, told)
+      told.each do |variable, key, convert|
+        value = instance_variable_get(variable)
+        settings[key] = convert ? convert.call(value) : value
+      end
     end
 
     # What depends on what was there, or on more than one option.
@@ -167,12 +146,12 @@ module Trunkline
       values
     end
 
-    # One way at a time; what is set later takes the place of what was there.
+    # What is set later replaces what was there.
     def authenticate(values)
-      given = WAYS.select { |way| values[way] }
+      given = AUTHENTICATION.select { |name| values[name] }
       raise InvalidRequest, "#{given.join(": and ")}: exclude each other; give one" if given.size > 1
 
-      (WAYS - given).each { |way| values[way] = nil } unless given.empty?
+      (AUTHENTICATION - given).each { |name| values[name] = nil } unless given.empty?
     end
 
     # A PEM file may hold both certificate and key.

@@ -48,21 +48,27 @@ module Trunkline
       raise InvalidRequest.of("timeout", unknown.first, "of #{NAMES.join(", ")}") unless unknown.empty?
       raise MissingTimeout if seconds.values.compact.empty?
 
-      @given = NAMES.to_h { |name| [name, Timeouts.seconds("timeout: #{name}", seconds[name])] }.compact.freeze
+      @given = NAMES.to_h { |name| [name, Timeouts.seconds_or_nil("timeout: #{name}", seconds[name])] }.compact.freeze
       NAMES.each { |name| instance_variable_set(:"@#{name}", @given.fetch(name) { default(name) }) }
       freeze
     end
 
-    # @return [Float, nil]
-    # @raise [InvalidRequest]
+    # @param argument [String, Symbol] what the value was given for
+    # @param value [Object]
+    # @return [Float]
+    # @raise [InvalidRequest] for what is no positive number
     # @api private
     def self.seconds(argument, value)
-      return if value.nil?
-
       seconds = [value, Float::MAX].min.to_f if value.is_a?(Numeric) && value.real? && value.finite?
       return seconds if seconds&.positive?
 
       raise InvalidRequest.of(argument, value, "a positive number of seconds")
+    end
+
+    # @return [Float, nil] the same, and nil for nil
+    # @api private
+    def self.seconds_or_nil(argument, value)
+      value.nil? ? nil : seconds(argument, value)
     end
 
     # @return [Hash{Symbol => Float, nil}]

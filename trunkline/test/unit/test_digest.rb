@@ -2,7 +2,7 @@
 
 require_relative "unit_helper"
 require "openssl"
-require "trunkline/checks"
+require "trunkline/options"
 
 # What is computed and understood for authentication, without a network.
 class TestDigest < UnitTest
@@ -100,9 +100,9 @@ class TestDigest < UnitTest
   end
 
   def test_the_options
-    assert_refused("digest:", "not shown") { Trunkline::Checks.digest(%w[user]) }
-    assert_refused("auth:", "#sign(request)") { Trunkline::Checks.auth(Object.new) }
-    refute_match(/secret/, Trunkline::Checks.digest(%w[user secret]).inspect)
+    assert_refused("digest:", "not shown") { Trunkline::Options.check(:digest, %w[user]) }
+    assert_refused("auth:", "#sign(request)") { Trunkline::Options.check(:auth, Object.new) }
+    refute_match(/secret/, Trunkline::Options.check(:digest, %w[user secret]).inspect)
   end
 
   private

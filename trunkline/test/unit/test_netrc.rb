@@ -2,7 +2,7 @@
 
 require_relative "unit_helper"
 require "tempfile"
-require "trunkline/checks"
+require "trunkline/options"
 
 class TestNetrc < UnitTest
   Netrc = Trunkline::Netrc
@@ -48,10 +48,10 @@ class TestNetrc < UnitTest
     Tempfile.create("netrc") do |file|
       file.write(TEXT)
       file.flush
-      assert_equal "robin", Trunkline::Checks.netrc(file.path).credentials("api.test").first
-      refute_match(/robin|quotes/, Trunkline::Checks.netrc(file.path).inspect)
+      assert_equal "robin", Trunkline::Options.check(:netrc, file.path).credentials("api.test").first
+      refute_match(/robin|quotes/, Trunkline::Options.check(:netrc, file.path).inspect)
     end
-    assert_nil Trunkline::Checks.netrc(false)
-    assert_refused("netrc:", "/nowhere/netrc") { Trunkline::Checks.netrc("/nowhere/netrc") }
+    assert_nil Trunkline::Options.check(:netrc, false)
+    assert_refused("netrc:", "/nowhere/netrc") { Trunkline::Options.check(:netrc, "/nowhere/netrc") }
   end
 end

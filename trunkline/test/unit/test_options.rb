@@ -77,7 +77,7 @@ class TestOptions < UnitTest
     unix: ["", 5, "/#{"x" * 108}"], max_connections_per_host: [0, -1, 1.5, "5", nil], max_idle: [-1, "5"],
     idle_timeout: [0, nil, "5"], max_age: [0, -1, "5"], max_body_bytes: [0, -1, 1.5], max_decode_ratio: [0, 1.5],
     max_header_bytes: [0, nil, "5"],
-    max_headers: [0, nil], timeout: [0, "5", { total: -1 }, { nope: 1 }]
+    max_headers: [0, nil], busy_poll: [-1, 0.002, "1", :yes], timeout: [0, "5", { total: -1 }, { nope: 1 }]
   }.freeze
 
   BAD.each do |name, values|
@@ -133,6 +133,11 @@ class TestOptions < UnitTest
                    client_key: nil, verify_depth: nil, min_version: 0x0303, max_version: 0, ciphers: nil,
                    ciphersuites: nil },
                  engine[:tls].except(:keylog))
+    assert_equal({ address: nil, interface: nil, keepalive_idle: 30, keepalive_interval: 10, user_timeout: 0 },
+                 engine[:sockets])
+    assert_equal %i[busy_poll decode expect http idle_timeout max_age max_body_bytes max_connections_per_host
+                    max_decode_ratio max_header_bytes max_headers max_streamed_bytes owner replay_safe sockets timeouts
+                    tls total], engine.keys.sort
   end
 
   def test_the_engine_is_given_nothing_without_a_timeout

@@ -40,9 +40,9 @@ class TestProxy < Minitest::Test
   end
 
   def test_the_option
-    assert_nil Trunkline::Checks.proxy(nil)
-    refute Trunkline::Checks.proxy(false)
-    assert_raises(Trunkline::InvalidRequest) { Trunkline::Checks.proxy(8080) }
+    assert_nil Trunkline::Options.check(:proxy, nil)
+    refute Trunkline::Options.check(:proxy, false)
+    assert_raises(Trunkline::InvalidRequest) { Trunkline::Options.check(:proxy, 8080) }
     assert_raises(Trunkline::InvalidRequest) { Trunkline::Options.defaults.merge(proxy: "nonsense") }
     options = Trunkline::Options.defaults.merge(proxy: "http://robin:secret@proxy.test")
     refute_match(/secret/, options.inspect)
@@ -104,14 +104,14 @@ class TestProxy < Minitest::Test
   end
 
   def test_socket_options
-    assert_equal({ address: "127.0.0.1" }, Trunkline::Checks.bind("127.0.0.1"))
-    assert_equal({ address: "::1" }, Trunkline::Checks.bind("::1"))
-    assert_equal({ interface: "eth0" }, Trunkline::Checks.bind("eth0"))
-    assert_equal({ idle: 30, interval: 10 }, Trunkline::Checks.tcp_keepalive(true))
-    assert_equal({ idle: 5, interval: 10 }, Trunkline::Checks.tcp_keepalive(5))
-    assert_equal({ idle: 5, interval: 2 }, Trunkline::Checks.tcp_keepalive({ idle: 5, interval: 2 }))
-    assert_equal({ idle: 0, interval: 0 }, Trunkline::Checks.tcp_keepalive(false))
-    assert_equal 1500, Trunkline::Checks.tcp_user_timeout(1.5)
+    assert_equal({ address: "127.0.0.1" }, Trunkline::Options.check(:bind, "127.0.0.1"))
+    assert_equal({ address: "::1" }, Trunkline::Options.check(:bind, "::1"))
+    assert_equal({ interface: "eth0" }, Trunkline::Options.check(:bind, "eth0"))
+    assert_equal({ idle: 30, interval: 10 }, Trunkline::Options.check(:tcp_keepalive, true))
+    assert_equal({ idle: 5, interval: 10 }, Trunkline::Options.check(:tcp_keepalive, 5))
+    assert_equal({ idle: 5, interval: 2 }, Trunkline::Options.check(:tcp_keepalive, { idle: 5, interval: 2 }))
+    assert_equal({ idle: 0, interval: 0 }, Trunkline::Options.check(:tcp_keepalive, false))
+    assert_equal 1500, Trunkline::Options.check(:tcp_user_timeout, 1.5)
     ["", "10.0.0.0/8", "300.1.1.1", "way-too-long-a-name", 7].each { |bad| refuted(:bind, bad) }
     [0, -1, 1.5, { idle: 0 }, { other: 1 }, "30"].each { |bad| refuted(:tcp_keepalive, bad) }
     [0, -1, "5"].each { |bad| refuted(:tcp_user_timeout, bad) }
@@ -120,7 +120,7 @@ class TestProxy < Minitest::Test
   private
 
   def refuted(option, value)
-    error = assert_raises(Trunkline::InvalidRequest, value.inspect) { Trunkline::Checks.public_send(option, value) }
+    error = assert_raises(Trunkline::InvalidRequest, value.inspect) { Trunkline::Options.check(option, value) }
     assert_match(/\A#{option}:/, error.message)
   end
 end

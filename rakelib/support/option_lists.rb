@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+require_relative "../../trunkline/lib/trunkline/options"
+
+# The lists of options in the documentation and the signatures, written from the table of options.
+class OptionLists
+  ROOT = File.expand_path("../..", __dir__)
+  WIDTH = 120
+  # Which options are in which table of docs/options.md.
+  TABLES = { "client" => %i[both client], "call" => %i[call], "process" => %i[process] }.freeze
+  # Types of RBS that YARD writes otherwise.
+  YARD_TYPES = {
+    "timeout" => "Numeric, Hash, Timeouts", "seconds" => "Numeric", "bool" => "Boolean", "path" => "String, Pathname",
+    "headers" => "Hash, Array", "params" => "Hash, Array", "body" => "Object", "multipart" => "Hash, Array",
+    "[String, String]" => "Array(String, String)", "Array[String]" => "Array<String>",
+    "Array[field_name]" => "Array<String, Symbol>", "Hash[String, String]" => "Hash{String => String}",
+    "{ ?idle: Integer, ?interval: Integer }" => "Hash",
+    "untyped" => "Object", "_Signer" => "#sign, #retry?", "_EarlyHints" => "#call"
+  }.freeze
+
+  # @param options [Array<Trunkline::Options::Option>]
+  def initialize(options = Trunkline::Options::TABLE.values)
+    @options = options
+  end
+
+  # @return [Hash{String => String}] by path: what each file becomes
+  def files
+    {
+      "docs/options.md" => :page, "trunkline/lib/trunkline.rb" => :yard,
+      "trunkline/sig/trunkline.rbs" => :records, "trunkline/sig/trunkline/client.rbs" => :writers
+    }.to_h { |path, kind| [path, send(kind, File.read(File.join(ROOT, path)))] }
+  end
+
+  private
+
+  def set_by(*kinds) = @options.select { |option| kinds.include?(option.set_by) }
+
+  def page(text)
+    TABLES.reduce(text) do |changed, (name, kinds)|
+      rows = set_by(*kinds).map { |option| row(option) }
+      replace(changed, %r{(?<=^<!-- options: #{name} -->\n).*?(?=^<!-- /options -->$)}m,
+              ["", "| option | takes | default | what it is |", "|---|---|---|---|", *rows, ""])
+    end
+  end
+
+  def row(option)
+    doc = option.set_by == :client ? "#{option.doc}; an option of `Trunkline.new` alone" : option.doc
+    takes = yard_type(option.type).sub(/, nil\z/, "")
+    "| `#{option.name}:` | #{takes} | #{option.default_doc || "none"} | #{doc} |"
+  end
+
+  def yard(text)
+    lines = set_by(:both, :client).flat_map do |option|
+      default = " (default: #{option.default_doc})" if option.default_doc
+      wrap("@option options [#{yard_type(option.type)}] :#{option.name} #{option.doc}#{default}")
+    end
+    replace(text, /^ *# @option options .*?(?=^ *# @return)/m, lines)
+  end
+
+  # One paragraph of a comment.
+  def wrap(text)
+    text.split.each_with_object([+"    #"]) do |word, lines|
+      lines << +"    #  " if lines.last.size + word.size >= WIDTH
+      lines.last << " #{word}"
+    end
+  end
+
+  def yard_type(type)
+    with_nil = type.sub(/\A\((.+)\)\?\z/, '\1 | nil').sub(/\?\z/, " | nil")
+    with_nil.split(" | ").map { |part| yard_part(part) }.uniq.join(", ")
+  end
+
+  def yard_part(part)
+    case part
+    when /\A:/ then "Symbol"
+    when /\A"/ then "String"
+    else YARD_TYPES.fetch(part, part)
+    end
+  end
+
+  def records(text)
+    { "options" => %i[both client], "call_options" => %i[call both] }.reduce(text) do |changed, (name, kinds)|
+      fields = kinds.flat_map { |kind| set_by(kind) }.map { |option| "    ?#{option.name}: #{option.type}" }
+      replace(changed, /(?<=^  type #{name} = \{\n).*?(?=^  \}$)/m, [fields.join(",\n")])
+    end
+  end
+
+  def writers(text)
+    lines = set_by(:both, :client, :process).map { |option| "    attr_writer #{option.name}: #{option.type}" }
+    replace(text, /^(?:    attr_writer [^\n]*\n)+/, lines)
+  end
+
+  def replace(text, part, lines)
+    raise "no such part: #{part.inspect}" unless text.match?(part)
+
+    text.sub(part) { lines.map { |line| "#{line}\n" }.join }
+  end
+end

@@ -1,0 +1,299 @@
+# frozen_string_literal: true
+
+require "ipaddr"
+require_relative "../errors"
+require_relative "../headers"
+require_relative "../host"
+require_relative "../netrc"
+require_relative "../policy/auth/digest"
+require_relative "../proxy"
+require_relative "../timeouts"
+
+module Trunkline
+  class Options
+    # What an option may be. Each check takes the option's name and what the caller gave (not nil, where the table of
+    # options allows nil), and returns what the library uses, or raises InvalidRequest that names the option, the value
+    # and what is allowed. Values that are credentials are never shown.
+    #
+    # @api private
+    module Checks
+      HTTP_MODES = %i[auto h1 h2].freeze
+      TLS_VERSIONS = { "1.2" => 0x0303, "1.3" => 0x0304 }.freeze
+      # sun_path of sockaddr_un holds 108 bytes, the last one NUL.
+      UNIX_PATH_BYTES = 107
+      # A cipher list (ciphers(1) of OpenSSL): names of ciphers and of groups of them, with operators.
+      CIPHER_LIST = /\A[A-Za-z0-9_!@+\-=.,: ]+\z/
+      CIPHERSUITES = /\ATLS_[A-Z0-9_]+(?::TLS_[A-Z0-9_]+)*\z/
+      # Begins as a path or ends as one, on one line; base64 does neither.
+      PATH = %r{\A(?:[/.~][^\n]*|[^\n]*\.\w{1,8})\z}
+      # Seconds. With the kernel's nine probes, a peer that vanishes is noticed after about two minutes of silence.
+      KEEPALIVE = { idle: 30, interval: 10 }.freeze
+      NO_KEEPALIVE = { idle: 0, interval: 0 }.freeze
+      KEEPALIVE_SECONDS = ->(value) { value.is_a?(Integer) && value.between?(1, 32_767) }
+      # IFNAMSIZ, its NUL included, is 16.
+      INTERFACE = %r{\A[[:graph:]&&[^/:]]{1,15}\z}
+      # Seconds. About what it costs a thread to sleep and to be woken: polling for longer gains little.
+      BUSY_POLL = 0.00006
+      LONGEST_BUSY_POLL = 0.001
+      private_constant :CIPHER_LIST, :CIPHERSUITES, :PATH, :NO_KEEPALIVE, :KEEPALIVE_SECONDS, :INTERFACE
+
+      module_function
+
+      def boolean(name, value)
+        [true, false].include?(value) ? value : refuse(name, value, "true or false")
+      end
+
+      def integer(name, value, range)
+        return value if value.is_a?(Integer) && range.cover?(value)
+
+        refuse(name, value, "an Integer from #{range.min} to #{range.max}")
+      end
+
+      def seconds(name, value)
+        Timeouts.seconds(name, value)
+      end
+
+      def path(name, value)
+        value = value.to_path if value.respond_to?(:to_path)
+        refuse(name, value, "a path") unless value.is_a?(String) && !value.empty? && !value.include?("\0")
+
+        value.dup.freeze
+      end
+
+      # @param kind [String] "file" or "directory"
+      def readable(name, value, kind)
+        value = path(name, value)
+        fits = kind == "file" ? File.file?(value) : File.directory?(value)
+        fits && File.readable?(value) ? value : refuse(name, value, "a readable #{kind}")
+      end
+
+      def pem_file(name, value)
+        refuse_contents(name, value)
+        readable(name, value, "file")
+      end
+
+      def headers(_name, value)
+        Headers.pairs(value)
+      end
+
+      def field_names(name, value)
+        refuse(name, value, "an Array of field names") unless value.is_a?(Array)
+
+        value.map { |field| Headers.field_name(field, name.to_s).downcase }.freeze
+      end
+
+      def params(name, value)
+        value.is_a?(Hash) || value.is_a?(Array) ? value : refuse(name, value, "a Hash or pairs")
+      end
+
+      def bearer(name, value)
+        return value.dup.freeze if value.is_a?(String) && value.match?(/\A[\x21-\x7e]+\z/)
+
+        raise InvalidRequest, "#{name}: must be a String of visible ASCII characters (RFC 6750); " \
+                              "what was given is not shown"
+      end
+
+      def basic(name, value)
+        if value.is_a?(Array) && value.size == 2 && value.all?(String) && !value.first.include?(":") &&
+           value.none? { |text| text.b.match?(/[\x00-\x1f\x7f]/n) }
+          return value.map { |text| text.dup.freeze }.freeze
+        end
+
+        raise InvalidRequest, "#{name}: must be [user, password], two Strings without control characters, no colon " \
+                              "in the user (RFC 7617); what was given is not shown"
+      end
+
+      def digest(name, value)
+        return value if value.is_a?(Policy::Auth::Digest)
+        return Policy::Auth::Digest.new(*value) if value.is_a?(Array) && value.size == 2 && value.all?(String)
+
+        raise InvalidRequest, "#{name}: must be [user, password], two Strings (RFC 7616); what was given is not shown"
+      end
+
+      def auth(name, value)
+        return value if value.respond_to?(:sign) && value.respond_to?(:retry?)
+
+        raise InvalidRequest, "#{name}: must be an object with #sign(request) and #retry?(response), got #{value.class}"
+      end
+
+      def netrc(name, value)
+        case value
+        when nil, Netrc then value
+        when false then nil
+        when true then Netrc.load(true)
+        else
+          refuse_contents(name, value)
+          Netrc.load(path(name, value))
+        end
+      end
+
+      def follow(name, value)
+        value.nil? || value == false ? false : integer(name, value, 1..1000)
+      end
+
+      def replay(name, value)
+        %i[never safe].include?(value) ? value : refuse(name, value, ":never or :safe")
+      end
+
+      def expect(name, value)
+        value.nil? || value == false ? false : Timeouts.seconds(name, value)
+      end
+
+      def early_hints(name, value)
+        value.respond_to?(:call) ? value : refuse(name, value, "callable, or nil")
+      end
+
+      def ca_store(name, value)
+        return value if defined?(OpenSSL::X509::Store) && value.is_a?(OpenSSL::X509::Store)
+
+        refuse(name, value, "an OpenSSL::X509::Store")
+      end
+
+      def http(name, value)
+        refuse(name, value, HTTP_MODES.map(&:inspect).join(", ")) unless HTTP_MODES.include?(value)
+        return value unless value == :h2 && !Engine::HTTP2
+
+        raise InvalidRequest, "#{name}: :h2 needs the gem to be built with nghttp2 (Debian: libnghttp2-dev); it was not"
+      end
+
+      def min_tls(name, value)
+        TLS_VERSIONS[value] or refuse(name, value, TLS_VERSIONS.keys.map(&:inspect).join(" or "))
+      end
+
+      def max_tls(name, value)
+        TLS_VERSIONS[value] or refuse(name, value, "#{TLS_VERSIONS.keys.map(&:inspect).join(" or ")}, or nil")
+      end
+
+      def ciphers(name, value)
+        return value.dup.freeze if value.is_a?(String) && CIPHER_LIST.match?(value)
+
+        refuse(name, value, 'a list in the format of OpenSSL, such as "ECDHE+AESGCM:!SHA1"')
+      end
+
+      def ciphersuites(name, value)
+        return value.dup.freeze if value.is_a?(String) && CIPHERSUITES.match?(value)
+
+        refuse(name, value, 'names of TLS 1.3 (RFC 8446 B.4) joined by ":", such as "TLS_AES_128_GCM_SHA256"')
+      end
+
+      def tls_name(name, value)
+        text = value.is_a?(String) ? value : raise(InvalidRequest)
+        Host.normalise(text.include?(":") && !text.start_with?("[") ? "[#{text}]" : text).freeze
+      rescue InvalidRequest
+        refuse(name, value, "a host name or an IP address, without a port")
+      end
+
+      def connect_to(name, value)
+        case value
+        when String then address(name, value)
+        when Hash
+          value.to_h do |from, to|
+            refuse(name, from, 'a Hash of "host:port" to "host:port"') unless from.is_a?(String)
+            [from.downcase.freeze, address(name, to)]
+          end.freeze
+        else refuse(name, value, '"host:port", or a Hash of "host:port" to "host:port"')
+        end
+      end
+
+      def unix(name, value)
+        value = path(name, value)
+        value.bytesize <= UNIX_PATH_BYTES ? value : refuse(name, value, "a path of at most #{UNIX_PATH_BYTES} bytes")
+      end
+
+      def proxy(name, value)
+        case value
+        when false, Proxy then value
+        when String, URI::Generic then Proxy.parse(value)
+        else refuse(name, value, Proxy::ALLOWED)
+        end
+      end
+
+      # @return [String] a list with commas
+      def no_proxy(name, value)
+        list = Array(value)
+        return list.join(",").freeze if list.all?(String)
+
+        refuse(name, value, "a list such as \"api.test, 10.0.0.0/8\", or an Array of its entries")
+      end
+
+      # @param value [String] an address of this machine ("192.0.2.7", "::1") or an interface ("eth1")
+      # @return [Hash] { address: } or { interface: }
+      def bind(name, value)
+        if value.is_a?(String)
+          return { address: value.dup.freeze }.freeze if address_without_mask?(value)
+          return { interface: value.dup.freeze }.freeze if INTERFACE.match?(value) && value.match?(/[A-Za-z]/)
+        end
+
+        refuse(name, value, "an IP address or the name of an interface")
+      end
+
+      # @param value [Boolean, Integer, Hash, nil] seconds of silence before the first probe, or { idle:, interval: }
+      # @return [Hash] { idle:, interval: }; zeros for none
+      def tcp_keepalive(name, value)
+        whole = case value
+                when nil, true then return KEEPALIVE
+                when false then return NO_KEEPALIVE
+                when Integer then KEEPALIVE.merge(idle: value)
+                when Hash then KEEPALIVE.merge(value)
+                end
+        return whole.freeze if whole && whole.size == KEEPALIVE.size && whole.each_value.all?(KEEPALIVE_SECONDS)
+
+        refuse(name, value, "true, false, or whole seconds from 1 to 32767: 30, or { idle: 30, interval: 10 }")
+      end
+
+      # @return [Integer] milliseconds; 0 for the system's own limit
+      def tcp_user_timeout(name, value)
+        seconds = Timeouts.seconds_or_nil(name, value)
+        seconds ? [seconds * 1000, (1 << 31) - 1].min.ceil : 0
+      end
+
+      def max_age(name, value)
+        Timeouts.seconds(name, value)
+      rescue InvalidRequest
+        refuse(name, value, "a positive number of seconds, or nil for no limit")
+      end
+
+      # @return [Float] seconds; 0 for none
+      def busy_poll(name, value)
+        case value
+        when false then return 0.0
+        when nil, true then return BUSY_POLL
+        when Integer, Float, Rational then return value.to_f if (0..LONGEST_BUSY_POLL).cover?(value)
+        end
+
+        refuse(name, value, "true, false, or seconds from 0 to #{LONGEST_BUSY_POLL}")
+      end
+
+      def refuse(name, value, allowed)
+        raise InvalidRequest.of(name, value, allowed)
+      end
+
+      # A path of a file that may not be there is shown, what such a file holds must not be.
+      def refuse_contents(name, value)
+        return if !value.is_a?(String) || PATH.match?(value.b) || (!value.b.include?("\0") && File.file?(value))
+
+        raise InvalidRequest, "#{name}: must be a path of a file, not its contents; what was given is not shown"
+      end
+
+      # @return [Array(String, Integer or nil)] host without brackets, and port
+      def address(name, value)
+        match = value.is_a?(String) && %r{\A(\[[^\]/]+\]|[^:/\[\]@]+)(?::(\d{1,5}))?\z}.match(value)
+        refuse(name, value, '"host" or "host:port"') unless match
+
+        port = match[2]&.to_i
+        refuse(name, value, "with a port from 1 to 65535") unless port.nil? || port.between?(1, 65_535)
+
+        [Host.normalise(match[1], name.to_s).freeze, port].freeze
+      end
+
+      def address_without_mask?(text)
+        IPAddr.new(text)
+        !text.include?("/")
+      rescue IPAddr::Error
+        false
+      end
+
+      private_class_method :refuse, :refuse_contents, :address, :address_without_mask?
+    end
+  end
+end

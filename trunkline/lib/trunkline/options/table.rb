@@ -1,0 +1,180 @@
+# frozen_string_literal: true
+
+require_relative "checks"
+require_relative "option"
+
+module Trunkline
+  class Options
+    # The engine counts in numbers alone: 0 is no limit.
+    NIL_AS_ZERO = ->(value) { value || 0 }
+    private_constant :NIL_AS_ZERO
+
+    # Every option, in the order in which they are listed: what is added here is known to Trunkline.new, to calls and to
+    # Trunkline.configure; `rake options` writes it into the documentation and the signatures.
+    TABLE = [
+      Option.new(:timeout, "timeout",
+                 "required, here or by Trunkline.configure: seconds for the whole call, or a Hash of seconds for its " \
+                 "phases: resolve, connect, tls, write, first_byte, read, queue, total (see Timeouts); without " \
+                 "total, a phase that is not named has 30",
+                 check: nil,
+                 engine: { timeouts: :phases.to_proc, total: :total.to_proc }),
+      Option.new(:headers, "headers", "fields of every call; nil as a value removes one that was set before",
+                 check: :headers, default: [].freeze, default_doc: "none", per_call: true, hidden: true),
+      Option.new(:params, "params?", "added to the query of every call (see Query)",
+                 check: :params, per_call: true, hidden: true),
+      Option.new(:bearer, "String?", "a token for Authorization: Bearer (RFC 6750)",
+                 check: :bearer, per_call: true, hidden: true),
+      Option.new(:basic, "[String, String]?", "user and password for Authorization: Basic (RFC 7617)",
+                 check: :basic, per_call: true, hidden: true),
+      Option.new(:digest, "[String, String]?", "user and password for Digest (RFC 7616)",
+                 check: :digest, hidden: true),
+      Option.new(:auth, "_Signer?", "an object that signs requests and sees challenges (see Policy::Auth)",
+                 check: :auth, hidden: true),
+      Option.new(:netrc, "bool | path | nil", "true for ~/.netrc, or a path of such a file: basic credentials by host",
+                 check: :netrc, default_doc: "false", hidden: true),
+
+      Option.new(:follow, "Integer | false | nil", "how many redirects to follow",
+                 check: :follow, default: false, per_call: true),
+      Option.new(:redirect_body_to_http, "bool",
+                 "whether a redirect from https to http that keeps the method (307, 308) may send the body on, " \
+                 "unencrypted; otherwise such a redirect is refused",
+                 check: :boolean, default: false),
+      Option.new(:credential_headers, "Array[field_name]",
+                 "fields to be bound to their origin like Authorization, Cookie, Proxy-Authorization and X-Api-Key: " \
+                 "a redirect to another origin does not carry them on, and with a base URL, those of the client go " \
+                 "to its origin alone",
+                 check: :field_names, default: [].freeze, default_doc: "none"),
+      Option.new(:replay, ":safe | :never",
+                 ":safe to send GET, HEAD, OPTIONS and TRACE once more when a reused connection died without a byte " \
+                 "of an answer",
+                 check: :replay, default: :never, engine: { replay_safe: ->(value) { value == :safe } }),
+      Option.new(:expect, "seconds | false | nil", "seconds to wait for 100 Continue before a body is sent",
+                 check: :expect, default: false, engine: { expect: ->(value) { value || 0.0 } }),
+      Option.new(:decode, "bool", "whether to undo gzip, deflate, br and zstd",
+                 check: :boolean, default: true, engine: :decode),
+      Option.new(:early_hints, "_EarlyHints?", "called with the Headers of each 103",
+                 check: :early_hints, per_call: true, hidden: true),
+
+      Option.new(:verify, "bool", "whether to check the server's certificate",
+                 check: :boolean, default: true, engine: :verify, group: :tls),
+      Option.new(:verify_hostname, "bool", "whether the certificate must be for the server's name",
+                 check: :boolean, default: true, engine: :verify_hostname, group: :tls),
+      Option.new(:ca_file, "path?",
+                 "PEM file of trusted certificates. New connections read it again when it has changed, and so the " \
+                 "other files of certificates and keys; while what they find cannot be used, what was read before is",
+                 check: :readable, allowed: "file", default_doc: "the system's", engine: :ca_file, group: :tls),
+      Option.new(:ca_path, "path?", "directory of trusted certificates, hashed as OpenSSL wants it",
+                 check: :readable, allowed: "directory", default_doc: "the system's", engine: :ca_path, group: :tls),
+      Option.new(:ca_store, "OpenSSL::X509::Store?",
+                 "instead of ca_file: and ca_path:; it is used as it is, and must not change any more",
+                 check: :ca_store, hidden: true, engine: :ca_store, group: :tls),
+      Option.new(:client_cert, "path?", "PEM file of the client's certificate",
+                 check: :pem_file, engine: :client_cert, group: :tls),
+      Option.new(:client_key, "path?", "PEM file of the key of client_cert:",
+                 check: :pem_file, default_doc: "client_cert's file", engine: :client_key, group: :tls),
+      Option.new(:verify_depth, "Integer?",
+                 "how many intermediate certificates may stand between the server's own and a trusted root",
+                 check: :integer, allowed: 0..100, default_doc: "OpenSSL's limit, 100",
+                 engine: :verify_depth, group: :tls),
+      Option.new(:tls_name, "String?",
+                 "the name to send as SNI and to verify, for every server that the client calls",
+                 check: :tls_name, default_doc: "the URL's host"),
+      Option.new(:http, ":auto | :h1 | :h2",
+                 ":auto for HTTP/2 where an https server chooses it; :h1 for HTTP/1.1 alone; :h2 for HTTP/2 alone, " \
+                 "with http too (prior knowledge, RFC 9113 3.3)",
+                 check: :http, default: :auto, engine: :http),
+      Option.new(:min_tls, '"1.2" | "1.3"', "the lowest version of TLS",
+                 check: :min_tls, default: Checks::TLS_VERSIONS.fetch("1.2"), default_doc: '"1.2"',
+                 engine: :min_version, group: :tls),
+      Option.new(:max_tls, '("1.2" | "1.3")?', "the highest version of TLS",
+                 check: :max_tls, default_doc: "the newest there is",
+                 engine: { max_version: NIL_AS_ZERO }, group: :tls),
+      Option.new(:ciphers, "String?", 'ciphers of TLS 1.2 in OpenSSL\'s format, such as "ECDHE+AESGCM"',
+                 check: :ciphers, default_doc: "OpenSSL's", engine: :ciphers, group: :tls),
+      Option.new(:ciphersuites, "String?", 'ciphers of TLS 1.3, names joined by ":" (RFC 8446 B.4)',
+                 check: :ciphersuites, default_doc: "OpenSSL's", engine: :ciphersuites, group: :tls),
+      Option.new(:keylog, "path?", "file that TLS secrets are appended to",
+                 check: :path, default_doc: "the environment's SSLKEYLOGFILE", engine: :keylog, group: :tls),
+
+      Option.new(:connect_to, "(String | Hash[String, String])?",
+                 '"host:port" to connect to instead, or a Hash of those by "host:port"',
+                 check: :connect_to),
+      Option.new(:unix, "path?", "path of a Unix socket to connect to instead", check: :unix),
+      Option.new(:proxy, "(String | URI::Generic | false)?",
+                 "http://, https://, socks5:// or socks5h://, perhaps with user:password@; false for none",
+                 check: :proxy, default_doc: "the environment's http_proxy, https_proxy, all_proxy and no_proxy"),
+      Option.new(:no_proxy, "(String | Array[String])?", "hosts that no proxy is for (see NoProxy)",
+                 check: :no_proxy, default_doc: "the environment's no_proxy, for the environment's proxies"),
+      Option.new(:bind, "String?", "an address or an interface of this machine, to connect from",
+                 check: :bind,
+                 engine: { address: ->(from) { from && from[:address] },
+                           interface: ->(from) { from && from[:interface] } },
+                 group: :sockets),
+      Option.new(:tcp_keepalive, "bool | Integer | { ?idle: Integer, ?interval: Integer } | nil",
+                 "seconds of silence before the first probe, or these and the seconds between probes as a Hash",
+                 check: :tcp_keepalive, default: Checks::KEEPALIVE, default_doc: "{ idle: 30, interval: 10 }",
+                 engine: { keepalive_idle: ->(seconds) { seconds[:idle] },
+                           keepalive_interval: ->(seconds) { seconds[:interval] } },
+                 group: :sockets),
+      Option.new(:tcp_user_timeout, "seconds | nil", "seconds for which sent bytes may lie unacknowledged",
+                 check: :tcp_user_timeout, default: 0, default_doc: "the system's limit",
+                 engine: :user_timeout, group: :sockets),
+
+      Option.new(:max_connections_per_host, "Integer", "connections to one origin; further calls wait their turn",
+                 check: :integer, allowed: 1..65_536, default: 64, engine: :max_connections_per_host),
+      Option.new(:max_idle, "Integer",
+                 "gives the client connections of its own, and how many of them may be idle",
+                 check: :integer, allowed: 0..65_536, set_by: :client,
+                 default_doc: "the process's connections, of which 256 may be idle"),
+      Option.new(:idle_timeout, "seconds", "seconds for which an idle connection is kept",
+                 check: :seconds, default: 30.0, default_doc: "30", engine: :idle_timeout),
+      Option.new(:max_age, "seconds?",
+                 "seconds for which a connection takes calls, and for which an address that was looked up is used, " \
+                 "so that a service that has moved is followed; nil for no limit",
+                 check: :max_age, default: 300.0, default_doc: "300", engine: :max_age),
+      Option.new(:busy_poll, "seconds | bool | nil",
+                 "seconds, at most 0.001, or true for 0.00006, for which a call that is alone in its process polls " \
+                 "for its answer instead of sleeping, as long as its connection's answers come within that time; of " \
+                 "use only with a server on the same machine, where a call takes about two thirds of the time, for " \
+                 "up to a third more CPU",
+                 check: :busy_poll, default: Checks::BUSY_POLL, default_doc: "true", engine: :busy_poll),
+      Option.new(:max_body_bytes, "Integer?",
+                 "bytes of the largest body, decoded; one that is given holds for streamed ones too; nil for no limit",
+                 check: :integer, allowed: 1..(1 << 62), default: 256 * 1024 * 1024,
+                 default_doc: "268,435,456 (256 MiB) for bodies that are kept whole, none for those that are streamed",
+                 engine: { max_body_bytes: NIL_AS_ZERO }),
+      Option.new(:max_decode_ratio, "Integer?",
+                 "how many times its size a body may unpack to, once it has passed 16 MiB; nil for no limit",
+                 check: :integer, allowed: 1..1_000_000, default: 100, engine: { max_decode_ratio: NIL_AS_ZERO }),
+      Option.new(:max_header_bytes, "Integer", "bytes of the largest header section",
+                 check: :integer, allowed: 256..(1 << 30), default: 65_536, default_doc: "65,536",
+                 engine: :max_header_bytes),
+      Option.new(:max_headers, "Integer", "fields of the largest header section",
+                 check: :integer, allowed: 1..65_536, default: 200, engine: :max_headers),
+
+      # Content is checked where it is encoded: body.rb, query.rb and multipart.rb.
+      Option.new(:body, "body",
+                 "String, IO, Pathname, Enumerable or callable; streamed, with Content-Length when its size is known",
+                 check: nil, set_by: :call),
+      Option.new(:json, "untyped", "encoded as JSON, with its Content-Type", check: nil, set_by: :call),
+      Option.new(:form, "params", "encoded as application/x-www-form-urlencoded", check: nil, set_by: :call),
+      Option.new(:multipart, "multipart", "encoded as multipart/form-data; files are streamed",
+                 check: nil, set_by: :call),
+      Option.new(:stream, "bool", "whether the call returns at the head; Response#read and #each then take the body",
+                 check: :boolean, default: false, set_by: :call),
+
+      Option.new(:max_connections, "Integer?",
+                 "connections that calls use at the same time, in the whole process; idle ones do not count. Further " \
+                 "calls wait their turn, within the timeout of their queue",
+                 check: :integer, allowed: 1..1_048_576, set_by: :process,
+                 default_doc: "half of the descriptors that the process may open (RLIMIT_NOFILE)"),
+      # 1 MiB is 16 streams at the least.
+      Option.new(:max_buffered_bytes, "Integer?",
+                 "bytes of answers over HTTP/2 that servers may send before anybody takes them, in the whole " \
+                 "process. A call needs 1 MiB of it while half of it is free, then 64 KiB, which become 1 MiB when " \
+                 "its answer is taken as it comes; without 64 KiB it waits its turn",
+                 check: :integer, allowed: 1_048_576..1_099_511_627_776, set_by: :process,
+                 default_doc: "268,435,456 (256 MiB)")
+    ].to_h { |option| [option.name, option] }.freeze
+  end
+end

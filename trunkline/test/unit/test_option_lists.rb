@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require_relative "unit_helper"
+require "trunkline/defaults"
+require_relative "../../../rakelib/support/option_lists"
+
+# The table of options, and all that is made from it.
+class TestOptionLists < UnitTest
+  Options = Trunkline::Options
+  Option = Options::Option
+
+  OptionLists.new.files.each do |path, text|
+    define_method(:"test_#{path}_is_as_rake_options_writes_it") do
+      assert_equal text, File.read(File.join(OptionLists::ROOT, path))
+    end
+  end
+
+  def test_a_new_option_is_in_every_list
+    added = Option.new(:new_one, "Integer?", "seconds of it", check: :integer, allowed: 1..5, default: 3)
+    lists = OptionLists.new([*Options::TABLE.values, added]).files
+    { "docs/options.md" => "| `new_one:` | Integer | 3 | seconds of it |",
+      "trunkline/lib/trunkline.rb" => "    # @option options [Integer, nil] :new_one seconds of it (default: 3)",
+      "trunkline/sig/trunkline.rbs" => "    ?new_one: Integer?",
+      "trunkline/sig/trunkline/client.rbs" => "    attr_writer new_one: Integer?" }.each do |path, line|
+      assert_includes lists.fetch(path), "#{line}\n"
+    end
+  end
+
+  def test_each_option_is_known_to_who_may_set_it
+    kinds = Options::TABLE.each_value.group_by(&:set_by).transform_values { |options| options.map(&:name) }
+    assert_equal %i[both call client process], kinds.keys.sort
+    assert_equal (kinds[:both] + kinds[:client]).sort, Options::NAMES.sort
+    assert_equal [kinds[:call], kinds[:process]], [Options::CALL_ONLY, Options::OF_PROCESS]
+    Options::NAMES.each { |name| assert_respond_to Options.defaults, name }
+    (Options::NAMES + Options::OF_PROCESS).each { |name| assert_respond_to Trunkline::Defaults.new, :"#{name}=" }
+  end
+
+  def test_what_a_call_lays_over_the_clients_options
+    assert_equal %i[headers params bearer basic follow early_hints body json form multipart stream], Options::PER_CALL
+  end
+
+  # Those are checked by Timeouts and by what encodes them.
+  def test_every_option_but_timeout_and_content_has_a_check
+    unchecked = Options::TABLE.each_value.reject { |option| checks?(option) }
+    assert_equal %i[timeout body json form multipart], unchecked.map(&:name)
+  end
+
+  def test_types_tell_where_nil_is_allowed
+    Options::TABLE.each_value.select(&:optional?).each { |option| assert_nil option.check(nil), option.name }
+    %i[decode credential_headers replay http min_tls idle_timeout max_idle stream].each do |name|
+      assert_refused("#{name}:") { Options.check(name, nil) }
+    end
+  end
+
+  def test_defaults_are_values_that_the_checks_give
+    { follow: false, expect: nil, busy_poll: nil, tcp_keepalive: true, tcp_user_timeout: nil, min_tls: "1.2",
+      idle_timeout: 30, max_age: 300 }.each do |name, given|
+      assert_equal Options::DEFAULTS[name], Options.check(name, given), name
+    end
+  end
+
+  def test_only_what_may_be_a_credential_or_is_the_callers_object_is_hidden
+    assert_equal %i[headers params bearer basic digest auth netrc early_hints ca_store],
+                 Options::TABLE.each_value.select(&:hidden?).map(&:name)
+  end
+
+  private
+
+  # No option takes this.
+  def checks?(option)
+    !option.check(Object.new)
+  rescue Trunkline::InvalidRequest
+    true
+  end
+end
