@@ -96,7 +96,7 @@ module Trunkline
     # @option options [Numeric, Boolean, nil] :busy_poll seconds, at most 0.001, or true for 0.00006, for which a call
     #   that is alone in its process polls for its answer instead of sleeping, as long as its connection's answers come
     #   within that time; of use only with a server on the same machine, where a call takes about two thirds of the
-    #   time, for up to a third more CPU (default: true)
+    #   time, for up to a third more CPU (default: false)
     # @option options [Integer, nil] :max_body_bytes bytes of the largest body, decoded; one that is given holds for
     #   streamed ones too; nil for no limit (default: 268,435,456 (256 MiB) for bodies that are kept whole, none for
     #   those that are streamed)

@@ -24,7 +24,7 @@ class TestSignals < TrunklineTest
     tls: "http.get(silent.sub('http', 'https'))",
     write: "http.put(silent, body: 'x' * 50_000_000)",
     first_byte: "http.get(silent)",
-    asleep: "http.with(busy_poll: false).get(silent)",
+    polling: "http.with(busy_poll: true).get(silent)",
     read: "http.get(stopping)",
     block: "http.get(stopping) { |chunk| chunk }",
     pull: "http.get(stopping, stream: true).each { |chunk| chunk }",

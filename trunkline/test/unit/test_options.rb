@@ -50,6 +50,13 @@ class TestOptions < UnitTest
                  @options.merge(connect_to: { "A.test:443" => "B.test:1" }).connect_to)
   end
 
+  def test_busy_polling_is_opt_in
+    assert_equal 0.0, @options.busy_poll
+    [nil, false, 0].each { |value| assert_equal 0.0, @options.merge(busy_poll: value).busy_poll }
+    assert_in_delta 0.00006, @options.merge(busy_poll: true).busy_poll, 1e-9
+    assert_in_delta 0.0005, @options.merge(busy_poll: 0.0005).busy_poll, 1e-9
+  end
+
   def test_one_file_may_hold_certificate_and_key
     Tempfile.create do |file|
       options = @options.merge(client_cert: file.path)

@@ -256,8 +256,8 @@ module Trunkline
       # @return [Float] seconds; 0 for none
       def busy_poll(name, value)
         case value
-        when false then return 0.0
-        when nil, true then return BUSY_POLL
+        when nil, false then return 0.0
+        when true then return BUSY_POLL
         when Integer, Float, Rational then return value.to_f if (0..LONGEST_BUSY_POLL).cover?(value)
         end
 

@@ -137,7 +137,7 @@ module Trunkline
                  "for its answer instead of sleeping, as long as its connection's answers come within that time; of " \
                  "use only with a server on the same machine, where a call takes about two thirds of the time, for " \
                  "up to a third more CPU",
-                 check: :busy_poll, default: Checks::BUSY_POLL, default_doc: "true", engine: :busy_poll),
+                 check: :busy_poll, default: 0.0, default_doc: "false", engine: :busy_poll),
       Option.new(:max_body_bytes, "Integer?",
                  "bytes of the largest body, decoded; one that is given holds for streamed ones too; nil for no limit",
                  check: :integer, allowed: 1..(1 << 62), default: 256 * 1024 * 1024,

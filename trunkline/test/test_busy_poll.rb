@@ -1,0 +1,27 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+
+# Calls that poll for their answers (busy_poll:) end as those do that sleep. When a call polls: c/test_drive.c.
+class TestBusyPoll < TrunklineTest
+  def test_answers_are_the_same
+    server = serve
+    [true, 0.001, false].each do |value|
+      http = client(server.url, busy_poll: value)
+      assert_equal ["ok"] * 20, Array.new(20) { http.get("/").body }, "busy_poll: #{value}"
+    end
+  end
+
+  def test_a_call_that_has_polled_in_vain_ends_in_time
+    server = serve do |connection|
+      connection << answer while (request = connection.read_request) && request.target != "/silent"
+      connection.stall
+    end
+    http = client(server.url, busy_poll: 0.001)
+    5.times { http.get("/") }
+    error = assert_raises_with(Trunkline::FirstByteTimeout, phase: :first_byte, sent: :all) do
+      http.get("/silent", timeout: { first_byte: 0.2 })
+    end
+    assert_took 0.2, error.elapsed
+  end
+end
