@@ -22,7 +22,8 @@ class TestLimitsPage < TrunklineTest
 
   def test_every_option_that_is_a_limit_is_on_the_page
     options = Trunkline::Options::NAMES.grep(/\Amax_|_timeout\z/) - %i[max_tls tcp_user_timeout]
-    assert_empty (options + Trunkline::Options::OF_PROCESS) - ROWS.keys
+    assert_equal [:timeout, *options].sort, Trunkline::Options::LIMITS.sort
+    assert_empty (Trunkline::Options::LIMITS + Trunkline::Options::OF_PROCESS) - ROWS.keys
   end
 
   def test_stats_tell_what_holds_for_the_client

@@ -14,10 +14,6 @@ module Trunkline
   #
   # @api private
   module Bounds
-    # Limits that are options of a client.
-    OPTIONS = %i[timeout max_connections_per_host idle_timeout max_age max_body_bytes max_decode_ratio max_header_bytes
-                 max_headers].freeze
-
     # Those that no option changes. max_in_flight is an option of a batch; this is its default.
     FIXED = Engine::BOUNDS.merge(
       max_in_flight: Many::Settings::MAX_IN_FLIGHT, origins: Many::Dispatcher::LANES,
@@ -29,7 +25,7 @@ module Trunkline
     # @param family [Family]
     # @return [Hash{Symbol => Numeric, Hash, nil}] nil: there is none
     def self.of(options, family)
-      own = OPTIONS.to_h { |name| [name, options.public_send(name)] }
+      own = Options::LIMITS.to_h { |name| [name, options.public_send(name)] }
       own.merge(FIXED, Engine.process_stats.slice(*Options::OF_PROCESS),
                 timeout: options.timeout&.to_h, max_idle: family.max_idle,
                 composed_requests: Client::KNOWN_PLANS, derived_clients: Client::KNOWN_VARIANTS)

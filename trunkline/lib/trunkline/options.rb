@@ -4,7 +4,7 @@ require_relative "options/table"
 require_relative "redacted"
 
 module Trunkline
-  # What a client does for all of its calls: checked once, frozen. A changed one is a new one.
+  # The options of a client: checked when they are set, frozen. #merge makes others; TABLE describes each option.
   class Options
     include Redacted
 
@@ -17,6 +17,8 @@ module Trunkline
     CALL_ONLY = TABLE.each_value.select { |option| option.set_by == :call }.map(&:name).freeze
     # Limits that hold for all clients together, at once, also for those that are there already; nil for the usual one.
     OF_PROCESS = TABLE.each_value.select { |option| option.set_by == :process }.map(&:name).freeze
+    # Those of a client that are limits (see Stats#bounds).
+    LIMITS = client.select(&:limit?).map(&:name).freeze
     # What a call may change without another set of options: they are laid over the client's as they are.
     PER_CALL = TABLE.each_value.select(&:per_call?).map(&:name).freeze
 
@@ -33,7 +35,7 @@ module Trunkline
       @defaults ||= new(DEFAULTS.merge(keylog: ENV.fetch("SSLKEYLOGFILE", nil)))
     end
 
-    # @param name [Symbol] of any option
+    # @param name [Symbol] an option of TABLE
     # @param value [Object] as given by a caller
     # @return [Object] as the library uses it
     # @raise [InvalidRequest]
@@ -48,7 +50,7 @@ module Trunkline
       given.to_h { |name, value| [name, check(name, value)] }
     end
 
-    # @return [InvalidRequest] for an option that no one knows, with the nearest that is known
+    # @return [InvalidRequest] for a name that is no option of a client, with the nearest that is one
     def self.unknown(name, known = NAMES)
       if CALL_ONLY.include?(name)
         return InvalidRequest.new("#{name}: is an option of a call, not of a client: client.post(url, #{name}: ...)")
@@ -87,7 +89,7 @@ module Trunkline
       unknown = changes.keys - NAMES
       raise Options.unknown(unknown.first) unless unknown.empty?
 
-      dup.change(settle(Options.check_call(changes)))
+      dup.change(combine(Options.check_call(changes)))
     end
 
     # @return [Hash{Symbol => Object}]
@@ -95,7 +97,7 @@ module Trunkline
       NAMES.to_h { |name| [name, instance_variable_get(:"@#{name}")] }
     end
 
-    # What the engine needs to know (see Engine).
+    # What Engine::Settings is made of.
     #
     # @param owner [Integer] number of the client's family
     # @return [Hash{Symbol => Object}]
@@ -133,36 +135,36 @@ module Trunkline
       end
     end
 
-    # What depends on what was there, or on more than one option.
-    def settle(values)
+    # Values that depend on those set before, or on one another.
+    def combine(values)
       values[:timeout] = Timeouts.of(values[:timeout], timeout) if values[:timeout]
       # The default is for bodies that are kept whole; a limit that was asked for holds for all.
       values[:max_streamed_bytes] = values[:max_body_bytes] if values.key?(:max_body_bytes)
       values[:headers] = Headers.overlay(headers, values[:headers]).freeze if values.key?(:headers)
       values[:params] = Options.join(params, values[:params]) if values.key?(:params)
-      authenticate(values)
-      certify(values)
-      order_versions(values)
+      choose_authentication(values)
+      complete_client_certificate(values)
+      check_tls_versions(values)
       values
     end
 
-    # What is set later replaces what was there.
-    def authenticate(values)
+    # The one that is set replaces that set before.
+    def choose_authentication(values)
       given = AUTHENTICATION.select { |name| values[name] }
       raise InvalidRequest, "#{given.join(": and ")}: exclude each other; give one" if given.size > 1
 
       (AUTHENTICATION - given).each { |name| values[name] = nil } unless given.empty?
     end
 
-    # A PEM file may hold both certificate and key.
-    def certify(values)
+    # A PEM file may hold both certificate and key: client_key: is client_cert: unless it is given.
+    def complete_client_certificate(values)
       values[:client_key] = values[:client_cert] if values.key?(:client_cert) && !values.key?(:client_key)
       return if values.fetch(:client_key) { client_key }.nil? || values.fetch(:client_cert) { client_cert }
 
       raise InvalidRequest, "client_key: needs client_cert: beside it"
     end
 
-    def order_versions(values)
+    def check_tls_versions(values)
       lowest = values.fetch(:min_tls) { min_tls }
       highest = values.fetch(:max_tls) { max_tls }
       return if highest.nil? || highest >= lowest

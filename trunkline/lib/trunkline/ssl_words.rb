@@ -3,8 +3,8 @@
 require_relative "errors"
 
 module Trunkline
-  # Versions and ciphers of TLS in the words of OpenSSL::SSL::SSLContext, which other libraries pass on: read for the
-  # client's own options.
+  # Makes min_tls:, max_tls: and ciphers: of what OpenSSL::SSL::SSLContext takes for its versions and ciphers, which
+  # Net::HTTP and Faraday take too.
   #
   # @api private
   module SSLWords
@@ -17,7 +17,7 @@ module Trunkline
 
     # @param name [String] of the option, for errors
     # @param value [Symbol, String, Integer, nil] :TLS1_2, :TLSv1_2_client, OpenSSL::SSL::TLS1_2_VERSION...
-    # @return [Integer, nil] as on the wire; nil: any
+    # @return [Integer, nil] the version's number in TLS (RFC 8446 4.2.1); nil for any version
     # @raise [InvalidRequest] for what is no version
     def version(name, value)
       return value if NUMBERS.value?(value)
@@ -26,12 +26,12 @@ module Trunkline
       NUMBERS.fetch(text) { ANY.include?(text) ? nil : raise(InvalidRequest.of(name, value, ALLOWED)) }
     end
 
-    # Below TLS 1.2 nothing is spoken (RFC 8996): a lower minimum is none.
+    # The client speaks no TLS below 1.2 (RFC 8996), so a lower minimum is left out.
     #
-    # @param given [Hash{Symbol => Object}] version: for both ends, which min_version: and max_version: count more than
-    # @param prefix [String] of the options' names, for errors
-    # @return [Hash{Symbol => String}] min_tls: and max_tls:, as far as they say something
-    # @raise [InvalidRequest]
+    # @param given [Hash{Symbol => Object}] version: stands for min_version: and max_version: where these are not given
+    # @param prefix [String] before the options' names in errors
+    # @return [Hash{Symbol => String}] min_tls: and max_tls:, each if it narrows the client's versions
+    # @raise [InvalidRequest] for what is no version, and for a maximum below 1.2
     def versions(given, prefix = "")
       both = version("#{prefix}version", given[:version])
       lowest = version("#{prefix}min_version", given[:min_version]) || both

@@ -3,8 +3,8 @@
 require_relative "errors"
 
 module Trunkline
-  # The limits of time of a call, in seconds. Every call has one: with a total, a phase that was not named has no limit
-  # of its own (nil); without, it has DEFAULT. Frozen.
+  # The limits of a call's time, in seconds; frozen. Every call has some: with a total, a phase that was not named has
+  # no limit of its own (nil); without a total, it has DEFAULT.
   #
   #   queue       waiting for a connection when max_connections_per_host are in use
   #   resolve     resolving the host's name
@@ -21,7 +21,7 @@ module Trunkline
 
     # Seconds for each phase that was not named, or was given as nil, where there is no total.
     DEFAULT = 30.0
-    # Seconds, 31 years: what stands for no limit where another library's API promises to wait for ever.
+    # Seconds, 31 years: no limit, where another library's API promises to wait for ever.
     ENDLESS = 1.0e9
 
     attr_reader(*NAMES)

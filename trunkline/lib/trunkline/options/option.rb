@@ -30,12 +30,13 @@ module Trunkline
       # @param default_doc [String, nil] the default in words, where its value alone does not tell
       # @param set_by [Symbol]
       # @param per_call [Boolean] whether a call lays its value over the client's without other options being made
+      # @param limit [Boolean] whether Stats#bounds tells the value
       # @param hidden [Boolean] whether inspect hides the value
       # @param engine [Symbol, Hash{Symbol => Proc}, nil] the key under which the engine is told the value, or each key
       #   and what makes its value
       # @param group [Symbol, nil] see #group
       def initialize(name, type, doc, check:, allowed: nil, default: nil, default_doc: nil, set_by: :both,
-                     per_call: set_by == :call, hidden: false, engine: nil, group: nil)
+                     per_call: set_by == :call, limit: false, hidden: false, engine: nil, group: nil)
         @name = name
         @type = type
         @doc = doc
@@ -45,6 +46,7 @@ module Trunkline
         @default_doc = default_doc
         @set_by = set_by
         @per_call = per_call
+        @limit = limit
         @hidden = hidden
         @engine = engine
         @group = group
@@ -53,6 +55,9 @@ module Trunkline
 
       # @return [Boolean]
       def per_call? = @per_call
+
+      # @return [Boolean]
+      def limit? = @limit
 
       # @return [Boolean]
       def hidden? = @hidden

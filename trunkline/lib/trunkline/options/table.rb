@@ -5,18 +5,18 @@ require_relative "option"
 
 module Trunkline
   class Options
-    # The engine counts in numbers alone: 0 is no limit.
+    # The engine takes 0 for no limit.
     NIL_AS_ZERO = ->(value) { value || 0 }
     private_constant :NIL_AS_ZERO
 
-    # Every option, in the order in which they are listed: what is added here is known to Trunkline.new, to calls and to
-    # Trunkline.configure; `rake options` writes it into the documentation and the signatures.
+    # Every option by its name, in the order of the lists. To add one, add a row: Trunkline.new, calls and
+    # Trunkline.configure know it then, and `rake options` writes it into YARD, RBS and docs/options.md.
     TABLE = [
       Option.new(:timeout, "timeout",
                  "required, here or by Trunkline.configure: seconds for the whole call, or a Hash of seconds for its " \
                  "phases: resolve, connect, tls, write, first_byte, read, queue, total (see Timeouts); without " \
                  "total, a phase that is not named has 30",
-                 check: nil,
+                 check: nil, limit: true,
                  engine: { timeouts: :phases.to_proc, total: :total.to_proc }),
       Option.new(:headers, "headers", "fields of every call; nil as a value removes one that was set before",
                  check: :headers, default: [].freeze, default_doc: "none", per_call: true, hidden: true),
@@ -121,17 +121,17 @@ module Trunkline
                  engine: :user_timeout, group: :sockets),
 
       Option.new(:max_connections_per_host, "Integer", "connections to one origin; further calls wait their turn",
-                 check: :integer, allowed: 1..65_536, default: 64, engine: :max_connections_per_host),
+                 check: :integer, allowed: 1..65_536, limit: true, default: 64, engine: :max_connections_per_host),
       Option.new(:max_idle, "Integer",
                  "gives the client connections of its own, and how many of them may be idle",
-                 check: :integer, allowed: 0..65_536, set_by: :client,
+                 check: :integer, allowed: 0..65_536, limit: true, set_by: :client,
                  default_doc: "the process's connections, of which 256 may be idle"),
       Option.new(:idle_timeout, "seconds", "seconds for which an idle connection is kept",
-                 check: :seconds, default: 30.0, default_doc: "30", engine: :idle_timeout),
+                 check: :seconds, limit: true, default: 30.0, default_doc: "30", engine: :idle_timeout),
       Option.new(:max_age, "seconds?",
                  "seconds for which a connection takes calls, and for which an address that was looked up is used, " \
                  "so that a service that has moved is followed; nil for no limit",
-                 check: :max_age, default: 300.0, default_doc: "300", engine: :max_age),
+                 check: :max_age, limit: true, default: 300.0, default_doc: "300", engine: :max_age),
       Option.new(:busy_poll, "seconds | bool | nil",
                  "seconds, at most 0.001, or true for 0.00006, for which a call that is alone in its process polls " \
                  "for its answer instead of sleeping, as long as its connection's answers come within that time; of " \
@@ -140,17 +140,18 @@ module Trunkline
                  check: :busy_poll, default: 0.0, default_doc: "false", engine: :busy_poll),
       Option.new(:max_body_bytes, "Integer?",
                  "bytes of the largest body, decoded; one that is given holds for streamed ones too; nil for no limit",
-                 check: :integer, allowed: 1..(1 << 62), default: 256 * 1024 * 1024,
+                 check: :integer, allowed: 1..(1 << 62), limit: true, default: 256 * 1024 * 1024,
                  default_doc: "268,435,456 (256 MiB) for bodies that are kept whole, none for those that are streamed",
                  engine: { max_body_bytes: NIL_AS_ZERO }),
       Option.new(:max_decode_ratio, "Integer?",
                  "how many times its size a body may unpack to, once it has passed 16 MiB; nil for no limit",
-                 check: :integer, allowed: 1..1_000_000, default: 100, engine: { max_decode_ratio: NIL_AS_ZERO }),
+                 check: :integer, allowed: 1..1_000_000, limit: true, default: 100,
+                 engine: { max_decode_ratio: NIL_AS_ZERO }),
       Option.new(:max_header_bytes, "Integer", "bytes of the largest header section",
-                 check: :integer, allowed: 256..(1 << 30), default: 65_536, default_doc: "65,536",
+                 check: :integer, allowed: 256..(1 << 30), limit: true, default: 65_536, default_doc: "65,536",
                  engine: :max_header_bytes),
       Option.new(:max_headers, "Integer", "fields of the largest header section",
-                 check: :integer, allowed: 1..65_536, default: 200, engine: :max_headers),
+                 check: :integer, allowed: 1..65_536, limit: true, default: 200, engine: :max_headers),
 
       # Content is checked where it is encoded: body.rb, query.rb and multipart.rb.
       Option.new(:body, "body",
@@ -166,14 +167,14 @@ module Trunkline
       Option.new(:max_connections, "Integer?",
                  "connections that calls use at the same time, in the whole process; idle ones do not count. Further " \
                  "calls wait their turn, within the timeout of their queue",
-                 check: :integer, allowed: 1..1_048_576, set_by: :process,
+                 check: :integer, allowed: 1..1_048_576, limit: true, set_by: :process,
                  default_doc: "half of the descriptors that the process may open (RLIMIT_NOFILE)"),
       # 1 MiB is 16 streams at the least.
       Option.new(:max_buffered_bytes, "Integer?",
                  "bytes of answers over HTTP/2 that servers may send before anybody takes them, in the whole " \
                  "process. A call needs 1 MiB of it while half of it is free, then 64 KiB, which become 1 MiB when " \
                  "its answer is taken as it comes; without 64 KiB it waits its turn",
-                 check: :integer, allowed: 1_048_576..1_099_511_627_776, set_by: :process,
+                 check: :integer, allowed: 1_048_576..1_099_511_627_776, limit: true, set_by: :process,
                  default_doc: "268,435,456 (256 MiB)")
     ].to_h { |option| [option.name, option] }.freeze
   end
