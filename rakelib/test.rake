@@ -64,8 +64,8 @@ end
 
 desc "WebMock's own examples for clients (WEBMOCK_SOURCE=a checkout of its source)"
 task webmock: :compile do
-  paths = %w[lib test/webmock].flat_map { |folder| ["-I", File.join(ROOT, "trunkline", folder)] }
-  sh "rspec", "--options", File::NULL, *paths, File.join(ROOT, "trunkline/test/webmock/acceptance_spec.rb")
+  paths = %w[lib test/facades/webmock].flat_map { |folder| ["-I", File.join(ROOT, "trunkline", folder)] }
+  sh "rspec", "--options", File::NULL, *paths, File.join(ROOT, "trunkline/test/facades/webmock/acceptance_spec.rb")
 end
 
 desc "The Ruby suite of trunkline with the collector pushed harder and harder around each test"

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "test_helper"
+require_relative "../../test_helper"
 require "net/http"
 require "trunkline/net_http"
 
-# Whom a session of Net::HTTP trusts, and as whom it comes, carried by Trunkline.
+# TLS options of a Net::HTTP session that Trunkline runs: trusted certificates, client certificates, versions.
 class TestNetHTTPTLS < TrunklineTest
   def setup
     super
@@ -149,7 +149,7 @@ class TestNetHTTPTLS < TrunklineTest
     assert_raises(OpenSSL::SSL::SSLError) { trusting(server, verify_depth: 0).get("/") }
   end
 
-  # option => a value that only Net::HTTP itself can honour
+  # option => a value that only Net::HTTP itself supports
   { verify_callback: ->(ok, _) { ok }, min_version: :TLS1_1, local_host: "localhost" }.each do |option, value|
     define_method(:"test_#{option}_is_left_to_net_http") do
       server = serve_tls

@@ -2,8 +2,8 @@
 
 require_relative "support"
 
-# Options of Ethon that ask something of the connection, of redirects or of TLS.
-class TestTyphoeusEasyOptions < TyphoeusTest
+# Ethon's options for connections, redirects and TLS.
+class TestTyphoeusOptions < TyphoeusTest
   def test_hosts_that_no_proxy_is_for
     proxy = serve(answer("proxied"))
     server = serve
@@ -132,7 +132,7 @@ class TestTyphoeusEasyOptions < TyphoeusTest
 
   private
 
-  # As they were written so many seconds ago: clocks of file systems are coarse.
+  # Sets the files' times so many seconds back: file systems store times coarsely.
   def write_pair(files, identity, ago)
     File.write(files[:sslcert], [identity.certificate, *identity.issuers].map(&:to_pem).join)
     File.write(files[:sslkey], identity.key.to_pem(OpenSSL::Cipher.new("aes-256-cbc"), "secret"))

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require_relative "../test_helper"
+require_relative "../../test_helper"
 require "trunkline/typhoeus"
 
-# What the tests of the Typhoeus face share. Each leaves Typhoeus as it found it: no callbacks, stubs or connections.
+# Base of the Typhoeus tests. Removes callbacks, stubs and idle connections before and after each test.
 class TyphoeusTest < TrunklineTest
   CALLBACKS = %i[before on_complete on_success on_failure on_headers on_progress].freeze
   CONFIG = %i[block_connection memoize verbose timeout connecttimeout cache user_agent proxy exclude_features].freeze
@@ -18,7 +18,7 @@ class TyphoeusTest < TrunklineTest
     super
   end
 
-  # Seconds; long enough for a collector under stress.
+  # Seconds; long enough for a run with GC.stress.
   PATIENCE = 60
 
   def request(url, **options) = Typhoeus::Request.new(url, { timeout: PATIENCE }.merge(options))

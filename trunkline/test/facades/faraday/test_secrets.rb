@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 require "faraday"
-require_relative "test_helper"
-require_relative "support/canary"
+require_relative "../../test_helper"
+require_relative "../../support/canary"
 require "faraday/adapter/trunkline"
 
-# As test_secrets.rb, for the adapter of Faraday.
-class TestSecretsOfFaraday < TrunklineTest
+# No credential is in the text of a Faraday error, adapter or parallel manager.
+class TestFaradaySecrets < TrunklineTest
   include Canary
 
   KEY = "-----BEGIN PRIVATE KEY-----\n#{CANARY}\n-----END PRIVATE KEY-----\n".freeze

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-require_relative "test_helper"
-require_relative "support/old_net_http"
+require_relative "../../test_helper"
+require_relative "../../support/old_net_http"
 
-# The edition of net-http that came with Ruby 3.1 runs the same tests as the newest one, which the bundle has.
+# Runs test_net_http.rb with the net-http of Ruby 3.1; the bundle has the newest net-http.
 class TestNetHTTPEditions < TrunklineTest
   time_limit 120
 
-  # That edition warns of a default that it sets itself.
+  # The old net-http warns about a default that it sets itself.
   PROGRAM = <<~RUBY.freeze
     #{OldNetHTTP::PRELUDE}
     require "#{File.join(__dir__, "test_net_http.rb")}"

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "test_helper"
+require_relative "../../test_helper"
 require "trunkline/faraday"
 require "faraday/net_http"
 
-# What is set in ssl: of a Faraday connection: whom it trusts, as whom it comes, and what it speaks.
+# The ssl: options of a Faraday connection: trusted certificates, client certificates, versions, ciphers.
 class TestFaradayTLS < TrunklineTest
   def faraday(url, ssl: {}, adapter: :trunkline)
     opened(Faraday.new(url, request: { timeout: DEFAULT_TIMEOUT }, ssl: ssl) { |builder| builder.adapter(adapter) })
@@ -67,7 +67,7 @@ class TestFaradayTLS < TrunklineTest
     end
   end
 
-  # What an adapter lets through and what it does not, compared: server, options, whether it works.
+  # Compared with :net_http: server, options, whether the request succeeds.
   CHOICES = {
     max_version: [{ min: :TLS1_3 }, { max_version: :TLS1_2 }, false],
     max_version_that_fits: [{ max: :TLS1_2 }, { max_version: :TLS1_2 }, true],

@@ -2,7 +2,7 @@
 
 require_relative "support"
 
-# What a caller reads from an answer, or from the lack of one.
+# Typhoeus::Response for responses and for failed requests.
 class TestTyphoeusResponses < TyphoeusTest
   def test_an_answer
     server = serve(answer("hällo", status: "200 Fine", "Content-Type" => "text/plain; charset=utf-8", "X-A" => "1"))

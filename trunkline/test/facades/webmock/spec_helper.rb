@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# In the place of WebMock's own spec_helper, which wants every client that it knows. WEBMOCK_SOURCE is a checkout of
-# WebMock: its gem has no examples in it. They are run with the library of that checkout, which they fit.
+# Replaces WebMock's own spec_helper, which requires every client that WebMock supports. WEBMOCK_SOURCE is a checkout of
+# WebMock, because its gem contains no examples. The examples run with the library of that checkout.
 
 source = ENV.fetch("WEBMOCK_SOURCE") { abort "WEBMOCK_SOURCE: must be a directory with WebMock's source" }
 $LOAD_PATH.unshift(File.join(source, "spec"), File.join(source, "lib"))
@@ -15,7 +15,7 @@ require "support/failures"
 require "support/my_rack_app"
 
 CURL_EXAMPLE_OUTPUT_PATH = File.join(source, "spec/support/example_curl_output.txt")
-# Named in examples, and never called: those that call somebody outside are left out.
+# Named in the examples and never called: examples that need a public server are filtered out.
 HTTP_STATUS_SERVICE = "http://status.test"
 
 # The one real server of the examples.

@@ -3,7 +3,7 @@
 require_relative "support"
 require "tempfile"
 
-# What goes over the wire for a request's options.
+# The bytes that are sent for a request's options.
 class TestTyphoeusRequests < TyphoeusTest
   QUERIES = {
     { a: [1, 2] } => "a%5B0%5D=1&a%5B1%5D=2",

@@ -2,7 +2,7 @@
 
 require_relative "support"
 
-# Many at once: how many, in what order, and what callbacks may do.
+# Hydra: concurrency, order of requests, callbacks that change the queue.
 class TestTyphoeusHydra < TyphoeusTest
   stressable
 

@@ -2,8 +2,8 @@
 
 require_relative "support"
 
-# What answers in place of the network: before callbacks, stubs, caches; and what keeps requests off it.
-class TestTyphoeusStandIns < TyphoeusTest
+# Responses that come without a network call: before callbacks, stubs, caches; blocked connections.
+class TestTyphoeusStubsAndCaches < TyphoeusTest
   # get and set by cache_key, as the caches of this library do.
   class Store
     attr_reader :kept, :seconds
@@ -28,7 +28,7 @@ class TestTyphoeusStandIns < TyphoeusTest
 
   def stub_with(url, options = {}, **facts) = Typhoeus.stub(url, options).and_return(Typhoeus::Response.new(facts))
 
-  # By #run and in a hydra.
+  # With Request#run and with Hydra#run.
   def both(url, **options)
     alone = request(url, **options).run
     hydra = hydra()

@@ -1,16 +1,16 @@
 # frozen_string_literal: true
 
-require_relative "test_helper"
+require_relative "../../test_helper"
 require "net/http"
 require "stringio"
 require "zlib"
 require "trunkline/net_http"
 
-# Net::HTTP with install! beside Net::HTTP without: the same on the wire and to the caller, over the shared pool.
+# Net::HTTP after install! compared with Net::HTTP before: the same bytes on the wire and results for the caller.
 class TestNetHTTP < TrunklineTest
   GZIP = Zlib.gzip("grüße" * 100)
 
-  # path => the answer to it
+  # path => its response
   ANSWERS = {
     "/text" => Answers.answer("plain text", "Content-Type" => "text/plain; charset=utf-8", "X-Two" => "a"),
     "/bytes" => Answers.answer("\xFF\xFEbytes".b),
@@ -31,7 +31,7 @@ class TestNetHTTP < TrunklineTest
     "/old" => "HTTP/1.0 200 OK\r\nConnection: close\r\n\r\nuntil the end"
   }.freeze
 
-  # What a caller sends, as arguments of Net::HTTP's own methods, in one started session.
+  # Arguments of Net::HTTP's own methods, called in one started session.
   CALLS = {
     get: ->(http) { http.get("/text") },
     target_as_given: ->(http) { http.get("/a/../b//c|d?q=[1]&x=%zz&y=a'b") },
@@ -222,7 +222,7 @@ class TestNetHTTP < TrunklineTest
     assert_raises(EOFError) { Net::HTTP.get(URI(server.url)) }
   end
 
-  # bytes of the answer => what is raised
+  # bytes of the response => the exception raised
   {
     "nonsense" => ["nonsense\r\n\r\n", Net::HTTPBadResponse],
     "a_short_body" => ["HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", EOFError],
@@ -406,7 +406,7 @@ class TestNetHTTP < TrunklineTest
 
   def install = Trunkline::NetHTTP.install!
 
-  # @return [Array] what the block gives without install!, and with
+  # @return [Array] the block's results before and after install!
   def both
     plain = yield
     install

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "test_helper"
+require_relative "../../test_helper"
 require "net/http"
 require "trunkline/net_http"
 
-# Sessions of Net::HTTP through a proxy: the same to the proxy and to the caller as without install!.
+# Net::HTTP sessions through a proxy: the same for the proxy and the caller as before install!.
 class TestNetHTTPProxies < TrunklineTest
   SECRET = ["us er", "p:ss"].freeze
   CREDENTIALS = "Basic #{[SECRET.join(":")].pack("m0")}".freeze
@@ -70,7 +70,7 @@ class TestNetHTTPProxies < TrunklineTest
 
   private
 
-  # @return [Array] what the block gives without install!, and with
+  # @return [Array] the block's results before and after install!
   def both
     plain = yield
     Trunkline::NetHTTP.install!

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "test_helper"
+require_relative "../../test_helper"
 require "stringio"
 require "logger"
 require "trunkline/faraday"
@@ -9,8 +9,8 @@ require "faraday/multipart"
 require "faraday/net_http"
 require "faraday/retry"
 
-# The Faraday adapter on real sockets: the same answers as :net_http gives, errors, streams, and what stands on top.
-class TestFaraday < TrunklineTest
+# The Faraday adapter on real sockets: responses compared with those of :net_http, errors, streams, middleware.
+class TestFaradayAdapter < TrunklineTest
   time_limit 60 # Faraday's own suite is a program of its own
 
   def faraday(url = nil, adapter: :trunkline, adapter_options: {}, config: nil, **options, &block)
@@ -21,7 +21,7 @@ class TestFaraday < TrunklineTest
     opened(connection)
   end
 
-  # What an application sees of an answer, the adapters compared.
+  # Responses of this adapter compared with those of :net_http.
   ANSWERS = {
     plain: ["hello", {}],
     reason: ["x", { status: "404 No Such Thing" }],
@@ -272,7 +272,7 @@ class TestFaraday < TrunklineTest
     assert_match(%r{\ATRACE /x HTTP/1.1\r\nHost: 127.0.0.1:\d+\r\n.*\r\n\r\ntext\z}m, server.raw_requests.first)
   end
 
-  # What works on top.
+  # Middleware.
 
   def test_retry
     server = serve(script: [[:read, answer("no", status: "503 Busy"), :read, answer("yes")]])
@@ -383,9 +383,9 @@ class TestFaraday < TrunklineTest
     assert_equal [["abc", 3]], seen
   end
 
-  # Faraday's own suite for adapters, in a process of its own: it is written for RSpec, and WebMock answers it.
+  # Faraday's shared examples for adapters need RSpec and WebMock, so they run in a process of their own.
   def test_the_specs_that_faraday_ships_for_adapters
-    spec = File.expand_path("faraday/adapter_spec.rb", __dir__)
+    spec = File.expand_path("adapter_spec.rb", __dir__)
     rspec = [Gem.bin_path("rspec-core", "rspec"), "--no-color", "--options", File::NULL]
     command = [RbConfig.ruby, "-I", Subprocess::LIB, *rspec, spec]
     out, err, status = Subprocess.run_command({ "http_proxy" => nil, "no_proxy" => nil }, command, 50)

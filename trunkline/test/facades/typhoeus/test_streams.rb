@@ -3,11 +3,11 @@
 require_relative "support"
 require "trunkline/stubs"
 
-# on_headers, on_body and on_progress: told while the answer comes, by #run and in a hydra alike.
+# on_headers, on_body and on_progress are called while the response arrives, in Request#run and in Hydra#run.
 class TestTyphoeusStreams < TyphoeusTest
   stressable
 
-  # How a request is carried.
+  # Ways to run a request.
   WAYS = {
     run: :run.to_proc,
     hydra: lambda do |made|
@@ -21,7 +21,7 @@ class TestTyphoeusStreams < TyphoeusTest
     WAYS.each { |way, carry| define_method(:"test_#{name}_by_#{way}") { instance_exec(carry, &body) } }
   end
 
-  # Two chunks, of which the second comes when the client has the first.
+  # Sends the second chunk once the client has received the first.
   def serve_in_two
     @taken = Queue.new
     server = serve do |connection|
@@ -154,7 +154,7 @@ class TestTyphoeusStreams < TyphoeusTest
     end
   end
 
-  # WebMock's callbacks want the whole answer; then it is given in pieces all the same.
+  # WebMock's callbacks need the whole body; the caller still gets it in chunks.
   both_ways(:somebody_is_told_of_the_whole) do |carry|
     told = []
     watcher = Object.new

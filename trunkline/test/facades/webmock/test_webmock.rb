@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-require_relative "test_helper"
+require_relative "../../test_helper"
 require "trunkline/webmock"
 require "vcr"
 require "tmpdir"
 
-# WebMock over the client: stubs, history, callbacks, what may go out; for single calls, streams and batches.
+# WebMock with Trunkline: stubs, history, callbacks, allowed connections; for single calls, streams and batches.
 class TestWebMock < TrunklineTest
   include WebMock::API
 
@@ -157,7 +157,7 @@ class TestWebMock < TrunklineTest
     refute_includes Trunkline::Interception.active, ADAPTER
   end
 
-  # In a process of its own: whichever is required first, the adapter is there.
+  # The adapter is registered whatever the order of the requires; each order runs in its own process.
   ORDERS = {
     "webmock first" => 'require "webmock"; WebMock.enable!; require "trunkline"',
     "trunkline first" => 'require "trunkline"; require "webmock"; WebMock.enable!',

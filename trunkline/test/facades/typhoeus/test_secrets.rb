@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "support"
-require_relative "../support/canary"
+require_relative "../../support/canary"
 
-# As test_secrets.rb, for the API of Typhoeus.
+# No credential is in what Typhoeus objects print or what Marshal writes of them.
 class TestTyphoeusSecrets < TyphoeusTest
   include Canary
 
@@ -89,7 +89,7 @@ class TestTyphoeusSecrets < TyphoeusTest
     assert_equal "id=#{CANARY}", headers["set-cookie"]
   end
 
-  # What Marshal writes can be run again, by whoever knows the credentials.
+  # A request that Marshal has written runs again once its credentials are set.
   def test_marshal_keeps_what_is_no_credential
     headers = { "Accept" => "x", "X-Own" => CANARY }
     body = { a: 1, password: CANARY }

@@ -1,16 +1,16 @@
 # frozen_string_literal: true
 
-require_relative "test_helper"
+require_relative "../../test_helper"
 require "json"
 require "zlib"
-require_relative "support/old_net_http"
+require_relative "../../support/old_net_http"
 
-# The libraries that people use on top of Net::HTTP, each in a process of its own, with and without install!: the same
-# results, the same requests, and far fewer connections. With the newest edition of net-http, and with the oldest.
+# Libraries built on Net::HTTP, each in its own process, before and after install!: the same results and requests, fewer
+# connections. Each runs with the newest net-http and with the oldest.
 class TestNetHTTPUsers < TrunklineTest
   time_limit 90
 
-  # Each tells what it got, by tell(...). `rounds` is how often the calls are made.
+  # Each program reports its results with tell(...). `rounds` is the number of repetitions.
   USERS = {
     httparty: <<~RUBY,
       require "httparty"
@@ -125,7 +125,7 @@ class TestNetHTTPUsers < TrunklineTest
     RUBY
   }.freeze
 
-  # One for each server, and one more for each answer that was given up.
+  # One for each server, and one for each response that was abandoned.
   MOST_CONNECTIONS = Hash.new(1).merge(rest_client: 4, faraday: 4).freeze
 
   PROGRAM = <<~RUBY
@@ -142,7 +142,7 @@ class TestNetHTTPUsers < TrunklineTest
   PAGE = "<title>ü</title><a href='/gzip'>gzip</a><form action='/echo' method='post'><input name='name'></form>"
   BUCKETS = "<ListAllMyBucketsResult><Buckets><Bucket><Name>one</Name></Bucket></Buckets></ListAllMyBucketsResult>"
 
-  # What the oldest edition cannot be had with.
+  # Libraries that cannot be loaded with the oldest net-http.
   NEW_ONLY = %i[faraday].freeze
 
   USERS.each do |name, program|
@@ -166,7 +166,7 @@ class TestNetHTTPUsers < TrunklineTest
     assert_operator carried[:connections].max, :<=, MOST_CONNECTIONS[name]
   end
 
-  # @return [Hash] what the program told, the requests that came, and the connections of the plain and the TLS server
+  # @return [Hash] the program's results, the requests received, and the connections of the plain and the TLS server
   def use(program, environment)
     servers = [serve { |connection| play(connection) }, serve_tls { |connection| play(connection) }]
     arguments = [servers[0].url(""), servers[1].url("", host: "localhost"), TestCA.ca_file]
@@ -178,16 +178,16 @@ class TestNetHTTPUsers < TrunklineTest
       requests: servers.map { |server| once(server.requests).map { |request| comparable(request.raw, servers) } } }
   end
 
-  # Net::HTTP itself asks again when an answer is slow.
+  # Net::HTTP itself repeats a request whose response is slow.
   def once(requests) = requests.reject { |request| request.target == "/slow" }
 
-  # The proxies of the machine are none of ours.
+  # Without the proxies of the machine's environment.
   def environment
     %w[http_proxy https_proxy HTTP_PROXY HTTPS_PROXY].to_h { |name| [name, nil] }.merge("HOME" => Dir.tmpdir)
   end
 
-  # Ports, times, signatures and made-up identifiers differ from run to run; and whether a connection stays open is
-  # what this is about.
+  # Removes what differs from run to run: ports, times, signatures, random identifiers; and the Connection field, which
+  # install! changes.
   def comparable(text, servers)
     text = text.b
     servers.each { |server| text.gsub!(server.port.to_s, "PORT") }

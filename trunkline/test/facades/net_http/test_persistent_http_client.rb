@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require_relative "test_helper"
+require_relative "../../test_helper"
 require "trunkline/persistent_http_client"
 
-# Reads like Net::HTTP; nothing of the process's own Net::HTTP is carried with it.
+# PersistentHttpClient has the methods of Net::HTTP, and leaves Net::HTTP itself unpatched.
 class TestPersistentHttpClient < TrunklineTest
   def teardown
     Trunkline::PersistentHttpClient.clear

@@ -3,7 +3,7 @@
 require_relative "support"
 require "tmpdir"
 
-# Who a request says it is: digest and what servers ask for, netrc, cookies kept in files.
+# Digest and other challenges, netrc, cookie files.
 class TestTyphoeusCredentials < TyphoeusTest
   DIGEST = 'Digest realm="r", qop="auth", nonce="n"'
   BASIC = 'Basic realm="r"'
@@ -30,7 +30,7 @@ class TestTyphoeusCredentials < TyphoeusTest
     WAYS.each { |way, carry| define_method(:"test_#{name}_by_#{way}") { instance_exec(carry, &body) } }
   end
 
-  # Asks whoever says nothing; lets in whom `accepted` matches.
+  # Answers 401 to a request without Authorization, and 200 when `accepted` matches.
   def asking(challenge, accepted)
     serve do |connection|
       while (got = connection.read_request)
@@ -116,7 +116,7 @@ class TestTyphoeusCredentials < TyphoeusTest
 
   def in_folder(&block) = Dir.mktmpdir(&block)
 
-  # Says which cookies came; sets one on /set, and sends from /from to /to.
+  # Responds with the request's Cookie; sets a cookie on /set, redirects from /from to /to.
   def baker
     serve do |connection|
       while (got = connection.read_request)

@@ -3,11 +3,11 @@
 require "spec_helper"
 require "acceptance/webmock_shared"
 
-# The examples that WebMock has for every client it knows, for single calls, streams and batches.
+# WebMock's shared examples for HTTP clients, run for single calls, streams, batches and futures.
 module TrunklineSpecHelper
   Seen = Struct.new(:body, :headers, :status, :message, keyword_init: true)
 
-  # @return [Seen] as the examples want it
+  # @return [Seen] the response in the form that the examples expect
   def http_request(method, uri, options = {})
     uri = WebMock::Util::URI.heuristic_parse(uri).normalize.to_s
     given = { timeout: 10, basic: options[:basic_auth], headers: options[:headers], body: options[:body] }.compact
