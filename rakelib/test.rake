@@ -18,6 +18,13 @@ module Suites
     found.empty? ? abort("no tests in #{folder}/test") : found
   end
 
+  # The files of these tests, in whichever folder of the suite they are.
+  def named(folder, names)
+    names.map do |name|
+      Dir["#{ROOT}/#{folder}/test/**/test_#{name}.rb"].first || abort("no test_#{name}.rb in #{folder}/test")
+    end
+  end
+
   # One process for a whole suite: its servers start once.
   def run(folder, environment = {}, chosen = files(folder))
     system(environment, RbConfig.ruby, *arguments(folder, chosen), exception: true)
@@ -99,7 +106,7 @@ namespace :poll do
 
   desc "Of that suite, what waits (CI)"
   task(quick: :compile) do
-    Suites.run_with_poll(waiting.map { |name| "#{ROOT}/trunkline/test/test_#{name}.rb" })
+    Suites.run_with_poll(Suites.named("trunkline", waiting))
   end
 end
 
