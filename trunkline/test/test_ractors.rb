@@ -65,8 +65,8 @@ class TestRactors < TrunklineTest
   end
 
   def test_net_http_goes_its_own_way
-    said = said_by("tell { result(Ractor.new { Net::HTTP.allocate.send(:trunkline_carries?) }) }; " \
-                   "tell { Net::HTTP.allocate.send(:trunkline_carries?) }")
+    said = said_by("tell { result(Ractor.new { Net::HTTP.allocate.send(:trunkline_enabled?) }) }; " \
+                   "tell { Net::HTTP.allocate.send(:trunkline_enabled?) }")
     assert_equal "value false\nvalue true\n", said
   end
 

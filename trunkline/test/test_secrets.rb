@@ -234,7 +234,7 @@ class TestSecrets < TrunklineTest
     http.cert = OpenSSL::X509::Certificate.new(File.read(TestCA.certificate_file(:localhost)))
     [CANARY, KEY, { key: CANARY }].each do |key|
       http.key = key
-      assert_hidden raised { Trunkline::NetHTTP::Settings.options(http) }
+      assert_hidden raised { Trunkline::Facades::NetHTTP::Options.client_options(http) }
     end
   end
 

@@ -30,6 +30,12 @@ module Trunkline
       raise InvalidRequest.of(argument, text, ALLOWED)
     end
 
+    # @param host [String] a name or an address, an IPv6 address with or without brackets
+    # @return [String] as a URL has it, IPv6 in brackets
+    def bracketed(host)
+      host.include?(":") && !host.start_with?("[") ? "[#{host}]" : host
+    end
+
     def ipv6(text, argument)
       address = text.match?(/\A\[[\h:.]+\]\z/) ? text[1..-2] : raise(InvalidRequest.of(argument, text, ALLOWED))
       IPAddr.new(address, Socket::AF_INET6)

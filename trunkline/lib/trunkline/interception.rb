@@ -8,7 +8,7 @@ require_relative "redacted"
 
 module Trunkline
   # Puts something in the place of the network, for tests: it is asked before each call of every client, batch and
-  # face, and may answer it. Until the first one is added this file is not even loaded, and calls go from the client
+  # facade, and may answer it. Until the first one is added this file is not even loaded, and calls go from the client
   # straight to the engine.
   #
   # An interceptor answers to intercept(request, body), body being the whole of it as a String, or nil, and returns

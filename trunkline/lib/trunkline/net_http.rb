@@ -2,45 +2,42 @@
 
 require "net/http"
 require_relative "../trunkline"
-require_relative "net_http/carried"
-require_relative "x509_stores"
+require_relative "facades/net_http/clients"
+require_relative "facades/net_http/patch"
+require_relative "facades/x509_stores"
 
 module Trunkline
-  # Net::HTTP over Trunkline's shared connections, for every user of Net::HTTP in the process, and for those libraries
-  # that stand on it:
+  # Net::HTTP over Trunkline's shared connections, for every user of Net::HTTP in the process and for the libraries
+  # built on it:
   #
   #   Trunkline::NetHTTP.install!
   #
-  # Requests, answers and exceptions are Net::HTTP's own (the cause of an exception is Trunkline's), in the edition of
-  # net-http that is loaded. What differs: connections are shared and stay open, also for calls without start; a
-  # request is never sent a second time (max_retries has no effect); a body that was cut short raises EOFError, or
-  # Zlib::Error when it was compressed. A session that cannot be carried (see Settings.obstacle) is left to Net::HTTP
-  # as it was, which is said once for each reason.
+  # Requests, responses and exceptions are Net::HTTP's own, of the net-http that is loaded; the cause of an exception is
+  # Trunkline's error. Differences: connections are shared and stay open, also for calls without start; a request is
+  # never sent a second time (max_retries has no effect); a truncated body raises EOFError, or Zlib::Error when it was
+  # compressed. A session with a setting that Trunkline does not support uses Net::HTTP's own sockets, with one warning
+  # for each such setting.
   module NetHTTP
     @lock = Mutex.new
     @installed = false
-    @told = {}
-    # Reasons are few; but some name what a caller gave.
-    TOLD = 64
-    private_constant :TOLD
 
     class << self
       # Idempotent. Sessions that were started before stay as they are.
       # @return [nil]
       def install!
         @lock.synchronize do
-          plain.prepend(Carried)
-          X509Stores.watch
+          plain.prepend(Facades::NetHTTP::Patch)
+          Facades::X509Stores.start_recording
           @installed = true
         end
         nil
       end
 
-      # Idempotent. Sessions that were started before are carried to their end; idle connections are closed.
+      # Idempotent. Sessions that Trunkline runs go on to their end; idle connections are closed.
       # @return [nil]
       def uninstall!
         @installed = false
-        Settings.close_idle
+        Facades::NetHTTP::Clients.close_idle
       end
 
       # @return [Boolean]
@@ -48,22 +45,10 @@ module Trunkline
         @installed
       end
 
-      # @return [Class] Net::HTTP itself, also while a test library has put a subclass in its place
+      # @return [Class] Net::HTTP itself, also while a test library has replaced the constant by a subclass
       # @api private
       def plain
         Net::HTTP.ancestors.reverse.find { |ancestor| ancestor.is_a?(Class) && ancestor.name == "Net::HTTP" } || Net::HTTP
-      end
-
-      # Says why a session is left to Net::HTTP: once for each reason.
-      # @api private
-      def tell(reason)
-        say_once("Net::HTTP goes its own way, without shared connections, because of #{reason}")
-      end
-
-      # @api private
-      def say_once(message)
-        fresh = @lock.synchronize { @told.size < TOLD && !@told.key?(message) && (@told[message] = true) }
-        warn("trunkline: #{message} (said once)") if fresh
       end
     end
   end

@@ -32,9 +32,9 @@ module Trunkline
       text.b.gsub(SPECIAL) { |byte| format("%%%02X", byte.ord) }.tr(" ", "+").force_encoding(Encoding::UTF_8)
     end
 
-    # Encodes one part of a URL's userinfo, where a space is no "+".
+    # Encodes all but unreserved characters (RFC 3986 2.3), a space too as "%20": one part of a userinfo, for example.
     # @return [String]
-    def userinfo(text)
+    def component(text)
       form(text).gsub("+", "%20")
     end
 

@@ -1,21 +1,22 @@
 # frozen_string_literal: true
 
 require_relative "net_http"
+require_relative "percent"
 
 module Trunkline
-  # Reads like Net::HTTP, and its connections stay open:
+  # A Net::HTTP whose connections stay open:
   #
   #   http = Trunkline::PersistentHttpClient.get(URI("https://api.test"), read_timeout: 5)
   #   http.request(Net::HTTP::Get.new("/users")).body
   #
-  # What it gives is a Net::HTTP with all of its methods, which may be used from many threads at once. It holds no
-  # connection itself: each request takes one of the process's, so there is nothing to close and nothing to give back.
-  # Set options where you get it, not afterwards: the same object is given to whoever asks for the same.
+  # It has all methods of Net::HTTP, and many threads may use it at once. It holds no connection: each request takes one
+  # from the process's pool and gives it back, so there is nothing to close. Pass options to .get instead of setting
+  # them later: .get returns the same object for the same options.
   class PersistentHttpClient < NetHTTP.plain
-    include NetHTTP::Carried
+    include Facades::NetHTTP::Patch
     include Redacted
 
-    # Unless others are given; in seconds.
+    # Seconds.
     DEFAULTS = { open_timeout: 30, read_timeout: 80, keep_alive_timeout: 30 }.freeze
     KNOWN = 256
     private_constant :KNOWN
@@ -24,13 +25,13 @@ module Trunkline
     @lock = Mutex.new
 
     class << self
-      # @param uri [URI::HTTP, String] the server; its path counts for nothing
-      # @param options [Hash] what Net::HTTP has a writer for, as keywords: open_timeout (30 s), read_timeout (80 s),
-      #   write_timeout, keep_alive_timeout (30 s), verify_mode, cert, key, ca_file and so on; and proxy, a URL, or nil
-      #   for none (unless given, the environment's)
+      # @param uri [URI::HTTP, String] the server; its path is ignored
+      # @param options [Hash] one for each writer of Net::HTTP: open_timeout (30 s), read_timeout (80 s), write_timeout,
+      #   keep_alive_timeout (30 s), verify_mode, cert, key, ca_file and so on; and proxy, a URL, or nil for none
+      #   (default: the environment's)
       # @return [PersistentHttpClient] started
       # @raise [ArgumentError] for a URI that is not http or https, and for an option that Net::HTTP does not have
-      # @raise [StandardError] what Net::HTTP#start raises when there is no connection
+      # @raise [StandardError] as Net::HTTP#start when it cannot connect
       def get(uri, **options)
         RactorError.refuse
         uri = parsed("uri", uri)
@@ -40,22 +41,23 @@ module Trunkline
 
         key = [uri.scheme, uri.hostname, uri.port, options]
         http = known(key) { make(uri, options) }
-        reason = NetHTTP::Settings.obstacle(http)
-        # Net::HTTP itself must then do it, with a socket, which no two threads may share.
-        http = known([*key, Thread.current.object_id]) { make(uri, options) } if reason
+        # Net::HTTP's own socket belongs to one thread.
+        if Facades::NetHTTP::Options.obstacle(http)
+          http = known([*key, Thread.current.object_id]) { make(uri, options) }
+        end
         started(http)
       end
 
-      # Forgets what it has given, and closes idle connections. What was given goes on working.
+      # Forgets the clients that .get has returned, which remain usable, and closes idle connections.
       # @return [nil]
       def clear
         @lock.synchronize { @known.clear }
-        NetHTTP::Settings.close_idle
+        Facades::NetHTTP::Clients.close_idle
       end
 
       private
 
-      # What URI says of a bad one quotes it, with its password.
+      # The message of URI::Error quotes the URL with its password.
       def parsed(argument, given)
         URI(given)
       rescue URI::Error
@@ -66,7 +68,7 @@ module Trunkline
         @lock.synchronize { @known[key] || Memo.keep(@known, KNOWN, key, yield) }
       end
 
-      # Others may start it at the same time; to connect can take long, so nobody is made to wait for a lock.
+      # Without a lock, because connecting can take long: another thread may start it at the same time.
       def started(http)
         http.started? ? http : http.start
       rescue IOError
@@ -100,12 +102,12 @@ module Trunkline
 
     private
 
-    def trunkline_carries?
+    def trunkline_enabled?
       true
     end
 
-    # What threads share must not turn into one socket.
-    def trunkline_step_aside(reason)
+    # Threads share this object, so it must not use a socket of its own.
+    def trunkline_fall_back(reason)
       raise InvalidRequest, "PersistentHttpClient cannot do this: #{reason}; use a Net::HTTP of your own"
     end
   end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # What Client#stats tells, at one moment: a Hash with a face.
+  # The counters of Client#stats, read at one moment, and the limits they are held to.
   class Stats < Hash
     # Every limit that holds for the client, by its name in docs/limits.md.
     #

@@ -7,7 +7,7 @@ require_relative "stubs/stub"
 
 module Trunkline
   # Answers in the place of a network, for tests. While Stubs are in use, every call of the process (of any client,
-  # batch, face and thread) is answered by the newest stub that matches it, and no other leaves the process.
+  # batch, facade and thread) is answered by the newest stub that matches it, and no other leaves the process.
   #
   #   require "trunkline/stubs"
   #

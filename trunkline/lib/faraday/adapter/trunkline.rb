@@ -2,52 +2,56 @@
 
 require "faraday"
 require_relative "../../trunkline"
-require_relative "../../trunkline/faraday/translation"
-require_relative "../../trunkline/faraday/parallel"
+require_relative "../../trunkline/facades/faraday/errors"
+require_relative "../../trunkline/facades/faraday/options"
+require_relative "../../trunkline/facades/faraday/parallel"
+require_relative "../../trunkline/facades/faraday/request_adapter"
+require_relative "../../trunkline/facades/faraday/response_adapter"
 
 module Faraday
-  # Reopened: Faraday finds its adapters by their names in here.
+  # Reopened: Faraday looks up adapters as constants of this class.
   class Adapter
-    # Faraday 2 on Trunkline: connections are kept and shared by the whole process, nothing is sent twice, and
-    # in_parallel takes any number of requests.
+    # Trunkline's adapter for Faraday 2: connections stay open and are shared by the whole process, no request is sent
+    # twice, and in_parallel takes any number of requests.
     #
     #   faraday.adapter :trunkline
     #   faraday.adapter :trunkline, concurrency: 20, require_timeout: true, max_body_bytes: 10_000_000
     #   faraday.adapter(:trunkline) { |client| client.idle_timeout = 5 }
     #   faraday.adapter :trunkline, http: :auto
     #
-    # It speaks HTTP/1.1 unless http: says otherwise: with HTTP/2 an answer has no reason phrase.
+    # The default is HTTP/1.1, because responses over HTTP/2 have no reason phrase; http: changes it.
     #
-    # Of Faraday's timeouts, timeout is the total; open_timeout, write_timeout and read_timeout limit each wait for a
-    # connection (name, socket and TLS each), for the server to take bytes, and for the next byte of the answer.
-    # Without any of them the total is 60 seconds.
+    # Faraday's timeout limits the whole request; open_timeout limits name resolution, connecting and TLS each;
+    # write_timeout each wait until the server takes bytes; read_timeout each wait for the next byte of the response.
+    # Without any of them the whole request has 60 seconds.
     #
-    # Of bind, the host is used (an address or interface of this machine): with a port that is always the same there
-    # could be one connection only.
+    # The host of bind is used (an address or interface of this machine), its port is not: a fixed local port would
+    # allow one connection only.
     #
     # Raises Faraday::TimeoutError, Faraday::SSLError and Faraday::ConnectionFailed; wrapped_exception is the
-    # Trunkline::Error, which tells the phase and whether the server can have seen the request. What cannot be sent or
-    # carried raises Trunkline::InvalidRequest (an ArgumentError).
+    # Trunkline::Error, with the phase and whether the server can have seen the request. A request that cannot be sent
+    # raises Trunkline::InvalidRequest (an ArgumentError).
     class Trunkline < Faraday::Adapter
       include ::Trunkline::Redacted
 
       self.supports_parallel = true
 
-      # Sets of options that a client is kept for.
+      Facade = ::Trunkline::Facades::Faraday
+      # How many clients are kept, one for each set of Faraday's options.
       KNOWN_CLIENTS = 32
-      private_constant :KNOWN_CLIENTS
+      private_constant :Facade, :KNOWN_CLIENTS
 
-      # @return [Parallel] what in_parallel collects requests with
+      # @return [Parallel] the manager of in_parallel
       def self.setup_parallel_manager(_options = nil)
         Parallel.new
       end
 
-      # @return [Integer, Symbol] how many of its requests in_parallel has in flight to an origin at most; :auto finds
-      #   out how many serve best
+      # @return [Integer, Symbol] the most requests that in_parallel has in flight to an origin; :auto adapts the number
+      #   to the origin
       attr_reader :concurrency
 
-      # @param options [Hash] concurrency: (:auto); require_timeout: whether a request without any timeout raises
-      #   Trunkline::MissingTimeout instead of having 60 seconds (false); all others as Trunkline.new takes them
+      # @param options [Hash] concurrency: (:auto); require_timeout: (false) whether a request without any timeout
+      #   raises Trunkline::MissingTimeout instead of getting 60 seconds; and the options of Trunkline.new
       # @yield [client] a Trunkline::Defaults: one writer for each option of Trunkline.new
       def initialize(app = nil, options = {}, &block)
         super
@@ -73,12 +77,12 @@ module Faraday
 
       # @return [::Trunkline::Client] for requests with the options of env
       def build_connection(env)
-        key = Translation.settings(env[:request], env[:ssl])
+        key = Facade::Options.key(env[:request], env[:ssl])
         clients = @clients
-        clients[key] || ::Trunkline::Memo.keep(clients, KNOWN_CLIENTS, key, client.with(lasting(env)))
+        clients[key] || ::Trunkline::Memo.keep(clients, KNOWN_CLIENTS, key, client.with(options_of_client(env)))
       end
 
-      # Closes idle connections. The next request makes others.
+      # Closes idle connections. The next request opens a new one.
       # @return [nil]
       def close
         client = @lock.synchronize do
@@ -88,7 +92,7 @@ module Faraday
         client&.close
       end
 
-      # Sends requests side by side.
+      # Sends requests concurrently.
       # @api private
       # @yield [batch]
       def batch(&block)
@@ -99,17 +103,18 @@ module Faraday
       # @api private
       # @yield [result]
       def add(batch, env, &block)
-        batch.request(*target(env), lasting(env).merge(Translation.message(env)), &block)
+        batch.request(*Facade::RequestAdapter.target(env), options_of_client(env).merge(options_of_call(env)), &block)
       end
 
-      # Puts what a request came to into env, and has the middleware look at it.
+      # Saves a result in env and runs the response middleware.
       # @api private
       # @param result [::Trunkline::Response, Exception]
+      # @raise [Faraday::Error, Exception]
       def complete(env, result)
-        return refuse(env, result) if result.is_a?(Exception)
+        return complete_failed(env, result) if result.is_a?(Exception)
 
-        body = Translation.body(result)
-        if env.stream_response? # in_parallel has it as a whole
+        body = Facade::ResponseAdapter.body(result)
+        if env.stream_response? # a batch receives the body as a whole
           env.stream_response { |&on_data| on_data.call(body) }
           body = +""
         end
@@ -119,23 +124,22 @@ module Faraday
 
       private
 
-      # The one whose connections all requests of this adapter share.
+      # The base client; clients with further options share its connections.
       def client
         @client || @lock.synchronize do
-          @client ||= ::Trunkline.new(nil, { timeout: Translation::TOTAL, http: :h1, **@client_options })
+          @client ||= ::Trunkline.new(nil, { timeout: Facade::Options::TOTAL, http: :h1, **@client_options })
         end
       end
 
-      def lasting(env)
-        Translation.lasting(env[:request], env[:ssl], on_no_timeout: on_no_timeout)
+      def options_of_client(env)
+        Facade::Options.client_options(env[:request], env[:ssl], on_no_timeout: on_no_timeout)
       end
 
-      # @return [Array(String, String)] method and URL
-      def target(env)
-        [env[:method].to_s.upcase, env[:url].to_s]
+      def options_of_call(env)
+        Facade::RequestAdapter.call_options(env)
       end
 
-      # A timeout of the client itself will do.
+      # The adapter's own timeout: option suffices.
       def on_no_timeout
         return :leave if @client_options[:timeout]
 
@@ -150,8 +154,8 @@ module Faraday
 
       # @return [::Trunkline::Response, ::Trunkline::Error]
       def result(env, **more)
-        method, url = target(env)
-        options = Translation.message(env)
+        method, url = Facade::RequestAdapter.target(env)
+        options = options_of_call(env)
         return trace(connection(env), url, options) if method == "TRACE" && options[:body]
 
         connection(env).request(method, url, options.merge!(more))
@@ -159,7 +163,7 @@ module Faraday
         error
       end
 
-      # A TRACE must have no body (RFC 9110 9.3.8), and the client refuses one. Faraday's adapters carry it.
+      # The client refuses a TRACE with a body (RFC 9110 9.3.8); Faraday's other adapters send it.
       def trace(client, url, options)
         url = ::Trunkline::URL.parse(url)
         content = ::Trunkline::Content.of(body: options[:body].to_s)
@@ -170,37 +174,37 @@ module Faraday
 
       def stream(env)
         response = result(env, stream: true)
-        return refuse(env, response) if response.is_a?(Exception)
+        return complete_failed(env, response) if response.is_a?(Exception)
 
         save_response(env, response.status, nil, response.headers.to_h, response.reason, finished: false)
-        env.stream_response { |&on_data| pieces(response, &on_data) }
+        env.stream_response { |&on_data| each_chunk(response, &on_data) }
         env.response_body = +""
         env.response.finish(env)
       ensure
         response.close if response.is_a?(::Trunkline::Response)
       end
 
-      # To Faraday, a proxy's wish for credentials is an answer (RFC 9110 15.5.8).
-      def refuse(env, error)
+      # Faraday treats a proxy's 407 (RFC 9110 15.5.8) as a response.
+      def complete_failed(env, error)
         raise error unless error.is_a?(::Trunkline::Error)
-        raise Translation.error(error) unless error.is_a?(::Trunkline::ProxyError) && error.status == 407
+        raise Facade::Errors.convert(error) unless error.is_a?(::Trunkline::ProxyError) && error.status == 407
 
         reason = "Proxy Authentication Required"
         save_response(env, error.status, +error.body, error.headers.to_h, reason, finished: false)
         env.response.finish(env)
       end
 
-      # What the reader raises is none of the connection's failures.
-      def pieces(response)
-        while (piece = read(response))
-          yield piece
+      # Errors of the caller's block are not converted; those of the connection are.
+      def each_chunk(response)
+        while (chunk = read(response))
+          yield chunk
         end
       end
 
       def read(response)
         response.read
       rescue ::Trunkline::Error => error
-        raise Translation.error(error)
+        raise Facade::Errors.convert(error)
       end
     end
 

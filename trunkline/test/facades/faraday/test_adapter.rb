@@ -187,7 +187,7 @@ class TestFaradayAdapter < TrunklineTest
   end
 
   def translated(request = {})
-    Faraday::Adapter::Trunkline::Translation.lasting(Faraday::RequestOptions.from(request), Faraday::SSLOptions.new)
+    Trunkline::Facades::Faraday::Options.client_options(Faraday::RequestOptions.from(request), Faraday::SSLOptions.new)
   end
 
   def test_how_timeouts_are_read

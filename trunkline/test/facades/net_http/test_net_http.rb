@@ -211,7 +211,7 @@ class TestNetHTTP < TrunklineTest
     http = Net::HTTP.new("127.0.0.1", server.port)
     http.open_timeout = http.read_timeout = http.write_timeout = nil
     assert_equal "200", http.get("/text").code
-    limits = Trunkline::NetHTTP::Settings.options(http).fetch(:timeout)
+    limits = Trunkline::Facades::NetHTTP::Options.client_options(http).fetch(:timeout)
     assert_equal [Trunkline::Timeouts::ENDLESS], limits.values.uniq
     assert_equal Trunkline::Timeouts::PHASES.sort, limits.keys.sort
   end

@@ -28,10 +28,11 @@ class TestTyphoeusOptions < TyphoeusTest
   end
 
   def test_what_libcurl_waits_for_has_no_limit_of_its_own
-    limits = Trunkline::TyphoeusFace::EasyOptions.new({}).lasting.fetch(:timeout)
+    limits = Trunkline::Facades::Typhoeus::Options.new({}).client_options.fetch(:timeout)
     assert_equal [Trunkline::Timeouts::ENDLESS], limits.values_at(:queue, :write, :first_byte, :read).uniq
     assert_equal 300, limits[:connect]
-    assert_equal 2, Trunkline::TyphoeusFace::EasyOptions.new({ low_speed_time: 2 }).lasting.dig(:timeout, :first_byte)
+    options = Trunkline::Facades::Typhoeus::Options.new({ low_speed_time: 2 })
+    assert_equal 2, options.client_options.dig(:timeout, :first_byte)
   end
 
   def test_a_body_of_any_size_is_begun_unless_maxfilesize_says_otherwise

@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require_relative "../../interrupts"
+require_relative "../../redacted"
+
+module Faraday
+  class Adapter
+    class Trunkline < Faraday::Adapter
+      # The manager of in_parallel: collects requests, and sends them as one batch when the block ends. Requests made in
+      # their callbacks join the batch. When all requests are done, the first failure is raised.
+      class Parallel
+        include ::Trunkline::Redacted
+
+        # Extends the error that is raised when more than one request failed.
+        module Others
+          # @return [Array<Exception>] the further failures, in the order in which they occurred
+          attr_accessor :others
+        end
+
+        def initialize
+          @queued = []
+          @failures = []
+        end
+
+        # Called by the adapter.
+        # @api private
+        def add(adapter, env)
+          @queued << [adapter, env]
+          nil
+        end
+
+        # @yield makes requests
+        # @return [nil]
+        # @raise [StandardError] the first failure, as the request alone would have raised it
+        def execute
+          ::Trunkline::Interrupts.watch
+          yield
+          run until @queued.empty?
+          report(@failures) unless @failures.empty?
+        ensure
+          @queued = []
+          @failures = []
+        end
+
+        private
+
+        # Each adapter has a client and so a batch of its own; usually there is one adapter.
+        def run
+          adapter, = @queued.first
+          adapter.batch { |batch| start(adapter, batch) }
+        end
+
+        def start(adapter, batch)
+          own, @queued = @queued.partition { |owner, _| owner.equal?(adapter) }
+          own.map(&:last).each do |env|
+            collect_failure do
+              adapter.add(batch, env) { |result| complete(adapter, env, result, batch) }
+            end
+          end
+        end
+
+        def complete(adapter, env, result, batch)
+          collect_failure { adapter.complete(env, result) }
+          start(adapter, batch)
+        end
+
+        def collect_failure
+          yield
+        rescue StandardError => error
+          ::Trunkline::Interrupts.ended_by?(error) ? raise : @failures << error
+        end
+
+        def report(failures)
+          first, *others = failures
+          first.extend(Others).others = others unless others.empty?
+          raise first
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+require "net/http"
+require_relative "../../engine"
+require_relative "../../redacted"
+require_relative "errors"
+
+module Trunkline
+  module Facades
+    module NetHTTP
+      # The body of a response. Takes the place of the socket in a Net::HTTPResponse while its body is read.
+      class BodySource
+        include Redacted
+
+        # Prepended to Net::HTTPResponse, whose own method reads from a socket.
+        module Patch
+          private
+
+          def read_body_0(dest)
+            @socket.is_a?(BodySource) ? @socket.read_into(dest, self) : super
+          end
+        end
+        Net::HTTPResponse.prepend(Patch)
+
+        CODING = /\A(?:x-)?#{Regexp.union(Engine::CODINGS.split(", "))}\z/i
+        IDENTITY = /\A(?:none|identity)\z/i
+        # net-http since 0.3 sets Content-Length to the length of the decoded body.
+        SETS_LENGTH = Net::HTTPResponse.const_get(:Inflater).method_defined?(:bytes_inflated)
+        private_constant :CODING, :IDENTITY, :SETS_LENGTH
+
+        # @param response [Response] whose body it is
+        # @param req [Net::HTTPGenericRequest]
+        # @param session [Session]
+        def initialize(response, req, session)
+          @response = response
+          @decode = req.decode_content
+          @session = session
+        end
+
+        # Net::HTTPResponse asks before it reads a body. The body can be read until the caller's block has returned.
+        def closed?
+          false
+        end
+
+        # Ends a response that Net::HTTP reads no body of, whatever the server has sent.
+        def finish
+          Errors.converting(@session) { @response.body }
+        end
+
+        # Appends the body to dest, and changes the fields of the response as Net::HTTP does when it decodes.
+        #
+        # @param dest [#<<]
+        # @param converted [Net::HTTPResponse]
+        def read_into(dest, converted)
+          coding = converted["content-encoding"] if @decode
+          decoded = coding ? coding.split(/[ \t]*,[ \t]*/).all?(CODING) : false
+          bytes = dest.is_a?(String) && dest.empty? ? fill(dest, decoded) : stream(dest, converted)
+          converted.delete("content-encoding") if decoded || IDENTITY.match?(coding.to_s)
+          converted["content-length"] = bytes.to_s if decoded && SETS_LENGTH && converted.key?("content-length")
+        end
+
+        private
+
+        # As Net::HTTP: an ASCII body keeps the encoding of dest; a decoded one, and any other, is binary.
+        def fill(dest, decoded)
+          text = Errors.converting(@session) { @response.body }.force_encoding(Encoding::BINARY)
+          text.force_encoding(dest.encoding) if !decoded && text.ascii_only?
+          dest.replace(text).bytesize
+        end
+
+        def stream(dest, converted)
+          bytes = 0
+          while (chunk = Errors.converting(@session) { @response.read })
+            bytes += chunk.bytesize
+            dest << chunk
+          end
+          dest << "".b if bytes.zero? && !converted.chunked?
+          bytes
+        end
+      end
+    end
+  end
+end

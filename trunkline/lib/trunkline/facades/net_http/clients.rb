@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require_relative "../../client"
+require_relative "../../memo"
+require_relative "../../options"
+require_relative "../../redacted"
+require_relative "../connections"
+
+module Trunkline
+  module Facades
+    module NetHTTP
+      # The clients of the facade, one for each set of client options, over the same connections.
+      module Clients
+        # Net::HTTP takes any number of connections and header fields, and a body of any size.
+        LIMITS = { **Connections::UNLIMITED, max_header_bytes: 1024 * 1024, max_headers: Connections::NO_LIMIT }.freeze
+        KNOWN = 256
+        private_constant :LIMITS, :KNOWN
+
+        # A client, and the requests without content that were composed for it.
+        ClientEntry = Struct.new(:client, :plans) { include Redacted }
+
+        @connections = Connections.new
+        @entries = {}
+
+        class << self
+          # @param options [Hash{Symbol => Object}] of a client
+          # @return [ClientEntry]
+          # @raise [InvalidRequest]
+          def entry(options)
+            @entries[options] || Memo.keep(@entries, KNOWN, options.freeze, ClientEntry.new(make(options), {}))
+          end
+
+          # @return [nil]
+          def close_idle
+            @connections.close_idle
+          end
+
+          private
+
+          # Trunkline.configure does not apply to Net::HTTP's requests.
+          def make(options)
+            Client.new(nil, Trunkline::Options.defaults.merge(LIMITS.merge(options)), @connections.family)
+          end
+        end
+      end
+    end
+  end
+end

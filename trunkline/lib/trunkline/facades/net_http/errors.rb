@@ -1,0 +1,90 @@
+# frozen_string_literal: true
+
+require "net/http"
+require "openssl"
+require "zlib"
+require_relative "../../errors"
+require_relative "response_adapter"
+
+module Trunkline
+  module Facades
+    module NetHTTP
+      # Maps errors to the classes that users of Net::HTTP rescue.
+      module Errors
+        TIMEOUTS = {
+          ResolveTimeout => Net::OpenTimeout, ConnectTimeout => Net::OpenTimeout, TLSTimeout => Net::OpenTimeout,
+          QueueTimeout => Net::OpenTimeout, WriteTimeout => Net::WriteTimeout, FirstByteTimeout => Net::ReadTimeout,
+          ReadTimeout => Net::ReadTimeout, TotalTimeout => Net::ReadTimeout
+        }.freeze
+
+        OTHERS = {
+          TruncatedBody => EOFError, ConnectionClosed => EOFError, ForkedConnection => EOFError,
+          InvalidResponse => Net::HTTPBadResponse, HeadersTooLarge => Net::HTTPBadResponse,
+          DecodeError => Zlib::DataError, BodyError => IOError, ClosedError => IOError
+        }.freeze
+
+        # The name of the resolver in the messages of Ruby's own sockets.
+        RESOLVER = RUBY_VERSION >= "3.4" ? "getaddrinfo(3)" : "getaddrinfo"
+
+        class << self
+          # Runs the block and converts its errors. The block must call no code of the caller, whose errors stay as they
+          # are.
+          #
+          # @param session [Session]
+          # @yield to the engine
+          # @raise [StandardError] with Trunkline's error as its cause
+          def converting(session)
+            yield
+          rescue Error => error
+            raise convert(error, session.endpoint), cause: error
+          end
+
+          private
+
+          def convert(error, endpoint)
+            case error
+            when ResolveError then SocketError.new(not_opened(endpoint, "#{RESOLVER}: #{resolver_message(error)}"))
+            when ConnectError then not_connected(error, endpoint)
+            when CertificateError then OpenSSL::SSL::SSLError.new("certificate verify failed: #{error.message}")
+            when TLSError then OpenSSL::SSL::SSLError.new(error.message)
+            when ProxyError then refused_by_proxy(error)
+            when TimeoutError then TIMEOUTS.fetch(error.class).new.exception(error.message)
+            else other(error)
+            end
+          end
+
+          def not_opened(endpoint, reason)
+            "Failed to open TCP connection to #{endpoint} (#{reason})"
+          end
+
+          # The resolver's part of the message, which programs match.
+          def resolver_message(error)
+            error.message[/\([^()]*: ([^()]+)\)/, 1] || error.message
+          end
+
+          def not_connected(error, endpoint)
+            reason = SystemCallError.new("connect(2) for #{endpoint}", error.errno || Errno::ECONNREFUSED::Errno)
+            return Net::OpenTimeout.new(not_opened(endpoint, reason.message)) if reason.is_a?(Errno::ETIMEDOUT)
+
+            reason.exception(not_opened(endpoint, reason.message))
+          end
+
+          # Net::HTTP raises the same class for a status from a proxy as Net::HTTPResponse#error! for one from a server.
+          def refused_by_proxy(error)
+            return EOFError.new(error.message) unless error.status
+
+            reason = error.message[/#{error.status} ([^)]*)\)/, 1] || ""
+            response = ResponseAdapter.head("1.1", error.status, reason, error.headers)
+            response.error_type.new("#{response.code} #{response.message.dump}", response)
+          end
+
+          def other(error)
+            return SystemCallError.new(error.message, error.errno) if error.is_a?(ConnectionClosed) && error.errno
+
+            (OTHERS[error.class] || IOError).new(error.message)
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require "net/http"
+require_relative "../../engine"
+
+module Trunkline
+  module Facades
+    module NetHTTP
+      # Makes a Net::HTTPResponse from a response.
+      module ResponseAdapter
+        class << self
+          # @param response [Response]
+          # @param req [Net::HTTPGenericRequest]
+          # @param http [Net::HTTP]
+          # @return [Net::HTTPResponse] without its body (see BodySource)
+          def convert(response, req, http)
+            converted = head(response.http_version, response.status, response.reason, response.headers)
+            converted.decode_content = req.decode_content
+            converted.uri = req.uri
+            if converted.respond_to?(:ignore_eof=)
+              converted.ignore_eof = http.ignore_eof
+              converted.body_encoding = http.response_body_encoding
+            end
+            converted
+          end
+
+          # @return [Net::HTTPResponse] of a status line and header fields alone
+          def head(version, status, reason, headers)
+            code = format("%03d", status)
+            Net::HTTPResponse.send(:response_class, code).new(version, code, reason).tap do |converted|
+              fields = converted.instance_variable_get(:@header)
+              headers.each { |name, value| (fields[name.downcase] ||= []) << (value.ascii_only? ? value : value.b) }
+            end
+          end
+        end
+      end
+    end
+  end
+end

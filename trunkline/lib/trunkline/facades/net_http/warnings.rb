@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module Facades
+    module NetHTTP
+      # Warnings that are written once in a process.
+      module Warnings
+        # The most warnings that are written: some contain text from the caller.
+        MOST = 64
+        private_constant :MOST
+
+        @lock = Mutex.new
+        @written = {}
+
+        class << self
+          # Says that a session uses Net::HTTP's own sockets.
+          # @param reason [String]
+          def fallback(reason)
+            once("Net::HTTP goes its own way, without shared connections, because of #{reason}")
+          end
+
+          # @param message [String]
+          def once(message)
+            fresh = @lock.synchronize { @written.size < MOST && !@written.key?(message) && (@written[message] = true) }
+            warn("trunkline: #{message} (said once)") if fresh
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require "tempfile"
+require_relative "../errors"
+require_relative "../memo"
+
+module Trunkline
+  module Facades
+    # Certificates and keys that a caller has as objects or text, written to files, because the engine reads files. Each
+    # text is written once, readable by the current user only, and deleted when the process ends.
+    module PemFile
+      LOCK = Mutex.new
+      KNOWN = 256
+      private_constant :LOCK, :KNOWN
+
+      @files = {}
+      @stamps = {}
+
+      class << self
+        # @param given [String, #to_path, #to_pem, Array] a path, PEM text, an OpenSSL certificate or private key, or an
+        #   Array of those for one file: a certificate and its chain
+        # @return [String] a path
+        # @raise [InvalidRequest] for a key that OpenSSL cannot write
+        def path(given)
+          return given.to_path if given.respond_to?(:to_path)
+          return given if given.is_a?(String) && !given.include?("-----BEGIN")
+
+          text = Array(given).map { |one| pem(one) }.join("\n")
+          LOCK.synchronize { @files[text] ||= write(text) }.path
+        end
+
+        # @param path [String, nil]
+        # @return [Time, nil] the time of the file's last change; while the file cannot be examined, the previous one
+        def stamp(path)
+          path && Memo.keep(@stamps, KNOWN, path, File.mtime(path))
+        rescue SystemCallError, ArgumentError, TypeError # no such file, or no path
+          @stamps[path]
+        end
+
+        private
+
+        def pem(object)
+          return private_pem(object) if object.respond_to?(:private_to_pem)
+
+          object.respond_to?(:to_pem) ? object.to_pem : object.to_s
+        end
+
+        def private_pem(key)
+          key.private_to_pem
+        rescue OpenSSL::PKey::PKeyError => error
+          raise InvalidRequest, "a key that cannot be read (#{error.message})"
+        end
+
+        def write(text)
+          Tempfile.new(%w[trunkline .pem]).tap do |file|
+            file.write(text)
+            file.close
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,217 @@
+# frozen_string_literal: true
+
+require_relative "../streamed_transfer"
+
+module Typhoeus
+  # Runs requests concurrently, up to max_concurrency at a time, in the thread that calls #run. Callbacks may queue
+  # further requests.
+  #
+  #   hydra = Typhoeus::Hydra.new(max_concurrency: 20)
+  #   hydra.queue(Typhoeus::Request.new("https://api.test/users"))
+  #   hydra.run
+  class Hydra
+    include ::Trunkline::Redacted
+
+    CONCURRENCY = 200
+    # Options of libcurl's multi interface that change no response.
+    IGNORED = %i[pipelining maxconnects max_pipeline_length content_length_penalty_size chunk_length_penalty_size
+                 max_concurrent_streams].freeze
+    private_constant :CONCURRENCY, :IGNORED
+
+    # @return [Hydra] the current fiber's
+    def self.hydra
+      Thread.current[:typhoeus_hydra] ||= new
+    end
+
+    # @return [Integer] how many requests may be in flight
+    attr_reader :max_concurrency
+    # @return [Array<Request>] requests that are not started
+    attr_reader :queued_requests
+    # @return [Hash{Request => Response}] responses of this run, when Config.memoize is on
+    attr_reader :memory
+
+    # @param options [Hash] max_concurrency: (200); max_total_connections:, another limit of the same;
+    #   max_host_connections:
+    # @raise [Errors::InvalidOption] for an option that only libcurl supports
+    def initialize(options = {})
+      self.max_concurrency = [options[:max_concurrency] || CONCURRENCY, *options[:max_total_connections]]
+        .map { |number| Integer(number) }.min
+      @connections = connection_limit(options[:max_host_connections])
+      unknown = options.keys - IGNORED - %i[max_concurrency max_total_connections max_host_connections]
+      raise Errors::UnsupportedOption, unknown.first unless unknown.empty?
+
+      @queued_requests = []
+      @memory = {}
+      @followers = {}
+      @in_flight = {}.compare_by_identity # Transfer => true
+    end
+
+    # @raise [ArgumentError] unless it is above 0
+    def max_concurrency=(value)
+      number = Integer(value)
+      raise ArgumentError, "max_concurrency must be greater than zero" unless number.positive?
+
+      @max_concurrency = number
+    end
+
+    # @return [Array<Request>]
+    def queue(request)
+      request.hydra = self
+      @queued_requests << request
+    end
+
+    # Queues it before all other requests.
+    # @return [Array<Request>]
+    def queue_front(request)
+      request.hydra = self
+      @queued_requests.unshift(request)
+    end
+
+    # Empties the queue. Requests in flight go on.
+    # @return [Array]
+    def abort
+      @queued_requests.clear
+    end
+
+    # Starts the next request, regardless of the limit.
+    def dequeue
+      add(@queued_requests.shift) unless @queued_requests.empty?
+    end
+
+    # Starts as many requests as the limit allows.
+    # @return [nil]
+    def dequeue_many
+      return if @dequeuing
+
+      begin
+        @dequeuing = true
+        add(@queued_requests.shift) while @in_flight.size < @max_concurrency && !@queued_requests.empty?
+      ensure
+        @dequeuing = false
+      end
+    end
+
+    # Starts a request, regardless of the queue and the limit, unless a before callback, a stub, the cache or the memory
+    # has its response.
+    #
+    # @raise [Errors::NoStub, Errors::InvalidOption]
+    def add(request)
+      request.hydra = self
+      settled, value = request.settle_locally
+      return settle(value) if settled
+
+      request.memoizable? ? add_memoizable(request) : start(request)
+    end
+
+    # Runs until no request is queued or in flight. An exception of a callback ends the run: requests in flight are
+    # cancelled, queued ones stay queued.
+    #
+    # @return [nil]
+    def run
+      ::Trunkline::Interrupts.watch
+      @memory.clear
+      dequeue_many
+      process_results until @in_flight.empty?
+    ensure
+      finish
+    end
+
+    private
+
+    def settle(value)
+      dequeue_many
+      value
+    end
+
+    # 0 is no limit.
+    def connection_limit(value)
+      value.nil? || value.zero? ? ::Trunkline::Facades::Connections::NO_LIMIT : Integer(value)
+    end
+
+    # ---- in flight ----
+
+    def start(request)
+      transfer = ::Trunkline::Facades::Typhoeus::Transfer.of(request, @connections)
+      return start_exchange(transfer, transfer.plan) unless transfer.invalid?
+
+      transfer.finish_invalid
+      complete(transfer)
+    end
+
+    def start_exchange(transfer, plan)
+      @in_flight[transfer] = true
+      multi = self.multi
+      transfer.id = multi.public_send(transfer.streamed? ? :stream : :add, plan, transfer.deadline, transfer)
+    rescue ::Trunkline::Error => error
+      receive(transfer, error)
+    end
+
+    def process_results
+      multi.run(nil).each_slice(2) do |transfer, result|
+        transfer.finished? ? @in_flight.delete(transfer) : receive(transfer, result)
+      end
+    end
+
+    # The transfer is removed before its callbacks are called, because they may run this hydra again.
+    def receive(transfer, result)
+      goes_on = transfer.streamed? && (result.is_a?(String) || result.is_a?(::Trunkline::Response))
+      @in_flight.delete(transfer) unless goes_on
+      plan = transfer.receive(result)
+      return start_exchange(transfer, plan) if plan
+
+      complete(transfer) if transfer.finished?
+    end
+
+    def complete(transfer)
+      @multi&.cancel(transfer.id) if @in_flight.delete(transfer) # a callback has aborted it
+      finish_followers(transfer.request) unless @followers.empty?
+      dequeue_many
+    end
+
+    def multi
+      return @multi if @multi && @process == Process.pid
+
+      @multi = ::Trunkline::Engine::Multi.new(::Trunkline::Facades::Typhoeus::RequestConfig.connections.pool)
+      @process = Process.pid # set last: after an interrupt before this line, a forked child makes its own
+      @multi
+    end
+
+    # Closing the multi cancels the requests in flight.
+    def finish
+      @multi.close if @multi && @process == Process.pid
+      @multi = nil
+      [@in_flight, @memory, @followers].each(&:clear)
+    end
+
+    # ---- memory ----
+
+    # Of equal requests the first is sent; the others get copies of its response.
+    def add_memoizable(request)
+      if (response = @memory[request])
+        copy(request, response)
+        dequeue_many
+      elsif (waiting = @followers[request])
+        waiting << request
+      else
+        @followers[request] = []
+        start(request)
+      end
+    end
+
+    # Found by identity: a callback may have changed the leader's options, and with them its hash.
+    def finish_followers(leader)
+      waiting = @followers.find { |request, _| request.equal?(leader) }&.last or return
+
+      @followers = @followers.reject { |request, _| request.equal?(leader) }
+      response = @memory.find { |request, _| request.equal?(leader) }&.last || leader.response
+      waiting.each { |request| copy(request, response) }
+    end
+
+    def copy(request, response)
+      own = response.dup
+      own.request = request
+      request.execute_headers_callbacks(own)
+      request.finish(own, true)
+    end
+  end
+end

@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require_relative "../../pem_file"
+
+module Trunkline
+  module Facades
+    module Typhoeus
+      class Options
+        # Options for TLS: trusted certificates, client certificates, versions, ciphers.
+        module TLS
+          VERSIONS = {
+            "default" => "1.2", "tlsv1" => "1.2", "tlsv1_0" => "1.2", "tlsv1_1" => "1.2", "tlsv1_2" => "1.2",
+            "tlsv1_3" => "1.3"
+          }.freeze
+          # Options with the password of a key, and options with a file that contains the key.
+          PASSWORDS = %i[keypasswd sslkeypasswd sslcertpasswd ssl_key_password].freeze
+          KEY_FILES = %i[sslkey ssl_key sslcert ssl_cert].freeze
+          private_constant :VERSIONS, :PASSWORDS, :KEY_FILES
+
+          # Methods of Options itself.
+          module ClassMethods
+            # @param options [Hash] of a request
+            # @return [Boolean] whether they contain the password of a key
+            def password?(options)
+              PASSWORDS.any? { |name| options.key?(name) }
+            end
+
+            # @return [Array] the times of the last change of the files with the key
+            def key_stamps(options)
+              KEY_FILES.map { |name| PemFile.stamp(options[name]) }
+            end
+          end
+
+          private
+
+          def option_ssl_verifypeer(value)
+            @client_options[:verify] = false unless value.nil? || on?(value)
+          end
+
+          def option_ssl_verifyhost(value)
+            @client_options[:verify_hostname] = false unless value.nil? || on?(value)
+          end
+
+          { cainfo: :ca_file, capath: :ca_path, sslcert: :client_cert, sslkey: :client_key,
+            ssl_cipher_list: :ciphers, tls13_ciphers: :ciphersuites }.each do |name, option|
+            define_method(:"option_#{name}") { |value| @client_options[option] = value if value }
+          end
+
+          # PEM text instead of a file.
+          { cainfo_blob: :ca_file, sslcert_blob: :client_cert, sslkey_blob: :client_key }.each do |name, option|
+            define_method(:"option_#{name}") { |value| @client_options[option] = PemFile.path(value.to_s) if value }
+          end
+
+          def option_keypasswd(value)
+            @key_password = value.to_s if value
+          end
+
+          def option_sslcerttype(value) = pem_alone(:sslcerttype, value)
+          def option_sslkeytype(value) = pem_alone(:sslkeytype, value)
+
+          def pem_alone(name, value)
+            refuse(name, value, "PEM") unless value.nil? || value.to_s.casecmp?("PEM")
+          end
+
+          def option_sslversion(value)
+            return if value.nil?
+
+            known = VERSIONS.keys.join(", ")
+            @client_options[:min_tls] = VERSIONS.fetch(value.to_s) { refuse(:sslversion, value, known) }
+          end
+
+          # The engine does not take a password, so it gets a decrypted copy of the key.
+          def complete_key
+            file = @client_options[:client_key] || @client_options[:client_cert]
+            @client_options[:client_key] = decrypted(file) if @key_password && file
+          end
+
+          def decrypted(file)
+            require "openssl"
+            PemFile.path(OpenSSL::PKey.read(File.read(file), @key_password))
+          rescue OpenSSL::PKey::PKeyError, SystemCallError
+            raise InvalidRequest, "sslkey: cannot be read with the keypasswd that was given", cause: nil
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,113 @@
+# frozen_string_literal: true
+
+require_relative "../../composer"
+require_relative "../../memo"
+require_relative "../../redacted"
+require_relative "../../url"
+require_relative "encoding"
+
+module Trunkline
+  module Facades
+    module Typhoeus
+      # Composes what is sent for a Typhoeus::Request.
+      class RequestAdapter
+        include Redacted
+
+        SCHEME = %r{\A([a-z][a-z0-9+.-]*)://}i
+        FORM = [["Content-Type", "application/x-www-form-urlencoded"]].freeze
+        # libcurl sets no Content-Type for uploads.
+        WITHOUT_TYPE = %w[PUT].freeze
+        KNOWN = 256
+        private_constant :SCHEME, :FORM, :WITHOUT_TYPE, :KNOWN
+
+        # @param options [Options]
+        # @param composer [Composer]
+        # @param multipart_composer [Composer] the same without a Content-Type
+        def initialize(options, composer, multipart_composer)
+          @options = options
+          @composer = composer
+          @multipart_composer = multipart_composer
+          @typed = options.names?("content-type")
+          @challenged = options.schemes != [:basic]
+          @plans = {}
+        end
+
+        # @param request [Typhoeus::Request]
+        # @return [Composer::Plan]
+        # @raise [InvalidRequest]
+        def plan(request)
+          options = request.options
+          url = options.key?(:params) ? Encoding.url(request.base_url.to_s, options) : request.base_url
+          content = content(options)
+          return without_content(url) if content.nil?
+
+          composer = content.key?(:multipart) ? @multipart_composer : @composer
+          composer.plan(@options.method, location(url.to_s), content)
+        end
+
+        # @param request [Typhoeus::Request]
+        # @return [Array(String, String), nil] user and password in the URL
+        def userinfo(request)
+          URL.parse(absolute(request.base_url.to_s)).userinfo
+        end
+
+        private
+
+        # A URL without a scheme gets the default one; libcurl guesses others from host names.
+        def absolute(text)
+          text.match?(SCHEME) || text.empty? ? text : "#{@options.scheme}://#{text}"
+        end
+
+        def without_content(url)
+          @plans[url] || Memo.keep_url(@plans, KNOWN, url, @composer.plan(@options.method, location(url.to_s)))
+        end
+
+        # Schemes that only libcurl supports are refused here; the composer refuses what is no URL.
+        def location(text)
+          scheme = text[SCHEME, 1]&.downcase
+          raise ::Typhoeus::Errors::UnsupportedOption.new(:url, "#{scheme}://", "http and https") if foreign?(scheme)
+
+          text = absolute(text)
+          return text unless @options.port || @challenged || text.include?("/.")
+
+          url = URL.parse(text)
+          path = @options.path_as_is? ? url.path : URL.without_dots(url.path)
+          URL.new(url.scheme, url.host, @options.port || url.port, path, url.query, @challenged ? nil : url.userinfo)
+        end
+
+        def foreign?(scheme)
+          !scheme.nil? && scheme != "http" && scheme != "https"
+        end
+
+        # @return [Hash{Symbol => Object}, nil] options of a call
+        def content(options)
+          return upload(options[:set_read_callback]) if options[:set_read_callback]
+
+          body = options[:body]
+          return empty if body.nil? || (body.respond_to?(:empty?) && body.empty?)
+          return { body: body } if body.respond_to?(:read)
+          return { multipart: Encoding.parts(body, options) } if options[:multipart] || Encoding.file?(body)
+
+          form(Encoding.form(body, options))
+        end
+
+        # libcurl sets the Content-Type of a form for an empty POST, too.
+        def empty
+          @options.method == "POST" ? form("") : nil
+        end
+
+        def form(text)
+          body = @options.chunked? ? [text].each : text
+          @typed || WITHOUT_TYPE.include?(@options.method) ? { body: body } : { body: body, headers: FORM }
+        end
+
+        def upload(source)
+          source.rewind if source.respond_to?(:rewind)
+          { body: source }
+        rescue IOError, SystemCallError
+          { body: source } # a pipe cannot rewind: it is read from its position
+        end
+      end
+    end
+  end
+end

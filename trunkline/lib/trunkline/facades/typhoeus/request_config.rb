@@ -1,0 +1,139 @@
+# frozen_string_literal: true
+
+require_relative "../../composer"
+require_relative "../../memo"
+require_relative "../../options"
+require_relative "../../redacted"
+require_relative "../connections"
+require_relative "best_auth"
+require_relative "options"
+require_relative "redirects"
+require_relative "request_adapter"
+
+module Trunkline
+  module Facades
+    module Typhoeus
+      # Everything that requests with the same options share: the request adapter and the policies. Made once for each
+      # set of options.
+      class RequestConfig
+        include Redacted
+
+        # Options that differ from request to request, or do not change what is sent.
+        PER_REQUEST = %i[params body set_read_callback cache cache_ttl].freeze
+        KNOWN = 256
+        private_constant :PER_REQUEST, :KNOWN
+
+        @known = {}
+        @limited = {}
+        @connections = Connections.new
+
+        class << self
+          # @return [Connections] of all requests
+          attr_reader :connections
+
+          # @param options [Hash] of a request
+          # @param connections [Integer] the most connections to a host
+          # @return [RequestConfig]
+          # @raise [Typhoeus::Errors::InvalidOption, ArgumentError]
+          def of(options, connections = Connections::NO_LIMIT)
+            RactorError.refuse
+            key = PER_REQUEST.any? { |name| options.key?(name) } ? options.except(*PER_REQUEST) : options
+            known = connections == Connections::NO_LIMIT ? @known : known_with(connections)
+            return with_decrypted_key(known, key, connections) if Options.password?(key)
+
+            known[key] || Memo.keep(known, KNOWN, frozen_copy(key), new(key, connections))
+          end
+
+          private
+
+          # The engine reads a decrypted copy of a key with a password, so a changed key file needs another
+          # RequestConfig. While the changed file cannot be read, the previous RequestConfig is used.
+          def with_decrypted_key(known, key, connections)
+            stamped = [frozen_copy(key), Options.key_stamps(key)]
+            known[stamped] || begin
+              config = new(key, connections)
+              Memo.keep(known, KNOWN, stamped, Memo.keep(known, KNOWN, stamped.first, config))
+            end
+          rescue InvalidRequest
+            known[stamped.first] || raise
+          end
+
+          def known_with(connections)
+            @limited[connections] || Memo.keep(@limited, KNOWN, connections, {})
+          end
+
+          def frozen_copy(options)
+            options.transform_values do |value|
+              value.is_a?(Hash) || value.is_a?(Array) ? value.dup.freeze : value
+            end.freeze
+          end
+        end
+
+        # @return [Policy::Redirect, nil] nil when redirects are not followed
+        attr_reader :redirect
+        # @return [Composer]
+        attr_reader :composer
+
+        def initialize(options, connections = Connections::NO_LIMIT)
+          @options = Options.new(options)
+          limits = { **Connections::UNLIMITED, max_connections_per_host: connections }
+          checked = Trunkline::Options.defaults.merge({ **limits, **@options.client_options })
+          @total = checked.timeout.total
+          @composer = make_composer(checked)
+          @request_adapter = RequestAdapter.new(@options, @composer, multipart_composer(limits, checked))
+          @redirect = make_redirect if @options.redirects
+          @challenged = @options.schemes != [:basic]
+          @signers = {}
+        end
+
+        # @return [Boolean] whether a status of 400 and more is a failure
+        def fails_on_error? = @options.fails_on_error?
+        def verbose? = @options.verbose?
+
+        # @return [Hash, nil] the options of Cookies
+        def cookies = @options.cookies
+
+        # @param request [Typhoeus::Request]
+        # @return [Composer::Plan]
+        # @raise [InvalidRequest]
+        def plan(request)
+          @request_adapter.plan(request)
+        end
+
+        # @return [Float, nil] when the call must end, with its redirects and challenges; monotonic seconds
+        def deadline
+          Process.clock_gettime(Process::CLOCK_MONOTONIC) + @total if @total && (@redirect || @challenged)
+        end
+
+        # @return [Policy::Auth, nil] answers the challenges of a request's server
+        def auth(request, plan)
+          return unless @challenged
+
+          login = @options.login || @request_adapter.userinfo(request) or return
+          signer = @signers[login] || Memo.keep(@signers, KNOWN, login, BestAuth.new(*login, @options.schemes))
+          Policy::Auth.new(signer, plan.request.uri.origin, @composer)
+        end
+
+        private
+
+        def make_composer(checked)
+          composer = @options.unrestricted_auth? ? Redirects::UnrestrictedComposer : Composer
+          composer.new(checked, nil, RequestConfig.connections.family.owner)
+        end
+
+        def make_redirect
+          Redirects::KeepingPost.new(@options.redirects, @composer, @options.post_redirects)
+        end
+
+        # A multipart body sets the Content-Type itself, because it chooses the boundary.
+        def multipart_composer(limits, checked)
+          return @composer unless @options.names?("content-type")
+
+          headers = @options.client_options[:headers].reject { |name, _| name.casecmp?("content-type") }
+          others = Trunkline::Options.defaults.merge({ **limits, **@options.client_options, headers: headers })
+          checked.headers == others.headers ? @composer : make_composer(others)
+        end
+      end
+    end
+  end
+end

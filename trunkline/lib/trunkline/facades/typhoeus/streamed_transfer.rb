@@ -1,0 +1,104 @@
+# frozen_string_literal: true
+
+require_relative "transfer"
+
+module Trunkline
+  module Facades
+    module Typhoeus
+      # A Transfer whose callbacks on_headers, on_body and on_progress are called while the response arrives. It
+      # receives the Response when the head has arrived, a String for each chunk of the body, nil at the end; or an
+      # error.
+      class StreamedTransfer < Transfer
+        # @return [Boolean]
+        def streamed? = true
+
+        # @return [Integer] bytes of the body
+        def received = @received || 0
+
+        # @param result [Response, String, nil, Exception]
+        # @return [Composer::Plan, nil] the next request to send
+        def receive(result)
+          case result
+          when Response then receive_head(result)
+          when String then receive_chunk(result)
+          when nil then return receive_end
+          else
+            finish_failed(result)
+          end
+          nil
+        end
+
+        private
+
+        def receive_head(response)
+          @response = response
+          @received = 0
+          @body = String.new
+          @held = provisional?(response) ? [] : nil
+          report_head unless @held
+        end
+
+        # A redirect or a challenge may lead to another request. It is reported only when it turns out to be final.
+        def provisional?(response)
+          (@config.redirect && Many::Followed.redirect?(response)) || (@followed && response.status == 401)
+        end
+
+        def report_head
+          @partial = ::Typhoeus::Response.of(ResponseAdapter.new(self, @response, :ok, nil, String.new))
+          @partial.request = @request
+          abort_if(@request.execute_headers_callbacks(@partial).include?(:abort))
+          report_progress unless finished?
+        end
+
+        # The body of a redirect is discarded.
+        def receive_chunk(bytes)
+          @received += bytes.bytesize
+          return report_chunk(bytes) unless @held
+
+          @held << bytes if @response.status == 401
+        end
+
+        def report_chunk(bytes)
+          report_progress
+          return @body << bytes unless @request.streaming?
+
+          abort_if(@request.on_body.map { |block| block.call(bytes, @partial) }.include?(:abort))
+        end
+
+        def report_progress
+          total = @response["content-length"].to_i
+          up = [upload_size, 0].max
+          ::Typhoeus.on_progress_blocks&.each { |block| block.call(total, @received, up, up) }
+          @request.on_progress_blocks&.each { |block| block.call(total, @received, up, up) }
+        end
+
+        def abort_if(wanted)
+          finish(ResponseAdapter.new(self, @response, :write_error, nil, String.new)) if wanted && !finished?
+        end
+
+        # @return [Composer::Plan, nil]
+        def receive_end
+          if @held || @followed
+            result = follow(@response)
+            return @plan = result if result.is_a?(Composer::Plan)
+            return finish_failed(result) && nil if result.is_a?(Exception)
+          end
+          report_held if @held
+          finish_streamed unless finished?
+        end
+
+        def report_held
+          report_head
+          @held.each { |bytes| report_chunk(bytes) unless finished? }
+        end
+
+        def finish_streamed
+          failed = @config.fails_on_error? && @response.status >= 400
+          body = failed ? String.new : ResponseAdapter.in_charset(@body, @response["content-type"])
+          finish(ResponseAdapter.new(self, @response, failed ? :http_returned_error : :ok, nil, body))
+          nil
+        end
+      end
+    end
+  end
+end

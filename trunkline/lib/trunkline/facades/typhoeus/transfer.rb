@@ -1,0 +1,181 @@
+# frozen_string_literal: true
+
+require_relative "../../headers"
+require_relative "../../many/followed"
+require_relative "../../redacted"
+require_relative "cookies"
+require_relative "errors"
+require_relative "request_config"
+require_relative "response_adapter"
+
+module Trunkline
+  module Facades
+    module Typhoeus
+      # One request from its options to its response, with redirects and challenges. The caller (Runner or a Hydra)
+      # sends #plan and passes each result to #receive, which returns the next request to send, until there is none.
+      class Transfer
+        include Redacted
+
+        # @return [Composer::Plan, nil] the request to send; nil when it could not be composed
+        attr_reader :plan
+        # @return [Float, nil] monotonic seconds
+        attr_reader :deadline
+        # @return [Typhoeus::Request]
+        attr_reader :request
+        # The engine's number of the exchange, in a Hydra.
+        attr_accessor :id
+
+        class << self
+          # @param request [Typhoeus::Request]
+          # @param connections [Integer] the most connections to a host
+          # @return [Transfer]
+          # @raise [Typhoeus::Errors::InvalidOption, ArgumentError] for a request that cannot be sent; a bad URL raises
+          #   nothing (see #invalid?)
+          def of(request, connections = Connections::NO_LIMIT)
+            (streamed?(request) ? StreamedTransfer : self).new(request, connections)
+          end
+
+          private
+
+          # Whether a callback must be called before the end.
+          def streamed?(request)
+            request.streaming? || any?(request.on_headers_blocks) || any?(request.on_progress_blocks) ||
+              any?(::Typhoeus.on_headers_blocks) || any?(::Typhoeus.on_progress_blocks)
+          end
+
+          def any?(blocks)
+            !blocks.nil? && !blocks.empty?
+          end
+        end
+
+        def initialize(request, connections)
+          @request = request
+          @config = RequestConfig.of(request.options, connections)
+          @plan = @config.plan(request)
+          @deadline = @config.deadline
+          apply_policies
+        rescue InvalidRequest => error
+          raise unless @config && error.message.start_with?("url")
+
+          @plan = nil
+          @invalid = error
+        end
+
+        # @return [Boolean]
+        def streamed? = false
+
+        # @return [Boolean] whether the request has its response
+        def finished? = @finished ? true : false
+
+        # @return [Boolean] whether the URL is bad
+        def invalid? = !@invalid.nil?
+
+        # Finishes a request with a bad URL.
+        def finish_invalid
+          finish(ResponseAdapter.new(self, nil, :url_malformat, @invalid))
+        end
+
+        # @param result [Response, Error]
+        # @return [Composer::Plan, nil] the next request to send
+        def receive(result)
+          if @followed || (@config.redirect && Many::Followed.redirect?(result))
+            result = follow(result)
+            return @plan = result if result.is_a?(Composer::Plan)
+          end
+          result.is_a?(Exception) ? finish_failed(result) : finish_with(result)
+          nil
+        end
+
+        # ---- read by ResponseAdapter ----
+
+        # @return [Hash]
+        def options = @request.options
+
+        # @return [String]
+        def url = @request.shown_url
+
+        # @return [Array<Response>] redirects and challenges that were followed
+        def followed_responses = @followed_responses || []
+
+        # @return [Integer] bytes
+        def upload_size = @plan&.body_length || 0
+
+        # @return [Integer] bytes of the body
+        def received = @response.nil? ? 0 : @response.body.bytesize
+
+        private
+
+        # Around each exchange: cookies, within the answers to challenges.
+        def apply_policies
+          auth = @config.auth(@request, @plan)
+          @cookies = Cookies.new(@config.cookies, @config.composer) if @config.cookies
+          return unless auth || @cookies
+
+          @followed = Many::Followed.new(@plan, @config.redirect, around(auth, @cookies))
+          @plan = @followed.first
+          raise @plan if @plan.is_a?(Exception)
+        end
+
+        def around(auth, cookies)
+          return auth || cookies unless auth && cookies
+
+          ->(plan, &once) { auth.call(plan) { |step| cookies.call(step, &once) } }
+        end
+
+        def follow(result)
+          @followed ||= Many::Followed.new(@plan, @config.redirect)
+          following = @followed.after(result)
+          @followed_responses = [*@followed_responses, result] if following.is_a?(Composer::Plan)
+          following
+        end
+
+        def finish_with(response)
+          @response = response
+          return finish(ResponseAdapter.new(self, response)) unless @config.fails_on_error? && response.status >= 400
+
+          finish(ResponseAdapter.new(self, response, :http_returned_error, nil, String.new))
+        end
+
+        # Exceptions of the caller's body source are raised to the caller. An error of a policy has the last response.
+        def finish_failed(error)
+          raise error unless error.is_a?(Error) || error.is_a?(InvalidRequest)
+
+          @response = error.response if error.is_a?(AnswerError)
+          finish(ResponseAdapter.new(self, @response, Errors.return_code(error), error))
+        end
+
+        def finish(adapter)
+          @finished = true
+          @plan&.content&.release
+          keep_cookies if @cookies
+          log(adapter) if @config&.verbose?
+          @request.finish(::Typhoeus::Response.of(adapter))
+        end
+
+        # A response whose body was truncated has set cookies, too.
+        def keep_cookies
+          @cookies.store(@response) if @response
+          @cookies.save
+        end
+
+        # Writes what libcurl writes for verbose:, without credentials and bodies.
+        def log(adapter)
+          request = @plan&.request
+          lines = []
+          if request
+            lines << "> #{request.method} #{URL.redact(request.uri.target)} HTTP/1.1"
+            lines.concat(Headers.redact(request.headers).map { |pair| "> #{pair.join(": ")}" })
+          end
+          lines.concat(adapter.response_headers.split("\r\n").map { |line| "< #{redacted_line(line)}" })
+          $stderr.puts(lines, "* #{adapter.return_code}#{": #{adapter.error.message}" if adapter.error}")
+        end
+
+        # A status line has no colon before its first blank.
+        def redacted_line(line)
+          name = line[/\A[^: ]+(?=:)/]
+          name && Headers.hidden?(name) ? "#{name}: #{Redacted::HIDDEN}" : line
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,110 @@
+# frozen_string_literal: true
+
+require "openssl"
+require_relative "../errors"
+require_relative "../memo"
+require_relative "pem_file"
+
+module Trunkline
+  module Facades
+    # The certificate authorities that another library's object trusts. Most libraries make a new OpenSSL::X509::Store
+    # of the same certificates for each request, and connections with different stores are not shared. So the calls that
+    # fill a store are recorded, and stores with the same record are replaced by one store.
+    module X509Stores
+      # Prepended to OpenSSL::X509::Store. A store that was made before that, or that has further settings (flags,
+      # times, revocation lists), has no record and is used as it is.
+      module Recorder
+        # @return [Array<Array>, nil] the calls that filled the store: names and arguments of methods
+        attr_reader :trunkline_record
+
+        def initialize(...)
+          super
+          @trunkline_record = [].freeze
+        end
+
+        %i[add_file add_path add_cert set_default_paths].each do |name|
+          define_method(name) do |*arguments|
+            result = super(*arguments)
+            @trunkline_record = [*@trunkline_record, [name, *arguments].freeze].freeze if @trunkline_record
+            result
+          end
+        end
+
+        %i[add_crl flags= purpose= trust= time= verify_callback=].each do |name|
+          define_method(name) do |argument|
+            @trunkline_record = nil
+            super(argument)
+          end
+        end
+      end
+
+      SYSTEM = [[:set_default_paths]].freeze
+      KNOWN = 32
+      private_constant :KNOWN
+
+      @known = {}
+      @latest = {} # by record without the files' times: the store to use while a changed file cannot be read
+
+      class << self
+        # Idempotent.
+        def start_recording
+          OpenSSL::X509::Store.prepend(Recorder)
+        end
+
+        # @param store [OpenSSL::X509::Store]
+        # @return [Boolean] whether it is known what the store holds
+        def recorded?(store) = !record_of(store).nil?
+
+        # Adds to the authorities of a store. A store without a record is changed itself.
+        #
+        # @param store [OpenSSL::X509::Store, nil] nil: the system's authorities
+        # @param ca_file [String, nil] trusted in addition
+        # @param ca_path [String, nil] trusted in addition
+        # @return [Hash{Symbol => Object}] ca_store:; empty for the system's authorities
+        # @raise [InvalidRequest] when a file or directory cannot be read
+        def together(store, ca_file, ca_path)
+          more = { add_file: ca_file, add_path: ca_path }.compact.to_a
+          record = store ? record_of(store) : SYSTEM
+          return { ca_store: more.each_with_object(store) { |call, one| one.public_send(*call) } } unless record
+
+          record = (record + more).uniq
+          record == SYSTEM ? {} : { ca_store: shared(record) }
+        rescue OpenSSL::X509::StoreError, SystemCallError => error
+          # The message of a SystemCallError may quote the argument; that of its class does not.
+          why = error.is_a?(SystemCallError) ? error.class.new.message : error.message
+          raise InvalidRequest, "ca_file: #{InvalidRequest.shown("ca_file", ca_file)}, ca_path: " \
+                                "#{InvalidRequest.shown("ca_path", ca_path)}: cannot be read (#{why})", cause: nil
+        end
+
+        private
+
+        def record_of(store)
+          return store.trunkline_record if store.respond_to?(:trunkline_record) && store.trunkline_record
+
+          SYSTEM if store.equal?(OpenSSL::SSL::SSLContext::DEFAULT_CERT_STORE)
+        end
+
+        # The store belongs to this module, so no caller can change it later. While a changed file cannot be read, the
+        # previous store is used.
+        def shared(record)
+          key = record.map { |name, argument| identity(name, argument) }
+          @known[key] || begin
+            store = record.each_with_object(OpenSSL::X509::Store.new) { |call, one| one.public_send(*call) }
+            Memo.keep(@latest, KNOWN, key.map { |call| call.first(2) }, Memo.keep(@known, KNOWN, key, store))
+          end
+        rescue OpenSSL::X509::StoreError
+          @latest[key.map { |call| call.first(2) }] || raise
+        end
+
+        # A file that has changed counts as another file.
+        def identity(name, argument)
+          case name
+          when :add_file then [name, argument, PemFile.stamp(argument)]
+          when :add_cert then [name, argument.to_der]
+          else [name, argument]
+          end
+        end
+      end
+    end
+  end
+end
