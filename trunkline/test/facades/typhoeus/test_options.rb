@@ -38,6 +38,8 @@ class TestTyphoeusOptions < TyphoeusTest
   def test_a_body_of_any_size_is_begun_unless_maxfilesize_says_otherwise
     script = [[:read, "HTTP/1.1 200 OK\r\nContent-Length: #{1 << 40}\r\n\r\nshort", :close]]
     assert_equal :partial_file, request(serve(script: script).url).run.return_code
+    upload = { method: :post, multipart: true, body: { a: 1 }, headers: { "Content-Type" => "multipart/form-data" } }
+    assert_equal :partial_file, request(serve(script: script).url, **upload).run.return_code
     assert_equal :filesize_exceeded, request(serve(script: script).url, maxfilesize: 1 << 39).run.return_code
   end
 
