@@ -25,6 +25,6 @@ require_relative "facades/typhoeus/api/response"
 require_relative "facades/typhoeus/api/expectation"
 require_relative "facades/typhoeus/api/cache"
 require_relative "facades/typhoeus/api/hydra"
-require_relative "facades/typhoeus/api/shortcuts"
+require_relative "facades/typhoeus/api/typhoeus"
 
 $LOADED_FEATURES << "typhoeus.rb"

@@ -46,7 +46,7 @@ module Trunkline
       @latest = {} # by record without the files' times: the store to use while a changed file cannot be read
 
       class << self
-        # Idempotent.
+        # Records the calls of stores that are made from now on. Idempotent.
         def start_recording
           OpenSSL::X509::Store.prepend(Recorder)
         end
