@@ -53,7 +53,7 @@ class TestFuture < TrunklineTest
     names = Array.new(2) { "#{SecureRandom.hex(8)}.test" }
     places = names.zip(gates).to_h { |name, gate| ["#{name}:80", "127.0.0.1:#{held_by(gate, came).port}"] }
     http = client(connect_to: places)
-    full = Trunkline::Limiter::Knee::START
+    full = Trunkline::Limiter::AdaptiveLimit::START
     lonely, crowded = names.map { |name| Array.new(full + 1) { http.async.get("http://#{name}/") } }
     (full * 2).times { came.pop }
     lonely.last.cancel

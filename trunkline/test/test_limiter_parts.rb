@@ -40,7 +40,7 @@ class TestLimiterParts < Minitest::Test
 
   def test_an_answer_makes_room
     fill(0.0)
-    @limiter.answered(0.1, 0.0, @limiter.generation)
+    @limiter.on_success(0.1, 0.0, @limiter.generation)
     assert @limiter.ready?(0.1)
   end
 
@@ -48,14 +48,14 @@ class TestLimiterParts < Minitest::Test
     now = 0.0
     400.times do
       @limiter.start(now)
-      @limiter.answered(now += 0.01, now - 0.01, @limiter.generation)
+      @limiter.on_success(now += 0.01, now - 0.01, @limiter.generation)
     end
     assert_equal 16, @limiter.limit
   end
 
   def test_back_pressure_takes_slots_away_down_to_half_in_a_round_trip
     fill(0.0)
-    12.times { @limiter.pressed(0.005, "503") }
+    12.times { @limiter.on_overload(0.005, "503") }
     assert_equal 8, @limiter.limit
     assert_match(/\A503: from/, @limiter.to_h[:why])
   end
@@ -91,7 +91,7 @@ class TestLimiterParts < Minitest::Test
     @limiter.maximum = 100
     10_000.times do
       started, generation = flying.shift
-      @limiter.answered(started + 0.02, started, generation)
+      @limiter.on_success(started + 0.02, started, generation)
       fill(started + 0.02).times { flying << [started + 0.02, @limiter.generation] }
     end
     assert_includes 20..100, @limiter.limit
@@ -109,7 +109,7 @@ class TestLimiterParts < Minitest::Test
 
   def test_retry_after_pauses_everything
     @limiter.start(0.0)
-    @limiter.pressed(0.0, "503", 2.0)
+    @limiter.on_overload(0.0, "503", 2.0)
     refute @limiter.ready?(1.9)
     assert_in_delta 0.1, @limiter.wait(1.9), 0.001
     assert @limiter.ready?(2.0)
@@ -117,14 +117,14 @@ class TestLimiterParts < Minitest::Test
 
   def test_a_retry_after_of_days_is_not_believed
     @limiter.start(0.0)
-    @limiter.limited(0.0, 1_000_000.0)
+    @limiter.on_rate_limit(0.0, 1_000_000.0)
     assert @limiter.ready?(Limiter::LONGEST_PAUSE)
   end
 
   def test_a_fixed_limit_is_kept_to_and_a_refused_slot_rests
     @limiter = Limiter.new(0.0, fixed: 4)
     assert_equal 4, fill(0.0)
-    2.times { @limiter.pressed(0.0, "503") }
+    2.times { @limiter.on_overload(0.0, "503") }
     refute @limiter.ready?(0.005), "for a round trip"
     assert_equal 2, fill(0.02)
     assert_equal [4, :fixed], @limiter.to_h.values_at(:limit, :state)
@@ -132,16 +132,16 @@ class TestLimiterParts < Minitest::Test
 
   def test_a_fixed_limit_waits_as_long_as_it_is_told_to
     @limiter = Limiter.new(0.0, fixed: 4, in_flight: 1)
-    @limiter.pressed(0.0, "503", 2.0)
+    @limiter.on_overload(0.0, "503", 2.0)
     refute @limiter.ready?(1.9)
     assert_equal 4, fill(2.0)
   end
 
   def test_one_429_teaches_no_rate_and_repeated_ones_do
     2.times { @limiter.start(0.0) }
-    @limiter.limited(0.1)
+    @limiter.on_rate_limit(0.1)
     assert_nil @limiter.to_h[:rate]
-    @limiter.limited(0.5)
+    @limiter.on_rate_limit(0.5)
     refute_nil @limiter.to_h[:rate]
   end
 
@@ -154,7 +154,7 @@ class TestLimiterParts < Minitest::Test
 
   def test_a_learnt_rate_falls_when_it_is_limited_and_comes_back
     rate = Limiter::LearntRate.new(50.0, 0.0)
-    rate.limited(1.0, 80.0, 0.05)
+    rate.on_rate_limit(1.0, 80.0, 0.05)
     assert_in_delta 68, rate.per_second, 1
     rate.ready?(5.0)
     assert_operator rate.per_second, :>, 75

@@ -1,33 +1,34 @@
 # frozen_string_literal: true
 
-require_relative "limiter/fixed"
-require_relative "limiter/knee"
+require_relative "limiter/fixed_limit"
+require_relative "limiter/adaptive_limit"
 require_relative "limiter/rate"
 
 module Trunkline
-  # How many requests may be in flight to one origin, and when the next may start. How many is found out, or as asked
-  # for; an origin that refuses requests holds back the next ones either way. It does no I/O and has no clock: whoever
-  # drives tells it what happens and when (monotonic seconds). Belongs to one driver; not for two threads.
+  # How many requests may be in flight to one origin, and when the next one may start. The number is adaptive, or the
+  # caller's; an origin that refuses requests delays the next ones in both cases. A Limiter does no I/O and reads no
+  # clock: its caller tells it each event and its time (monotonic seconds). Not safe for use by two threads.
   class Limiter
-    # Seconds of Retry-After that are believed.
+    # The longest Retry-After that is heeded, in seconds.
     LONGEST_PAUSE = 60.0
-    # Seconds within which a second 429 is a repeated one.
+    # Two 429s within so many seconds mean that the origin limits the rate.
     REPEATED = 10.0
-    # What a round trip is taken for before there was one, and at the least.
+    # Seconds: the first estimate of a round trip, and the least.
     LEAST_ROUND = 0.01
-    # How long a slot rests at the least after a 429.
+    # Seconds that a slot stays empty at least after a 429.
     LEAST_REST = 0.05
 
     # @return [Integer] requests in flight
     attr_reader :in_flight
 
-    # @param fixed [Integer, nil] the limit that was asked for; nil: it is found out
-    # @param in_flight [Integer] requests that are so when it begins
-    # @param maximum [Integer, nil] of what is found out
-    # @param remembered [Integer, nil] limit of an earlier time
-    # @param rate [Float, nil] starts a second, of an earlier time
+    # @param now [Float] monotonic seconds
+    # @param fixed [Integer, nil] the limit that the caller asked for; nil: it is adaptive
+    # @param in_flight [Integer] requests in flight already
+    # @param maximum [Integer, nil] of an adaptive limit
+    # @param remembered [Integer, nil] the limit found earlier (Memory)
+    # @param rate [Float, nil] starts a second found earlier (Memory)
     def initialize(now, fixed: nil, in_flight: 0, maximum: nil, remembered: nil, rate: nil)
-      @knee = fixed ? Fixed.new(fixed) : Knee.new(maximum: maximum, remembered: remembered)
+      @concurrency = fixed ? FixedLimit.new(fixed) : AdaptiveLimit.new(maximum: maximum, remembered: remembered)
       @rate = LearntRate.new(rate, now) if rate
       # Whether anything but the limit may keep the next one from starting.
       @held_back = !@rate.nil?
@@ -42,61 +43,62 @@ module Trunkline
     end
 
     def limit
-      @knee.limit
+      @concurrency.limit
     end
 
-    # As many in flight need not be as many connections any more.
+    # Raises the maximum once an origin has answered over HTTP/2, where requests share connections.
     # @param maximum [Integer]
     def maximum=(maximum)
-      @knee.maximum = maximum
+      @concurrency.maximum = maximum
     end
 
     def generation
-      @knee.generation
+      @concurrency.generation
     end
 
     # @return [Boolean] whether one more may start
     def ready?(now)
-      return @in_flight < @knee.limit unless @held_back
+      return @in_flight < @concurrency.limit unless @held_back
       return false if !rested?(now) || (@paused_until && paused?(now))
 
       @held_back = !(@resting.empty? && @rate.nil?)
       @rate.nil? || @rate.ready?(now)
     end
 
-    # @return [Integer] the generation that it belongs to
+    # Counts a request that starts.
+    # @return [Integer] the generation of the limit that it starts under
     def start(now)
       @in_flight += 1
       @rate&.take(now)
-      @knee.generation
+      @concurrency.generation
     end
 
     # @return [Float, nil] seconds until one more may start; nil when that takes an answer
     def wait(now)
-      return if @in_flight >= @knee.limit
+      return if @in_flight >= @concurrency.limit
       return @paused_until - now if @paused_until && paused?(now)
       return @resting.first - now unless rested?(now)
 
       @rate ? @rate.wait(now) : 0.0
     end
 
-    # An answer that is no back-pressure, or an error that says nothing of the server's load.
+    # A request ended with a response that is neither 429 nor 503.
     # @param started [Float]
     # @param generation [Integer] #generation when it was started
-    def answered(now, started, generation)
+    def on_success(now, started, generation)
       latency = now - started
-      full = @in_flight >= @knee.limit
+      full = @in_flight >= @concurrency.limit
       @in_flight -= 1
       @round += (latency - @round) * 0.1
-      turn(now) if now - @second >= 1.0
+      next_second(now) if now - @second >= 1.0
       @accepted += 1
-      @knee.answered(now, latency, generation, full)
+      @concurrency.on_success(now, latency, generation, full)
     end
 
-    # 503, a refused connection, a timeout: too many at a time.
-    # @param what [String] for #why
+    # A 503, a refused connection or a timeout: the origin had too many requests at a time.
+    # @param what [String] the reason, for #to_h
     # @param retry_after [Float, nil] seconds
-    def pressed(now, what, retry_after = nil)
+    def on_overload(now, what, retry_after = nil)
       @held_back = true
       @in_flight -= 1
       pause(now, retry_after)
@@ -104,15 +106,15 @@ module Trunkline
       withdraw(now, what)
     end
 
-    # 429: too many in a time.
+    # A 429: the origin had too many requests in a period.
     # @param retry_after [Float, nil] seconds
-    def limited(now, retry_after = nil)
+    def on_rate_limit(now, retry_after = nil)
       @held_back = true
       @in_flight -= 1
       pause(now, retry_after)
-      turn(now) if now - @second >= 1.0
+      next_second(now) if now - @second >= 1.0
       if @rate
-        @rate.limited(now, accepted(now), @round)
+        @rate.on_rate_limit(now, accepted(now), @round)
       elsif @limited_at && now - @limited_at < REPEATED && now - @limited_at >= [@round, LEAST_REST].max
         @rate = LearntRate.new(accepted(now), now)
       else
@@ -122,38 +124,38 @@ module Trunkline
       end
     end
 
-    # One ended that tells nothing: it was cancelled.
-    def dropped
+    # A request ended without telling anything of the origin's load, as a cancelled one.
+    def on_ignore
       @in_flight -= 1
     end
 
     # @return [Hash{Symbol => Object}] limit, state, last_probe, why, rate
     def to_h
-      { limit: @knee.limit, state: @knee.state, last_probe: @knee.last_probe, why: @knee.why,
-        rate: @rate&.per_second }
+      { limit: @concurrency.limit, state: @concurrency.state, last_probe: @concurrency.last_probe,
+        why: @concurrency.why, rate: @rate&.per_second }
     end
 
     private
 
-    # The slot of a refused request rests for a round trip: to fill it at once would mean to be refused at once.
+    # The slot of a refused request stays empty for a round trip: another request would be refused at once.
     def rest(now, least = LEAST_ROUND)
       @resting << now + [@round, least].max
     end
 
     def rested?(now)
       @resting.shift while @resting.first && @resting.first <= now
-      @in_flight + @resting.size < @knee.limit
+      @in_flight + @resting.size < @concurrency.limit
     end
 
     # One slot less for each refusal, down to half in a round trip.
     def withdraw(now, what)
       if now >= @window_until
         @window_until = now + [@round, LEAST_ROUND].max
-        @window_limit = [@knee.limit, @in_flight + 1].min
+        @window_limit = [@concurrency.limit, @in_flight + 1].min
         @refused = 0
       end
       @refused += 1
-      @knee.pressed(now, [@window_limit - @refused, @window_limit / 2].max, what)
+      @concurrency.on_overload(now, [@window_limit - @refused, @window_limit / 2].max, what)
     end
 
     def pause(now, seconds)
@@ -167,7 +169,7 @@ module Trunkline
       !@paused_until.nil?
     end
 
-    def turn(now)
+    def next_second(now)
       whole = now - @second < 2.0
       @accepted_before = whole ? @accepted : 0
       @accepted = 0

@@ -34,9 +34,9 @@ class Simulator
     def ready?(_now) = @in_flight < @limit
     def start(_now) = @in_flight += 1
     def wait(_now) = nil
-    def answered(*) = @in_flight -= 1
-    def pressed(*) = @in_flight -= 1
-    def limited(*) = @in_flight -= 1
+    def on_success(*) = @in_flight -= 1
+    def on_overload(*) = @in_flight -= 1
+    def on_rate_limit(*) = @in_flight -= 1
   end
 
   def initialize(scenario, seed:)
@@ -163,10 +163,10 @@ class Simulator
     when 200
       result.good += 1
       result.good_at << @now
-      @limiter.answered(@now, call.started, call.generation)
+      @limiter.on_success(@now, call.started, call.generation)
     else
       result.rejected += 1
-      call.status == 429 ? @limiter.limited(@now) : @limiter.pressed(@now, call.status.to_s)
+      call.status == 429 ? @limiter.on_rate_limit(@now) : @limiter.on_overload(@now, call.status.to_s)
     end
   end
 

@@ -66,7 +66,7 @@ module Trunkline
 
       # @param accepted [Float] what the server took in the last second
       # @param latency [Float] seconds until a change shows
-      def limited(now, accepted, latency)
+      def on_rate_limit(now, accepted, latency)
         return if now - @since < [latency, DEAF].max
 
         fill(now)

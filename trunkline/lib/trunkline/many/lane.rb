@@ -75,9 +75,9 @@ module Trunkline
       end
 
       # One ended that tells nothing: it was cancelled.
-      def dropped
+      def on_ignore
         @in_flight -= 1
-        @limiter&.dropped
+        @limiter&.on_ignore
       end
 
       # @param result [Response, Exception]
@@ -111,9 +111,9 @@ module Trunkline
         status = result.status if result.is_a?(Response)
         case status
         when nil then failed(now, result)
-        when 429 then @limiter.limited(now, retry_after(result))
-        when 503 then @limiter.pressed(now, "503", retry_after(result))
-        else @limiter.answered(now, order.started, order.generation)
+        when 429 then @limiter.on_rate_limit(now, retry_after(result))
+        when 503 then @limiter.on_overload(now, "503", retry_after(result))
+        else @limiter.on_success(now, order.started, order.generation)
         end
         return if @fixed || order.generation <= @known
 
@@ -132,7 +132,7 @@ module Trunkline
                when ConnectError then "no connection"
                when TimeoutError then "a timeout"
                end
-        what && @limiter.limit > FEWEST_AT_TIMEOUTS ? @limiter.pressed(now, what) : @limiter.dropped
+        what && @limiter.limit > FEWEST_AT_TIMEOUTS ? @limiter.on_overload(now, what) : @limiter.on_ignore
       end
 
       # RFC 9110 10.2.3: seconds, or a date.

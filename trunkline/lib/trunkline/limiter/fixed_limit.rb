@@ -2,8 +2,8 @@
 
 module Trunkline
   class Limiter
-    # A limit that was asked for: nothing is learnt of it, and back-pressure does not change it. In a Knee's place.
-    class Fixed
+    # A limit that the caller asked for. It has the methods of AdaptiveLimit, and ignores what it is told.
+    class FixedLimit
       # @return [Integer]
       attr_reader :limit
 
@@ -17,11 +17,11 @@ module Trunkline
       def last_probe = nil
       def why = "asked for"
 
-      # (see Knee#answered)
-      def answered(_now, _latency, _generation, _full); end
+      # (see AdaptiveLimit#on_success)
+      def on_success(_now, _latency, _generation, _full); end
 
-      # (see Knee#pressed)
-      def pressed(_now, _accepted, _what); end
+      # (see AdaptiveLimit#on_overload)
+      def on_overload(_now, _accepted, _what); end
     end
   end
 end

@@ -21,7 +21,7 @@ module Trunkline
     # Answers come unevenly, so that a goodput is known no better than its standard error says, and so is what it is
     # compared with (#doubt). Where that is much, steps down are large ones, whose loss shows, and one that failed by
     # less than the doubt is made once more.
-    class Knee
+    class AdaptiveLimit
       START = 16
       CRUISE_EPOCHS = 3
       # Seconds that an epoch may last for the sake of precision.
@@ -79,11 +79,11 @@ module Trunkline
         remembered ? cruise : enter(:start)
       end
 
-      # An answer came that is no back-pressure.
+      # A request ended with a response that is no back-pressure.
       # @param latency [Float] seconds from its start
       # @param generation [Integer] #generation when it was started
       # @param full [Boolean] whether as many were in flight as the limit allows
-      def answered(now, latency, generation, full)
+      def on_success(now, latency, generation, full)
         unless @epoch.open?
           @epoch.open(now) if generation == @generation
           return
@@ -94,10 +94,10 @@ module Trunkline
         conclude(now) if decided
       end
 
-      # Back-pressure: the server took one request too many.
-      # @param accepted [Integer] how many in flight it bears, as far as known
-      # @param what [String]
-      def pressed(now, accepted, what)
+      # Back-pressure: the server had one request too many.
+      # @param accepted [Integer] how many in flight the server is known to bear
+      # @param what [String] the reason
+      def on_overload(now, accepted, what)
         before = @limit
         @limit = accepted.clamp(1, @limit)
         @refuted = nil
