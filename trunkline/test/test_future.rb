@@ -38,7 +38,7 @@ class TestFuture < TrunklineTest
 
   # Whoever comes first, giving it up or sending it, the other knows.
   def test_what_is_told_of_a_future_that_is_given_up_is_true
-    given_up, under_way = Array.new(2) { future_of_an_order }
+    given_up, under_way = Array.new(2) { future_of_a_request }
     assert_equal [true, false], [given_up.cancel, given_up.claim(1.0)]
     assert_equal :none, given_up.value.sent
     assert_equal [true, true], [under_way.claim(1.0), under_way.cancel]
@@ -75,10 +75,8 @@ class TestFuture < TrunklineTest
     end
   end
 
-  def future_of_an_order
-    future = Trunkline::Future.new
-    future.order = Trunkline::Many::Requests.new(client("http://127.0.0.1:1")).order("/", 0)
-    future
+  def future_of_a_request
+    Trunkline::Future.new(Trunkline::Scheduler::PendingRequest.new)
   end
 
   def fork_and_read

@@ -8,7 +8,9 @@ class TestInterruptedFutures < TrunklineTest
   time_limit 60
 
   Interruption = Class.new(StandardError)
-  FILES = %w[async future many/switchboard].map { |name| File.expand_path("../lib/trunkline/#{name}.rb", __dir__) }
+  FILES = %w[async future scheduler/future_thread].map do |name|
+    File.expand_path("../lib/trunkline/#{name}.rb", __dir__)
+  end
   STEPS = %i[line call return b_call b_return c_call c_return].freeze
 
   def test_the_thread_is_started_once

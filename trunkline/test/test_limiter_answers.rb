@@ -70,7 +70,7 @@ class TestLimiterAnswers < TrunklineTest
     results = http.map(Array.new(24, "/"))
     assert_equal [24, [Trunkline::TimeoutError]], [results.size, results.map { |error| error.class.superclass }.uniq]
     facts = http.stats.limits.fetch(server.url.chomp("/"))
-    assert_includes Trunkline::Many::Lane::FEWEST_AT_TIMEOUTS...16, facts[:limit]
+    assert_includes Trunkline::Scheduler::OriginQueue::FEWEST_AT_TIMEOUTS...16, facts[:limit]
     assert_match(/\Aa timeout: from/, facts[:why])
   end
 

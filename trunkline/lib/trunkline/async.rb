@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "future"
-require_relative "many/switchboard"
 require_relative "redacted"
+require_relative "scheduler/future_thread"
+require_relative "scheduler/request_reader"
 
 module Trunkline
   # The verbs of a Client as Futures (see Client#async): the request runs in the background, whether somebody waits
@@ -13,12 +14,12 @@ module Trunkline
     VERBS = %i[get head post put patch delete options trace].freeze
 
     # @api private
-    # @param settings [Many::Settings]
-    def initialize(client, pool, settings)
-      @pool = pool
-      @client = client
-      @settings = settings
-      @requests = Many::Requests.new(client)
+    # @param builder [CallBuilder]
+    # @param options [Scheduler::BatchOptions]
+    def initialize(builder, options)
+      @builder = builder
+      @options = options
+      @reader = Scheduler::RequestReader.new(builder)
     end
 
     VERBS.each do |verb|
@@ -44,12 +45,13 @@ module Trunkline
     private
 
     def submit(item, block)
-      @client._refuse_if_closed
-      future = Future.new
-      order = future.order = Many::Order.new(item, 0, future)
-      @requests.compose(order)
+      family = @builder.family
+      family.refuse_if_closed
+      pending = Scheduler::PendingRequest.new(item)
+      @reader.compose(pending)
+      future = pending.callback = Future.new(pending, family)
       following = block ? future.then(&block) : future
-      Many::Switchboard.submit(@pool, order, @settings)
+      Scheduler::FutureThread.submit(family.pool, pending, @options)
       following
     end
   end

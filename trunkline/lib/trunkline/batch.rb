@@ -1,11 +1,12 @@
 # frozen_string_literal: true
 
+require_relative "block_arity"
 require_relative "cancelled"
 require_relative "interrupts"
-require_relative "many/dispatcher"
-require_relative "many/requests"
 require_relative "progress"
 require_relative "redacted"
+require_relative "scheduler"
+require_relative "scheduler/request_reader"
 
 module Trunkline
   # Requests that run side by side, until none is left (see Client#batch). All are driven by the thread that runs the
@@ -21,11 +22,13 @@ module Trunkline
     attr_reader :cancelled
 
     # @api private Client#batch is the way in
-    def initialize(client, pool, settings)
-      @requests = Many::Requests.new(client)
-      @dispatcher = Many::Dispatcher.new(pool, settings, @requests)
-      @settings = settings
-      @progress = Progress::Reporter.for(settings.progress)
+    # @param builder [CallBuilder]
+    # @param options [Scheduler::BatchOptions]
+    def initialize(builder, options)
+      @reader = Scheduler::RequestReader.new(builder)
+      @scheduler = Scheduler.new(builder.family.pool, options, @reader)
+      @options = options
+      @progress = Progress::Reporter.for(options.progress)
       @results = []
       @errors = []
       @cancelled = []
@@ -67,14 +70,14 @@ module Trunkline
     # @return [Array<Response, Error>] of the requests that had no block, in the order they were added
     # @raise what a block raised, when there is no on_error
     def run
-      begin_to_drive
-      drive
-      @progress&.finish(@dispatcher)
+      start
+      run_until_idle
+      @progress&.finish(@scheduler)
       raise @errors.first unless @errors.empty?
 
       @results
     ensure
-      end_driving if @driver.equal?(Thread.current)
+      stop if @runner.equal?(Thread.current)
     end
 
     # @return [Array<Response, Error, nil>] as #run; nil for those without a result yet
@@ -84,91 +87,91 @@ module Trunkline
 
     private
 
-    # The driver's own thread, while it does not wait, is the only one that may touch the dispatcher.
+    # Only the thread that runs the batch may use the Scheduler, and not while that waits: another fiber may add then.
     def push(item, block)
-      Many.check_block(block, 1, "the result") { "request #{@count}: the block" }
-      order = make(item, block)
-      if @driver.nil?
-        @dispatcher.hold(order)
-      elsif @driver.equal?(Thread.current) && !@parked
-        @dispatcher.add(order)
+      BlockArity.check(block, 1, "the result") { "request #{@count}: the block" }
+      pending = make(item, block)
+      if @runner.nil?
+        @scheduler.hold(pending)
+      elsif @runner.equal?(Thread.current) && !@waiting
+        @scheduler.add(pending)
       else
-        @inbox << order
-        @dispatcher.wake
+        @inbox << pending
+        @scheduler.wake
       end
       nil
     end
 
     def make(item, block)
       @lock.synchronize do
-        order = @requests.order(item, @count)
-        order.taker = block || @results.size
+        pending = @reader.read(item, @count)
+        pending.callback = block || @results.size
         @results << nil unless block
         @count += 1
-        order
+        pending
       end
     end
 
-    def begin_to_drive
+    def start
       @lock.synchronize do
-        raise ThreadError, "the batch is running already" if @driver
+        raise ThreadError, "the batch is running already" if @runner
 
-        @driver = Thread.current
+        @runner = Thread.current
       end
       Interrupts.watch
     end
 
-    def drive
+    def run_until_idle
       loop do
-        @dispatcher.add(@inbox.pop) until @inbox.empty?
-        break if @dispatcher.idle?
+        @scheduler.add(@inbox.pop) until @inbox.empty?
+        break if @scheduler.idle?
 
-        @parked = true
-        @dispatcher.turn(@progress && Progress::INTERVAL) do |order, result|
-          @parked = false
-          deliver(order, result)
+        @waiting = true
+        @scheduler.run_once(@progress && Progress::INTERVAL) do |pending, result|
+          @waiting = false
+          deliver(pending, result)
         end
-        @parked = false
-        @progress&.tell(@dispatcher)
+        @waiting = false
+        @progress&.tell(@scheduler)
       end
     end
 
-    def deliver(order, result)
-      Many.raise_unhidden(result) if result.is_a?(Exception)
+    def deliver(pending, result)
+      Interrupts.raise_unhidden(result) if result.is_a?(Exception)
       @progress&.count(result)
-      taker = order.taker
-      return @results[taker] = result if taker.is_a?(Integer)
+      callback = pending.callback
+      return @results[callback] = result if callback.is_a?(Integer)
 
       begin
-        taker.call(result)
+        callback.call(result)
       rescue StandardError => error
         raise if Interrupts.ended_by?(error)
 
-        failed(error, order)
+        failed(error, pending)
       end
     end
 
-    def failed(error, order)
-      return @errors << error unless @settings.on_error
+    def failed(error, pending)
+      return @errors << error unless @options.on_error
 
-      @settings.on_error.call(error, order.item)
+      @options.on_error.call(error, pending.item)
     end
 
-    def end_driving
+    def stop
       give_up
     ensure
-      @driver = nil
+      @runner = nil
     end
 
     # After an interrupt: each request that has no result is named, and has an error in its place.
     def give_up
-      left = @dispatcher.close
+      left = @scheduler.close
       left << @inbox.pop until @inbox.empty?
-      left.sort_by!(&:index).each do |order|
-        @cancelled << order.item
-        @results[order.taker] = Cancelled.of(order) if order.taker.is_a?(Integer)
+      left.sort_by!(&:index).each do |pending|
+        @cancelled << pending.item
+        @results[pending.callback] = Cancelled.of(pending) if pending.callback.is_a?(Integer)
       end
-      Many.tell_cancelled(left.map(&:item), @settings.on_cancel)
+      Cancelled.tell(left.map(&:item), @options.on_cancel)
     end
   end
 end

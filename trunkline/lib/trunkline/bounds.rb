@@ -3,11 +3,11 @@
 require_relative "engine"
 require_relative "limiter"
 require_relative "limiter/memory"
-require_relative "many/dispatcher"
-require_relative "many/settings"
 require_relative "options"
 require_relative "policy/auth"
 require_relative "response"
+require_relative "scheduler"
+require_relative "scheduler/batch_options"
 
 module Trunkline
   # Every limit that holds for a client, by its name in docs/limits.md: a test compares the two.
@@ -16,8 +16,8 @@ module Trunkline
   module Bounds
     # Those that no option changes. max_in_flight is an option of a batch; this is its default.
     FIXED = Engine::BOUNDS.merge(
-      max_in_flight: Many::Settings::MAX_IN_FLIGHT, origins: Many::Dispatcher::LANES,
-      held_back: Many::Dispatcher::LOOK_AHEAD, origins_remembered: Limiter::Memory::MOST,
+      max_in_flight: Scheduler::BatchOptions::MAX_IN_FLIGHT, origins: Scheduler::Origins::MOST,
+      held_back: Scheduler::LOOK_AHEAD, origins_remembered: Limiter::Memory::MOST,
       retry_after: Limiter::LONGEST_PAUSE, challenges: Policy::Auth::CHALLENGES, discarded_bytes: Response::DISCARD_BYTES
     ).freeze
 

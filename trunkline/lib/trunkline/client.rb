@@ -1,15 +1,20 @@
 # frozen_string_literal: true
 
+require_relative "async"
+require_relative "batch"
+require_relative "block_arity"
 require_relative "bounds"
+require_relative "call_builder"
 require_relative "composer"
 require_relative "engine"
 require_relative "family"
-require_relative "many"
 require_relative "memo"
 require_relative "options"
 require_relative "policy"
 require_relative "redacted"
 require_relative "response"
+require_relative "scheduler/batch_options"
+require_relative "scheduler/each"
 require_relative "stats"
 require_relative "url"
 
@@ -26,7 +31,6 @@ module Trunkline
   # or 5xx raises nothing (see Response#raise_for_status!).
   class Client
     include Redacted
-    include Many # batch, each, map, async
 
     # Plain calls of a URL are composed once for each verb; a client is made once for each set of lasting options.
     KNOWN_PLANS = 256
@@ -49,12 +53,11 @@ module Trunkline
       @pool = family.pool
       @early_hints = hints(options.early_hints)
       @composer = Composer.new(options, base, family.owner)
-      @signer = options.digest || options.auth # what has #sign and #retry?, or nil
-      @terms = Terms.of(self, options.follow)
       @variants = {}
       @plans = VERBS.to_h { |verb| [verb, {}] }.freeze
       @known_gets = @plans["GET"]
-      @gets = options.follow || @signer || @composer.forwards? ? NOTHING : @known_gets
+      @builder = CallBuilder.new(@composer, options, base, family) { |lasting| variant(lasting).builder }
+      @gets = @builder.policy.final? ? @known_gets : NOTHING
     end
 
     # In all verbs the options are one positional Hash, which takes keywords just as well: with **options, Ruby 3.1
@@ -168,7 +171,7 @@ module Trunkline
       Stats.new.merge!(counts, Engine.process_stats,
                        taken: counts[:opened] + counts[:reused], max_idle: @family.max_idle,
                        max_connections_per_host: @options.max_connections_per_host,
-                       bounds: Bounds.of(@options, @family), limits: Many::Lane::MEMORY.to_h)
+                       bounds: Bounds.of(@options, @family), limits: Scheduler::OriginQueue::MEMORY.to_h)
     end
 
     # Closes this client, every one made from it by #with, and their idle connections. Calls under way end as they
@@ -189,7 +192,95 @@ module Trunkline
       "#<#{self.class} #{[@base, ("closed" if closed?), @options.inspect].compact.join(" ")}>"
     end
 
+    # Runs requests side by side until none is left; blocks that take results may add more.
+    #
+    #   client.batch do |batch|
+    #     urls.each { |url| batch.get(url) { |result| puts result.status } }
+    #   end
+    #
+    # A request that fails has its error as its result. A block that raises ends its own request alone; the first such
+    # error is raised when all others are done, or each is given to on_error.
+    #
+    # batch, each and map take the same options:
+    #
+    #   concurrency    how many requests may be in flight to each origin; :auto, the default, finds the number that it
+    #                  serves best
+    #   max_in_flight  how many in all; 512, or concurrency if that is more
+    #   rate           how many may start in a period, in all: "100/s", "600/min", "5000/h"
+    #   progress       true for a line on a terminal, or called with a Progress a few times a second
+    #   reuse_bodies   for each alone: true empties each body when its block returns, and reads the next into its memory
+    #   on_cancel      called after an interrupt with each request that has no result; of an Enumerable that is no
+    #                  Array, with those that were pulled
+    #
+    # @param options [Hash] as keywords; for batch also on_error, called with what a block raised and its request
+    # @yield [batch] to add requests to
+    # @return [Array<Response, Error>] of the requests without a block, in the order they were added; without a block
+    #   here, the Batch, to be run by Batch#run
+    # @raise [InvalidRequest]
+    # @raise [ClosedError]
+    def batch(options = nil, &block)
+      batch_options, builder = side_by_side(options)
+      batch_options.refuse_reuse_bodies("batch")
+      BlockArity.check(block, 1, "the batch") { "batch: the block" }
+      raise InvalidRequest, "batch: the block must take the batch, to add requests to" if block&.arity&.zero?
+
+      batch = Batch.new(builder, batch_options)
+      return batch unless block
+
+      block.call(batch)
+      batch.run
+    end
+
+    # Sends requests as they can be sent, and yields each result as it comes. Requests are pulled from any Enumerable,
+    # be it endless, no faster than they are sent: memory does not grow with their number. Leaving the block early
+    # (break, raise) cancels those in flight.
+    #
+    #   client.each(File.foreach("urls.txt", chomp: true), concurrency: 50) { |url, result| ... }
+    #
+    # @param requests [Enumerable] in the forms of docs/batches.md. An Array is checked as a whole before anything is
+    #   sent, everything else as it is pulled
+    # @param options [Hash] as keywords: see #batch
+    # @yield [request, result] the request as it was given, and its Response, or the error that a single call would
+    #   have raised
+    # @return [nil, Enumerator]
+    # @raise [InvalidRequest] with the index of a request that is none
+    # @raise [ClosedError]
+    def each(requests, options = nil, &block)
+      # enum_for would show the requests, and with them their credentials.
+      return Enumerator.new { |results| each(requests, options) { |*pair| results.yield(*pair) } } unless block
+
+      BlockArity.check(block, 2, "request and result") { "each: the block" } unless block.arity == 1
+      pulled(requests, options).run(&BlockArity.ignoring_index(block))
+    end
+
+    # As #each, but keeps the order given.
+    #
+    # @param requests [Enumerable] that ends
+    # @param options [Hash] as keywords: see #batch
+    # @yield [request, result] whose value is returned in the result's place
+    # @return [Array<Response, Error>]
+    # @raise [InvalidRequest] with the index of a request that is none
+    # @raise [ClosedError]
+    def map(requests, options = nil, &block)
+      BlockArity.check(block, 2, "request and result") { "map: the block" }
+      results = []
+      pulled(requests, options) { |batch_options| batch_options.refuse_reuse_bodies("map") }
+        .run { |item, result, index| results[index] = block ? block.call(item, result) : result }
+      results
+    end
+
+    # The verbs, each giving a Future at once: client.async.get(url).then { |response| ... }
+    #
+    # @return [Async]
+    # @raise [ClosedError]
+    def async
+      @async ||= Async.new(@builder, side_by_side(nil).first)
+    end
+
     protected
+
+    # @return [CallBuilder]
+    attr_reader :builder
 
     # @param given [Hash] options of the call alone, checked
     def call(method, url, given, &block)
@@ -208,8 +299,8 @@ module Trunkline
     def answer(method, url, given, streaming)
       plan = given.empty? ? known(method, url) : @composer.plan(method, url, given)
       early_hints = given.key?(:early_hints) ? hints(given[:early_hints]) : @early_hints
-      limit = given.fetch(:follow) { @options.follow }
-      return several(plan, limit, streaming, early_hints) if limit || @signer
+      policy = @builder.policy_for(given)
+      return several(plan, policy, streaming, early_hints) if policy.repeats?
 
       perform(plan, nil, streaming, early_hints)
     end
@@ -253,10 +344,7 @@ module Trunkline
     end
 
     def perform(plan, deadline, streaming, early_hints)
-      response = exchange(plan, deadline, streaming, early_hints)
-      return response unless response.status == 407
-
-      result = _refused(response)
+      result = @builder.policy.checked(exchange(plan, deadline, streaming, early_hints))
       result.is_a?(Error) ? raise(result) : result
     end
 
@@ -272,20 +360,45 @@ module Trunkline
     end
 
     # The total timeout spans all redirects and challenges: it becomes one moment for all of them.
-    def several(plan, limit, streaming, early_hints)
-      total = @options.timeout.total
+    def several(plan, policy, streaming, early_hints)
       began = now
+      deadline = policy.deadline(began)
       first = true
       once = lambda do |step|
-        perform(step, total && (began + total), streaming, early_hints).tap { first = false }
+        perform(step, deadline, streaming, early_hints).tap { first = false }
       rescue Error => error
         raise if first
 
-        raise error.retold({ elapsed: now - began, limit: (total if error.is_a?(TotalTimeout)) }.compact)
+        raise policy.of_whole_call(error, began, now)
       end
-      Policy.carry(plan, _redirect(limit), _auth(plan), &once)
+      Policy.carry(plan, policy.redirect, policy.auth(plan), &once)
     rescue AnswerError => error
-      raise error.retold({ elapsed: now - began })
+      raise policy.of_whole_call(error, began, now)
+    end
+
+    # A fixed number in flight needs as many connections; :auto keeps to max_connections_per_host.
+    # @return [Array(Scheduler::BatchOptions, CallBuilder)]
+    def side_by_side(given)
+      @family.refuse_if_closed
+      given ||= NOTHING
+      raise InvalidRequest.of("options", given, "keywords, such as concurrency: 10") unless given.is_a?(Hash)
+
+      most = @options.max_connections_per_host
+      options = Scheduler::BatchOptions.new(given, most)
+      more = options.concurrency.is_a?(Integer) && options.concurrency > most
+      [options, more ? variant({ max_connections_per_host: options.concurrency }).builder : @builder]
+    end
+
+    def pulled(requests, options)
+      unless requests.respond_to?(:each) && !requests.is_a?(Hash)
+        raise InvalidRequest.of("requests", requests, "an Enumerable of requests")
+      end
+
+      batch_options, builder = side_by_side(options)
+      raise InvalidRequest, "on_error: is for batch: here a block that raises ends it all" if batch_options.on_error
+
+      yield batch_options if block_given?
+      Scheduler::Each.new(requests, builder, batch_options)
     end
 
     def now

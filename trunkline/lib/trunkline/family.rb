@@ -67,7 +67,7 @@ module Trunkline
     # @return [nil]
     def close
       @closed = true
-      Many.finish(self)
+      Scheduler::FutureThread.finish(self)
       @pool.close_idle(@owner)
       nil
     end

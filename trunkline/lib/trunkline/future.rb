@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "block_arity"
 require_relative "cancelled"
 require_relative "condition"
 require_relative "interrupts"
@@ -11,7 +12,11 @@ module Trunkline
     include Redacted
 
     # @api private
-    def initialize
+    # @param pending [Scheduler::PendingRequest, nil] nil for a future of #then
+    # @param family [Family, nil] of the client that it was asked of
+    def initialize(pending = nil, family = nil)
+      @pending = pending
+      @family = family
       @lock = Mutex.new
       @settled = Condition.new
       @ready = false
@@ -19,8 +24,12 @@ module Trunkline
       @pid = Process.pid
     end
 
-    # @api private the request that it stands for, and the Many::Switchboard that drives it; nil after #then
-    attr_accessor :order, :board
+    # @api private
+    # @return [Family, nil]
+    attr_reader :family
+    # @api private
+    # @param value [Scheduler::FutureThread] that runs the request
+    attr_writer :future_thread
 
     # Waits for the result.
     #
@@ -64,8 +73,8 @@ module Trunkline
     # @return [Boolean] false when it was ready already
     def cancel
       Thread.handle_interrupt(Object => :never) do
-        settled = settle { order ? Cancelled.of(order) : Cancelled.new("the future was cancelled", sent: :none) }
-        board&.cancel(order) if settled
+        settled = settle { @pending ? Cancelled.of(@pending) : Cancelled.new("the future was cancelled", sent: :none) }
+        @future_thread&.cancel(@pending) if settled
         settled
       end
     end
@@ -80,7 +89,7 @@ module Trunkline
     def then(&block)
       raise InvalidRequest, "then: needs a block" unless block
 
-      Many.check_block(block, 1, "the response") { "then: the block" }
+      BlockArity.check(block, 1, "the response") { "then: the block" }
       following = Future.new
       on_ready { |value| following.follow(value, block) }
       following
@@ -90,20 +99,20 @@ module Trunkline
       "#<#{self.class} #{@ready ? @value.class : "pending"}>"
     end
 
-    # @api private Its request is about to be sent: who gives it up from now on hears that the server may have it.
+    # @api private Marks the request as about to be sent: a Cancelled then says that the server may have it.
     # @param now [Float] monotonic seconds
     # @return [Boolean] false when it was given up before: nothing is to be sent
     def claim(now)
       @lock.synchronize do
         return false if @ready
 
-        order.started = now
+        @pending.started = now
         true
       end
     end
 
     # @api private
-    # @return [Boolean] whether it was the first
+    # @return [Boolean] whether it was not settled before
     def settle(value = nil)
       first = false
       @lock.synchronize do
@@ -142,7 +151,7 @@ module Trunkline
 
     private
 
-    # Those who wait, and every callback, though one of them should end the thread.
+    # Wakes those who wait, and calls every callback, also when one of them ends the thread.
     def tell
       @settled.broadcast
       @callbacks.shift.call(@value) until @callbacks.empty?
@@ -162,7 +171,7 @@ module Trunkline
 
     def lost
       ForkedConnection.new("the future belongs to the parent process, and was not ready when this one was forked",
-                           request: order&.request)
+                           request: @pending&.request)
     end
   end
 end

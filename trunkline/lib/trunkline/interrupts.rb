@@ -35,6 +35,12 @@ module Trunkline
         false
       end
 
+      # Raises a result that is no StandardError, since no rescue is to hide it.
+      # @param result [Exception]
+      def raise_unhidden(result)
+        raise result unless result.is_a?(StandardError)
+      end
+
       # Runs what has a fiber of its own, an Enumerator's or a signer's: a throw out of it ends there, and goes on here.
       # @yield resumes the fiber
       def throwing_on

@@ -62,24 +62,24 @@ module Trunkline
         @failed += 1 if result.is_a?(Exception) || result.status >= 400
       end
 
-      def tell(dispatcher)
+      def tell(scheduler)
         now = clock
-        report(dispatcher, now) if now - @at >= INTERVAL
+        report(scheduler, now) if now - @at >= INTERVAL
       end
 
-      def finish(dispatcher)
-        report(dispatcher, clock)
+      def finish(scheduler)
+        report(scheduler, clock)
         @over&.call
       end
 
       private
 
-      def report(dispatcher, now)
+      def report(scheduler, now)
         per_second = (@done - @done_before) / [now - @at, 0.001].max
         @done_before = @done
         @at = now
-        @callable.call(Progress.new(done: @done, failed: @failed, in_flight: dispatcher.in_flight,
-                                    per_second: per_second, limit: dispatcher.limit))
+        @callable.call(Progress.new(done: @done, failed: @failed, in_flight: scheduler.in_flight,
+                                    per_second: per_second, limit: scheduler.limit))
       end
 
       def clock

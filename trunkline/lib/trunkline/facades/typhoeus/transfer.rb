@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../headers"
-require_relative "../../many/followed"
+require_relative "../../scheduler/redirect_flow"
 require_relative "../../redacted"
 require_relative "cookies"
 require_relative "errors"
@@ -78,7 +78,7 @@ module Trunkline
         # @param result [Response, Error]
         # @return [Composer::Plan, nil] the next request to send
         def receive(result)
-          if @followed || (@config.redirect && Many::Followed.redirect?(result))
+          if @followed || (@config.redirect && Scheduler::RedirectFlow.redirect?(result))
             result = follow(result)
             return @plan = result if result.is_a?(Composer::Plan)
           end
@@ -111,7 +111,7 @@ module Trunkline
           @cookies = Cookies.new(@config.cookies, @config.composer) if @config.cookies
           return unless auth || @cookies
 
-          @followed = Many::Followed.new(@plan, @config.redirect, around(auth, @cookies))
+          @followed = Scheduler::RedirectFlow.new(@plan, @config.redirect, around(auth, @cookies))
           @plan = @followed.first
           raise @plan if @plan.is_a?(Exception)
         end
@@ -123,7 +123,7 @@ module Trunkline
         end
 
         def follow(result)
-          @followed ||= Many::Followed.new(@plan, @config.redirect)
+          @followed ||= Scheduler::RedirectFlow.new(@plan, @config.redirect)
           following = @followed.after(result)
           @followed_responses = [*@followed_responses, result] if following.is_a?(Composer::Plan)
           following

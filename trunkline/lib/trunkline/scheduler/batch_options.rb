@@ -4,15 +4,15 @@ require_relative "../errors"
 require_relative "../redacted"
 
 module Trunkline
-  module Many
-    # How many at once: the options of batch, each and map, checked. Frozen.
-    class Settings
+  class Scheduler
+    # The options of batch, each and map, checked. Frozen.
+    class BatchOptions
       include Redacted
 
       NAMES = %i[concurrency max_in_flight rate progress on_error on_cancel reuse_bodies].freeze
       MAX_IN_FLIGHT = 512
       MOST = 65_536
-      # Streams that a server lets a connection have at the least, as it should (RFC 9113 6.5.2).
+      # Concurrent streams that a server should allow at least (RFC 9113 6.5.2).
       STREAMS = 100
       RATE = %r{\A(\d+(?:\.\d+)?)\s*/\s*(s|sec|second|m|min|minute|h|hour)\z}
       SECONDS = { "s" => 1.0, "m" => 60.0, "h" => 3600.0 }.freeze
@@ -27,9 +27,9 @@ module Trunkline
       attr_reader :progress
       # @return [#call, nil]
       attr_reader :on_error, :on_cancel
-      # @return [Boolean] whether a body is emptied when its block returns, and the next read into its memory
+      # @return [Boolean] whether a body is emptied when its block returns, so that the next one has its memory
       attr_reader :reuse_bodies
-      # @return [Integer] the highest limit that :auto may find: with a connection for each, and with streams
+      # @return [Integer] the highest limit that :auto may find: with a connection for each request, and over HTTP/2
       attr_reader :maximum, :maximum_of_streams
 
       # @param given [Hash{Symbol => Object}]
@@ -49,6 +49,12 @@ module Trunkline
         @on_cancel = callable(:on_cancel, given[:on_cancel])
         @reuse_bodies = boolean(:reuse_bodies, given.fetch(:reuse_bodies, false))
         freeze
+      end
+
+      # @param name [String] of a method whose results keep their bodies
+      # @raise [InvalidRequest]
+      def refuse_reuse_bodies(name)
+        raise InvalidRequest, "reuse_bodies: is for each: what #{name} gives is kept" if @reuse_bodies
       end
 
       private

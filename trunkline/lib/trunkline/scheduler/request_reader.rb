@@ -1,84 +1,68 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
+require_relative "../policy/redirect"
 require_relative "../redacted"
 require_relative "../request"
-require_relative "order"
+require_relative "../url"
+require_relative "pending_request"
 
 module Trunkline
-  module Many
-    # Reads requests in all the forms that name one:
+  class Scheduler
+    # Reads a request in each form that a caller may give:
     #
     #   "https://api.test/users"                          a GET
     #   URI("https://api.test/users")                     a GET
     #   [:post, "https://api.test/users", { json: {} }]   method, URL, options
     #   { method: :post, url: "/users", json: {} }        the same as a Hash
     #   response.request                                  a Request, or what has its method, url, headers, body
-    class Requests
+    class RequestReader
       include Redacted
 
       ALLOWED = "a URL, [method, URL, options], a Hash with url:, or a Request"
-      # URLs that need no closer look: most.
-      PLAIN = %r{
-        \Ahttps?://[a-z0-9]{1,60}(?:[.-][a-z0-9]{1,60}){0,3}(?::(?:[1-9]\d{0,3}|[1-5]\d{4}))?(?:/[!$&-;=?-Z_a-z~]*)?\z
-      }x
 
-      # @param client [Client]
-      def initialize(client)
-        @client = client
+      # @param builder [CallBuilder]
+      def initialize(builder)
+        @builder = builder
       end
 
-      # @param index [Integer] named when the request is none
-      # @param order [Order] a new one; or one that is over, was one exchange, and is known to nobody else
-      # @return [Order] checked and composed
-      # @raise [InvalidRequest]
+      # @param item [Object] as the caller gave it
+      # @param index [Integer] for the error's message
+      # @param pending [PendingRequest] a new one, or one that is over and that nobody else refers to
+      # @return [PendingRequest] checked and composed
+      # @raise [InvalidRequest] with the index
       # @raise [MissingTimeout]
-      def order(item, index, order = Order.new)
-        order.item = item
-        order.index = index
-        item.is_a?(String) ? @client._prepare_get(order, item) : compose(order)
-        order
+      def read(item, index, pending = PendingRequest.new)
+        pending.item = item
+        pending.index = index
+        compose(pending)
       rescue InvalidRequest => error
         raise InvalidRequest, "request #{index}: #{error.message}"
       end
 
-      # An order that waited has its turn.
-      def compose(order)
-        item = order.item
-        return @client._prepare_get(order, item) if item.is_a?(String)
+      # Fills in plan and policy, which a request that waited may have lost.
+      # @return [PendingRequest]
+      def compose(pending)
+        item = pending.item
+        return @builder.prepare(pending, "GET", item) if item.is_a?(String)
 
-        method, url, options = read(item)
-        @client._prepare(order, method, url, options)
-      end
-
-      # Looks at all requests before one of them is sent.
-      # @param items [Array]
-      # @raise [InvalidRequest] with the index of the first that is none
-      # @raise [MissingTimeout]
-      def check(items)
-        last = nil
-        index = 0
-        while index < items.size
-          item = items[index]
-          order(item, index) unless item.equal?(last) || (item.is_a?(String) && PLAIN.match?(item))
-          last = item
-          index += 1
-        end
+        method, url, options = parts(item)
+        @builder.prepare(pending, method, url, options)
       end
 
       private
 
       # @return [Array] method, URL and options or nil
-      def read(item)
+      def parts(item)
         case item
-        when Array then read_array(item)
+        when Array then parts_of_array(item)
         when URI::Generic, URL then ["GET", item, nil]
-        when Hash then read_hash(item)
-        else read_request(item)
+        when Hash then parts_of_hash(item)
+        else parts_of_request(item)
         end
       end
 
-      def read_array(item)
+      def parts_of_array(item)
         method, url, options = item
         fits = item.size.between?(2, 3) && (method.is_a?(Symbol) || method.is_a?(String)) &&
                (options.nil? || options.is_a?(Hash))
@@ -86,15 +70,15 @@ module Trunkline
         method.is_a?(Symbol) ? [verb(method), url, options] : item
       end
 
-      def read_hash(item)
+      def parts_of_hash(item)
         refuse(item) unless item.key?(:url)
 
         rest = item.except(:method, :url)
         [verb(item.fetch(:method, "GET")), item[:url], rest.empty? ? nil : rest]
       end
 
-      # What the client itself added to a request of its own is added again.
-      def read_request(item)
+      # Fields that the client computes are left out, since it computes them again.
+      def parts_of_request(item)
         refuse(item) unless item.is_a?(Request) || like_request?(item)
 
         options = { headers: item.headers.to_a.reject { |name, _| name.match?(Policy::Redirect::COMPUTED) } }
@@ -102,7 +86,7 @@ module Trunkline
         [verb(item.method), item.url, options]
       end
 
-      # Every object has a method named method: Kernel's is none.
+      # Every object has Kernel's method named method, which is not a request's.
       def like_request?(item)
         %i[url headers body].all? { |name| item.respond_to?(name) } &&
           Kernel.instance_method(:method).bind_call(item, :method).owner != Kernel

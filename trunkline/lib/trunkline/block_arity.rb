@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+
+module Trunkline
+  # Whether a block can take what it will be called with: better told before anything is sent.
+  #
+  # @api private
+  module BlockArity
+    module_function
+
+    # @param block [Proc, nil]
+    # @param count [Integer] of arguments
+    # @param arguments [String] what they are, for the message
+    # @yieldreturn [String] what the message calls the block
+    # @raise [InvalidRequest]
+    def check(block, count, arguments)
+      return if block.nil? || !block.lambda? && block.arity.between?(-count - 1, count)
+
+      arity = block.arity
+      return if block.lambda? && (arity.negative? ? -arity - 1 <= count : arity == count)
+
+      raise InvalidRequest, "#{yield} must take #{count} argument#{"s" if count > 1} (#{arguments}), it takes #{arity}"
+    end
+
+    # @param block [Proc] of a request and its result, or of both in an Array
+    # @return [Proc] that can be called with an index as well; a plain block of two parameters ignores it as it is
+    def ignoring_index(block)
+      return block if block.arity == 2 && !block.lambda?
+      return ->(item, result, _index) { block.call([item, result]) } if block.arity == 1
+
+      ->(item, result, _index) { block.call(item, result) }
+    end
+  end
+end

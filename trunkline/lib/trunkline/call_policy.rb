@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+require_relative "policy"
+require_relative "proxy"
+require_relative "redacted"
+
+module Trunkline
+  # What happens around the exchanges of a call: redirects, challenges, its total timeout, and what a 407 means. One
+  # for all calls of a client with the same follow:. Frozen.
+  #
+  # @api private
+  class CallPolicy
+    include Redacted
+
+    # @return [Policy::Redirect, nil]
+    attr_reader :redirect
+
+    # @param composer [Composer]
+    # @param follow [Integer, false, nil] how many redirects at most
+    # @param signer [#sign, #retry?, nil]
+    # @param base [URL, nil] whose origin the signer's credentials are for; nil: that of each call's own URL
+    # @param total [Float, nil] seconds for all exchanges of a call together
+    def initialize(composer, follow:, signer:, base:, total:)
+      @composer = composer
+      @redirect = follow ? Policy::Redirect.new(follow, composer) : nil
+      @signer = signer
+      @base = base
+      @total = total
+      @repeats = !(@redirect.nil? && signer.nil?)
+      @final = !@repeats && !composer.forwards?
+      freeze
+    end
+
+    # @return [Boolean] whether a call may be more than one exchange
+    def repeats? = @repeats
+
+    # @return [Boolean] whether every response is the call's result: nothing to follow, no proxy that may have made it
+    def final? = @final
+
+    # @return [Boolean] whether requests are signed
+    def signs? = !@signer.nil?
+
+    # @param plan [Composer::Plan] the call's first
+    # @return [Policy::Auth, nil]
+    def auth(plan)
+      Policy::Auth.new(@signer, (@base || plan.request.uri).origin, @composer) if @signer
+    end
+
+    # @param now [Float] monotonic seconds, when the call begins
+    # @return [Float, nil] when it must be over
+    def deadline(now)
+      @total && (now + @total)
+    end
+
+    # RFC 9110 15.5.8: a proxy that wants credentials answers itself, and its server has not been asked.
+    #
+    # @param response [Response]
+    # @return [Response, Error] an Error for a proxy's 407
+    def checked(response)
+      return response unless response.status == 407
+
+      proxy = @composer.forwarder(response.request.uri)
+      proxy ? Proxy.refused(proxy, response) : response
+    end
+
+    # What went wrong in one exchange, told of the whole call.
+    #
+    # @param error [Error]
+    # @param began [Float] when the call began
+    # @param now [Float]
+    # @return [Error]
+    def of_whole_call(error, began, now)
+      error.retold({ elapsed: now - began, limit: (@total if error.is_a?(TotalTimeout)) }.compact)
+    end
+  end
+end

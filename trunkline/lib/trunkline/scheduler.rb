@@ -1,0 +1,308 @@
+# frozen_string_literal: true
+
+require_relative "call_policy"
+require_relative "condition"
+require_relative "engine"
+require_relative "interrupts"
+require_relative "limiter/rate"
+require_relative "redacted"
+require_relative "response"
+require_relative "scheduler/origins"
+require_relative "scheduler/pending_request"
+require_relative "scheduler/redirect_flow"
+
+module Trunkline
+  # Runs many requests on one Engine::Multi: decides which may start, follows redirects and challenges, and yields the
+  # results. All methods but #wake are for the thread that calls #run_once.
+  #
+  # Each request given to it waits in an OriginQueue, is in flight, or has been yielded with its result. #close returns
+  # all others, so that none is lost, whatever interrupted it.
+  #
+  # @api private
+  class Scheduler
+    include Redacted
+
+    # Requests that may wait while others are looked for, which go to other origins.
+    LOOK_AHEAD = 512
+    # So many of those that wait stay composed: of more, each is composed again when it starts, to save memory.
+    COMPOSED = 1000
+    # Seconds; a shorter wait is none.
+    SHORTEST_WAIT = 0.0005
+
+    # @param pool [Engine::Pool]
+    # @param options [BatchOptions]
+    # @param reader [RequestReader, nil] to compose requests again; nil: they stay composed
+    # @yield [pending, now] asked when a request is about to start
+    # @yieldreturn [Boolean] false: it was given up
+    def initialize(pool, options, reader = nil, &may_start)
+      @pool = pool
+      @multi = nil
+      @reader = reader
+      @may_start = may_start
+      @rate = options.rate && Limiter::Rate.new(options.rate, clock)
+      @max_in_flight = options.max_in_flight
+      @origins = Origins.new(options)
+      @in_flight = 0
+      # Request and result in turns; those from @next on have not been yielded.
+      @completed = []
+      @next = 0
+      # The request on its way from a queue to the engine, or from the engine to the caller.
+      @current = nil
+      # The time at which the result came that is being yielded. What the caller adds then starts at that time.
+      @completed_at = nil
+      @wakeup = Condition.new
+      @lock = Mutex.new
+    end
+
+    # @return [Integer]
+    attr_reader :in_flight
+
+    # @return [Boolean] whether there is nothing to do
+    def idle?
+      @in_flight.zero? && !@origins.waiting?
+    end
+
+    # @return [Integer] sum of the limits of the origins in use
+    def limit
+      @origins.limit
+    end
+
+    # Takes a request, and starts it if it may start now.
+    # @param pending [PendingRequest] composed
+    def add(pending)
+      now = @completed_at || clock
+      queue = @origins.queue_for(pending, now)
+      queue.waiting.empty? && room_in?(queue, now) ? start(pending, queue, now) : enqueue(pending, queue)
+    end
+
+    # Takes a request that starts in the next #run_once: its timeout must not run before.
+    # @param pending [PendingRequest] composed
+    def hold(pending)
+      enqueue(pending, @origins.queue_for(pending, @completed_at || clock))
+    end
+
+    # @return [Boolean] whether one more request is wanted, to whichever origin
+    def room?
+      return false if @in_flight >= @max_in_flight || @origins.waiting >= LOOK_AHEAD
+
+      now = @completed_at || clock
+      (@rate.nil? || @rate.ready?(now)) && @origins.room?(now)
+    end
+
+    # Waits until a request has ended, and yields each that has.
+    #
+    # @param longest [Float, nil] seconds to wait at the most
+    # @param pulling [Boolean] whether the caller has more to add: then the wait also ends when #room? may have changed
+    # @yield [pending, result] a Response or an Error
+    def run_once(longest = nil, pulling: false)
+      start_waiting(clock) if @origins.waiting?
+      await(longest, pulling) if @next == @completed.size
+      completed = @completed
+      while (at = @next) < completed.size
+        pending = completed[at]
+        result = handle_result(pending, completed[at + 1]) or next
+        @current = nil
+        yield pending, result
+        start_waiting(@completed_at) if @origins.waiting?
+      end
+      forget_completed
+    ensure
+      @completed_at = nil
+    end
+
+    # @return [Boolean] whether it had not ended
+    def cancel(pending) # rubocop:disable Naming/PredicateMethod -- it cancels
+      return true if @origins.delete(pending)
+      return false unless (pending.id && @multi.cancel(pending.id)) || delete_completed(pending)
+
+      pending.queue.cancel
+      @in_flight -= 1
+      true
+    end
+
+    # Ends a #run_once that waits. For any thread.
+    def wake
+      @multi&.wake
+      @lock.synchronize do
+        @woken = true
+        @wakeup.signal
+      end
+    end
+
+    # Aborts what is in flight, and forgets what waits.
+    # @return [Array<PendingRequest>] those that have not been yielded
+    def close
+      left = @multi ? @multi.close : []
+      @multi = nil
+      left |= completed_requests
+      left |= [@current] if @current
+      left.concat(@origins.close(clock)).tap { clear }
+    end
+
+    private
+
+    def clear
+      forget_completed
+      @in_flight = 0
+      @current = nil
+    end
+
+    def completed_requests
+      @completed.drop(@next).each_slice(2).map(&:first)
+    end
+
+    # @return [Boolean] whether it had ended, but had not been yielded
+    def delete_completed(pending) # rubocop:disable Naming/PredicateMethod -- it deletes
+      at = completed_requests.index(pending) or return false
+
+      @completed.slice!(@next + at * 2, 2)
+      true
+    end
+
+    def forget_completed
+      @completed.clear
+      @next = 0
+    end
+
+    def clock
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+
+    # ---- starting ----
+
+    def enqueue(pending, queue)
+      @origins.push(pending, queue)
+      pending.plan = nil if @reader && @origins.waiting > COMPOSED
+    end
+
+    def room_in?(queue, now)
+      @in_flight < @max_in_flight && queue.ready?(now) && (@rate.nil? || @rate.ready?(now))
+    end
+
+    def start_waiting(now)
+      while @origins.waiting? && @in_flight < @max_in_flight && (@rate.nil? || @rate.ready?(now))
+        queue = @origins.next_ready(now) or return
+        start(@origins.shift(queue), queue, now)
+      end
+    end
+
+    def start(pending, queue, now)
+      @current = pending
+      return @current = nil unless @may_start.nil? || @may_start.call(pending, now)
+
+      queue.start(pending, now)
+      @in_flight += 1
+      @rate&.take(now)
+      @reader.compose(pending) unless pending.plan
+      error = begin_call(pending, now) if pending.policy.repeats?
+      return fail_with(error, pending) if error
+
+      # Made when first needed, since it has a descriptor.
+      @multi ||= Engine::Multi.new(@pool)
+      pending.id = @multi.add(pending.plan, pending.deadline, pending)
+      @current = nil
+    rescue Error, InvalidRequest => error # as of a single call: a TLS file that cannot be read, no descriptor
+      raise if Interrupts.ended_by?(error)
+
+      fail_with(error, pending)
+    end
+
+    # @return [nil]
+    def fail_with(error, pending)
+      # An Error of Engine::Multi.new knows no request.
+      error = error.retold({ request: pending.request }) if error.is_a?(Error) && error.request.nil? && pending.plan
+      @completed.push(pending, error)
+      @current = nil
+    end
+
+    # Of a call that may be more than one exchange.
+    # @return [StandardError, nil] what the signer raised
+    def begin_call(pending, now)
+      pending.began ||= now
+      pending.deadline ||= pending.policy.deadline(now)
+      return unless pending.policy.signs? && pending.flow.nil?
+
+      flow = RedirectFlow.new(pending.plan, pending.policy.redirect, pending.policy.auth(pending.plan))
+      signed = flow.first
+      return signed if signed.is_a?(Exception)
+
+      pending.flow = flow
+      pending.plan = signed
+      nil
+    end
+
+    # ---- waiting ----
+
+    def await(longest, pulling)
+      seconds = seconds_to_start(pulling)
+      seconds = longest if longest && (seconds.nil? || longest < seconds)
+      return sleep_until_woken(seconds || OriginQueue::STALL) if @in_flight.zero?
+
+      @completed = @multi.run(seconds)
+    end
+
+    # @return [Float, nil] until time alone may let something start; nil: only the end of a request can
+    def seconds_to_start(pulling)
+      pulling &&= @origins.waiting < LOOK_AHEAD
+      return if @in_flight >= @max_in_flight || !(pulling || @origins.waiting?)
+
+      now = clock
+      seconds = @origins.wait(now, all: pulling)
+      seconds = [seconds || 0.0, @rate.wait(now)].max if @rate
+      seconds = [seconds || OriginQueue::STALL, OriginQueue::STALL].min if pulling
+      seconds && [seconds, SHORTEST_WAIT].max
+    end
+
+    # While nothing is in flight, Engine::Multi#run would not wait.
+    def sleep_until_woken(seconds)
+      @lock.synchronize do
+        @wakeup.wait(@lock, seconds) unless @woken
+        @woken = false
+      end
+    end
+
+    # ---- results ----
+
+    # @return [Response, Error, nil] the result of the call; nil when it goes on
+    def handle_result(pending, result)
+      now = @completed_at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      @next += 2
+      @current = pending
+      @in_flight -= 1
+      pending.queue.complete(pending, result, now)
+      result = result_of_call(pending, result, now) unless pending.policy.final?
+      pending.release_content if result
+      result
+    end
+
+    # @return (see #handle_result)
+    def result_of_call(pending, result, now)
+      result = pending.policy.checked(result) if result.is_a?(Response)
+      goes_on = pending.policy.repeats? && (pending.flow || RedirectFlow.redirect?(result))
+      goes_on ? follow(pending, result, now) : result
+    end
+
+    # @return (see #handle_result)
+    def follow(pending, result, now)
+      result = pending.policy.of_whole_call(result, pending.began, now) if result.is_a?(Error)
+      pending.flow ||= RedirectFlow.new(pending.plan, pending.policy.redirect)
+      result = pending.flow.after(result)
+      return pending.policy.of_whole_call(result, pending.began, now) if result.is_a?(AnswerError)
+      return result unless result.is_a?(Composer::Plan)
+
+      send_next(pending, result, now)
+    rescue InvalidRequest => error
+      error
+    end
+
+    # @return [nil]
+    def send_next(pending, plan, now)
+      pending.plan = plan
+      queue = @origins.queue_for(pending, now)
+      return start(pending, queue, now) if room_in?(queue, now)
+
+      @origins.unshift(pending, queue)
+      @current = nil
+    end
+  end
+end

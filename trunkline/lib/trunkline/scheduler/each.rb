@@ -1,0 +1,110 @@
+# frozen_string_literal: true
+
+require_relative "../cancelled"
+require_relative "../interrupts"
+require_relative "../progress"
+require_relative "../redacted"
+require_relative "../scheduler"
+require_relative "request_reader"
+
+module Trunkline
+  class Scheduler
+    # Pulls requests from an Enumerable as they can be sent, and yields their results in order of completion.
+    class Each
+      include Redacted
+
+      # Of an Array, which is composed as a whole to check it, so many requests are kept for their turn.
+      KEPT = 1000
+
+      # @param source [Enumerable] of requests in any form (RequestReader)
+      # @param builder [CallBuilder]
+      # @param options [BatchOptions]
+      def initialize(source, builder, options)
+        @reader = RequestReader.new(builder)
+        @scheduler = Scheduler.new(builder.family.pool, options, @reader)
+        @options = options
+        @progress = Progress::Reporter.for(options.progress)
+        @source = source
+        @checked = []
+        @index = 0
+      end
+
+      # @yield [item, result, index]
+      # @return [nil]
+      def run(&block)
+        Interrupts.watch
+        @source.is_a?(Array) ? check : @enumerator = @source.to_enum
+        drive(&block)
+        @progress&.finish(@scheduler)
+        nil
+      ensure
+        Cancelled.tell(unfinished, @options.on_cancel)
+      end
+
+      private
+
+      # An Array with a bad request is refused as a whole, before anything is sent.
+      def check
+        scratch = PendingRequest.new
+        @source.each_with_index do |item, index|
+          index < KEPT ? @checked << @reader.read(item, index) : @reader.read(item, index, scratch)
+        end
+      rescue InvalidRequest, MissingTimeout
+        @source = [].freeze
+        raise
+      end
+
+      # @return [Array<Object>] requests without a result: those that were pulled, and the rest of an Array
+      def unfinished
+        left = @scheduler.close.sort_by(&:index)
+        return left.map(&:item) unless @source.is_a?(Array)
+
+        # An interrupt may have come between the start of a request and its count.
+        following = [@index, *left.last(1).map { |pending| pending.index + 1 }].max
+        left.map(&:item).concat(@source.drop(following))
+      end
+
+      def drive
+        pull
+        until @exhausted && @scheduler.idle?
+          @scheduler.run_once(@progress && Progress::INTERVAL, pulling: !@exhausted) do |pending, result|
+            Interrupts.raise_unhidden(result) if result.is_a?(Exception)
+            @progress&.count(result)
+            yield pending.item, result, pending.index
+            result._empty if @options.reuse_bodies && result.is_a?(Response)
+            # At once: the limiter learns from results that left no slot empty. Everything else that a result made
+            # possible can wait for the end of run_once.
+            pull_one(pending.policy.repeats? ? nil : pending)
+          end
+          @progress&.tell(@scheduler)
+          pull
+        end
+      end
+
+      def pull
+        nil while pull_one
+      end
+
+      # @param used [PendingRequest, nil] that is over, to be used again
+      # @return [Boolean, nil] whether there was room for one, and one to be had
+      def pull_one(used = nil)
+        return if @exhausted || !@scheduler.room?
+
+        item = @enumerator ? take : @source[@index]
+        @exhausted = true if item.nil? && @enumerator.nil? && @index >= @source.size
+        return if @exhausted
+
+        @scheduler.add(@checked.shift || @reader.read(item, @index, used || PendingRequest.new))
+        @index += 1
+        true
+      end
+
+      def take
+        Interrupts.throwing_on { @enumerator.next }
+      rescue StopIteration
+        @exhausted = true
+        nil
+      end
+    end
+  end
+end

@@ -1,0 +1,177 @@
+# frozen_string_literal: true
+
+require_relative "../cancelled"
+require_relative "../interrupts"
+require_relative "../redacted"
+require_relative "../scheduler"
+require_relative "batch_options"
+
+module Trunkline
+  class Scheduler
+    # The thread that runs the futures of a pool. It starts with the first of them, and ends when there have been none
+    # for LINGER seconds. A forked child starts its own.
+    #
+    # An interrupt (Thread#raise, Thread#kill, Ctrl-C) may end a call of any method between any two steps. So each
+    # change is one step: a request belongs to the FutureThread once it is in the inbox, and a thread runs them once it
+    # has found that no other does.
+    class FutureThread
+      include Redacted
+
+      # Seconds that the thread waits for more futures.
+      LINGER = 0.3
+
+      LOCK = Mutex.new
+      private_constant :LOCK
+
+      @threads = {}.compare_by_identity
+      @pid = Process.pid
+
+      class << self
+        # @param pool [Engine::Pool]
+        # @param pending [PendingRequest] whose callback is its Future
+        # @param options [BatchOptions] for a new FutureThread
+        def submit(pool, pending, options)
+          loop { break if of(pool, options).submit(pending) }
+        end
+
+        # Finishes the futures of a family, which is about to close its connections: cancels those that have not been
+        # sent, and waits for those in flight.
+        # @param family [Family]
+        def finish(family)
+          LOCK.synchronize { @threads[family.pool] if @pid == Process.pid }&.finish(family)
+        end
+
+        # @param ended [FutureThread] that takes no more futures
+        def remove(pool, ended)
+          LOCK.synchronize { @threads.delete(pool) if @threads[pool].equal?(ended) }
+        end
+
+        private
+
+        def of(pool, options)
+          LOCK.synchronize do
+            if @pid != Process.pid
+              @threads.clear
+              @pid = Process.pid # last: interrupted before, the child would use the parent's threads
+            end
+            @threads[pool] ||= new(pool, options)
+          end
+        end
+      end
+
+      # @param pool [Engine::Pool]
+      # @param options [BatchOptions]
+      def initialize(pool, options)
+        @pool = pool
+        @scheduler = Scheduler.new(pool, options) { |pending, now| pending.callback.claim(now) }
+        # Requests that are new, or whose futures were cancelled.
+        @inbox = []
+        # Those that the Scheduler has.
+        @accepted = {}.compare_by_identity
+        @lock = Mutex.new
+        @wakeup = ConditionVariable.new
+        @ended = false
+      end
+
+      # @return [Boolean] false when the thread has ended: another FutureThread must take the request
+      def submit(pending) # rubocop:disable Naming/PredicateMethod -- it submits
+        @lock.synchronize do
+          return false if @ended
+
+          pending.callback.future_thread = self
+          @thread = start unless @thread&.alive?
+          @inbox << pending
+          @wakeup.signal
+        end
+        @scheduler.wake
+        true
+      end
+
+      # Drops a request whose future has been settled by Future#cancel.
+      def cancel(pending)
+        @lock.synchronize do
+          @inbox << pending
+          @wakeup.signal
+        end
+        @scheduler.wake
+      end
+
+      # (see FutureThread.finish)
+      def finish(family)
+        mine = @lock.synchronize { unfinished }.select { |pending| pending.callback.family.equal?(family) }
+        mine.each { |pending| pending.callback.cancel if pending.started.nil? }
+        mine.each { |pending| pending.callback.value } unless Thread.current.equal?(@running)
+      end
+
+      private
+
+      def unfinished
+        @accepted.keys | @inbox
+      end
+
+      # A thread inherits what its starter defers (Thread.handle_interrupt), and must be possible to end all the same.
+      def start
+        Thread.new { Thread.handle_interrupt(Object => :immediate) { run } }
+      end
+
+      def run
+        return unless first_to_run?
+
+        Thread.current.name = "trunkline futures"
+        Interrupts.watch
+        work until ended?
+      ensure
+        abandon if @running.equal?(Thread.current)
+      end
+
+      # @return [Boolean] false when another thread runs already: its starter was interrupted before it set @thread
+      def first_to_run?
+        @lock.synchronize { @running = Thread.current unless @running&.alive? }
+      end
+
+      def work
+        receive until @inbox.empty?
+        if @scheduler.idle?
+          @lock.synchronize { @wakeup.wait(@lock, LINGER) if @inbox.empty? }
+          @quiet = @inbox.empty?
+        else
+          @quiet = false
+          @scheduler.run_once { |pending, result| complete(pending, result) }
+        end
+      end
+
+      # A request stays in the inbox until it has been accepted.
+      def receive
+        pending = @inbox.first
+        if pending.callback.ready?
+          @scheduler.cancel(pending) if @accepted.delete(pending)
+        elsif !@accepted.key?(pending)
+          @accepted[pending] = true
+          @scheduler.add(pending)
+        end
+        @inbox.shift
+      end
+
+      # A request stays accepted until its future is settled.
+      def complete(pending, result)
+        pending.callback.settle(result)
+        @accepted.delete(pending)
+      end
+
+      def ended?
+        @quiet && @lock.synchronize { @ended = @accepted.empty? && @inbox.empty? }
+      end
+
+      # However the thread ends, nobody must wait for ever.
+      def abandon
+        left = @lock.synchronize do
+          @ended = true
+          unfinished
+        end
+        FutureThread.remove(@pool, self)
+        @scheduler.close
+        left.each { |pending| pending.callback.settle { Cancelled.of(pending, "was given up") } }
+      end
+    end
+  end
+end

@@ -1,0 +1,153 @@
+# frozen_string_literal: true
+
+require "time"
+require_relative "../limiter"
+require_relative "../limiter/memory"
+require_relative "../redacted"
+
+module Trunkline
+  class Scheduler
+    # The requests to one origin: those that wait, how many are in flight, and how many may be, which its Limiter says.
+    # A number that the caller asked for needs no Limiter before the origin refuses a request.
+    class OriginQueue
+      include Redacted
+
+      MEMORY = Limiter::Memory.new
+      # A host that does not answer at all keeps at least so many slots: fewer would only take longer.
+      FEWEST_AT_TIMEOUTS = 4
+      # When no request to an origin has ended for so many seconds, requests to other origins are looked for.
+      STALL = 0.25
+
+      # @return [Array<PendingRequest>] in the order in which they start
+      attr_reader :waiting
+      # @return [Integer] requests in flight
+      attr_reader :in_flight
+
+      # @param origin [String]
+      # @param options [BatchOptions]
+      # @param now [Float] monotonic seconds
+      def initialize(origin, options, now)
+        @origin = origin
+        @waiting = []
+        @in_flight = 0
+        @last_end = now
+        @options = options
+        @fixed = options.concurrency unless options.concurrency == :auto
+        return if @fixed
+
+        @limiter = adaptive_limiter(now)
+        @remembered = @limiter.generation
+      end
+
+      # @return [Integer] how many may be in flight
+      def limit
+        @fixed || @limiter.limit
+      end
+
+      # @return [Boolean] whether no request waits or is in flight
+      def empty?
+        @waiting.empty? && @in_flight.zero?
+      end
+
+      # @return [Boolean] whether one more may start
+      def ready?(now)
+        @limiter ? @limiter.ready?(now) : @in_flight < @fixed
+      end
+
+      # @return [Boolean] whether no request has ended for so long that other origins should have their turn
+      def stalled?(now)
+        now - @last_end > STALL
+      end
+
+      # @return [Float, nil] seconds until one more may start; nil: when a request has ended
+      def wait(now)
+        return @limiter.wait(now) if @limiter
+
+        0.0 if @in_flight < @fixed
+      end
+
+      # Counts a request that starts, and notes in it what #complete needs.
+      # @param pending [PendingRequest]
+      def start(pending, now)
+        @in_flight += 1
+        pending.queue = self
+        pending.started = now
+        pending.generation = @limiter.start(now) if @limiter
+      end
+
+      # Counts a request that was cancelled.
+      def cancel
+        @in_flight -= 1
+        @limiter&.on_ignore
+      end
+
+      # Counts a request that ended, and tells the Limiter how.
+      # @param pending [PendingRequest]
+      # @param result [Response, Exception]
+      def complete(pending, result, now)
+        @last_end = now
+        @in_flight -= 1
+        return unless @limiter || refused?(result)
+
+        @limiter ||= Limiter.new(now, fixed: @fixed, in_flight: @in_flight + 1)
+        inform_limiter(pending, result, now)
+      end
+
+      # Keeps what the Limiter has found out for the next queue to this origin.
+      def remember(now)
+        return if @fixed
+
+        @remembered = @limiter.generation
+        MEMORY.keep(@origin, @limiter.to_h, now)
+      end
+
+      private
+
+      def adaptive_limiter(now)
+        facts = MEMORY.recall(@origin, now)
+        Limiter.new(now, maximum: @options.maximum, remembered: facts && facts[:limit], rate: facts && facts[:rate])
+      end
+
+      def refused?(result)
+        return true unless result.is_a?(Response)
+
+        status = result.status
+        status == 503 || status == 429 # rubocop:disable Style/MultipleComparison -- an Array for each response
+      end
+
+      def inform_limiter(pending, result, now)
+        status = result.status if result.is_a?(Response)
+        case status
+        when nil then inform_of_error(result, now)
+        when 429 then @limiter.on_rate_limit(now, retry_after(result))
+        when 503 then @limiter.on_overload(now, "503", retry_after(result))
+        else @limiter.on_success(now, pending.started, pending.generation)
+        end
+        return if @fixed || pending.generation <= @remembered
+
+        remember(now)
+        @limiter.maximum = @options.maximum_of_streams if status && result.http_version == "2"
+      end
+
+      def inform_of_error(error, now)
+        what = case error
+               when QueueTimeout then nil
+               when ConnectError then "no connection"
+               when TimeoutError then "a timeout"
+               end
+        what && @limiter.limit > FEWEST_AT_TIMEOUTS ? @limiter.on_overload(now, what) : @limiter.on_ignore
+      end
+
+      # RFC 9110 10.2.3: seconds, or a date.
+      # @return [Float, nil] seconds
+      def retry_after(response)
+        text = response["retry-after"] or return
+        return text.to_f if text.match?(/\A\d{1,9}\z/)
+
+        Time.httpdate(text) - Time.now
+      rescue ArgumentError
+        nil
+      end
+    end
+  end
+end

@@ -1,0 +1,143 @@
+# frozen_string_literal: true
+
+require_relative "../redacted"
+require_relative "origin_queue"
+
+module Trunkline
+  class Scheduler
+    # The OriginQueues of a Scheduler, and which of them have requests that wait.
+    class Origins
+      include Redacted
+
+      # Queues that are kept though they are empty.
+      MOST = 256
+
+      # @return [Integer] requests that wait, in all queues
+      attr_reader :waiting
+
+      # @param options [BatchOptions]
+      def initialize(options)
+        @options = options
+        clear
+      end
+
+      # @param pending [PendingRequest]
+      # @param now [Float] monotonic seconds
+      # @return [OriginQueue] of the origin that it goes to
+      def queue_for(pending, now)
+        uri = pending.uri
+        @last = @by_origin[uri.tls?][uri.authority] || open_queue(uri, now)
+      end
+
+      # @return [Boolean] whether there is an origin that one more request may start to, or reason to look for one
+      def room?(now)
+        # Most requests go to the origin of the one before.
+        @last.nil? || @last.ready?(now) || @queues.any? { |queue| queue.ready?(now) || queue.stalled?(now) }
+      end
+
+      # @return [Integer] sum of the limits of the origins in use
+      def limit
+        @queues.sum { |queue| queue.empty? ? 0 : queue.limit }
+      end
+
+      # @return [Boolean]
+      def waiting?
+        @waiting.positive?
+      end
+
+      # Has a request wait.
+      def push(pending, queue)
+        queue.waiting.push(pending)
+        count_one_more(queue)
+      end
+
+      # Has a request wait that goes before all others of its origin.
+      def unshift(pending, queue)
+        queue.waiting.unshift(pending)
+        count_one_more(queue)
+      end
+
+      # Where few may be in flight in all, the origin with the fewest goes first: one that does not answer gets no more
+      # than its share.
+      #
+      # @return [OriginQueue, nil] whose first waiting request may start
+      def next_ready(now)
+        chosen = nil
+        @backlogged.each_key do |queue|
+          emptier = chosen.nil? || queue.in_flight < chosen.in_flight
+          chosen = queue if emptier && queue.ready?(now)
+        end
+        chosen
+      end
+
+      # @return [PendingRequest] the first that waits in queue
+      def shift(queue)
+        pending = queue.waiting.shift
+        count_one_less(queue)
+        pending
+      end
+
+      # @return [Boolean] whether it waited, and does no more
+      def delete(pending) # rubocop:disable Naming/PredicateMethod -- it deletes
+        queue = @backlogged.keys.find { |one| one.waiting.delete(pending) } or return false
+
+        count_one_less(queue)
+        true
+      end
+
+      # @param all [Boolean] also for origins of which no request waits
+      # @return [Float, nil] seconds until one more may start; nil: when a request has ended
+      def wait(now, all:)
+        least = nil
+        (all ? @queues : @backlogged.each_key).each do |queue|
+          seconds = queue.wait(now)
+          least = seconds if seconds && (least.nil? || seconds < least)
+        end
+        least
+      end
+
+      # Forgets all queues, and keeps what their limiters have found out.
+      # @return [Array<PendingRequest>] that waited
+      def close(now)
+        left = @backlogged.keys.flat_map(&:waiting)
+        @queues.each { |queue| queue.remember(now) }
+        clear
+        left
+      end
+
+      private
+
+      def clear
+        @by_origin = { true => {}, false => {} } # by URL#tls?, then by authority
+        @queues = []
+        @backlogged = {}.compare_by_identity
+        @waiting = 0
+        @last = nil
+      end
+
+      def open_queue(uri, now)
+        forget_empty(now) if @queues.size >= MOST
+        queue = OriginQueue.new(uri.origin, @options, now)
+        @queues << queue
+        @by_origin[uri.tls?][uri.authority] = queue
+      end
+
+      # A crawl over many origins must not keep them all.
+      def forget_empty(now)
+        gone, @queues = @queues.partition(&:empty?)
+        gone.each { |queue| queue.remember(now) }
+        @by_origin.each_value { |queues| queues.delete_if { |_, queue| queue.empty? } }
+      end
+
+      def count_one_more(queue)
+        @backlogged[queue] = true
+        @waiting += 1
+      end
+
+      def count_one_less(queue)
+        @backlogged.delete(queue) if queue.waiting.empty?
+        @waiting -= 1
+      end
+    end
+  end
+end

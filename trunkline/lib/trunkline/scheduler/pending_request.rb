@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+require_relative "../redacted"
+
+module Trunkline
+  class Scheduler
+    # One request that a Scheduler was given, and its state. A Struct, because there is one for each of a million
+    # requests: its members are read and set without a call.
+    #
+    # item, index  what the caller gave, and its index among all that it gave
+    # callback     who gets the result: a block, an index of the results, a Future, or nil
+    # policy       the CallPolicy
+    # plan         what is to be sent next; nil while many wait, to save memory
+    # queue, started, generation
+    #              the OriginQueue that it was started from, when (monotonic seconds), and the limit's generation then
+    # id           the engine's number of the exchange
+    # began, deadline
+    #              monotonic seconds for the whole call, redirects and challenges included; nil when one exchange is all
+    # flow         the RedirectFlow, from the first redirect or signature on
+    PendingRequest = Struct.new(:item, :index, :callback, :policy, :plan, :queue, :started, :generation, :id, :began,
+                                :deadline, :flow) do
+      include Redacted
+
+      # Compared by identity, as Hash keys too: a Struct would compare its members.
+      alias_method :==, :equal?
+      alias_method :eql?, :equal?
+      alias_method :hash, :__id__
+
+      # @return [Request, nil]
+      def request
+        plan&.request
+      end
+
+      # @return [URL] whose origin the next exchange goes to
+      def uri
+        plan.request.uri
+      end
+
+      # Gives up the content's sources, once the call is over.
+      def release_content
+        plan.content.release if plan&.body
+      end
+    end
+  end
+end
