@@ -27,6 +27,31 @@ class TestBatchStreams < TrunklineTest
     assert_empty server.requests
   end
 
+  def test_the_last_of_a_long_array_is_checked_too
+    server = serve
+    requests = Array.new(Trunkline::Scheduler::COMPOSED + 1, "/") << "http://a b/"
+    error = assert_raises(Trunkline::InvalidRequest) { client(server.url).each(requests) { |_, _| nil } }
+    assert_match(/\Arequest #{requests.size - 1}: url/, error.message)
+    assert_empty server.requests
+  end
+
+  # Content counts how often it is made.
+  class Counted
+    attr_reader :times
+
+    def to_json(*)
+      @times = times.to_i + 1
+      "{}"
+    end
+  end
+
+  def test_what_the_check_has_composed_is_sent
+    contents = Array.new(3) { Counted.new }
+    server = serve
+    client(server.url).each(contents.map { |content| [:post, "/", { json: content }] }) { |_, _| nil }
+    assert_equal [["{}", 1]] * 3, server.requests.map(&:body).zip(contents.map(&:times))
+  end
+
   def test_a_timeout_is_required
     assert_raises(Trunkline::MissingTimeout) { Trunkline.new("http://127.0.0.1:1") }
   end

@@ -24,7 +24,7 @@ module Trunkline
 
     # Requests that may wait while others are looked for, which go to other origins.
     LOOK_AHEAD = 512
-    # So many of those that wait stay composed: of more, each is composed again when it starts, to save memory.
+    # Of the requests that wait, so many stay composed; others are composed again when they start, to save memory.
     COMPOSED = 1000
     # Seconds; a shorter wait is none.
     SHORTEST_WAIT = 0.0005

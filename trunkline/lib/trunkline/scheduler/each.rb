@@ -13,9 +13,6 @@ module Trunkline
     class Each
       include Redacted
 
-      # Of an Array, which is composed as a whole to check it, so many requests are kept for their turn.
-      KEPT = 1000
-
       # @param source [Enumerable] of requests in any form (RequestReader)
       # @param builder [CallBuilder]
       # @param options [BatchOptions]
@@ -43,11 +40,11 @@ module Trunkline
 
       private
 
-      # An Array with a bad request is refused as a whole, before anything is sent.
+      # An Array with a bad request is refused as a whole, before anything is sent. The first requests stay composed.
       def check
         scratch = PendingRequest.new
         @source.each_with_index do |item, index|
-          index < KEPT ? @checked << @reader.read(item, index) : @reader.read(item, index, scratch)
+          index < COMPOSED ? @checked << @reader.read(item, index) : @reader.read(item, index, scratch)
         end
       rescue InvalidRequest, MissingTimeout
         @source = [].freeze
