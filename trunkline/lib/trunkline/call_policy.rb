@@ -16,19 +16,19 @@ module Trunkline
     # @return [Policy::Redirect, nil]
     attr_reader :redirect
 
-    # @param composer [Composer]
+    # @param composer [Composer, nil] nil: a 407 is the server's own
     # @param follow [Integer, false, nil] how many redirects at most
     # @param signer [#sign, #retry?, nil]
     # @param base [URL, nil] whose origin the signer's credentials are for; nil: that of each call's own URL
     # @param total [Float, nil] seconds for all exchanges of a call together
-    def initialize(composer, follow:, signer:, base:, total:)
+    def initialize(composer, follow: nil, signer: nil, base: nil, total: nil)
       @composer = composer
       @redirect = follow ? Policy::Redirect.new(follow, composer) : nil
       @signer = signer
       @base = base
       @total = total
       @repeats = !(@redirect.nil? && signer.nil?)
-      @final = !@repeats && !composer.forwards?
+      @final = !@repeats && !composer&.forwards?
       freeze
     end
 
@@ -73,5 +73,8 @@ module Trunkline
     def of_whole_call(error, began, now)
       error.retold({ elapsed: now - began, limit: (@total if error.is_a?(TotalTimeout)) }.compact)
     end
+
+    # Of requests whose caller follows redirects and answers challenges itself.
+    NONE = new(nil)
   end
 end

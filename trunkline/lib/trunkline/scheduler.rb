@@ -93,17 +93,20 @@ module Trunkline
     #
     # @param longest [Float, nil] seconds to wait at the most
     # @param pulling [Boolean] whether the caller has more to add: then the wait also ends when #room? may have changed
-    # @yield [pending, result] a Response or an Error
+    # @yield [pending, result] a Response or an Error; of a streamed response its parts (Engine::Multi#run), then nil or
+    #   an Error. The block may call run_once
     def run_once(longest = nil, pulling: false)
       start_waiting(clock) if @origins.waiting?
       await(longest, pulling) if @next == @completed.size
       completed = @completed
       while (at = @next) < completed.size
         pending = completed[at]
-        result = handle_result(pending, completed[at + 1]) or next
+        result = handle_result(pending, completed[at + 1])
+        next if result.nil? && !pending.streamed?
+
         @current = nil
         yield pending, result
-        start_waiting(@completed_at) if @origins.waiting?
+        start_waiting(@completed_at || clock) if @origins.waiting?
       end
       forget_completed
     ensure
@@ -113,7 +116,9 @@ module Trunkline
     # @return [Boolean] whether it had not ended
     def cancel(pending) # rubocop:disable Naming/PredicateMethod -- it cancels
       return true if @origins.delete(pending)
-      return false unless (pending.id && @multi.cancel(pending.id)) || delete_completed(pending)
+
+      aborted = pending.in_flight? && @multi&.cancel(pending.id)
+      return false unless delete_completed(pending) || aborted
 
       pending.queue.cancel
       @in_flight -= 1
@@ -151,12 +156,13 @@ module Trunkline
       @completed.drop(@next).each_slice(2).map(&:first)
     end
 
-    # @return [Boolean] whether it had ended, but had not been yielded
+    # @return [Boolean] whether it had a result that had not been yielded
     def delete_completed(pending) # rubocop:disable Naming/PredicateMethod -- it deletes
-      at = completed_requests.index(pending) or return false
-
-      @completed.slice!(@next + at * 2, 2)
-      true
+      before = @completed.size
+      while (at = completed_requests.index(pending))
+        @completed.slice!(@next + at * 2, 2)
+      end
+      @completed.size < before
     end
 
     def forget_completed
@@ -197,14 +203,20 @@ module Trunkline
       error = begin_call(pending, now) if pending.policy.repeats?
       return fail_with(error, pending) if error
 
-      # Made when first needed, since it has a descriptor.
-      @multi ||= Engine::Multi.new(@pool)
-      pending.id = @multi.add(pending.plan, pending.deadline, pending)
+      pending.id = send_out(pending)
       @current = nil
     rescue Error, InvalidRequest => error # as of a single call: a TLS file that cannot be read, no descriptor
       raise if Interrupts.ended_by?(error)
 
       fail_with(error, pending)
+    end
+
+    def send_out(pending)
+      # Made when first needed, since it has a descriptor.
+      @multi ||= Engine::Multi.new(@pool)
+      return @multi.stream(pending.plan, pending.deadline, pending) if pending.streamed?
+
+      @multi.add(pending.plan, pending.deadline, pending)
     end
 
     # @return [nil]
@@ -238,6 +250,7 @@ module Trunkline
       seconds = longest if longest && (seconds.nil? || longest < seconds)
       return sleep_until_woken(seconds || OriginQueue::STALL) if @in_flight.zero?
 
+      forget_completed # those of a run_once around this one, too
       @completed = @multi.run(seconds)
     end
 
@@ -263,12 +276,16 @@ module Trunkline
 
     # ---- results ----
 
-    # @return [Response, Error, nil] the result of the call; nil when it goes on
+    # @return [Response, Error, String, nil] the result of the call, or a part of it; nil when it goes on, or when a
+    #   streamed one has ended
     def handle_result(pending, result)
       now = @completed_at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       @next += 2
+      return result if pending.streamed? && !(result.nil? || result.is_a?(Exception))
+
       @current = pending
       @in_flight -= 1
+      pending.id = nil
       pending.queue.complete(pending, result, now)
       result = result_of_call(pending, result, now) unless pending.policy.final?
       pending.release_content if result

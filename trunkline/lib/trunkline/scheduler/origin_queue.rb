@@ -8,7 +8,7 @@ require_relative "../redacted"
 module Trunkline
   class Scheduler
     # The requests to one origin: those that wait, how many are in flight, and how many may be, which its Limiter says.
-    # A number that the caller asked for needs no Limiter before the origin refuses a request.
+    # A number that the caller asked for needs no Limiter before the origin refuses a request; no limit never needs one.
     class OriginQueue
       include Redacted
 
@@ -87,7 +87,7 @@ module Trunkline
       def complete(pending, result, now)
         @last_end = now
         @in_flight -= 1
-        return unless @limiter || refused?(result)
+        return unless @limiter || (refused?(result) && @fixed != Float::INFINITY)
 
         @limiter ||= Limiter.new(now, fixed: @fixed, in_flight: @in_flight + 1)
         inform_limiter(pending, result, now)

@@ -13,18 +13,26 @@ module Trunkline
     # plan         what is to be sent next; nil while many wait, to save memory
     # queue, started, generation
     #              the OriginQueue that it was started from, when (monotonic seconds), and the limit's generation then
-    # id           the engine's number of the exchange
+    # id           the engine's number of the exchange; nil when there is none
     # began, deadline
     #              monotonic seconds for the whole call, redirects and challenges included; nil when one exchange is all
     # flow         the RedirectFlow, from the first redirect or signature on
+    # streamed     whether the parts of the response are yielded as they arrive
     PendingRequest = Struct.new(:item, :index, :callback, :policy, :plan, :queue, :started, :generation, :id, :began,
-                                :deadline, :flow) do
+                                :deadline, :flow, :streamed) do
       include Redacted
 
       # Compared by identity, as Hash keys too: a Struct would compare its members.
       alias_method :==, :equal?
       alias_method :eql?, :equal?
       alias_method :hash, :__id__
+
+      alias_method :streamed?, :streamed
+
+      # @return [Boolean] whether the engine has it, or the caller has not been given its result
+      def in_flight?
+        !id.nil?
+      end
 
       # @return [Request, nil]
       def request

@@ -123,6 +123,33 @@ class TestTyphoeusHydra < TyphoeusTest
     assert_equal 200, inner.response.code
   end
 
+  def test_every_callback_may_run_the_hydra_again
+    server = serve
+    hydra = hydra()
+    outer, inner = Array.new(2) { Array.new(20) { request(server.url) } }
+    outer.zip(inner) do |one, other|
+      one.on_complete do
+        hydra.queue(other)
+        hydra.run
+      end
+      hydra.queue(one)
+    end
+    hydra.run
+    assert_equal [200] * 40, (outer + inner).map { |made| made.response.code }
+    assert_equal 40, server.requests.size
+  end
+
+  # As with libcurl: to wait is the caller's affair.
+  def test_a_refusal_holds_back_no_other_request
+    server = serve do |connection|
+      connection << answer("", status: "503 Unavailable", "Retry-After" => 60) while connection.read_request
+    end
+    hydra = hydra(max_concurrency: 1)
+    made = Array.new(3) { queue(hydra, server.url) }
+    assert_quick { hydra.run }
+    assert_equal [503] * 3, made.map { |one| one.response.code }
+  end
+
   def test_failures_are_answers_like_others
     hydra = hydra()
     good = queue(hydra, serve.url)

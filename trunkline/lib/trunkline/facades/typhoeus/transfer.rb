@@ -22,8 +22,9 @@ module Trunkline
         attr_reader :deadline
         # @return [Typhoeus::Request]
         attr_reader :request
-        # The engine's number of the exchange, in a Hydra.
-        attr_accessor :id
+        # In a Hydra.
+        # @return [Scheduler::PendingRequest, nil]
+        attr_accessor :pending
 
         class << self
           # @param request [Typhoeus::Request]

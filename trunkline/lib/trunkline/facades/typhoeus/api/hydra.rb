@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../../../scheduler"
+require_relative "../../../scheduler/no_limits"
 require_relative "../streamed_transfer"
 
 module Typhoeus
@@ -43,7 +45,6 @@ module Typhoeus
       @queued_requests = []
       @memory = {}
       @followers = {}
-      @in_flight = {}.compare_by_identity # Transfer => true
     end
 
     # @raise [ArgumentError] unless it is above 0
@@ -85,7 +86,7 @@ module Typhoeus
 
       begin
         @dequeuing = true
-        add(@queued_requests.shift) while @in_flight.size < @max_concurrency && !@queued_requests.empty?
+        add(@queued_requests.shift) while scheduler.in_flight < @max_concurrency && !@queued_requests.empty?
       ensure
         @dequeuing = false
       end
@@ -111,7 +112,7 @@ module Typhoeus
       ::Trunkline::Interrupts.watch
       @memory.clear
       dequeue_many
-      process_results until @in_flight.empty?
+      scheduler.run_once { |pending, result| receive(pending, result) } until scheduler.idle?
     ensure
       finish
     end
@@ -138,24 +139,26 @@ module Typhoeus
       complete(transfer)
     end
 
+    # The Transfer follows redirects and answers challenges, because it does so for a single request, too.
     def start_exchange(transfer, plan)
-      @in_flight[transfer] = true
-      multi = self.multi
-      transfer.id = multi.public_send(transfer.streamed? ? :stream : :add, plan, transfer.deadline, transfer)
-    rescue ::Trunkline::Error => error
-      receive(transfer, error)
+      pending = transfer.pending ||= new_pending(transfer)
+      pending.plan = plan
+      scheduler.add(pending)
     end
 
-    def process_results
-      multi.run(nil).each_slice(2) do |transfer, result|
-        transfer.finished? ? @in_flight.delete(transfer) : receive(transfer, result)
+    def new_pending(transfer)
+      ::Trunkline::Scheduler::PendingRequest.new.tap do |pending|
+        pending.callback = transfer
+        pending.policy = ::Trunkline::CallPolicy::NONE
+        pending.deadline = transfer.deadline
+        pending.streamed = transfer.streamed?
       end
     end
 
-    # The transfer is removed before its callbacks are called, because they may run this hydra again.
-    def receive(transfer, result)
-      goes_on = transfer.streamed? && (result.is_a?(String) || result.is_a?(::Trunkline::Response))
-      @in_flight.delete(transfer) unless goes_on
+    def receive(pending, result)
+      transfer = pending.callback
+      return if transfer.finished?
+
       plan = transfer.receive(result)
       return start_exchange(transfer, plan) if plan
 
@@ -163,24 +166,26 @@ module Typhoeus
     end
 
     def complete(transfer)
-      @multi&.cancel(transfer.id) if @in_flight.delete(transfer) # a callback has aborted it
+      scheduler.cancel(transfer.pending) if transfer.pending&.in_flight? # a callback has aborted it
       finish_followers(transfer.request) unless @followers.empty?
       dequeue_many
     end
 
-    def multi
-      return @multi if @multi && @process == Process.pid
+    # A forked child has its own.
+    def scheduler
+      return @scheduler if @scheduler && @process == Process.pid
 
-      @multi = ::Trunkline::Engine::Multi.new(::Trunkline::Facades::Typhoeus::RequestConfig.connections.pool)
+      pool = ::Trunkline::Facades::Typhoeus::RequestConfig.connections.pool
+      @scheduler = ::Trunkline::Scheduler.new(pool, ::Trunkline::Scheduler::NoLimits)
       @process = Process.pid # set last: after an interrupt before this line, a forked child makes its own
-      @multi
+      @scheduler
     end
 
-    # Closing the multi cancels the requests in flight.
+    # Cancels the requests in flight.
     def finish
-      @multi.close if @multi && @process == Process.pid
-      @multi = nil
-      [@in_flight, @memory, @followers].each(&:clear)
+      @scheduler.close if @scheduler && @process == Process.pid
+      @scheduler = nil
+      [@memory, @followers].each(&:clear)
     end
 
     # ---- memory ----
