@@ -47,7 +47,7 @@ namespace :xml do
   task fuzz: :compile do
     environment = { "TREES" => ENV.fetch("TREES", "1000000") }
     sh environment, RbConfig.ruby, "-Itrunkline-xml/lib", "-Itrunkline-xml/test",
-       "trunkline-xml/test/differential_test.rb"
+       "trunkline-xml/test/test_differential.rb"
   end
 
   desc "The suite on an escape routine without vector instructions"

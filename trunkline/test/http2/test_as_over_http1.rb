@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "../support/http2/over_http2"
-require_relative "../test_early_answers"
-require_relative "../test_fibers"
-require_relative "../test_fork"
-require_relative "../test_interrupts"
+require_relative "../protocol/test_early_answers"
+require_relative "../engine/test_fibers"
+require_relative "../engine/test_fork"
+require_relative "../engine/test_interrupts"
 require_relative "../test_request_bodies"
 require_relative "../test_streaming"
-require_relative "../test_timeouts"
+require_relative "../transport/test_timeouts"
 %w[batch_tests future_tests stream_tests].each { |tests| require_relative "../support/#{tests}" }
 
 # The same timeouts, phases, errors, interrupts, forks, fibers and batches as over HTTP/1.1, in the same tests. Left out

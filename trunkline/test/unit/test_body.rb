@@ -3,7 +3,7 @@
 require "pathname"
 require "stringio"
 require "tempfile"
-require_relative "unit_helper"
+require_relative "../support/unit_test"
 require "trunkline/body"
 
 class TestBody < UnitTest

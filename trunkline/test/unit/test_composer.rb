@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "unit_helper"
+require_relative "../support/unit_test"
 require "trunkline"
 
 # What is sent, before anything is: the plans that go to the engine.

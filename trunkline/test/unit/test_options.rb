@@ -2,7 +2,7 @@
 
 require "pathname"
 require "tempfile"
-require_relative "unit_helper"
+require_relative "../support/unit_test"
 require "trunkline/options"
 
 class TestOptions < UnitTest

@@ -1,0 +1,122 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+
+# What a call costs, and that it gives everything back.
+class TestLeaks < TrunklineTest
+  time_limit 60
+
+  MOST_OBJECTS = 12
+
+  def test_objects_per_get
+    skip "counts only make sense without a pushed collector" unless GCLevel::LEVEL == "normal"
+    http = client(Nginx.url("/"))
+    objects = Memory.objects_per_call do
+      response = http.get("/small")
+      response.status
+      response["content-type"]
+      response.body
+    end
+    assert_operator objects, :<=, MOST_OBJECTS
+  end
+
+  def test_memory_does_not_grow_with_calls
+    http = client(Nginx.url("/"))
+    grown = growth { http.get("/small").body }
+    assert_operator grown, :<, 4 * Nginx::MEBIBYTE
+  end
+
+  def test_memory_does_not_grow_with_connections
+    http = secure_client(Nginx.url("/", :tls), headers: { "Connection" => "close" })
+    grown = growth(warm: 200, calls: 600) { assert_equal Nginx::SMALL, http.get("/small").body }
+    assert_operator grown, :<, 8 * Nginx::MEBIBYTE
+  end
+
+  def test_memory_does_not_grow_with_clients
+    url = Nginx.url("/small", :tls)
+    grown = growth(warm: 100, calls: 300) do
+      http = Trunkline.new(timeout: 5, ca_file: TestCA.ca_file)
+      http.get(url)
+      http.close
+    end
+    assert_operator grown, :<, 8 * Nginx::MEBIBYTE
+  end
+
+  def test_forgotten_clients_with_a_pool_of_their_own_are_collected
+    url = Nginx.url("/small")
+    before = LeakCheck.descriptors.size
+    # In a thread of its own: what is left on its stack is gone with it.
+    Thread.new { 50.times { Trunkline.new(timeout: 5, max_idle: 1).get(url) } }.join
+    eventually(5, "the connections of forgotten clients stay open") do
+      GC.start
+      LeakCheck.descriptors.size <= before + 1
+    end
+  end
+
+  def test_forgotten_clients_share_the_connections_of_the_process
+    server = serve
+    50.times { Trunkline.new(timeout: 5, idle_timeout: 1).get(server.url) }
+    assert_equal 1, server.connection_count
+    assert_equal :eof, server.ended
+  end
+
+  def test_native_threads_are_bounded
+    http = client
+    before = Memory.native_threads
+    Array.new(20) { |number| Thread.new { http.get("http://no-such-name-#{number}.invalid/") rescue nil } }.each(&:join) # rubocop:disable Style/RescueModifier
+    # Ruby keeps some native threads of finished threads for a while, and the resolver has one for each name at most.
+    assert_operator Memory.native_threads - before, :<=, 20 + 20 + 8
+  end
+
+  def test_many_calls_leave_no_descriptor
+    http = client(Nginx.url("/"))
+    http.get("/small")
+    before = LeakCheck.descriptors.size
+    500.times { http.get("/small") }
+    assert_equal before, LeakCheck.descriptors.size
+  end
+
+  def test_objects_of_an_answer_survive_their_client
+    bodies = Array.new(50) do
+      http = Trunkline.new(timeout: 5)
+      response = http.get(Nginx.url("/page"))
+      http.close
+      response
+    end
+    GC.start
+    bodies.each { |response| assert_equal [Nginx::PAGE, "13801"], [response.body, response["content-length"]] }
+  end
+
+  def test_compaction
+    skip "this Ruby cannot compact" unless GC.respond_to?(:compact)
+    http = client(Nginx.url("/"))
+    kept = Array.new(50) { http.get("/small") }
+    GC.compact
+    kept.each { |response| assert_equal [Nginx::SMALL, "133"], [response.body, response["content-length"]] }
+    assert_equal Nginx::SMALL, http.get("/small").body
+  end
+
+  # Every new object collects the young ones first (1: no full collections, which would take minutes).
+  def test_stress
+    http = client(Nginx.url("/"))
+    refused = refused_port
+    GC.stress = 1
+    3.times { assert_equal "133", http.get("/small", headers: { "X-A" => "b" }, params: { a: 1 })["Content-Length"] }
+    assert_equal 133, http.get("/small", stream: true).each.sum(&:bytesize)
+    assert_equal 200, http.post("/length", body: %w[one two].each).status
+    assert_raises(Trunkline::ConnectError) { http.get("http://127.0.0.1:#{refused}/") }
+  ensure
+    GC.stress = false
+  end
+
+  private
+
+  def growth(warm: 2000, calls: 5000)
+    warm.times { yield } # rubocop:disable Style/ExplicitBlockArgument
+    GC.start
+    before = Memory.resident_bytes
+    calls.times { yield } # rubocop:disable Style/ExplicitBlockArgument
+    GC.start
+    Memory.resident_bytes - before
+  end
+end

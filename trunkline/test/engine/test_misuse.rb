@@ -1,0 +1,200 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+
+# Whatever Ruby calls of the engine, private or not, with whatever arguments: an exception at most, never a crash.
+class TestEngineMisuse < TrunklineTest
+  time_limit 60
+
+  # ---- what a Multi drives is its thread's alone
+
+  def test_a_second_driver_is_refused
+    server = serve { |connection| connection.read_request && connection.stall }
+    multi = multi_for(server, "/")
+    driver = Thread.new { multi.run(nil) }
+    server.wait_for_requests(1)
+    assert_raises(ThreadError) { multi.run(0) }
+    assert_raises(ThreadError) { multi.cancel(0) }
+    assert_raises(ThreadError) { multi.close }
+    multi.wake
+    assert_empty driver.value
+  ensure
+    multi.close
+  end
+
+  # The caller's code that makes a body runs inside of run.
+  {
+    cancel: ->(multi, id) { multi.cancel(id) },
+    close: ->(multi, _) { multi.close },
+    run: ->(multi, _) { multi.run(0) rescue $! }, # rubocop:disable Style/RescueModifier, Style/SpecialGlobalVars
+    throw: ->(_, _) { throw :out },
+    break: ->(_, _) { raise StopIteration },
+    exit: ->(_, _) { raise SystemExit }
+  }.each do |name, act|
+    define_method(:"test_#{name}_while_a_body_is_asked_for") do
+      server = serve { |connection| connection.read_head_only && connection.stall }
+      id = nil
+      multi = nil
+      producer = Producer.new { act.call(multi, id) && "x" }
+      multi = multi_for(server, "/", producer)
+      id = @ids.last
+      catch(:out) do
+        multi.run(0.5)
+      rescue SystemExit
+        nil
+      end
+      assert_operator multi.close.size, :<=, 1
+    end
+  end
+
+  def test_another_thread_cancels_while_a_large_body_is_copied
+    server = serve(chunked_answer(*(["x" * 4_000_000] * 4)))
+    multi = Trunkline::Engine::Multi.new(pool)
+    ids = Array.new(8) { |number| multi.add(plan(server, "/#{number}"), nil, number) }
+    refused = 0
+    other = Thread.new do
+      ids.cycle do |id|
+        multi.cancel(id)
+      rescue ThreadError
+        refused += 1
+      end
+    end
+    results = []
+    results.concat(multi.run(nil)) while multi.size.positive?
+    assert_operator refused, :>, 0
+  ensure
+    other.kill.join
+    multi.close
+  end
+
+  def test_another_thread_closes_while_a_body_is_asked_for
+    server = serve { |connection| connection << answer if connection.read_request }
+    refused = nil
+    pieces = ["x", nil]
+    multi = multi_for(server, "/", Producer.new do
+      Thread.new { multi.close }.tap { |thread| thread.report_on_exception = false }.join
+    rescue ThreadError => error
+      refused = error
+      pieces.shift
+    end)
+    multi.run(2)
+    assert_kind_of ThreadError, refused
+  ensure
+    multi.close
+  end
+
+  def test_the_response_of_a_stream_is_the_multis_until_it_is_over
+    server = serve(chunked_answer("one", "two"))
+    multi = Trunkline::Engine::Multi.new(pool)
+    multi.stream(plan(server, "/"), nil, :tag)
+    response = multi.run(nil)[1]
+    assert_raises(ThreadError) { response.close }
+    assert_raises(ThreadError) { response.body }
+    results = []
+    results.concat(multi.run(nil)) until results.include?(nil)
+    response.close
+    assert_equal "", response.body
+  ensure
+    multi.close
+  end
+
+  def test_the_response_of_a_cancelled_stream_says_so
+    server = serve(script: [[:read, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", :stall]])
+    multi = Trunkline::Engine::Multi.new(pool)
+    id = multi.stream(plan(server, "/"), nil, :tag)
+    response = multi.run(nil)[1]
+    assert multi.cancel(id)
+    assert_raises(Trunkline::Cancelled) { response.body }
+  ensure
+    multi.close
+  end
+
+  # ---- everything with anything
+
+  RANDOM_CALLS = <<~RUBY
+    random = Random.new(Integer(ENV.fetch("SEED")))
+    engine = Trunkline::Engine
+    client = pool = good = multi = nil
+    renew = lambda do
+      client = Trunkline.new(fast, timeout: 0.2)
+      pool = client.instance_variable_get(:@pool)
+      good = client.instance_variable_get(:@composer)
+      multi = engine::Multi.new(pool)
+    end
+    renew.call
+    plan = -> { good.plan("GET", "/") }
+    producer = Struct.new(:pieces) { def next_chunk = pieces.shift }
+    halves = -> { client.get("/", stream: true) }
+    classes = [engine::Pool, engine::Settings, engine::Prepared, engine::Multi]
+    values = [
+      nil, true, false, 0, 1, -1, 1 << 70, -1.5, Float::NAN, Float::INFINITY, "", "text", "nul\\0", :symbol, [], {}, [nil],
+      { proxy: 1 }, Object.new, ->(*) {}, "\\xFF".b, 1..2, Thread.current, Class, engine, ["a", "b"], ["a"], [1, 2]
+    ]
+    made = [
+      -> { pool }, plan, -> { plan.call.prepared }, -> { engine::Multi.new(pool) }, halves, -> { halves.call.tap(&:close) },
+      -> { client.get("/") }, -> { producer.new(%w[a b]) }, *classes.map { |type| -> { type.allocate } },
+      *classes.map { |type| -> { type.allocate.freeze } }, -> { engine::Multi.new(pool).tap(&:close) },
+      -> { plan.call.prepared.dup }, -> { engine::Pool.new(2).tap(&:close) }
+    ]
+    made.push(-> { multi })
+    any = -> { random.rand < 0.5 ? values.sample(random: random) : made.sample(random: random).call }
+    own = ->(object) { (object.methods(false) + object.class.instance_methods(false) + object.class.private_instance_methods(false)).uniq }
+    skipped = %i[inspect pretty_print]
+    once = lambda do
+      target = random.rand < 0.3 ? engine : made.sample(random: random).call
+      methods = target.equal?(engine) ? engine.singleton_methods(false) : own[target] - skipped
+      methods += %i[initialize dup clone] unless target.equal?(engine)
+      name = methods.sample(random: random)
+      arity = target.method(name).arity
+      arguments = Array.new(arity.negative? ? random.rand(4) : arity) { any.call }
+      arguments[0] = 0.01 if name == :run # or it may wait for ever
+      target.__send__(name, *arguments)
+    end
+    Integer(ENV.fetch("CALLS")).times do |count|
+      renew.call && GC.start if (count % 50).zero?
+      multi.add(plan.call, nil, 1)
+      multi.stream(plan.call, nil, 2)
+      once.call
+    rescue Exception # whatever comes of it
+      nil
+    end
+    puts :alive
+  RUBY
+
+  2.times do |seed|
+    define_method(:"test_random_calls_#{seed}") do
+      server = serve(chunked_answer("one", "two"))
+      environment = { "SEED" => seed.to_s, "CALLS" => ENV.fetch("MISUSE_CALLS", "3000") }
+      result = Subprocess.run("fast = #{server.url.inspect}; $VERBOSE = nil\n#{RANDOM_CALLS}", environment, limit: 50)
+      assert_predicate result.status, :success?, result.err
+      assert_match(/alive/, result.out)
+    end
+  end
+
+  private
+
+  # What gives the pieces of a body.
+  class Producer
+    def initialize(&block)
+      @block = block
+    end
+
+    def next_chunk = @block.call
+  end
+
+  def http = @http ||= client(timeout: 20)
+  def pool = http.instance_variable_get(:@pool)
+
+  def plan(server, path, producer = nil)
+    call = producer ? ["POST", server.url(path), { body: StringIO.new("xx") }] : ["GET", server.url(path)]
+    plan = http.instance_variable_get(:@composer).plan(*call)
+    plan.body = producer if producer
+    plan
+  end
+
+  def multi_for(server, *targets)
+    multi = Trunkline::Engine::Multi.new(pool)
+    @ids = [multi.add(plan(server, *targets), nil, :tag)]
+    multi
+  end
+end

@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+
+# Calls are for the main Ractor; any other one is told so in our words.
+class TestRactors < TrunklineTest
+  # In a program of its own: Ractors leave threads behind.
+  PROGRAM = <<~RUBY
+    require "trunkline/persistent_http_client"
+    require "trunkline/stubs"
+    require "trunkline/typhoeus"
+    Warning[:experimental] = false
+    Thread.report_on_exception = false
+    Trunkline::NetHTTP.install!
+    URL = "http://127.0.0.1:9".freeze
+
+    def tell
+      value = yield
+      puts "value \#{value}"
+    rescue Exception => error
+      error = error.cause while error.is_a?(Ractor::RemoteError)
+      puts "\#{error.class} \#{error.message}"
+      puts "facts \#{error.phase} \#{error.sent}" if error.is_a?(Trunkline::Error)
+    end
+
+    def result(ractor)
+      ractor.respond_to?(:value) ? ractor.value : ractor.take
+    end
+
+    # What a block raises in another Ractor.
+    def elsewhere(&block)
+      tell { result(Ractor.new(&block)) }
+    end
+  RUBY
+
+  CALLS = {
+    new: "Trunkline.new(URL, timeout: 1)", get: "Trunkline.get(URL, timeout: 1)",
+    configure: "Trunkline.configure { nil }",
+    post: "Trunkline.post(URL, body: 'x', timeout: 1)", stubs: "Trunkline::Stubs.use { nil }",
+    persistent: "Trunkline::PersistentHttpClient.get(URL)", typhoeus: "Typhoeus::Request.new(URL).run"
+  }.freeze
+
+  CALLS.each do |name, call|
+    define_method(:"test_#{name}_in_another_ractor") do
+      refused_in("elsewhere { #{call} }")
+    end
+  end
+
+  # After calls were made, too: what they left is not for others.
+  def test_a_call_in_another_ractor_after_calls_in_the_main_one
+    refused_in("Trunkline.get(URL, timeout: 1) rescue nil; " \
+               "elsewhere { Trunkline.get(URL, timeout: 1) }")
+  end
+
+  def test_a_client_is_not_copied
+    refused_in("http = Trunkline.new(URL, timeout: 1); tell { Ractor.new(http) { |copy| copy.get('/') } }")
+    refused_in("ractor = Ractor.new { Ractor.receive.get('/') }; tell { ractor.send(Trunkline.new(URL, timeout: 1)) }")
+  end
+
+  def test_a_client_is_not_shareable_and_goes_on
+    said = said_by("http = Trunkline.new(URL, timeout: 1)\ntell { Ractor.make_shareable(http) }\n" \
+                   "tell { http.get('/') }")
+    assert_match(/\ARactor::Error .*connections, which belong to the main Ractor/, said)
+    assert_match(/^Trunkline::ConnectError /, said)
+  end
+
+  def test_net_http_goes_its_own_way
+    said = said_by("tell { result(Ractor.new { Net::HTTP.allocate.send(:trunkline_enabled?) }) }; " \
+                   "tell { Net::HTTP.allocate.send(:trunkline_enabled?) }")
+    assert_equal "value false\nvalue true\n", said
+  end
+
+  private
+
+  def refused_in(code)
+    said = said_by(code)
+    assert_match(/\ATrunkline::RactorError .*belong to the main Ractor.*; nothing was sent/, said)
+    assert_includes said, "facts queue none"
+  end
+
+  def said_by(code)
+    result = Subprocess.run(PROGRAM + code, limit: 60)
+    assert_predicate result.status, :success?, result.err
+    result.out
+  end
+end

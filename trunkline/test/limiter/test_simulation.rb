@@ -1,0 +1,132 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "yaml"
+
+$LOAD_PATH.unshift File.expand_path("../../lib", __dir__)
+require "trunkline"
+require_relative "../support/limiter_simulator"
+
+# The limiter against the simulator: virtual time, so a figure here depends on no machine. TRUNKLINE_SEEDS=200 runs
+# each scenario so often.
+class TestLimiterSimulation < Minitest::Test
+  SCENARIOS = YAML.load_file(File.join(__dir__, "scenarios.yml")).freeze
+  SEEDS = (1..Integer(ENV.fetch("TRUNKLINE_SEEDS", "3")))
+  SECONDS = 40
+  # The limiter is given this long to find its limit, at the start and after a change.
+  GRACE = 5
+  # What fixed limits are tried, to find the best.
+  TRIED = [2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 32, 40, 50, 64, 80, 100, 200, 250, 320].freeze
+
+  # A time in which the server stays as it is: the limit that is known to be best, what fixed limits answer a second
+  # at the most, and which is the least of those tried that answers 95 % of that.
+  Span = Struct.new(:from, :to, :best, :goodput, :found) do
+    def share(run) = run.goodput_between(from + GRACE, to) / goodput
+    def limit(run) = run.mean_limit(from + GRACE, to) / best
+  end
+
+  class << self
+    def spans(scenario)
+      @spans ||= {}
+      @spans[scenario["name"]] ||= begin
+        starts = [0, *%w[workers service].flat_map { |name| Array(scenario[name]).grep(Array).map(&:first) }].uniq
+        known = Array(scenario["best"])
+        starts.zip(starts.drop(1) << SECONDS, known).map do |from, to, best|
+          Span.new(from, to, best, *found(scenario, from, to))
+        end
+      end
+    end
+
+    def runs(scenario)
+      @runs ||= {}
+      @runs[scenario["name"]] ||= SEEDS.map do |seed|
+        Simulator.new(scenario, seed: seed).run(SECONDS) do |now|
+          Trunkline::Limiter.new(now, maximum: most(scenario))
+        end
+      end
+    end
+
+    private
+
+    def most(scenario) = scenario.fetch("max", 200)
+
+    # A rate that is limited is kept to exactly by nobody who is not told of it: it is the best there is.
+    def found(scenario, from, to)
+      return [scenario["rate"], scenario["best"]] if scenario["rate"]
+
+      to = [to, from + 8].min unless scenario["best"].is_a?(Array)
+      tried = TRIED.select { |limit| limit <= most(scenario) }.to_h do |limit|
+        [limit, fixed(scenario, limit, to).goodput_between(from, to)]
+      end
+      most = tried.values.max
+      [most, tried.find { |_, goodput| goodput >= 0.95 * most }.first]
+    end
+
+    # A run that was long enough for one span serves for the others as well.
+    def fixed(scenario, limit, seconds)
+      @fixed ||= {}
+      known = @fixed[[scenario["name"], limit]]
+      return known if known && known.seconds >= seconds
+
+      seconds = SECONDS if scenario["best"].is_a?(Array)
+      @fixed[[scenario["name"], limit]] = Simulator.new(scenario, seed: 99).run(seconds) { Simulator::Fixed.new(limit) }
+    end
+  end
+
+  SCENARIOS.each do |scenario|
+    name = scenario["name"].tr(" -", "_")
+
+    define_method(:"test_#{name}_simulator_finds_the_known_best_limit") do
+      self.class.spans(scenario).each { |span| assert_in_delta 1.0, span.found.fdiv(span.best), 0.3, span.inspect }
+    end
+
+    define_method(:"test_#{name}_goodput_is_near_the_best_fixed_limit") do
+      each_run(scenario) do |run, seed|
+        assert_operator share_of_best(scenario, run), :>=, 0.8, "seed #{seed}"
+      end
+    end
+
+    define_method(:"test_#{name}_rejects_are_few") do
+      each_run(scenario) { |run, seed| assert_operator run.reject_share, :<, 0.02, "seed #{seed}" }
+    end
+
+    define_method(:"test_#{name}_goodput_is_back_within_five_seconds") do
+      each_span(scenario) do |span, run, what|
+        assert_operator span.share(run), :>=, 0.8, what
+      end
+      self.class.spans(scenario).each do |span|
+        shares = self.class.runs(scenario).map { |run| span.share(run) }
+        assert_operator mean(shares), :>=, 0.85, "from #{span.from + GRACE} s to #{span.to} s: #{shares}"
+      end
+    end
+
+    # Where the rate is limited, the limiter keeps to the rate, and what is in flight follows from that.
+    next if scenario["rate"]
+
+    define_method(:"test_#{name}_limit_is_near_the_best_within_five_seconds") do
+      each_span(scenario) { |span, run, what| assert_includes 0.7..2.0, span.limit(run), what }
+    end
+  end
+
+  def test_mean_goodput_over_all_scenarios
+    shares = SCENARIOS.flat_map { |scenario| self.class.runs(scenario).map { |run| share_of_best(scenario, run) } }
+    assert_operator mean(shares), :>=, 0.92
+  end
+
+  private
+
+  def each_span(scenario)
+    self.class.spans(scenario).each do |span|
+      each_run(scenario) { |run, seed| yield span, run, "seed #{seed}, from #{span.from + GRACE} s to #{span.to} s" }
+    end
+  end
+
+  def each_run(scenario, &block) = self.class.runs(scenario).zip(SEEDS).each(&block)
+  def mean(values) = values.sum / values.size
+
+  # Over the whole run: what the search costs counts.
+  def share_of_best(scenario, run)
+    possible = self.class.spans(scenario).sum { |span| span.goodput * (span.to - span.from) }
+    run.goodput_between(0, SECONDS) * SECONDS / possible
+  end
+end

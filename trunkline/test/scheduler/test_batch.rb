@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+require "objspace"
+require_relative "../test_helper"
+require_relative "../support/batch_tests"
+
+class TestBatch < TrunklineTest
+  include BatchTests
+
+  def test_single_calls_of_other_threads_are_not_starved
+    server = serve do |connection|
+      while connection.read_request
+        sleep 0.02
+        connection << answer
+      end
+    end
+    http = client(server.url, max_connections_per_host: 2)
+    over = false
+    running = Thread.new do
+      http.batch(concurrency: 2) do |batch|
+        following = ->(_) { batch.get("/", &following) unless over }
+        4.times { batch.get("/", &following) }
+      end
+    end
+    server.wait_for_requests(4)
+    seconds, = timed { http.get("/single") }
+    assert running.alive?, "the batch is under way"
+    assert_took_less 0.3, seconds
+  ensure
+    over = true
+    running&.join
+  end
+
+  def test_a_raise_from_another_thread_ends_it_at_once
+    server = serve(&:stall)
+    http = client(server.url)
+    thread = Thread.new { http.batch { |batch| 3.times { batch.get("/") } } }
+    thread.report_on_exception = false
+    server.wait_for_connections(3)
+    seconds, = timed do
+      thread.raise(IOError, "enough")
+      assert_raises(IOError) { thread.join }
+    end
+    assert_took_less 1, seconds
+    eventually { http.stats[:in_use].zero? }
+  end
+
+  def test_a_closed_client_refuses_a_batch
+    http = client(serve.url)
+    http.close
+    assert_raises(Trunkline::ClosedError) { http.batch { |batch| batch.get("/") } }
+  end
+
+  BAD = {
+    "an unknown concurrency" => [{ concurrency: :fast }, /concurrency: must be :auto or an Integer .* got :fast/],
+    "a concurrency of 0" => [{ concurrency: 0 }, /concurrency/],
+    "an unknown option" => [{ parallel: 3 }, /option: must be one of .* got :parallel/],
+    "a rate without a unit of time" => [{ rate: "100" }, /rate: must be .* got "100"/],
+    "a progress that cannot be called" => [{ progress: 3 }, /progress/]
+  }.freeze
+
+  BAD.each do |what, (options, message)|
+    define_method(:"test_#{what.tr(" ", "_")}_is_refused") do
+      error = assert_raises(Trunkline::InvalidRequest) { client.batch(**options) { |batch| batch.get("http://127.0.0.1:1") } }
+      assert_match message, error.message
+    end
+  end
+
+  def test_a_bad_request_is_named_by_its_index_before_anything_is_sent
+    server = serve
+    error = assert_raises(Trunkline::InvalidRequest) do
+      client(server.url).batch do |batch|
+        2.times { batch.get("/") }
+        batch.get("http://127.0.0.1:99999/")
+      end
+    end
+    assert_match(/\Arequest 2: url: port/, error.message)
+    assert_empty server.requests
+  end
+
+  def test_a_block_of_wrong_arity_is_refused
+    server = serve
+    [->(_, _) {}, -> {}, proc { |one, two, three| [one, two, three] }].each do |block|
+      error = assert_raises(Trunkline::InvalidRequest) { client(server.url).batch { |batch| batch.get("/", &block) } }
+      assert_match(/request 0: the block must take 1 argument/, error.message)
+    end
+    assert_raises(Trunkline::InvalidRequest) { client(server.url).batch { nil } }
+    assert_empty server.requests
+  end
+
+  def test_stream_is_refused
+    error = assert_raises(Trunkline::InvalidRequest) { client(serve.url).batch { |batch| batch.get("/", stream: true) } }
+    assert_match(/stream:/, error.message)
+  end
+
+  def test_many_that_wait_cost_little_memory
+    http = client("http://127.0.0.1:1")
+    batch = http.batch
+    batch.get("/warm") { nil }
+    taken = proc {}
+    GC.start
+    before = ObjectSpace.memsize_of_all
+    20_000.times { |number| batch.get("/#{number}", &taken) }
+    GC.start
+    assert_operator (ObjectSpace.memsize_of_all - before) / 20_000, :<=, 1024
+  end
+end

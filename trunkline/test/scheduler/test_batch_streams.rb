@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/stream_tests"
+
+class TestBatchStreams < TrunklineTest
+  include StreamTests
+
+  BAD = [
+    [[3], {}, /request 0/], [[nil], {}, /request 0/], [[["GET"]], {}, /request 0/],
+    [[{ method: :get }], {}, /request 0/], [[["GET", "/", 3]], {}, /request 0/],
+    [["/", ["GET", "/", { tiemout: 1 }]], {}, /request 1: unknown option :tiemout/],
+    [["http://a b/"], {}, /request 0: url/], [["/"], { concurrency: "9" }, /concurrency/],
+    [3, {}, /requests/], [{ url: "/" }, {}, /requests/], [["/"], { on_error: -> {} }, /on_error/]
+  ].freeze
+
+  def test_bad_input_is_refused_before_anything_is_sent
+    server = serve
+    http = client(server.url)
+    BAD.each do |requests, options, message|
+      error = assert_raises(Trunkline::InvalidRequest) { http.each(requests, options) { |_, _| nil } }
+      assert_match message, error.message
+    end
+    [->(_, _, _) {}, proc { |one, two, three| [one, two, three] }].each do |block|
+      assert_raises(Trunkline::InvalidRequest) { http.each(["/"], &block) }
+    end
+    assert_empty server.requests
+  end
+
+  def test_the_last_of_a_long_array_is_checked_too
+    server = serve
+    requests = Array.new(Trunkline::Scheduler::COMPOSED + 1, "/") << "http://a b/"
+    error = assert_raises(Trunkline::InvalidRequest) { client(server.url).each(requests) { |_, _| nil } }
+    assert_match(/\Arequest #{requests.size - 1}: url/, error.message)
+    assert_empty server.requests
+  end
+
+  # Content counts how often it is made.
+  class Counted
+    attr_reader :times
+
+    def to_json(*)
+      @times = times.to_i + 1
+      "{}"
+    end
+  end
+
+  def test_what_the_check_has_composed_is_sent
+    contents = Array.new(3) { Counted.new }
+    server = serve
+    client(server.url).each(contents.map { |content| [:post, "/", { json: content }] }) { |_, _| nil }
+    assert_equal [["{}", 1]] * 3, server.requests.map(&:body).zip(contents.map(&:times))
+  end
+
+  def test_a_timeout_is_required
+    assert_raises(Trunkline::MissingTimeout) { Trunkline.new("http://127.0.0.1:1") }
+  end
+
+  def test_memory_does_not_grow_with_the_number_of_requests
+    http = client
+    url = Nginx.url("/small")
+    run = lambda do |count|
+      urls = Enumerator.new { |requests| count.times { requests << url } }
+      http.each(urls, concurrency: 10) { |_, response| response.body }
+      GC.start
+      GC.stat(:heap_live_slots)
+    end
+    run.call(2000)
+    before = run.call(500)
+    after = run.call(8000)
+    assert_operator after - before, :<, 3000
+  end
+end

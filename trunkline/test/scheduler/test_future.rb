@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+require "securerandom"
+require_relative "../test_helper"
+require_relative "../support/future_tests"
+
+class TestFuture < TrunklineTest
+  include FutureTests
+
+  def test_many_threads_may_wait_for_one
+    server = serve do |connection|
+      connection.read_request
+      sleep 0.2
+      connection << answer("one")
+    end
+    future = client(server.url).async.get("/")
+    threads = Array.new(5) { Thread.new { future.value.body } }
+    assert_equal ["one"] * 5, threads.map(&:value)
+  end
+
+  def test_a_forked_child_has_futures_of_its_own
+    gate = Queue.new
+    server = serve do |connection|
+      while (request = connection.read_request)
+        gate.pop if request.target == "/parent"
+        connection << answer(request.target)
+      end
+    end
+    http = client(server.url)
+    future = http.async.get("/parent")
+    child = fork_and_read do
+      [future.value.class.name, http.async.get("/child").value(5)&.body].join(" ")
+    end
+    assert_equal "Trunkline::ForkedConnection /child", child
+    gate << true
+    assert_equal "/parent", future.value.body
+  end
+
+  # Whoever comes first, giving it up or sending it, the other knows.
+  def test_what_is_told_of_a_future_that_is_given_up_is_true
+    given_up, under_way = Array.new(2) { future_of_a_request }
+    assert_equal [true, false], [given_up.cancel, given_up.claim(1.0)]
+    assert_equal :none, given_up.value.sent
+    assert_equal [true, true], [under_way.claim(1.0), under_way.cancel]
+    assert_equal :partial, under_way.value.sent
+  end
+
+  # An origin of which nobody waits any more has nobody to start when one of its own ends.
+  def test_one_that_waited_and_was_given_up_leaves_its_origin_to_itself
+    gates = Array.new(2) { Queue.new }
+    came = Queue.new
+    # Names of which no limit is remembered.
+    names = Array.new(2) { "#{SecureRandom.hex(8)}.test" }
+    places = names.zip(gates).to_h { |name, gate| ["#{name}:80", "127.0.0.1:#{held_by(gate, came).port}"] }
+    http = client(connect_to: places)
+    full = Trunkline::Limiter::AdaptiveLimit::START
+    lonely, crowded = names.map { |name| Array.new(full + 1) { http.async.get("http://#{name}/") } }
+    (full * 2).times { came.pop }
+    lonely.last.cancel
+    gates[0] << true
+    eventually { lonely.first(full).any?(&:ready?) }
+    gates.each { |gate| (full + 1).times { gate << true } }
+    assert_equal(["held"], (lonely.first(full) + crowded).map { |future| future.value!(10).body }.uniq)
+  end
+
+  private
+
+  def held_by(gate, came)
+    serve do |connection|
+      while connection.read_request
+        came << true
+        gate.pop
+        connection << answer("held")
+      end
+    end
+  end
+
+  def future_of_a_request
+    Trunkline::Future.new(Trunkline::Scheduler::PendingRequest.new)
+  end
+
+  def fork_and_read
+    reader, writer = IO.pipe
+    pid = fork do
+      writer.write(yield)
+      writer.close
+      exit!(0)
+    end
+    writer.close
+    reader.read
+  ensure
+    Process.wait(pid)
+    reader.close
+  end
+end

@@ -1,0 +1,105 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+
+# Whatever interrupts a call of client.async, and between whichever two steps: one thread drives the futures, and those
+# that come later are answered.
+class TestInterruptedFutures < TrunklineTest
+  time_limit 60
+
+  Interruption = Class.new(StandardError)
+  FILES = %w[async future scheduler/future_thread].map do |name|
+    File.expand_path("../../lib/trunkline/#{name}.rb", __dir__)
+  end
+  STEPS = %i[line call return b_call b_return c_call c_return].freeze
+
+  def test_the_thread_is_started_once
+    gate = Queue.new
+    server = serve { |connection| connection << answer while connection.read_request && gate.pop }
+    http = client(server.url, max_idle: 8)
+    before = Thread.list
+    assert_raises(Interruption) { interrupted_when_a_thread_was_made { http.async.get("/") } }
+    futures = Array.new(3) { http.async.get("/") }
+    server.wait_for_requests(3)
+    assert_equal 1, (Thread.list - before).count { |thread| thread.name == "trunkline futures" }
+    8.times { gate << true }
+    assert_equal [200] * 3, futures.map { |future| future.value!(5).status }
+  end
+
+  def test_those_that_come_later_are_answered
+    url = serve.url
+    each_step do |interrupted|
+      http = client(url, max_idle: 8)
+      interrupted.call { http.async.get("/") }
+      assert_equal 200, http.async.get("/").value!(5).status
+      assert_quick { http.close }
+    end
+  end
+
+  def test_one_that_was_given_up_is_over
+    server = serve { |connection| connection.stall if connection.read_request }
+    http = client(server.url, max_idle: 8, max_connections_per_host: 200)
+    each_step do |interrupted|
+      future = http.async.get("/")
+      interrupted.call { future.cancel }
+      future.cancel
+      assert_instance_of Trunkline::Cancelled, future.value(5)
+    end
+  end
+
+  # What defers interrupts while it starts the thread does not make one that cannot be ended.
+  def test_the_thread_does_not_inherit_what_is_deferred
+    server = serve(&:stall)
+    http = client(server.url, max_idle: 8)
+    before = Thread.list
+    future = Thread.handle_interrupt(Object => :never) { http.async.get("/") }
+    server.wait_for_connections(1)
+    thread = (Thread.list - before).find { |one| one.name == "trunkline futures" }
+    thread.kill
+    assert thread.join(5)
+    assert_instance_of Trunkline::Cancelled, future.value(5)
+  end
+
+  private
+
+  # Yields what runs a block and interrupts it at its first step, then at its second, until it has no more.
+  def each_step
+    step = 0
+    interrupted = true
+    while interrupted
+      step += 1
+      yield(lambda do |&call|
+        interrupted = false
+        interrupted_at(step, &call)
+      rescue Interruption
+        interrupted = true
+      end)
+    end
+    assert_operator step, :>, 20
+  end
+
+  def interrupted_at(step, &call)
+    tested = Thread.current
+    count = 0
+    tracing(STEPS, call) do |event|
+      FILES.include?(event.path) && Thread.current.equal?(tested) && (count += 1) == step
+    end
+  end
+
+  def interrupted_when_a_thread_was_made(&call)
+    tracing([:c_return], call) { |event| event.method_id == :new && event.self.equal?(Thread) }
+  end
+
+  def tracing(events, call)
+    trace = TracePoint.new(*events) do |event|
+      next unless yield event
+
+      trace.disable
+      raise Interruption
+    end
+    trace.enable
+    call.call
+  ensure
+    trace.disable
+  end
+end

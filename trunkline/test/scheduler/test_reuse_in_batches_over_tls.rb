@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+require_relative "test_reuse_in_batches"
+require_relative "../support/over_tls"
+
+# As without TLS; but what the socket has no more of, OpenSSL may.
+class TestReuseInBatchesOverTLS < TestReuseInBatches
+  include OverTLS
+
+  # One record holds the answer and what nobody asked for: the socket has nothing more to say.
+  def test_an_answer_and_a_byte_more_in_one_record
+    server = serve do |connection|
+      if (request = connection.read_request)
+        connection << "#{self.class.answer_of(request.target)}!"
+        connection.stall
+      end
+    end
+    bodies = []
+    client(server.url).batch(concurrency: 1) do |batch|
+      3.times { |number| batch.get("/#{number}") { |result| bodies << result.body } }
+    end
+    assert_equal [%w[/0 /1 /2], 3], [bodies, server.connection_count]
+  end
+
+  # The second record comes with the first, and is read from the socket with it.
+  def test_an_answer_and_a_byte_more_in_the_next_record
+    server = serve do |connection|
+      while (request = connection.read_request)
+        connection << self.class.answer_of(request.target)
+        connection << "!" if request.target == "/spoil"
+      end
+    end
+    bodies = []
+    client(server.url).batch(concurrency: 1) do |batch|
+      batch.get("/first") do |first|
+        bodies << first.body
+        batch.get("/spoil") do |second|
+          bodies << second.body
+          sleep 0.05
+          batch.get("/last") { |last| bodies << last.body }
+        end
+      end
+    end
+    assert_equal [%w[/first /spoil /last], 2], [bodies, server.connection_count]
+  end
+end

@@ -1,0 +1,147 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+
+# A process that may open no more descriptors: idle connections are closed first, then each call is told of it, and all
+# goes on once there are some again. What happens to a process happens in one of its own.
+class TestDescriptors < TrunklineTest
+  time_limit 60
+
+  # Takes every descriptor that is left, runs the block, and gives them back.
+  PRELUDE = <<~RUBY
+    require "small_scheduler"
+
+    def without_descriptors
+      held = []
+      begin
+        loop { held << File.open(File::NULL) }
+      rescue Errno::EMFILE
+        yield
+      end
+    ensure
+      held.each(&:close)
+    end
+
+    def outcome
+      result = yield
+      result.is_a?(Trunkline::Response) ? result.status : told(result)
+    rescue Exception => error
+      told(error)
+    end
+
+    def told(error)
+      return error.class unless error.is_a?(Trunkline::Error)
+
+      [error.class, error.sent, error.phase, error.errno == Errno::EMFILE::Errno, error.request&.url]
+    end
+
+    def in_reactor(&block)
+      result = nil
+      scheduler = @scheduler || SmallScheduler.new
+      Thread.new do
+        Fiber.set_scheduler(scheduler)
+        Fiber.schedule { result = block.call }
+      end.join
+      result
+    end
+
+    WAYS = {
+      get: ->(http, url) { http.get(url) },
+      stream: ->(http, url) { http.get(url, stream: true).tap(&:body) },
+      batch: ->(http, url) { http.batch { |batch| batch.get(url) }.first },
+      each: ->(http, url) { http.enum_for(:each, [url]).first.last },
+      map: ->(http, url) { http.map([url]).first },
+      future: ->(http, url) { http.async.get(url).value }
+    }
+    URL = ENV.fetch("URL")
+    OTHER = ENV.fetch("OTHER")
+    Process.setrlimit(:NOFILE, 100)
+    HTTP = Trunkline.new(timeout: 5, max_idle: 8, ca_file: ENV["CA"])
+  RUBY
+
+  WAYS = %w[get stream batch each map future].freeze
+
+  WAYS.each do |way|
+    define_method("test_#{way}_without_descriptors") do
+      server = serve
+      error, after = run_without(server.url, <<~RUBY)
+        error = without_descriptors { outcome { WAYS[:#{way}].call(HTTP, URL) } }
+        p [error, outcome { WAYS[:#{way}].call(HTTP, URL) }]
+      RUBY
+      assert_told error, server.url
+      assert_equal 200, after, "all goes on"
+      assert_equal 1, server.requests.size
+    end
+
+    define_method("test_#{way}_closes_idle_connections_first") do
+      server = serve
+      gauge = Gauge.new(3)
+      other = serve { |connection| connection << answer while connection.read_request && gauge.hold }
+      results = run_without(server.url, <<~RUBY, other.url)
+        3.times.map { Thread.new { HTTP.get(OTHER) } }.each(&:join)
+        p [without_descriptors { outcome { WAYS[:#{way}].call(HTTP, URL) } }]
+      RUBY
+      assert_equal [200], results
+    end
+
+    define_method("test_#{way}_in_a_reactor_without_descriptors") do
+      server = serve
+      error, after = run_without(server.url, <<~RUBY)
+        @scheduler = SmallScheduler.new
+        error = without_descriptors { in_reactor { outcome { WAYS[:#{way}].call(HTTP, URL) } } }
+        @scheduler = nil
+        p [error, in_reactor { outcome { WAYS[:#{way}].call(HTTP, URL) } }]
+      RUBY
+      assert_told error, server.url
+      assert_equal 200, after
+    end
+  end
+
+  def test_futures_go_on_in_the_same_thread
+    server = serve
+    results = run_without(server.url, <<~RUBY)
+      first = without_descriptors { 3.times.map { HTTP.async.get(URL) }.map { |future| outcome { future.value } } }
+      p [first.map(&:first), outcome { HTTP.async.get(URL).value }]
+    RUBY
+    assert_equal [[:ConnectError] * 3, 200], results
+  end
+
+  def test_a_batch_gives_each_of_its_requests_an_error
+    server = serve
+    results = run_without(server.url, <<~RUBY)
+      p without_descriptors { HTTP.map([URL] * 5).map { |result| told(result) } }
+    RUBY
+    assert_equal 5, results.size
+    results.each { |result| assert_told result, server.url }
+  end
+
+  # The resolver cannot look a name up either, and does not say why.
+  def test_a_name_that_cannot_be_looked_up
+    server = serve
+    url = server.url.sub("127.0.0.1", "localhost")
+    error, after = run_without(url, <<~RUBY)
+      waiting = Trunkline.new(timeout: 5).tap { |http| http.get("http://127.0.0.1:#{server.port}/") }
+      waiting.close
+      error = without_descriptors { outcome { HTTP.get(URL) } }
+      sleep 1.2
+      p [error, outcome { HTTP.get(URL) }]
+    RUBY
+    assert_equal %i[ConnectError none], error.first(2)
+    assert_equal 200, after
+  end
+
+  private
+
+  def run_without(url, code, other = url)
+    result = Subprocess.run(PRELUDE + code, { "URL" => url, "OTHER" => other, "CA" => TestCA.ca_file })
+    assert_predicate result.status, :success?, result.err
+    assert_empty result.err
+    eval(result.out.gsub("Trunkline::", ":")) # rubocop:disable Security/Eval -- what the program above printed
+  end
+
+  def assert_told(error, url)
+    name, sent, phase, scarce, about = error
+    assert_equal [:ConnectError, :none, true, url], [name, sent, scarce, about]
+    assert_includes %i[queue connect], phase
+  end
+end

@@ -1,0 +1,209 @@
+# frozen_string_literal: true
+
+require_relative "../support/http2/http2_test"
+
+# What all clients of the process together may use: connections, and bytes of answers that nobody has taken.
+class TestProcessLimits < HTTP2Test
+  def setup
+    super
+    @lock = Mutex.new
+    @sent = 0
+  end
+
+  def teardown
+    Trunkline.configure { |defaults| defaults.max_connections = defaults.max_buffered_bytes = nil }
+    super
+  end
+
+  def limit(**limits)
+    Trunkline.configure { |defaults| limits.each { |name, value| defaults.public_send(:"#{name}=", value) } }
+  end
+
+  def test_so_many_connections_over_all_clients_and_hosts
+    limit(max_connections: 2)
+    gauge = Gauge.new(2, 9)
+    servers = Array.new(3) { serve { |connection| echo(connection) { gauge.hold } } }
+    clients = [client, client(max_idle: 4), client(max_idle: 4)]
+    urls = servers.flat_map { |server| [server.url] * 3 }
+    bodies = urls.each_with_index.map { |url, at| Thread.new { clients[at % 3].get(url).body } }.map(&:value)
+    assert_equal ["/"] * 9, bodies
+    assert_equal 2, gauge.most
+    assert_equal 0, Trunkline.stats[:connections_in_use]
+  end
+
+  def test_in_batches_and_singly
+    limit(max_connections: 2)
+    gauge = Gauge.new(2, 10)
+    server = serve { |connection| echo(connection) { gauge.hold } }
+    single = Thread.new { Array.new(2) { client(max_idle: 1).get(server.url).status } }
+    assert_equal [200] * 8, client.map(["#{server.url}x"] * 8, concurrency: 8).map(&:status)
+    assert_equal [200] * 2, single.value
+    assert_equal 2, gauge.most
+  end
+
+  def test_the_wait_is_that_of_the_queue_and_says_why
+    limit(max_connections: 1)
+    gate = Queue.new
+    server = serve { |connection| echo(connection) { gate.pop } }
+    first = Thread.new { client.get(server.url).status }
+    server.wait_for_requests(1)
+    assert_equal 1, Trunkline.stats[:connections_in_use]
+    seconds, error = raised_after(Trunkline::QueueTimeout) { client.get(serve.url, timeout: { queue: 0.2, total: 5 }) }
+    assert_took 0.2, seconds
+    assert_facts error, phase: :queue, sent: :none
+    assert_includes error.message, "max_connections allows the process"
+    gate << true
+    assert_equal 200, first.value
+  end
+
+  def test_the_limit_of_a_host_says_its_own_name
+    gate = Queue.new
+    server = serve { |connection| echo(connection) { gate.pop } }
+    http = client(server.url, max_connections_per_host: 1)
+    first = Thread.new { http.get("/").status }
+    server.wait_for_requests(1)
+    error = assert_raises(Trunkline::QueueTimeout) { http.get("/", timeout: { queue: 0.1, total: 5 }) }
+    assert_includes error.message, "max_connections_per_host:"
+    gate << true
+    first.join
+  end
+
+  def test_idle_connections_do_not_count
+    limit(max_connections: 1)
+    http = client
+    servers = Array.new(3) { serve }
+    2.times { servers.each { |server| assert_equal 200, http.get(server.url).status } }
+    assert_equal [1, 1, 1], servers.map(&:connection_count)
+  end
+
+  def test_a_higher_limit_lets_those_go_on_who_wait
+    limit(max_connections: 1)
+    gate = Queue.new
+    server = serve { |connection| echo(connection) { gate.pop } }
+    first = Thread.new { client.get(server.url).status }
+    server.wait_for_requests(1)
+    http = client
+    second = Thread.new { http.get(server.url).status }
+    eventually { http.stats[:waiting] == 1 }
+    limit(max_connections: 2)
+    server.wait_for_requests(2)
+    2.times { gate << true }
+    assert_equal [200, 200], [first, second].map(&:value)
+  end
+
+  def test_what_is_told_of_them
+    limit(max_connections: 7, max_buffered_bytes: 2_000_000)
+    told = { connections_in_use: 0, max_connections: 7, buffered_bytes: 0, max_buffered_bytes: 2_000_000 }
+    assert_equal told, Trunkline.stats
+    assert_equal told, client.stats.slice(*told.keys)
+  end
+
+  def test_the_usual_ones
+    half = Process.getrlimit(:NOFILE).first / 2
+    assert_equal [[half, (2**32) - 1].min, 256 * 1024 * 1024],
+                 Trunkline.stats.values_at(:max_connections, :max_buffered_bytes)
+  end
+
+  def test_what_they_may_be
+    before = Trunkline.stats
+    [0, -1, 1.5, "9", true].each do |value|
+      %i[max_connections max_buffered_bytes].each do |name|
+        error = assert_raises(Trunkline::InvalidRequest) { limit(name => value, timeout: 3) }
+        assert_includes error.message, "#{name}: must be an Integer from"
+        assert_includes error.message, value.inspect
+      end
+    end
+    assert_equal before, Trunkline.stats
+  end
+
+  def test_they_are_no_options_of_a_client
+    error = assert_raises(Trunkline::InvalidRequest) { Trunkline.new(timeout: 1, max_connections: 5) }
+    assert_includes error.message, "Trunkline.configure { |c| c.max_connections = ... }"
+  end
+
+  PIECE = "x" * 16_384
+  # More than a stream may ever send unread.
+  MUCH = 100
+
+  def test_answers_over_http2_that_nobody_reads_are_stopped
+    limit(max_buffered_bytes: 8 * 1_048_576)
+    server = serve_frames { |stream| send_much(stream) }
+    http = h2_client(server.url)
+    unread = Array.new(30) { |number| http.get("/#{number}", stream: true) }
+    assert_includes 1..(8 * 1_048_576), Trunkline.stats[:buffered_bytes]
+    assert_sent_at_most 8 * 1_048_576
+    unread.each { |response| assert_equal PIECE.bytesize * MUCH, response.body.bytesize }
+    assert_equal 0, Trunkline.stats[:buffered_bytes]
+    assert_equal 1, server.connection_count
+  end
+
+  def test_what_is_read_as_it_comes_is_not_held_up_by_them
+    limit(max_buffered_bytes: 1_048_576)
+    server = serve_frames { |stream| stream.answer(PIECE * MUCH) }
+    http = h2_client(server.url)
+    unread = Array.new(15) { |number| http.get("/#{number}", stream: true) }
+    assert_equal PIECE.bytesize * MUCH, http.get("/read").body.bytesize
+    assert_equal 15 * 65_536, Trunkline.stats[:buffered_bytes]
+    unread.each(&:close)
+    eventually { Trunkline.stats[:buffered_bytes].zero? }
+  end
+
+  def test_who_finds_no_room_for_an_answer_waits
+    limit(max_buffered_bytes: 1_048_576)
+    server = serve_frames { |stream| stream.answer(PIECE * MUCH) }
+    http = h2_client(server.url)
+    unread = Array.new(16) { |number| http.get("/#{number}", stream: true) }
+    error = assert_raises(Trunkline::QueueTimeout) { http.get("/", timeout: { queue: 0.2, total: 5 }) }
+    assert_facts error, phase: :queue, sent: :none
+    assert_includes error.message, "max_buffered_bytes"
+    waiting = Thread.new { http.get("/").body.bytesize }
+    sleep 0.05
+    unread.each(&:close)
+    assert_equal PIECE.bytesize * MUCH, waiting.value
+  end
+
+  def test_the_room_of_answers_that_were_dropped_is_had_again
+    limit(max_buffered_bytes: 1_048_576)
+    http = h2_client(serve_frames { |stream| stream.answer(PIECE * MUCH) }.url)
+    quietly do
+      16.times { |number| Thread.new { http.get("/#{number}", stream: true) && nil }.join }
+      assert_equal PIECE.bytesize * MUCH, assert_quick(2) { http.get("/") }.body.bytesize
+    end
+  end
+
+  private
+
+  # Without a warning of what is dropped.
+  def quietly
+    verbose = $VERBOSE
+    $VERBOSE = false
+    yield
+  ensure
+    $VERBOSE = verbose
+  end
+
+  def send_much(stream)
+    stream.headers
+    MUCH.times do
+      stream.data(PIECE)
+      @lock.synchronize { @sent += PIECE.bytesize }
+    end
+    stream.data("", end_stream: true)
+  end
+
+  def assert_sent_at_most(limit)
+    eventually(5) do
+      before = @sent
+      sleep 0.1
+      before == @sent
+    end
+    assert_includes 1..limit, @sent
+  end
+
+  def echo(connection)
+    while (request = connection.read_request)
+      yield
+      connection << answer(request.target)
+    end
+  end
+end

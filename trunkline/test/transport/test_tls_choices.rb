@@ -1,0 +1,103 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+
+# What a client asks of the other side of TLS: ciphers, versions, the length of the chain, the name.
+class TestTLSChoices < TrunklineTest
+  AES128 = "ECDHE-ECDSA-AES128-GCM-SHA256"
+  AES256 = "ECDHE-ECDSA-AES256-GCM-SHA384"
+
+  def test_ciphers
+    server = server_with_cipher(AES128)
+    assert_equal AES128, secure_client(ciphers: "#{AES256}:#{AES128}").get(server.url).connection.cipher
+    error = assert_raises_with(Trunkline::TLSError, phase: :tls, sent: :none) do
+      secure_client(ciphers: AES256).get(server.url)
+    end
+    assert_match(/handshake/, error.message)
+  end
+
+  def test_ciphersuites
+    server = serve_tls
+    %w[TLS_AES_128_GCM_SHA256 TLS_CHACHA20_POLY1305_SHA256].each do |name|
+      assert_equal name, secure_client(ciphersuites: name).get(server.url).connection.cipher
+    end
+  end
+
+  def test_ciphers_that_nobody_knows_are_named_before_anything_is_sent
+    server = serve_tls
+    { ciphers: "NOSUCHCIPHER", ciphersuites: "TLS_NO_SUCH_SUITE" }.each do |option, value|
+      error = assert_raises(Trunkline::TLSError) { secure_client(option => value).get(server.url) }
+      assert_includes error.message, "#{option} #{value}"
+    end
+    assert_equal 0, server.connection_count
+  end
+
+  def test_max_tls
+    assert_equal "TLSv1.2", secure_client(max_tls: "1.2").get(serve_tls.url).connection.tls_version
+    modern = serve_tls(context: { min: OpenSSL::SSL::TLS1_3_VERSION })
+    assert_equal "TLSv1.3", secure_client(max_tls: "1.3").get(modern.url).connection.tls_version
+    assert_raises_with(Trunkline::TLSError, phase: :tls, sent: :none) { secure_client(max_tls: "1.2").get(modern.url) }
+  end
+
+  def test_max_tls_below_min_tls_is_refused
+    error = assert_raises(Trunkline::InvalidRequest) { client(max_tls: "1.2", min_tls: "1.3") }
+    assert_includes error.message, "max_tls: 1.2 is below min_tls: 1.3"
+    assert_raises(Trunkline::InvalidRequest) { client(max_tls: "1.2").with(min_tls: "1.3") }
+  end
+
+  # leaf, one intermediate, root
+  def test_verify_depth
+    server = serve_tls
+    assert_equal "ok", secure_client(verify_depth: 1).get(server.url).body
+    error = assert_raises_with(Trunkline::CertificateError, phase: :tls, sent: :none) do
+      secure_client(verify_depth: 0).get(server.url)
+    end
+    assert_match(/chain too long/, error.message)
+    assert_equal "ok", secure_client(verify_depth: 0).with(verify: false).get(server.url).body
+  end
+
+  def test_tls_name_is_verified_and_sent
+    names = []
+    context = TestCA.server_context(:example)
+    context.servername_cb = ->((_, name)) { names << name && nil }
+    server = serve(tls: context) { |connection| connection << answer while connection.read_request }
+    assert_equal "ok", secure_client(tls_name: "example.test").get(server.url(host: "localhost")).body
+    assert_equal ["example.test"], names
+    assert_match(/\Alocalhost:/, server.requests.last["host"])
+    error = assert_raises(Trunkline::CertificateError) { secure_client(tls_name: "wrong.test").get(server.url) }
+    assert_match(/not for wrong\.test/, error.message)
+  end
+
+  def test_tls_name_may_be_an_address
+    server = serve_tls(identity: :ip_only)
+    assert_equal "ok", secure_client(tls_name: "127.0.0.1").get(server.url(host: "localhost")).body
+    assert_raises(Trunkline::CertificateError) { secure_client(tls_name: "::1").get(server.url(host: "localhost")) }
+  end
+
+  def test_neither_connections_nor_sessions_are_shared_between_choices
+    resumed = []
+    server = serve_tls do |connection|
+      connection.read_request
+      resumed << connection.socket.session_reused?
+      connection << answer("ok", "Connection" => "close")
+    end
+    [{}, { verify_depth: 5 }, { ciphers: AES128 }, { ciphersuites: "TLS_AES_128_GCM_SHA256" }, { max_tls: "1.2" },
+     { tls_name: "127.0.0.1" }].each { |choice| secure_client(**choice).get(server.url(host: "localhost")) }
+    assert_equal [false] * 6, resumed
+  end
+
+  def test_connections_are_not_shared_between_choices
+    server = serve_tls
+    choices = [{}, { verify_depth: 5 }, { verify_depth: 6 }, { ciphers: AES128 }, { max_tls: "1.2" }]
+    2.times { choices.each { |choice| secure_client(**choice).get(server.url) } }
+    assert_equal choices.size, server.connection_count
+  end
+
+  private
+
+  def server_with_cipher(name)
+    context = TestCA.server_context(max: OpenSSL::SSL::TLS1_2_VERSION)
+    context.ciphers = name
+    serve(tls: context) { |connection| connection << answer while connection.read_request }
+  end
+end
