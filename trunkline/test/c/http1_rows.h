@@ -83,10 +83,13 @@ static inline void run_every_way(const http1_row *row) {
     http1_free(&r);
 }
 
-static inline void run_rows(const http1_row *rows, size_t count) {
-    for (size_t i = 0; i < count; i++) run_every_way(&rows[i]);
+static inline void run_rows(const char *table, const http1_row *rows, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        check_case("%s: %s", table, rows[i].title);
+        run_every_way(&rows[i]);
+    }
 }
 
-#define RUN_ROWS(rows) run_rows(rows, sizeof(rows) / sizeof((rows)[0]))
+#define RUN_ROWS(rows) run_rows(#rows, rows, sizeof(rows) / sizeof((rows)[0]))
 
 #endif

@@ -40,14 +40,15 @@ static inline void run_row(const http2_row *row, size_t piece) {
     play_end(&p);
 }
 
-static inline void run_rows(const http2_row *rows, size_t count) {
+static inline void run_rows(const char *table, const http2_row *rows, size_t count) {
     for (size_t i = 0; i < count; i++) {
+        check_case("%s: %s", table, rows[i].title);
         run_row(&rows[i], SIZE_MAX);
         run_row(&rows[i], 1);
         run_row(&rows[i], 13);
     }
 }
 
-#define RUN_ROWS(rows) run_rows(rows, sizeof(rows) / sizeof((rows)[0]))
+#define RUN_ROWS(rows) run_rows(#rows, rows, sizeof(rows) / sizeof((rows)[0]))
 
 #endif

@@ -50,6 +50,7 @@ static void test_absurd_sizes(void) {
     buffer_append(&b, "abc", 3);
     static const size_t absurd[] = {SIZE_MAX, SIZE_MAX - 3, SIZE_MAX / 2, SIZE_MAX / 2 + 1};
     for (size_t i = 0; i < sizeof(absurd) / sizeof(absurd[0]); i++) {
+        check_case("an absurd size: %zu", absurd[i]);
         CHECK(!buffer_reserve(&b, absurd[i]) && holds(&b, "abc"), "%zu bytes are refused",
               absurd[i]);
     }
@@ -57,8 +58,8 @@ static void test_absurd_sizes(void) {
 }
 
 int main(void) {
-    test_order();
-    test_room();
-    test_absurd_sizes();
+    RUN(test_order());
+    RUN(test_room());
+    RUN(test_absurd_sizes());
     return check_report();
 }

@@ -25,6 +25,7 @@ static void test_spans(void) {
         {NAN, 0},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        check_case("a span of %g seconds", rows[i].seconds);
         nanoseconds span = clock_span(rows[i].seconds);
         CHECK(span == rows[i].span, "%g seconds: %lld", rows[i].seconds, (long long)span);
         nanoseconds until = clock_after(clock_now(), span);
@@ -34,6 +35,6 @@ static void test_spans(void) {
 }
 
 int main(void) {
-    test_spans();
+    RUN(test_spans());
     return check_report();
 }

@@ -431,19 +431,19 @@ static void set_up(void) {
 
 int main(void) {
     set_up();
-    test_a_plain_connection();
-    test_a_refused_connection_says_where_and_why();
-    test_the_next_address_is_tried_at_once();
-    test_when_all_addresses_fail_each_is_named_and_the_name_forgotten();
-    test_connecting_ends_in_time();
-    test_a_silent_address_is_overtaken();
-    test_resolving_ends_in_time();
-    test_a_slow_name_is_waited_for();
-    test_leaving_in_the_middle();
-    test_unix_sockets();
-    test_a_path_must_fit();
-    test_a_secure_connection();
-    test_a_handshake_ends_in_time();
+    RUN(test_a_plain_connection());
+    RUN(test_a_refused_connection_says_where_and_why());
+    RUN(test_the_next_address_is_tried_at_once());
+    RUN(test_when_all_addresses_fail_each_is_named_and_the_name_forgotten());
+    RUN(test_connecting_ends_in_time());
+    RUN(test_a_silent_address_is_overtaken());
+    RUN(test_resolving_ends_in_time());
+    RUN(test_a_slow_name_is_waited_for());
+    RUN(test_leaving_in_the_middle());
+    RUN(test_unix_sockets());
+    RUN(test_a_path_must_fit());
+    RUN(test_a_secure_connection());
+    RUN(test_a_handshake_ends_in_time());
     tls_context_release(context);
     free_identity(&authority);
     free_identity(&good);

@@ -215,11 +215,11 @@ int main(void) {
     good = make_named("localhost", "DNS:localhost", &authority);
     failure f;
     context = tls_context_obtain(&(tls_options){.min_version = TLS1_2_VERSION}, &f);
-    test_a_fork_waits_for_who_is_inside_openssl();
-    test_threads_go_on_after_a_fork();
-    test_the_server_sees_the_end_of_a_dial_though_a_child_lives();
-    test_a_child_waits_for_events_of_its_own();
-    test_a_fork_does_not_wait_for_ever();
+    RUN(test_a_fork_waits_for_who_is_inside_openssl());
+    RUN(test_threads_go_on_after_a_fork());
+    RUN(test_the_server_sees_the_end_of_a_dial_though_a_child_lives());
+    RUN(test_a_child_waits_for_events_of_its_own());
+    RUN(test_a_fork_does_not_wait_for_ever());
     tls_context_release(context);
     free_identity(&authority);
     free_identity(&good);

@@ -169,6 +169,7 @@ static void test_tolerated_trailers(void) {
     http1_piece piece;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const uint8_t *bytes = (const uint8_t *)rows[i].trailers;
+        check_case("tolerated trailers, row %zu", i);
         http1_begin(&r, &http1_default_limits, false);
         http1_head(&r, head, sizeof(head) - 1);
         CHECK(r.persistent, "nothing is wrong with the head");
@@ -202,8 +203,8 @@ int main(void) {
     RUN_ROWS(chunks);
     RUN_ROWS(extensions);
     RUN_ROWS(trailers);
-    test_expect();
-    test_tolerated_trailers();
-    test_failed_for_good();
+    RUN(test_expect());
+    RUN(test_tolerated_trailers());
+    RUN(test_failed_for_good());
     return check_report();
 }

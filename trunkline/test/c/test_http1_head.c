@@ -369,8 +369,8 @@ int main(void) {
     RUN_ROWS(informational);
     RUN_ROWS(persistence);
     RUN_ROWS(cut);
-    test_find();
-    test_find_compares_every_byte();
-    test_every_byte_at_every_place();
+    RUN(test_find());
+    RUN(test_find_compares_every_byte());
+    RUN(test_every_byte_at_every_place());
     return check_report();
 }

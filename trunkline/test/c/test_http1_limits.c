@@ -29,6 +29,7 @@ static bool ends_in(buffer *bytes, const http1_limits *limits, size_t first, siz
 /* Takes the bytes, so that each case is made anew. */
 static void expect(const char *title, buffer *bytes, const http1_limits *limits,
                    const char *expected) {
+    check_case("%s", title);
     if (limits == NULL) limits = &http1_default_limits;
     CHECK(ends_in(bytes, limits, SIZE_MAX, 1, expected), "%s: whole", title);
     CHECK(ends_in(bytes, limits, 1, 1, expected), "%s: byte by byte", title);
@@ -155,11 +156,11 @@ static void test_overhead(void) {
 }
 
 int main(void) {
-    test_head_bytes();
-    test_fields();
-    test_trailer_bytes();
-    test_informational();
-    test_extensions();
-    test_overhead();
+    RUN(test_head_bytes());
+    RUN(test_fields());
+    RUN(test_trailer_bytes());
+    RUN(test_informational());
+    RUN(test_extensions());
+    RUN(test_overhead());
     return check_report();
 }

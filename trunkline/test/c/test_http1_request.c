@@ -63,6 +63,7 @@ static void test_head(void) {
 
 static void refuses(const char *title, const http1_header *headers, const char *method,
                     size_t method_length, const char *target, size_t target_length) {
+    check_case("refused: %s", title);
     buffer out = {0};
     buffer_append(&out, "kept", 4);
     CHECK(!http1_request(&out, method, method_length, target, target_length, headers,
@@ -117,6 +118,7 @@ static void test_chunk_lines(void) {
         {UINT64_MAX, "ffffffffffffffff\r\n"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        check_case("a chunk's line: %s", rows[i].line);
         char line[HTTP1_CHUNK_LINE];
         size_t length = http1_chunk_line(line, rows[i].size);
         CHECK(length == strlen(rows[i].line) && memcmp(line, rows[i].line, length) == 0,
@@ -125,11 +127,11 @@ static void test_chunk_lines(void) {
 }
 
 int main(void) {
-    test_validity();
-    test_each_byte();
-    test_head();
-    test_a_promise_to_close();
-    test_refusals();
-    test_chunk_lines();
+    RUN(test_validity());
+    RUN(test_each_byte());
+    RUN(test_head());
+    RUN(test_a_promise_to_close());
+    RUN(test_refusals());
+    RUN(test_chunk_lines());
     return check_report();
 }

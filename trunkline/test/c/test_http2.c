@@ -211,7 +211,7 @@ int main(void) {
     RUN_ROWS(goodbyes);
     RUN_ROWS(breaches);
     RUN_ROWS(strangers);
-    test_stream_window();
-    test_details();
+    RUN(test_stream_window());
+    RUN(test_details());
     return check_report();
 }

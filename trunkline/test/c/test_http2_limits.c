@@ -104,6 +104,7 @@ static const http2_row continuations[] = {
 /* ---- floods that have to be answered ---- */
 
 static void expect_flood(const char *title, const char *script, bool read_answers) {
+    check_case("%s", title);
     http2_play p;
     const http2_plan plan = {.session_limits = &calm};
     buffer bytes = {0};
@@ -341,18 +342,21 @@ int main(void) {
     if (!http2_available()) return 0;
     RUN_ROWS(sections);
     RUN_ROWS(counts);
-    for (size_t i = 0; i < sizeof(floods) / sizeof(floods[0]); i++) run_row(&floods[i], SIZE_MAX);
+    for (size_t i = 0; i < sizeof(floods) / sizeof(floods[0]); i++) {
+        check_case("floods: %s", floods[i].title);
+        run_row(&floods[i], SIZE_MAX);
+    }
     RUN_ROWS(no_floods);
     RUN_ROWS(continuations);
-    test_answers();
-    test_calm();
-    test_room();
-    test_back_pressure();
-    test_windows_become_narrow_when_half_of_the_budget_is_gone();
-    test_what_is_taken_gets_a_full_window();
-    test_no_stream_without_a_budget();
-    test_connection_window(false);
-    test_connection_window(true);
-    test_late_data();
+    RUN(test_answers());
+    RUN(test_calm());
+    RUN(test_room());
+    RUN(test_back_pressure());
+    RUN(test_windows_become_narrow_when_half_of_the_budget_is_gone());
+    RUN(test_what_is_taken_gets_a_full_window());
+    RUN(test_no_stream_without_a_budget());
+    RUN(test_connection_window(false));
+    RUN(test_connection_window(true));
+    RUN(test_late_data());
     return check_report();
 }

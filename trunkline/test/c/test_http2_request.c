@@ -88,6 +88,7 @@ static http2_stream *ask(http2 *h, const char *head, bool body) {
 
 static void test_heads(void) {
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+        check_case("a head: %s", heads[i].title);
         http2 *h = http2_new(&http2_default_limits);
         buffer sent = {0}, out = {0};
         if (ask(h, heads[i].head, false) == NULL) say_text(&out, "none");
@@ -386,27 +387,27 @@ static void test_last_number(void) {
 }
 
 int main(void) {
-    test_heads();
-    test_large_head();
-    test_offsets();
-    test_output_in_pieces();
-    test_feeding();
-    test_feeding_at_once();
-    test_closed_window();
-    test_early_answer();
-    test_release();
-    test_end(FAILURE_CLOSED, FAILURE_TRUNCATED, FAILURE_CLOSED, false);
-    test_end(FAILURE_RESET, FAILURE_TRUNCATED, FAILURE_RESET, false);
-    test_end(FAILURE_CLOSED, FAILURE_HTTP2_GONE, FAILURE_HTTP2_GONE, true);
-    test_end_in_a_section("SETTINGS\nHEADERS 1 open :status=200", FAILURE_TRUNCATED_HEAD);
-    test_end_in_a_section("SETTINGS\nHEADERS 1 :status=103\nHEADERS 1 open :status=200",
-                          FAILURE_TRUNCATED_HEAD);
-    test_end_in_a_section("SETTINGS\nHEADERS 1 :status=103", FAILURE_CLOSED);
-    test_end_in_a_section("SETTINGS\nHEADERS 1 :status=200\nHEADERS 1 open end x=y",
-                          FAILURE_TRUNCATED);
-    test_connection();
-    test_many();
-    test_last_number();
+    RUN(test_heads());
+    RUN(test_large_head());
+    RUN(test_offsets());
+    RUN(test_output_in_pieces());
+    RUN(test_feeding());
+    RUN(test_feeding_at_once());
+    RUN(test_closed_window());
+    RUN(test_early_answer());
+    RUN(test_release());
+    RUN(test_end(FAILURE_CLOSED, FAILURE_TRUNCATED, FAILURE_CLOSED, false));
+    RUN(test_end(FAILURE_RESET, FAILURE_TRUNCATED, FAILURE_RESET, false));
+    RUN(test_end(FAILURE_CLOSED, FAILURE_HTTP2_GONE, FAILURE_HTTP2_GONE, true));
+    RUN(test_end_in_a_section("SETTINGS\nHEADERS 1 open :status=200", FAILURE_TRUNCATED_HEAD));
+    RUN(test_end_in_a_section("SETTINGS\nHEADERS 1 :status=103\nHEADERS 1 open :status=200",
+                              FAILURE_TRUNCATED_HEAD));
+    RUN(test_end_in_a_section("SETTINGS\nHEADERS 1 :status=103", FAILURE_CLOSED));
+    RUN(test_end_in_a_section("SETTINGS\nHEADERS 1 :status=200\nHEADERS 1 open end x=y",
+                              FAILURE_TRUNCATED));
+    RUN(test_connection());
+    RUN(test_many());
+    RUN(test_last_number());
     return check_report();
 }
 

@@ -26,6 +26,7 @@ static void write_text(buffer *out, size_t length) {
 /* Ends as expected, and with the same output, however it is fed. */
 static void unpacks(const char *title, const char *codings, buffer *packed, const buffer *expected,
                     failure_code code) {
+    check_case("%s", title);
     static const size_t pieces[] = {SIZE_MAX, 1, 2, 13}, rooms[] = {65536, 1, 2, 3, 100};
     for (size_t p = 0; p < sizeof(pieces) / sizeof(pieces[0]); p++) {
         for (size_t r = 0; r < sizeof(rooms) / sizeof(rooms[0]); r++) {
@@ -291,18 +292,18 @@ static void test_empty_body(void) {
 }
 
 int main(void) {
-    test_making();
-    test_each_coding();
-    test_empty_body();
-    test_cut();
-    test_damaged();
-    test_gzip_members();
-    test_gzip_header();
-    test_deflate_kinds();
+    RUN(test_making());
+    RUN(test_each_coding());
+    RUN(test_empty_body());
+    RUN(test_cut());
+    RUN(test_damaged());
+    RUN(test_gzip_members());
+    RUN(test_gzip_header());
+    RUN(test_deflate_kinds());
 #ifdef HAVE_ZSTD
-    test_zstd_frames();
-    test_zstd_declares();
+    RUN(test_zstd_frames());
+    RUN(test_zstd_declares());
 #endif
-    test_chains();
+    RUN(test_chains());
     return check_report();
 }

@@ -5,6 +5,7 @@
 
 static void ends(const char *title, const char *codings, inflater_limits limits, buffer *packed,
                  failure_code code, uint64_t most) {
+    check_case("%s", title);
     static const size_t rooms[] = {65536, 1000, 999};
     for (size_t r = 0; r < sizeof(rooms) / sizeof(rooms[0]); r++) {
         buffer out = {0};
@@ -109,10 +110,10 @@ static void test_no_room(void) {
 }
 
 int main(void) {
-    test_output();
-    test_ratio();
-    test_bomb_within();
-    test_failed_for_good();
-    test_no_room();
+    RUN(test_output());
+    RUN(test_ratio());
+    RUN(test_bomb_within());
+    RUN(test_failed_for_good());
+    RUN(test_no_room());
     return check_report();
 }

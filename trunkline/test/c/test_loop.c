@@ -173,14 +173,14 @@ static void test_edges(void) {
 }
 
 int main(void) {
-    test_a_long_wait_lasts_until_something_comes();
-    test_milliseconds_are_rounded_up_and_bounded();
-    test_one_time_watches_are_told_of_once();
+    RUN(test_a_long_wait_lasts_until_something_comes());
+    RUN(test_milliseconds_are_rounded_up_and_bounded());
+    RUN(test_one_time_watches_are_told_of_once());
     event_loop *l = event_loop_new();
     bool epoll = event_loop_descriptor(l) >= 0;
     event_loop_free(l);
     if (epoll) {
-        test_edges();
+        RUN(test_edges());
     }
     return check_report();
 }

@@ -233,17 +233,17 @@ static void test_a_child_has_connections_of_its_own(void) {
 
 int main(void) {
     peer_start();
-    test_calls_follow_each_other_on_one_connection();
-    test_threads_share_a_connection();
-    test_a_follower_is_woken_by_what_the_leader_reads();
-    test_a_refused_stream_moves();
-    test_what_the_server_may_have_does_not_move();
-    test_goodbye_is_seen_before_the_next_call();
-    test_a_call_given_up_leaves_the_connection_usable();
-    test_a_call_outlives_its_settings_to_be_freed();
-    test_a_poller_away_holds_nobody_up();
-    test_a_poller_keeps_to_the_stream_limit();
-    test_a_child_has_connections_of_its_own();
+    RUN(test_calls_follow_each_other_on_one_connection());
+    RUN(test_threads_share_a_connection());
+    RUN(test_a_follower_is_woken_by_what_the_leader_reads());
+    RUN(test_a_refused_stream_moves());
+    RUN(test_what_the_server_may_have_does_not_move());
+    RUN(test_goodbye_is_seen_before_the_next_call());
+    RUN(test_a_call_given_up_leaves_the_connection_usable());
+    RUN(test_a_call_outlives_its_settings_to_be_freed());
+    RUN(test_a_poller_away_holds_nobody_up());
+    RUN(test_a_poller_keeps_to_the_stream_limit());
+    RUN(test_a_child_has_connections_of_its_own());
     peer_stop();
     return check_report();
 }

@@ -140,10 +140,10 @@ static void test_a_call_on_a_connection_gone_dead_waits_as_long_as_its_caller_sa
 
 int main(void) {
     peer_start();
-    test_an_idle_server_is_not_asked_before_it_is_used_again();
-    test_a_call_waits_on_while_its_silent_server_answers_pings();
-    test_a_server_that_was_too_busy_for_a_ping_can_still_answer();
-    test_a_call_on_a_connection_gone_dead_waits_as_long_as_its_caller_said();
+    RUN(test_an_idle_server_is_not_asked_before_it_is_used_again());
+    RUN(test_a_call_waits_on_while_its_silent_server_answers_pings());
+    RUN(test_a_server_that_was_too_busy_for_a_ping_can_still_answer());
+    RUN(test_a_call_on_a_connection_gone_dead_waits_as_long_as_its_caller_said());
     peer_stop();
     return check_report();
 }

@@ -322,20 +322,20 @@ static void test_the_child_starts_empty_and_says_nothing(void) {
 
 int main(void) {
     if (fork_guard() != 0) give_up("pthread_atfork");
-    test_the_last_one_used_is_the_first_one_taken();
-    test_keys_are_kept_apart();
-    test_those_who_wait_are_served_in_their_order();
-    test_nobody_jumps_the_queue();
-    test_what_will_not_do_is_replaced();
-    test_all_dial_when_a_connection_cannot_be_shared();
-    test_one_dials_after_another_was_given_up();
-    test_all_dial_when_one_has_failed();
-    test_the_oldest_idle_ones_are_closed_beyond_the_limit();
-    test_the_reaper_closes_in_time();
-    test_owners_close_their_own();
-    test_a_closed_pool_takes_no_calls();
-    test_many_keys();
-    test_threads_never_share_a_connection();
-    test_the_child_starts_empty_and_says_nothing();
+    RUN(test_the_last_one_used_is_the_first_one_taken());
+    RUN(test_keys_are_kept_apart());
+    RUN(test_those_who_wait_are_served_in_their_order());
+    RUN(test_nobody_jumps_the_queue());
+    RUN(test_what_will_not_do_is_replaced());
+    RUN(test_all_dial_when_a_connection_cannot_be_shared());
+    RUN(test_one_dials_after_another_was_given_up());
+    RUN(test_all_dial_when_one_has_failed());
+    RUN(test_the_oldest_idle_ones_are_closed_beyond_the_limit());
+    RUN(test_the_reaper_closes_in_time());
+    RUN(test_owners_close_their_own());
+    RUN(test_a_closed_pool_takes_no_calls());
+    RUN(test_many_keys());
+    RUN(test_threads_never_share_a_connection());
+    RUN(test_the_child_starts_empty_and_says_nothing());
     return check_report();
 }

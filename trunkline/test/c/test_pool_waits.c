@@ -228,15 +228,15 @@ static void test_room_is_made_by_closing_the_oldest_idle_ones(void) {
 }
 
 int main(void) {
-    test_who_waited_long_enough_dials();
-    test_patience_does_not_pass_a_limit();
-    test_nobody_waits_for_a_dial_whose_driver_is_away();
-    test_those_whose_driver_is_away_are_passed_over();
-    test_who_is_not_called_need_not_look();
-    test_what_speaks_http1_is_remembered();
-    test_what_failed_is_not_remembered();
-    test_the_limit_of_the_process_holds_over_all_pools();
-    test_a_place_granted_to_one_who_leaves_goes_on();
-    test_room_is_made_by_closing_the_oldest_idle_ones();
+    RUN(test_who_waited_long_enough_dials());
+    RUN(test_patience_does_not_pass_a_limit());
+    RUN(test_nobody_waits_for_a_dial_whose_driver_is_away());
+    RUN(test_those_whose_driver_is_away_are_passed_over());
+    RUN(test_who_is_not_called_need_not_look());
+    RUN(test_what_speaks_http1_is_remembered());
+    RUN(test_what_failed_is_not_remembered());
+    RUN(test_the_limit_of_the_process_holds_over_all_pools());
+    RUN(test_a_place_granted_to_one_who_leaves_goes_on());
+    RUN(test_room_is_made_by_closing_the_oldest_idle_ones());
     return check_report();
 }

@@ -62,8 +62,8 @@ static void test_descriptors_neither_block_nor_outlive_an_exec(void) {
 }
 
 int main(void) {
-    test_a_condition_waits_until_its_time_is_over();
-    test_a_condition_is_signalled();
-    test_descriptors_neither_block_nor_outlive_an_exec();
+    RUN(test_a_condition_waits_until_its_time_is_over());
+    RUN(test_a_condition_is_signalled());
+    RUN(test_descriptors_neither_block_nor_outlive_an_exec());
     return check_report();
 }

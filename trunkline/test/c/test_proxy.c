@@ -217,14 +217,14 @@ static void test_socks_refusals(void) {
 
 int main(void) {
     how = (call_options){.total = NEVER, .limits = http1_default_limits};
-    test_connect();
-    test_connect_to_ipv6();
-    test_bytes_after_connect();
-    test_refusal();
-    test_refusal_that_stalls();
-    test_socks_with_a_name();
-    test_socks_with_an_address_and_a_password();
-    test_socks_lengths();
-    test_socks_refusals();
+    RUN(test_connect());
+    RUN(test_connect_to_ipv6());
+    RUN(test_bytes_after_connect());
+    RUN(test_refusal());
+    RUN(test_refusal_that_stalls());
+    RUN(test_socks_with_a_name());
+    RUN(test_socks_with_an_address_and_a_password());
+    RUN(test_socks_lengths());
+    RUN(test_socks_refusals());
     return check_report();
 }

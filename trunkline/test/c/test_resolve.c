@@ -333,15 +333,15 @@ int main(void) {
     if (fork_guard() != 0) {
         give_up("pthread_atfork");
     }
-    test_literals_need_no_look_up();
-    test_an_answer_keeps_its_order_and_gets_the_port();
-    test_many_callers_share_one_look_up();
-    test_failures_have_words_and_are_kept_for_a_moment();
-    test_a_caller_that_leaves_gives_its_answer_to_the_cache();
-    test_names_are_looked_up_side_by_side();
-    test_the_cache_is_bounded();
-    test_fork_waits_a_moment_for_look_ups_that_have_just_begun();
-    test_an_answer_that_is_too_old_is_asked_for_anew();
-    test_localhost_by_the_system();
+    RUN(test_literals_need_no_look_up());
+    RUN(test_an_answer_keeps_its_order_and_gets_the_port());
+    RUN(test_many_callers_share_one_look_up());
+    RUN(test_failures_have_words_and_are_kept_for_a_moment());
+    RUN(test_a_caller_that_leaves_gives_its_answer_to_the_cache());
+    RUN(test_names_are_looked_up_side_by_side());
+    RUN(test_the_cache_is_bounded());
+    RUN(test_fork_waits_a_moment_for_look_ups_that_have_just_begun());
+    RUN(test_an_answer_that_is_too_old_is_asked_for_anew());
+    RUN(test_localhost_by_the_system());
     return check_report();
 }

@@ -172,11 +172,11 @@ static void test_queue_and_threads_are_bounded(void) {
 
 int main(void) {
     shared = waker_take();
-    test_dead_names_hold_up_no_good_one(24);
-    test_dead_names_hold_up_no_good_one(400);
-    test_dead_names_hold_up_no_good_one(DEAD);
-    test_a_name_leaves_the_queue_with_its_last_caller();
-    test_queue_and_threads_are_bounded();
+    RUN(test_dead_names_hold_up_no_good_one(24));
+    RUN(test_dead_names_hold_up_no_good_one(400));
+    RUN(test_dead_names_hold_up_no_good_one(DEAD));
+    RUN(test_a_name_leaves_the_queue_with_its_last_caller());
+    RUN(test_queue_and_threads_are_bounded());
     waker_drop(shared);
     return check_report();
 }

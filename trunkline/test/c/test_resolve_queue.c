@@ -136,11 +136,11 @@ static void test_who_leaves_and_who_is_one_too_many(void) {
 }
 
 int main(void) {
-    test_names_that_do_not_answer_leave_a_thread_for_the_next();
-    test_a_domain_never_has_all_threads();
-    test_domains_take_turns();
-    test_each_fourth_turn_is_the_oldest_names();
-    test_a_finished_look_up_makes_room();
-    test_who_leaves_and_who_is_one_too_many();
+    RUN(test_names_that_do_not_answer_leave_a_thread_for_the_next());
+    RUN(test_a_domain_never_has_all_threads());
+    RUN(test_domains_take_turns());
+    RUN(test_each_fourth_turn_is_the_oldest_names());
+    RUN(test_a_finished_look_up_makes_room());
+    RUN(test_who_leaves_and_who_is_one_too_many());
     return check_report();
 }

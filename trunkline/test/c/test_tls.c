@@ -400,9 +400,9 @@ static void test_sessions_are_bounded(void) {
 }
 
 static int in_child(uint16_t port) {
-    int failed = checks_failed;
+    int failed = checks.failed;
     bool resumed = exchange(verifying, port, "fork", true);
-    return checks_failed == failed && !resumed ? 0 : 1;
+    return checks.failed == failed && !resumed ? 0 : 1;
 }
 
 static void test_a_child_makes_connections_of_its_own(void) {
@@ -447,23 +447,23 @@ int main(void) {
         give_up("pthread_atfork");
     }
     set_up();
-    test_names_are_verified();
-    test_chains_are_verified();
-    test_there_must_be_a_name_to_verify();
-    test_client_certificates();
-    test_files_that_change_are_followed();
-    test_options_that_cannot_be_used_are_named();
-    test_the_environment_names_the_systems_bundle();
-    test_sessions_are_resumed();
-    test_a_ticket_serves_once();
-    test_a_session_that_was_not_verified_opens_nothing();
-    test_a_session_of_another_name_opens_nothing();
-    test_sessions_are_bounded();
-    test_a_child_makes_connections_of_its_own();
-    test_keys_are_logged();
-    test_every_choice_has_a_context_of_its_own();
-    test_the_same_options_give_the_same_context();
-    test_many_contexts_do_not_stay();
+    RUN(test_names_are_verified());
+    RUN(test_chains_are_verified());
+    RUN(test_there_must_be_a_name_to_verify());
+    RUN(test_client_certificates());
+    RUN(test_files_that_change_are_followed());
+    RUN(test_options_that_cannot_be_used_are_named());
+    RUN(test_the_environment_names_the_systems_bundle());
+    RUN(test_sessions_are_resumed());
+    RUN(test_a_ticket_serves_once());
+    RUN(test_a_session_that_was_not_verified_opens_nothing());
+    RUN(test_a_session_of_another_name_opens_nothing());
+    RUN(test_sessions_are_bounded());
+    RUN(test_a_child_makes_connections_of_its_own());
+    RUN(test_keys_are_logged());
+    RUN(test_every_choice_has_a_context_of_its_own());
+    RUN(test_the_same_options_give_the_same_context());
+    RUN(test_many_contexts_do_not_stay());
     tear_down();
     return check_report();
 }

@@ -342,13 +342,13 @@ static void test_what_a_look_finds(void) {
 
 int main(void) {
     set_up();
-    test_what_was_agreed_on_is_told();
-    test_bytes_go_both_ways();
-    test_what_was_sent_in_part_is_counted();
-    test_a_clean_end_is_told_from_a_cut();
-    test_a_reset_is_an_error_and_no_signal();
-    test_a_handshake_that_fails_says_why();
-    test_what_a_look_finds();
+    RUN(test_what_was_agreed_on_is_told());
+    RUN(test_bytes_go_both_ways());
+    RUN(test_what_was_sent_in_part_is_counted());
+    RUN(test_a_clean_end_is_told_from_a_cut());
+    RUN(test_a_reset_is_an_error_and_no_signal());
+    RUN(test_a_handshake_that_fails_says_why());
+    RUN(test_what_a_look_finds());
     tear_down();
     return check_report();
 }

@@ -144,11 +144,11 @@ int main(void) {
     if (fork_guard() != 0) {
         give_up("pthread_atfork");
     }
-    test_it_is_readable_until_cleared();
-    test_it_is_taken_from_the_free_list_and_cleared();
-    test_the_last_reference_returns_it();
-    test_many_more_than_the_free_list_holds();
-    test_no_wake_is_lost();
-    test_a_child_does_not_share_wakers_with_its_parent();
+    RUN(test_it_is_readable_until_cleared());
+    RUN(test_it_is_taken_from_the_free_list_and_cleared());
+    RUN(test_the_last_reference_returns_it());
+    RUN(test_many_more_than_the_free_list_holds());
+    RUN(test_no_wake_is_lost());
+    RUN(test_a_child_does_not_share_wakers_with_its_parent());
     return check_report();
 }

@@ -119,6 +119,7 @@ static failure_code talk_http2(const buffer *bytes) {
 #define MOST_ALLOCATIONS 1000
 
 static void torture(const char *title, scenario *run, buffer *bytes) {
+    check_case("%s", title);
     long n = 0;
     do {
         failed = false;
@@ -175,8 +176,8 @@ static void test_http2(void) {
 }
 
 int main(void) {
-    test_http1();
-    test_http2();
-    test_inflaters();
+    RUN(test_http1());
+    RUN(test_http2());
+    RUN(test_inflaters());
     return check_report();
 }

@@ -171,7 +171,7 @@ int main(void) {
     port = p.port;
     resolve_set_lookup(look_up, release);
     CHECK(whole_call() == FAILURE_NONE, "a call works");
-    torture();
+    RUN(torture());
     peer_stop(&p);
     free_identity(&authority);
     free_identity(&good);
