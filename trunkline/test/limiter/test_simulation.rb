@@ -50,16 +50,14 @@ class TestLimiterSimulation < Minitest::Test
 
     def most(scenario) = scenario.fetch("max", 200)
 
-    # A rate that is limited is kept to exactly by nobody who is not told of it: it is the best there is.
+    # Where the rate is limited, that rate is the goodput to reach; its burst counts for little only in a long run.
     def found(scenario, from, to)
-      return [scenario["rate"], scenario["best"]] if scenario["rate"]
-
-      to = [to, from + 8].min unless scenario["best"].is_a?(Array)
+      to = [to, from + 8].min unless scenario["rate"] || scenario["best"].is_a?(Array)
       tried = TRIED.select { |limit| limit <= most(scenario) }.to_h do |limit|
         [limit, fixed(scenario, limit, to).goodput_between(from, to)]
       end
       most = tried.values.max
-      [most, tried.find { |_, goodput| goodput >= 0.95 * most }.first]
+      [scenario["rate"] || most, tried.find { |_, goodput| goodput >= 0.95 * most }.first]
     end
 
     # A run that was long enough for one span serves for the others as well.
