@@ -36,7 +36,7 @@ optional_defines += $(call has_function,,sys/epoll.h,epoll_create1) \
                     $(call has_function,-pthread,pthread.h,pthread_condattr_setclock)
 optional_libraries := $(call found,libnghttp2,-lnghttp2) $(call found,libbrotlidec,-lbrotlidec) \
                       $(call found,libzstd,-lzstd)
-CFLAGS := -std=gnu99 -Wall -Wextra -Werror $(flags_$(FLAVOUR)) $(optional_defines) -I$(ext) -MMD -MP
+CFLAGS := -std=gnu99 -Wall -Wextra -Werror $(flags_$(FLAVOUR)) $(optional_defines) -I$(ext) -Itrunkline/test/c/support -MMD -MP
 # brotli's encoder is only for the tests, which make their own input.
 LIBRARIES := -lssl -lcrypto -lz $(optional_libraries) $(call found,libbrotlienc,-lbrotlienc) -lpthread -lm
 
@@ -44,11 +44,12 @@ objects = $(patsubst $(ext)/%.c,$(out)/%.o,$(shell find $(ext)/$(1) -name '*.c' 
 protocol := $(call objects,protocol)
 transport := $(call objects,transport)
 
-# Programs that include transport/ are linked with both libraries; the others with protocol/ alone, which proves that it
-# stands alone.
-c_tests := $(wildcard trunkline/test/c/test_*.c trunkline/test/c/torture_*.c)
-transport_tests := $(if $(c_tests),$(shell grep -lE '[/"]transport/' $(c_tests)))
-protocol_tests := $(filter-out $(transport_tests),$(c_tests))
+# The tests of transport/ are linked with both libraries; those of protocol/ with that alone, which proves that it stands
+# alone.
+tests = $(shell find trunkline/test/c/$(1) -name 'test_*.c' -o -name 'torture_*.c' | sort)
+transport_tests := $(call tests,transport)
+protocol_tests := $(call tests,protocol)
+c_tests := $(protocol_tests) $(transport_tests)
 fuzzers := $(wildcard trunkline/test/fuzz/fuzz_*.c)
 
 programs = $(patsubst trunkline/test/%.c,$(out)/%,$(1))
@@ -83,7 +84,7 @@ $(call programs,$(transport_tests)): private ENGINE := $(out)/libtransport.a $(o
 ENGINE := $(out)/libprotocol.a
 
 # Allocations go through the program's own __wrap_malloc and so on, which fail when told to.
-$(out)/c/torture_%: private LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(call programs,$(filter %/torture_protocol.c %/torture_transport.c,$(c_tests))): private LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(call programs,$(fuzzers)): private LDFLAGS := -fsanitize=fuzzer
 
 $(call programs,$(c_tests) $(fuzzers)): $(out)/%: trunkline/test/%.c $(out)/libprotocol.a

@@ -1,4 +1,4 @@
-#include "../c/http1_driver.h"
+#include "http1_driver.h"
 
 /*
  * An answer, fed whole, byte by byte, and in pieces that the input itself chooses: all must be told

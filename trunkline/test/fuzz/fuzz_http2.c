@@ -1,4 +1,4 @@
-#include "../c/http2_driver.h"
+#include "http2_driver.h"
 
 /*
  * What a server sends on an HTTP/2 connection with three streams, fed whole, byte by byte, and in

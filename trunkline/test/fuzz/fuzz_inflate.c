@@ -1,4 +1,4 @@
-#include "../c/inflate_driver.h"
+#include "inflate_driver.h"
 
 #include <stdio.h>
 

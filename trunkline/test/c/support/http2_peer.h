@@ -1,5 +1,5 @@
-#ifndef TRUNKLINE_TEST_MUX_PEER_H
-#define TRUNKLINE_TEST_MUX_PEER_H
+#ifndef TRUNKLINE_TEST_HTTP2_PEER_H
+#define TRUNKLINE_TEST_HTTP2_PEER_H
 
 #include "transport/exchange/exchange.h"
 #include "transport/fork.h"

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "transport/http2/http2_connection_internal.h"
 #include "transport/pool/pool_internal.h"
-#include "mux_peer.h"
+#include "http2_peer.h"
 
 /* Is the server of a silent connection still there? The reaper is told the time: nobody waits. */
 

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #include "transport/exchange/exchange_loop.h"
-#include "mux_peer.h"
+#include "http2_peer.h"
 
 /* Calls that share a connection. */
 
