@@ -50,22 +50,14 @@ class TestMultipart < TrunklineTest
   end
 
   def test_a_filename_with_quotes_and_line_ends_stays_a_filename
-    part = Trunkline::Part.new("x", filename: "a\"b\r\nX-Evil: 1\r\n\r\nc.txt", content_type: "text/plain")
-    send_multipart("upload" => part)
-    assert_equal ["upload"], @seen.keys
-    assert_equal "x", @seen["upload"].last
-  rescue Trunkline::InvalidRequest => error
-    assert_match(/filename/, error.message)
-    assert_nil @seen
+    filename = "a\"b\r\nX-Evil: 1\r\n\r\nc.txt"
+    send_multipart("upload" => Trunkline::Part.new("x", filename: filename, content_type: "text/plain"))
+    assert_equal({ "upload" => [filename, "text/plain", "x"] }, @seen)
   end
 
   def test_a_name_with_line_ends_injects_nothing
     send_multipart("a\"\r\nX-Evil: 1\r\n\r\n" => "x")
-    refute_includes @seen.keys, "X-Evil"
-    assert_equal 1, @seen.size
-  rescue Trunkline::InvalidRequest => error
-    assert_match(/name|multipart/, error.message)
-    assert_nil @seen
+    assert_equal({ "a%22%0D%0AX-Evil: 1%0D%0A%0D%0A" => "x" }, @seen)
   end
 
   def test_content_that_looks_like_a_boundary

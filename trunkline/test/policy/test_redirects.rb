@@ -64,14 +64,18 @@ class TestRedirects < TrunklineTest
   end
 
   { "/root" => "/root", "beside" => "/dir/beside", "../up" => "/up", "?q=2" => "/dir/page?q=2", "." => "/dir/",
-    "#part" => "/dir/page?q=1", "/a b" => "/a%20b", "/ü" => "/%C3%BC" }.each do |location, target|
+    "/a b" => "/a%20b", "/ü" => "/%C3%BC" }.each do |location, target|
     define_method(:"test_location_#{location.inspect}") do
       server = serve { |connection| answer_first_with(connection, redirect(location)) }
       client(server.url, follow: 1).get("/dir/page?q=1")
       assert_equal target, server.requests[1].target
-    rescue Trunkline::RedirectError
-      assert_equal "#part", location, "only a redirect to itself may be refused"
     end
+  end
+
+  def test_a_location_that_differs_by_its_fragment_alone_is_a_loop
+    server = serve(redirect("#part"))
+    assert_raises(Trunkline::RedirectLoop) { client(server.url, follow: 1).get("/dir/page?q=1") }
+    assert_equal 1, server.requests.size
   end
 
   def test_an_absolute_location_and_one_without_scheme
@@ -234,7 +238,7 @@ class TestRedirects < TrunklineTest
     client(home.url, follow: 5, headers: { "X-Api-Key" => "secret" }).get("/")
     back = home.requests.last
     assert_equal "/back", back.target
-    assert_includes [nil, "secret"], back["X-Api-Key"], "bound to the origin: absent, or only where it was set"
+    assert_nil back["X-Api-Key"]
     refute_includes away.raw_requests.join, "secret"
   end
 
@@ -269,9 +273,8 @@ class TestRedirects < TrunklineTest
   def test_userinfo_in_a_location_is_not_sent
     server = serve { |connection| answer_first_with(connection, redirect("http://user:pass@#{server_name(connection)}/next")) }
     client(server.url, follow: 5).get("/")
+    assert_equal %w[/ /next], server.requests.map(&:target)
     assert_nil server.requests.last["Authorization"]
-  rescue Trunkline::UnsafeRedirect => error
-    refute_includes error.message, "pass"
   end
 
   def test_host_follows_the_redirect
