@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "unit_helper"
+require_relative "../support/unit_test"
 require "trunkline/defaults"
 require_relative "../../../rakelib/support/option_lists"
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "test_helper"
+require_relative "../test_helper"
 
 # Calls that poll for their answers (busy_poll:) end as those do that sleep. When a call polls: c/test_drive.c.
 class TestBusyPoll < TrunklineTest
