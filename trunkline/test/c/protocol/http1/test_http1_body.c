@@ -25,6 +25,8 @@ static const http1_row by_close[] = {
     ROW("closed at once", UNTIL_CLOSE, SAID_UNTIL_CLOSE "\ndone", .ending = DRIVE_CLOSED),
     ROW("cut", UNTIL_CLOSE "all of this", SAID_UNTIL_CLOSE "all of this\nTRUNCATED_TLS",
         .ending = DRIVE_CUT),
+    ROW("HTTP/1.0", "HTTP/1.0 200 OK\r\n\r\nall of this", "1.0 200 OK close\n\nall of this\ndone",
+        .ending = DRIVE_CLOSED),
     ROW("what looks like chunks is data", UNTIL_CLOSE "0\r\n\r\n",
         SAID_UNTIL_CLOSE "0\r\n\r\n\ndone", .ending = DRIVE_CLOSED),
 };
@@ -56,6 +58,7 @@ static const http1_row chunks[] = {
     ROW("a blank behind", CHUNKED "5 \r\nhello\r\n0\r\n\r\n", SAID_CHUNKED "\nCHUNK_SIZE"),
     ROW("a tab behind", CHUNKED "5\t;a\r\nhello\r\n0\r\n\r\n", SAID_CHUNKED "\nCHUNK_SIZE"),
     ROW("no hexadecimal digit", CHUNKED "5g\r\nhello", SAID_CHUNKED "\nCHUNK_SIZE"),
+    ROW("letters that are no digits", CHUNKED "xyz\r\nhello", SAID_CHUNKED "\nCHUNK_SIZE"),
     ROW("an underscore", CHUNKED "1_0\r\nhello", SAID_CHUNKED "\nCHUNK_SIZE"),
     ROW("NUL", CHUNKED "5\0\r\nhello", SAID_CHUNKED "\nCHUNK_SIZE"),
     ROW("high bytes that fold onto letters", CHUNKED "\xc1\r\nhello", SAID_CHUNKED "\nCHUNK_SIZE"),
