@@ -19,7 +19,7 @@ task :ci do
     "trunkline: what waits, without epoll, eventfd, ppoll" => "poll:quick",
     "Examples in the documentation" => "docs:test",
     "Figures in the READMEs" => "figures:check",
-    "Packages, installed into an empty GEM_HOME" => "package:test"
+    "Packages, installed into a GEM_HOME of their own" => "package:test"
   }
   exit(CI.new(sections).run)
 end

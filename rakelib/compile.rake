@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "support/command"
 require_relative "support/extension"
 
 EXTENSIONS = Dir["#{ROOT}/trunkline*/ext/*/extconf.rb"].map { |extconf| Extension.new(extconf) }
@@ -12,7 +13,7 @@ end
 namespace :compile do
   desc "Compile the extensions with every warning an error, by gcc and by clang"
   task :pedantic do
-    %w[gcc clang].product(EXTENSIONS) do |compiler, extension|
+    Command.at_once(%w[gcc clang].product(EXTENSIONS)) do |compiler, extension|
       extension.make(flavour: "pedantic-#{compiler}", environment: { "PEDANTIC" => "1" }, compiler: compiler)
       puts "#{extension.name}: no warnings by #{compiler}"
     end

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 namespace :docs do
-  desc "Run every Ruby example of the READMEs and of docs/ against a local server"
+  desc "Run every Ruby example of the READMEs, CONTRIBUTING.md and docs/ against a local server"
   task test: :compile do
     require_relative "support/snippets"
 
-    pages = FileList["README.md", "trunkline*/README.md", "docs/**/*.md"].map { |page| Snippets.new(page) }
+    pages = FileList["*.md", "trunkline*/README.md", "docs/**/*.md"].map { |page| Snippets.new(page) }
     ran = Snippets.with_server do |url|
       pages.sum do |snippets|
         snippets.run(url: url, ruby: [RbConfig.ruby, "-w"]).tap { |count| puts "#{snippets.page}: #{count} examples" }

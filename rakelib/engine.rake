@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "etc"
+require "open3"
 require_relative "support/command"
 
 # The engine's libraries without Ruby: built by rakelib/support/engine.mk, run from here.
@@ -24,23 +25,28 @@ module EngineBuild
     listed
   end
 
+  # As many programs at once as there are processors: they wait more than they compute.
   def test(library, flavour)
-    failed = programs(library, flavour).reject do |program|
-      puts "-- #{File.basename(program)} (#{flavour})"
-      system(SANITIZERS, "timeout", LIMIT_SECONDS.to_s, program, chdir: ROOT)
+    built = programs(library, flavour)
+    passed = Command.at_once(built) do |program|
+      output, status = Open3.capture2e(SANITIZERS, "timeout", LIMIT_SECONDS.to_s, program, chdir: ROOT)
+      puts "-- #{File.basename(program)} (#{flavour})\n#{output}"
+      status.success?
     end
+    failed = built.reject.with_index { |_, at| passed[at] }
     abort "failed: #{failed.join(", ")}" unless failed.empty?
   end
 
   # What is found goes to tmp/; the kept corpus is only read.
   def fuzz(seconds, *how)
-    programs("fuzzers", "fuzz").each do |program|
+    failures = Command.at_once(programs("fuzzers", "fuzz")) do |program|
       name = File.basename(program).delete_prefix("fuzz_")
       puts "-- fuzzing #{name} for #{seconds} s"
       FileUtils.mkdir_p([found(name), "#{ROOT}/tmp/fuzz/crashes"])
       run_fuzzer(program, "-max_total_time=#{seconds}", "-artifact_prefix=tmp/fuzz/crashes/#{name}-", *how, found(name),
                  *Dir[corpus(name)])
     end
+    abort failures.compact.join("\n") if failures.any?
   end
 
   # What reached new code since is added to the kept corpus.
@@ -48,13 +54,15 @@ module EngineBuild
     programs("fuzzers", "fuzz").each do |program|
       name = File.basename(program).delete_prefix("fuzz_")
       FileUtils.mkdir_p(corpus(name))
-      run_fuzzer(program, "-merge=1", corpus(name), found(name))
+      failure = run_fuzzer(program, "-merge=1", corpus(name), found(name))
+      abort failure if failure
     end
   end
 
+  # Returns nil, or what is to be said of its failure.
   def run_fuzzer(program, *arguments)
     output, status = Command.show(SANITIZERS, program, *FUZZING, *arguments, chdir: ROOT)
-    abort [*report(output), "#{program} failed: #{status}"].join("\n") unless status.success?
+    [*report(output), "#{program} failed: #{status}"].join("\n") unless status.success?
   end
 
   # What was wrong, where, and the input: enough to look into it without the machine on which it happened.

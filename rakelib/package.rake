@@ -14,24 +14,49 @@ task :package do
   end
 end
 
-# A user's machine: no Bundler, no gem but ours and the Ruby's own.
-def with_empty_gem_home
+# What our gems depend on, as the bundle has it: [Gem::Specification, ...].
+def package_dependencies
+  specs = Bundler.load.specs.to_h { |spec| [spec.name, spec] }
+  ours = Dir["#{ROOT}/trunkline*/*.gemspec"].map { |gemspec| File.basename(gemspec, ".gemspec") }
+  found = names = ours
+  until names.empty?
+    names = names.flat_map { |name| specs.fetch(name).runtime_dependencies.map(&:name) }.uniq - found
+    found |= names
+  end
+  (found - ours).map { |name| specs.fetch(name) }
+end
+
+# Those gems are linked, as they are built already.
+def link_gem(spec, home)
+  extensions = spec.extension_dir.delete_prefix("#{spec.base_dir}/")
+  { spec.full_gem_path => "gems/#{spec.full_name}", spec.loaded_from => "specifications/#{spec.full_name}.gemspec",
+    spec.extension_dir => extensions }.each do |source, target|
+    next unless File.exist?(source)
+
+    mkdir_p File.dirname(File.join(home, target)), verbose: false
+    ln_s source, File.join(home, target), verbose: false
+  end
+end
+
+# A user's machine: no Bundler, no gem but ours, what these depend on, and the Ruby's own.
+def with_gem_home
   require "bundler"
   require "etc"
   require "tmpdir"
   Dir.mktmpdir("trunkline-gems-") do |home|
+    package_dependencies.each { |spec| link_gem(spec, home) }
     environment = { "GEM_HOME" => home, "GEM_PATH" => home, "RUBYLIB" => nil, "MAKEFLAGS" => "-j#{Etc.nprocessors}" }
     Bundler.with_unbundled_env { yield(environment) }
   end
 end
 
 namespace :package do
-  desc "Install the gems into an empty GEM_HOME and run the README's first examples from there"
+  desc "Install the gems into a GEM_HOME of their own and run the README's first examples from there"
   task test: :package do
     require_relative "support/snippets"
 
-    with_empty_gem_home do |environment|
-      sh environment, "gem", "install", "--no-document", "--quiet", *Dir["#{PACKAGES}/*.gem"], verbose: false
+    with_gem_home do |environment|
+      sh environment, "gem", "install", "--local", "--no-document", "--quiet", *Dir["#{PACKAGES}/*.gem"], verbose: false
       readme = Snippets.new("#{ROOT}/README.md")
       ran = Snippets.with_server { |url| readme.run(url: url, first: 3, ruby: [environment, RbConfig.ruby]) }
       abort "the README has no example that runs" if ran.zero?
