@@ -7,13 +7,24 @@ require_relative "support/program"
 %w[in_flight slow_origin queued reach_streams].each { |group| require_relative "figures/#{group}" }
 
 Bench::Peer.load_all
+figures = Bench::Figures
+small = Bench::Origin::SMALL
+medium = Bench::Origin::MEDIUM
+all = [1, 10, 50, 200, 1000]
+
+in_flight = ->(origin, path, **rest) { figures::InFlight.new(origin, path, urls: "distinct", **rest) }
+repeated = { urls: "repeated", wrk: [1.6, 1.1] }
 groups = {
-  "small" => Bench::Figures::InFlight.new(:plain, Bench::Origin::SMALL, beside_peers: 50),
-  "medium" => Bench::Figures::InFlight.new(:plain, Bench::Origin::MEDIUM),
-  "medium_reused" => Bench::Figures::InFlight.new(:plain, Bench::Origin::MEDIUM, reuse: true),
-  "tls" => Bench::Figures::InFlight.new(:tls, Bench::Origin::SMALL),
-  "http2" => Bench::Figures::ReachStreams.new,
-  "slow_origin" => Bench::Figures::SlowOrigin.new,
-  "queued" => Bench::Figures::Queued.new
+  "small" => in_flight.call(:plain, small, curl: [1.1, 1.4], at_once: all, beside_peers: 50),
+  "small_repeated" => in_flight.call(:plain, small, curl: [1.4, 2], **repeated),
+  "tls" => in_flight.call(:tls, small, curl: [1.2, 1.5], at_once: all),
+  "tls_repeated" => in_flight.call(:tls, small, curl: [1.5, 2], urls: "repeated"),
+  "medium" => [in_flight.call(:plain, medium, curl: [1.2, 1.5], at_once: all),
+               in_flight.call(:without_nopush, medium, curl: [1.0, 1.2])],
+  "medium_reused" => [in_flight.call(:plain, medium, curl: [1.2, 1.5], reuse: true),
+                      in_flight.call(:without_nopush, medium, curl: [1.0, 1.2], reuse: true)],
+  "http2" => figures::ReachStreams.new,
+  "slow_origin" => figures::SlowOrigin.new,
+  "queued" => figures::Queued.new
 }
 Bench::Program.new("batch", groups).run

@@ -4,10 +4,11 @@ require "bundler"
 
 namespace :bench do
   {
-    client: "Measure the client beside its peers (about ten minutes; BENCH_REPEATS, BENCH_SECONDS, BENCH_REQUESTS, " \
-            "BENCH_ONLY and BENCH_PEERS make it quicker)",
+    real: "Measure calls that are all different, and POSTs of JSON, beside libcurl, Net::HTTP and Faraday (about " \
+          "five minutes; BENCH_REPEATS, BENCH_SECONDS, BENCH_REQUESTS, BENCH_ONLY and BENCH_PEERS make it quicker)",
+    client: "Measure the client beside its peers (about ten minutes)",
     batch: "Measure many requests at once beside other clients (about five minutes)",
-    faces: "Measure each face beside what it stands in for (about two minutes)",
+    facades: "Measure each facade beside what it stands in for (about two minutes)",
     reach: "Measure HTTP/2, fibers and proxies beside what others make of them (about two minutes)"
   }.each do |name, description|
     desc description

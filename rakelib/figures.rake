@@ -2,25 +2,30 @@
 
 require_relative "support/figures"
 
-# The READMEs that have figures, and what these become.
+# The READMEs that have figures, and what these become; and what is not measured yet.
 FIGURES = lambda do
   figures = Figures.new(results: "#{ROOT}/benchmark/results", templates: "#{ROOT}/benchmark/readme")
-  FileList["README.md", "*/README.md"].to_h { |page| [page, figures.update(File.read(page))] }
-    .select { |page, _| File.read(page).match?(Figures::BLOCK) }
+  pages = FileList["README.md", "*/README.md"].to_h { |page| [page, figures.update(File.read(page))] }
+  [pages.select { |page, _| File.read(page).match?(Figures::BLOCK) }, figures.missing]
 rescue Figures::Missing => error
   abort error.message
 end
 
 desc "Write the READMEs' figures from benchmark/results"
-task(:figures) { FIGURES.call.each { |page, text| File.write(page, text) } }
+task :figures do
+  pages, missing = FIGURES.call
+  pages.each { |page, text| File.write(page, text) }
+  warn "Not measured:", *missing.map { |name| "  #{name}" } if missing.any?
+end
 
 namespace :figures do
   desc "Are the READMEs' figures those of benchmark/results?"
   task :check do
-    pages = FIGURES.call
+    pages, missing = FIGURES.call
     abort "no README has figures" if pages.empty?
     stale = pages.reject { |page, text| File.read(page) == text }.keys
     abort "not as in benchmark/results: #{stale.join(", ")}; rake figures writes them" unless stale.empty?
+    abort "not measured: #{missing.join(", ")}; rake bench:... measures it" if missing.any?
     puts "#{pages.size} passed, 0 failed"
   end
 end

@@ -17,8 +17,8 @@ module Bench
         end
         grown = held[:before].to_h { |name, before| [name, held[:after][name] - before] }
         megabytes = grown[:rss_kb] / 1024.0
-        suite.add(Figure.new(name: "growth of memory over #{count} requests", unit: "MB", value: megabytes,
-                             bar: FLAT_MB, better: "lower", samples: 1))
+        suite.add(Figure.new(name: "growth of memory over #{count} requests, distinct URLs", unit: "MB",
+                             value: megabytes, bar: FLAT_MB, better: "lower", samples: 1))
         suite.add(Figure.new(name: "descriptors and threads left over", value: grown[:descriptors] + grown[:threads],
                              unit: "", bar: 0, better: "lower", samples: 1))
       end

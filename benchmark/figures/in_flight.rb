@@ -4,61 +4,70 @@ require_relative "../support/comparison"
 
 module Bench
   module Figures
-    # Lists of GETs with so many in flight, from one thread: requests/s of ours beside a libcurl multi program, CPU
-    # beside wrk, and at one number in flight all other clients that can do it.
+    # Lists of GETs with so many in flight, from one thread: requests/s beside a libcurl multi program that is given the
+    # same URLs, CPU beside wrk, and at one number in flight all other clients that can do it.
     class InFlight
-      AT_ONCE = [1, 10, 50, 200, 1000].freeze
-      WITH_BARS = [10, 50].freeze
-      CURL = { plain: [1.3, 2], tls: [1.4, 2] }.freeze
-      PEERS = { Comparison::FASTER_TYPHOEUS => [15], "curb" => [2.7], "async-http" => [5], "wreq" => [3] }.freeze
-      CPU_OF_WRK = [2, 1.3].freeze
+      WRK = "wrk"
+      PEERS = { Comparison::FASTER_TYPHOEUS => [15, 30], "curb" => [2.7, 4], "async-http" => [5, 10],
+                "wreq" => [3] }.freeze
 
+      # @param origin [Symbol] :plain, :without_nopush or :tls
+      # @param path [String]
+      # @param urls [String] one of Paths::KINDS
+      # @param curl [Array] how many times faster than the libcurl program it must be, and what to reach for
+      # @param wrk [Array, nil] what the CPU of a request must be against wrk's, and what to reach for, at 50 in flight
+      # @param at_once [Array<Integer>] in flight
+      # @param barred [Array<Integer>] those in flight for which the bars hold
       # @param beside_peers [Integer, nil] in flight
       # @param reuse [Boolean] our bodies are given back, as those of the libcurl program are: it drops them
-      def initialize(scheme, path, beside_peers: nil, reuse: false)
-        @scheme = scheme
+      # @param peer [Class] our client
+      def initialize(origin, path, urls:, curl:, wrk: nil, at_once: [10, 50], barred: [10, 50], beside_peers: nil,
+                     reuse: false, peer: Peers::Trunkline)
+        @origin = origin
         @path = path
+        @urls = urls
+        @curl = curl
+        @wrk = wrk
+        @at_once = at_once
+        @barred = barred
         @beside_peers = beside_peers
         @reuse = reuse
+        @peer = peer
       end
 
       def title
-        "GET of #{Origin.body(@path).bytesize} B#{" over TLS" if @scheme == :tls}#{", bodies reused" if @reuse}"
+        ["GET#{" over TLS" if @origin == :tls} of #{Origin.describe(@path)}", ("bodies reused" if @reuse), nopush,
+         "#{@urls} URLs", ("by batch" if @peer.label != Peers::Trunkline.label)].compact.join(", ")
       end
 
-      def call(suite)
-        (@reuse ? WITH_BARS : AT_ONCE).each { |at_once| compare(suite, at_once) }
-      end
+      def call(suite) = @at_once.each { |at_once| compare(suite, at_once) }
 
       private
 
+      # Of files alone: what nginx makes itself leaves in one segment anyway.
+      def nopush
+        return unless @path == Origin::MEDIUM && @origin != :tls
+
+        @origin == :without_nopush ? "origin without tcp_nopush" : "origin with tcp_nopush"
+      end
+
       def compare(suite, at_once)
-        name = "#{title}, #{at_once} in flight"
-        Cast.open(suite, @scheme, path: @path, at_once: at_once) do |cast|
-          cast.add_first(Peers::Trunkline, **(@reuse ? { reuse_bodies: true } : {}))
-          cast.add_bare_curl
-          cast.add_wrk if @scheme == :plain
-          others(suite).each { |peer| cast.add(peer) } if at_once == @beside_peers
-          pairs = Comparison.new(suite, title: name, bars: bars(at_once)).call(cast)
-          add_cpu_beside_wrk(suite, pairs, name, at_once)
+        work = Work.gets(@path, urls: @urls, at_once: at_once)
+        Competitors.open(suite, work, base: suite.origin.public_send(@origin)) do |competitors|
+          competitors.add_first(@peer, **(@reuse ? { reuse_bodies: true } : {}))
+          competitors.add_bare_curl
+          competitors.add_wrk unless @origin == :tls
+          others(suite).each { |peer| competitors.add(peer) } if at_once == @beside_peers
+          Comparison.new(suite, title: "#{title}, #{at_once} in flight", bars: bars(at_once),
+                                cpu_bars: { WRK => (@wrk if at_once == 50) }).call(competitors)
         end
       end
 
       def others(suite) = suite.peers.select { |peer| peer.method_defined?(:list) } - [Peers::Trunkline]
 
       def bars(at_once)
-        return {} unless WITH_BARS.include?(at_once)
-
-        { "bare libcurl program" => CURL.fetch(@scheme), **(at_once == @beside_peers ? PEERS : {}) }
-      end
-
-      def add_cpu_beside_wrk(suite, pairs, name, at_once)
-        _, taken = pairs.by_member.find { |member, _| member.label == "wrk" }
-        return unless taken&.any?
-
-        bar, reach = CPU_OF_WRK if WITH_BARS.include?(at_once)
-        suite.add(Figure.of(taken.map(&:times_the_cpu), name: "#{name}: CPU per request against wrk's", unit: "x",
-                                                        better: "lower", bar: bar, reach: reach))
+        { **(@barred.include?(at_once) ? { "bare libcurl program" => @curl } : {}),
+          **(at_once == @beside_peers ? PEERS : {}) }
       end
     end
   end

@@ -4,36 +4,49 @@ require_relative "../support/comparison"
 
 module Bench
   module Figures
-    # One GET of 133 bytes after the other over one kept connection: requests/s of ours beside each other client's.
+    # One GET after the other over one kept connection, our thread asleep while it waits: requests/s and CPU beside each
+    # other client.
     class OneAtATime
-      BARS = {
-        plain: { "bare libcurl program" => [1.2, 1.6], "wrk" => [0.7, 0.9], "Net::HTTP, started" => [3, 5],
-                 Comparison::FASTER_TYPHOEUS => [9, 15], "wreq" => [2.2, 4] },
-        tls: { "bare libcurl program" => [1.4, 2] }
-      }.freeze
+      CURL = "bare libcurl program"
+      CPU_BARS = { CURL => [0.8, 0.6] }.freeze
+      BARS = { CURL => [1.0, 1.1] }.freeze
 
-      def initialize(scheme) = @scheme = scheme
+      # @param origin [Symbol] :plain or :tls
+      # @param beside_peers [Boolean] all clients, or the libcurl program alone
+      def initialize(origin, path: Origin::SMALL, urls: "distinct", beside_peers: true)
+        @origin = origin
+        @path = path
+        @urls = urls
+        @beside_peers = beside_peers
+      end
 
-      def title = "GET, kept alive#{" over TLS" if @scheme == :tls}"
+      def title
+        "GET#{" over TLS" if @origin == :tls} of #{Origin.describe(@path)}, #{@urls} URLs, one at a time"
+      end
 
       def call(suite)
-        Cast.open(suite, @scheme) do |cast|
-          cast.add_first(Peers::Trunkline)
-          cast.add_bare_curl
-          cast.add_wrk
-          (suite.peers - [Peers::Trunkline]).each { |peer| add_peer(cast, peer) }
-          Comparison.new(suite, title: title, bars: BARS.fetch(@scheme)).call(cast)
+        work = Work.gets(@path, urls: @urls)
+        Competitors.open(suite, work, base: suite.origin.public_send(@origin)) do |competitors|
+          competitors.add_first(Peers::Trunkline)
+          competitors.add_bare_curl
+          add_others(suite, competitors) if @beside_peers
+          Comparison.new(suite, title: title, bars: BARS, cpu_bars: CPU_BARS).call(competitors)
         end
       end
 
       private
 
-      # Net::HTTP is the one that people use both ways.
-      def add_peer(cast, peer)
-        return cast.add(peer) unless peer == Lab::Peers::NetHTTP
+      def add_others(suite, competitors)
+        competitors.add_wrk
+        (suite.peers - [Peers::Trunkline]).each { |peer| add_peer(competitors, peer) }
+      end
 
-        cast.add(peer, label: "Net::HTTP, started")
-        cast.add(peer, label: "Net::HTTP, fresh", keep: false)
+      # Net::HTTP is the one that people use both ways.
+      def add_peer(competitors, peer)
+        return competitors.add(peer) unless peer == Peers::NetHTTP
+
+        competitors.add(peer, label: "Net::HTTP, started")
+        competitors.add(peer, label: "Net::HTTP, fresh", keep: false)
       end
     end
   end

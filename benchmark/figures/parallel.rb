@@ -9,12 +9,12 @@ module Bench
       CALLS = 15
       BAR = 2.5
 
-      def title = "Faraday, in_parallel to a 50 ms server"
+      def title = "Faraday, in_parallel to a 50 ms server, distinct URLs"
 
       def call(suite)
         raise Tools::Failed, Origin.slow_missing if Origin.slow_missing
 
-        process = PeerProcess.new(Peers::FaradayFace, base: suite.origin.plain)
+        process = PeerProcess.new(Peers::FaradayFacade, base: suite.origin.plain)
         process.ask(:parallel, path: Origin::HALF_SLOW, count: CALLS)
         samples = suite.repeat { [1, CALLS].shuffle.to_h { |count| [count, milliseconds(process, count)] } }
         suite.add_cost(title, samples.map { |sample| sample[1] }, "one call", "ms")

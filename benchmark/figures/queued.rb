@@ -9,7 +9,7 @@ module Bench
       REQUESTS = 100_000
       SECONDS = 120
 
-      def title = "#{REQUESTS} requests queued at once"
+      def title = "#{REQUESTS} requests with distinct URLs queued at once"
 
       def call(suite)
         samples = suite.repeat do

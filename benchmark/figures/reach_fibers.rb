@@ -11,7 +11,7 @@ module Bench
       SECONDS_BAR = 0.25
       CPU_BAR = 2
 
-      def title = "#{COUNT} fibers, one call each to a 50 ms server"
+      def title = "#{COUNT} fibers, one call each to a 50 ms server, distinct URLs"
 
       def call(suite)
         raise Tools::Failed, Origin.slow_missing if Origin.slow_missing

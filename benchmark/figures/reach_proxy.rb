@@ -9,16 +9,16 @@ module Bench
     class ReachProxy
       BAR = 1.2
 
-      def title = "GET through an HTTP proxy"
+      def title = "GET through an HTTP proxy, distinct URLs"
 
       def call(suite)
         raise Limits::Failed, Squid.missing if Squid.missing
 
         Squid.open do |squid|
-          Cast.open(suite, :plain) do |cast|
-            cast.add_first(Peers::TrunklineThroughProxy, proxy: squid.url)
-            cast.add_bare_curl(proxy: squid.url)
-            pairs = Comparison.new(suite, title: title).call(cast)
+          Competitors.open(suite, Work.gets(Origin::SMALL, urls: "distinct")) do |competitors|
+            competitors.add_first(Peers::TrunklineThroughProxy, proxy: squid.url)
+            competitors.add_bare_curl(proxy: squid.url)
+            pairs = Comparison.new(suite, title: title).call(competitors)
             add_time(suite, pairs.by_member.values.flatten)
           end
         end

@@ -9,7 +9,7 @@ module Bench
     class ReachSingle
       BAR = 2
 
-      def title = "One GET at a time, kept alive"
+      def title = "One GET at a time, distinct URLs"
 
       def call(suite)
         HTTP2.verify(suite)
@@ -27,7 +27,7 @@ module Bench
       private
 
       def time(ours, suite)
-        taken = ours.ask(:for_seconds, path: Origin::SMALL, seconds: suite.settings.seconds)
+        taken = ours.ask(:gets, path: Origin::SMALL, urls: "distinct", seconds: suite.settings.seconds)
         taken[:wall] / taken[:requests]
       end
     end

@@ -9,17 +9,21 @@ module Bench
     # has one connection as well.
     class ReachStreams
       AT_ONCE = 50
-      BAR = [0.9, 1.3].freeze
+      BAR = [1.5, 2.5].freeze
 
-      def title = "HTTP/2, #{AT_ONCE} streams on one connection"
+      # @param urls [String] one of Paths::KINDS
+      def initialize(urls = "distinct") = @urls = urls
+
+      def title = "HTTP/2, #{AT_ONCE} streams on one connection, #{@urls} URLs"
 
       def call(suite)
         HTTP2.verify(suite)
         count_connections(suite)
-        Cast.open(suite, :http2, at_once: AT_ONCE) do |cast|
-          cast.add_first(Peers::Trunkline, http: "h2")
-          cast.add_bare_curl(http2: true)
-          Comparison.new(suite, title: title, bars: { "bare libcurl program" => BAR }).call(cast)
+        work = Work.gets(Origin::SMALL, urls: @urls, at_once: AT_ONCE)
+        Competitors.open(suite, work, base: suite.origin.http2) do |competitors|
+          competitors.add_first(Peers::Trunkline, http: "h2")
+          competitors.add_bare_curl(http2: true)
+          Comparison.new(suite, title: title, bars: { "bare libcurl program" => BAR }).call(competitors)
         end
       end
 
@@ -28,7 +32,7 @@ module Bench
       def count_connections(suite)
         opened = suite.origin.connections do
           HTTP2.with_ours(suite) do |ours|
-            ours.ask(:lists, path: Origin::SMALL, at_once: AT_ONCE, seconds: suite.settings.seconds)
+            ours.ask(:lists, path: Origin::SMALL, urls: @urls, at_once: AT_ONCE, seconds: suite.settings.seconds)
           end
         end
         suite.add(Figure.new(name: "#{title}: connections opened", value: opened, unit: "connections", bar: 1,

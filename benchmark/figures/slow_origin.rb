@@ -10,7 +10,7 @@ module Bench
       MANY = 1000
       BAR = 1.4
 
-      def title = "100 ms origin"
+      def title = "100 ms origin, distinct URLs"
 
       def call(suite)
         raise Tools::Failed, Origin.slow_missing if Origin.slow_missing
@@ -30,7 +30,8 @@ module Bench
       end
 
       def cpu(ours, suite, at_once)
-        taken = ours.ask(:lists, path: Origin::SLOW, at_once: at_once, seconds: suite.settings.seconds)
+        taken = ours.ask(:lists, path: Origin::SLOW, urls: "distinct", at_once: at_once,
+                                 seconds: suite.settings.seconds)
         taken[:cpu] / taken[:requests] * 1e6
       end
     end

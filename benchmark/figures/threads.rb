@@ -15,7 +15,8 @@ module Bench
             ratios = suite.repeat { take(ours, suite.settings.seconds) }
           end
         end
-        suite.add(Figure.of(ratios, name: "ten threads: requests/s against one thread", unit: "x", bar: 1.2))
+        suite.add(Figure.of(ratios, name: "ten threads, distinct URLs: requests/s against one thread", unit: "x",
+                                    bar: 1.2))
         suite.add(Figure.new(name: "connections opened for ten threads", value: opened, unit: "connections",
                              bar: THREADS, better: "lower"))
       end

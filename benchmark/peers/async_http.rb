@@ -6,14 +6,13 @@ module Bench
   module Peers
     class AsyncHTTP < ::Trunkline::Lab::Peers::AsyncHTTP
       # One task for each in flight: less than one for each request.
-      def list(path, count, at_once)
+      def list(paths, at_once)
         client = @client ||= open
-        call = Call.of(path: path)
-        left = count
+        left = paths.dup
         tasks = Array.new(at_once) do
+          call = Call.of
           ::Async::Task.current.async do
-            while left.positive?
-              left -= 1
+            while (call.path = left.pop)
               status, body = exchange(client, call)
               raise "status #{status}" unless status == 200
 

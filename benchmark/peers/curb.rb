@@ -7,18 +7,18 @@ module Bench
     class Curb < ::Trunkline::Lab::Peers::Curb
       gems "curb" => ">= 1.4"
 
-      # Each easy handle is added again when it is done, until there are enough.
-      def list(path, count, at_once)
+      # Each easy handle is added again, with the next URL, when it is done.
+      def list(paths, at_once)
         multi = @multi ||= self.multi
         easies = (@easies ||= {})[at_once] ||= Array.new(at_once) { open }
-        left = count
+        left = paths.map { |path| "#{@base}#{path}" }
         easies.each do |easy|
-          easy.url = "#{@base}#{path}"
+          easy.url = left.pop or break
           easy.on_complete do |done|
             raise "status #{done.response_code}" unless done.response_code == 200
 
             yield done.body_str
-            multi.add(done) if (left -= 1) >= at_once
+            multi.add(done) if (url = left.pop) && (done.url = url)
           end
           multi.add(easy)
         end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "trunkline/lab/peers/trunkline"
+require_relative "../support/orders"
 
 module Bench
   module Peers
@@ -9,30 +10,28 @@ module Bench
       MAX_IDLE = 1024
 
       # @param reuse_bodies [Boolean] a list's bodies are for its block alone
-      def initialize(reuse_bodies: false, **options)
+      # @param busy_poll [Boolean] whether a call that is alone polls for its answer before it sleeps
+      def initialize(reuse_bodies: false, busy_poll: false, **options)
         super(**options)
         @reuse_bodies = reuse_bodies
+        @busy_poll = busy_poll
       end
 
-      def list(path, count, at_once)
+      def list(paths, at_once)
         client = @client ||= open
-        client.each(Array.new(count, path), concurrency: at_once, reuse_bodies: @reuse_bodies) do |_path, answer|
-          raise answer if answer.is_a?(Exception)
-
-          raise "status #{answer.status}" unless answer.status == 200
-
-          yield answer.body
+        client.each(paths, concurrency: at_once, reuse_bodies: @reuse_bodies) do |_path, answer|
+          yield body_of(answer)
         end
       end
 
-      # Queues requests, yields, then runs them. Each has a URL and a block of its own.
-      def queued(path, count)
+      # Queues requests, yields, then runs them. Each has a block of its own.
+      def queued(paths)
         done = 0
         batch = (@client ||= open).batch(concurrency: 50)
-        count.times { |number| batch.get("#{path}?#{number}") { |answer| done += 1 if answer.status == 200 } }
+        paths.each { |path| batch.get(path) { |answer| done += 1 if answer.status == 200 } }
         yield
         batch.run
-        raise "#{done} of #{count} answers" unless done == count
+        raise "#{done} of #{paths.size} answers" unless done == paths.size
       end
 
       # A streamed body: what a 200 MB download is for.
@@ -42,21 +41,63 @@ module Bench
         size
       end
 
-      # The least that a user does with an answer: status, one header, body.
-      def examine(path)
-        response = (@client ||= open).get(path)
+      # The least that a user does with an answer: status, one header field, body.
+      # @param at_once [Integer, nil] in a batch with so many in flight; nil: one call after the other
+      def examine(paths, at_once)
+        client = @client ||= open
+        return paths.each { |path| read(client.get(path)) } unless at_once
+
+        reader = method(:read).to_proc # one for all: blocks are the caller's objects
+        client.batch(concurrency: at_once) { |batch| paths.each { |path| batch.get(path, &reader) } }
+      end
+
+      # (see Orders)
+      def order(path, number)
+        headers = Orders.headers(number)
+        answer = (@client ||= open).post(path, json: Orders.content(number), params: Orders.params(number),
+                                               headers: headers)
+        content(answer, headers)
+      end
+
+      # (see Orders)
+      def orders(path, numbers, at_once)
+        (@client ||= open).batch(concurrency: at_once) do |batch|
+          numbers.each do |number|
+            headers = Orders.headers(number)
+            call = { json: Orders.content(number), params: Orders.params(number), headers: headers }
+            batch.post(path, **call) { |answer| yield content(answer, headers) }
+          end
+        end
+      end
+
+      private
+
+      def options = super.merge(max_idle: MAX_IDLE, busy_poll: @busy_poll)
+
+      def exchange(client, call)
+        response = client.get(call.path)
+        [response.status, response.body]
+      end
+
+      def read(response)
         response.status
         response["content-type"]
         response.body
       end
 
-      private
+      def content(answer, headers)
+        raise answer if answer.is_a?(Exception)
 
-      def options = super.merge(max_idle: MAX_IDLE)
+        Orders.check(answer.status, answer["content-type"], answer["x-request-id"], headers)
+        answer.json
+      end
 
-      def exchange(client, call)
-        response = client.get(call.path)
-        [response.status, response.body]
+      def body_of(answer)
+        raise answer if answer.is_a?(Exception)
+
+        raise "status #{answer.status}" unless answer.status == 200
+
+        answer.body
       end
     end
   end

@@ -8,10 +8,10 @@ module Bench
       label "Typhoeus, newest"
 
       # The handles' connections live in the hydra.
-      def list(path, count, at_once)
+      def list(paths, at_once)
         options = @client ||= open
         hydra = (@hydras ||= {})[at_once] ||= ::Typhoeus::Hydra.new(max_concurrency: at_once)
-        count.times do
+        paths.each do |path|
           request = ::Typhoeus::Request.new("#{@base}#{path}", options)
           request.on_complete { |response| yield body_of(response) }
           hydra.queue(request)

@@ -8,10 +8,10 @@ module Bench
       THREADS = 10
 
       # It has no other way to do many at once.
-      def list(path, count, _at_once, &block)
+      def list(paths, _at_once, &block)
         client = @client ||= open
-        call = Call.of(path: path)
-        threads = Array.new(THREADS) { Thread.new { Array.new(count / THREADS) { body(client, call) } } }
+        shares = paths.each_slice(paths.size.fdiv(THREADS).ceil)
+        threads = shares.map { |share| Thread.new { share.map { |path| body(client, Call.of(path: path)) } } }
         threads.flat_map(&:value).each(&block)
       end
 

@@ -1,28 +1,34 @@
 # frozen_string_literal: true
 
 require_relative "figure"
-require_relative "pairs"
+require_relative "paired_samples"
 
 module Bench
-  # Turns pairs into figures: how many times faster ours is than each other member, and what a request costs each.
+  # Turns paired samples into figures: how many times faster our client is than each other, the CPU of its requests
+  # against that of the others, and what a request costs each of them.
   class Comparison
     FASTER_TYPHOEUS = "Typhoeus, the faster pair"
 
     # @param title [String] of the group that the figures make
-    # @param bars [Hash{String => Array}] label => what must hold, and what to reach for
-    def initialize(suite, title:, bars: {})
+    # @param bars [Hash{String => Array}] label => how many times faster it must be, and what to reach for
+    # @param cpu_bars [Hash{String => Array}] label => what the CPU of a request must be against that one's, and what to
+    #   reach for; only those that are named get this figure
+    def initialize(suite, title:, bars: {}, cpu_bars: {})
       @suite = suite
       @title = title
       @bars = bars
+      @cpu_bars = cpu_bars
     end
 
-    # Times all members of a cast against its first, ours, and adds the figures.
-    # @return [Pairs]
-    def call(cast)
-      ours = cast.members.first
-      pairs = Pairs.new(cast, ours: ours, repeats: @suite.settings.repeats, seconds: @suite.settings.seconds)
+    # Times all competitors against the first, our client, and adds the figures.
+    # @return [PairedSamples]
+    def call(competitors)
+      settings = @suite.settings
+      pairs = PairedSamples.new(competitors, ours: competitors.members.first, repeats: settings.repeats,
+                                             seconds: settings.seconds)
       add_ratios(pairs)
-      cast.members.each { |member| add_cost(member, pairs) }
+      pairs.by_member.each { |member, taken| add_cpu_ratio(member, taken) if @cpu_bars.key?(member.label) }
+      competitors.members.each { |member| add_cost(member, pairs) }
       pairs
     end
 
@@ -40,6 +46,12 @@ module Bench
     def add_ratio(samples, label)
       bar, reach = @bars[label]
       add(samples, label, "times faster than", "x", bar: bar, reach: reach)
+    end
+
+    def add_cpu_ratio(member, pairs)
+      bar, reach = @cpu_bars[member.label]
+      @suite.add_cost(@title, pairs.map(&:times_the_cpu), "CPU per request against #{member.label}'s", "x",
+                      bar: bar, reach: reach)
     end
 
     def add_cost(member, pairs)

@@ -2,6 +2,7 @@
 
 require "openssl"
 require "trunkline/lab/environment"
+require "trunkline/lab/noise"
 require_relative "origin"
 
 module Bench
@@ -13,9 +14,20 @@ module Bench
 
     def before = Lab::Environment.before.slice(:date, :machine, :load_before)
 
-    def after(environment, settings:, gems:)
-      environment.merge(load_after: Lab::Environment.load, versions: versions, clients: gems,
+    # @param noise [Lab::Noise] of the whole run
+    def after(environment, noise:, settings:, gems:)
+      others = { foreign_cpu: noise.foreign, stolen_cpu: noise.stolen }.compact.transform_values { |cpu| cpu.round(3) }
+      environment.merge(load_after: Lab::Environment.load, **others, versions: versions, clients: gems,
                         settings: settings.to_h.compact, busy_before: environment[:load_before].first > BUSY)
+    end
+
+    # @return [String] how busy the machine was, for people
+    def busy(environment)
+      shares = { foreign_cpu: "other programs", stolen_cpu: "the host" }.filter_map do |name, who|
+        "#{(environment[name] * 100).round} % to #{who}" if environment[name]
+      end
+      load = environment.values_at(:load_before, :load_after).map(&:first)
+      ["load #{load.join(" before, ")} after", ("of the CPU #{shares.join(" and ")}" if shares.any?)].compact.join("; ")
     end
 
     def versions

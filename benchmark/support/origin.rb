@@ -1,18 +1,18 @@
 # frozen_string_literal: true
 
 require "trunkline/lab/origins/nginx"
-
 require_relative "lab"
 
 module Bench
-  # The lab's nginx with the places that the benchmarks fetch.
+  # The lab's nginx, with what the benchmarks ask for beyond that.
   class Origin < Trunkline::Lab::Origins::Nginx
     Missing = Trunkline::Lab::Origins::Missing
     SMALL = Trunkline::Lab::Origins::SHORT
     MEDIUM = Trunkline::Lab::Origins::MEDIUM
+    ORDERS = Trunkline::Lab::Origins::ORDERS # 370 bytes of JSON under 12 header fields
     LARGE = "/large"
-    SMALL_BODY = Trunkline::Lab::Origins::SHORT_BODY # 133 bytes
-    MEDIUM_BODY = Trunkline::Lab::Origins::MEDIUM_BODY
+    BODIES = { SMALL => Trunkline::Lab::Origins::SHORT_BODY, MEDIUM => Trunkline::Lab::Origins::MEDIUM_BODY,
+               ORDERS => Trunkline::Lab::Origins::ORDERS_BODY }.freeze
     LARGE_BYTES = 200 * 1024 * 1024
     # Answered with what the request came by, "HTTP/2.0".
     PROTOCOL = "/protocol"
@@ -29,8 +29,17 @@ module Bench
       super
     end
 
-    # What is found at a path.
-    def self.body(path) = path == MEDIUM ? MEDIUM_BODY : SMALL_BODY
+    # What a path is answered with; the slow ones as SMALL.
+    def self.body(path) = BODIES.fetch(path, BODIES.fetch(SMALL))
+
+    # A path's answer, for titles.
+    def self.describe(path)
+      "#{body(path).bytesize} B#{" of JSON with 12 fields" if path == ORDERS}"
+    end
+
+    # The orders of bench:real go to it.
+    # @yield [base] its URL
+    def self.serve(suite) = yield(suite.origin.plain)
 
     # Why there is nothing at SLOW and HALF_SLOW, or nil.
     def self.slow_missing = ("nginx's echo module is not installed (bin/setup installs it)" unless echo_module)
@@ -46,7 +55,7 @@ module Bench
     private
 
     def places = "#{super} location = #{PROTOCOL} { return 200 \"$server_protocol\"; }"
-    def delays = super.merge(SLOW => 0.1, HALF_SLOW => 0.05)
+    def delays = super.merge(SLOW => [0.1, SMALL], HALF_SLOW => [0.05, SMALL])
 
     def write_files
       super

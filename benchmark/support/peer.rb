@@ -5,9 +5,9 @@ require "trunkline/lab/peer"
 module Bench
   # A client that the lab does not know, or that is called otherwise here: one file in peers/. It says how it is opened,
   # and how it fetches a path. One that can have many in flight also has
-  #   list(path, count, at_once) { |body| ... }
-  # which fetches the path so many times, with as many in flight as it may, and yields each body; and raises when one is
-  # not had. Its connections are kept from list to list.
+  #   list(paths, at_once) { |body| ... }
+  # which fetches each of the paths, with as many in flight as it may, and yields each body; and raises when one is not
+  # had. Its connections are kept from list to list.
   class Peer < Trunkline::Lab::Peer
     Call = Trunkline::Lab::Peer::Call
 

@@ -6,7 +6,7 @@ module Bench
   # What each `rake bench:...` runs: its groups of figures, one after the other, on one origin; then the report.
   class Program
     # @param name [String] of the report
-    # @param groups [Hash{String => #call}] by the names that BENCH_ONLY knows them by
+    # @param groups [Hash{String => #call, Array<#call>}] by the names that BENCH_ONLY knows them by
     def initialize(name, groups)
       @name = name
       @groups = groups
@@ -17,10 +17,11 @@ module Bench
       settings = Settings.from_environment
       groups = chosen(settings)
       environment = Environment.before
+      noise = Lab::Noise.new
       Origin.open do |origin|
         suite = Suite.new(origin, settings)
         groups.each { |group| suite.run(group) }
-        report(suite, Environment.after(environment, settings: settings, gems: suite.versions))
+        report(suite, Environment.after(environment, noise: noise, settings: settings, gems: suite.versions))
       end
     rescue Origin::Missing => error
       abort error.message
@@ -34,7 +35,7 @@ module Bench
       unknown = settings.only.to_a - @groups.keys
       abort "BENCH_ONLY: no figures named #{unknown.join(", ")}; there are #{@groups.keys.join(", ")}" if unknown.any?
 
-      @groups.values_at(*(settings.only || @groups.keys))
+      @groups.values_at(*(settings.only || @groups.keys)).flatten
     end
 
     def report(suite, environment)

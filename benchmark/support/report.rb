@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require_relative "environment"
 require_relative "markdown"
 
 module Bench
@@ -39,8 +40,8 @@ module Bench
 
     def environment
       machine = @environment[:machine]
-      lines = ["#{@environment[:date]}; #{machine[:cores]} cores, #{machine[:cpu]}; #{machine[:kernel]}; load " \
-               "#{@environment[:load_before].first} before, #{@environment[:load_after].first} after.",
+      lines = ["#{@environment[:date]}; #{machine[:cores]} cores, #{machine[:cpu]}; #{machine[:kernel]}; " \
+               "#{Environment.busy(@environment)}.",
                @environment[:versions].map { |name, version| "#{name}: #{version}" }.join("; "),
                *client_versions, "Medians; in brackets the quartiles. Ratios are of pairs run right after each other."]
       lines << "**The machine was busy: read the figures with care.**" if @environment[:busy_before]

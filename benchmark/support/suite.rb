@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-require_relative "cast"
+require_relative "competitors"
 require_relative "figure"
-require_relative "pairs"
+require_relative "paired_samples"
 require_relative "settings"
 
 module Bench
@@ -33,7 +33,7 @@ module Bench
     def run(group)
       say "\n#{group.title}"
       group.call(self)
-    rescue PeerProcess::Failed, Tools::Failed, Pairs::Failed => error
+    rescue PeerProcess::Failed, Tools::Failed, PairedSamples::Failed => error
       missing[group.title] = error.message
       failures << group.title
       say "  failed: #{error.message}"

@@ -3,11 +3,14 @@
 require "English"
 require "trunkline/lab/tasks"
 require_relative "lab"
+require_relative "orders"
+require_relative "paths"
 require_relative "peer"
 require_relative "ticker"
 
 module Bench
-  # What a worker can be told to do with its peer, beyond the lab's tasks: each with a path to GET.
+  # What a client's process can be told to do with its peer, beyond the lab's tasks. Where a task has urls:, that is one
+  # of Paths::KINDS.
   class Tasks < Trunkline::Lab::Tasks
     CALLS_PER_CLOCK_LOOK = 8
     CALLS_UNTIL_THE_HEAP_SETTLES = 20_000
@@ -20,32 +23,42 @@ module Bench
     def body_digest(path:, at_once: nil)
       @peer.session do
         bodies = [at_once ? nil : fetch(path)].compact
-        @peer.list(path, at_once * 2, at_once) { |body| bodies |= [body.dup] } if at_once
+        @peer.list(Array.new(at_once * 2, path), at_once) { |body| bodies |= [body.dup] } if at_once
         raise "#{bodies.size} different answers" unless bodies.size == 1
 
         Digest::SHA256.hexdigest(bodies.first)
       end
     end
 
+    # @return [String] a digest of the JSON that one order is answered with
+    def order_digest(path:)
+      @peer.session { Digest::SHA256.hexdigest(JSON.generate(@peer.order(path, 1))) }
+    end
+
     # Calls one after the other for some seconds, after a tenth of that to warm up.
-    def for_seconds(path:, seconds:)
+    def gets(path:, urls:, seconds:)
+      paths = paths(path, urls)
+      @peer.session { for_seconds(seconds) { |count| count.times { fetch(paths.next) } } }
+    end
+
+    # Lists of GETs one after the other, with so many in flight, for some seconds.
+    def lists(path:, urls:, at_once:, seconds:)
+      paths = paths(path, urls)
+      count = length(at_once)
       @peer.session do
-        repeat_until(Clock.now + (seconds / 10), path)
-        Clock.measure { repeat_until(Clock.now + seconds, path) }
+        list(paths.take(at_once * 2), at_once)
+        until_over(seconds) { list(paths.take(count), at_once) }
       end
     end
 
-    # Lists of requests one after the other, with so many in flight, for some seconds.
-    def lists(path:, at_once:, seconds:)
-      count = (at_once * ROUNDS_OF_A_LIST).clamp(SHORTEST_LIST, LONGEST_LIST)
+    # Orders (Orders), one after the other or in batches with so many in flight.
+    def orders(path:, seconds:, at_once: nil)
+      @number ||= Paths::FIRST
       @peer.session do
-        list(path, at_once * 2, at_once)
-        Clock.measure do
-          deadline = Clock.now + seconds
-          done = 0
-          done += list(path, count, at_once) while Clock.now < deadline
-          done
-        end
+        next for_seconds(seconds) { |count| count.times { @peer.order(path, @number += 1) } } unless at_once
+
+        some_orders(path, at_once * 2, at_once)
+        until_over(seconds) { some_orders(path, length(at_once), at_once) }
       end
     end
 
@@ -56,41 +69,58 @@ module Bench
       GC.start
       before = memory("VmRSS")
       waiting = nil
-      @peer.queued(path, count) { waiting = memory("VmRSS") }
+      @peer.queued(paths(path, "distinct").take(count)) { waiting = memory("VmRSS") }
       { queued: (waiting - before) * 1024.0 / count, peak: (memory("VmHWM") - before) * 1024.0 / count }
     end
 
     # Calls that the peer makes together.
     def parallel(path:, count:)
-      { wall: elapsed { whole(@peer.parallel(path, count), count) } }
+      asked = paths(path, "distinct").take(count)
+      { wall: elapsed { whole(@peer.parallel(asked), count) } }
     end
 
     # One call from each of many fibers at once, by a client just opened; and the same once more, over its connections.
     def fibers(path:, count:)
       @peer.finish
-      @peer.session { %i[new kept].to_h { |part| [part, Clock.measure { fibers_once(path, count) }] } }
+      asked = paths(path, "distinct")
+      @peer.session { %i[new kept].to_h { |part| [part, Clock.measure { fibers_once(asked.take(count)) }] } }
     end
 
     # Calls from several threads that share the peer, for some seconds.
     def from_threads(path:, seconds:, threads:)
       fetch(path)
+      @asked = @asked.to_i + 1
       Clock.measure do
         deadline = Clock.now + seconds
-        Array.new(threads) { Thread.new { repeat_until(deadline, path) } }.sum(&:value)
+        callers = Array.new(threads) do |number|
+          Thread.new { repeat_until(deadline, Paths.new(path, "distinct", prefix: "#{@asked}-#{number}-")) }
+        end
+        callers.sum(&:value)
       end
     end
 
     # A number of calls, by the client as it is.
     def calls(path:, count:) = super(call: { path: path }, count: count, anew: false)
 
-    # Ruby objects allocated per call.
-    def objects(path:, count:)
-      examine = @peer.respond_to?(:examine) ? @peer.method(:examine) : method(:fetch)
+    # Ruby objects allocated per GET of which the status, one header field and the body are read, without the URL.
+    # @param at_once [Integer, nil] in batches with so many in flight
+    def objects(path:, urls:, count:, at_once: nil)
+      asked = paths(path, urls)
       @peer.session do
-        100.times { examine.call(path) }
-        before = GC.stat(:total_allocated_objects)
-        count.times { examine.call(path) }
-        { objects: (GC.stat(:total_allocated_objects) - before) / count.to_f }
+        @peer.examine(asked.take(100), at_once)
+        urls_of_calls = asked.take(count)
+        { objects: allocated { @peer.examine(urls_of_calls, at_once) } / count.to_f }
+      end
+    end
+
+    # Ruby objects allocated per order, without those that the caller's literals and JSON make.
+    def order_objects(path:, count:)
+      @peer.session do
+        text = JSON.generate(@peer.order(path, 1))
+        100.times { |number| @peer.order(path, number) }
+        orders = allocated { count.times { |number| @peer.order(path, number) } }
+        callers = allocated { count.times { |number| Orders.callers_part(number, text) } }
+        { objects: (orders - callers) / count.to_f, callers: callers / count.to_f }
       end
     end
 
@@ -116,49 +146,90 @@ module Bench
     # Resident memory, descriptors and threads before and after many calls.
     def footprint(path:, count:)
       warm = [count / 10, CALLS_UNTIL_THE_HEAP_SETTLES].max
+      asked = paths(path, "distinct")
       @peer.session do
-        warm.times { fetch(path) }
+        warm.times { fetch(asked.next) }
         before = holdings
-        count.times { fetch(path) }
+        count.times { fetch(asked.next) }
         { before: before, after: holdings }
       end
     end
 
     private
 
+    # Kept from sample to sample, so that no number comes twice.
+    def paths(path, urls) = (@paths ||= {})[[path, urls]] ||= Paths.new(path, urls)
+
+    def length(at_once) = (at_once * ROUNDS_OF_A_LIST).clamp(SHORTEST_LIST, LONGEST_LIST)
+
     # @return [String] the body of a 200; anything else is an error of the benchmark
-    def fetch(path)
-      status, body = @peer.call((@calls ||= {})[path] ||= Peer::Call.of(path: path))
+    def fetch(path, call = @call ||= Peer::Call.of)
+      call.path = path
+      status, body = @peer.call(call)
       raise "status #{status}" unless status == 200
 
       body
     end
 
-    def list(path, count, at_once)
+    def list(paths, at_once)
       done = 0
-      @peer.list(path, count, at_once) { done += 1 }
-      raise "#{done} of #{count} answers" unless done == count
-
-      count
+      @peer.list(paths, at_once) { done += 1 }
+      whole_count(done, paths.size)
     end
 
-    def fibers_once(path, count) = whole(@peer.fibers(path, count).select { |status, _| status == 200 }, count)
+    def some_orders(path, count, at_once)
+      done = 0
+      numbers = (@number + 1)..(@number += count)
+      @peer.orders(path, numbers, at_once) { done += 1 }
+      whole_count(done, count)
+    end
 
-    def whole(answers, count)
-      raise "#{answers.size} of #{count} answers" unless answers.size == count
+    def fibers_once(paths) = whole(@peer.fibers(paths).select { |status, _| status == 200 }, paths.size)
+
+    def whole(answers, count) = whole_count(answers.size, count)
+
+    def whole_count(done, count)
+      raise "#{done} of #{count} answers" unless done == count
 
       count
     end
 
     def memory(what) = File.read("/proc/self/status")[/#{what}:\s+(\d+)/, 1].to_i
 
-    def repeat_until(deadline, path)
+    # Measures a block that makes so many calls as it is told.
+    def for_seconds(seconds)
+      warm = Clock.now + (seconds / 10)
+      yield CALLS_PER_CLOCK_LOOK while Clock.now < warm
+      until_over(seconds) do
+        yield CALLS_PER_CLOCK_LOOK
+        CALLS_PER_CLOCK_LOOK
+      end
+    end
+
+    # Measures a block that returns how many calls it made.
+    def until_over(seconds)
+      Clock.measure do
+        deadline = Clock.now + seconds
+        done = 0
+        done += yield while Clock.now < deadline
+        done
+      end
+    end
+
+    def repeat_until(deadline, paths)
+      call = Peer::Call.of
       done = 0
       while Clock.now < deadline
-        CALLS_PER_CLOCK_LOOK.times { fetch(path) }
+        CALLS_PER_CLOCK_LOOK.times { fetch(paths.next, call) }
         done += CALLS_PER_CLOCK_LOOK
       end
       done
+    end
+
+    def allocated
+      before = GC.stat(:total_allocated_objects)
+      yield
+      GC.stat(:total_allocated_objects) - before
     end
 
     def elapsed

@@ -5,18 +5,25 @@ require "json"
 # The figures in a README, written from the kept results of the benchmarks. Between <!-- figures: NAME --> and
 # <!-- /figures --> stands what benchmark/readme/NAME.md says, where
 # - {{FILE: figure's name}} is a figure of benchmark/results/FILE.json, with its spread,
-# - {{environment: FILE, ...}} tells on what these files were measured, and how loaded it was.
+# - {{environment: FILE, ...}} says on what these files were measured,
+# - {{busy: FILE, ...}} says how busy the machine was meanwhile.
+# What has not been measured yet is called that, and named by #missing.
 class Figures
   BLOCK = %r{(<!-- figures: ([\w-]+) -->\n).*?(<!-- /figures -->)}m
   PLACEHOLDER = /\{\{(\w+): (.+?)\}\}/
+  ABSENT = "not measured"
 
-  # A figure, file or template that is not there, named in the message.
+  # A template that is not there, named in the message.
   class Missing < StandardError; end
+
+  # @return [Array<String>] files and figures that templates name and the results do not have
+  attr_reader :missing
 
   def initialize(results:, templates:)
     @results = results
     @templates = templates
     @files = {}
+    @missing = []
   end
 
   # @param page [String] the text of a README
@@ -33,13 +40,17 @@ class Figures
   def block(name)
     read(@templates, "#{name}.md").gsub(PLACEHOLDER) do
       file, what = Regexp.last_match.captures
-      file == "environment" ? environment(what.split(", ")) : figure(file, what)
+      case file
+      when "environment" then environment(what.split(", "))
+      when "busy" then busy(what.split(", "))
+      else figure(file, what)
+      end
     end
   end
 
   def figure(file, name)
-    figure = results(file).fetch("figures").find { |each| each.fetch("name") == name }
-    raise Missing, "#{file}.json has no figure #{name.inspect}" unless figure
+    figure = results(file)&.fetch("figures")&.find { |each| each.fetch("name") == name }
+    return absent("#{file}.json: #{name}") unless figure
 
     value, spread, unit = figure.values_at("value", "spread", "unit")
     unit = unit.start_with?("x") ? "x" : " #{unit}"
@@ -48,16 +59,30 @@ class Figures
   end
 
   def environment(files)
-    files.map { |file| "- `bench:#{file}`: #{measured_on(results(file).fetch("environment"))}" }.join("\n")
+    files.map { |file| "- `bench:#{file}`: #{(of = environment_of(file)) ? measured_on(of) : ABSENT}" }.join("\n")
   end
 
   def measured_on(environment)
     machine = environment.fetch("machine")
     versions = environment.fetch("versions").except("compiler").map { |name, version| version_of(name, version) }
-    load = environment.values_at("load_before", "load_after").map(&:first)
     [environment.fetch("date"), "#{machine.fetch("cores")} cores, #{machine.fetch("cpu")}", machine.fetch("kernel"),
-     versions.join(", "), "load #{load.join(" before, ")} after"].join("; ")
+     versions.join(", "), "load #{loads(environment).join(" before, ")} after"].join("; ")
   end
+
+  # The extremes of all runs.
+  def busy(files)
+    environments = files.filter_map { |file| environment_of(file) }
+    return ABSENT if environments.empty?
+
+    told = ["a load average of #{environments.flat_map { |environment| loads(environment) }.minmax.join(" to ")}"]
+    { "foreign_cpu" => "other programs", "stolen_cpu" => "the host" }.each do |name, who|
+      shares = environments.filter_map { |environment| environment[name] }
+      told << "up to #{(shares.max * 100).round} % of the CPU taken by #{who}" if shares.any?
+    end
+    told.join(", ")
+  end
+
+  def loads(environment) = environment.values_at("load_before", "load_after").map(&:first)
 
   # Name and number, of a version that may be told with its name and much more.
   def version_of(name, version)
@@ -72,7 +97,21 @@ class Figures
     format("%.#{decimals}f", number)
   end
 
-  def results(file) = @files[file] ||= JSON.parse(read(@results, "#{file}.json"))
+  def environment_of(file) = results(file)&.fetch("environment")
+
+  # @return [Hash, nil] nil: there is no such file
+  def results(file)
+    @files.fetch(file) do
+      path = File.join(@results, "#{file}.json")
+      absent("#{file}.json") unless File.exist?(path)
+      @files[file] = (JSON.parse(File.read(path)) if File.exist?(path))
+    end
+  end
+
+  def absent(what)
+    @missing << what
+    ABSENT
+  end
 
   def read(folder, file)
     File.read(File.join(folder, file))

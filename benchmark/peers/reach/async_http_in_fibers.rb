@@ -8,10 +8,9 @@ module Bench
       label "async-http in fibers"
 
       # @return [Array<Array>] status and body of each
-      def fibers(path, count)
+      def fibers(paths)
         client = @client ||= open
-        call = Call.of(path: path)
-        Array.new(count) { ::Async::Task.current.async { exchange(client, call) } }.map(&:wait)
+        paths.map { |path| ::Async::Task.current.async { exchange(client, Call.of(path: path)) } }.map(&:wait)
       end
     end
   end

@@ -3,7 +3,7 @@
 require "optparse"
 require_relative "output/files"
 require_relative "output/screen"
-require_relative "cast"
+require_relative "competitors"
 require_relative "result"
 
 module Trunkline
@@ -162,8 +162,8 @@ module Trunkline
         chosen.partition(&:ours?).flatten
       end
 
-      def cast(list = peers, **options, &block)
-        Cast.open(list, missing: @result.missing, clients: @result.clients, screen: @screen, **options, &block)
+      def with_competitors(list = peers, **options, &block)
+        Competitors.open(list, missing: @result.missing, clients: @result.clients, screen: @screen, **options, &block)
       end
     end
   end

@@ -9,7 +9,7 @@ module Trunkline
     module Limits
       PREFIX = "limit: "
 
-      # A program in the cast.
+      # A program among the competitors.
       Member = Struct.new(:program) do
         def label = "#{PREFIX}#{program.class.label}"
         def ours? = false

@@ -6,7 +6,7 @@ require_relative "clock"
 module Trunkline
   module Lab
     # How much of the machine others used while we measured: the time all cores were busy, less what we and our
-    # children spent. Without /proc there is no way to tell, and nothing is said.
+    # children spent; and how much of it the host of a virtual machine took. Without /proc both are unknown.
     class Noise
       FOREIGN_BAR = 0.10 # of all cores
       SPREAD_BAR = 0.25  # half of an interval, as a share of its value
@@ -16,24 +16,28 @@ module Trunkline
         @started = snapshot
       end
 
-      # @return [Float, nil] 0.0..1.0
-      def foreign
-        return unless @started && (now = snapshot)
+      # @return [Float, nil] 0.0..1.0 of all cores, what the host took included
+      def foreign = share { |spent| spent[:busy] - spent[:own] }
 
-        wall = now[:wall] - @started[:wall]
-        return 0.0 if wall < 0.2 # the kernel counts in hundredths: too short to tell
-
-        busy = now[:busy] - @started[:busy]
-        own = now[:own] - @started[:own]
-        ((busy - own) / (wall * Etc.nprocessors)).clamp(0.0, 1.0)
-      end
+      # @return [Float, nil] 0.0..1.0 of all cores that the host gave to others
+      def stolen = share { |spent| spent[:stolen] }
 
       private
+
+      # @yield [spent] seconds since the start
+      def share
+        return unless @started && (now = snapshot)
+
+        spent = now.to_h { |name, seconds| [name, seconds - @started[name]] }
+        return 0.0 if spent[:wall] < 0.2 # the kernel counts in hundredths: too short to tell
+
+        (yield(spent) / (spent[:wall] * Etc.nprocessors)).clamp(0.0, 1.0)
+      end
 
       def snapshot
         user, nice, system, _idle, _wait, irq, softirq, steal = File.foreach("/proc/stat").first.split.drop(1)
         busy = [user, nice, system, irq, softirq, steal].sum(&:to_f) / TICKS
-        { wall: Clock.now, busy: busy, own: own }
+        { wall: Clock.now, busy: busy, own: own, stolen: steal.to_f / TICKS }
       rescue SystemCallError, NoMethodError
         nil
       end

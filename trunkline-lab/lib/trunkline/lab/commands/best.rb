@@ -50,8 +50,8 @@ module Trunkline
           open_target(@place) do
             politely
             probe
-            cast([Peer.named("trunkline")], **peer_options) do |cast|
-              member = cast.members.first or raise PeerProcess::Failed, @result.missing.values.first
+            with_competitors([Peer.named("trunkline")], **peer_options) do |competitors|
+              member = competitors.members.first or raise PeerProcess::Failed, @result.missing.values.first
               member.ask(:many, call: call, concurrency: 1, requests: 20)
               @search = Search.new(most: @most) { |concurrency| samples(member, concurrency) }
               @search.run

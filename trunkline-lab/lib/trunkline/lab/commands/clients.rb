@@ -29,15 +29,15 @@ module Trunkline
           Target.open("short") do |target|
             call = { verb: "POST", path: target.path, headers: HEADERS, body: BODY }
             check = { call: call, digest: SHORT_DIGEST }
-            cast(base: target.base, check: check, limits: @limits) { |cast| take(cast, call) }
+            with_competitors(base: target.base, check: check, limits: @limits) { |competitors| take(competitors, call) }
           end
         end
 
-        def take(cast, call)
+        def take(competitors, call)
           rounds = rounds(@runs)
-          @screen.progress("clients", @runs * cast.members.size) do |advance|
+          @screen.progress("clients", @runs * competitors.members.size) do |advance|
             rounds.each do
-              cast.each(cast.members.shuffle) do |member|
+              competitors.each(competitors.members.shuffle) do |member|
                 rounds.take(member.label) { member.ask(:calls, call: call, count: @calls) }
                 advance.call
               end

@@ -29,16 +29,18 @@ module Trunkline
           Target.open("short", port: :tls) do |target|
             @target = target
             check = { call: { path: target.path }, digest: SHORT_DIGEST }
-            cast(base: target.base, ca_file: target.ca_file, check: check, limits: @limits) { |cast| take(cast) }
+            with_competitors(base: target.base, ca_file: target.ca_file, check: check, limits: @limits) do |competitors|
+              take(competitors)
+            end
           end
         end
 
-        def take(cast)
+        def take(competitors)
           rounds = rounds(@runs)
           @screen.progress("keepalive", @runs * 2) do |advance|
             rounds.each do
               KINDS.shuffle.each do |kind|
-                cast.each(cast.members.shuffle) do |member|
+                competitors.each(competitors.members.shuffle) do |member|
                   rounds.take([member.label, kind]) { sample(member, kind == :kept) }
                 end
                 advance.call

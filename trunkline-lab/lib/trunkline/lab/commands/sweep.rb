@@ -80,7 +80,7 @@ module Trunkline
             politely
             response = probe
             check = { call: call, digest: (Digest::SHA256.hexdigest(response.body) if Target::BUILT_IN.key?(@place)) }
-            cast(check: check, limits: limits, **peer_options) { |cast| take(cast) }
+            with_competitors(check: check, limits: limits, **peer_options) { |competitors| take(competitors) }
           end
         end
 
@@ -99,23 +99,26 @@ module Trunkline
                  requests: @concurrencies.size * @requests * @repeats * @peers.size)
         end
 
-        def take(cast)
-          warm_up(cast)
-          limits, clients = cast.members.product(@concurrencies).partition { |member, _| Limits.row?(member.label) }
+        def take(competitors)
+          warm_up(competitors)
+          turns = competitors.members.product(@concurrencies)
+          limits, clients = turns.partition { |member, _| Limits.row?(member.label) }
           rounds = rounds(@repeats)
-          turns = (clients.size * @repeats) + (limits.size * [LIMIT_REPEATS, @repeats].min)
-          @screen.progress("sweep", turns) do |advance|
+          total = (clients.size * @repeats) + (limits.size * [LIMIT_REPEATS, @repeats].min)
+          @screen.progress("sweep", total) do |advance|
             rounds.each do |number|
               (number < LIMIT_REPEATS ? clients + limits : clients).shuffle.each do |member, step|
-                cast.each([member]) { rounds.take([member.label, step]) { sample(member, step) } }
+                competitors.each([member]) { rounds.take([member.label, step]) { sample(member, step) } }
                 advance.call
               end
             end
           end
         end
 
-        def warm_up(cast)
-          cast.each { |member| member.ask(:many, call: call, concurrency: @concurrencies.max, requests: WARM_UP) }
+        def warm_up(competitors)
+          competitors.each do |member|
+            member.ask(:many, call: call, concurrency: @concurrencies.max, requests: WARM_UP)
+          end
         end
 
         def sample(member, step)

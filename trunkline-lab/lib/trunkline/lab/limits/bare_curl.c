@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { MAX_CONCURRENCY = 4096 };
+enum { MAX_CONCURRENCY = 4096, MAX_URL = 4096, FIRST_NUMBER = 1000000 };
 
 struct job {
     const char *mode, *url, *ca_file;
@@ -20,6 +20,7 @@ struct job {
     int fresh; /* a new connection for each request */
     int cold;  /* connecting is part of what is measured */
     int http2; /* many share one connection */
+    int distinct; /* each request has a URL of its own: `url` with a number in its query */
     const char *proxy;
     const char *data; /* the body of POSTs; NULL: GETs */
     struct curl_slist *headers;
@@ -79,6 +80,15 @@ static CURL *new_easy(const struct job *job) {
     return easy;
 }
 
+/* Gives the next request its URL. One that is repeated was set with the other options. libcurl copies it. */
+static void set_url(CURL *easy, const struct job *job) {
+    static long number = FIRST_NUMBER;
+    char url[MAX_URL];
+    if (!job->distinct) return;
+    snprintf(url, sizeof(url), "%s%c%ld", job->url, strchr(job->url, '?') ? '&' : '?', number++);
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+}
+
 static void must_succeed(CURLcode code) {
     if (code != CURLE_OK) die("request", curl_easy_strerror(code));
 }
@@ -94,6 +104,7 @@ static long run_serial(const struct job *job, struct usage *before) {
     if (!job->cold) must_succeed(curl_easy_perform(easy)); /* connect and warm up */
     *before = usage_now();
     while (!is_over(job, done, before->wall)) {
+        set_url(easy, job);
         must_succeed(curl_easy_perform(easy));
         done++;
     }
@@ -116,6 +127,7 @@ static long harvest(CURLM *multi, const struct job *job, long done, double start
             curl_easy_cleanup(easy);
             --*open;
         } else {
+            set_url(easy, job);
             curl_multi_add_handle(multi, easy);
         }
     }
@@ -162,10 +174,11 @@ static struct job job_from(int argc, char **argv) {
                                             {"proxy", required_argument, NULL, 'p'},
                                             {"data", required_argument, NULL, 'd'},
                                             {"header", required_argument, NULL, 'h'},
+                                            {"distinct", no_argument, NULL, 'u'},
                                             {NULL, 0, NULL, 0}};
     struct job job = {.concurrency = 1};
     int option;
-    while ((option = getopt_long(argc, argv, "n:s:c:a:fod:h:2p:", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "n:s:c:a:fod:h:2p:u", options, NULL)) != -1) {
         if (option == 'n') job.requests = atol(optarg);
         if (option == 's') job.seconds = atof(optarg);
         if (option == 'c') job.concurrency = atoi(optarg);
@@ -173,6 +186,7 @@ static struct job job_from(int argc, char **argv) {
         if (option == 'f') job.fresh = 1;
         if (option == 'o') job.cold = 1;
         if (option == '2') job.http2 = 1;
+        if (option == 'u') job.distinct = 1;
         if (option == 'p') job.proxy = optarg;
         if (option == 'd') job.data = optarg;
         if (option == 'h') job.headers = curl_slist_append(job.headers, optarg);

@@ -8,6 +8,7 @@ module Trunkline
   module Lab
     module Limits
       # The least that a program can do with libcurl (bare_curl.c): one easy handle, reused, or many in a multi handle.
+      # Its URL is the same for each request, or distinct: with a number in its query that counts up.
       class BareCurl
         SOURCE = File.join(__dir__, "bare_curl.c")
 
@@ -46,10 +47,10 @@ module Trunkline
         end
 
         # @param at_once [Integer, nil] in a multi handle; nil: one after the other
-        def for_seconds(path, seconds, at_once: nil)
-          return sample("--seconds", seconds.to_s, "serial", "#{@base}#{path}") unless at_once
-
-          sample("--seconds", seconds.to_s, "--concurrency", at_once.to_s, "multi", "#{@base}#{path}")
+        # @param distinct [Boolean] whether each request has a URL of its own
+        def for_seconds(path, seconds, at_once: nil, distinct: false)
+          mode = at_once ? ["--concurrency", at_once.to_s, "multi"] : ["serial"]
+          sample("--seconds", seconds.to_s, *("--distinct" if distinct), *mode, "#{@base}#{path}")
         end
 
         private

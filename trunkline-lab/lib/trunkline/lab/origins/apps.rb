@@ -8,18 +8,38 @@ module Trunkline
       # The Rack applications that Puma serves for the lab.
       module Apps
         PLAIN = { "content-type" => "text/plain" }.freeze
+        JSON_FIELDS = ORDERS_FIELDS.to_h { |name, value| [name.downcase, value.delete("\\")] }
+          .merge("content-type" => "application/json").freeze
 
         def self.named(name, **options)
-          { "static" => Static, "workers" => Workers }.fetch(name).new(**options)
+          { "static" => Static, "workers" => Workers, "echo" => Echo }.fetch(name).new(**options)
+        end
+
+        # The fields of an answer in JSON to this request.
+        def self.json_fields(env, body)
+          JSON_FIELDS.merge("content-length" => body.bytesize.to_s, "x-request-id" => env["HTTP_X_REQUEST_ID"].to_s)
         end
 
         # What nginx serves, for machines without it.
         class Static
+          BODIES = { MEDIUM => MEDIUM_BODY, ORDERS => ORDERS_BODY, SLOW_ORDERS => ORDERS_BODY }.freeze
+
           def call(env)
             env["rack.input"]&.read
-            body = env["PATH_INFO"] == MEDIUM ? MEDIUM_BODY : SHORT_BODY
-            sleep SLOW_SECONDS if env["PATH_INFO"] == SLOW
-            [200, PLAIN.merge("content-length" => body.bytesize.to_s), [body]]
+            path = env["PATH_INFO"]
+            body = BODIES.fetch(path, SHORT_BODY)
+            sleep SLOW_SECONDS if [SLOW, SLOW_ORDERS].include?(path)
+            fields = body == ORDERS_BODY ? Apps.json_fields(env, body) : PLAIN
+            [200, fields.merge("content-length" => body.bytesize.to_s), [body]]
+          end
+        end
+
+        # A service that parses the JSON it is sent and answers with the same.
+        class Echo
+          def call(env)
+            sent = env["rack.input"]&.read.to_s
+            body = sent.empty? ? "{}" : JSON.generate(JSON.parse(sent))
+            [200, Apps.json_fields(env, body), [body]]
           end
         end
 

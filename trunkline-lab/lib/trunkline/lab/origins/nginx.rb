@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "json"
 require "net/http"
 require "socket"
 require "tmpdir"
@@ -15,6 +16,22 @@ module Trunkline
       SLOW = "/slow"
       SHORT_BODY = "#{"trunkline " * 13}ok.".freeze # 133 bytes
       MEDIUM_BODY = (SHORT_BODY * 104)[0, 13_801].freeze
+      # Answers as a service does, to any method: 370 bytes of JSON under twelve header fields.
+      ORDERS = "/orders"
+      SLOW_ORDERS = "/slow/orders"
+      ORDERS_BODY = JSON.generate(
+        id: 48_211, status: "confirmed", currency: "EUR", total: 12_997, created_at: "2026-11-22T09:30:00Z",
+        customer: { id: 7_731, name: "Ada Lovelace", email: "lovelace@example.test" },
+        items: [{ sku: "TL-100", quantity: 2, price: 1_999, title: "Trunk line, 100 m" },
+                { sku: "TL-250", quantity: 1, price: 8_999, title: "Trunk line, 250 m" }],
+        shipping: { carrier: "postal", days: 3 }
+      ).freeze
+      # Those that a service adds to nginx's own Server, Date, Content-Type, Content-Length and Connection.
+      ORDERS_FIELDS = {
+        "Cache-Control" => "private, max-age=0, must-revalidate", "ETag" => "W/\\\"5d41402abc4b2a76\\\"",
+        "Vary" => "Accept, Accept-Encoding", "X-Request-Id" => "$http_x_request_id", "X-Runtime" => "0.004217",
+        "X-Content-Type-Options" => "nosniff", "Strict-Transport-Security" => "max-age=63072000; includeSubDomains"
+      }.freeze
       SLOW_SECONDS = 0.01
       START_SECONDS = 30
 
@@ -43,8 +60,8 @@ module Trunkline
         end
       end
 
-      # nginx, its configuration, files and certificates made on the spot: one port for plain and one for TLS that keep
-      # connections; one for TLS with HTTP/2; one for TLS that closes after each answer and resumes no session; one that
+      # nginx, its configuration, files and certificates made on the spot. Its ports: plain, without tcp_nopush and TLS,
+      # which keep connections; TLS with HTTP/2; TLS that closes after each answer and resumes no session; and one that
       # counts connections.
       class Nginx
         extend InFolder
@@ -61,7 +78,7 @@ module Trunkline
         def initialize(folder)
           @folder = folder
           @certificates = Certificates.new(folder)
-          @ports = Origins.free_ports(:plain, :tls, :http2, :fresh_tls, :status)
+          @ports = Origins.free_ports(:plain, :without_nopush, :tls, :http2, :fresh_tls, :status)
         end
 
         def self.echo_module
@@ -74,6 +91,7 @@ module Trunkline
         def name = self.class.version
         def ca_file = @certificates.ca_file
         def plain = "http://127.0.0.1:#{@ports[:plain]}"
+        def without_nopush = "http://127.0.0.1:#{@ports[:without_nopush]}"
         def tls = "https://127.0.0.1:#{@ports[:tls]}"
         def http2 = "https://127.0.0.1:#{@ports[:http2]}"
         def fresh_tls = "https://127.0.0.1:#{@ports[:fresh_tls]}"
@@ -109,8 +127,9 @@ module Trunkline
           Net::HTTP.get(URI("http://127.0.0.1:#{@ports[:status]}/"))[/requests\s+(\d+)/, 1].to_i
         end
 
-        # One process and no master, so that the origin stays on one core and ends with one signal. A file goes out
-        # together with its head, as Debian's nginx.conf has it: in two segments, who reads meets the second halfway.
+        # One process and no master, so that the origin stays on one core and ends with one signal. With tcp_nopush, as
+        # in Debian's nginx.conf, a file leaves in one segment with its head; without it, which is nginx's default, the
+        # client reads the head first and has to wait once more for the file.
         def configuration
           <<~NGINX
             #{echo_module && "load_module #{echo_module};"}
@@ -133,6 +152,7 @@ module Trunkline
               ssl_protocols TLSv1.2 TLSv1.3;
               root #{folder};
               server { listen 127.0.0.1:#{@ports[:plain]}; #{places} }
+              server { listen 127.0.0.1:#{@ports[:without_nopush]}; tcp_nopush off; #{places} }
               server { listen 127.0.0.1:#{@ports[:tls]} ssl; #{places} }
               server { listen 127.0.0.1:#{@ports[:http2]} ssl http2; http2_max_concurrent_streams 1000; #{places} }
               server { listen 127.0.0.1:#{@ports[:fresh_tls]} ssl; keepalive_timeout 0; ssl_session_tickets off; #{places} }
@@ -142,18 +162,20 @@ module Trunkline
         end
 
         def places
-          short = "location = #{SHORT} { return 200 \"#{SHORT_BODY}\"; }"
-          return short unless echo_module
+          fields = ORDERS_FIELDS.map { |name, value| "add_header #{name} \"#{value}\";" }.join(" ")
+          locations = ["location = #{SHORT} { return 200 \"#{SHORT_BODY}\"; }",
+                       "location = #{ORDERS} { default_type application/json; #{fields} return 200 '#{ORDERS_BODY}'; }"]
+          return locations.join(" ") unless echo_module
 
-          delayed = delays.map do |path, seconds|
-            "location = #{path} { echo_sleep #{seconds}; echo_exec #{SHORT}; }"
+          delayed = delays.map do |path, (seconds, answer)|
+            "location = #{path} { echo_sleep #{seconds}; echo_exec #{answer}; }"
           end
-          [short, *delayed].join(" ")
+          [*locations, *delayed].join(" ")
         end
 
-        # Answered like SHORT after so many seconds, where nginx has its echo module.
-        # @return [Hash{String => Float}]
-        def delays = { SLOW => SLOW_SECONDS }
+        # Paths that nginx's echo module answers after so many seconds, as another path is answered.
+        # @return [Hash{String => Array(Float, String)}]
+        def delays = { SLOW => [SLOW_SECONDS, SHORT], SLOW_ORDERS => [SLOW_SECONDS, ORDERS] }
 
         def echo_module = self.class.echo_module
 

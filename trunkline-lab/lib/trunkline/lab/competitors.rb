@@ -6,9 +6,9 @@ require_relative "peer_process"
 
 module Trunkline
   module Lab
-    # Clients ready to be measured, each alive in a process of its own. Whoever cannot be had, or gives another answer
-    # than it should, is not measured but named with the reason.
-    class Cast
+    # Clients ready to be measured, each in a process of its own. A client that cannot be installed, or that gives
+    # another answer than it should, is not measured but named with the reason.
+    class Competitors
       # One client.
       Member = Struct.new(:peer, :process) do
         def label = peer.label
@@ -22,19 +22,19 @@ module Trunkline
       # @param check [Hash, nil] call: and digest: of the body that each must give
       # @param limits [Array<Class>] programs in C to be measured as well
       # @param options [Hash] those of Peer.new
-      # @yield [cast]
+      # @yield [competitors]
       # @raise [Stop] when there is no client to measure
       def self.open(peers, missing:, clients:, screen:, check: nil, limits: [], **options)
-        cast = new(missing, clients)
+        competitors = new(missing, clients)
         screen.busy("starting #{peers.map(&:label).join(", ")}")
-        peers.each { |peer| cast.add(peer, **options) }
-        cast.verify_all(check)
-        raise Stop, "nothing to measure: #{missing.map { |told| told.join(": ") }.join("; ")}" if cast.peers.empty?
+        peers.each { |peer| competitors.add(peer, **options) }
+        competitors.verify_all(check)
+        competitors.must_be_some
 
-        limits.each { |limit| cast.add_limit(limit, check, **options.slice(:base, :ca_file, :keep)) }
-        yield cast
+        limits.each { |limit| competitors.add_limit(limit, check, **options.slice(:base, :ca_file, :keep)) }
+        yield competitors
       ensure
-        cast&.close
+        competitors&.close
       end
 
       # @param missing [Hash] label => reason, added to
@@ -69,17 +69,22 @@ module Trunkline
         @missing["#{Limits::PREFIX}#{program.label}"] = error.message
       end
 
+      # @raise [Stop] when there is no client to measure
+      def must_be_some
+        raise Stop, "nothing to measure: #{@missing.map { |told| told.join(": ") }.join("; ")}" if peers.empty?
+      end
+
       # The clients that are there, without the limits.
       def peers = @members.grep(Member).map(&:peer)
 
-      # A member that fails leaves the cast.
+      # Leaves out a member that failed.
       def dismiss(member, reason)
         @missing[member.label] = reason
         @members.delete(member)
         member.stop
       end
 
-      # Each member's turn; whoever fails leaves.
+      # Each member's turn; one that fails is left out.
       def each(order = @members.dup)
         order.each do |member|
           yield member if @members.include?(member)

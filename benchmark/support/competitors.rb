@@ -1,42 +1,42 @@
 # frozen_string_literal: true
 
-require "digest"
 require_relative "origin"
 require_relative "peer"
 require_relative "peer_process"
 require_relative "tools"
+require_relative "work"
 
 module Bench
-  # Clients ready to be timed on one origin, each alive in a process of its own. Whoever cannot be had, or answers with
-  # something else than the others, is not timed but named with the reason.
-  class Cast
+  # Clients ready to be timed at the same work, each in a process of its own. A client that cannot be installed, or that
+  # is answered something else than the others, is not timed but named with the reason.
+  class Competitors
+    # A client or program, and how it is timed.
     Member = Struct.new(:label, :timer) do
       def sample(seconds) = timer.call(seconds)
     end
 
     attr_reader :members
 
-    # @param scheme [Symbol] :plain or :tls
-    # @param path [String] what is fetched
-    # @param at_once [Integer, nil] in flight; nil: one call after the other
-    def self.open(suite, scheme, path: Origin::SMALL, at_once: nil)
-      base = suite.origin.public_send(scheme)
-      trust = suite.origin.ca_file if base.start_with?("https")
-      cast = new(base, ca_file: trust, path: path, at_once: at_once, missing: suite.missing, versions: suite.versions)
-      yield cast
+    # @param work [Work]
+    # @param base [String] "http://127.0.0.1:8080"
+    # @yield [competitors] their processes are stopped whatever happens
+    def self.open(suite, work, base: suite.origin.plain)
+      competitors = new(work, base, ca_file: (suite.origin.ca_file if base.start_with?("https")),
+                                    missing: suite.missing, versions: suite.versions)
+      yield competitors
     ensure
-      cast&.close
+      competitors&.close
     end
 
     # @param missing [Hash] label => reason, added to
     # @param versions [Hash] label => gems and versions, added to
-    def initialize(base, ca_file:, path:, at_once:, missing:, versions:)
+    def initialize(work, base, ca_file:, missing:, versions:)
+      @work = work
       @base = base
       @ca_file = ca_file
-      @path = path
-      @at_once = at_once
       @missing = missing
       @versions = versions
+      @expected = work.expected
       @processes = []
       @members = []
     end
@@ -54,9 +54,9 @@ module Bench
 
       process = PeerProcess.new(peer, base: @base, ca_file: @ca_file, **options)
       @processes << process
-      check(process.ask(:body_digest, path: @path, at_once: @at_once))
+      check(@work.digest(process))
       note_versions(peer, process)
-      @members << Member.new(label, ->(seconds) { time(process, seconds) })
+      @members << Member.new(label, ->(seconds) { @work.time(process, seconds) })
     rescue PeerProcess::Failed, Bundle::Failed => error
       @missing[label] = error.message
     end
@@ -65,7 +65,7 @@ module Bench
     def add_bare_curl(**options) = add_program("bare libcurl program", Limits::BareCurl, **options)
     def add_wrk = add_program("wrk", Limits::Wrk)
 
-    # A member that fails while it is timed leaves the cast.
+    # Leaves out a member that failed while it was timed.
     def dismiss(member, reason)
       @missing[member.label] = reason
       @members.delete(member)
@@ -77,17 +77,11 @@ module Bench
 
     def add_program(label, kind, **options)
       program = kind.new(base: @base, ca_file: @ca_file, **options)
-      digest = program.probe(call: { path: @path })[:digest]
+      digest = @work.digest_by_program(program)
       check(digest) if digest
-      @members << Member.new(label, ->(seconds) { program.for_seconds(@path, seconds, at_once: @at_once) })
+      @members << Member.new(label, ->(seconds) { @work.time_program(program, seconds) })
     rescue Limits::Failed, PeerProcess::Failed => error
       @missing[label] = error.message
-    end
-
-    def time(process, seconds)
-      return process.ask(:for_seconds, path: @path, seconds: seconds) unless @at_once
-
-      process.ask(:lists, path: @path, at_once: @at_once, seconds: seconds)
     end
 
     def note_versions(peer, process)
@@ -96,9 +90,8 @@ module Bench
     end
 
     def check(digest)
-      return if digest == Digest::SHA256.hexdigest(Origin.body(@path))
-
-      raise PeerProcess::Failed, "its body is not what the origin sent"
+      @expected ||= digest
+      raise PeerProcess::Failed, "its answer is not what the origin sent to the others" unless digest == @expected
     end
   end
 end

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module Bench
-  # Times ours beside every other member of a cast: always the two right after each other, the order within a pair and
+  # Times our client beside every other competitor: always the two right after each other, the order within a pair and
   # the order of the pairs mixed, so that a moment of noise on the machine meets both or is lost in the median.
-  class Pairs
+  class PairedSamples
     Pair = Struct.new(:ours, :theirs) do
       def times_faster = rate(ours) / rate(theirs)
 
@@ -23,16 +23,17 @@ module Bench
       end
     end
 
+    # @return [Hash{Competitors::Member => Array<Pair>}]
     attr_reader :by_member
 
-    def initialize(cast, ours:, repeats:, seconds:)
-      @cast = cast
+    def initialize(competitors, ours:, repeats:, seconds:)
+      @competitors = competitors
       @ours = ours
       @seconds = seconds
       @by_member = Hash.new { |pairs, member| pairs[member] = [] }
-      others = cast.members - [ours]
-      (others * repeats).shuffle.each { |other| take(other) if cast.members.include?(other) }
-      @by_member.select! { |member, _| cast.members.include?(member) }
+      others = competitors.members - [ours]
+      (others * repeats).shuffle.each { |other| take(other) if competitors.members.include?(other) }
+      @by_member.select! { |member, _| competitors.members.include?(member) }
     end
 
     def samples_of(member)
@@ -47,7 +48,7 @@ module Bench
     rescue Failed => error
       raise if error.member == @ours
 
-      @cast.dismiss(other, error.message)
+      @competitors.dismiss(other, error.message)
     end
 
     def sample(member)

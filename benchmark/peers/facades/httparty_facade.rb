@@ -4,7 +4,7 @@ require_relative "httparty"
 
 module Bench
   module Peers
-    class HTTPartyFace < HTTParty
+    class HTTPartyFacade < HTTParty
       label "HTTParty with install!"
       ours "trunkline"
 
@@ -12,6 +12,7 @@ module Bench
 
       def open
         require "trunkline"
+        ::Trunkline.configure { |defaults| defaults.busy_poll = false }
         ::Trunkline::NetHTTP.install!
         super
       end

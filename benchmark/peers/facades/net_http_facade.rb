@@ -4,7 +4,7 @@ require "trunkline/lab/peers/net_http"
 
 module Bench
   module Peers
-    class NetHTTPFace < ::Trunkline::Lab::Peers::NetHTTP
+    class NetHTTPFacade < ::Trunkline::Lab::Peers::NetHTTP
       label "PersistentHttpClient"
       ours "trunkline"
 
@@ -12,6 +12,7 @@ module Bench
 
       def open
         require "trunkline"
+        ::Trunkline.configure { |defaults| defaults.busy_poll = false }
         options = @ca_file ? { ca_file: @ca_file } : {}
         ::Trunkline::PersistentHttpClient.get(uri, open_timeout: @timeout, read_timeout: @timeout,
                                                    write_timeout: @timeout, proxy: nil, **options)

@@ -4,14 +4,17 @@ require_relative "../typhoeus"
 
 module Bench
   module Peers
-    class TyphoeusFace < Typhoeus
+    class TyphoeusFacade < Typhoeus
       label "trunkline/typhoeus"
       gems({})
       ours "trunkline"
 
       private
 
-      def load_client = require("trunkline/typhoeus")
+      def load_client
+        require "trunkline/typhoeus"
+        ::Trunkline.configure { |defaults| defaults.busy_poll = false }
+      end
     end
   end
 end

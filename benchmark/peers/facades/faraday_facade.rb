@@ -4,22 +4,22 @@ require_relative "faraday"
 
 module Bench
   module Peers
-    class FaradayFace < Faraday
+    class FaradayFacade < Faraday
       label "Faraday with :trunkline"
       gems "faraday" => "~> 2.14"
       ours "trunkline"
 
       # @return [Array<String>] the bodies
-      def parallel(path, count)
+      def parallel(paths)
         connection = @client ||= open
         answers = []
-        connection.in_parallel { count.times { answers << connection.get(path) } }
+        connection.in_parallel { answers = paths.map { |path| connection.get(path) } }
         answers.map { |answer| body_of(answer.status, answer.body) }
       end
 
       private
 
-      def adapter = :trunkline
+      def adapter = [:trunkline, { busy_poll: false }]
 
       def load_adapter = require("trunkline/faraday")
     end

@@ -1,0 +1,22 @@
+# frozen_string_literal: true
+
+require_relative "../support/comparison"
+
+module Bench
+  module Figures
+    # What busy_poll: gives to a call that is alone, on a machine that has the server too, beside the same call asleep.
+    class BusyPoll
+      ASLEEP = "Trunkline asleep"
+
+      def title = "GET of #{Origin.describe(Origin::SMALL)}, distinct URLs, one at a time, with busy_poll"
+
+      def call(suite)
+        Competitors.open(suite, Work.gets(Origin::SMALL, urls: "distinct")) do |competitors|
+          competitors.add_first(Peers::Trunkline, busy_poll: true)
+          competitors.add(Peers::Trunkline, label: ASLEEP)
+          Comparison.new(suite, title: title, cpu_bars: { ASLEEP => nil }).call(competitors)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+require_relative "../support/comparison"
+require_relative "../support/earlier"
+
+module Bench
+  module Figures
+    # GETs of 133 bytes beside Trunkline as it was at an earlier commit, in the same run.
+    class Earlier
+      BARS = { "repeated" => [0.95, 1.1] }.freeze
+
+      # @param urls [String] one of Paths::KINDS; bars are for "repeated"
+      # @param at_once [Integer, nil] in flight; nil: one after the other
+      def initialize(urls, at_once: nil)
+        @urls = urls
+        @at_once = at_once
+      end
+
+      def title
+        way = @at_once ? "#{@at_once} in flight" : "one at a time"
+        "GET of #{Origin.describe(Origin::SMALL)}, #{@urls} URLs, #{way}"
+      end
+
+      def call(suite)
+        commit = suite.settings.earlier
+        library = Bench::Earlier.library(commit)
+        label = "Trunkline at #{commit}"
+        Competitors.open(suite, Work.gets(Origin::SMALL, urls: @urls, at_once: @at_once)) do |competitors|
+          competitors.add_first(Peers::Trunkline)
+          competitors.add(Peers::TrunklineBefore, label: label, library: library)
+          Comparison.new(suite, title: title, bars: { label => BARS[@urls] }, cpu_bars: { label => nil })
+            .call(competitors)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+require_relative "../support/comparison"
+require_relative "../support/orders"
+
+module Bench
+  module Figures
+    # The call of a service (Orders): CPU of our client beside another that does the same work.
+    class Order
+      OBJECTS = 500 # calls for which objects are counted
+      OBJECT_BARS = { bar: 40, reach: 20 }.freeze
+
+      attr_reader :title
+
+      # @param title [String]
+      # @param ours [Class] our peer
+      # @param other [Class] the peer beside it
+      # @param label [String] of the other
+      # @param cpu [Array] what the CPU of a request must be against the other's, and what to reach for
+      # @param objects [Boolean] whether the objects of ours are counted too
+      # @param service [Class] Service or Origin, that answers
+      def initialize(title, ours, other, label:, cpu:, objects: false, service: Origin)
+        @title = title
+        @ours = ours
+        @other = other
+        @label = label
+        @cpu = cpu
+        @objects = objects
+        @service = service
+      end
+
+      def call(suite)
+        @service.serve(suite) do |base|
+          Competitors.open(suite, Work.orders(Origin::ORDERS), base: base) do |competitors|
+            competitors.add_first(@ours)
+            competitors.add(@other, label: @label)
+            Comparison.new(suite, title: title, cpu_bars: { @label => @cpu }).call(competitors)
+          end
+          count_objects(suite, base) if @objects
+        end
+      end
+
+      private
+
+      def count_objects(suite, base)
+        process = PeerProcess.new(@ours, base: base)
+        samples = suite.repeat { process.ask(:order_objects, path: Origin::ORDERS, count: OBJECTS) }
+        suite.add_cost(title, samples.map { |sample| sample[:objects] }, "Ruby objects beyond the caller's and JSON's",
+                       "objects", **OBJECT_BARS)
+        suite.add_cost(title, samples.map { |sample| sample[:callers] }, "Ruby objects of the caller and of JSON",
+                       "objects")
+      ensure
+        process&.stop
+      end
+    end
+  end
+end

@@ -1,0 +1,19 @@
+# frozen_string_literal: true
+
+require_relative "faraday_orders"
+
+module Bench
+  module Peers
+    class FaradayOrdersOnTrunkline < FaradayOrders
+      label "Faraday with JSON on :trunkline"
+      gems "faraday" => "~> 2.14"
+      ours "trunkline"
+
+      private
+
+      def adapter = [:trunkline, { busy_poll: false }]
+
+      def load_adapter = require("trunkline/faraday")
+    end
+  end
+end

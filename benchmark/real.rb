@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+# Measures what services do: calls that are all different, and POSTs of JSON; `rake bench:real` runs it.
+# support/settings.rb has its switches.
+
+require_relative "support/program"
+require_relative "support/service"
+%w[in_flight one_at_a_time objects order orders_in_batch earlier busy_poll].each do |group|
+  require_relative "figures/#{group}"
+end
+
+Bench::Peer.load_all
+Bench::Peer.load_all("real")
+figures = Bench::Figures
+origin = Bench::Origin
+peers = Bench::Peers
+
+# With Client#each and with Client#batch.
+in_flight = lambda do |at, path, curl|
+  [peers::Trunkline, peers::TrunklineBatch].map do |peer|
+    figures::InFlight.new(at, path, urls: "distinct", curl: curl, peer: peer)
+  end
+end
+net_http = { ours: peers::Trunkline, other: peers::NetHTTP, label: "Net::HTTP, started", cpu: [0.40, 0.27] }
+faraday = { ours: peers::FaradayOrdersOnTrunkline, other: peers::FaradayOrdersPersistent,
+            label: peers::FaradayOrdersPersistent.label, cpu: [0.55, 0.45] }
+order = lambda do |title, ours:, other:, **rest|
+  figures::Order.new(title, ours, other, **rest)
+end
+
+groups = {
+  "order" => [order.call("POST of an order", **net_http, objects: true),
+              order.call("POST of an order to Puma", **net_http, service: Bench::Service)],
+  "order_faraday" => [order.call("POST of an order through Faraday", **faraday),
+                      order.call("POST of an order to Puma through Faraday", **faraday, service: Bench::Service)],
+  "order_batch" => figures::OrdersInBatch.new,
+  "objects" => figures::Objects.new,
+  "in_flight" => [*in_flight.call(:plain, origin::SMALL, [1.1, 1.4]), *in_flight.call(:plain, origin::ORDERS, nil)],
+  "in_flight_tls" => [*in_flight.call(:tls, origin::SMALL, [1.2, 1.5]), *in_flight.call(:tls, origin::ORDERS, nil)],
+  "medium" => %i[plain without_nopush].zip([[1.2, 1.5], [1.0, 1.2]]).map do |at, curl|
+    figures::InFlight.new(at, origin::MEDIUM, urls: "distinct", curl: curl)
+  end,
+  "one_at_a_time" => %i[plain tls].product([origin::SMALL, origin::ORDERS]).map do |at, path|
+    figures::OneAtATime.new(at, path: path, beside_peers: false)
+  end,
+  "earlier" => %w[repeated distinct].product([nil, 50]).map do |urls, at_once|
+    figures::Earlier.new(urls, at_once: at_once)
+  end,
+  "busy_poll" => figures::BusyPoll.new
+}
+Bench::Program.new("real", groups).run
