@@ -37,19 +37,68 @@ module Trunkline
 
       def test_sweep_measures_each_concurrency_by_each_client
         experiment("sweep", "short", "20", "2", "-c", "1,3", *CLIENTS) do |result, out|
-          rows = result["tables"].first["rows"].map { |row| row.first(2) }
+          assert_equal ["GETs of distinct URLs", "POSTs of JSON"], titles(result)
+          result["tables"].each do |table|
+            clients = table["rows"].map { |row| row.first(2) }.reject { |label, _| Limits.row?(label) }
 
-          clients = rows.reject { |label, _| Limits.row?(label) }
-
-          assert_equal [["Net::HTTP", 1], ["Net::HTTP", 3], ["Trunkline", 1], ["Trunkline", 3]], clients
-          assert_equal ["limit: libcurl in C", "limit: wrk"], limits(result, rows)
+            assert_equal [["Net::HTTP", 1], ["Net::HTTP", 3], ["Trunkline", 1], ["Trunkline", 3]], clients
+          end
+          assert_equal ["limit: libcurl in C", "limit: wrk"], limits(result, result["tables"].first["rows"])
           article = result["data"]["article"]["Trunkline"]
 
           assert_equal %w[concurrency requests_per_second cpu_percentage], article.first.keys
-          assert_equal [0], result["tables"].first["rows"].map { |row| row[5] }.uniq, "errors"
+          assert_equal [0], result["tables"].flat_map { |table| table["rows"].map { |row| row[5] } }.uniq, "errors"
           assert_includes out, "requests/s by concurrency"
         end
       end
+
+      # Of somebody's own server, the request is repeated as it was given unless another kind is asked for.
+      def test_sweep_makes_the_kinds_of_calls_that_it_is_asked_for
+        seen = []
+        Origins::Scripted.open(recording(seen)) do |server|
+          experiment("sweep", "#{server.plain}/x?a=1", "5", "1", "-c", "2", "--no-limits") do |result, _|
+            assert_equal ["the same call repeated"], titles(result)
+            assert_equal [["GET", "/x?a=1"]], seen.map { |request| [request.verb, request.path] }.uniq
+          end
+          seen.clear
+          experiment("sweep", "#{server.plain}/x?a=1", "5", "1", "-c", "2", "--calls", "distinct,json",
+                     "--no-limits") do |result, _|
+            assert_equal ["GETs of distinct URLs", "POSTs of JSON"], titles(result)
+            assert_distinct(seen)
+          end
+        end
+      end
+
+      # @return [Proc] a script that keeps the requests, and answers each with the JSON that it brought
+      def recording(seen)
+        lambda do |connection|
+          while (request = connection.request)
+            seen << request
+            connection.answer(request.body.to_s.empty? ? "{}" : request.body)
+          end
+        end
+      end
+
+      def assert_distinct(seen)
+        gets, posts = seen.partition { |request| request.verb == "GET" }
+        paths = gets.map(&:path) - ["/x?a=1"] # the first call of all
+
+        assert_operator paths.size, :>, 5
+        assert_empty(paths.tally.select { |_, times| times > 1 })
+        paths.each { |path| assert_match(%r{\A/x\?a=1&\d+\z}, path) }
+        assert_equal ["/x?a=1"], posts.map(&:path).uniq
+        assert_equal posts.size, posts.map { |post| JSON.parse(post.body).fetch("order") }.uniq.size
+      end
+
+      def test_an_answer_that_is_no_json_is_told
+        script = ->(connection) { connection.answer("no JSON") while connection.request }
+        Origins::Scripted.open(script) do |server|
+          assert_match(/nothing to measure: Trunkline: JSON::ParserError/,
+                       refused("sweep", "#{server.plain}/", "5", "1", "-c", "1", "--calls", "json", status: FAILED))
+        end
+      end
+
+      def titles(result) = result["tables"].map { |table| table["title"] }
 
       def test_sweep_writes_the_form_of_the_article
         Dir.mktmpdir do |folder|
@@ -184,9 +233,10 @@ module Trunkline
       def test_keepalive_counts_the_connections
         skip "Puma does not count connections" unless Origins::Nginx.available?
         experiment("keepalive", "3", "2", *CLIENTS) do |result, _|
-          columns = result["tables"].first["columns"]
-          result["tables"].first["rows"].each do |row|
-            assert_equal [1, 3], row.values_at(columns.index("kept: opened"), columns.index("new: opened")), row.first
+          assert_equal ["GETs of distinct URLs", "POSTs of JSON"], titles(result)
+          result["tables"].each do |table|
+            opened = %w[kept new].map { |way| table["columns"].index("#{way}: opened") }
+            table["rows"].each { |row| assert_equal [1, 3], row.values_at(*opened), row.first }
           end
         end
       end
@@ -196,6 +246,7 @@ module Trunkline
           rows = result["tables"].first["rows"]
 
           assert_equal ["Net::HTTP", "Trunkline"], rows.map(&:first).grep_v(/limit/).sort
+          assert_equal ["POSTs of JSON"], titles(result)
           assert_equal ["limit: libcurl in C"], limits(result, rows)
           assert_equal %w[client user system total real], result["tables"].first["columns"]
         end
@@ -228,7 +279,7 @@ module Trunkline
         experiment("best", "workers", "--max", "2", "-z", "0.1", "--repeats", "2") do |result, out|
           assert_includes 1..2, result["data"]["use"]
           assert_includes %w[ceiling cpu server], result["data"]["limiter"]
-          assert_match(/^Use #{result["data"]["use"]}/, out)
+          assert_match(/^Measured with GETs of distinct URLs\.\nUse #{result["data"]["use"]}/, out)
         end
       end
 
@@ -249,10 +300,13 @@ module Trunkline
 
       def test_chatty_makes_its_calls_one_after_the_other_and_side_by_side
         experiment("chatty", "2", "1") do |result, _|
-          ways = result["tables"].first["rows"].map(&:first)
+          assert_equal ["GETs of distinct URLs", "POSTs of JSON"], titles(result)
+          result["tables"].each do |table|
+            ways = table["rows"].map(&:first)
 
-          assert_includes ways, "Trunkline, side by side"
-          assert_equal Commands::Chatty::WAYS.keys.sort, (ways | result["missing"].keys).sort
+            assert_includes ways, "Trunkline, side by side"
+            assert_equal Commands::Chatty::WAYS.keys.sort, (ways | result["missing"].keys).sort
+          end
         end
       end
 

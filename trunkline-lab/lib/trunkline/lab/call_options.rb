@@ -67,9 +67,10 @@ module Trunkline
       end
 
       # One call, before thousands are made.
+      # @param first [Hash] the call
       # @return [Trunkline::Response]
       # @raise [Stop]
-      def probe = @target.probe(call, timeout: @timeout, insecure: @insecure, http: @http)
+      def probe(first) = @target.probe(first, timeout: @timeout, insecure: @insecure, http: @http)
 
       # What the user gave goes before what the URL stands for.
       def call

@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
-require "digest"
+require_relative "call_kinds"
 require_relative "limits"
-require_relative "origins/nginx"
 require_relative "repeats"
 
 module Trunkline
@@ -10,14 +9,13 @@ module Trunkline
     # The command line of experiments that make some calls, some times over: [CALLS] [RUNS]; by every client unless
     # they say otherwise.
     module CallsAndRuns
+      include CallKinds
       include Repeats
-
-      # Of what the built-in server answers at Origins::SHORT.
-      SHORT_DIGEST = Digest::SHA256.hexdigest(Origins::SHORT_BODY)
 
       private
 
       def options(parser)
+        kinds_option(parser)
         peer_choice(parser)
         limit_choice(parser, Limits::BareCurl)
         time_option(parser)

@@ -13,25 +13,27 @@ module Trunkline
       Member = Struct.new(:peer, :process) do
         def label = peer.label
         def ours? = peer.ours?
+        def makes?(_kind) = true
         def ask(...) = process.ask(...)
         def stop = process&.stop
       end
 
       attr_reader :members
 
-      # @param check [Hash, nil] call: and digest: of the body that each must give
+      # @param checks [Array<Hash>] call:, kind: (one of Calls::KINDS), and digest: of the body that each must give, or
+      #   nil
       # @param limits [Array<Class>] programs in C to be measured as well
       # @param options [Hash] those of Peer.new
       # @yield [competitors]
       # @raise [Stop] when there is no client to measure
-      def self.open(peers, missing:, clients:, screen:, check: nil, limits: [], **options)
+      def self.open(peers, missing:, clients:, screen:, checks: [], limits: [], **options)
         competitors = new(missing, clients)
         screen.busy("starting #{peers.map(&:label).join(", ")}")
         peers.each { |peer| competitors.add(peer, **options) }
-        competitors.verify_all(check)
+        competitors.verify_all(checks)
         competitors.must_be_some
 
-        limits.each { |limit| competitors.add_limit(limit, check, **options.slice(:base, :ca_file, :keep)) }
+        limits.each { |limit| competitors.add_limit(limit, checks, **options.slice(:base, :ca_file, :keep)) }
         yield competitors
       ensure
         competitors&.close
@@ -54,16 +56,16 @@ module Trunkline
         @missing[peer.label] = error.message
       end
 
-      def verify_all(check)
+      def verify_all(checks)
         each do |member|
-          verify(member, check) if check
+          checks.each { |check| verify(member, **check) }
           note_versions(member)
         end
       end
 
-      def add_limit(program, check, **options)
+      def add_limit(program, checks, **options)
         member = Limits::Member.new(program.new(**options))
-        verify(member, check) if check
+        checks.each { |check| verify(member, **check) if member.makes?(check.fetch(:kind)) }
         @members << member
       rescue Limits::Failed, PeerProcess::Failed => error
         @missing["#{Limits::PREFIX}#{program.label}"] = error.message
@@ -97,10 +99,10 @@ module Trunkline
 
       private
 
-      def verify(member, check)
-        seen = member.ask(:probe, call: check[:call])
+      def verify(member, digest:, **told)
+        seen = member.ask(:probe, **told)
         raise PeerProcess::Failed, "it was answered #{seen[:status]}" if seen[:status] >= 400
-        return if seen[:digest].nil? || check[:digest].nil? || seen[:digest] == check[:digest]
+        return if seen[:digest].nil? || digest.nil? || seen[:digest] == digest
 
         raise PeerProcess::Failed, "its answer (status #{seen[:status]}, #{seen[:bytes]} bytes) is not the others'"
       end

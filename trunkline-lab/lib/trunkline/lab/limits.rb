@@ -13,6 +13,7 @@ module Trunkline
       Member = Struct.new(:program) do
         def label = "#{PREFIX}#{program.class.label}"
         def ours? = false
+        def makes?(kind) = program.class::KINDS.include?(kind)
         def ask(task, **arguments) = program.public_send(task, **arguments)
         def stop = nil
       end

@@ -109,27 +109,27 @@ module Trunkline
       def session = yield
 
       def finish
-        [@client, *@lanes].compact.each { |client| close(client) }
-        @client = @lanes = nil
+        [@client, *@clients].compact.each { |client| close(client) }
+        @client = @clients = nil
       end
 
-      # Calls with so many in flight while `more` says so. By threads, each with a client of its own, unless the client
-      # has its own way.
-      # @param more [#call] whether another call may start
+      # Calls with so many in flight, as long as there are any. By threads, each with a client of its own, unless the
+      # client has its own way.
+      # @param calls [Calls]
       # @param recorder [Recorder]
-      def many(call, concurrency, more, recorder)
-        @lanes ||= []
-        @lanes << open while @lanes.size < concurrency
-        @lanes.first(concurrency).map { |client| Thread.new { lane(client, call, more, recorder) } }.each(&:join)
+      def many(calls, concurrency, recorder)
+        @clients ||= []
+        @clients << open while @clients.size < concurrency
+        @clients.first(concurrency).map { |client| Thread.new { make(client, calls, recorder) } }.each(&:join)
       end
 
       private
 
-      def lane(client, call, more, recorder)
-        while more.call
+      def make(client, calls, recorder)
+        while (call = calls.next)
           recorder.time do
             status, body = exchange(client, call)
-            [status, body.bytesize]
+            [status, calls.read(body)]
           end
         end
       end

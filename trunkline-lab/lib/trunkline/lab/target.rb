@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "digest"
 require "json"
 require "trunkline"
 require "uri"
@@ -11,12 +12,15 @@ module Trunkline
   module Lab
     # Where calls go: a URL of the user's, used as it is, or one of the lab's own servers, by name.
     class Target
+      # Name => path, the path that answers POSTs of JSON with JSON, and what the server does, for people.
       BUILT_IN = {
-        "short" => [Origins::SHORT, "133 bytes"],
-        "medium" => [Origins::MEDIUM, "13,801 bytes"],
-        "slow" => [Origins::SLOW, "133 bytes after 10 ms"],
-        "workers" => ["/", "8 workers that take 20 ms each, a queue of 32, then 429"]
+        "short" => [Origins::SHORT, Origins::ORDERS, "133 bytes"],
+        "medium" => [Origins::MEDIUM, Origins::ORDERS, "13,801 bytes"],
+        "slow" => [Origins::SLOW, Origins::SLOW_ORDERS, "133 bytes after 10 ms"],
+        "workers" => ["/", "/", "8 workers that take 20 ms each, a queue of 32, then 429"]
       }.freeze
+      BODIES = { Origins::SHORT => Origins::SHORT_BODY, Origins::MEDIUM => Origins::MEDIUM_BODY,
+                 Origins::SLOW => Origins::SHORT_BODY, "/" => Origins::SHORT_BODY }.freeze
       OWN_MACHINE = /\A(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)\z/
       # What a server of somebody else's may be asked for without --i-own-this-server.
       MOST_IN_FLIGHT = 20
@@ -36,8 +40,8 @@ module Trunkline
         return yield(parse(place, ca_file: ca_file)) unless BUILT_IN.key?(place)
 
         with_origin(place) do |origin|
-          path, title = BUILT_IN.fetch(place)
-          yield new(origin.public_send(port), path, ca_file: origin.ca_file, origin: origin,
+          path, json_path, title = BUILT_IN.fetch(place)
+          yield new(origin.public_send(port), path, json_path: json_path, ca_file: origin.ca_file, origin: origin,
                                                     title: "#{title}, from #{origin.name} on this machine")
         end
       end
@@ -72,9 +76,13 @@ module Trunkline
       end
       private_class_method :credentials
 
-      def initialize(base, path, ca_file:, title:, origin: nil, headers: {})
+      # @return [String] the path for POSTs of JSON
+      attr_reader :json_path
+
+      def initialize(base, path, ca_file:, title:, json_path: path, origin: nil, headers: {})
         @base = base
         @path = path
+        @json_path = json_path
         @ca_file = ca_file
         @title = title
         @origin = origin
@@ -83,6 +91,17 @@ module Trunkline
 
       def url = "#{base}#{path}"
       def uri = @uri ||= URI(url)
+
+      # Whether it is one of the lab's own servers.
+      def built_in? = !@origin.nil?
+
+      # @param kind [String] one of Calls::KINDS
+      # @return [String, nil] a digest of the body that such a call is answered with; nil: only its server knows
+      def digest(kind)
+        return unless built_in?
+
+        Digest::SHA256.hexdigest(kind == "json" ? Origins::ORDERS_BODY : BODIES.fetch(path))
+      end
 
       # Whether it may be somebody else's.
       def foreign? = !OWN_MACHINE.match?(uri.host)
@@ -100,10 +119,12 @@ module Trunkline
       def probe(call, timeout:, insecure: false, http: nil)
         options = { ca_file: ca_file, verify: insecure ? false : nil, http: http&.to_sym }.compact
         client = Trunkline.new(base, timeout: timeout, **options)
-        response = client.request(call[:verb], path, headers: call[:headers], body: call[:body])
+        asked = call[:path] || path
+        response = client.request(call[:verb], asked, headers: call[:headers], body: call[:body])
         return response if response.status < 400
 
-        raise Stop, "#{call[:verb]} #{url} is answered #{response.status} #{response.reason}: nothing was measured"
+        raise Stop, "#{call[:verb]} #{base}#{asked} is answered #{response.status} #{response.reason}: nothing was " \
+                    "measured"
       rescue Trunkline::Error => error
         raise Stop, error.message
       rescue Trunkline::InvalidRequest => error

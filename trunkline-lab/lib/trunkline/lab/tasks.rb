@@ -2,6 +2,7 @@
 
 require "digest"
 require "timeout"
+require_relative "calls"
 require_relative "clock"
 require_relative "recorder"
 require_relative "peer"
@@ -31,26 +32,32 @@ module Trunkline
       end
 
       # One call: what it gave.
-      def probe(call:, keep: 4000)
+      # @param kind [String] one of Calls::KINDS
+      def probe(call:, kind: "repeated", keep: 4000)
+        calls = Calls.new(Peer::Call.of(**call), kind)
         @peer.session do
-          status, body = @peer.call(Peer::Call.of(**call))
+          status, body = @peer.call(calls.next)
+          calls.read(body) if status < 400
           { status: status, bytes: body.bytesize, body: body.byteslice(0, keep).b.scrub("?"),
             digest: Digest::SHA256.hexdigest(body) }
         end
       end
 
       # So many calls one after the other.
+      # @param kind [String] one of Calls::KINDS
       # @param anew [Boolean] by a client just opened, so that connecting is part of it
       # @param keep [Boolean] this one for all calls, or a new one for each
-      def calls(call:, count:, anew: true, keep: true)
-        call = Peer::Call.of(**call)
+      def calls(call:, count:, kind: "repeated", anew: true, keep: true)
+        calls = Calls.new(Peer::Call.of(**call), kind)
         @peer.finish if anew
         @peer.keep = keep if anew
         @peer.session do
           Clock.measure do
             count.times do
-              status, = @peer.call(call)
+              status, body = @peer.call(calls.next)
               raise "status #{status}" if status >= 400
+
+              calls.read(body)
             end
             count
           end
@@ -58,16 +65,16 @@ module Trunkline
       end
 
       # Calls with so many in flight, until there were enough or the time is over.
+      # @param kind [String] one of Calls::KINDS
       # @param rate [Numeric, nil] calls a second in all
       # @param timings [Boolean] each phase of each call too (Trunkline alone)
-      def many(call:, concurrency:, requests: nil, seconds: nil, rate: nil, timings: false)
-        call = Peer::Call.of(**call)
+      def many(call:, concurrency:, kind: "repeated", requests: nil, seconds: nil, rate: nil, timings: false)
+        calls = Calls.new(Peer::Call.of(**call), kind, limit(requests, seconds))
         recorder = Recorder.new
-        more = limit(requests, seconds)
         extras = { rate: rate, timings: timings }.select { |_, value| value }
         usage = @peer.session do
           Clock.measure do
-            @peer.many(call, concurrency, more, recorder, **extras)
+            @peer.many(calls, concurrency, recorder, **extras)
             recorder.completed
           end
         end

@@ -97,7 +97,8 @@ module Trunkline
       end
 
       def requests(application, size, count)
-        application.ask(:many, call: { path: "/#{size}" }, concurrency: 1, requests: count, timings: true)
+        application.ask(:many, call: { path: "/#{size}" }, kind: "distinct", concurrency: 1, requests: count,
+                               timings: true)
       end
 
       def show(title, size, own)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../call_kinds"
 require_relative "../call_options"
 require_relative "../histogram"
 require_relative "../search"
@@ -10,6 +11,7 @@ module Trunkline
       # The concurrency to use, found by search, and what the limit is.
       class Best < Command
         include CallOptions
+        include CallKinds
 
         summary "the smallest concurrency with 95 % of the best goodput, and what limits it"
         usage "URL|short|medium|slow|workers"
@@ -38,21 +40,22 @@ module Trunkline
           parser.on("--repeats N", Integer, "samples of each concurrency (3)") do |n|
             @repeats = positive(n, "--repeats")
           end
+          kind_option(parser)
           http_option(parser)
           call_options(parser)
         end
 
         def arguments(rest) = @place = one_place(rest)
 
-        def title = "The right concurrency for #{@call[:verb]} #{place}"
+        def title = "The right concurrency for #{asked}"
 
         def measure
           open_target(@place) do
             politely
-            probe
+            probe(first_call)
             with_competitors([Peer.named("trunkline")], **peer_options) do |competitors|
               member = competitors.members.first or raise PeerProcess::Failed, @result.missing.values.first
-              member.ask(:many, call: call, concurrency: 1, requests: 20)
+              member.ask(:many, **told(kind, call), concurrency: 1, requests: 20)
               @search = Search.new(most: @most) { |concurrency| samples(member, concurrency) }
               @search.run
             end
@@ -70,7 +73,8 @@ module Trunkline
         def samples(member, concurrency)
           Array.new(@repeats) do
             @screen.busy("#{concurrency} in flight")
-            summary(member.ask(:many, call: call, concurrency: concurrency, seconds: @seconds, requests: @budget))
+            summary(member.ask(:many, **told(kind, call), concurrency: concurrency, seconds: @seconds,
+                                                          requests: @budget))
           end
         end
 
@@ -125,6 +129,7 @@ module Trunkline
           limiter = @search.limiter
           @result.data.merge!(use: use, plateau: [low, high], limiter: limiter, little: @search.little,
                               goodput: Result.short(@search.answer.goodput), most_tried: @search.points.keys.max)
+          @result.say("Measured with #{TITLES.fetch(kind)}.")
           @result.say("Use #{use}#{others}; #{LIMITERS.fetch(limiter)}.")
           refused = @search.refused_from
           @result.say("It refuses calls (429 or 503) from #{refused} in flight on.") if refused

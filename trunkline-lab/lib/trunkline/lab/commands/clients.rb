@@ -6,39 +6,42 @@ require_relative "../target"
 module Trunkline
   module Lab
     module Commands
-      # POSTs one after the other, as `time` tells them: user, system, total, real.
+      # POSTs of JSON one after the other, as `time` tells them: user, system, total, real.
       class Clients < Command
         include CallsAndRuns
 
-        summary "100 POSTs by every client: user, system, total and real seconds"
+        summary "100 POSTs of JSON by every client: user, system, total and real seconds"
         usage "[CALLS] [RUNS]"
-
-        BODY = '{"name":"trunkline"}'
-        HEADERS = { "Content-Type" => "application/json" }.freeze
 
         private
 
         def defaults
+          @kinds = %w[json]
           @calls = 100
           @runs = 5
         end
 
-        def title = "#{@calls} POSTs, one after the other"
+        def title = "#{@calls} calls, one after the other"
+
+        def call = { path: @target.path }
 
         def measure
           Target.open("short") do |target|
-            call = { verb: "POST", path: target.path, headers: HEADERS, body: BODY }
-            check = { call: call, digest: SHORT_DIGEST }
-            with_competitors(base: target.base, check: check, limits: @limits) { |competitors| take(competitors, call) }
+            @target = target
+            with_competitors(base: target.base, checks: checks(call), limits: @limits) do |competitors|
+              take(competitors)
+            end
           end
         end
 
-        def take(competitors, call)
+        def take(competitors)
           rounds = rounds(@runs)
-          @screen.progress("clients", @runs * competitors.members.size) do |advance|
+          @screen.progress("clients", @runs * kinds.size) do |advance|
             rounds.each do
-              competitors.each(competitors.members.shuffle) do |member|
-                rounds.take(member.label) { member.ask(:calls, call: call, count: @calls) }
+              kinds.shuffle.each do |kind|
+                competitors.each(competitors.members.shuffle) do |member|
+                  rounds.take([member.label, kind]) { member.ask(:calls, **told(kind, call), count: @calls) }
+                end
                 advance.call
               end
             end
@@ -48,21 +51,28 @@ module Trunkline
         def conclude
           return if samples.empty?
 
-          rows = samples.map { |label, taken| row(label, taken) }.sort_by { |row| row.last.to_f }
-          @result.table(nil, %w[client user system total real], rows,
-                        note: "Seconds for #{@calls} POSTs over loopback; real is the median of #{runs} runs, " \
+          kinds.each { |kind| show(TITLES.fetch(kind), samples.select { |(_, of), _| of == kind }) }
+        end
+
+        def show(what, own)
+          return if own.empty?
+
+          rows = own.map { |(label, _), taken| row(label, what, taken) }.sort_by { |row| row.last.to_f }
+          @result.table(what, %w[client user system total real], rows,
+                        note: "Seconds for #{@calls} calls over loopback; real is the median of #{runs} runs, " \
                               "the CPU's are means.")
           bars = rows.map { |row| { label: row.first, value: row.last.to_f * 1000, ours: row.first == "Trunkline" } }
-          @result.chart(:bars, "#{@calls} POSTs", unit: "ms", bars: bars)
+          @result.chart(:bars, "#{@calls} #{what}", unit: "ms", bars: bars)
           first, second = rows.reject { |row| Limits.row?(row.first) }
           return unless second
 
-          @result.say("#{first.first} is quickest: #{first.last} s; next is #{second.first}: #{second.last} s.")
+          @result.say("#{what}: #{first.first} is quickest, #{first.last} s; next is #{second.first}, " \
+                      "#{second.last} s.")
         end
 
-        def row(label, taken)
-          real = @result.figure(taken.map { |sample| sample[:wall] }, name: "#{label}: #{@calls} POSTs, real",
-                                                                      group: "real", label: label, unit: "s",
+        def row(label, what, taken)
+          real = @result.figure(taken.map { |sample| sample[:wall] }, name: "#{label}: #{@calls} #{what}, real",
+                                                                      group: what, label: label, unit: "s",
                                                                       better: "lower", key: label == "Trunkline")
           cpu = %i[user sys].map { |name| Statistics.mean(taken.map { |sample| sample[name] }) }
           [label, *[*cpu, cpu.sum, real.value].map { |seconds| format("%.4f", seconds) }]

@@ -13,7 +13,7 @@ module Trunkline
         summary "calls over TLS with connections kept, and with a new one for each call, by every client"
         usage "[CALLS] [RUNS]"
 
-        KINDS = %i[kept fresh].freeze
+        WAYS = %i[kept fresh].freeze
         COLUMNS = %w[opened user system total real].freeze
 
         private
@@ -25,23 +25,24 @@ module Trunkline
 
         def title = "#{@calls} HTTPS calls to one host, one after the other"
 
+        def call = { path: @target.path }
+
         def measure
           Target.open("short", port: :tls) do |target|
             @target = target
-            check = { call: { path: target.path }, digest: SHORT_DIGEST }
-            with_competitors(base: target.base, ca_file: target.ca_file, check: check, limits: @limits) do |competitors|
-              take(competitors)
-            end
+            options = { base: target.base, ca_file: target.ca_file, limits: @limits }
+            with_competitors(checks: checks(call), **options) { |competitors| take(competitors) }
           end
         end
 
         def take(competitors)
           rounds = rounds(@runs)
-          @screen.progress("keepalive", @runs * 2) do |advance|
+          turns = kinds.product(WAYS)
+          @screen.progress("keepalive", @runs * turns.size) do |advance|
             rounds.each do
-              KINDS.shuffle.each do |kind|
+              turns.shuffle.each do |kind, way|
                 competitors.each(competitors.members.shuffle) do |member|
-                  rounds.take([member.label, kind]) { sample(member, kind == :kept) }
+                  rounds.take([member.label, kind, way]) { sample(member, kind, way == :kept) }
                 end
                 advance.call
               end
@@ -49,28 +50,39 @@ module Trunkline
           end
         end
 
-        def sample(member, keep)
+        def sample(member, kind, keep)
           taken = nil
           opened = @target.connections do
-            taken = member.ask(:calls, call: { path: @target.path }, count: @calls, keep: keep)
+            taken = member.ask(:calls, **told(kind, call), count: @calls, keep: keep)
           end
           taken.merge(opened: opened)
         end
 
         def conclude
-          whole = samples.keys.map(&:first).uniq.to_h do |label|
-            [label, KINDS.to_h { |kind| [kind, samples[[label, kind]]] }]
-          end
-          whole = whole.select { |_, kinds| kinds.each_value.all? }
+          return if samples.empty?
+
+          kinds.each { |kind| show(kind) }
+        end
+
+        def show(kind)
+          whole = whole(kind)
           return if whole.empty?
 
-          rows = whole.map { |label, kinds| row(label, kinds) }.sort_by { |row| row[COLUMNS.size].to_f }
-          heads = %w[kept new].flat_map { |kind| COLUMNS.map { |name| "#{kind}: #{name}" } }
-          @result.table(nil, ["client", *heads, "times faster"], rows,
+          rows = whole.map { |label, ways| row(label, kind, ways) }.sort_by { |row| row[COLUMNS.size].to_f }
+          heads = %w[kept new].flat_map { |way| COLUMNS.map { |name| "#{way}: #{name}" } }
+          @result.table(TITLES.fetch(kind), ["client", *heads, "times faster"], rows,
                         note: "Milliseconds over loopback, medians of #{runs} runs (the CPU's as means); opened: " \
                               "connections that the server saw.", optional: optional)
-          draw(rows)
-          say(rows)
+          draw(kind, rows)
+          say(kind, rows)
+        end
+
+        # @return [Hash{String => Hash}] label => way => samples, of those that were measured both ways
+        def whole(kind)
+          own = samples.keys.map(&:first).uniq.to_h do |label|
+            [label, WAYS.to_h { |way| [way, samples[[label, kind, way]]] }]
+          end
+          own.select { |_, ways| ways.each_value.all? }
         end
 
         def optional
@@ -78,19 +90,19 @@ module Trunkline
            "kept: system"]
         end
 
-        def row(label, kinds)
-          cells = kinds.flat_map { |kind, taken| cells(label, kind, taken) }
-          ratios = kinds[:kept].zip(kinds[:fresh]).filter_map do |kept, fresh|
+        def row(label, kind, ways)
+          cells = ways.flat_map { |way, taken| cells(label, "#{TITLES.fetch(kind)}, #{way}", taken) }
+          ratios = ways[:kept].zip(ways[:fresh]).filter_map do |kept, fresh|
             fresh[:wall] / kept[:wall] if kept && fresh
           end
-          ratio = @result.figure(ratios, name: "#{label}: times faster with connections kept", group: "times faster",
-                                         label: label, unit: "x")
+          ratio = @result.figure(ratios, name: "#{label}, #{TITLES.fetch(kind)}: times faster with connections kept",
+                                         group: "times faster, #{TITLES.fetch(kind)}", label: label, unit: "x")
           [label, *cells, format("%.1fx", ratio.value)]
         end
 
-        def cells(label, kind, taken)
-          real = @result.figure(taken.map { |sample| sample[:wall] * 1000 }, name: "#{label}, #{kind}: real",
-                                                                             group: "real, #{kind}", label: label,
+        def cells(label, what, taken)
+          real = @result.figure(taken.map { |sample| sample[:wall] * 1000 }, name: "#{label}, #{what}: real",
+                                                                             group: "real, #{what}", label: label,
                                                                              unit: "ms", better: "lower",
                                                                              key: label == "Trunkline")
           cpu = %i[user sys].map { |name| Statistics.mean(taken.map { |sample| sample[name] * 1000 }) }
@@ -100,19 +112,20 @@ module Trunkline
           end]
         end
 
-        def draw(rows)
-          { "kept" => COLUMNS.size, "new" => COLUMNS.size * 2 }.each do |kind, column|
+        def draw(kind, rows)
+          { "kept" => COLUMNS.size, "new" => COLUMNS.size * 2 }.each do |way, column|
             bars = rows.map { |row| { label: row.first, value: row[column].to_f, ours: row.first == "Trunkline" } }
             bars = bars.sort_by { |bar| bar[:value] }
-            @result.chart(:bars, "#{@calls} calls, connections #{kind}", unit: "ms", bars: bars)
+            @result.chart(:bars, "#{@calls} #{TITLES.fetch(kind)}, connections #{way}", unit: "ms", bars: bars)
           end
         end
 
-        def say(rows)
+        def say(kind, rows)
           clients = rows.reject { |row| Limits.row?(row.first) }
           quickest = clients.min_by { |row| row[COLUMNS.size].to_f } or return
           @result.say("Kept connections are quickest with #{quickest.first}: #{quickest[COLUMNS.size]} ms for " \
-                      "#{@calls} calls; with a new one for each call it takes #{quickest[COLUMNS.size * 2]} ms.")
+                      "#{@calls} #{TITLES.fetch(kind)}; with a new one for each call it takes " \
+                      "#{quickest[COLUMNS.size * 2]} ms.")
         end
       end
     end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../call_kinds"
 require_relative "../call_options"
 require_relative "../histogram"
 require_relative "../output/ab_report"
@@ -11,6 +12,7 @@ module Trunkline
       # One run against one URL, told the way that ApacheBench tells it, in microseconds.
       class Load < Command
         include CallOptions
+        include CallKinds
 
         summary "one run with a fixed number in flight, or at a fixed rate; ApacheBench's report in microseconds"
         usage "[-n REQUESTS | -z SECONDS] [-c N] [-q RATE] URL|short|medium|slow|workers"
@@ -35,6 +37,7 @@ module Trunkline
                     "request should have started") { |n| @rate = positive(n, "-q") }
           parser.on("-m", "--method METHOD", "GET, POST ... (GET)") { |text| @call[:verb] = verb(text) }
           parser.on("-k", "--[no-]keepalive", "keep connections (yes)") { |keep| @keep = keep }
+          kind_option(parser)
           http_option(parser)
           call_options(parser)
         end
@@ -44,12 +47,12 @@ module Trunkline
           @requests ||= 1000 unless @seconds
         end
 
-        def title = "#{@call[:verb]} #{place}: #{@concurrency} in flight"
+        def title = "#{asked}: #{@concurrency} in flight"
 
         def measure
           open_target(@place) do
             politely
-            @response = probe
+            @response = probe(first_call)
             peer = Peer.named("trunkline")
             headers = call[:headers].merge(@keep == false ? { "Connection" => "close" } : {})
             PeerProcess.open(peer, **peer_options) do |process|
@@ -61,8 +64,8 @@ module Trunkline
 
         # After Ctrl-C, what there was until then.
         def sample(process, call)
-          process.ask(:many, call: call, concurrency: @concurrency, requests: @requests, seconds: @seconds,
-                             rate: @rate, timings: true, limit: limit)
+          process.ask(:many, **told(kind, call), concurrency: @concurrency, requests: @requests, seconds: @seconds,
+                                                 rate: @rate, timings: true, limit: limit)
         rescue Interrupt
           @result.interrupted = true
           process.cut_short(@timeout + 1)
@@ -85,11 +88,12 @@ module Trunkline
           return unless @sample
 
           report = Output::AbReport.new(target: @target, response: @response, sample: @sample,
-                                        concurrency: @concurrency, rate: @rate)
+                                        concurrency: @concurrency, rate: @rate, path: told(kind, call)[:call][:path])
           figures
           @result.data.merge!(report: report.to_s, latency: @sample[:latency], corrected: @sample[:corrected],
                               statuses: @sample[:statuses], errors: @sample[:errors])
           @result.say(report.to_s)
+          @result.say("Measured with #{TITLES.fetch(kind)}.")
           verdicts
         end
 

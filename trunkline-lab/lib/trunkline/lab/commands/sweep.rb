@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../call_kinds"
 require_relative "../call_options"
 require_relative "../histogram"
 require_relative "../repeats"
@@ -10,6 +11,7 @@ module Trunkline
       # How many at once? Each concurrency several times over, in mixed order; requests/s as a line, CPU as dots.
       class Sweep < Command
         include CallOptions
+        include CallKinds
         include Repeats
 
         summary "requests/s and CPU at each concurrency, by every client asked for"
@@ -40,6 +42,7 @@ module Trunkline
           parser.on("--article FILE", "write [{concurrency, requests_per_second, cpu_percentage}] as JSON") do |file|
             Output::Files.check([@article = file])
           end
+          kinds_option(parser)
           peer_choice(parser)
           limit_choice(parser, Limits::BareCurl, Limits::Wrk)
           time_option(parser)
@@ -78,15 +81,14 @@ module Trunkline
         def measure
           open_target(@place) do
             politely
-            response = probe
-            check = { call: call, digest: (Digest::SHA256.hexdigest(response.body) if Target::BUILT_IN.key?(@place)) }
-            with_competitors(check: check, limits: limits, **peer_options) { |competitors| take(competitors) }
+            probe(first_call)
+            with_competitors(checks: checks(call), limits: limits, **peer_options) { |competitors| take(competitors) }
           end
         end
 
-        # The programs know no politeness, and send GETs alone.
+        # The programs know no politeness, and of calls that were asked for they make plain GETs alone.
         def limits
-          @target.foreign? || @call[:verb] != "GET" || @call[:body] || @insecure ? [] : @limits
+          @target.foreign? || !plain? || @insecure ? [] : @limits
         end
 
         # Towards a server of somebody else's, less is the default, and more has to be asked for.
@@ -96,35 +98,40 @@ module Trunkline
           @requests ||= careful ? POLITE[:requests] : 500
           @repeats ||= careful ? POLITE[:repeats] : 10
           polite(in_flight: @concurrencies.max.to_i,
-                 requests: @concurrencies.size * @requests * @repeats * @peers.size)
+                 requests: @concurrencies.size * @requests * @repeats * @peers.size * kinds.size)
         end
 
         def take(competitors)
           warm_up(competitors)
-          turns = competitors.members.product(@concurrencies)
-          limits, clients = turns.partition { |member, _| Limits.row?(member.label) }
+          limits, clients = turns(competitors).partition { |member, *| Limits.row?(member.label) }
           rounds = rounds(@repeats)
           total = (clients.size * @repeats) + (limits.size * [LIMIT_REPEATS, @repeats].min)
           @screen.progress("sweep", total) do |advance|
             rounds.each do |number|
-              (number < LIMIT_REPEATS ? clients + limits : clients).shuffle.each do |member, step|
-                competitors.each([member]) { rounds.take([member.label, step]) { sample(member, step) } }
+              (number < LIMIT_REPEATS ? clients + limits : clients).shuffle.each do |member, step, kind|
+                competitors.each([member]) { rounds.take([member.label, step, kind]) { sample(member, step, kind) } }
                 advance.call
               end
             end
           end
         end
 
+        # @return [Array(Member, Integer, String)] who, how many in flight, and the kind of calls
+        def turns(competitors)
+          competitors.members.product(@concurrencies, kinds).select { |member, _, kind| member.makes?(kind) }
+        end
+
         def warm_up(competitors)
           competitors.each do |member|
-            member.ask(:many, call: call, concurrency: @concurrencies.max, requests: WARM_UP)
+            asked = told(kinds.find { |kind| member.makes?(kind) } || next, call)
+            member.ask(:many, **asked, concurrency: @concurrencies.max, requests: WARM_UP)
           end
         end
 
-        def sample(member, step)
+        def sample(member, step, kind)
           taken = nil
           opened = @target.connections do
-            taken = member.ask(:many, call: call, concurrency: step, requests: [@requests, step].max)
+            taken = member.ask(:many, **told(kind, call), concurrency: step, requests: [@requests, step].max)
           end
           taken.merge(accepted: opened || (taken[:opened] if member.ours?))
         end
@@ -132,27 +139,34 @@ module Trunkline
         def conclude
           return if samples.empty?
 
-          rows = samples.sort_by { |(label, step), _| [label, step] }.map { |key, taken| point(*key, taken) }
-          @result.table(nil, COLUMNS, rows.map { |row| row.values_at(*COLUMNS) }, optional: OPTIONAL)
-          draw(rows)
-          articles = rows.group_by { |row| row["client"] }.transform_values { |own| own.map { |row| article(row) } }
-          @result.data.merge!(article: articles, target: @target.title)
-          save_article(articles)
-          articles.each { |label, points| say_best(label, points) }
+          articles = kinds.map { |kind| show(kind) }
+          @result.data.merge!(article: articles.first, target: @target.title)
+          save_article(articles.first)
         end
 
-        def point(label, step, taken)
+        # @return [Hash{String => Array}] label => points
+        def show(kind)
+          own = samples.select { |(_, _, of), _| of == kind }.sort_by { |(label, step), _| [label, step] }
+          rows = own.map { |key, taken| point(*key, taken) }
+          @result.table(TITLES.fetch(kind), COLUMNS, rows.map { |row| row.values_at(*COLUMNS) }, optional: OPTIONAL)
+          draw(kind, rows)
+          articles = rows.group_by { |row| row["client"] }.transform_values { |of| of.map { |row| article(row) } }
+          articles.each { |label, points| say_best(kind, label, points) }
+        end
+
+        def point(label, step, kind, taken)
+          what = "#{TITLES.fetch(kind)}, #{step} in flight"
           client = !Limits.row?(label)
-          rates = figure(taken, label, step, "requests/s", key: client) { |sample| sample[:requests] / sample[:wall] }
-          goodput = figure(taken, label, step, "goodput/s") { |sample| good(sample) / sample[:wall] }
+          rates = figure(taken, label, what, "requests/s", key: client) { |sample| sample[:requests] / sample[:wall] }
+          goodput = figure(taken, label, what, "goodput/s") { |sample| good(sample) / sample[:wall] }
           { "client" => label, "in flight" => step, "requests/s" => rates.value.round, "rates" => rates,
             "95 % interval" => rates.interval.map(&:round).join(" to "), "goodput/s" => goodput.value.round,
-            "errors" => taken.sum { |sample| sample[:requests] - good(sample) }, **cost(label, step, taken),
+            "errors" => taken.sum { |sample| sample[:requests] - good(sample) }, **cost(label, what, taken),
             **latencies(taken) }
         end
 
-        def cost(label, step, taken)
-          cpu = figure(taken, label, step, "CPU us/request", better: "lower") { |one| one[:cpu] / one[:requests] * 1e6 }
+        def cost(label, what, taken)
+          cpu = figure(taken, label, what, "CPU us/request", better: "lower") { |one| one[:cpu] / one[:requests] * 1e6 }
           share = Statistics.median(taken.map { |sample| sample[:cpu] / sample[:wall] * 100 })
           opened = taken.filter_map { |sample| sample[:accepted] }
           { "CPU %" => share.round, "CPU us/request" => cpu.value.round(1), "opened" => (opened.sum if opened.any?),
@@ -164,14 +178,14 @@ module Trunkline
           [50, 90, 99].to_h { |share| ["p#{share} us", (latency.percentile(share) if latency.size.positive?)] }
         end
 
-        def figure(taken, label, step, unit, **rest, &block)
-          @result.figure(taken.map(&block), name: "#{label}, #{step} in flight: #{unit}", group: "#{step} in flight",
-                                            label: label, unit: unit, **rest)
+        def figure(taken, label, what, unit, **rest, &block)
+          @result.figure(taken.map(&block), name: "#{label}, #{what}: #{unit}", group: what, label: label, unit: unit,
+                                            **rest)
         end
 
         def good(sample) = sample[:statuses].sum { |status, count| status.to_s.to_i < 400 ? count : 0 }
 
-        def draw(rows)
+        def draw(kind, rows)
           series = rows.group_by { |row| row["client"] }.map do |label, own|
             points = own.map do |row|
               low, high = row["rates"].interval
@@ -180,8 +194,8 @@ module Trunkline
             end
             { label: label, ours: label == "Trunkline", points: points }
           end
-          @result.chart(:sweep, "requests/s by concurrency, #{@target.title}", x: "in flight", y: "requests/s",
-                                                                               dots: "CPU %", series: series)
+          @result.chart(:sweep, "requests/s by concurrency, #{TITLES.fetch(kind)}, #{@target.title}",
+                        x: "in flight", y: "requests/s", dots: "CPU %", series: series)
         end
 
         def article(row)
@@ -195,10 +209,10 @@ module Trunkline
           Output::Files.save(@article, "#{text}\n")
         end
 
-        def say_best(label, points)
+        def say_best(kind, label, points)
           best = points.max_by { |point| point[:requests_per_second] }
           enough = points.find { |point| point[:requests_per_second] >= best[:requests_per_second] * 0.95 }
-          @result.say("#{label}: most requests/s with #{best[:concurrency]} in flight " \
+          @result.say("#{label}, #{TITLES.fetch(kind)}: most requests/s with #{best[:concurrency]} in flight " \
                       "(#{best[:requests_per_second]}/s); #{enough[:concurrency]} reach 95 % of that.")
         end
       end

@@ -16,11 +16,11 @@ module Trunkline
 
         # In the order in which they are told. How often each is repeated is for a machine that has nothing else to do.
         STEPS = {
-          "keepalive" => %w[10 7],
+          "keepalive" => %w[6 7],
           "chatty" => %w[15 5],
           "xml" => %w[7],
           "clients" => %w[100 5],
-          "sweep" => %w[short 200 5 -c 1,5,20,60,100,200 --client trunkline,typhoeus,net_http],
+          "sweep" => %w[short 200 5 -c 1,5,20,100 --client trunkline,typhoeus,net_http],
           "best" => %w[workers -z 0.2],
           "timeouts" => %w[1],
           "safety" => %w[]

@@ -12,6 +12,10 @@ module Trunkline
       class BareCurl
         SOURCE = File.join(__dir__, "bare_curl.c")
 
+        # Of Calls::KINDS; its JSON is always the same.
+        KINDS = %w[distinct json repeated].freeze
+        ORDER = '{"order":1,"customer":"customer-1","items":[{"sku":"TL-100","quantity":2,"price":1999}]}'
+
         def self.label = "libcurl in C"
 
         # @param keep [Boolean] one connection for all calls, or a new one for each
@@ -26,22 +30,22 @@ module Trunkline
         end
 
         # @return [Hash] status, bytes and digest, as a client's worker tells them
-        def probe(call:)
-          body = Program.run(@program, *@switches, *sent(call), "show", url(call))
+        def probe(call:, kind: "repeated")
+          body = Program.run(@program, *@switches, *sent(call, kind), "show", url(call))
           { status: 200, bytes: body.bytesize, digest: Digest::SHA256.hexdigest(body) }
         end
 
         # One after the other.
         # @param cold [Boolean] connecting, and reading the authorities, is part of it
         # @param keep [Boolean] as in #initialize
-        def calls(call:, count:, cold: true, keep: true)
-          sample(*("--cold" if cold), *("--fresh" unless keep), "--requests", count.to_s, *sent(call), "serial",
+        def calls(call:, count:, kind: "repeated", cold: true, keep: true)
+          sample(*("--cold" if cold), *("--fresh" unless keep), "--requests", count.to_s, *sent(call, kind), "serial",
                  url(call))
         end
 
         # With so many in flight, on connections that are open by then.
-        def many(call:, concurrency:, requests:)
-          taken = sample("--requests", requests.to_s, "--concurrency", concurrency.to_s, *sent(call),
+        def many(call:, concurrency:, requests:, kind: "repeated")
+          taken = sample("--requests", requests.to_s, "--concurrency", concurrency.to_s, *sent(call, kind),
                          "multi", url(call))
           taken.merge(statuses: { "200": taken[:requests] }, errors: {}, latency: {})
         end
@@ -57,9 +61,11 @@ module Trunkline
 
         def url(call) = "#{@base}#{call[:path]}"
 
-        def sent(call)
-          headers = call[:headers].to_h.flat_map { |name, value| ["--header", "#{name}: #{value}"] }
-          call[:verb] == "POST" ? [*headers, "--data", call[:body].to_s] : headers
+        def sent(call, kind)
+          switches = call[:headers].to_h.flat_map { |name, value| ["--header", "#{name}: #{value}"] }
+          switches.push("--distinct") if kind == "distinct"
+          switches.push("--data", kind == "json" ? ORDER : call[:body].to_s) if call[:verb] == "POST"
+          switches
         end
 
         def sample(*arguments)

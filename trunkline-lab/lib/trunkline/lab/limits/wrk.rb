@@ -28,6 +28,9 @@ module Trunkline
           end
         LUA
 
+        # Of Calls::KINDS.
+        KINDS = %w[distinct repeated].freeze
+
         def self.label = "wrk"
 
         # @raise [Failed] when it is not installed
@@ -39,9 +42,10 @@ module Trunkline
         # It does not show bodies.
         def probe(**) = { status: 200 }
 
-        def many(call:, concurrency:, **)
+        def many(call:, concurrency:, kind: "repeated", **)
           headers = call[:headers].to_h.flat_map { |name, value| ["--header", "#{name}: #{value}"] }
-          taken = for_seconds(call[:path], 1, at_once: concurrency, headers: headers, wrapper: interrupter)
+          taken = for_seconds(call[:path], 1, at_once: concurrency, distinct: kind == "distinct", headers: headers,
+                                              wrapper: interrupter)
           taken.merge(statuses: { "200": taken[:requests] }, errors: {}, latency: {})
         end
 

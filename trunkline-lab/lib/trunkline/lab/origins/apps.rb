@@ -54,12 +54,12 @@ module Trunkline
             @inside = 0
           end
 
-          def call(_env)
+          def call(env)
             entered = @lock.synchronize { @inside < @room && (@inside += 1) }
             return [429, PLAIN.merge("retry-after" => "1"), ["too many at once\n"]] unless entered
 
             begin
-              work
+              work(env)
             ensure
               @lock.synchronize { @inside -= 1 }
             end
@@ -67,9 +67,11 @@ module Trunkline
 
           private
 
-          def work
+          def work(env)
             ticket = @free.pop
             sleep @seconds
+            return [200, Apps.json_fields(env, ORDERS_BODY), [ORDERS_BODY]] if env["REQUEST_METHOD"] == "POST"
+
             [200, PLAIN.merge("content-length" => SHORT_BODY.bytesize.to_s), [SHORT_BODY]]
           ensure
             @free << ticket if ticket

@@ -1,33 +1,48 @@
 # frozen_string_literal: true
 
+require_relative "../calls"
+require_relative "../peer"
+
 module Trunkline
   module Lab
     module Origins
       # A Rack application whose every request makes many calls to a second service: one after the other through
-      # Faraday, or all at once.
+      # Faraday, or all at once. Its path names their kind, one of Calls::KINDS.
       class Chatty
-        def initialize(kind:, base:, ca_file:, calls:, path:)
-          @calls = calls
-          @path = path
-          @fetch = kind == "parallel" ? parallel(base, ca_file) : faraday(kind.to_sym, base, ca_file)
+        JSON_FIELDS = { "Content-Type" => "application/json" }.freeze
+
+        # @param way [String] "parallel", or an adapter of Faraday's
+        # @param json_path [String] where POSTs of JSON go
+        def initialize(way:, base:, ca_file:, calls:, path:, json_path:)
+          @count = calls
+          @calls = Calls::KINDS.keys.to_h do |kind|
+            call = { verb: "POST", path: json_path, headers: JSON_FIELDS } if kind == "json"
+            [kind, Calls.new(Peer::Call.of(**(call || { path: path })), kind)]
+          end
+          @make = way == "parallel" ? parallel(base, ca_file) : faraday(way.to_sym, base, ca_file)
         end
 
-        def call(_env)
-          statuses = @fetch.call
-          good = statuses.count(200)
-          body = "#{good} of #{@calls}"
-          [good == @calls ? 200 : 502, { "content-type" => "text/plain", "content-length" => body.bytesize.to_s },
+        def call(env)
+          calls = @calls.fetch(env["PATH_INFO"].delete_prefix("/"))
+          good = @make.call(calls).count(200)
+          body = "#{good} of #{@count}"
+          [good == @count ? 200 : 502, { "content-type" => "text/plain", "content-length" => body.bytesize.to_s },
            [body]]
         end
 
         private
 
+        # @return [Proc] given calls, gives the status of each
         def parallel(base, ca_file)
           require "trunkline"
-          client = Trunkline.new(base, timeout: 10, ca_file: ca_file)
-          lambda {
-            client.map([@path] * @calls, concurrency: @calls).map do |answer|
-              answer.respond_to?(:status) && answer.status
+          client = Trunkline.new(base, timeout: 10, ca_file: ca_file, busy_poll: false)
+          lambda { |calls|
+            requests = Array.new(@count) do
+              call = calls.next
+              [call.verb, call.path, { headers: call.headers, body: call.body }.compact]
+            end
+            client.map(requests, concurrency: @count).map do |answer|
+              status(calls, answer.status, answer.body) unless answer.is_a?(Trunkline::Error)
             end
           }
         end
@@ -37,8 +52,20 @@ module Trunkline
           require "faraday/net_http_persistent" if adapter == :net_http_persistent
           require "faraday/adapter/trunkline" if adapter == :trunkline
           options = { request: { timeout: 10 }, ssl: { ca_file: ca_file } }
-          connection = Faraday.new(base, **options) { |faraday| faraday.adapter adapter }
-          -> { Array.new(@calls) { connection.get(@path).status } }
+          named = adapter == :trunkline ? [adapter, { busy_poll: false }] : [adapter]
+          connection = Faraday.new(base, **options) { |faraday| faraday.adapter(*named) }
+          lambda { |calls|
+            Array.new(@count) do
+              call = calls.next
+              answer = connection.run_request(call.verb.downcase.to_sym, call.path, call.body, call.headers)
+              status(calls, answer.status, answer.body)
+            end
+          }
+        end
+
+        def status(calls, status, body)
+          calls.read(body) if status == 200
+          status
         end
       end
     end

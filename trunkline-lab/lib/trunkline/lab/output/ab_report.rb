@@ -12,8 +12,10 @@ module Trunkline
         PERCENTAGES = [50, 66, 75, 80, 90, 95, 98, 99, 99.9, 100].freeze
 
         # @param sample [Hash] Tasks#many, with timings
-        def initialize(target:, response:, sample:, concurrency:, rate:)
+        # @param path [String] what was asked for
+        def initialize(target:, response:, sample:, concurrency:, rate:, path: target.path)
           @target = target
+          @path = path
           @response = response
           @sample = sample
           @concurrency = concurrency
@@ -32,7 +34,7 @@ module Trunkline
         def server
           lines("Server Software" => @response["server"].to_s, "Server Hostname" => @target.uri.host,
                 "Server Port" => @target.uri.port, "TLS Protocol" => tls, "HTTP Version" => @response.http_version,
-                nil => nil, "Document Path" => @target.path, "Document Length" => "#{@sample[:length] || 0} bytes")
+                nil => nil, "Document Path" => @path, "Document Length" => "#{@sample[:length] || 0} bytes")
         end
 
         def tls

@@ -26,10 +26,10 @@ module Trunkline
           require "async/http/internet"
         end
 
-        def many(call, concurrency, more, recorder)
+        def many(calls, concurrency, recorder)
           @client ||= open
           fibers = Array.new(concurrency) do
-            ::Async::Task.current.async { lane(@client, call, more, recorder) }
+            ::Async::Task.current.async { make(@client, calls, recorder) }
           end
           fibers.each(&:wait)
         end

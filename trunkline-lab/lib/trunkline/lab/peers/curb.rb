@@ -10,11 +10,11 @@ module Trunkline
         gems "curb" => ">= 1.0"
 
         # A multi handle, to which each easy handle is added again when it is done.
-        def many(call, concurrency, more, recorder)
+        def many(calls, concurrency, recorder)
           multi = @multi ||= self.multi
           easies = @easies ||= []
           easies << open while easies.size < concurrency
-          easies.first(concurrency).each { |easy| start(multi, ready(easy, call), more, recorder) }
+          easies.first(concurrency).each { |easy| start(multi, easy, calls, recorder) }
           multi.perform
         end
 
@@ -25,18 +25,21 @@ module Trunkline
           ::Curl::Multi.new
         end
 
-        def start(multi, easy, more, recorder)
-          return unless more.call
+        def start(multi, easy, calls, recorder)
+          first = calls.next or return
 
           easy.on_complete do |done|
-            if done.response_code.zero?
-              recorder.failed("curl error #{done.last_result}")
-            else
-              recorder.record(done.total_time, done.response_code, done.body_str.to_s.bytesize)
-            end
-            multi.add(done) if more.call
+            take(done, calls, recorder)
+            following = calls.next
+            multi.add(ready(done, following)) if following
           end
-          multi.add(easy)
+          multi.add(ready(easy, first))
+        end
+
+        def take(done, calls, recorder)
+          return recorder.failed("curl error #{done.last_result}") if done.response_code.zero?
+
+          recorder.record(done.total_time, done.response_code, calls.read(done.body_str.to_s))
         end
 
         def open

@@ -10,13 +10,12 @@ module Trunkline
         ours "trunkline"
 
         # The batch interface of the client. With a rate, latency is also taken from when each call should have started.
-        def many(call, concurrency, more, recorder, rate: nil, timings: false)
+        def many(calls, concurrency, recorder, rate: nil, timings: false)
           @client ||= open
-          order = [call.verb, call.path, { headers: call.headers, body: call.body }.compact]
           due = {}.compare_by_identity if rate
           options = { concurrency: concurrency, max_in_flight: concurrency, rate: rate }.compact
-          @client.each(calls(order, more, due, rate), options) do |item, result|
-            take(result, recorder, timings)
+          @client.each(requests(calls, due, rate), options) do |item, result|
+            take(result, calls, recorder, timings)
             recorder.correct(Clock.now - due.delete(item)) if due
           end
         end
@@ -29,7 +28,8 @@ module Trunkline
         end
 
         def options
-          { ca_file: @ca_file, follow: @follow ? 5 : nil, verify: @insecure ? false : nil, http: @http&.to_sym }.compact
+          { ca_file: @ca_file, follow: @follow ? 5 : nil, verify: @insecure ? false : nil, http: @http&.to_sym,
+            busy_poll: false }.compact
         end
 
         def exchange(client, call)
@@ -39,26 +39,27 @@ module Trunkline
 
         def close(client) = client.close
 
-        def calls(order, more, due, rate)
+        # @param due [Hash, nil] each request => when it should start
+        def requests(calls, due, rate)
           started = number = nil
-          Enumerator.new do |calls|
-            while more.call
-              item = order.dup
+          Enumerator.new do |requests|
+            while (call = calls.next)
+              request = [call.verb, call.path, { headers: call.headers, body: call.body }.compact]
               if rate
                 started ||= Clock.now
-                due[item] = started + ((number = number.to_i + 1) - 1) / rate.to_f
+                due[request] = started + ((number = number.to_i + 1) - 1) / rate.to_f
               end
-              calls << item
+              requests << request
             end
           end
         end
 
-        def take(result, recorder, timings)
+        def take(result, calls, recorder, timings)
           return recorder.failed(result.class.name) if result.is_a?(::Trunkline::Error)
 
           recorder.opened! if new?(result.connection)
           spent = result.timings
-          recorder.record(spent.total, result.status, result.body.bytesize)
+          recorder.record(spent.total, result.status, calls.read(result.body))
           detail(result, spent, recorder) if timings
         end
 

@@ -10,10 +10,10 @@ module Trunkline
         gems "typhoeus" => ">= 1.7", "ethon" => ">= 0.19"
 
         # Hydra, the way its users chain requests: whoever is done queues the next one.
-        def many(call, concurrency, more, recorder)
+        def many(calls, concurrency, recorder)
           @hydra ||= {}
           hydra = @hydra[concurrency] ||= ::Typhoeus::Hydra.new(max_concurrency: concurrency)
-          concurrency.times { queue(hydra, call, more, recorder) }
+          concurrency.times { queue(hydra, calls, recorder) }
           hydra.run
         end
 
@@ -43,17 +43,16 @@ module Trunkline
                                              **options)
         end
 
-        def queue(hydra, call, more, recorder)
-          return unless more.call
-
+        def queue(hydra, calls, recorder)
+          call = calls.next or return
           request = request(@options ||= open, call)
           request.on_complete do |response|
             if response.return_code == :ok
-              recorder.record(response.total_time, response.code, response.body.bytesize)
+              recorder.record(response.total_time, response.code, calls.read(response.body))
             else
               recorder.failed(response.return_code.to_s)
             end
-            queue(hydra, call, more, recorder)
+            queue(hydra, calls, recorder)
           end
           hydra.queue(request)
         end

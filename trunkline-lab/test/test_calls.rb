@@ -1,0 +1,126 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require "trunkline/lab/calls"
+require "trunkline/lab/limits"
+require "trunkline/lab/peer"
+
+module Trunkline
+  module Lab
+    # What the kinds of calls send, by the clients and by the programs in C.
+    class TestCalls < Minitest::Test
+      def calls(kind, path: "/x", more: -> { true }) = Calls.new(Peer::Call.of(path: path), kind, more)
+
+      def assert_distinct(paths, form)
+        assert_empty paths.tally.select { |_, times| times > 1 }.keys
+        assert_empty paths.grep_v(form)
+      end
+
+      def test_a_repeated_call_is_the_same_object
+        repeated = calls("repeated")
+
+        assert_same repeated.next, repeated.next
+        assert_equal "/x", repeated.next.path
+      end
+
+      def test_distinct_urls_are_never_given_twice_in_a_process_not_even_to_threads
+        sources = [calls("distinct"), calls("distinct")]
+        paths = Array.new(4) do |number|
+          Thread.new do
+            Array.new(200) do
+              sources[number % 2].next.path
+            end
+          end
+        end.flat_map(&:value)
+
+        assert_distinct(paths, %r{\A/x\?\d{7}\z})
+        assert_match(%r{\A/x\?a=1&\d{7}\z}, calls("distinct", path: "/x?a=1").next.path)
+      end
+
+      def test_json_is_made_for_each_call_and_parsed_of_each_answer
+        json = calls("json")
+        orders = Array.new(3) { JSON.parse(json.next.body).fetch("order") }
+
+        assert_equal orders.uniq, orders
+        assert_equal 2, json.read("{}")
+        assert_raises(JSON::ParserError) { json.read("no JSON") }
+        assert_equal 7, calls("distinct").read("no JSON")
+      end
+
+      def test_there_are_no_more_when_there_are_no_more
+        left = 2
+        source = calls("distinct", more: -> { (left -= 1) >= 0 })
+
+        assert_equal [true, true, false], Array.new(3) { !source.next.nil? }
+        assert_raises(ArgumentError) { calls("other") }
+      end
+
+      # @return [Array<String>] the paths that a server was asked for while the block ran
+      def paths_asked_for
+        seen = []
+        script = lambda do |connection|
+          while (request = connection.request)
+            seen << request.path
+            connection.answer("hello")
+          end
+        end
+        Origins::Scripted.open(script) { |server| yield server.plain }
+        seen
+      end
+
+      def test_the_libcurl_program_is_given_distinct_urls
+        [{}, { at_once: 2 }].each do |way|
+          paths = paths_asked_for do |base|
+            Limits::BareCurl.new(base: base).for_seconds("/x?a=1", 0.1, distinct: true, **way)
+          end
+          asked = paths - ["/x?a=1"] # what opens the connections is not counted
+
+          assert_operator asked.size, :>, 2
+          assert_distinct(asked, %r{\A/x\?a=1&\d{7}\z})
+        end
+      rescue Limits::Failed => error
+        skip error.message
+      end
+
+      def test_wrk_is_given_distinct_urls
+        paths = paths_asked_for { |base| Limits::Wrk.new(base: base).for_seconds("/x", 1, distinct: true) }
+
+        assert_operator paths.size, :>, 2
+        assert_distinct(paths, %r{\A/x\?\d{7}\z})
+      rescue Limits::Failed => error
+        skip error.message
+      end
+
+      def test_the_servers_answer_json_as_services_do
+        origins = [-> { Origins::Puma.open { |origin| yield_orders(origin) } }]
+        origins << -> { Origins::Nginx.open { |origin| yield_orders(origin) } } if Origins::Nginx.available?
+        origins.each(&:call)
+      end
+
+      def yield_orders(origin)
+        client = Trunkline.new(origin.plain, timeout: 10)
+        answer = client.post(Origins::ORDERS, json: { order: 1 }, params: { a: 1 },
+                                              headers: { "X-Request-Id" => "one" })
+
+        assert_equal 370, answer.body.bytesize
+        assert_equal 48_211, answer.json["id"]
+        assert_equal ["application/json", "one", "W/\"5d41402abc4b2a76\""],
+                     %w[content-type x-request-id etag].map { |name| answer[name] }
+        assert_equal 12, answer.headers.count if origin.is_a?(Origins::Nginx)
+      ensure
+        client&.close
+      end
+
+      def test_the_echo_answers_with_the_json_that_it_is_sent
+        Origins::Puma.open(app: "echo") do |origin|
+          client = Trunkline.new(origin.plain, timeout: 10)
+          sent = { "order" => 1, "items" => [{ "sku" => "TL-100" }] }
+
+          assert_equal sent, client.post("/orders", json: sent).json
+        ensure
+          client&.close
+        end
+      end
+    end
+  end
+end
