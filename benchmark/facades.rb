@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Measures each facade beside what it stands in for; `rake bench:facades` runs it. support/settings.rb has its switches.
+# Measures each facade beside the library that it replaces; `rake bench:facades` runs it. support/settings.rb has its
+# switches.
 
 require_relative "support/program"
 %w[facade parallel].each { |group| require_relative "figures/#{group}" }

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Measures what lies beyond one HTTP/1.1 connection at a time: HTTP/2, fibers, proxies; `rake bench:reach` runs it.
+# Measures HTTP/2, fibers and proxies; `rake bench:reach` runs it.
 # support/settings.rb has its switches.
 
 require_relative "support/program"

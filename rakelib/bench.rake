@@ -8,8 +8,8 @@ namespace :bench do
           "five minutes; BENCH_REPEATS, BENCH_SECONDS, BENCH_REQUESTS, BENCH_ONLY and BENCH_PEERS make it quicker)",
     client: "Measure the client beside its peers (about ten minutes)",
     batch: "Measure many requests at once beside other clients (about five minutes)",
-    facades: "Measure each facade beside what it stands in for (about two minutes)",
-    reach: "Measure HTTP/2, fibers and proxies beside what others make of them (about two minutes)"
+    facades: "Measure each facade beside the library that it replaces (about two minutes)",
+    reach: "Measure HTTP/2, fibers and proxies beside other clients (about two minutes)"
   }.each do |name, description|
     desc description
     task(name => :compile) do

@@ -4,7 +4,7 @@ require_relative "../support/comparison"
 
 module Bench
   module Figures
-    # What busy_poll: gives to a call that is alone, on a machine that has the server too, beside the same call asleep.
+    # A call with busy_poll: against the same call without, to a server on the same machine.
     class BusyPoll
       ASLEEP = "Trunkline asleep"
 

@@ -2,9 +2,8 @@
 
 module Bench
   module Figures
-    # 200 MB over TLS: how long it takes beside the curl tool, and how late a thread comes that wants to run every
-    # millisecond meanwhile. The control is the same thread in the same process while the curl tool downloads: what the
-    # machine does to it, busy as it is with a download.
+    # 200 MB over TLS: the time beside the curl tool's, and how late another thread wakes up meanwhile that sleeps one
+    # millisecond at a time. The control is the same thread in the same process while the curl tool downloads.
     class Download
       LATE_BAR = 10
       LATE_REACH = 3
@@ -48,7 +47,7 @@ module Bench
                                     reach: 1.0, better: "lower"))
       end
 
-      # A moment in which even the control came late says nothing about ours.
+      # A run in which even the control was late is left out: the machine was too busy.
       def add_lateness(suite, samples)
         quiet = samples.select { |sample| sample[:control][:late_ms] < LATE_BAR }
         if quiet.size < [ENOUGH, samples.size].min

@@ -4,7 +4,7 @@ require_relative "../support/comparison"
 
 module Bench
   module Figures
-    # A facade beside what it stands in for, called the same way.
+    # A facade beside the library that it replaces, called the same way.
     class Facade
       # @param facade [Class] our peer
       # @param others [Hash{Class => Array, nil}] peer => what must hold, and what to reach for

@@ -2,7 +2,7 @@
 
 module Bench
   module Figures
-    # What a million calls leave behind: memory, descriptors, threads.
+    # How much memory, and how many descriptors and threads, are left after a million calls.
     class Footprint
       # The resident size of any Ruby moves by some pages; a leak of one small object per call would be 40 MB.
       FLAT_MB = 2

@@ -3,7 +3,7 @@
 module Bench
   module Figures
     # CPU of a call that needs a new, fully verified TLS connection, while the authorities are those of the system (and
-    # ours). The origin resumes no session. Reading the authorities is paid once a process and told apart.
+    # ours). The origin resumes no session. The authorities are read once in a process, which is a figure of its own.
     class FreshTLS
       CALLS = 100
 

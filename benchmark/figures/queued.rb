@@ -13,7 +13,7 @@ module Bench
 
       def call(suite)
         samples = suite.repeat do
-          # A process for each: memory that was used once does not show a second time.
+          # A process for each sample: memory that a process has once used does not count again.
           suite.with_ours(base: suite.origin.plain) do |ours|
             ours.ask(:queued, path: Origin::SMALL, count: REQUESTS, limit: SECONDS)
           end

@@ -5,7 +5,7 @@ require_relative "../support/http2"
 
 module Bench
   module Figures
-    # One call after the other: what a stream costs more than a connection of its own.
+    # One call after the other over HTTP/2, against HTTP/1.1 with TLS.
     class ReachSingle
       BAR = 2
 

@@ -2,7 +2,7 @@
 
 module Bench
   module Figures
-    # Ten threads that share one client, beside one thread.
+    # Ten threads that share one client, against one thread.
     class Threads
       THREADS = 10
 

@@ -3,8 +3,8 @@
 require_relative "lab"
 
 module Bench
-  # One measured figure beside what it must reach. Without a bar it is for information; those with a client and a group
-  # make a table of the group's clients.
+  # One measured figure, and its bar: the value that it must reach. A figure without a bar is for information. Figures
+  # with a client and a group are rows and columns of the group's table.
   Figure = Struct.new(:name, :value, :unit, :bar, :reach, :better, :spread, :samples, :note, :group, :client,
                       keyword_init: true) do
     # The median of the samples.

@@ -14,6 +14,6 @@ module Bench
   Processes = Lab::Processes
   Statistics = Lab::Statistics
 
-  # Who asks for a benchmark wants all peers.
+  # A benchmark downloads the gems of all peers.
   Bundle.download = true
 end

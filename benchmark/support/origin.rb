@@ -14,7 +14,7 @@ module Bench
     BODIES = { SMALL => Trunkline::Lab::Origins::SHORT_BODY, MEDIUM => Trunkline::Lab::Origins::MEDIUM_BODY,
                ORDERS => Trunkline::Lab::Origins::ORDERS_BODY }.freeze
     LARGE_BYTES = 200 * 1024 * 1024
-    # Answered with what the request came by, "HTTP/2.0".
+    # Answered with the protocol of the request, such as "HTTP/2.0".
     PROTOCOL = "/protocol"
     # Answered after a while by nginx's echo module.
     SLOW = "/after/0.1"

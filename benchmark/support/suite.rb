@@ -29,7 +29,7 @@ module Bench
       add(Figure.of(samples, name: "#{title}: #{what}", unit: unit, better: "lower", **rest))
     end
 
-    # Runs one group; if it fails, the figures it owes are told as missing, and the others are still taken.
+    # Runs one group. When it fails, it is reported as missing, and the other groups still run.
     def run(group)
       say "\n#{group.title}"
       group.call(self)

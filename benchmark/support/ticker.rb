@@ -3,7 +3,7 @@
 require_relative "lab"
 
 module Bench
-  # A thread that wants to run every millisecond: how late it comes is how long others keep it from running.
+  # A thread that sleeps one millisecond at a time: how late it wakes up is how long others kept it from running.
   module Ticker
     INTERVAL = 0.001
 

@@ -42,9 +42,10 @@ module Trunkline
         orders = Array.new(3) { JSON.parse(json.next.body).fetch("order") }
 
         assert_equal orders.uniq, orders
-        assert_equal 2, json.read("{}")
-        assert_raises(JSON::ParserError) { json.read("no JSON") }
-        assert_equal 7, calls("distinct").read("no JSON")
+        assert_equal 2, json.read(200, "{}")
+        assert_raises(JSON::ParserError) { json.read(200, "no JSON") }
+        assert_equal 7, json.read(429, "no JSON")
+        assert_equal 7, calls("distinct").read(200, "no JSON")
       end
 
       def test_there_are_no_more_when_there_are_no_more

@@ -279,7 +279,9 @@ module Trunkline
         experiment("best", "workers", "--max", "2", "-z", "0.1", "--repeats", "2") do |result, out|
           assert_includes 1..2, result["data"]["use"]
           assert_includes %w[ceiling cpu server], result["data"]["limiter"]
-          assert_match(/^Measured with GETs of distinct URLs\.\nUse #{result["data"]["use"]}/, out)
+          assert_equal ["GETs of distinct URLs", "POSTs of JSON"], titles(result)
+          assert_match(/^GETs of distinct URLs:\nUse #{result["data"]["use"]}/, out)
+          assert_match(/^POSTs of JSON:\nUse [12]/, out)
         end
       end
 

@@ -6,12 +6,12 @@ require_relative "peer_process"
 module Trunkline
   module Lab
     # Rack applications to be compared, each under a Puma of its own and called by a client of its own; all are stopped
-    # whatever happens. One that cannot be had is named with the reason.
+    # whatever happens. One that cannot be started is named with the reason.
     class Applications
       GEMS = { "puma" => ">= 6.0", "rack" => ">= 2.2" }.freeze
       SECONDS_TO_ANSWER = 60
 
-      # One that is up.
+      # An application that answers, and the client that calls it.
       Member = Struct.new(:origin, :process) do
         def ask(...) = process.ask(...)
         def stop = [process, origin].compact.each(&:stop)

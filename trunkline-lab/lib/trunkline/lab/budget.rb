@@ -4,8 +4,8 @@ require_relative "clock"
 
 module Trunkline
   module Lab
-    # Time for several parts, one after the other: each gets its share, by weight, of what is left when it begins. So
-    # what one saves helps those behind it, and what one takes too long is borne by all of them.
+    # Divides time over parts that run one after the other. Each part gets its share, by weight, of the time that is
+    # left when it begins: time that a part saves goes to the later ones, and time that it overruns is taken from them.
     class Budget
       # @param seconds [Float] for all parts
       # @param weights [Hash{Object => Numeric}] part => weight, in the order in which they come

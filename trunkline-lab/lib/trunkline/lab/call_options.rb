@@ -5,7 +5,7 @@ require_relative "target"
 
 module Trunkline
   module Lab
-    # The options of commands that call a URL: what is sent, how long is waited, how much is polite.
+    # The options of commands that call a URL: what is sent, how long a call may take, and how many calls are polite.
     module CallOptions
       VERBS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS].freeze
 
@@ -72,7 +72,7 @@ module Trunkline
       # @raise [Stop]
       def probe(first) = @target.probe(first, timeout: @timeout, insecure: @insecure, http: @http)
 
-      # What the user gave goes before what the URL stands for.
+      # The user's header fields take precedence over those that the URL's user and password stand for.
       def call
         given = @call[:headers]
         of_url = @target.headers.reject { |name, _| given.any? { |other, _| other.casecmp?(name) } }

@@ -49,9 +49,9 @@ module Trunkline
 
       # Takes an answer's body as the caller of such a call does.
       # @return [Integer] bytes
-      # @raise [JSON::ParserError] when it is to be JSON and is not
-      def read(body)
-        JSON.parse(body) if @kind == "json"
+      # @raise [JSON::ParserError] when the call was granted and its answer is no JSON
+      def read(status, body)
+        JSON.parse(body) if @kind == "json" && status < 400
         body.bytesize
       rescue JSON::ParserError
         raise JSON::ParserError, "an answer is no JSON" # its text is the server's

@@ -6,8 +6,8 @@ require_relative "repeats"
 
 module Trunkline
   module Lab
-    # The command line of experiments that make some calls, some times over: [CALLS] [RUNS]; by every client unless
-    # they say otherwise.
+    # The command line of experiments that make CALLS calls in each of RUNS runs, by every client unless --client says
+    # otherwise.
     module CallsAndRuns
       include CallKinds
       include Repeats

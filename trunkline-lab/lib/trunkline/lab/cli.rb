@@ -5,7 +5,7 @@ require_relative "command"
 
 module Trunkline
   module Lab
-    # The way in from the command line. Whatever goes wrong is told in one sentence.
+    # The command line. Every failure is reported in one sentence.
     module CLI
       COMMANDS = %w[sweep best load keepalive clients chatty timeouts safety xml compare report tour install].freeze
 
@@ -23,7 +23,7 @@ module Trunkline
         err.puts "trunkline-lab: stopped"
         STOPPED
       rescue Errno::EPIPE
-        FAILED # whoever reads what is printed has seen enough
+        FAILED # the reader of our output has closed it
       rescue SystemCallError => error
         err.puts "trunkline-lab: #{error.message}"
         FAILED

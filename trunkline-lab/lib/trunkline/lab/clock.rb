@@ -2,7 +2,7 @@
 
 module Trunkline
   module Lab
-    # Time that only goes forward, and what of it was spent on a core.
+    # Monotonic time, and CPU time.
     module Clock
       module_function
 

@@ -8,10 +8,10 @@ require_relative "result"
 
 module Trunkline
   module Lab
-    # One command of the lab: its options, its experiment, and what is done with what it found.
+    # One command of the lab: its options, its experiment, and the output of its result.
     #
-    # A command measures in #measure, and in #conclude makes tables, charts and sentences of whatever there is; after
-    # Ctrl-C too.
+    # A command measures in #measure. In #conclude it makes tables, charts and sentences of the samples that there are,
+    # after Ctrl-C too.
     class Command
       class << self
         def name = super.split("::").last.downcase
@@ -56,13 +56,13 @@ module Trunkline
 
       private
 
-      # Set what options may change.
+      # Set the defaults of options.
       def defaults = nil
 
       # Declare options on the parser.
       def options(_parser) = nil
 
-      # Check what is left of the command line.
+      # Check the arguments that are no options.
       # @raise [Stop]
       def arguments(rest)
         raise Stop.new("#{rest.first.inspect} is not understood", USAGE) if rest.any?
@@ -81,7 +81,7 @@ module Trunkline
         status
       end
 
-      # The files are written even if nobody reads what is printed.
+      # The files are written even when printing fails.
       def publish
         @screen.show(@result)
       ensure
@@ -90,10 +90,10 @@ module Trunkline
 
       def reasons = @result.missing.map { |told| told.join(": ") }.join("; ")
 
-      # What was left out for want of time, in sentences.
+      # Sentences about rounds that were left out for want of time.
       def cuts = []
 
-      # What is written to files.
+      # The results for the files.
       def results = [@result.to_h]
 
       def status
@@ -156,7 +156,7 @@ module Trunkline
         raise OptionParser::InvalidArgument, "no #{what} #{unknown.first.inspect}; there are #{known.join(", ")}"
       end
 
-      # Ours first.
+      # Our own client first.
       def peers
         chosen = @peers || Peer.all
         chosen.partition(&:ours?).flatten

@@ -4,11 +4,11 @@ require_relative "preloaded"
 
 module Trunkline
   module Lab
-    # For commands that find out what clients do, not how fast they are.
+    # For commands that report what clients do, not how fast they are.
     module Facts
       private
 
-      # Several things about each client, found at the same time: nobody needs the processor meanwhile.
+      # Finds several facts about each client at the same time: the clients mostly wait, so they do not need the CPU.
       # @yield [preloaded, name] in a thread of its own
       # @return [Hash{String => Hash}] label => name => what the block gave; without those that cannot be had
       def facts(names)
@@ -28,7 +28,7 @@ module Trunkline
         loaded&.each(&:stop)
       end
 
-      # @return [Array<Preloaded>] all ready, so that nobody's loading slows another's calls
+      # @return [Array<Preloaded>] all ready, so that loading one does not slow the calls of another
       # @raise [Stop] when there is none
       def load_all
         able, others = peers.partition { |peer| peer.missing.nil? }

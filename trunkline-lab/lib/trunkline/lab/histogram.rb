@@ -8,7 +8,7 @@ module Trunkline
     class Histogram
       LONGEST = 2_000_000_000 # what the gem can hold
 
-      # The gem's class has no allocator; Ruby 3.2 and newer say so once, at its first object. Nobody here can mend it.
+      # The gem's class has no allocator; Ruby 3.2 and newer warn of that once, at its first object.
       def self.warned_about
         verbose = $VERBOSE
         $VERBOSE = nil

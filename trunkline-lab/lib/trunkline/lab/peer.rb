@@ -5,7 +5,7 @@ require "uri"
 module Trunkline
   module Lab
     # One HTTP client under measurement: how it is installed, opened and called. Each peer is one file in peers/.
-    # The class is read by the lab for its label and gems, and used by a worker process that has those gems.
+    # The lab reads label and gems from the class; a worker process that has those gems makes an instance of it.
     class Peer
       class << self
         # @return [Array<Class>]
@@ -54,7 +54,7 @@ module Trunkline
 
         private
 
-        # What a peer says of itself holds for those made of it.
+        # Subclasses inherit what their superclass was declared with.
         def told(name, value)
           return instance_variable_set(name, value) if value
 
@@ -105,7 +105,7 @@ module Trunkline
         end
       end
 
-      # Whatever must surround a series of calls: an event loop, for clients that live in one.
+      # Runs a series of calls inside what the client needs around them, such as an event loop.
       def session = yield
 
       def finish
@@ -129,7 +129,7 @@ module Trunkline
         while (call = calls.next)
           recorder.time do
             status, body = exchange(client, call)
-            [status, calls.read(body)]
+            [status, calls.read(status, body)]
           end
         end
       end

@@ -10,8 +10,8 @@ require_relative "tasks"
 
 module Trunkline
   module Lab
-    # One peer in a process of its own, with its own gems. It is asked for one task at a time, and killed when an answer
-    # does not come in time.
+    # One peer in a process of its own, with its own gems. The process does one task at a time, and is killed when it
+    # does not answer in time.
     class PeerProcess
       # The peer could not do what it was asked for.
       class Failed < StandardError; end
@@ -68,8 +68,7 @@ module Trunkline
         fail_with("ended before it was asked")
       end
 
-      # Ends the task that was asked for but has not been answered, because waiting was interrupted: no more calls are
-      # begun.
+      # Ends the task whose answer was being waited for when we were interrupted: the worker begins no more calls.
       # @return [Hash] what it came to until then
       def cut_short(limit)
         Processes.signal_group("INT", @pid)

@@ -8,9 +8,9 @@ module Trunkline
     # One peer's code, loaded once in a process that makes no calls itself: each worker that is wanted is a fork of it,
     # and so is there at once. For experiments with many short workers.
     class Preloaded
-      # A worker that is a fork; it is no child of ours, so nobody waits for its end.
+      # A worker that is a fork of the preloaded process: not our child, so we cannot wait for its end.
       class Fork < PeerProcess
-        # @param socket [UNIXSocket] to who forks
+        # @param socket [UNIXSocket] to the process that forks
         # @param options [Hash] those of Peer.new
         def initialize(socket, lock, options) # rubocop:disable Lint/MissingSuper -- that spawns
           with_pipes do |commands, replies|

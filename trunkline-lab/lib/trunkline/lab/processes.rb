@@ -6,9 +6,8 @@ require_relative "clock"
 
 module Trunkline
   module Lab
-    # How child processes are started, so that none outlives us: in a group of their own (Ctrl-C reaches us alone, and
-    # we stop them), killed by the kernel when we die without a chance to, and on a core of their own where there
-    # are two.
+    # Starts child processes so that none outlives us: in a group of their own, so that Ctrl-C reaches us alone and we
+    # stop them; killed by the kernel when we die; and on a core of their own where there are two.
     module Processes
       CLIENT_CORE = 0
       ORIGIN_CORE = 1

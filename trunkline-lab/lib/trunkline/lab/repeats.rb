@@ -4,7 +4,7 @@ require_relative "rounds"
 
 module Trunkline
   module Lab
-    # For commands that measure the same in several rounds, and in fewer when they are told how long they may take.
+    # For commands that measure in several rounds, and in fewer when --within limits their time.
     module Repeats
       private
 

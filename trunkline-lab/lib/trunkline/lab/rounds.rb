@@ -4,8 +4,8 @@ require_relative "clock"
 
 module Trunkline
   module Lab
-    # An experiment's repeats and what each gave: as many rounds as were asked for; fewer where they would take longer
-    # than there is time, but never fewer than LEAST.
+    # The rounds of an experiment, and their samples: as many rounds as were asked for, or as many as the time allows,
+    # but never fewer than LEAST.
     class Rounds
       LEAST = 3
 
@@ -39,7 +39,7 @@ module Trunkline
         @over = true
       end
 
-      # Keeps what the block gives. A turn that fails or is interrupted leaves no trace.
+      # Keeps the block's result. When the block raises, nothing is kept.
       def take(key)
         sample = yield
         (@samples[key] ||= []) << sample

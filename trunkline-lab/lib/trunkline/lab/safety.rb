@@ -5,7 +5,7 @@ require_relative "preloaded"
 
 module Trunkline
   module Lab
-    # The safety battery: scripted servers that do what real ones sometimes do, and what a client makes of it.
+    # Tests of safety: scripted servers that fail as real ones sometimes do, and what each client does then.
     class Safety
       TESTS = {
         post: "POST sent twice", put: "PUT sent twice", timeout: "wrong answer after Timeout",
@@ -15,9 +15,9 @@ module Trunkline
       NOTE = "Each client by its defaults, on connections that stay open. \"error\": the call raised, which is safe; " \
              "\"-\": does not apply."
       SECRETS = { "Authorization" => "Bearer secret", "Cookie" => "session=secret", "X-Api-Key" => "secret" }.freeze
-      SLOW = 0.6         # seconds until the answer that nobody waits for any more
+      SLOW = 0.6         # seconds until the answer, after the call was interrupted
       PATIENCE = 0.2     # seconds until the interrupt
-      TIMEOUT = 2        # seconds that a client waits for an answer that another has taken
+      TIMEOUT = 2        # seconds that a client waits for an answer that another process has read
       PAUSE = 0.3        # seconds between two calls
       CHILDREN = 3
       CALLS = 50         # of each process
@@ -99,7 +99,7 @@ module Trunkline
         fact(seen[:errors].positive? ? "0 (#{seen[:errors]} errors)" : "0", true, evidence)
       end
 
-      # Behind the first answer comes another that nobody has asked for.
+      # After the first answer, the server sends a second one that belongs to no request.
       def poison(delay)
         script = lambda do |connection|
           while (request = connection.request)

@@ -5,14 +5,14 @@ require_relative "statistics"
 module Trunkline
   module Lab
     # Finds the smallest concurrency that reaches 95 % of the best goodput: doubles while that helps, then halves the
-    # gaps. It asks for samples and knows nothing of HTTP.
+    # gaps. Its samples come from a block; it has nothing to do with HTTP.
     class Search
       ENOUGH = 0.95
       GROWTH = 1.05
       CPU_BAR = 0.9 # of a core: the client has no more to give
       REFUSED = 0.01 # of the calls: beyond, the server says no
 
-      # What was seen at one concurrency.
+      # The samples of one concurrency.
       Point = Struct.new(:concurrency, :samples) do
         def goodput = Statistics.median(samples.map { |sample| sample[:good] / sample[:wall] })
         def total(name) = samples.sum { |sample| sample[name] }

@@ -2,7 +2,7 @@
 
 module Trunkline
   module Lab
-    # What can be said about samples without supposing how they are distributed.
+    # Statistics that make no assumption about the distribution of the samples.
     module Statistics
       RESAMPLES = 2_000
       SEED = 1 # the same samples always give the same interval

@@ -37,7 +37,7 @@ module Trunkline
         calls = Calls.new(Peer::Call.of(**call), kind)
         @peer.session do
           status, body = @peer.call(calls.next)
-          calls.read(body) if status < 400
+          calls.read(status, body)
           { status: status, bytes: body.bytesize, body: body.byteslice(0, keep).b.scrub("?"),
             digest: Digest::SHA256.hexdigest(body) }
         end
@@ -57,7 +57,7 @@ module Trunkline
               status, body = @peer.call(calls.next)
               raise "status #{status}" if status >= 400
 
-              calls.read(body)
+              calls.read(status, body)
             end
             count
           end

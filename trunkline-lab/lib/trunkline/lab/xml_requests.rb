@@ -12,7 +12,7 @@ module Trunkline
     # builder: what of the gain is left when everything else of a request is in it.
     class XMLRequests
       FILE = File.expand_path("origins/xml_pages.rb", __dir__)
-      # With nokogiri in a version that this Ruby can take: Rails needs it whoever renders.
+      # Rails needs nokogiri whichever builder renders; this Ruby can install only some of its versions.
       GEMS = { "railties" => ">= 7.1", **XMLRenderers::GEMS.fetch("nokogiri").last }.freeze
       REQUESTS = 30 # of each run
       WARM_UP = 5

@@ -25,7 +25,7 @@ module Trunkline
       # @param renderer [#call] given records, gives the document
       def initialize(renderer) = @renderer = renderer
 
-      # The document without what builders may do as they like: its declaration and the white space between tags.
+      # A document without its declaration and the white space between tags, in which builders may differ.
       # @return [String] a digest of it
       def self.digest(text)
         plain = text.dup.force_encoding(Encoding::UTF_8)

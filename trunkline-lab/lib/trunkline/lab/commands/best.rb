@@ -31,6 +31,7 @@ module Trunkline
           @timeout = 10.0
           @seconds = 0.5
           @repeats = 3
+          @searches = {}
         end
 
         def options(parser)
@@ -40,7 +41,7 @@ module Trunkline
           parser.on("--repeats N", Integer, "samples of each concurrency (3)") do |n|
             @repeats = positive(n, "--repeats")
           end
-          kind_option(parser)
+          kinds_option(parser)
           http_option(parser)
           call_options(parser)
         end
@@ -55,11 +56,15 @@ module Trunkline
             probe(first_call)
             with_competitors([Peer.named("trunkline")], **peer_options) do |competitors|
               member = competitors.members.first or raise PeerProcess::Failed, @result.missing.values.first
-              member.ask(:many, **told(kind, call), concurrency: 1, requests: 20)
-              @search = Search.new(most: @most) { |concurrency| samples(member, concurrency) }
-              @search.run
+              kinds.each { |kind| search(member, kind) }
             end
           end
+        end
+
+        def search(member, kind)
+          member.ask(:many, **told(kind, call), concurrency: 1, requests: 20)
+          @searches[kind] = Search.new(most: @most) { |concurrency| samples(member, kind, concurrency) }
+          @searches[kind].run
         end
 
         def politely
@@ -67,10 +72,10 @@ module Trunkline
           @most ||= foreign ? Target::MOST_IN_FLIGHT : MOST
           polite(in_flight: @most)
           # Twice a dozen concurrencies at most are tried.
-          @budget = foreign ? Target::MOST_REQUESTS / (@repeats * 12) : nil
+          @budget = foreign ? Target::MOST_REQUESTS / (@repeats * 12 * kinds.size) : nil
         end
 
-        def samples(member, concurrency)
+        def samples(member, kind, concurrency)
           Array.new(@repeats) do
             @screen.busy("#{concurrency} in flight")
             summary(member.ask(:many, **told(kind, call), concurrency: concurrency, seconds: @seconds,
@@ -88,52 +93,60 @@ module Trunkline
         end
 
         def conclude
-          return if @search.nil? || @search.points.empty?
-
-          raise Stop, nothing_good if @search.best.goodput.zero?
-
-          points = @search.points.each_value.sort_by(&:concurrency)
-          columns = ["in flight", "goodput/s", "95 % interval", "refused", "failed", "CPU", "median us"]
-          @result.table(nil, columns, points.map { |point| row(point) }, optional: ["median us", "95 % interval"])
-          draw(points)
-          answer
+          @searches.each { |kind, search| show(kind, search) unless search.points.empty? }
         end
 
-        def nothing_good
-          point = @search.best
+        def show(kind, search)
+          raise Stop, nothing_good(search) if search.best.goodput.zero?
+
+          points = search.points.each_value.sort_by(&:concurrency)
+          columns = ["in flight", "goodput/s", "95 % interval", "refused", "failed", "CPU", "median us"]
+          rows = points.map { |point| row(kind, point, answer: point.equal?(search.answer)) }
+          @result.table(TITLES.fetch(kind), columns, rows, optional: ["median us", "95 % interval"])
+          draw(kind, points)
+          answer(kind, search)
+        end
+
+        def nothing_good(search)
+          point = search.best
           "#{@target.url} answered no call well: #{percent(point.refused)} were refused (429 or 503), " \
             "#{percent(point.failed)} failed"
         end
 
-        def row(point)
-          name = "#{point.concurrency} in flight"
+        def row(kind, point, answer:)
+          name = "#{TITLES.fetch(kind)}, #{point.concurrency} in flight"
           rates = point.samples.map { |sample| sample[:good] / sample[:wall] }
           figure = @result.figure(rates, name: "#{name}: goodput/s", unit: "goodput/s", group: name, label: "Trunkline",
-                                         key: point.equal?(@search.answer))
+                                         key: answer)
           [point.concurrency, figure.value.round, figure.interval.map(&:round).join(" to "), percent(point.refused),
            percent(point.failed), percent(point.cpu), (point.latency * 1e6).round]
         end
 
-        def draw(points)
+        def draw(kind, points)
           drawn = points.map do |point|
             { x: point.concurrency, y: Result.short(point.goodput), dot: (point.cpu * 100).round }
           end
-          @result.chart(:sweep, "goodput by concurrency", x: "in flight", y: "goodput/s", dots: "CPU %",
-                                                          series: [{ label: "Trunkline", ours: true, points: drawn }])
+          series = [{ label: "Trunkline", ours: true, points: drawn }]
+          @result.chart(:sweep, "goodput by concurrency, #{TITLES.fetch(kind)}", x: "in flight", y: "goodput/s",
+                                                                                 dots: "CPU %", series: series)
         end
 
-        def answer
-          use = @search.answer.concurrency
-          low, high = @search.plateau
+        # The first kind's is the answer for programs.
+        def answer(kind, search)
+          found = { use: search.answer.concurrency, plateau: search.plateau, limiter: search.limiter,
+                    little: search.little, goodput: Result.short(search.answer.goodput),
+                    most_tried: search.points.keys.max }
+          @result.data.merge!(found) if kind == kinds.first
+          say(kind, found, search.refused_from)
+        end
+
+        def say(kind, found, refused)
+          low, high = found[:plateau]
           others = low == high ? "" : " (#{low} to #{high} are as good)"
-          limiter = @search.limiter
-          @result.data.merge!(use: use, plateau: [low, high], limiter: limiter, little: @search.little,
-                              goodput: Result.short(@search.answer.goodput), most_tried: @search.points.keys.max)
-          @result.say("Measured with #{TITLES.fetch(kind)}.")
-          @result.say("Use #{use}#{others}; #{LIMITERS.fetch(limiter)}.")
-          refused = @search.refused_from
+          @result.say("#{TITLES.fetch(kind)}:") if @searches.size > 1
+          @result.say("Use #{found[:use]}#{others}; #{LIMITERS.fetch(found[:limiter])}.")
           @result.say("It refuses calls (429 or 503) from #{refused} in flight on.") if refused
-          @result.say("By Little's law the best goodput would need #{@search.little} in flight if none had to wait.")
+          @result.say("By Little's law the best goodput would need #{found[:little]} in flight if none had to wait.")
         end
 
         def percent(share) = "#{(share * 100).round(1)} %"

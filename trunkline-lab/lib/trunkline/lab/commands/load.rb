@@ -62,7 +62,7 @@ module Trunkline
           end
         end
 
-        # After Ctrl-C, what there was until then.
+        # After Ctrl-C, the calls until then.
         def sample(process, call)
           process.ask(:many, **told(kind, call), concurrency: @concurrency, requests: @requests, seconds: @seconds,
                                                  rate: @rate, timings: true, limit: limit)
@@ -79,7 +79,7 @@ module Trunkline
           @requests = Target::MOST_REQUESTS if @requests.nil?
         end
 
-        # Stuck is whoever takes longer than all timeouts together.
+        # A worker that takes longer than all timeouts together is stuck.
         def limit
           (@seconds || (@requests * @timeout / @concurrency)) + (@rate ? @requests.to_i / @rate : 0) + @timeout + 10
         end

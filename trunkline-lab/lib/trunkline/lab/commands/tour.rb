@@ -26,7 +26,7 @@ module Trunkline
           "safety" => %w[]
         }.freeze
         # What each usually takes of the whole.
-        WEIGHTS = { "keepalive" => 2, "chatty" => 2, "xml" => 3, "clients" => 1.5, "sweep" => 3, "best" => 1.5,
+        WEIGHTS = { "keepalive" => 2, "chatty" => 2, "xml" => 3, "clients" => 1.5, "sweep" => 3, "best" => 2.5,
                     "timeouts" => 2, "safety" => 4 }.freeze
         SECONDS = 180.0
 

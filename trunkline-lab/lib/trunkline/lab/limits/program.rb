@@ -35,8 +35,8 @@ module Trunkline
           end
         end
 
-        # The file of that name in the cache; made by the block when it is missing or older than its source. It appears
-        # whole or not at all.
+        # The file of that name in the cache. When it is missing or older than its source, the block makes it, under
+        # another name first, so that no other process finds it half written.
         def built_from(source, name)
           built = File.join(Cache.directory("bin", *File.dirname(name)), File.basename(name))
           unless File.exist?(built) && File.mtime(built) > File.mtime(source)

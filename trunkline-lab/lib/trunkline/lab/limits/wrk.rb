@@ -6,7 +6,8 @@ require_relative "../cache"
 module Trunkline
   module Lab
     module Limits
-      # wrk with one thread. The shortest run that it can be told is one second; interrupted, it says what it has.
+      # wrk with one thread. Its shortest duration is one second; when it is interrupted, it reports what it has until
+      # then.
       class Wrk
         SECONDS = 0.4
         # Composes one request and then counts up the number in it, which costs wrk less than wrk.format for each.

@@ -43,19 +43,19 @@ module Trunkline
           end
         end
 
-        # A service with a known knee: so many workers, each busy for so long with a request, and a queue of so many
-        # before it. Whoever finds the queue full is told 429.
+        # A service of known capacity: each of its workers is busy with a request for some seconds, and a limited number
+        # of requests wait in its queue. A request that finds the queue full is answered with 429.
         class Workers
           def initialize(workers: 8, seconds: 0.02, queue: 32)
             @seconds = seconds
-            @room = Integer(workers) + Integer(queue)
+            @capacity = Integer(workers) + Integer(queue)
             @free = SizedQueue.new(Integer(workers)).tap { |free| workers.times { free << true } }
             @lock = Mutex.new
             @inside = 0
           end
 
           def call(env)
-            entered = @lock.synchronize { @inside < @room && (@inside += 1) }
+            entered = @lock.synchronize { @inside < @capacity && (@inside += 1) }
             return [429, PLAIN.merge("retry-after" => "1"), ["too many at once\n"]] unless entered
 
             begin

@@ -64,7 +64,7 @@ module Trunkline
         end
 
         def status(calls, status, body)
-          calls.read(body) if status == 200
+          calls.read(status, body)
           status
         end
       end

@@ -5,8 +5,8 @@ require "socket"
 module Trunkline
   module Lab
     module Origins
-      # A server that does what its script says with each connection. The script runs in a thread of its own and is
-      # given the connection; what went wrong there is the client's doing, and part of the experiment.
+      # A server that runs a script for each connection, in a thread of its own. An IOError or SystemCallError in the
+      # script is caused by the client, and is part of the experiment.
       class Scripted
         # One connection: reads requests whole.
         class Connection
@@ -105,7 +105,7 @@ module Trunkline
         end
       end
 
-      # A listener whose queue is full, so that nobody can connect any more.
+      # A listener whose queue is full, so that no further connection is accepted.
       class FullQueue
         FILLERS = 4
 

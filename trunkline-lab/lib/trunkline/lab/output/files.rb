@@ -7,7 +7,7 @@ require_relative "page"
 module Trunkline
   module Lab
     module Output
-      # Writes results where the user wants them.
+      # Writes results to the files that the user names.
       module Files
         KINDS = %w[json csv html].freeze
         CSV_COLUMNS = %w[command group label figure unit better value low high samples].freeze

@@ -7,7 +7,7 @@ require_relative "text_table"
 
 module Trunkline
   module Lab
-    # What becomes of a result: text, files, a page.
+    # The forms of a result: text, files, a page.
     module Output
       # What is printed: results on standard output; on standard error what the lab is busy with, while that is a
       # terminal.

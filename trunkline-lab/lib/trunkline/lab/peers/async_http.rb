@@ -10,7 +10,7 @@ module Trunkline
         gems "async-http" => ">= 0.80"
         lacks :redirects, :fork
 
-        # Connections live in the reactor that opened them; they end with it.
+        # Connections belong to the reactor that opened them, and are closed with it.
         def session(&block)
           require "async"
           require "async/http/internet"

@@ -39,7 +39,7 @@ module Trunkline
         def take(done, calls, recorder)
           return recorder.failed("curl error #{done.last_result}") if done.response_code.zero?
 
-          recorder.record(done.total_time, done.response_code, calls.read(done.body_str.to_s))
+          recorder.record(done.total_time, done.response_code, calls.read(done.response_code, done.body_str.to_s))
         end
 
         def open

@@ -9,7 +9,7 @@ module Trunkline
         label "Trunkline"
         ours "trunkline"
 
-        # The batch interface of the client. With a rate, latency is also taken from when each call should have started.
+        # Client#each. With a rate, latency is also measured from the time at which each call should have started.
         def many(calls, concurrency, recorder, rate: nil, timings: false)
           @client ||= open
           due = {}.compare_by_identity if rate
@@ -59,11 +59,11 @@ module Trunkline
 
           recorder.opened! if new?(result.connection)
           spent = result.timings
-          recorder.record(spent.total, result.status, calls.read(result.body))
+          recorder.record(spent.total, result.status, calls.read(result.status, result.body))
           detail(result, spent, recorder) if timings
         end
 
-        # Of calls that share a connection of HTTP/2 none may have opened it.
+        # Of calls that share a connection of HTTP/2, the first one seen counts as the one that opened it.
         def new?(connection)
           seen = @seen ||= {}
           !seen.key?(connection.id) && (seen[connection.id] = true)
@@ -74,7 +74,7 @@ module Trunkline
           recorder.phase(:connect, connecting)
           recorder.phase(:processing, spent.total - connecting)
           recorder.phase(:waiting, spent.first_byte.to_f)
-          # HTTP/2 compresses heads: nobody but the connection knows their size.
+          # HTTP/2 compresses heads, so their size is unknown here.
           return if recorder.head? || !result.http_version.start_with?("1")
 
           recorder.head(result.headers.sum { |name, value| name.bytesize + value.bytesize + 4 } +

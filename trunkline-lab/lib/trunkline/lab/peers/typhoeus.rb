@@ -9,7 +9,7 @@ module Trunkline
         label "Typhoeus"
         gems "typhoeus" => ">= 1.7", "ethon" => ">= 0.19"
 
-        # Hydra, the way its users chain requests: whoever is done queues the next one.
+        # Hydra, as its users chain requests: each request queues the next one when it is done.
         def many(calls, concurrency, recorder)
           @hydra ||= {}
           hydra = @hydra[concurrency] ||= ::Typhoeus::Hydra.new(max_concurrency: concurrency)
@@ -48,7 +48,7 @@ module Trunkline
           request = request(@options ||= open, call)
           request.on_complete do |response|
             if response.return_code == :ok
-              recorder.record(response.total_time, response.code, calls.read(response.body))
+              recorder.record(response.total_time, response.code, calls.read(response.code, response.body))
             else
               recorder.failed(response.return_code.to_s)
             end

@@ -5,7 +5,7 @@ require_relative "typhoeus"
 module Trunkline
   module Lab
     module Peers
-      # The pair that many still use; several times as fast as the newest.
+      # An older Typhoeus and ethon that many still use, and that are several times as fast as the newest.
       class Typhoeus14 < Typhoeus
         label "Typhoeus 1.4.1"
         gems "typhoeus" => "1.4.1", "ethon" => "0.16.0"
