@@ -4,7 +4,7 @@ require_relative "../../support/peer"
 
 module Bench
   module Peers
-    # Faraday on one of its adapters, which #adapter names with its options; each of these is a file of its own.
+    # Faraday on one of its adapters, which #adapter names; each of these is a file of its own.
     class Faraday < Peer
       private
 
@@ -12,7 +12,7 @@ module Bench
         require "faraday"
         load_adapter
         ssl = @ca_file ? { ca_file: @ca_file } : {}
-        ::Faraday.new(@base, request: { timeout: @timeout }, ssl: ssl) { |connection| connection.adapter(*adapter) }
+        ::Faraday.new(@base, request: { timeout: @timeout }, ssl: ssl) { |connection| connection.adapter adapter }
       end
 
       def fetch(connection, path)

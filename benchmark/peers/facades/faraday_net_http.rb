@@ -10,7 +10,7 @@ module Bench
 
       private
 
-      def adapter = [:net_http]
+      def adapter = :net_http
 
       def load_adapter = require("faraday/net_http")
     end

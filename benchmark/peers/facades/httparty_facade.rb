@@ -12,7 +12,6 @@ module Bench
 
       def open
         require "trunkline"
-        ::Trunkline.configure { |defaults| defaults.busy_poll = false }
         ::Trunkline::NetHTTP.install!
         super
       end

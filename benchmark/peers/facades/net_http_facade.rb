@@ -12,7 +12,6 @@ module Bench
 
       def open
         require "trunkline"
-        ::Trunkline.configure { |defaults| defaults.busy_poll = false }
         options = @ca_file ? { ca_file: @ca_file } : {}
         ::Trunkline::PersistentHttpClient.get(uri, open_timeout: @timeout, read_timeout: @timeout,
                                                    write_timeout: @timeout, proxy: nil, **options)

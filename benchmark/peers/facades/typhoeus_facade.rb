@@ -11,10 +11,7 @@ module Bench
 
       private
 
-      def load_client
-        require "trunkline/typhoeus"
-        ::Trunkline.configure { |defaults| defaults.busy_poll = false }
-      end
+      def load_client = require("trunkline/typhoeus")
     end
   end
 end

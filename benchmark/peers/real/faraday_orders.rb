@@ -26,7 +26,7 @@ module Bench
         ::Faraday.new(@base, request: { timeout: @timeout }, ssl: ssl) do |connection|
           connection.request :json
           connection.response :json
-          connection.adapter(*adapter)
+          connection.adapter adapter
         end
       end
 

@@ -11,7 +11,7 @@ module Bench
 
       private
 
-      def adapter = [:trunkline, { busy_poll: false }]
+      def adapter = :trunkline
 
       def load_adapter = require("trunkline/faraday")
     end

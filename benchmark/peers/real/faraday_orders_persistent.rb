@@ -10,7 +10,7 @@ module Bench
 
       private
 
-      def adapter = [:net_http_persistent]
+      def adapter = :net_http_persistent
 
       def load_adapter = require("faraday/net_http_persistent")
     end

@@ -35,7 +35,7 @@ module Trunkline
         # @return [Proc] given calls, gives the status of each
         def parallel(base, ca_file)
           require "trunkline"
-          client = Trunkline.new(base, timeout: 10, ca_file: ca_file, busy_poll: false)
+          client = Trunkline.new(base, timeout: 10, ca_file: ca_file)
           lambda { |calls|
             requests = Array.new(@count) do
               call = calls.next
@@ -52,8 +52,7 @@ module Trunkline
           require "faraday/net_http_persistent" if adapter == :net_http_persistent
           require "faraday/adapter/trunkline" if adapter == :trunkline
           options = { request: { timeout: 10 }, ssl: { ca_file: ca_file } }
-          named = adapter == :trunkline ? [adapter, { busy_poll: false }] : [adapter]
-          connection = Faraday.new(base, **options) { |faraday| faraday.adapter(*named) }
+          connection = Faraday.new(base, **options) { |faraday| faraday.adapter adapter }
           lambda { |calls|
             Array.new(@count) do
               call = calls.next

@@ -28,8 +28,7 @@ module Trunkline
         end
 
         def options
-          { ca_file: @ca_file, follow: @follow ? 5 : nil, verify: @insecure ? false : nil, http: @http&.to_sym,
-            busy_poll: false }.compact
+          { ca_file: @ca_file, follow: @follow ? 5 : nil, verify: @insecure ? false : nil, http: @http&.to_sym }.compact
         end
 
         def exchange(client, call)
