@@ -13,6 +13,7 @@ medium = Bench::Origin::MEDIUM
 all = [1, 10, 50, 200, 1000]
 
 in_flight = ->(origin, path, **rest) { figures::InFlight.new(origin, path, urls: "distinct", **rest) }
+reused = { ours: { reuse_bodies: true } }
 repeated = { urls: "repeated", wrk: [1.6, 1.1] }
 groups = {
   "small" => in_flight.call(:plain, small, curl: [1.1, 1.4], at_once: all, beside_peers: 50),
@@ -21,8 +22,8 @@ groups = {
   "tls_repeated" => in_flight.call(:tls, small, curl: [1.5, 2], urls: "repeated"),
   "medium" => [in_flight.call(:plain, medium, curl: [1.2, 1.5], at_once: all),
                in_flight.call(:without_nopush, medium, curl: [1.0, 1.2])],
-  "medium_reused" => [in_flight.call(:plain, medium, curl: [1.2, 1.5], reuse: true),
-                      in_flight.call(:without_nopush, medium, curl: [1.0, 1.2], reuse: true)],
+  "medium_reused" => [in_flight.call(:plain, medium, curl: [1.2, 1.5], **reused),
+                      in_flight.call(:without_nopush, medium, curl: [1.0, 1.2], **reused)],
   "http2" => figures::ReachStreams.new,
   "slow_origin" => figures::SlowOrigin.new,
   "queued" => figures::Queued.new

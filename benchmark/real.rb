@@ -17,9 +17,7 @@ peers = Bench::Peers
 
 # With Client#each and with Client#batch.
 in_flight = lambda do |at, path, curl|
-  [peers::Trunkline, peers::TrunklineBatch].map do |peer|
-    figures::InFlight.new(at, path, urls: "distinct", curl: curl, peer: peer)
-  end
+  [{}, { by: "batch" }].map { |ours| figures::InFlight.new(at, path, urls: "distinct", curl: curl, ours: ours) }
 end
 net_http = { ours: peers::Trunkline, other: peers::NetHTTP, label: "Net::HTTP, started", cpu: [0.40, 0.27] }
 faraday = { ours: peers::FaradayOrdersOnTrunkline, other: peers::FaradayOrdersPersistent,
@@ -43,8 +41,9 @@ groups = {
   "one_at_a_time" => %i[plain tls].product([origin::SMALL, origin::ORDERS]).map do |at, path|
     figures::OneAtATime.new(at, path: path, beside_peers: false)
   end,
-  "earlier" => %w[repeated distinct].product([nil, 50]).map do |urls, at_once|
-    figures::Earlier.new(urls, at_once: at_once)
+  "earlier" => %w[repeated distinct].flat_map do |urls|
+    [figures::Earlier.new(urls), figures::Earlier.new(urls, at_once: 50),
+     figures::Earlier.new(urls, at_once: 50, by: "batch")]
   end,
   "busy_poll" => figures::BusyPoll.new
 }

@@ -11,14 +11,16 @@ module Bench
 
       # @param urls [String] one of Paths::KINDS; bars are for "repeated"
       # @param at_once [Integer, nil] in flight; nil: one after the other
-      def initialize(urls, at_once: nil)
+      # @param by [String] the method that makes lists
+      def initialize(urls, at_once: nil, by: "each")
         @urls = urls
         @at_once = at_once
+        @by = by
       end
 
       def title
-        way = @at_once ? "#{@at_once} in flight" : "one at a time"
-        "GET of #{Origin.describe(Origin::SMALL)}, #{@urls} URLs, #{way}"
+        way = @at_once ? "#{@at_once} in flight by #{@by}" : "one at a time"
+        "Against an earlier commit: GET of #{Origin.describe(Origin::SMALL)}, #{@urls} URLs, #{way}"
       end
 
       def call(suite)
@@ -26,8 +28,8 @@ module Bench
         library = Bench::Earlier.library(commit)
         label = "Trunkline at #{commit}"
         Competitors.open(suite, Work.gets(Origin::SMALL, urls: @urls, at_once: @at_once)) do |competitors|
-          competitors.add_first(Peers::Trunkline)
-          competitors.add(Peers::TrunklineBefore, label: label, library: library)
+          competitors.add_first(Peers::Trunkline, by: @by)
+          competitors.add(Peers::TrunklineBefore, label: label, library: library, by: @by)
           Comparison.new(suite, title: title, bars: { label => BARS[@urls] }, cpu_bars: { label => nil })
             .call(competitors)
         end

@@ -19,10 +19,9 @@ module Bench
       # @param at_once [Array<Integer>] in flight
       # @param barred [Array<Integer>] those in flight for which the bars hold
       # @param beside_peers [Integer, nil] in flight
-      # @param reuse [Boolean] our bodies are given back, as those of the libcurl program are: it drops them
-      # @param peer [Class] our client
+      # @param ours [Hash] options of Peers::Trunkline: reuse_bodies: true, as the libcurl program drops its bodies; by:
       def initialize(origin, path, urls:, curl:, wrk: nil, at_once: [10, 50], barred: [10, 50], beside_peers: nil,
-                     reuse: false, peer: Peers::Trunkline)
+                     ours: {})
         @origin = origin
         @path = path
         @urls = urls
@@ -31,13 +30,14 @@ module Bench
         @at_once = at_once
         @barred = barred
         @beside_peers = beside_peers
-        @reuse = reuse
-        @peer = peer
+        @ours = ours
       end
 
       def title
-        ["GET#{" over TLS" if @origin == :tls} of #{Origin.describe(@path)}", ("bodies reused" if @reuse), nopush,
-         "#{@urls} URLs", ("by batch" if @peer.label != Peers::Trunkline.label)].compact.join(", ")
+        parts = ["GET#{" over TLS" if @origin == :tls} of #{Origin.describe(@path)}"]
+        parts.push(("bodies reused" if @ours[:reuse_bodies]), nopush, "#{@urls} URLs")
+        parts.push("by #{@ours[:by]}") if @ours[:by]
+        parts.compact.join(", ")
       end
 
       def call(suite) = @at_once.each { |at_once| compare(suite, at_once) }
@@ -54,7 +54,7 @@ module Bench
       def compare(suite, at_once)
         work = Work.gets(@path, urls: @urls, at_once: at_once)
         Competitors.open(suite, work, base: suite.origin.public_send(@origin)) do |competitors|
-          competitors.add_first(@peer, **(@reuse ? { reuse_bodies: true } : {}))
+          competitors.add_first(Peers::Trunkline, **@ours)
           competitors.add_bare_curl
           competitors.add_wrk unless @origin == :tls
           others(suite).each { |peer| competitors.add(peer) } if at_once == @beside_peers

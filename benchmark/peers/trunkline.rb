@@ -11,14 +11,18 @@ module Bench
 
       # @param reuse_bodies [Boolean] a list's bodies are for its block alone
       # @param busy_poll [Boolean] whether a call that is alone polls for its answer before it sleeps
-      def initialize(reuse_bodies: false, busy_poll: false, **options)
+      # @param by [String] the method that makes lists: "each", or "batch" with a block for each request
+      def initialize(reuse_bodies: false, busy_poll: false, by: "each", **options)
         super(**options)
         @reuse_bodies = reuse_bodies
         @busy_poll = busy_poll
+        @by = by
       end
 
-      def list(paths, at_once)
+      def list(paths, at_once, &block)
         client = @client ||= open
+        return list_by_batch(client, paths, at_once, &block) if @by == "batch"
+
         client.each(paths, concurrency: at_once, reuse_bodies: @reuse_bodies) do |_path, answer|
           yield body_of(answer)
         end
@@ -77,6 +81,12 @@ module Bench
       def exchange(client, call)
         response = client.get(call.path)
         [response.status, response.body]
+      end
+
+      def list_by_batch(client, paths, at_once)
+        client.batch(concurrency: at_once) do |batch|
+          paths.each { |path| batch.get(path) { |answer| yield body_of(answer) } }
+        end
       end
 
       def read(response)

@@ -17,10 +17,10 @@ struct job {
     long requests;  /* stop after this many; 0: no such limit */
     double seconds; /* stop after this long; 0: no such limit */
     int concurrency;
-    int fresh; /* a new connection for each request */
-    int cold;  /* connecting is part of what is measured */
-    int http2; /* many share one connection */
-    int distinct; /* each request has a URL of its own: `url` with a number in its query */
+    int fresh;    /* a new connection for each request */
+    int cold;     /* connecting is part of what is measured */
+    int http2;    /* many share one connection */
+    int distinct; /* each request has a URL of its own */
     const char *proxy;
     const char *data; /* the body of POSTs; NULL: GETs */
     struct curl_slist *headers;
@@ -80,7 +80,7 @@ static CURL *new_easy(const struct job *job) {
     return easy;
 }
 
-/* Gives the next request its URL. One that is repeated was set with the other options. libcurl copies it. */
+/* Gives the next request its URL, which libcurl copies: the job's with a number in its query. */
 static void set_url(CURL *easy, const struct job *job) {
     static long number = FIRST_NUMBER;
     char url[MAX_URL];
