@@ -28,7 +28,7 @@ module Trunkline
       own = Options::LIMITS.to_h { |name| [name, options.public_send(name)] }
       own.merge(FIXED, Engine.process_stats.slice(*Options::OF_PROCESS),
                 timeout: options.timeout&.to_h, max_idle: family.max_idle,
-                composed_requests: Client::KNOWN_PLANS, derived_clients: Client::KNOWN_VARIANTS)
+                derived_clients: Client::KNOWN_VARIANTS)
     end
   end
 end

@@ -4,6 +4,7 @@ require_relative "call_policy"
 require_relative "errors"
 require_relative "options"
 require_relative "redacted"
+require_relative "request_builder"
 
 module Trunkline
   # Composes the requests of many calls at once: of a method, a URL and options it makes what is sent, and the
@@ -18,14 +19,17 @@ module Trunkline
     # @return [CallPolicy] of a call without options of its own
     attr_reader :policy
 
-    # @param composer [Composer]
+    # @return [RequestBuilder]
+    attr_reader :requests
+
+    # @param requests [RequestBuilder]
     # @param options [Options] the client's
     # @param base [URL, nil]
     # @param family [Family]
     # @yield [options] that hold for more than a call, such as timeout:
     # @yieldreturn [CallBuilder] of a client with them
-    def initialize(composer, options, base, family, &variant)
-      @composer = composer
+    def initialize(requests, options, base, family, &variant)
+      @requests = requests
       @options = options
       @base = base
       @family = family
@@ -33,7 +37,7 @@ module Trunkline
       @policy = policy_of(options.follow)
     end
 
-    # Fills in plan and policy of a request.
+    # Fills in request and policy.
     #
     # @param pending [Scheduler::PendingRequest]
     # @param method [String, Symbol]
@@ -45,24 +49,23 @@ module Trunkline
     def prepare(pending, method, url, options = nil)
       return prepare_with(options, pending, method, url) if options
 
-      pending.plan = @composer.plan(method, url)
+      pending.request = @requests.build(method, url, nil, false)
       pending.policy = @policy
       pending
     end
 
-    # @param options [Hash] of one call, checked
+    # @param request [Request]
     # @return [CallPolicy]
-    def policy_for(options)
-      options.key?(:follow) ? policy_of(options[:follow]) : @policy
+    def policy_for(request)
+      request.follow == @options.follow ? @policy : policy_of(request.follow)
     end
 
     protected
 
     # @param options [Hash] of this call alone
     def prepare_own(pending, method, url, options)
-      checked = Options.check_call(options)
-      pending.plan = @composer.plan(method, url, checked)
-      pending.policy = policy_for(checked)
+      pending.request = @requests.build(method, url, options, false)
+      pending.policy = policy_for(pending.request)
       pending
     end
 
@@ -70,16 +73,17 @@ module Trunkline
 
     def prepare_with(options, pending, method, url)
       raise InvalidRequest.of("options", options, "a Hash, such as timeout: 2") unless options.is_a?(Hash)
+      if options[:stream]
+        raise InvalidRequest, "stream: cannot be had among many requests: their answers come as a whole"
+      end
+      return prepare_own(pending, method, url, options) if RequestBuilder.per_call?(options)
 
-      own = options.slice(*Options::PER_CALL)
-      raise InvalidRequest, "stream: cannot be had among many requests: their answers come as a whole" if own[:stream]
-
-      builder = own.size == options.size ? self : @variant.call(options.except(*Options::PER_CALL))
-      builder.prepare_own(pending, method, url, own)
+      builder = @variant.call(options.except(*Options::PER_CALL))
+      builder.prepare_own(pending, method, url, options.slice(*Options::PER_CALL))
     end
 
     def policy_of(follow)
-      CallPolicy.new(@composer, follow: follow, signer: @options.digest || @options.auth, base: @base,
+      CallPolicy.new(@requests, follow: follow, signer: @options.digest || @options.auth, base: @base,
                                 total: @options.timeout&.total)
     end
   end

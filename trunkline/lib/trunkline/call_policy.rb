@@ -16,35 +16,37 @@ module Trunkline
     # @return [Policy::Redirect, nil]
     attr_reader :redirect
 
-    # @param composer [Composer, nil] nil: a 407 is the server's own
+    # @param requests [RequestBuilder, nil] nil: a 407 is the server's own
     # @param follow [Integer, false, nil] how many redirects at most
     # @param signer [#sign, #retry?, nil]
     # @param base [URL, nil] whose origin the signer's credentials are for; nil: that of each call's own URL
     # @param total [Float, nil] seconds for all exchanges of a call together
-    def initialize(composer, follow: nil, signer: nil, base: nil, total: nil)
-      @composer = composer
-      @redirect = follow ? Policy::Redirect.new(follow, composer) : nil
+    def initialize(requests, follow: nil, signer: nil, base: nil, total: nil)
+      @requests = requests
+      @redirect = follow ? Policy::Redirect.new(follow, requests) : nil
       @signer = signer
       @base = base
       @total = total
       @repeats = !(@redirect.nil? && signer.nil?)
-      @final = !@repeats && !composer&.forwards?
+      @final = !@repeats && !requests&.forwards?
       freeze
     end
 
     # @return [Boolean] whether a call may be more than one exchange
-    def repeats? = @repeats
+    attr_reader :repeats
+    alias repeats? repeats
 
     # @return [Boolean] whether every response is the call's result: nothing to follow, no proxy that may have made it
-    def final? = @final
+    attr_reader :final
+    alias final? final
 
     # @return [Boolean] whether requests are signed
     def signs? = !@signer.nil?
 
-    # @param plan [Composer::Plan] the call's first
+    # @param request [Request] the call's first
     # @return [Policy::Auth, nil]
-    def auth(plan)
-      Policy::Auth.new(@signer, (@base || plan.request.uri).origin, @composer) if @signer
+    def auth(request)
+      Policy::Auth.new(@signer, (@base || request.uri).origin, @requests) if @signer
     end
 
     # @param now [Float] monotonic seconds, when the call begins
@@ -60,7 +62,7 @@ module Trunkline
     def checked(response)
       return response unless response.status == 407
 
-      proxy = @composer.forwarder(response.request.uri)
+      proxy = @requests && response.request.origin.forwarder
       proxy ? Proxy.refused(proxy, response) : response
     end
 

@@ -5,13 +5,13 @@ require_relative "batch"
 require_relative "block_arity"
 require_relative "bounds"
 require_relative "call_builder"
-require_relative "composer"
 require_relative "engine"
 require_relative "family"
 require_relative "memo"
 require_relative "options"
 require_relative "policy"
 require_relative "redacted"
+require_relative "request_builder"
 require_relative "response"
 require_relative "scheduler/batch_options"
 require_relative "scheduler/each"
@@ -32,15 +32,8 @@ module Trunkline
   class Client
     include Redacted
 
-    # Plain calls of a URL are composed once for each verb; a client is made once for each set of lasting options.
-    KNOWN_PLANS = 256
+    # A client is made once for each set of lasting options that calls give.
     KNOWN_VARIANTS = 32
-
-    # Verbs whose plain calls are kept composed.
-    VERBS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS TRACE].freeze
-    PER_CALL = Options::PER_CALL.to_h { |name| [name, true] }.freeze
-    NOTHING = {}.freeze
-    private_constant :VERBS, :PER_CALL, :NOTHING
 
     # @api private Trunkline.new is the way in
     # @param base [URL, nil]
@@ -51,13 +44,9 @@ module Trunkline
       @options = options
       @family = family
       @pool = family.pool
-      @early_hints = hints(options.early_hints)
-      @composer = Composer.new(options, base, family.owner)
+      @requests = RequestBuilder.new(options, base, family.owner)
       @variants = {}
-      @plans = VERBS.to_h { |verb| [verb, {}] }.freeze
-      @known_gets = @plans["GET"]
-      @builder = CallBuilder.new(@composer, options, base, family) { |lasting| variant(lasting).builder }
-      @gets = @builder.policy.final? ? @known_gets : NOTHING
+      @builder = CallBuilder.new(@requests, options, base, family) { |lasting| variant(lasting).builder }
     end
 
     # In all verbs the options are one positional Hash, which takes keywords just as well: with **options, Ruby 3.1
@@ -69,65 +58,62 @@ module Trunkline
     # @yield [chunk] the body, as it comes
     # @return [Response]
     def get(url = nil, options = nil, &block)
-      plan = @gets[url] if options.nil?
-      return dispatch("GET", url, options, &block) if plan.nil? || block || @family.closed?
-
-      Engine.perform(@pool, plan.prepared, plan.request, nil, 0, nil, false, @early_hints)
+      call("GET", url, options, &block)
     end
 
     # As GET, without the body (RFC 9110 9.3.2).
     # @return (see #get)
     def head(url = nil, options = nil, &block)
-      dispatch("HEAD", url, options, &block)
+      call("HEAD", url, options, &block)
     end
 
     # Has the content processed (RFC 9110 9.3.3).
     # @return (see #get)
     def post(url = nil, options = nil, &block)
-      dispatch("POST", url, options, &block)
+      call("POST", url, options, &block)
     end
 
     # Puts the content in the place of what is there (RFC 9110 9.3.4).
     # @return (see #get)
     def put(url = nil, options = nil, &block)
-      dispatch("PUT", url, options, &block)
+      call("PUT", url, options, &block)
     end
 
     # Changes what is there (RFC 5789).
     # @return (see #get)
     def patch(url = nil, options = nil, &block)
-      dispatch("PATCH", url, options, &block)
+      call("PATCH", url, options, &block)
     end
 
     # Removes what is there (RFC 9110 9.3.5).
     # @return (see #get)
     def delete(url = nil, options = nil, &block)
-      dispatch("DELETE", url, options, &block)
+      call("DELETE", url, options, &block)
     end
 
     # Asks what can be done (RFC 9110 9.3.7).
     # @return (see #get)
     def options(url = nil, options = nil, &block)
-      dispatch("OPTIONS", url, options, &block)
+      call("OPTIONS", url, options, &block)
     end
 
     # Has the request sent back (RFC 9110 9.3.8).
     # @return (see #get)
     def trace(url = nil, options = nil, &block)
-      dispatch("TRACE", url, options, &block)
+      call("TRACE", url, options, &block)
     end
 
     # Any method.
     # @param method [Symbol, String] :get is "GET"; a String is sent as it is: methods tell upper from lower case
     # @return (see #get)
     def request(method, url = nil, options = nil, &block)
-      dispatch(method, url, options, &block)
+      call(method, url, options, &block)
     end
 
     # @param options [Hash] what is to differ, as keywords; headers: and params: are added to those there are
     # @return [Client] that shares this one's connections, and is closed with it
     # @raise [InvalidRequest]
-    def with(options = NOTHING)
+    def with(options = {})
       if options.key?(:max_idle)
         raise InvalidRequest, "max_idle: belongs to the connections, which with shares: give it to Trunkline.new"
       end
@@ -143,23 +129,15 @@ module Trunkline
     # @api private
     def connect(url)
       @family.refuse_if_closed
-      plan = @composer.plan("HEAD", url)
-      Engine.connect(@pool, plan.prepared, nil).connection
+      Engine.connect(@pool, @requests.build("HEAD", url, nil, false)).connection
     end
 
-    # As Composer#verbatim.
-    # @return [Composer::Plan]
+    # As RequestBuilder#raw.
+    # @return [Request]
     # @api private
-    def verbatim(method, url, target, fields, content, length)
+    def raw(method, url, target, fields, content, length, streaming)
       @family.refuse_if_closed
-      @composer.verbatim(method, url, target, fields, content, length)
-    end
-
-    # @param plan [Composer::Plan]
-    # @return [Response]
-    # @api private
-    def carry(plan, streaming)
-      exchange(plan, nil, streaming, nil)
+      @requests.raw(method, url, target, fields, content, length, streaming)
     end
 
     # What the pool holds now and has done. It counts every client that shares it.
@@ -277,101 +255,86 @@ module Trunkline
       @async ||= Async.new(@builder, side_by_side(nil).first)
     end
 
+    # Sends a request as it is, once: no redirect is followed, no challenge answered.
+    #
+    # @param request [Request]
+    # @param deadline [Float, nil] monotonic seconds
+    # @param begun [Array, nil] takes the Response before anything is sent, for whoever must close it
+    # @return [Response]
+    # @api private
+    def send_once(request, deadline = nil, begun = nil)
+      response = Engine.perform(@pool, request, deadline, begun)
+      if request.streaming?
+        response._streamed
+        response._asked_at(place_of_caller) if $VERBOSE && !begun
+      end
+      response
+    ensure
+      # A streamed answer may be here while the body is still on its way.
+      request.release unless request.streaming? && response
+    end
+
     protected
 
     # @return [CallBuilder]
     attr_reader :builder
 
-    # @param given [Hash] options of the call alone, checked
-    def call(method, url, given, &block)
-      return answer(method, url, given, given[:stream] == true) unless block
+    # @param own [Hash, nil] options of the call alone
+    # @return [Response]
+    def execute(method, url, own, &block)
+      return finish(@requests.build(method, url, own, false)) unless block
 
       begin
-        answer(method, url, given, held = []).each(&block)
+        finish(@requests.build(method, url, own, true), begun = []).each(&block)
       ensure
-        held&.each(&:close) # whatever comes between the engine and the block, such as an interrupt
+        begun&.each(&:close) # whatever comes between the engine and the block, such as an interrupt
       end
     end
 
     private
 
-    # @param streaming [Boolean, Array] see Engine.perform
-    def answer(method, url, given, streaming)
-      plan = given.empty? ? known(method, url) : @composer.plan(method, url, given)
-      early_hints = given.key?(:early_hints) ? hints(given[:early_hints]) : @early_hints
-      policy = @builder.policy_for(given)
-      return several(plan, policy, streaming, early_hints) if policy.repeats?
-
-      perform(plan, nil, streaming, early_hints)
-    end
-
     # Options that hold for more than a call make another client, which is kept: a call that names them again costs
     # a look-up.
-    def dispatch(method, url, given, &block)
+    def call(method, url, options, &block)
       @family.refuse_if_closed
-      return dispatch(method, nil, url, &block) if url.is_a?(Hash) && given.nil?
-      return call(method, url, NOTHING, &block) if given.nil?
-      raise InvalidRequest.of("options", given, "keywords, such as timeout: 2") unless given.is_a?(Hash)
-      return variant(given).call(method, url, NOTHING, &block) if lasting?(given)
+      return execute(method, url, options, &block) if options.nil? && !url.is_a?(Hash)
+      return call(method, nil, url, &block) if options.nil?
+      raise InvalidRequest.of("options", options, "keywords, such as timeout: 2") unless options.is_a?(Hash)
+      return execute(method, url, options, &block) if RequestBuilder.per_call?(options)
 
-      own = given.slice(*Options::PER_CALL)
-      client = own.size == given.size ? self : variant(given.except(*Options::PER_CALL))
-      client.call(method, url, Options.check_call(own), &block)
+      own = options.slice(*Options::PER_CALL)
+      variant(options.except(*Options::PER_CALL)).execute(method, url, own, &block)
     end
 
-    def lasting?(given)
-      given.each_key { |name| return false if PER_CALL.key?(name) }
-      true
+    # Takes a request through its redirects and challenges, if it may have some, to its answer.
+    def finish(request, begun = nil)
+      policy = @builder.policy_for(request)
+      return follow(request, policy, begun) if policy.repeats?
+
+      response = send_once(request, nil, begun)
+      policy.final? ? response : accepted(response, policy)
     end
 
-    def variant(given)
-      return self if given.empty?
-
-      @variants[given] || Memo.keep(@variants, KNOWN_VARIANTS, frozen_copy(given), with(given))
-    end
-
-    # The caller may change what it gave; a key must not.
-    def frozen_copy(given)
-      given.transform_values { |value| value.is_a?(Enumerable) || value.is_a?(String) ? value.dup.freeze : value }
-    end
-
-    def known(method, url)
-      plans = @plans[method]
-      plan = plans && plans[url] and return plan
-
-      plan = @composer.plan(method, url)
-      plans ? Memo.keep_url(plans, KNOWN_PLANS, url, plan) : plan
-    end
-
-    def perform(plan, deadline, streaming, early_hints)
-      result = @builder.policy.checked(exchange(plan, deadline, streaming, early_hints))
+    # @return [Response]
+    # @raise [Error] when a proxy has answered in the place of its server
+    def accepted(response, policy)
+      result = policy.checked(response)
       result.is_a?(Error) ? raise(result) : result
     end
 
-    def exchange(plan, deadline, streaming, early_hints)
-      response = Engine.perform(@pool, plan.prepared, plan.request, plan.content.producer, plan.body_length, deadline,
-                                streaming, early_hints)
-      response._streamed if streaming
-      response._asked_at(place_of_caller) if streaming == true && $VERBOSE
-      response
-    ensure
-      # A streamed answer may be here while the body is still on its way.
-      plan.content.release unless streaming && response
-    end
-
     # The total timeout spans all redirects and challenges: it becomes one moment for all of them.
-    def several(plan, policy, streaming, early_hints)
+    def follow(request, policy, begun)
       began = now
       deadline = policy.deadline(began)
       first = true
       once = lambda do |step|
-        perform(step, deadline, streaming, early_hints).tap { first = false }
+        accepted(send_once(step, deadline, begun), policy).tap { first = false }
       rescue Error => error
         raise if first
 
         raise policy.of_whole_call(error, began, now)
       end
-      Policy.carry(plan, policy.redirect, policy.auth(plan), &once)
+      Policy.execute(request, policy.redirect, policy.auth(request), &once)
     rescue AnswerError => error
       raise policy.of_whole_call(error, began, now)
     end
@@ -380,7 +343,7 @@ module Trunkline
     # @return [Array(Scheduler::BatchOptions, CallBuilder)]
     def side_by_side(given)
       @family.refuse_if_closed
-      given ||= NOTHING
+      given ||= {}
       raise InvalidRequest.of("options", given, "keywords, such as concurrency: 10") unless given.is_a?(Hash)
 
       most = @options.max_connections_per_host
@@ -401,6 +364,17 @@ module Trunkline
       Scheduler::Each.new(requests, builder, batch_options)
     end
 
+    def variant(options)
+      return self if options.empty?
+
+      @variants[options] || Memo.keep(@variants, KNOWN_VARIANTS, frozen_copy(options), with(options))
+    end
+
+    # The caller may change what it gave; a key must not.
+    def frozen_copy(options)
+      options.transform_values { |value| value.is_a?(Enumerable) || value.is_a?(String) ? value.dup.freeze : value }
+    end
+
     def now
       Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
@@ -411,10 +385,6 @@ module Trunkline
     # @return [String] where the caller's own code stands
     def place_of_caller
       caller_locations.find { |location| !location.path.start_with?(LIB) }.to_s[/\A.+?:\d+/] || "(unknown)"
-    end
-
-    def hints(callable)
-      callable && ->(fields) { callable.call(Headers.new(fields)) }
     end
   end
 end

@@ -21,15 +21,14 @@ module Trunkline
     attr_reader :producer
     # @return [Integer, nil] bytes; nil when unknown
     attr_reader :length
-    # @return [Array<Array(String, String)>] fields to send unless the caller set them
-    attr_reader :fields
+    # @return [String, nil] its media type, to send unless the caller set one
+    attr_reader :type
 
     # @param given [Hash{Symbol => Object}] a call's options
     # @return [Content]
     # @raise [InvalidRequest]
     def self.of(given)
       kinds = KINDS.select { |kind| given.key?(kind) && (kind == :json || !given[kind].nil?) }
-      return NONE if kinds.empty?
       raise InvalidRequest, "#{kinds.join(": and ")}: exclude each other; give one" if kinds.size > 1
 
       encode(kinds.first, given[kinds.first])
@@ -37,37 +36,36 @@ module Trunkline
 
     def self.encode(kind, value)
       case kind
-      when :json
-        new(JSON.generate(value), [%w[Content-Type application/json], %w[Accept application/json]])
-      when :form
-        new(Query.encode(value, "form"), [%w[Content-Type application/x-www-form-urlencoded]])
+      when :json then new(generate_json(value), "application/json")
+      when :form then new(Query.encode(value, "form"), "application/x-www-form-urlencoded")
       when :multipart
         multipart = Multipart.new(value)
-        new(multipart, [["Content-Type", multipart.content_type]])
+        new(multipart, multipart.content_type)
       else new(value)
       end
+    end
+    private_class_method :encode
+
+    # @return [String]
+    # @raise [InvalidRequest]
+    def self.generate_json(value)
+      JSON.generate(value)
     rescue JSON::JSONError, EncodingError => error
       # Without its cause, which has the whole of what was given.
       raise InvalidRequest, "json: cannot be generated: #{error.message}", cause: nil
     end
-    private_class_method :encode
 
-    def initialize(source, fields = [])
+    def initialize(source, type = nil)
       @source = source
-      @fields = fields
-      @body = Body.of(source) unless source.nil?
-      @length = source.nil? ? 0 : @body.length
+      @type = type
+      @body = Body.of(source)
+      @length = @body.length
       @producer = source.is_a?(String) ? source : @body
     end
 
-    # @return [Boolean] whether there is something to send, be it empty
-    def given?
-      !source.nil?
-    end
-
-    # @return [Boolean] whether it is known to have no byte
-    def empty?
-      length == 0 # rubocop:disable Style/NumericPredicate -- or nil
+    # @return [String, nil] see Body
+    def next_chunk
+      @body.next_chunk
     end
 
     # @return [Boolean]
@@ -77,18 +75,16 @@ module Trunkline
 
     # @return [Boolean] whether it can be sent again
     def rewindable?
-      @body.nil? || @body.rewindable?
+      @body.rewindable?
     end
 
     def rewind
-      @body&.rewind
+      @body.rewind
     end
 
     # Closes what the body itself has opened.
     def release
       @body.release if @body.respond_to?(:release)
     end
-
-    NONE = new(nil).freeze
   end
 end

@@ -15,26 +15,29 @@ module Trunkline
   #   BOUNDS                       its own limits by name, which no option changes (docs/limits.md)
   #   Pool.new(max_idle)           connections, shared by any number of clients and threads;
   #                                #stats, #close_idle(owner or nil), #close
-  #   Settings.new(hash)           limits and TLS of one client, checked already (Options#to_engine)
-  #   Prepared.new(settings, method, target, fields, host, port, unix_path, tls_name, label, proxy)
-  #                                a request's head, composed once, sent any number of times by any thread;
-  #                                proxy: nil, or what Proxy#through gives
-  #   perform(pool, prepared, request, body, body_length, deadline, streaming, early_hints) -> Response
-  #                                one exchange. body: nil, String, or anything with #next_chunk; body_length:
-  #                                bytes, or -1 for chunked; deadline: monotonic seconds or nil; streaming: return
-  #                                once the head is there; an Array, to do so, takes the Response before anything
-  #                                happens, for whoever must close it; early_hints: called with [[name, value], ...]
-  #   connect(pool, prepared, request) -> Response without an answer
+  #   Config.new(hash)             limits and TLS of one client, checked already (Options#to_engine)
+  #   Origin.new(config, url, facts)
+  #                                where the requests of one client to one origin go; url: its root. facts: host:, port:,
+  #                                unix_path: what is dialled; tls_name: the name to verify, nil for plain; label: for
+  #                                messages; authority: for Host; prefix: "https://api.test"; proxy: nil, or what
+  #                                Proxy#through gives; forwarder: the Proxy that is sent the requests themselves, or nil;
+  #                                authorization: that netrc has, or nil; bound_fields: whether the client's credentials
+  #                                are for it. #url, #forwarder
+  #   Trunkline::RequestBuilder    makes requests, see request_builder.rb
+  #   Trunkline::Request           all that the engine is told of one call, see request.rb
+  #   perform(pool, request, deadline, begun) -> Response
+  #                                one exchange; returns when the answer is there, of a streamed one when its head is.
+  #                                deadline: monotonic seconds or nil; begun: nil, or an Array that takes the Response
+  #                                before anything is sent, for whoever must close it
+  #   connect(pool, request) -> Response without an answer
   #                                sees to it that an idle connection is there for the next call
   #   Multi.new(pool)              many exchanges, driven by the thread that calls run:
-  #     add(plan, deadline, tag) -> id
-  #                                begins one, as perform does; plan: a Composer::Plan, which has what perform takes;
-  #                                tag is what it is called in results
-  #     stream(...) -> id          as add, but its answer comes in several results
+  #     add(request, deadline, tag) -> id
+  #                                begins one, as perform does; tag is what it is called in results
   #     run(timeout) -> [tag, result, tag, result, ...]
   #                                waits until there are results (none when timeout, in seconds or nil, is over, when it
-  #                                was woken, or when nothing is under way). Of what was added: the Response, or the
-  #                                exception, each once. Of a stream: the Response when its head is there, a String for
+  #                                was woken, or when nothing is under way). Of each request: the Response, or the
+  #                                exception, once. Of a streamed one: the Response when its head is there, a String for
   #                                each piece of the body, nil at the end, or an exception; no more of it is read until
   #                                run is called again. What the caller's own code (a body) raises is the result of its
   #                                request, unless it is no StandardError: that comes out of run

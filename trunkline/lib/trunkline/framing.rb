@@ -4,14 +4,10 @@ require_relative "errors"
 require_relative "headers"
 
 module Trunkline
-  # The fields that say how long a request's content is, and those that a caller must leave to the client so that
-  # what is framed is what is sent (RFC 9112 6).
+  # The fields that a caller must leave to the client, so that what is framed is what is sent (RFC 9112 6).
   #
   # @api private
   module Framing
-    # Methods whose requests tell their length even when they have no content (RFC 9110 8.6).
-    WITH_CONTENT = %w[POST PUT PATCH].freeze
-
     RESERVED = {
       "transfer-encoding" => "is the client's own: it frames the body itself; leave it out",
       "expect" => "is the client's own: use expect: (seconds to wait for 100 Continue)",
@@ -38,26 +34,6 @@ module Trunkline
         when "host" then one_of(name, value, HOST, "one host, or host:port")
         end
       end
-    end
-
-    # @param declared [String, nil] a caller's own Content-Length
-    # @return [Integer] bytes, or -1 for a chunked body
-    # @raise [InvalidRequest]
-    def length(content, declared)
-      return content.length || -1 if declared.nil?
-      return declared.to_i if content.length.nil? || content.length == declared.to_i
-
-      raise InvalidRequest.of("headers: Content-Length", declared.to_i,
-                              "#{content.length}, which the body has, or left out")
-    end
-
-    # @return [Array<String>] names and values to end the header section with
-    def fields(method, content, length, expect)
-      return WITH_CONTENT.include?(method) ? %w[Content-Length 0] : [] unless content.given?
-
-      fields = length.negative? ? %w[Transfer-Encoding chunked] : ["Content-Length", length.to_s]
-      fields.push("Expect", "100-continue") if expect && !length.zero?
-      fields
     end
 
     def once(pairs, name)

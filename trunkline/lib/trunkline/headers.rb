@@ -116,15 +116,25 @@ module Trunkline
       end
     end
 
+    # @api private of an answer, whose bytes are looked at when something is asked for
+    # @param response [Response]
+    # @return [Headers]
+    def self.received(response)
+      new(nil, response)
+    end
+
     # @param pairs [Array<Array(String, String)>]
-    def initialize(pairs = [])
+    def initialize(pairs = [], response = nil)
       @pairs = pairs.freeze
+      @response = response
       freeze
     end
 
     # @param name [String, Symbol]
     # @return [String, nil] the value; several are joined by ", " (RFC 9110 5.3)
     def [](name)
+      return @response[name] if @response
+
       found = get_all(name)
       found.size > 1 ? found.join(", ") : found.first
     end
@@ -133,7 +143,7 @@ module Trunkline
     # @return [Array<String>] every value of that name, in order
     def get_all(name)
       name = name.name.tr("_", "-") if name.is_a?(Symbol)
-      @pairs.each_with_object([]) { |(known, value), found| found << value if known.casecmp?(name) }
+      pairs.each_with_object([]) { |(known, value), found| found << value if known.casecmp?(name) }
     end
     alias values get_all
 
@@ -150,7 +160,7 @@ module Trunkline
 
     # @return [Boolean]
     def key?(name)
-      !get_all(name).empty?
+      !self[name].nil?
     end
     alias include? key?
     alias has_key? key?
@@ -159,30 +169,30 @@ module Trunkline
     def each(&block)
       return enum_for(:each) { size } unless block
 
-      @pairs.each(&block)
+      pairs.each(&block)
       self
     end
 
     # @return [Array<String>] the distinct names, as first written
     def names
-      @pairs.map(&:first).uniq(&:downcase)
+      pairs.map(&:first).uniq(&:downcase)
     end
     alias keys names
 
     # @return [Integer] number of fields, repeated ones counted each
     def size
-      @pairs.size
+      pairs.size
     end
     alias length size
 
     # @return [Boolean]
     def empty?
-      @pairs.empty?
+      pairs.empty?
     end
 
     # @return [Hash{String => String}] names in lower case; values joined as by #[]
     def to_h
-      @pairs.each_with_object({}) do |(name, value), hash|
+      pairs.each_with_object({}) do |(name, value), hash|
         name = name.downcase
         hash[name] = hash.key?(name) ? "#{hash[name]}, #{value}" : value
       end
@@ -190,7 +200,7 @@ module Trunkline
 
     # @return [Array<Array(String, String)>] a copy of the fields
     def to_a
-      @pairs.map(&:dup)
+      pairs.map(&:dup)
     end
 
     def ==(other)
@@ -204,13 +214,13 @@ module Trunkline
 
     # What may be a credential is not shown: every value but those of fields that are known to be none.
     def inspect
-      "#<#{self.class} #{Headers.redact(@pairs).map { |pair| pair.join(": ") }.join(" | ")}>"
+      "#<#{self.class} #{Headers.redact(pairs).map { |pair| pair.join(": ") }.join(" | ")}>"
     end
 
     # Marshal writes what inspect shows; who needs all of it writes #to_a.
     # @return [Array<Array(String, String)>]
     def marshal_dump
-      Headers.redact(@pairs)
+      Headers.redact(pairs)
     end
 
     def marshal_load(pairs)
@@ -219,8 +229,12 @@ module Trunkline
 
     protected
 
+    def pairs
+      @pairs || @response._pairs
+    end
+
     def comparable
-      @pairs.map { |name, value| [name.downcase, value] }
+      pairs.map { |name, value| [name.downcase, value] }
     end
   end
 end

@@ -80,9 +80,11 @@ module Trunkline
 
       private
 
-      def _read
-        return @rest.slice!(0, PIECE_BYTES) unless @rest.empty?
-
+      def _read(buffer = nil)
+        unless @rest.empty?
+          piece = @rest.slice!(0, PIECE_BYTES)
+          return buffer ? buffer.replace(piece) : piece
+        end
         raise @error if @error
       end
     end
@@ -132,33 +134,36 @@ module Trunkline
         text
       end
 
-      # @return [String, #next_chunk, nil] what to send in the place of a body that has been read
-      def again(body, text)
-        text.equal?(body) ? body : Body::Text.new(text)
+      # @param text [String, nil] all of the request's content, which has been read, and is to be sent all the same
+      # @return [Request]
+      def unread(request, text, streaming)
+        read = request.content.is_a?(Content)
+        return request if !read && streaming == request.streaming?
+
+        request._with(read ? Body::Text.new(text) : request.content, streaming)
       end
     end
 
     # Before Engine.perform and Engine.connect.
     module Single
-      # rubocop:disable-next Metrics/ParameterLists -- as the engine has it
-      def perform(pool, prepared, request, body, length, deadline, streaming, hints)
+      def perform(pool, request, deadline, begun)
         return super if Interception.active.empty?
 
-        text = Interception.whole(body)
+        text = Interception.whole(request.content)
         verdict = Interception.verdict(request, text)
-        return verdict.deliver(streaming) if verdict.is_a?(Answer)
+        return verdict.deliver(request.streaming?) if verdict.is_a?(Answer)
 
         # Who is told of the answer needs all of it: it is read before the caller gets the first piece.
-        response = super(pool, prepared, request, Interception.again(body, text), length, deadline,
-                         verdict.nil? && streaming, hints)
+        streaming = verdict.nil? && request.streaming?
+        response = super(pool, Interception.unread(request, text, streaming), deadline, begun)
         return response unless verdict
 
         verdict.call(response)
-        streaming ? response.extend(Replay).replay : response
+        request.streaming? ? response.extend(Replay).replay : response
       end
 
       # Nothing is connected ahead: it is not known yet whether the call will go out.
-      def connect(pool, prepared, request)
+      def connect(pool, request)
         Interception.active.empty? ? super : Engine.response(request, "HTTP/1.1 200 \r\n\r\n", "")
       end
     end
@@ -171,32 +176,22 @@ module Trunkline
       # The tag of a call that somebody is to be told of, and, if it is streamed, the engine's number of it.
       Told = Struct.new(:tag, :verdict, :stream) { include Redacted }
 
-      def add(plan, deadline, tag)
+      def add(request, deadline, tag)
         return super if Interception.active.empty?
 
-        text = Interception.whole(plan.body)
-        verdict = verdict(plan.request, text)
-        return answer([tag, [result(verdict)]]) unless verdict.nil? || verdict.respond_to?(:call)
+        text = Interception.whole(request.content)
+        verdict = verdict(request, text)
+        unless verdict.nil? || verdict.respond_to?(:call)
+          return answer([tag, request.streaming? ? pieces(verdict) : [result(verdict)]])
+        end
+        return super(Interception.unread(request, text, request.streaming?), deadline, tag) unless verdict
 
-        @told = true if verdict
-        super(unread(plan, text), deadline, verdict ? Told.new(tag, verdict) : tag)
-      end
-
-      # Who is told of the answer needs all of it: then it is read before the first piece is given.
-      def stream(plan, deadline, tag)
-        return super if Interception.active.empty?
-
-        text = Interception.whole(plan.body)
-        verdict = verdict(plan.request, text)
-        return answer([tag, pieces(verdict)]) unless verdict.nil? || verdict.respond_to?(:call)
-
-        plan = unread(plan, text)
-        return super unless verdict
-
+        # Who is told of the answer needs all of it: then it is read before the first piece is given.
         @told = true
         told = Told.new(tag, verdict)
-        told.stream = method(:add).super_method.call(plan, deadline, told)
-        told.stream
+        id = super(Interception.unread(request, text, false), deadline, told)
+        told.stream = id if request.streaming?
+        id
       end
 
       def run(timeout)
@@ -221,11 +216,6 @@ module Trunkline
       end
 
       private
-
-      # Its body has been read, and is to be sent all the same.
-      def unread(plan, text)
-        plan.dup.tap { |copy| copy.body = Interception.again(plan.body, text) }
-      end
 
       # Ids of the engine's own are above 0.
       def answer(results, id = @last_answer = (@last_answer || 0) - 1)

@@ -11,24 +11,24 @@ module Trunkline
   module Policy
     # Takes a call through its challenges and redirects.
     #
-    # @param plan [Composer::Plan]
+    # @param request [Request]
     # @param redirect [Redirect, nil] what follows redirects
     # @param auth [#call, nil] what signs: an Auth, or its like
-    # @yield [plan] performs it and returns its Response
+    # @yield [request] sends it and returns its Response
     # @return [Response]
     # @raise [RedirectError, AuthError]
-    def self.carry(plan, redirect, auth, &once)
-      signing = auth ? ->(step) { auth.call(step, &once) } : once
-      redirect ? redirect.follow(plan, &signing) : signing.call(plan)
+    def self.execute(request, redirect, auth, &send_once)
+      signing = auth ? ->(step) { auth.call(step, &send_once) } : send_once
+      redirect ? redirect.follow(request, &signing) : signing.call(request)
     end
 
     # @param fields [Array<Array(String, String)>] to lay over the request's own
-    # @return [Composer::Plan]
-    def self.dress(plan, fields, composer)
-      request = plan.request
+    # @param builder [RequestBuilder]
+    # @return [Request]
+    def self.add_fields(request, fields, builder)
       own = Redirect.next_fields(request.headers, same_origin: true, same_method: true)
-      dressed = Headers.overlay(own, fields) << ["Accept-Encoding", nil] # none but what was asked for at first
-      composer.build(request.method, request.uri, dressed, plan.content)
+      all = Headers.overlay(own, fields) << ["Accept-Encoding", nil] # none but what was asked for at first
+      builder.rebuild(request, request.method, request.uri, all, true)
     end
   end
 end

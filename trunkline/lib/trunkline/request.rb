@@ -1,31 +1,30 @@
 # frozen_string_literal: true
 
+require_relative "content"
+require_relative "engine"
 require_relative "headers"
 require_relative "redacted"
 
 module Trunkline
-  # A request as it is sent: frozen, complete with the fields that the client adds.
+  # A request as it is sent: frozen, complete with the fields that the client adds. A RequestBuilder makes it, head and
+  # all, as the engine sends it; its URL and its Headers become Ruby objects when they are asked for.
+  #
+  # From the engine itself:
+  #
+  #   method          "GET"
+  #   uri             the URL, without userinfo and fragment
+  #   target          "/users?page=2", a String (RFC 9112 3.2)
+  #   origin          the Engine::Origin that it goes to
+  #   content         nil, a String, or a Content
+  #   content_length  bytes; -1 when it goes out chunked
+  #   follow          how many redirects it follows: an Integer, or false
+  #   streaming?      whether its answer's body is taken piece by piece
+  #   release         closes what its content itself has opened
+  #
+  # Only the first two are public. Request.new(method, uri, fields, body = nil), with fields as name, value, name,
+  # value..., makes one that can be looked at, and not be sent.
   class Request
     include Redacted
-
-    # @return [String] "GET"
-    attr_reader :method
-    # @return [URL]
-    attr_reader :uri
-    # @return [Object, nil] what the caller gave as the body: a String, IO, Enumerable, callable or Multipart
-    attr_reader :body
-
-    # @param method [String]
-    # @param uri [URL]
-    # @param fields [Array<String>] name, value, name, value...
-    # @param body [Object, nil]
-    def initialize(method, uri, fields, body = nil)
-      @method = method
-      @uri = uri
-      @fields = fields
-      @body = body
-      freeze
-    end
 
     # @return [String] without userinfo and fragment
     def url
@@ -34,18 +33,42 @@ module Trunkline
 
     # @return [Headers] every field that is sent, Host first
     def headers
-      Headers.new(@fields.each_slice(2).to_a)
+      Headers.new(_fields)
+    end
+
+    # @return [Object, nil] what the caller gave as the body, or as it was encoded: a String, IO, Enumerable, callable
+    #   or Multipart
+    def body
+      content.is_a?(Content) ? content.source : content
     end
 
     # Header fields and the query are not shown: they may be credentials.
+    # @return [String]
     def inspect
       "#<#{self.class} #{method} #{uri.shown}>"
+    end
+
+    # @return [Boolean] whether there is content to send, be it empty
+    # @api private
+    def content?
+      !content.nil?
+    end
+
+    # @return [Boolean] whether its content can be sent again
+    # @api private
+    def rewindable?
+      !content.is_a?(Content) || content.rewindable?
+    end
+
+    # @api private
+    def rewind
+      content.rewind if content.is_a?(Content)
     end
 
     # Marshal writes no body, no query, and of header fields what Headers#inspect shows.
     # @return [Array]
     def marshal_dump
-      [method, uri, Headers.redact(@fields.each_slice(2)).flatten]
+      [method, uri, Headers.redact(_fields).flatten]
     end
 
     def marshal_load(parts)

@@ -28,12 +28,18 @@ module Trunkline
 
     # @return [Headers]
     def headers
-      @headers ||= Headers.new(_fields)
+      @headers ||= Headers.received(self)
     end
 
     # @return [Headers] the fields after a chunked body; empty until it has been read
     def trailers
       Headers.new(_trailers)
+    end
+
+    # @api private
+    # @return [Array<Array(String, String)>] name and value of each field
+    def _pairs
+      @pairs ||= _fields.freeze
     end
 
     # @api private the body's memory goes to the next answer's: who has kept the body has an empty String
@@ -127,14 +133,16 @@ module Trunkline
       close if block_given?
     end
 
+    # @param buffer [String, nil] to read into, and to be returned, as of IO#read: a reader that is done with a chunk
+    #   when it asks for the next spares the collector all of them
     # @return [String, nil] the next chunk of a streamed answer, decoded; nil at the end
     # @raise [Error] as #each
-    def read
-      return _read if @streamed
+    def read(buffer = nil)
+      return _read(buffer) if @streamed
       return if @read || body.empty?
 
       @read = true
-      body
+      buffer ? buffer.replace(body) : body
     end
 
     # @return [String]

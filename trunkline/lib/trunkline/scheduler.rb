@@ -48,6 +48,8 @@ module Trunkline
       @next = 0
       # The request on its way from a queue to the engine, or from the engine to the caller.
       @current = nil
+      # The OriginQueue that room? has found open, until something starts.
+      @open = nil
       # The time at which the result came that is being yielded. What the caller adds then starts at that time.
       @completed_at = nil
       @wakeup = Condition.new
@@ -72,7 +74,8 @@ module Trunkline
     def add(pending)
       now = @completed_at || clock
       queue = @origins.queue_for(pending, now)
-      queue.waiting.empty? && room_in?(queue, now) ? start(pending, queue, now) : enqueue(pending, queue)
+      may_start = queue.waiting.empty? && (queue.equal?(@open) || room_in?(queue, now))
+      may_start ? start(pending, queue, now) : enqueue(pending, queue)
     end
 
     # Takes a request that starts in the next #run_once: its timeout must not run before.
@@ -86,7 +89,11 @@ module Trunkline
       return false if @in_flight >= @max_in_flight || @origins.waiting >= LOOK_AHEAD
 
       now = @completed_at || clock
-      (@rate.nil? || @rate.ready?(now)) && @origins.room?(now)
+      return false if @rate && !@rate.ready?(now)
+
+      # Most requests go to the origin of the one before.
+      @open = @origins.last_ready(now)
+      @open ? true : @origins.room?(now)
     end
 
     # Waits until a request has ended, and yields each that has.
@@ -96,13 +103,14 @@ module Trunkline
     # @yield [pending, result] a Response or an Error; of a streamed response its parts (Engine::Multi#run), then nil or
     #   an Error. The block may call run_once
     def run_once(longest = nil, pulling: false)
+      @open = nil
       start_waiting(clock) if @origins.waiting?
       await(longest, pulling) if @next == @completed.size
       completed = @completed
       while (at = @next) < completed.size
         pending = completed[at]
         result = handle_result(pending, completed[at + 1])
-        next if result.nil? && !pending.streamed?
+        next if result.nil? && !pending.streamed
 
         @current = nil
         yield pending, result
@@ -178,7 +186,7 @@ module Trunkline
 
     def enqueue(pending, queue)
       @origins.push(pending, queue)
-      pending.plan = nil if @reader && @origins.waiting > COMPOSED
+      pending.request = nil if @reader && @origins.waiting > COMPOSED
     end
 
     def room_in?(queue, now)
@@ -193,17 +201,19 @@ module Trunkline
     end
 
     def start(pending, queue, now)
+      @open = nil
       @current = pending
       return @current = nil unless @may_start.nil? || @may_start.call(pending, now)
 
       queue.start(pending, now)
       @in_flight += 1
       @rate&.take(now)
-      @reader.compose(pending) unless pending.plan
+      @reader.compose(pending) unless pending.request
       error = begin_call(pending, now) if pending.policy.repeats?
       return fail_with(error, pending) if error
 
-      pending.id = send_out(pending)
+      # A Multi is made when it is first needed, since it has a descriptor.
+      pending.id = (@multi ||= Engine::Multi.new(@pool)).add(pending.request, pending.deadline, pending)
       @current = nil
     rescue Error, InvalidRequest => error # as of a single call: a TLS file that cannot be read, no descriptor
       raise if Interrupts.ended_by?(error)
@@ -211,18 +221,10 @@ module Trunkline
       fail_with(error, pending)
     end
 
-    def send_out(pending)
-      # Made when first needed, since it has a descriptor.
-      @multi ||= Engine::Multi.new(@pool)
-      return @multi.stream(pending.plan, pending.deadline, pending) if pending.streamed?
-
-      @multi.add(pending.plan, pending.deadline, pending)
-    end
-
     # @return [nil]
     def fail_with(error, pending)
       # An Error of Engine::Multi.new knows no request.
-      error = error.retold({ request: pending.request }) if error.is_a?(Error) && error.request.nil? && pending.plan
+      error = error.retold({ request: pending.request }) if error.is_a?(Error) && error.request.nil? && pending.request
       @completed.push(pending, error)
       @current = nil
     end
@@ -234,12 +236,12 @@ module Trunkline
       pending.deadline ||= pending.policy.deadline(now)
       return unless pending.policy.signs? && pending.flow.nil?
 
-      flow = RedirectFlow.new(pending.plan, pending.policy.redirect, pending.policy.auth(pending.plan))
+      flow = RedirectFlow.new(pending.request, pending.policy.redirect, pending.policy.auth(pending.request))
       signed = flow.first
       return signed if signed.is_a?(Exception)
 
       pending.flow = flow
-      pending.plan = signed
+      pending.request = signed
       nil
     end
 
@@ -281,14 +283,14 @@ module Trunkline
     def handle_result(pending, result)
       now = @completed_at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       @next += 2
-      return result if pending.streamed? && !(result.nil? || result.is_a?(Exception))
+      return result if pending.streamed && !(result.nil? || result.is_a?(Exception))
 
       @current = pending
       @in_flight -= 1
       pending.id = nil
       pending.queue.complete(pending, result, now)
       result = result_of_call(pending, result, now) unless pending.policy.final?
-      pending.release_content if result
+      pending.request&.release if result
       result
     end
 
@@ -302,10 +304,10 @@ module Trunkline
     # @return (see #handle_result)
     def follow(pending, result, now)
       result = pending.policy.of_whole_call(result, pending.began, now) if result.is_a?(Error)
-      pending.flow ||= RedirectFlow.new(pending.plan, pending.policy.redirect)
+      pending.flow ||= RedirectFlow.new(pending.request, pending.policy.redirect)
       result = pending.flow.after(result)
       return pending.policy.of_whole_call(result, pending.began, now) if result.is_a?(AnswerError)
-      return result unless result.is_a?(Composer::Plan)
+      return result unless result.is_a?(Request)
 
       send_next(pending, result, now)
     rescue InvalidRequest => error
@@ -313,8 +315,8 @@ module Trunkline
     end
 
     # @return [nil]
-    def send_next(pending, plan, now)
-      pending.plan = plan
+    def send_next(pending, request, now)
+      pending.request = request
       queue = @origins.queue_for(pending, now)
       return start(pending, queue, now) if room_in?(queue, now)
 

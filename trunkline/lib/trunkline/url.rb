@@ -176,12 +176,18 @@ module Trunkline
       "#{origin}#{target}"
     end
 
-    # @return [URL] with more in its query
-    def with_query(more)
-      return self if more.empty?
+    # @return [URL] the same origin's "/"
+    # @api private
+    def root
+      at_target("/")
+    end
 
-      joined = query.nil? || query.empty? ? more : "#{query}&#{more}"
-      URL.new(scheme, host, port, path, joined, userinfo)
+    # @param target [String] as it is sent: path and query, or "*"
+    # @return [URL] the same origin's
+    # @api private
+    def at_target(target)
+      path, query = target.split("?", 2)
+      URL.new(scheme, host, port, path, query)
     end
 
     # @return [URL] text taken as a path below this URL (see URL.resolve)

@@ -50,7 +50,7 @@ class TestEngineMisuse < TrunklineTest
   def test_another_thread_cancels_while_a_large_body_is_copied
     server = serve(chunked_answer(*(["x" * 4_000_000] * 4)))
     multi = Trunkline::Engine::Multi.new(pool)
-    ids = Array.new(8) { |number| multi.add(plan(server, "/#{number}"), nil, number) }
+    ids = Array.new(8) { |number| multi.add(request(server, "/#{number}"), nil, number) }
     refused = 0
     other = Thread.new do
       ids.cycle do |id|
@@ -86,7 +86,7 @@ class TestEngineMisuse < TrunklineTest
   def test_the_response_of_a_stream_is_the_multis_until_it_is_over
     server = serve(chunked_answer("one", "two"))
     multi = Trunkline::Engine::Multi.new(pool)
-    multi.stream(plan(server, "/"), nil, :tag)
+    multi.add(request(server, "/", streaming: true), nil, :tag)
     response = multi.run(nil)[1]
     assert_raises(ThreadError) { response.close }
     assert_raises(ThreadError) { response.body }
@@ -101,7 +101,7 @@ class TestEngineMisuse < TrunklineTest
   def test_the_response_of_a_cancelled_stream_says_so
     server = serve(script: [[:read, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", :stall]])
     multi = Trunkline::Engine::Multi.new(pool)
-    id = multi.stream(plan(server, "/"), nil, :tag)
+    id = multi.add(request(server, "/", streaming: true), nil, :tag)
     response = multi.run(nil)[1]
     assert multi.cancel(id)
     assert_raises(Trunkline::Cancelled) { response.body }
@@ -118,23 +118,26 @@ class TestEngineMisuse < TrunklineTest
     renew = lambda do
       client = Trunkline.new(fast, timeout: 0.2)
       pool = client.instance_variable_get(:@pool)
-      good = client.instance_variable_get(:@composer)
+      good = client.instance_variable_get(:@requests)
       multi = engine::Multi.new(pool)
     end
     renew.call
-    plan = -> { good.plan("GET", "/") }
+    request = -> { good.build("GET", "/", nil, false) }
+    streamed = -> { good.build("GET", "/", nil, true) }
+    post = -> { good.build("POST", "/", { json: { a: 1 }, params: { q: 1 }, headers: { "X-A" => "1" } }, false) }
+    detached = -> { Trunkline::Request.new("GET", nil, ["A", "b"]) }
     producer = Struct.new(:pieces) { def next_chunk = pieces.shift }
     halves = -> { client.get("/", stream: true) }
-    classes = [engine::Pool, engine::Settings, engine::Prepared, engine::Multi]
+    classes = [engine::Pool, engine::Config, engine::Origin, engine::Multi, Trunkline::Request, Trunkline::RequestBuilder]
     values = [
       nil, true, false, 0, 1, -1, 1 << 70, -1.5, Float::NAN, Float::INFINITY, "", "text", "nul\\0", :symbol, [], {}, [nil],
       { proxy: 1 }, Object.new, ->(*) {}, "\\xFF".b, 1..2, Thread.current, Class, engine, ["a", "b"], ["a"], [1, 2]
     ]
     made = [
-      -> { pool }, plan, -> { plan.call.prepared }, -> { engine::Multi.new(pool) }, halves, -> { halves.call.tap(&:close) },
+      -> { pool }, request, streamed, post, detached, -> { good }, -> { request.call.origin }, -> { engine::Multi.new(pool) }, halves, -> { halves.call.tap(&:close) },
       -> { client.get("/") }, -> { producer.new(%w[a b]) }, *classes.map { |type| -> { type.allocate } },
       *classes.map { |type| -> { type.allocate.freeze } }, -> { engine::Multi.new(pool).tap(&:close) },
-      -> { plan.call.prepared.dup }, -> { engine::Pool.new(2).tap(&:close) }
+      -> { request.call.dup }, -> { request.call.origin.dup }, -> { engine::Pool.new(2).tap(&:close) }
     ]
     made.push(-> { multi })
     any = -> { random.rand < 0.5 ? values.sample(random: random) : made.sample(random: random).call }
@@ -152,8 +155,8 @@ class TestEngineMisuse < TrunklineTest
     end
     Integer(ENV.fetch("CALLS")).times do |count|
       renew.call && GC.start if (count % 50).zero?
-      multi.add(plan.call, nil, 1)
-      multi.stream(plan.call, nil, 2)
+      multi.add(request.call, nil, 1)
+      multi.add(streamed.call, nil, 2)
       once.call
     rescue Exception # whatever comes of it
       nil
@@ -185,16 +188,16 @@ class TestEngineMisuse < TrunklineTest
   def http = @http ||= client(timeout: 20)
   def pool = http.instance_variable_get(:@pool)
 
-  def plan(server, path, producer = nil)
-    call = producer ? ["POST", server.url(path), { body: StringIO.new("xx") }] : ["GET", server.url(path)]
-    plan = http.instance_variable_get(:@composer).plan(*call)
-    plan.body = producer if producer
-    plan
+  def request(server, path, producer = nil, streaming: false)
+    builder = http.instance_variable_get(:@requests)
+    return builder.build("GET", server.url(path), nil, streaming) unless producer
+
+    builder.build("POST", server.url(path), { body: StringIO.new("xx") }, streaming)._with(producer, streaming)
   end
 
   def multi_for(server, *targets)
     multi = Trunkline::Engine::Multi.new(pool)
-    @ids = [multi.add(plan(server, *targets), nil, :tag)]
+    @ids = [multi.add(request(server, *targets), nil, :tag)]
     multi
   end
 end

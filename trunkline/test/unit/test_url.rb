@@ -156,10 +156,4 @@ class TestURL < UnitTest
     assert_equal 1, [URL.parse("http://a.test"), URL.parse("http://a.test/")].uniq.size
     refute_equal URL.parse("http://a.test"), URL.parse("https://a.test")
   end
-
-  def test_a_query_is_added_to
-    assert_equal "/x?a=1&b=2", URL.parse("http://a.test/x?a=1").with_query("b=2").target
-    assert_equal "/x?b=2", URL.parse("http://a.test/x").with_query("b=2").target
-    assert_equal "/x?b=2", URL.parse("http://a.test/x?").with_query("b=2").target
-  end
 end

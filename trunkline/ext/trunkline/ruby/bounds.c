@@ -2,7 +2,7 @@
 #include "transport/names/resolve_queue.h"
 #include "transport/names/resolve_system.h"
 #include "transport/dial/tunnel.h"
-#include "engine.h"
+#include "origin_table.h"
 
 /* The engine's own limits, which no option changes, by their names in docs/limits.md. */
 
@@ -37,6 +37,7 @@ void bounds_init(void) {
     set(bounds, "tls_contexts", TLS_CONTEXTS);
     set(bounds, "tls_stores", TLS_STORES);
     set(bounds, "proxy_refusal_bytes", TUNNEL_BODY_BYTES);
+    set(bounds, "known_origins", ORIGIN_TABLE_MOST);
     if (http2_available()) {
         set(bounds, "http2_streams", http2->streams);
         set(bounds, "http2_stream_window", http2->stream_window);

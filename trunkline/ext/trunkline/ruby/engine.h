@@ -15,24 +15,33 @@
 
 extern VALUE mTrunkline, mEngine, cResponse;
 
-/* ---- engine.c: the objects that calls are made with ---- */
+/* ---- blocks.c ---- */
 
-typedef struct {
-    VALUE settings; /* keeps `how` alive */
-    route to;
-    call_options *how; /* borrowed from settings */
-    proxy proxy;       /* what `to` points at, when there is one */
-    char *strings;     /* owned: what the route's and the proxy's strings point into */
-    buffer key;        /* owned */
-    buffer head;       /* owned */
-    bool head_method, safe_method, says_close;
-    bool begun, ready; /* Prepared.new was called; and it succeeded */
-    size_t usual_body; /* length of the last answer's body; 0: that is not known, or of no use */
-    size_t usual_head; /* the same of its head */
-} prepared;
+#define BLOCK_BYTES 1024
+
+/* Memory of BLOCK_BYTES, which is the caller's until it gives it back; NULL: there is none. */
+void *block_take(void);
+void block_give(void *block);
+
+/* ---- engine_pool.c ---- */
 
 pool *pool_get(VALUE object);
-prepared *prepared_get(VALUE object);
+void engine_pool_init(void);
+
+/* ---- engine_config.c: how a client's calls are made ---- */
+
+typedef struct {
+    call_options how;
+    tls_options tls;   /* its strings are owned by this struct */
+    bool begun, ready; /* Config.new was called; and it succeeded */
+} config_object;
+
+config_object *config_get(VALUE object);
+
+/* Each sees to it that the TLS context is there: to servers; to https proxies. Raises a TLSError of
+ * `request` (nil for none). */
+void config_need_context(config_object *c, VALUE request);
+void config_need_proxy_context(config_object *c, VALUE request);
 
 /* The value of a key that must be there. Raises when `hash` is no Hash, or has it not. */
 VALUE engine_fetch(VALUE hash, const char *key);
@@ -40,17 +49,37 @@ VALUE engine_fetch(VALUE hash, const char *key);
 /* A span, or a point of the monotonic clock, from a number of seconds; nil is NEVER. */
 nanoseconds engine_seconds(VALUE seconds);
 
-void engine_init(void);
+/* Notes in *begun that initialize was called. Raises when `self` is frozen, or it was before: what
+ * has failed halfway is of no use. */
+void engine_begin_once(VALUE self, bool *begun);
+void engine_config_init(void);
 
-/* ---- route.c ---- */
+/* ---- engine_origin.c: where a client's requests to one origin go ---- */
 
-/* Where a request goes, as Prepared.new is told. `proxy`: a Hash, or nil. */
 typedef struct {
-    VALUE host, port, unix_path, tls_name, label, proxy;
-} place;
+    VALUE config_value; /* keeps `config` alive */
+    VALUE url;          /* the origin's root, a Trunkline::URL */
+    VALUE forwarder;    /* the Proxy that is sent the requests themselves, or nil */
+    VALUE authorization; /* the value of Authorization that netrc has for the host, or nil */
+    config_object *config; /* borrowed from config_value */
+    route to;
+    proxy proxy;           /* what `to` points at, when there is one */
+    const char *authority; /* the value of Host */
+    const char *prefix;    /* "https://api.test:8443" */
+    char *strings;         /* owned: what all texts point into */
+    size_t strings_size;
+    buffer key;          /* owned; made when the first request is begun */
+    bool absolute_form;  /* requests are sent to a proxy, with `prefix` before their targets */
+    bool bound_fields;   /* the client's credentials and its Host field are for this origin */
+    bool begun, complete; /* Origin.new was called; and it succeeded */
+} origin_object;
 
-/* Fills in p->to, and the key of its connections; p->how is there already. Raises. */
-void route_fill(prepared *p, const place *to);
+origin_object *origin_get(VALUE object);
+
+/* Makes the key of its connections, and before that the TLS contexts that the key names. Raises a
+ * TLSError of `request`. */
+void origin_need_key(origin_object *o, VALUE request);
+void engine_origin_init(void);
 
 /* ---- response.c ---- */
 
@@ -78,10 +107,8 @@ typedef struct {
     drop_note *note;        /* owned; NULL: nobody is told if it is dropped half read */
     broken_answer *broken;  /* owned; NULL: it is complete, or still comes */
 
-    VALUE request;
-    VALUE prepared;
-    VALUE source; /* the request's body: a String, or a producer */
-    VALUE hints;  /* callable, or nil */
+    VALUE request; /* a Trunkline::Request, which has what is sent */
+    VALUE into; /* the String that the next piece is read into; nil: a new one */
     VALUE body;   /* the answer's: a String once it is complete; while a sink, pinned and locked */
     bool body_sink;
     bool busy; /* it is read, or is a Multi's: nobody else may read or close it */
@@ -131,23 +158,16 @@ void process_limits_init(void);
 
 /* ---- response_builder.c: what an exchange asks of Ruby, and what stays of it ---- */
 
-/* As Engine.perform documents them. */
-typedef struct {
-    VALUE pool, prepared, request, body, body_length, deadline;
-    bool streaming;
-    VALUE hints;
-    bool only_connects;
-} call_arguments;
-
-/* Makes a Response whose exchange has begun, with `w` or (NULL) a waker of its own. Raises for bad
- * arguments, and when there is no memory. */
-VALUE steps_begin(const call_arguments *a, waker *w);
+/* Makes a Response whose exchange has begun: `request` over one of `pool`'s connections, until
+ * `deadline` (monotonic seconds, or nil), with `w` or (NULL) a waker of its own. `only_connects`:
+ * nothing is sent. Raises for bad arguments, and when there is no memory. */
+VALUE steps_begin(VALUE pool, VALUE request, VALUE deadline, bool only_connects, waker *w);
 
 /* Does what `step` asks for, if that needs nobody but us: then the exchange is stepped on. May
  * raise what the caller's own code raises. */
 bool steps_serve(VALUE self, response *r, step_result step);
 
-VALUE steps_take_body(exchange *x);           /* what has been read, as a String */
+VALUE steps_take_body(exchange *x, VALUE into); /* what has been read, as `into` or (nil) a String */
 void steps_keep_head(response *r);            /* the response has the head from now on */
 void steps_conclude(VALUE self, response *r); /* after STEP_DONE: all is the response's */
 void steps_end(response *r); /* aborts what is not over, and lets the exchange go */
@@ -160,17 +180,11 @@ void steps_init(void);
 int charset_index(const char *name, size_t length);
 void charset_init(void);
 
-/* ---- pieces.c ---- */
-
-/* A piece of so many bytes is about to be handed to the reader of a stream. */
-void pieces_count(size_t length);
-void pieces_init(void);
-
 /* ---- perform.c ---- */
 
-/* The next piece of a streamed answer, or nil when it is complete. Raises; the connection is closed
- * then. */
-VALUE perform_read(VALUE object);
+/* The next piece of a streamed answer, as the String `into` or (nil) a new one; nil when it is
+ * complete. Raises; the connection is closed then. */
+VALUE perform_read(VALUE object, VALUE into);
 
 /* Reads a streamed answer to its end and makes it the body. */
 void perform_read_rest(VALUE object);

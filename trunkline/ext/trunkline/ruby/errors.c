@@ -1,4 +1,4 @@
-#include "engine.h"
+#include "request.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -131,7 +131,7 @@ void errors_raise_broken(const response *r) {
     const broken_answer *broken = r->broken != NULL ? r->broken : &unknown;
     const report t = {.why = &broken->why,
                       .request = r->request,
-                      .label = prepared_get(r->prepared)->to.label,
+                      .label = origin_get(request_get(r->request)->origin)->to.label,
                       .attempts = r->attempts,
                       .attempt_count = r->attempt_count,
                       .elapsed = r->timings.total,
@@ -145,6 +145,10 @@ void errors_raise_broken(const response *r) {
 void errors_raise_failure(const failure *f, VALUE request) {
     VALUE facts = facts_of(f);
     rb_hash_aset(facts, symbol("request"), request);
+    if (!NIL_P(request)) {
+        const origin_object *origin = origin_get(request_get(request)->origin);
+        rb_hash_aset(facts, symbol("label"), rb_utf8_str_new_cstr(origin->to.label));
+    }
     if (f->phase < PHASE_WRITE) {
         rb_hash_aset(facts, symbol("sent"), symbol(sent_word(SENT_NONE)));
     }

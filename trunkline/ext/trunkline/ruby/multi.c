@@ -212,9 +212,10 @@ static void entry_cancel(multi *m, entry *e) {
     }
 }
 
-static VALUE multi_begin(VALUE self, const call_arguments *a, VALUE tag) {
+/* call-seq: add(request, deadline, tag) -> id */
+static VALUE multi_add(VALUE self, VALUE request, VALUE deadline, VALUE tag) {
     multi *m = multi_here(self);
-    VALUE object = steps_begin(a, m->waker);
+    VALUE object = steps_begin(m->pool, request, deadline, false, m->waker);
     entry *e = entry_take(m);
     if (e == NULL) {
         rb_memerror();
@@ -225,40 +226,6 @@ static VALUE multi_begin(VALUE self, const call_arguments *a, VALUE tag) {
         waker_wake(m->waker); /* another fiber may be parked in run */
     }
     return ULL2NUM(e->id);
-}
-
-/* The members of a plan, in their order. */
-enum { PLAN_REQUEST, PLAN_PREPARED, PLAN_CONTENT, PLAN_BODY_LENGTH, PLAN_BODY, PLAN_SIZE };
-
-static call_arguments planned(VALUE self, VALUE plan, VALUE deadline) {
-    Check_Type(plan, T_STRUCT);
-    int size = FIX2INT(rb_struct_size(plan));
-    if (size != PLAN_SIZE) {
-        rb_raise(rb_eArgError, "plan: must have %d members, it has %d", PLAN_SIZE, size);
-    }
-    return (call_arguments){.pool = multi_get(self)->pool,
-                            .prepared = RSTRUCT_GET(plan, PLAN_PREPARED),
-                            .request = RSTRUCT_GET(plan, PLAN_REQUEST),
-                            .body = RSTRUCT_GET(plan, PLAN_BODY),
-                            .body_length = RSTRUCT_GET(plan, PLAN_BODY_LENGTH),
-                            .deadline = deadline,
-                            .hints = Qnil};
-}
-
-/* call-seq: add(plan, deadline, tag) -> id */
-static VALUE multi_add(VALUE self, VALUE plan, VALUE deadline, VALUE tag) {
-    call_arguments a = planned(self, plan, deadline);
-    return multi_begin(self, &a, tag);
-}
-
-/* call-seq: stream(plan, deadline, tag) -> id
- *
- * As add, but the results are several: the Response when its head is there, a String for each piece
- * of its body, and nil at the end; or an exception. No more is read until run is called again. */
-static VALUE multi_stream(VALUE self, VALUE plan, VALUE deadline, VALUE tag) {
-    call_arguments a = planned(self, plan, deadline);
-    a.streaming = true;
-    return multi_begin(self, &a, tag);
 }
 
 /* ---- run ---- */
@@ -291,7 +258,7 @@ static void tell_news(multi *m, entry *e, response *r) {
         tell(m, e, e->response);
     }
     if (buffer_length(&x->body) > 0) {
-        tell(m, e, steps_take_body(x));
+        tell(m, e, steps_take_body(x, Qnil));
     }
 }
 
@@ -455,7 +422,6 @@ void multi_init(void) {
     rb_define_alloc_func(cMulti, multi_s_allocate);
     rb_define_method(cMulti, "initialize", multi_initialize, 1);
     rb_define_method(cMulti, "add", multi_add, 3);
-    rb_define_method(cMulti, "stream", multi_stream, 3);
     rb_define_method(cMulti, "run", multi_run, 1);
     rb_define_method(cMulti, "cancel", multi_cancel, 1);
     rb_define_method(cMulti, "size", multi_size, 0);

@@ -62,7 +62,7 @@ static VALUE run_to_piece(VALUE self) {
         rb_thread_schedule(); /* a thread that comes back for the GVL at once would starve the
                                  others */
     }
-    VALUE piece = buffer_length(&x->body) > 0 ? steps_take_body(x) : Qnil;
+    VALUE piece = buffer_length(&x->body) > 0 ? steps_take_body(x, r->into) : Qnil;
     if (step == STEP_DONE) {
         steps_conclude(self, r);
     }
@@ -98,18 +98,13 @@ static VALUE guarded(VALUE (*body)(VALUE), VALUE self, response *r) {
 
 /* ---- entries ---- */
 
-/* call-seq:
- *   Engine.perform(pool, prepared, request, body, body_length, deadline, streaming, early_hints)
- *
- * See lib/trunkline/engine.rb. */
-static VALUE perform(VALUE module, VALUE pool_object, VALUE prepared_object, VALUE request,
-                     VALUE body, VALUE body_length, VALUE deadline, VALUE streaming, VALUE hints) {
+/* call-seq: Engine.perform(pool, request, deadline, begun) -> Response; see lib/trunkline/engine.rb */
+static VALUE perform(VALUE module, VALUE pool_object, VALUE request, VALUE deadline, VALUE begun) {
     (void)module;
-    call_arguments a = {pool_object, prepared_object,  request, body, body_length,
-                        deadline,    RTEST(streaming), hints,   false};
-    VALUE self = steps_begin(&a, NULL);
-    if (RB_TYPE_P(streaming, T_ARRAY)) {
-        rb_ary_push(streaming, self);
+    VALUE self = steps_begin(pool_object, request, deadline, false, NULL);
+    if (!NIL_P(begun)) {
+        Check_Type(begun, T_ARRAY);
+        rb_ary_push(begun, self);
     }
     return guarded(run_to_result, self, response_get(self));
 }
@@ -121,22 +116,21 @@ static VALUE run_to_connection(VALUE self) {
     return self;
 }
 
-/* call-seq:
- *   Engine.connect(pool, prepared, request)
- *
- * See lib/trunkline/engine.rb. */
-static VALUE connect_ahead(VALUE module, VALUE pool_object, VALUE prepared_object, VALUE request) {
+/* call-seq: Engine.connect(pool, request) -> Response; see lib/trunkline/engine.rb */
+static VALUE connect_ahead(VALUE module, VALUE pool_object, VALUE request) {
     (void)module;
-    call_arguments a = {pool_object, prepared_object, request, Qnil, Qnil, Qnil, false, Qnil, true};
-    VALUE self = steps_begin(&a, NULL);
+    VALUE self = steps_begin(pool_object, request, Qnil, true, NULL);
     return guarded(run_to_connection, self, response_get(self));
 }
 
 /* Once an answer has broken off (it failed, its reader was interrupted, or it was closed early)
  * each further read says so: what was cut must not pass for the whole. */
-VALUE perform_read(VALUE self) {
+VALUE perform_read(VALUE self, VALUE into) {
     response *r = response_get(self);
     if (r->live != NULL) {
+        if (!r->busy) {
+            RB_OBJ_WRITE(self, &r->into, into);
+        }
         return guarded(run_to_piece, self, r);
     }
     if (!r->complete && r->head != NULL) {
@@ -151,7 +145,7 @@ void perform_read_rest(VALUE self) {
     if (r->live != NULL && !r->busy) {
         exchange_keep_rest(r->live);
     }
-    for (VALUE piece; !NIL_P(piece = perform_read(self));) {
+    for (VALUE piece; !NIL_P(piece = perform_read(self, Qnil));) {
         all = NIL_P(all) ? piece : rb_str_buf_append(all, piece);
     }
     RB_OBJ_WRITE(self, &r->body, NIL_P(all) ? rb_str_new(NULL, 0) : all);
@@ -169,7 +163,7 @@ void perform_settle(VALUE self, size_t most) {
     nanoseconds limit = clock_now() + SETTLED_WITHIN;
     r->live->total_deadline = clock_earlier(r->live->total_deadline, limit);
     VALUE all = rb_str_new(NULL, 0);
-    for (VALUE piece; (size_t)RSTRING_LEN(all) <= most && !NIL_P(piece = perform_read(self));) {
+    for (VALUE piece; (size_t)RSTRING_LEN(all) <= most && !NIL_P(piece = perform_read(self, Qnil));) {
         rb_str_buf_append(all, piece);
     }
     steps_end(r);
@@ -187,6 +181,6 @@ void perform_close(response *r) {
 }
 
 void perform_init(void) {
-    rb_define_singleton_method(mEngine, "perform", perform, 8);
-    rb_define_singleton_method(mEngine, "connect", connect_ahead, 3);
+    rb_define_singleton_method(mEngine, "perform", perform, 4);
+    rb_define_singleton_method(mEngine, "connect", connect_ahead, 2);
 }

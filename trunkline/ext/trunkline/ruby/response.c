@@ -1,44 +1,21 @@
 #include "engine.h"
 
+#include "protocol/http1/http1_table.h"
+
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
-/* ---- its memory ---- */
-
-/* Of one size, with room for a usual head behind the response, and kept for the next: malloc would
- * look around each of those that the collector gives back, long after they were used. Only touched
- * with the GVL. */
-#define BLOCK 1024
-#define KEPT 256
-
-static void *kept[KEPT]; /* owned */
-static int kept_count;
-
-static response *block_take(void) {
-    return kept_count > 0 ? kept[--kept_count] : malloc(BLOCK);
-}
-
-static void block_give(response *r) {
-    if (kept_count < KEPT) {
-        kept[kept_count++] = r;
-    } else {
-        free(r);
-    }
-}
-
 /* ---- the object ---- */
 
-/* All are pinned: the exchange has addresses inside of the Strings. */
+/* Both are pinned: the exchange has addresses inside of the body. */
 static void response_mark(void *data) {
     response *r = data;
     if (r == NULL) {
         return;
     }
     rb_gc_mark(r->request);
-    rb_gc_mark(r->prepared);
-    rb_gc_mark(r->source);
-    rb_gc_mark(r->hints);
+    rb_gc_mark(r->into);
     rb_gc_mark(r->body);
 }
 
@@ -80,7 +57,7 @@ static size_t response_size(const void *data) {
     if (r == NULL) {
         return 0;
     }
-    size_t size = BLOCK;
+    size_t size = BLOCK_BYTES;
     size += ((r->head_block ? r->field_count : 0) + r->trailer_count) * sizeof(http1_field);
     if (r->live != NULL) {
         size += sizeof(*r->live) + r->live->input.capacity + r->live->body.capacity;
@@ -101,7 +78,7 @@ VALUE response_allocate(response **out) {
         rb_memerror();
     }
     memset(r, 0, offsetof(response, attempts));
-    r->request = r->prepared = r->source = r->hints = r->body = Qnil;
+    r->request = r->into = r->body = Qnil;
     RTYPEDDATA_DATA(self) = *out = r;
     return self;
 }
@@ -115,7 +92,7 @@ response *response_get(VALUE object) {
 bool response_keep_head(response *r, const http1_response *answer, const uint8_t *bytes) {
     size_t fields_size = answer->field_count * sizeof(http1_field);
     size_t size = fields_size + answer->head_length;
-    uint8_t *place = size <= BLOCK - sizeof(*r) ? (uint8_t *)(r + 1) : malloc(size);
+    uint8_t *place = size <= BLOCK_BYTES - sizeof(*r) ? (uint8_t *)(r + 1) : malloc(size);
     if (place == NULL) {
         return false;
     }
@@ -157,23 +134,33 @@ VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *
     return array;
 }
 
-static bool named(const http1_field *field, const uint8_t *bytes, const char *name, size_t length) {
-    return field->name_length == length &&
-           strncasecmp((const char *)bytes + field->name, name, length) == 0;
+/* Is it the field's name? In a Symbol's text "_" stands for "-". */
+static bool named(const http1_field *field, const uint8_t *bytes, const char *name, size_t length,
+                  bool underscores) {
+    if (field->name_length != length) {
+        return false;
+    }
+    const uint8_t *known = bytes + field->name;
+    for (size_t i = 0; underscores && i < length; i++) {
+        uint8_t wanted = name[i] == '_' ? '-' : (uint8_t)name[i];
+        if (http1_lower(known[i]) != http1_lower(wanted)) {
+            return false;
+        }
+    }
+    return underscores || http1_same(known, length, name, length);
 }
 
 /* call-seq: response[name] -> String or nil; repeated fields are joined by ", " (RFC 9110 5.2).
  * :content_type is "content-type", as for Headers. */
 static VALUE response_aref(VALUE self, VALUE name) {
     const response *r = response_get(self);
-    if (SYMBOL_P(name)) {
-        name = rb_funcall(rb_sym2str(name), rb_intern("tr"), 2, rb_str_new_cstr("_"),
-                          rb_str_new_cstr("-"));
-    }
-    StringValue(name);
+    bool underscores = SYMBOL_P(name);
+    VALUE text = underscores ? rb_sym2str(name) : name;
+    StringValue(text);
     VALUE found = Qnil;
     for (uint32_t i = 0; i < r->field_count; i++) {
-        if (!named(&r->fields[i], r->head, RSTRING_PTR(name), (size_t)RSTRING_LEN(name))) {
+        if (!named(&r->fields[i], r->head, RSTRING_PTR(text), (size_t)RSTRING_LEN(text),
+                   underscores)) {
             continue;
         }
         VALUE value = value_of(&r->fields[i], r->head);
@@ -184,7 +171,7 @@ static VALUE response_aref(VALUE self, VALUE name) {
             rb_str_append(found, value);
         }
     }
-    RB_GC_GUARD(name);
+    RB_GC_GUARD(text);
     return found;
 }
 
@@ -290,8 +277,13 @@ static VALUE response_body(VALUE self) {
     return r->body;
 }
 
-static VALUE response_read(VALUE self) {
-    return perform_read(self);
+/* call-seq: _read(buffer) -> String or nil */
+static VALUE response_read(VALUE self, VALUE buffer) {
+    if (!NIL_P(buffer)) {
+        Check_Type(buffer, T_STRING);
+        rb_check_frozen(buffer);
+    }
+    return perform_read(self, buffer);
 }
 
 static VALUE response_close(VALUE self) {
@@ -407,10 +399,10 @@ void response_init(void) {
     rb_define_method(cResponse, "close", response_close, 0);
     rb_define_method(cResponse, "complete?", response_complete_p, 0);
     rb_define_method(cResponse, "length_unknown?", response_length_unknown_p, 0);
-    rb_define_private_method(cResponse, "_fields", response_all_fields, 0);
+    rb_define_method(cResponse, "_fields", response_all_fields, 0);
     rb_define_private_method(cResponse, "_trailers", response_trailers, 0);
     rb_define_private_method(cResponse, "_early_hints", response_early_hints, 0);
-    rb_define_private_method(cResponse, "_read", response_read, 0);
+    rb_define_private_method(cResponse, "_read", response_read, 1);
     rb_define_private_method(cResponse, "_settle", response_settle, 1);
     rb_define_method(cResponse, "_asked_at", response_asked_at, 1);
     rb_define_private_method(cResponse, "_timings", response_timings, 0);

@@ -1,4 +1,4 @@
-#include "engine.h"
+#include "request.h"
 
 #include <string.h>
 
@@ -11,81 +11,50 @@ static ID id_next_chunk, id_call, id_start;
 
 /* ---- the beginning ---- */
 
-static void fill_body(exchange_request *out, VALUE self, response *r, VALUE body, VALUE length) {
-    out->body_length = NIL_P(length) ? 0 : NUM2LL(length);
-    if (NIL_P(body)) {
-        return;
+static void fill_content(exchange_request *out, const request_object *request) {
+    out->body_length = request->content_length;
+    if (RB_TYPE_P(request->content, T_STRING)) {
+        out->body = RSTRING_PTR(request->content);
+        out->body_length = RSTRING_LEN(request->content);
+    } else {
+        out->fed = !NIL_P(request->content);
     }
-    if (RB_TYPE_P(body, T_STRING)) {
-        RB_OBJ_WRITE(self, &r->source, rb_str_new_frozen(body));
-        out->body = RSTRING_PTR(r->source);
-        out->body_length = RSTRING_LEN(r->source);
-        return;
-    }
-    RB_OBJ_WRITE(self, &r->source, body);
-    out->fed = true;
-}
-
-/* A request that was answered before is likely to be answered at the same length again: its body
- * has a String to go to from the start. Only large ones are worth it; and the bytes of a small
- * String may lie in an object that moves. */
-#define AHEAD_FROM 1024
-#define AHEAD_MOST (64 * 1024)
-
-static bool goes_ahead(const prepared *p, const call_arguments *a) {
-    return p->usual_body > 0 && !a->streaming && !a->only_connects;
-}
-
-static void note_the_usual(const response *r) {
-    const exchange *x = r->live;
-    prepared *p = prepared_get(r->prepared);
-    bool plain = x->inflater == NULL && x->answer.framing == HTTP1_FRAMING_LENGTH;
-    bool worthwhile = plain && x->delivered >= AHEAD_FROM && x->delivered <= AHEAD_MOST;
-    p->usual_body = worthwhile ? (size_t)x->delivered : 0;
-    p->usual_head = x->http2 ? 0 : x->answer.head_length;
 }
 
 /* The waker of its own is taken last, when little can raise any more. */
-VALUE steps_begin(const call_arguments *a, waker *w) {
+VALUE steps_begin(VALUE pool_object, VALUE request_value, VALUE deadline, bool only_connects,
+                  waker *w) {
     response_warn_of_dropped();
-    pool *connections = pool_get(a->pool);
-    const prepared *p = prepared_get(a->prepared);
+    pool *connections = pool_get(pool_object);
+    const request_object *request = request_sendable(request_value);
+    origin_object *origin = origin_get(request->origin);
+    nanoseconds until = engine_seconds(deadline);
+    origin_need_key(origin, request_value);
     exchange_request out = {
-        .to = &p->to,
-        .options = p->how,
-        .head = (const char *)p->head.bytes,
-        .head_length = buffer_length(&p->head),
-        .head_method = p->head_method,
-        .safe_method = p->safe_method,
-        .says_close = p->says_close,
-        .streaming = a->streaming,
-        .tells_hints = !NIL_P(a->hints),
-        .only_connects = a->only_connects,
+        .to = &origin->to,
+        .options = &origin->config->how,
+        .head = request->head,
+        .head_length = request->head_length,
+        .head_method = request->head_method,
+        .safe_method = request->safe_method,
+        .says_close = request->says_close,
+        .streaming = request->streaming,
+        .tells_hints = !NIL_P(request->early_hints),
+        .only_connects = only_connects,
     };
-    nanoseconds until = engine_seconds(a->deadline);
+    fill_content(&out, request);
+    out.expects = out.options->expect > 0 && out.body_length != 0;
 
     response *r;
     VALUE self = response_allocate(&r);
-    RB_OBJ_WRITE(self, &r->request, a->request);
-    RB_OBJ_WRITE(self, &r->prepared, a->prepared);
-    RB_OBJ_WRITE(self, &r->hints, a->hints);
-    fill_body(&out, self, r, a->body, a->body_length);
-    if (goes_ahead(p, a)) {
-        RB_OBJ_WRITE(self, &r->body, rb_str_buf_new((long)p->usual_body + 1));
-    }
-    out.expects = p->how->expect > 0 && out.body_length != 0;
-
-    w = w != NULL ? waker_keep(w) : descriptors_waker(a->request);
+    RB_OBJ_WRITE(self, &r->request, request_value);
+    w = w != NULL ? waker_keep(w) : descriptors_waker(request_value);
     r->live = exchange_new();
     if (r->live == NULL) {
         waker_drop(w);
         rb_memerror();
     }
     exchange_begin(r->live, &out, connections, w, until);
-    if (goes_ahead(p, a)) {
-        exchange_set_preallocated_body(r->live, (uint8_t *)RSTRING_PTR(r->body), p->usual_body + 1,
-                                       p->usual_head);
-    }
     waker_drop(w);
     return self;
 }
@@ -93,7 +62,7 @@ VALUE steps_begin(const call_arguments *a, waker *w) {
 /* ---- what the steps ask for ---- */
 
 static void feed(response *r) {
-    VALUE piece = rb_funcall(r->source, id_next_chunk, 0);
+    VALUE piece = rb_funcall(request_get(r->request)->content, id_next_chunk, 0);
     if (NIL_P(piece)) {
         exchange_feed(r->live, NULL, 0);
         return;
@@ -111,7 +80,8 @@ static void tell_hints(response *r) {
     while (last->next != NULL) {
         last = last->next;
     }
-    rb_funcall(r->hints, id_call, 1, response_fields(last->fields, last->field_count, last->bytes));
+    VALUE fields = response_fields(last->fields, last->field_count, last->bytes);
+    rb_funcall(request_get(r->request)->early_hints, id_call, 1, fields);
 }
 
 static void open_sink(VALUE self, response *r) {
@@ -132,12 +102,14 @@ static void widen_sink(response *r) {
     exchange_set_body_buffer(x, (uint8_t *)RSTRING_PTR(r->body) + filled, (size_t)more);
 }
 
-VALUE steps_take_body(exchange *x) {
+VALUE steps_take_body(exchange *x, VALUE into) {
     size_t length = buffer_length(&x->body);
-    if (x->request.streaming) {
-        pieces_count(length);
+    VALUE body = NIL_P(into) ? rb_str_new(NULL, (long)length) : into;
+    if (!NIL_P(into)) {
+        rb_str_modify(into);
+        rb_str_resize(into, (long)length);
+        rb_enc_associate(into, rb_ascii8bit_encoding());
     }
-    VALUE body = rb_str_new(NULL, (long)length);
     if (length > 0) {
         wait_copy(RSTRING_PTR(body), buffer_head(&x->body), length);
     }
@@ -241,11 +213,10 @@ void steps_conclude(VALUE self, response *r) {
     if (x->body_buffer != NULL) {
         rb_str_set_len(r->body, (long)x->delivered);
     } else if (!x->request.streaming) {
-        RB_OBJ_WRITE(self, &r->body, steps_take_body(x));
+        RB_OBJ_WRITE(self, &r->body, steps_take_body(x, Qnil));
     }
     if (!x->request.streaming) {
         response_set_encoding(r, r->body);
-        note_the_usual(r);
     }
     keep_rest(r);
     steps_end(r);

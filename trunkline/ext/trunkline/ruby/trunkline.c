@@ -1,4 +1,4 @@
-#include "engine.h"
+#include "request.h"
 
 #include "transport/fork.h"
 
@@ -19,12 +19,15 @@ void Init_trunkline(void) {
     rb_gc_register_mark_object(cResponse);
     rb_gc_register_mark_object(mEngine);
     errors_init();
-    engine_init();
+    engine_config_init();
+    engine_origin_init();
+    engine_pool_init();
+    request_init();
+    request_builder_init();
     bounds_init();
     charset_init();
     response_init();
     steps_init();
-    pieces_init();
     perform_init();
     multi_init();
     process_limits_init();

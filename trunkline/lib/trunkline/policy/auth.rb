@@ -21,27 +21,27 @@ module Trunkline
 
       # @param signer [#sign, #retry?]
       # @param origin [String] whose credentials they are
-      # @param composer [Composer]
-      def initialize(signer, origin, composer)
+      # @param builder [RequestBuilder]
+      def initialize(signer, origin, builder)
         @signer = signer
         @origin = origin
-        @composer = composer
+        @builder = builder
       end
 
-      # @param plan [Composer::Plan]
-      # @yield [plan] performs it and returns its Response
+      # @param request [Request]
+      # @yield [request] sends it and returns its Response
       # @return [Response] whose #challenges are the answers that asked for a signature
       # @raise [AuthError]
-      def call(plan)
-        return yield plan unless plan.request.uri.origin == @origin
+      def call(request)
+        return yield request unless request.uri.origin == @origin
 
         passed = []
         loop do
-          response = yield signed(plan)
+          response = yield signed(request)
           return accepted(response, passed) unless response.status == 401
           return response._challenged(passed) unless passed.size < CHALLENGES && @signer.retry?(response)
 
-          rewind(plan.content, response)
+          rewind(request, response)
           passed << response._discard
         end
       end
@@ -53,13 +53,15 @@ module Trunkline
         response._challenged(passed)
       end
 
-      def signed(plan)
-        signature = @signer.sign(plan.request)
-        signature.nil? || signature.empty? ? plan : Policy.dress(plan, Headers.pairs(signature), @composer)
+      def signed(request)
+        signature = @signer.sign(request)
+        return request if signature.nil? || signature.empty?
+
+        Policy.add_fields(request, Headers.pairs(signature), @builder)
       end
 
-      def rewind(content, response)
-        return content.rewind if content.rewindable?
+      def rewind(request, response)
+        return request.rewind if request.rewindable?
 
         response.close
         raise AuthError.about(response, "was answered #{response.status} and would have to be sent again, but its " \

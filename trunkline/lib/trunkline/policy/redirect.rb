@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
-require_relative "../content"
 require_relative "../redacted"
 
 module Trunkline
@@ -35,10 +34,10 @@ module Trunkline
       end
 
       # @param limit [Integer] how many redirects at most
-      # @param composer [Composer]
-      def initialize(limit, composer)
+      # @param builder [RequestBuilder]
+      def initialize(limit, builder)
         @limit = limit
-        @composer = composer
+        @builder = builder
       end
 
       # Which method follows: 303 asks for a GET; 301 and 302 have always turned POST into GET (RFC 9110 15.4.2,
@@ -52,40 +51,40 @@ module Trunkline
         method
       end
 
-      # @param plan [Composer::Plan]
-      # @yield [plan] performs it and returns its Response
+      # @param request [Request]
+      # @yield [request] sends it and returns its Response
       # @return [Response] the first that is no redirect
       # @raise [RedirectError]
-      def follow(plan)
-        seen = { key(plan) => true }
+      def follow(request)
+        seen = { key(request) => true }
         passed = []
         loop do
-          response = yield plan
+          response = yield request
           return response._redirected(passed) unless redirect?(response)
 
-          plan = succeed(plan, response, passed, seen)
+          request = succeed(request, response, passed, seen)
           passed << response._discard
         end
       end
 
       private
 
-      def key(plan)
-        [plan.request.method, plan.request.url]
+      def key(request)
+        [request.method, request.url]
       end
 
       def redirect?(response)
         STATUSES.include?(response.status) && !response["location"].nil?
       end
 
-      def succeed(plan, response, passed, seen)
+      def succeed(request, response, passed, seen)
         if passed.size >= @limit
           refuse(TooManyRedirects, response, "was redirected more than #{@limit} times (follow: #{@limit})")
         end
 
-        following = following(plan, response)
+        following = following(request, response)
         if seen[key(following)]
-          refuse(RedirectLoop, response, "leads back to #{following.request.method} #{following.request.uri.path}")
+          refuse(RedirectLoop, response, "leads back to #{following.method} #{following.uri.path}")
         end
 
         seen[key(following)] = true
@@ -95,19 +94,19 @@ module Trunkline
         raise
       end
 
-      def following(plan, response)
-        request = plan.request
+      def following(request, response)
         url = target(request, response)
         same_origin = url.origin == request.uri.origin
         method = next_method(response.status, request.method)
         same_method = method == request.method
-        refuse_downgrade(plan, url, same_method, response) if request.uri.tls? && !url.tls?
+        refuse_downgrade(request, url, same_method, response) if request.uri.tls? && !url.tls?
 
         fields = Redirect.next_fields(request.headers, same_origin: same_origin, same_method: same_method) do |name|
-          @composer.credential?(name)
+          @builder.credential?(name)
         end
         fields << ["Accept-Encoding", nil] # none but what was asked for at first
-        @composer.build(method, url, fields, content(plan.content, same_method, response))
+        rewind(request, response) if same_method && request.content?
+        @builder.rebuild(request, method, url, fields, same_method)
       end
 
       def target(request, response)
@@ -117,24 +116,20 @@ module Trunkline
       end
 
       # What was encrypted is not sent again in clear.
-      def refuse_downgrade(plan, url, same_method, response)
-        if plan.request.headers.any? { |name, _| @composer.credential?(name) }
+      def refuse_downgrade(request, url, same_method, response)
+        if request.headers.any? { |name, _| @builder.credential?(name) }
           refuse(UnsafeRedirect, response, "would take credentials from https to http, at #{url.origin}")
         end
-        return if !same_method || plan.content.empty? || @composer.redirects_body_to_http?
+        return if !same_method || request.content_length.zero? || @builder.redirects_body_to_http?
 
         refuse(UnsafeRedirect, response, "would send the body again unencrypted, from https to http, at " \
                                          "#{url.origin} (redirect_body_to_http: true allows it)")
       end
 
-      def content(content, same_method, response)
-        return Content::NONE unless same_method && content.given?
+      def rewind(request, response)
+        return request.rewind if request.rewindable?
 
-        unless content.rewindable?
-          refuse(UnsafeRedirect, response, "asks for the body again, which was streamed and cannot be rewound")
-        end
-
-        content.tap(&:rewind)
+        refuse(UnsafeRedirect, response, "asks for the body again, which was streamed and cannot be rewound")
       end
 
       def refuse(error, response, what)

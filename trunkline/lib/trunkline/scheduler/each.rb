@@ -20,9 +20,9 @@ module Trunkline
         @reader = RequestReader.new(builder)
         @scheduler = Scheduler.new(builder.family.pool, options, @reader)
         @options = options
+        @reuse_bodies = options.reuse_bodies
         @progress = Progress::Reporter.for(options.progress)
         @source = source
-        @checked = []
         @index = 0
       end
 
@@ -40,12 +40,11 @@ module Trunkline
 
       private
 
-      # An Array with a bad request is refused as a whole, before anything is sent. The first requests stay composed.
+      # An Array with a bad request is refused as a whole, before anything is sent.
       def check
         scratch = PendingRequest.new
-        @source.each_with_index do |item, index|
-          index < COMPOSED ? @checked << @reader.read(item, index) : @reader.read(item, index, scratch)
-        end
+        index = -1
+        @reader.read(@source[index], index, scratch) while (index = @reader.next_unusual(@source, index + 1))
       rescue InvalidRequest, MissingTimeout
         @source = [].freeze
         raise
@@ -68,7 +67,7 @@ module Trunkline
             Interrupts.raise_unhidden(result) if result.is_a?(Exception)
             @progress&.count(result)
             yield pending.item, result, pending.index
-            result._empty if @options.reuse_bodies && result.is_a?(Response)
+            result._empty if @reuse_bodies && result.is_a?(Response)
             # At once: the limiter learns from results that left no slot empty. Everything else that a result made
             # possible can wait for the end of run_once.
             pull_one(pending.policy.repeats? ? nil : pending)
@@ -91,7 +90,7 @@ module Trunkline
         @exhausted = true if item.nil? && @enumerator.nil? && @index >= @source.size
         return if @exhausted
 
-        @scheduler.add(@checked.shift || @reader.read(item, @index, used || PendingRequest.new))
+        @scheduler.add(@reader.read(item, @index, used || PendingRequest.new))
         @index += 1
         true
       end

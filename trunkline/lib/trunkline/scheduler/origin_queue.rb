@@ -87,7 +87,7 @@ module Trunkline
       def complete(pending, result, now)
         @last_end = now
         @in_flight -= 1
-        return unless @limiter || (refused?(result) && @fixed != Float::INFINITY)
+        return unless @limiter || refused?(result)
 
         @limiter ||= Limiter.new(now, fixed: @fixed, in_flight: @in_flight + 1)
         inform_limiter(pending, result, now)
@@ -109,10 +109,9 @@ module Trunkline
       end
 
       def refused?(result)
-        return true unless result.is_a?(Response)
+        return false if result.is_a?(Response) && result.status < 429
 
-        status = result.status
-        status == 503 || status == 429 # rubocop:disable Style/MultipleComparison -- an Array for each response
+        @fixed != Float::INFINITY && !(result.is_a?(Response) && result.status != 503 && result.status != 429)
       end
 
       def inform_limiter(pending, result, now)

@@ -25,14 +25,18 @@ module Trunkline
       # @param now [Float] monotonic seconds
       # @return [OriginQueue] of the origin that it goes to
       def queue_for(pending, now)
-        uri = pending.uri
-        @last = @by_origin[uri.tls?][uri.authority] || open_queue(uri, now)
+        origin = pending.request.origin
+        @last = @by_origin[origin] || learn(origin, now)
+      end
+
+      # @return [OriginQueue, nil] that of the last request, when one more may start there
+      def last_ready(now)
+        @last if @last&.ready?(now)
       end
 
       # @return [Boolean] whether there is an origin that one more request may start to, or reason to look for one
       def room?(now)
-        # Most requests go to the origin of the one before.
-        @last.nil? || @last.ready?(now) || @queues.any? { |queue| queue.ready?(now) || queue.stalled?(now) }
+        @last.nil? || @queues.any? { |queue| queue.ready?(now) || queue.stalled?(now) }
       end
 
       # @return [Integer] sum of the limits of the origins in use
@@ -108,25 +112,35 @@ module Trunkline
       private
 
       def clear
-        @by_origin = { true => {}, false => {} } # by URL#tls?, then by authority
+        @by_origin = {}.compare_by_identity # of Engine::Origins, of which each client has its own
+        @by_name = {}
         @queues = []
         @backlogged = {}.compare_by_identity
         @waiting = 0
         @last = nil
       end
 
-      def open_queue(uri, now)
+      # @param origin [Engine::Origin]
+      def learn(origin, now)
+        name = origin.url.origin
+        queue = @by_name[name] || open_queue(name, now)
+        @by_origin.clear if @by_origin.size >= MOST
+        @by_origin[origin] = queue
+      end
+
+      def open_queue(name, now)
         forget_empty(now) if @queues.size >= MOST
-        queue = OriginQueue.new(uri.origin, @options, now)
+        queue = OriginQueue.new(name, @options, now)
         @queues << queue
-        @by_origin[uri.tls?][uri.authority] = queue
+        @by_name[name] = queue
       end
 
       # A crawl over many origins must not keep them all.
       def forget_empty(now)
         gone, @queues = @queues.partition(&:empty?)
         gone.each { |queue| queue.remember(now) }
-        @by_origin.each_value { |queues| queues.delete_if { |_, queue| queue.empty? } }
+        @by_name.delete_if { |_, queue| queue.empty? }
+        @by_origin.clear
       end
 
       def count_one_more(queue)

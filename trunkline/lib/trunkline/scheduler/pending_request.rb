@@ -10,15 +10,15 @@ module Trunkline
     # item, index  what the caller gave, and its index among all that it gave
     # callback     who gets the result: a block, an index of the results, a Future, or nil
     # policy       the CallPolicy
-    # plan         what is to be sent next; nil while many wait, to save memory
+    # request      what is to be sent next; nil while many wait, to save memory
     # queue, started, generation
     #              the OriginQueue that it was started from, when (monotonic seconds), and the limit's generation then
     # id           the engine's number of the exchange; nil when there is none
     # began, deadline
     #              monotonic seconds for the whole call, redirects and challenges included; nil when one exchange is all
     # flow         the RedirectFlow, from the first redirect or signature on
-    # streamed     whether the parts of the response are yielded as they arrive
-    PendingRequest = Struct.new(:item, :index, :callback, :policy, :plan, :queue, :started, :generation, :id, :began,
+    # streamed     true when the parts of the response are yielded as they arrive
+    PendingRequest = Struct.new(:item, :index, :callback, :policy, :request, :queue, :started, :generation, :id, :began,
                                 :deadline, :flow, :streamed) do
       include Redacted
 
@@ -27,26 +27,9 @@ module Trunkline
       alias_method :eql?, :equal?
       alias_method :hash, :__id__
 
-      alias_method :streamed?, :streamed
-
       # @return [Boolean] whether the engine has it, or the caller has not been given its result
       def in_flight?
         !id.nil?
-      end
-
-      # @return [Request, nil]
-      def request
-        plan&.request
-      end
-
-      # @return [URL] whose origin the next exchange goes to
-      def uri
-        plan.request.uri
-      end
-
-      # Gives up the content's sources, once the call is over.
-      def release_content
-        plan.content.release if plan&.body
       end
     end
   end

@@ -17,26 +17,26 @@ module Trunkline
         result.is_a?(Response) && Policy::Redirect::STATUSES.include?(result.status) && !result["location"].nil?
       end
 
-      # @param plan [Composer::Plan] the request; without auth, it has been sent already
+      # @param request [Request] the call's first; without auth, it has been sent already
       # @param redirect [Policy::Redirect, nil]
-      # @param auth [#call, nil] see Policy.carry
-      def initialize(plan, redirect, auth = nil)
+      # @param auth [#call, nil] see Policy.execute
+      def initialize(request, redirect, auth = nil)
         # Blocking: a signer may wait for something, and a Fiber scheduler does not know this fiber.
         @fiber = Fiber.new(blocking: true) do |result|
-          Policy.carry(plan, redirect, auth) do |step|
+          Policy.execute(request, redirect, auth) do |step|
             result ? result.tap { result = nil } : Fiber.yield(step)
           end
         end
       end
 
       # Starts a flow with auth.
-      # @return [Composer::Plan, StandardError] what to send first, or what the signer raised
+      # @return [Request, StandardError] what to send first, or what the signer raised
       def first
         after(nil)
       end
 
       # @param result [Response, Error] of the last exchange
-      # @return [Composer::Plan, Response, StandardError] what to send next, or the result of the call
+      # @return [Request, Response, StandardError] what to send next, or the result of the call
       def after(result)
         return result if result.is_a?(Exception) && !result.is_a?(StandardError) # no policy rescues it
 

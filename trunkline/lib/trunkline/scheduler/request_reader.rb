@@ -35,12 +35,12 @@ module Trunkline
       def read(item, index, pending = PendingRequest.new)
         pending.item = item
         pending.index = index
-        compose(pending)
+        item.is_a?(String) ? @builder.prepare(pending, "GET", item) : compose(pending)
       rescue InvalidRequest => error
         raise InvalidRequest, "request #{index}: #{error.message}"
       end
 
-      # Fills in plan and policy, which a request that waited may have lost.
+      # Fills in request and policy, which one that waited may have lost.
       # @return [PendingRequest]
       def compose(pending)
         item = pending.item
@@ -48,6 +48,13 @@ module Trunkline
 
         method, url, options = parts(item)
         @builder.prepare(pending, method, url, options)
+      end
+
+      # @param items [Array]
+      # @param from [Integer]
+      # @return [Integer, nil] the index of the next that #read may refuse: any that is no usual URL
+      def next_unusual(items, from)
+        @builder.requests.next_unusual(items, from)
       end
 
       private

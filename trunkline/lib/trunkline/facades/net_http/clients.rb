@@ -3,7 +3,6 @@
 require_relative "../../client"
 require_relative "../../memo"
 require_relative "../../options"
-require_relative "../../redacted"
 require_relative "../connections"
 
 module Trunkline
@@ -16,18 +15,15 @@ module Trunkline
         KNOWN = 256
         private_constant :LIMITS, :KNOWN
 
-        # A client, and the requests without content that were composed for it.
-        ClientEntry = Struct.new(:client, :plans) { include Redacted }
-
         @connections = Connections.new
-        @entries = {}
+        @clients = {}
 
         class << self
           # @param options [Hash{Symbol => Object}] of a client
-          # @return [ClientEntry]
+          # @return [Client]
           # @raise [InvalidRequest]
-          def entry(options)
-            @entries[options] || Memo.keep(@entries, KNOWN, options.freeze, ClientEntry.new(make(options), {}))
+          def for(options)
+            @clients[options] || Memo.keep(@clients, KNOWN, options.freeze, make(options))
           end
 
           # @return [nil]

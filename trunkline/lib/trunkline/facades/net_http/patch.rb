@@ -83,8 +83,8 @@ module Trunkline
           session = @socket
           return super unless session.is_a?(Session)
 
-          plan = trunkline_plan(session, req) or return super
-          response = session.perform(plan, block_given?)
+          request = trunkline_build(session, req, block_given?) or return super
+          response = session.perform(request)
           converted = ResponseAdapter.convert(response, req, self)
           body = BodySource.new(response, req, session)
           body.finish unless req.response_body_permitted? && converted.class.body_permitted?
@@ -94,12 +94,12 @@ module Trunkline
           response&.close # a body that was not read to its end closes the connection
         end
 
-        # @return [Composer::Plan, nil] nil when the session has become Net::HTTP's own
-        def trunkline_plan(session, req)
+        # @return [Request, nil] nil when the session has become Net::HTTP's own
+        def trunkline_build(session, req, streaming)
           req["connection"] ||= "close" if close_on_empty_response && !req.response_body_permitted?
           req.update_uri(address, port, use_ssl?)
           req["host"] ||= addr_port
-          session.plan(req, req.path)
+          session.build(req, req.path, streaming)
         rescue InvalidRequest => error
           trunkline_fall_back(error.message)
           nil

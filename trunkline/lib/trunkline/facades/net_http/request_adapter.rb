@@ -21,18 +21,12 @@ module Trunkline
 
         # @return [Array<String>] name, value, name, value...
         attr_reader :fields
-        # @return [Content]
+        # @return [String, Content, nil]
         attr_reader :content
         # @return [Integer] bytes of the content, or -1 when it is sent chunked
         attr_reader :length
 
         class << self
-          # @param req [Net::HTTPGenericRequest]
-          # @return [Boolean]
-          def content?(req)
-            !!(req.body || req.body_stream || req.instance_variable_get(:@body_data))
-          end
-
           # @param origin [URL] of the server
           # @param target [String] of a request line; one that is no path is put after "/", for error messages
           # @return [URL]
@@ -94,14 +88,14 @@ module Trunkline
             raise InvalidRequest, "requests that announce a body and have none"
           end
 
-          use(Content::NONE, 0)
+          use(nil, 0)
         end
 
         def use_text(text)
           @req.content_length = text.bytesize
           @req.delete("Transfer-Encoding")
           default_content_type
-          use(Content.new(text), text.bytesize)
+          use(text.is_a?(String) ? text : Content.new(text), text.bytesize)
         end
 
         def use_stream(io)

@@ -14,7 +14,7 @@ module Trunkline
           # @param http [Net::HTTP]
           # @return [Net::HTTPResponse] without its body (see BodySource)
           def convert(response, req, http)
-            converted = head(response.http_version, response.status, response.reason, response.headers)
+            converted = head(response.http_version, response.status, response.reason, response._pairs)
             converted.decode_content = req.decode_content
             converted.uri = req.uri
             if converted.respond_to?(:ignore_eof=)
@@ -24,12 +24,13 @@ module Trunkline
             converted
           end
 
+          # @param pairs [Enumerable<Array(String, String)>] header fields
           # @return [Net::HTTPResponse] of a status line and header fields alone
-          def head(version, status, reason, headers)
+          def head(version, status, reason, pairs)
             code = format("%03d", status)
             Net::HTTPResponse.send(:response_class, code).new(version, code, reason).tap do |converted|
               fields = converted.instance_variable_get(:@header)
-              headers.each { |name, value| (fields[name.downcase] ||= []) << (value.ascii_only? ? value : value.b) }
+              pairs.each { |name, value| (fields[name.downcase] ||= []) << (value.ascii_only? ? value : value.b) }
             end
           end
         end

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../../memo"
 require_relative "../../redacted"
 require_relative "clients"
 require_relative "errors"
@@ -34,10 +33,6 @@ module Trunkline
           end
         end
 
-        # Composed requests that a client keeps.
-        KNOWN = 256
-        private_constant :KNOWN
-
         # @return [String] "127.0.0.1:80", the server or proxy that connections are made to
         attr_reader :endpoint
 
@@ -47,15 +42,15 @@ module Trunkline
           @http = http
           @endpoint = http.proxy? ? "#{http.proxy_address}:#{http.proxy_port}" : "#{http.address}:#{http.port}"
           @origin = Options.origin(http)
-          @entries = {}
+          forget_clients
           @closed = false
-          entry(false) # checks the options before the session begins
+          @client = client(false) # checks the options before the session begins
         end
 
         # Opens a connection unless one is idle: Net::HTTP#start raises when it cannot connect.
         # @raise [SystemCallError, SocketError, Net::OpenTimeout, OpenSSL::SSL::SSLError]
         def open
-          @info = Errors.converting(self) { entry(false).client.connect(@origin) }
+          @info = Errors.converting(self) { client(false).connect(@origin) }
         end
 
         # @return [String] "127.0.0.1:80"
@@ -65,21 +60,19 @@ module Trunkline
 
         # @param req [Net::HTTPGenericRequest]
         # @param target [String] for the request line
-        # @return [Composer::Plan]
+        # @param streaming [Boolean] whether the caller reads the body in chunks
+        # @return [Request]
         # @raise [InvalidRequest] for a request that Net::HTTP must send itself
-        def plan(req, target)
-          return compose(req, target) if RequestAdapter.content?(req)
-
-          plans = entry(req.decode_content).plans
-          fields = req.instance_variable_get(:@header)
-          key = [req.method, target, @origin, fields]
-          plans[key] || Memo.keep(plans, KNOWN, [*key[0, 3], fields.transform_values(&:dup)], compose(req, target))
+        def build(req, target, streaming)
+          adapter = RequestAdapter.new(req)
+          wait = adapter.expects_continue? && Options.seconds(@http.continue_timeout)
+          client = client(req.decode_content, expect: wait || false)
+          Errors.converting(self) { raw(client, req, target, adapter, streaming) }
         end
 
-        # @param streaming [Boolean] whether the caller reads the body in chunks
         # @return [Response]
-        def perform(plan, streaming)
-          Errors.converting(self) { entry(false).client.carry(plan, streaming) }
+        def perform(request)
+          Errors.converting(self) { @client.send_once(request) }
         end
 
         def io
@@ -94,31 +87,32 @@ module Trunkline
           @closed = true
         end
 
-        # Net::HTTP calls these on its socket before it stores a changed timeout; #entry reads the timeouts again.
+        # Net::HTTP calls these on its socket before it stores a changed timeout; #client reads the timeouts again.
         %i[read_timeout= write_timeout= continue_timeout=].each do |name|
-          define_method(name) { |_| @entries.clear }
+          define_method(name) { |_| forget_clients }
         end
 
         private
 
-        def compose(req, target)
-          request = RequestAdapter.new(req)
-          wait = request.expects_continue? && Options.seconds(@http.continue_timeout)
-          client = entry(req.decode_content, expect: wait || false).client
-          Errors.converting(self) { compose_with(client, req, target, request) }
-        end
-
         # The message does not quote the method, target or field: they may contain a credential.
-        def compose_with(client, req, target, request)
-          client.verbatim(req.method, RequestAdapter.url(@origin, target), target, request.fields, request.content,
-                          request.length)
+        def raw(client, req, target, adapter, streaming)
+          client.raw(req.method, RequestAdapter.url(@origin, target), target, adapter.fields, adapter.content,
+                     adapter.length, streaming)
         rescue InvalidRequest
           raise InvalidRequest, "a method, target or header field that HTTP does not allow"
         end
 
-        def entry(decode, expect: false)
-          @entries[[decode, expect]] ||=
-            Clients.entry(Options.client_options(@http).merge(decode: decode, expect: expect))
+        # @param decode [Boolean]
+        # @param expect [Float, false] seconds
+        # @return [Client]
+        def client(decode, expect: false)
+          clients = decode ? @decoding : @undecoding
+          clients[expect] ||= Clients.for(Options.client_options(@http).merge(decode: decode, expect: expect))
+        end
+
+        def forget_clients
+          @decoding = {}
+          @undecoding = {}
         end
       end
     end

@@ -25,9 +25,9 @@ module Trunkline
         # @param given [Hash] cookiefile: (a path, several, or ""), cookiejar: (a path, or "-" for standard output),
         #   cookielist: (a line of a cookie file, or Set-Cookie: with a domain), cookiesession:
         # @raise [Typhoeus::Errors::InvalidOption] without the gem
-        def initialize(given, composer)
+        def initialize(given, builder)
           self.class.load_gem(given.keys.first)
-          @composer = composer
+          @builder = builder
           @path = given[:cookiejar]&.to_s
           @jar = HTTP::CookieJar.new
           Array(given[:cookiefile]).each { |path| read(path.to_s) }
@@ -41,13 +41,13 @@ module Trunkline
           raise ::Typhoeus::Errors::InvalidOption.new(option, "It needs the gem http-cookie: add it to the Gemfile.")
         end
 
-        # @param plan [Composer::Plan]
-        # @yield [plan] performs it, with its cookies
+        # @param request [Trunkline::Request]
+        # @yield [request] sends it, with its cookies
         # @return [Response]
-        def call(plan)
-          @origin ||= plan.request.uri.origin
-          @own ||= plan.request.headers["Cookie"].to_s # sent to the first origin only
-          response = yield with_cookies(plan)
+        def call(request)
+          @origin ||= request.uri.origin
+          @own ||= request.headers["Cookie"].to_s # sent to the first origin only
+          response = yield with_cookies(request)
           store(response)
           response
         end
@@ -89,13 +89,13 @@ module Trunkline
           @jar.parse(text, URI("http://#{domain}/")) if domain
         end
 
-        def with_cookies(plan)
-          url = plan.request.uri
+        def with_cookies(request)
+          url = request.uri
           own = url.origin == @origin ? @own : ""
           sent = [HTTP::Cookie.cookie_value(@jar.cookies(uri(url))), own].reject(&:empty?).join("; ")
-          return plan if sent == plan.request.headers["Cookie"].to_s
+          return request if sent == request.headers["Cookie"].to_s
 
-          Policy.dress(plan, [["Cookie", sent.empty? ? nil : sent]], @composer)
+          Policy.add_fields(request, [["Cookie", sent.empty? ? nil : sent]], @builder)
         end
 
         # Made of its parts, because URI's parser refuses some paths that servers accept.

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../../composer"
 require_relative "../../policy"
+require_relative "../../request_builder"
 
 module Trunkline
   module Facades
@@ -11,8 +11,8 @@ module Trunkline
         # Keeps the method POST (postredir:).
         class KeepingPost < Policy::Redirect
           # @param statuses [Array<Integer>] statuses of the redirects that keep it
-          def initialize(limit, composer, statuses)
-            super(limit, composer)
+          def initialize(limit, builder, statuses)
+            super(limit, builder)
             @statuses = statuses
           end
 
@@ -22,7 +22,7 @@ module Trunkline
         end
 
         # Sends credentials to every origin that redirects lead to (unrestricted_auth:).
-        class UnrestrictedComposer < Composer
+        class UnrestrictedBuilder < RequestBuilder
           def credential?(_name) = false
         end
       end

@@ -1,15 +1,14 @@
 # frozen_string_literal: true
 
-require_relative "../../composer"
-require_relative "../../memo"
 require_relative "../../redacted"
+require_relative "../../request_builder"
 require_relative "../../url"
 require_relative "encoding"
 
 module Trunkline
   module Facades
     module Typhoeus
-      # Composes what is sent for a Typhoeus::Request.
+      # Makes what is sent for a Typhoeus::Request.
       class RequestAdapter
         include Redacted
 
@@ -17,32 +16,30 @@ module Trunkline
         FORM = [["Content-Type", "application/x-www-form-urlencoded"]].freeze
         # libcurl sets no Content-Type for uploads.
         WITHOUT_TYPE = %w[PUT].freeze
-        KNOWN = 256
-        private_constant :SCHEME, :FORM, :WITHOUT_TYPE, :KNOWN
+        private_constant :SCHEME, :FORM, :WITHOUT_TYPE
 
         # @param options [Options]
-        # @param composer [Composer]
-        # @param multipart_composer [Composer] the same without a Content-Type
-        def initialize(options, composer, multipart_composer)
+        # @param builder [RequestBuilder]
+        # @param multipart_builder [RequestBuilder] the same without a Content-Type
+        def initialize(options, builder, multipart_builder)
           @options = options
-          @composer = composer
-          @multipart_composer = multipart_composer
+          @builder = builder
+          @multipart_builder = multipart_builder
           @typed = options.names?("content-type")
           @challenged = options.schemes != [:basic]
-          @plans = {}
         end
 
         # @param request [Typhoeus::Request]
-        # @return [Composer::Plan]
+        # @param streaming [Boolean] whether the body of the response is taken in pieces
+        # @return [Trunkline::Request]
         # @raise [InvalidRequest]
-        def plan(request)
+        def build(request, streaming)
           options = request.options
-          url = options.key?(:params) ? Encoding.url(request.base_url.to_s, options) : request.base_url
+          url = request.base_url.to_s
+          url = Encoding.url(url, options) if options.key?(:params)
           content = content(options)
-          return without_content(url) if content.nil?
-
-          composer = content.key?(:multipart) ? @multipart_composer : @composer
-          composer.plan(@options.method, location(url.to_s), content)
+          builder = content&.key?(:multipart) ? @multipart_builder : @builder
+          builder.build(@options.method, location(url), content, streaming)
         end
 
         # @param request [Typhoeus::Request]
@@ -58,11 +55,7 @@ module Trunkline
           text.match?(SCHEME) || text.empty? ? text : "#{@options.scheme}://#{text}"
         end
 
-        def without_content(url)
-          @plans[url] || Memo.keep_url(@plans, KNOWN, url, @composer.plan(@options.method, location(url.to_s)))
-        end
-
-        # Schemes that only libcurl supports are refused here; the composer refuses what is no URL.
+        # Schemes that only libcurl supports are refused here; the builder refuses what is no URL.
         def location(text)
           scheme = text[SCHEME, 1]&.downcase
           raise ::Typhoeus::Errors::UnsupportedOption.new(:url, "#{scheme}://", "http and https") if foreign?(scheme)

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require_relative "../../composer"
 require_relative "../../memo"
 require_relative "../../options"
 require_relative "../../redacted"
+require_relative "../../request_builder"
 require_relative "../connections"
 require_relative "best_auth"
 require_relative "options"
@@ -71,16 +71,16 @@ module Trunkline
 
         # @return [Policy::Redirect, nil] nil when redirects are not followed
         attr_reader :redirect
-        # @return [Composer]
-        attr_reader :composer
+        # @return [RequestBuilder]
+        attr_reader :builder
 
         def initialize(options, connections = Connections::NO_LIMIT)
           @options = Options.new(options)
           limits = { **Connections::UNLIMITED, max_connections_per_host: connections }
           checked = Trunkline::Options.defaults.merge({ **limits, **@options.client_options })
           @total = checked.timeout.total
-          @composer = make_composer(checked)
-          @request_adapter = RequestAdapter.new(@options, @composer, multipart_composer(limits, checked))
+          @builder = make_builder(checked)
+          @request_adapter = RequestAdapter.new(@options, @builder, multipart_builder(limits, checked))
           @redirect = make_redirect if @options.redirects
           @challenged = @options.schemes != [:basic]
           @signers = {}
@@ -94,10 +94,11 @@ module Trunkline
         def cookies = @options.cookies
 
         # @param request [Typhoeus::Request]
-        # @return [Composer::Plan]
+        # @param streaming [Boolean] whether the body of the response is taken in pieces
+        # @return [Trunkline::Request]
         # @raise [InvalidRequest]
-        def plan(request)
-          @request_adapter.plan(request)
+        def build(request, streaming)
+          @request_adapter.build(request, streaming)
         end
 
         # @return [Float, nil] when the call must end, with its redirects and challenges; monotonic seconds
@@ -105,33 +106,35 @@ module Trunkline
           Process.clock_gettime(Process::CLOCK_MONOTONIC) + @total if @total && (@redirect || @challenged)
         end
 
-        # @return [Policy::Auth, nil] answers the challenges of a request's server
-        def auth(request, plan)
+        # @param request [Typhoeus::Request]
+        # @param http_request [Trunkline::Request] what is sent for it
+        # @return [Policy::Auth, nil] answers the challenges of its server
+        def auth(request, http_request)
           return unless @challenged
 
           login = @options.login || @request_adapter.userinfo(request) or return
           signer = @signers[login] || Memo.keep(@signers, KNOWN, login, BestAuth.new(*login, @options.schemes))
-          Policy::Auth.new(signer, plan.request.uri.origin, @composer)
+          Policy::Auth.new(signer, http_request.uri.origin, @builder)
         end
 
         private
 
-        def make_composer(checked)
-          composer = @options.unrestricted_auth? ? Redirects::UnrestrictedComposer : Composer
-          composer.new(checked, nil, RequestConfig.connections.family.owner)
+        def make_builder(checked)
+          builder = @options.unrestricted_auth? ? Redirects::UnrestrictedBuilder : RequestBuilder
+          builder.new(checked, nil, RequestConfig.connections.family.owner)
         end
 
         def make_redirect
-          Redirects::KeepingPost.new(@options.redirects, @composer, @options.post_redirects)
+          Redirects::KeepingPost.new(@options.redirects, @builder, @options.post_redirects)
         end
 
         # A multipart body sets the Content-Type itself, because it chooses the boundary.
-        def multipart_composer(limits, checked)
-          return @composer unless @options.names?("content-type")
+        def multipart_builder(limits, checked)
+          return @builder unless @options.names?("content-type")
 
           headers = @options.client_options[:headers].reject { |name, _| name.casecmp?("content-type") }
           others = Trunkline::Options.defaults.merge({ **limits, **@options.client_options, headers: headers })
-          checked.headers == others.headers ? @composer : make_composer(others)
+          checked.headers == others.headers ? @builder : make_builder(others)
         end
       end
     end

@@ -72,7 +72,7 @@ module Trunkline
         end
 
         def effective_url
-          (@response&.request || @transfer.plan&.request)&.url || @transfer.url
+          (@response&.request || @transfer.http_request)&.url || @transfer.url
         end
 
         # Without the challenges that were answered.

@@ -14,30 +14,29 @@ module Trunkline
         def run(request)
           transfer = Transfer.of(request)
           transfer.finish_invalid if transfer.invalid?
-          plan = transfer.plan
-          plan = transfer.streamed? ? stream(transfer, plan) : perform(transfer, plan) while plan
+          following = transfer.http_request
+          following = transfer.streamed? ? stream(transfer, following) : perform(transfer, following) while following
           request.response
         end
 
-        def perform(transfer, plan)
-          transfer.receive(exchange(plan, transfer.deadline, false))
+        def perform(transfer, http_request)
+          transfer.receive(exchange(http_request, transfer.deadline))
         end
 
-        def exchange(plan, deadline, streaming)
-          Engine.perform(RequestConfig.connections.pool, plan.prepared, plan.request, plan.content.producer,
-                         plan.body_length, deadline, streaming, nil)
+        def exchange(http_request, deadline, begun = nil)
+          Engine.perform(RequestConfig.connections.pool, http_request, deadline, begun)
         rescue Error => error
           error
         end
 
         # An exception from a callback ends the exchange and is raised to the caller.
-        def stream(transfer, plan)
-          response = exchange(plan, transfer.deadline, held = [])
+        def stream(transfer, http_request)
+          response = exchange(http_request, transfer.deadline, begun = [])
           following = transfer.receive(response)
           following = transfer.receive(chunk(response)) until following || transfer.finished?
           following
         ensure
-          held&.each(&:close)
+          begun&.each(&:close)
         end
 
         def chunk(response)

@@ -16,7 +16,7 @@ module Trunkline
         def received = @received || 0
 
         # @param result [Response, String, nil, Exception]
-        # @return [Composer::Plan, nil] the next request to send
+        # @return [Trunkline::Request, nil] the next request to send
         def receive(result)
           case result
           when Response then receive_head(result)
@@ -76,11 +76,11 @@ module Trunkline
           finish(ResponseAdapter.new(self, @response, :write_error, nil, String.new)) if wanted && !finished?
         end
 
-        # @return [Composer::Plan, nil]
+        # @return [Trunkline::Request, nil]
         def receive_end
           if @held || @followed
             result = follow(@response)
-            return @plan = result if result.is_a?(Composer::Plan)
+            return @http_request = result if result.is_a?(Trunkline::Request)
             return finish_failed(result) && nil if result.is_a?(Exception)
           end
           report_held if @held

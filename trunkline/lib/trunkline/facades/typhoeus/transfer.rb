@@ -12,12 +12,13 @@ module Trunkline
   module Facades
     module Typhoeus
       # One request from its options to its response, with redirects and challenges. The caller (Runner or a Hydra)
-      # sends #plan and passes each result to #receive, which returns the next request to send, until there is none.
+      # sends #http_request and passes each result to #receive, which returns the next request to send, until there is
+      # none.
       class Transfer
         include Redacted
 
-        # @return [Composer::Plan, nil] the request to send; nil when it could not be composed
-        attr_reader :plan
+        # @return [Trunkline::Request, nil] what is to be sent; nil when the URL is bad
+        attr_reader :http_request
         # @return [Float, nil] monotonic seconds
         attr_reader :deadline
         # @return [Typhoeus::Request]
@@ -52,13 +53,13 @@ module Trunkline
         def initialize(request, connections)
           @request = request
           @config = RequestConfig.of(request.options, connections)
-          @plan = @config.plan(request)
+          @http_request = @config.build(request, streamed?)
           @deadline = @config.deadline
           apply_policies
         rescue InvalidRequest => error
           raise unless @config && error.message.start_with?("url")
 
-          @plan = nil
+          @http_request = nil
           @invalid = error
         end
 
@@ -77,11 +78,11 @@ module Trunkline
         end
 
         # @param result [Response, Error]
-        # @return [Composer::Plan, nil] the next request to send
+        # @return [Trunkline::Request, nil] the next request to send
         def receive(result)
           if @followed || (@config.redirect && Scheduler::RedirectFlow.redirect?(result))
             result = follow(result)
-            return @plan = result if result.is_a?(Composer::Plan)
+            return @http_request = result if result.is_a?(Trunkline::Request)
           end
           result.is_a?(Exception) ? finish_failed(result) : finish_with(result)
           nil
@@ -99,7 +100,7 @@ module Trunkline
         def followed_responses = @followed_responses || []
 
         # @return [Integer] bytes
-        def upload_size = @plan&.body_length || 0
+        def upload_size = @http_request&.content_length || 0
 
         # @return [Integer] bytes of the body
         def received = @response.nil? ? 0 : @response.body.bytesize
@@ -108,25 +109,25 @@ module Trunkline
 
         # Around each exchange: cookies, within the answers to challenges.
         def apply_policies
-          auth = @config.auth(@request, @plan)
-          @cookies = Cookies.new(@config.cookies, @config.composer) if @config.cookies
+          auth = @config.auth(@request, @http_request)
+          @cookies = Cookies.new(@config.cookies, @config.builder) if @config.cookies
           return unless auth || @cookies
 
-          @followed = Scheduler::RedirectFlow.new(@plan, @config.redirect, around(auth, @cookies))
-          @plan = @followed.first
-          raise @plan if @plan.is_a?(Exception)
+          @followed = Scheduler::RedirectFlow.new(@http_request, @config.redirect, around(auth, @cookies))
+          @http_request = @followed.first
+          raise @http_request if @http_request.is_a?(Exception)
         end
 
         def around(auth, cookies)
           return auth || cookies unless auth && cookies
 
-          ->(plan, &once) { auth.call(plan) { |step| cookies.call(step, &once) } }
+          ->(first, &once) { auth.call(first) { |step| cookies.call(step, &once) } }
         end
 
         def follow(result)
-          @followed ||= Scheduler::RedirectFlow.new(@plan, @config.redirect)
+          @followed ||= Scheduler::RedirectFlow.new(@http_request, @config.redirect)
           following = @followed.after(result)
-          @followed_responses = [*@followed_responses, result] if following.is_a?(Composer::Plan)
+          @followed_responses = [*@followed_responses, result] if following.is_a?(Trunkline::Request)
           following
         end
 
@@ -147,7 +148,7 @@ module Trunkline
 
         def finish(adapter)
           @finished = true
-          @plan&.content&.release
+          @http_request&.release
           keep_cookies if @cookies
           log(adapter) if @config&.verbose?
           @request.finish(::Typhoeus::Response.of(adapter))
@@ -161,11 +162,10 @@ module Trunkline
 
         # Writes what libcurl writes for verbose:, without credentials and bodies.
         def log(adapter)
-          request = @plan&.request
           lines = []
-          if request
-            lines << "> #{request.method} #{URL.redact(request.uri.target)} HTTP/1.1"
-            lines.concat(Headers.redact(request.headers).map { |pair| "> #{pair.join(": ")}" })
+          if @http_request
+            lines << "> #{@http_request.method} #{URL.redact(@http_request.uri.target)} HTTP/1.1"
+            lines.concat(Headers.redact(@http_request.headers).map { |pair| "> #{pair.join(": ")}" })
           end
           lines.concat(adapter.response_headers.split("\r\n").map { |line| "< #{redacted_line(line)}" })
           $stderr.puts(lines, "* #{adapter.return_code}#{": #{adapter.error.message}" if adapter.error}")

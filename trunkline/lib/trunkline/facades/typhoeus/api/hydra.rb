@@ -133,16 +133,16 @@ module Typhoeus
 
     def start(request)
       transfer = ::Trunkline::Facades::Typhoeus::Transfer.of(request, @connections)
-      return start_exchange(transfer, transfer.plan) unless transfer.invalid?
+      return start_exchange(transfer, transfer.http_request) unless transfer.invalid?
 
       transfer.finish_invalid
       complete(transfer)
     end
 
     # The Transfer follows redirects and answers challenges, because it does so for a single request, too.
-    def start_exchange(transfer, plan)
+    def start_exchange(transfer, http_request)
       pending = transfer.pending ||= new_pending(transfer)
-      pending.plan = plan
+      pending.request = http_request
       scheduler.add(pending)
     end
 
@@ -159,8 +159,8 @@ module Typhoeus
       transfer = pending.callback
       return if transfer.finished?
 
-      plan = transfer.receive(result)
-      return start_exchange(transfer, plan) if plan
+      following = transfer.receive(result)
+      return start_exchange(transfer, following) if following
 
       complete(transfer) if transfer.finished?
     end

@@ -3,18 +3,18 @@
 require_relative "../support/unit_test"
 require "trunkline"
 
-# What is sent, before anything is: the plans that go to the engine.
-class TestComposer < UnitTest
-  def composer(base = nil, **options)
+# What is sent, before anything is: the requests that go to the engine.
+class TestRequestBuilder < UnitTest
+  def builder(base = nil, **options)
     options = Trunkline::Options.new(Trunkline::Options::DEFAULTS).merge(timeout: 5, **options)
-    Trunkline::Composer.new(options, base && Trunkline::URL.parse(base), 1)
+    Trunkline::RequestBuilder.new(options, base && Trunkline::URL.parse(base), 1)
   end
 
-  def plan(method = "GET", url = "http://a.test/", base: nil, client: {}, **call)
-    composer(base, **client).plan(method, url, Trunkline::Options.check_call(call))
+  def request(method = "GET", url = "http://a.test/", base: nil, client: {}, **call)
+    builder(base, **client).build(method, url, call, false)
   end
 
-  def headers(...) = plan(...).request.headers
+  def headers(...) = request(...).headers
 
   def test_the_usual_fields
     sent = headers
@@ -70,7 +70,7 @@ class TestComposer < UnitTest
   end
 
   def test_userinfo_becomes_basic_and_is_in_no_url
-    sent = plan("GET", "http://user:p%40ss@a.test/x").request
+    sent = request("GET", "http://user:p%40ss@a.test/x")
     assert_equal "Basic #{["user:p@ss"].pack("m0")}", sent.headers["Authorization"]
     assert_equal "http://a.test/x", sent.url
     refute_includes sent.inspect, "user"
@@ -90,16 +90,16 @@ class TestComposer < UnitTest
   end
 
   def test_content_of_unknown_length_is_chunked
-    sent = plan("POST", body: ["a"].each)
-    assert_equal "chunked", sent.request.headers["Transfer-Encoding"]
-    assert_nil sent.request.headers["Content-Length"]
-    assert_equal(-1, sent.body_length)
+    sent = request("POST", body: ["a"].each)
+    assert_equal "chunked", sent.headers["Transfer-Encoding"]
+    assert_nil sent.headers["Content-Length"]
+    assert_equal(-1, sent.content_length)
   end
 
   def test_a_declared_length_holds_for_content_of_unknown_length
-    sent = plan("POST", body: ["abc"].each, headers: { "Content-Length" => 3 })
-    assert_equal ["3", 3], [sent.request.headers["Content-Length"], sent.body_length]
-    assert_nil sent.request.headers["Transfer-Encoding"]
+    sent = request("POST", body: ["abc"].each, headers: { "Content-Length" => 3 })
+    assert_equal ["3", 3], [sent.headers["Content-Length"], sent.content_length]
+    assert_nil sent.headers["Transfer-Encoding"]
   end
 
   def test_a_declared_length_that_differs_is_refused
@@ -113,7 +113,7 @@ class TestComposer < UnitTest
     { "Transfer-Encoding" => "chunked", "Expect" => "100-continue", "Upgrade" => "websocket",
       "Connection" => "upgrade" }.each do |name, value|
       assert_refused(name) { headers("POST", body: "a", headers: { name => value }) }
-      assert_refused(name) { composer(headers: { name => value }) }
+      assert_refused(name) { builder(headers: { name => value }) }
     end
     assert_equal "close", headers(headers: { "Connection" => "close" })["Connection"]
   end
@@ -142,42 +142,49 @@ class TestComposer < UnitTest
   end
 
   def test_nil_and_false_are_json
-    assert_equal %w[null false], [nil, false].map { |value| plan("POST", json: value).request.body }
+    assert_equal %w[null false], [nil, false].map { |value| request("POST", json: value).body }
   end
 
   def test_only_one_kind_of_content
-    assert_refused("body: and json:") { plan("POST", body: "a", json: 1) }
-    assert_refused("form: and multipart:") { plan("POST", form: {}, multipart: {}) }
-    assert_equal "a", plan("POST", body: "a", form: nil, multipart: nil).request.body
+    assert_refused("body: and json:") { request("POST", body: "a", json: 1) }
+    assert_refused("form: and multipart:") { request("POST", form: {}, multipart: {}) }
+    assert_equal "a", request("POST", body: "a", form: nil, multipart: nil).body
   end
 
   def test_what_is_no_json_is_refused
-    assert_refused("json") { plan("POST", json: Float::NAN) }
+    assert_refused("json") { request("POST", json: Float::NAN) }
   end
 
   # ---- method and place ----
 
   def test_methods
-    assert_equal %w[PURGE PURGE purge], [:purge, "PURGE", "purge"].map { |method| plan(method).request.method }
+    assert_equal %w[PURGE PURGE purge], [:purge, "PURGE", "purge"].map { |method| request(method).method }
     ["", "A B", "GET\r\n", "CONNECT", :connect, nil, 5, "Ä"].each do |method|
-      assert_refused("method") { plan(method) }
+      assert_refused("method") { request(method) }
     end
-    assert_refused("TRACE") { plan("TRACE", body: "a") }
+    assert_refused("TRACE") { request("TRACE", body: "a") }
   end
 
   def test_params_of_url_client_and_call_come_together
-    sent = plan("GET", "http://a.test/?a=1", client: { params: { b: 2, c: 3 } }, params: { c: 4 })
-    assert_equal "/?a=1&b=2&c=4", sent.request.uri.target
+    sent = request("GET", "http://a.test/?a=1", client: { params: { b: 2, c: 3 } }, params: { c: 4 })
+    assert_equal "/?a=1&b=2&c=4", sent.uri.target
+  end
+
+  def test_params_are_added_to_the_query_that_is_there
+    { "http://a.test/x?a=1" => "/x?a=1&b=2", "http://a.test/x" => "/x?b=2", "http://a.test/x?" => "/x?b=2",
+      "http://a.test?" => "/?b=2", "http://a.test/x y?" => "/x%20y?b=2" }.each do |url, target|
+      [{ b: 2 }, { b: 2r.to_i }, [["b", 2]]].each { |params| assert_equal target, request("GET", url, params: params).target }
+    end
   end
 
   def test_a_known_place_is_the_same_as_a_new_one
-    kept = composer("http://base.test/v1")
-    first, second = Array.new(2) { kept.plan("POST", "x", { body: "a", params: { a: 1 } }).request }
+    kept = builder("http://base.test/v1")
+    first, second = Array.new(2) { kept.build("POST", "x", { body: "a", params: { a: 1 } }, false) }
     assert_equal ["http://base.test/v1/x?a=1"] * 2, [first.url, second.url]
   end
 
   def test_nothing_is_planned_without_a_timeout
     options = Trunkline::Options.new(Trunkline::Options::DEFAULTS)
-    assert_raises(Trunkline::MissingTimeout) { Trunkline::Composer.new(options, nil, 1).plan("GET", "http://a.test/") }
+    assert_raises(Trunkline::MissingTimeout) { Trunkline::RequestBuilder.new(options, nil, 1).build("GET", "http://a.test/", nil, false) }
   end
 end

@@ -1,0 +1,38 @@
+#ifndef TRUNKLINE_PROTOCOL_URL_H
+#define TRUNKLINE_PROTOCOL_URL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * URLs and references that can be sent as they are (RFC 3986), and the encoding of forms. What is
+ * not of these forms is left to the caller's own URL parser.
+ */
+
+typedef enum {
+    URL_UNUSUAL,  /* it may be valid, but not as it stands */
+    URL_ABSOLUTE, /* http://authority or https://authority, then a path or query or nothing */
+    URL_ROOTED,   /* a path from the root: "/users?page=2" */
+    URL_RELATIVE  /* a path below another, or a query alone: "users", "?page=2" */
+} url_form;
+
+typedef struct {
+    size_t origin;    /* length of "https://authority"; 0 in a reference */
+    bool has_query;   /* there is a "?" */
+    bool query_empty; /* nothing follows it */
+} url_parts;
+
+/* Tells which form `text` has and where it divides. The authority is not checked: the caller looks
+ * it up among those that were. Dot segments, fragments, bytes to be percent-encoded, and references
+ * that begin with "//" or have a colon in their first segment make it unusual.
+ *
+ * text, length: any bytes. parts: filled in unless the form is URL_UNUSUAL. */
+url_form url_scan(const char *text, size_t length, url_parts *parts);
+
+/* How long bytes become in application/x-www-form-urlencoded. */
+size_t form_length(const char *bytes, size_t length);
+
+/* Writes them so (a space becomes "+") to `out`, which has form_length bytes, and returns the end. */
+char *form_put(char *out, const char *bytes, size_t length);
+
+#endif

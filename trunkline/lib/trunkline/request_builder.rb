@@ -1,0 +1,211 @@
+# frozen_string_literal: true
+
+require_relative "content"
+require_relative "engine"
+require_relative "framing"
+require_relative "headers"
+require_relative "options"
+require_relative "proxies"
+require_relative "query"
+require_relative "redacted"
+require_relative "request"
+require_relative "url"
+require_relative "version"
+
+module Trunkline
+  # Makes requests of a method, a URL and a call's options. Each client has one, which knows what all of its requests
+  # share: their fields as bytes, and an Engine::Origin for each origin.
+  #
+  # From the engine itself:
+  #
+  #   build(method, location, options, streaming) -> Request
+  #                     location: String, URI, URL, or nil for the base URL; options: a Hash of a call's own options
+  #                     (Options::PER_CALL), or nil; streaming: whether the answer is streamed though stream: is not given.
+  #                     Raises InvalidRequest and MissingTimeout
+  #   next_unusual(locations, from) -> Integer, nil
+  #                     the index of the next of an Array, of which a GET without options is not certain to be built
+  #   rebuild(request, method, url, fields, with_content) -> Request
+  #                     what is sent after an answer to another (a redirect, a challenge): fields is an Array of name and
+  #                     value pairs, all there are but those that frame the content; a nil value leaves a field out
+  #   raw(method, url, target, fields, content, length, streaming) -> Request
+  #                     what another library has composed: target and fields (name, value, name, value...) are sent as they
+  #                     are; content: nil, a String or a Content; length: bytes, or -1 for a chunked one
+  #   per_call?(options)
+  #                     of the class: whether all of these options are a call's own
+  #
+  # The engine composes what is usual by itself. The private methods here are for all else: they check it, or raise.
+  #
+  # @api private
+  class RequestBuilder
+    include Redacted
+
+    USUAL = [["User-Agent", "trunkline/#{VERSION}"], ["Accept", "*/*"]].freeze
+
+    # @param options [Options]
+    # @param base [URL, nil]
+    # @param owner [Integer] the client's family
+    # @raise [InvalidRequest]
+    def initialize(options, base, owner)
+      @options = options
+      @base = base
+      @config = Engine::Config.new(options.to_engine(owner)) if options.timeout
+      @credential_names = (Headers::CREDENTIALS + options.credential_headers).to_h { |name| [name, true] }.freeze
+      @netrc = options.netrc unless names_caller?(options)
+      @proxies = Proxies.new(options.unix ? false : options.proxy, no_proxy: options.no_proxy)
+      unbound, bound = client_fields
+      _prepare(@config, unbound + bound, unbound.size, shared.merge(references))
+    end
+
+    # @return [Boolean] whether a field of that name is bound to the origin it was set for
+    def credential?(name)
+      @credential_names.key?(name.downcase)
+    end
+
+    # @return [Boolean] whether a redirect from https to http may send a body on
+    def redirects_body_to_http?
+      @options.redirect_body_to_http
+    end
+
+    # @return [Boolean] whether there may be a proxy that is sent requests themselves
+    def forwards?
+      @proxies.forward?
+    end
+
+    private
+
+    # ---- what all requests share ----
+
+    # What was said for the client counts more than a file.
+    def names_caller?(options)
+      options.bearer || options.basic || options.digest || options.auth ||
+        options.headers.any? { |name, _| name.casecmp?("authorization") }
+    end
+
+    # @return [Array(Array, Array)] [name, value, whether the caller named it]: those that go everywhere, and those for
+    #   the base URL's origin alone: credentials, and Host
+    def client_fields
+      own = @options.headers
+      Framing.check(own)
+      names = own.to_h { |name, _| [name.downcase, true] }
+      fields = Headers.overlay(Headers.overlay(USUAL, own), credentials(@options.bearer, @options.basic))
+      fields = fields.map { |name, value| [name, value, names.key?(name.downcase)] }
+      fields.partition { |name, _| !credential?(name) && !name.casecmp?("host") }
+    end
+
+    def shared
+      { params: @options.params, query: Query.encode(@options.params), early_hints: check_hints(@options.early_hints),
+        follow: @options.follow, decode: @options.decode, expect: @options.expect }
+    end
+
+    # What relative references are added to (see URL.resolve); nil where that takes more than to add them.
+    def references
+      plain = @base && @base.userinfo.nil? && !@base.path.include?("/.")
+      path = @base.path if plain
+      { base: @base, base_target: plain ? @base.target : nil, base_path: path,
+        base_folder: (path.end_with?("/") ? path : "#{path}/" if path) }
+    end
+
+    def credentials(bearer, basic)
+      value = authorization(bearer, basic)
+      value ? [["Authorization", value]] : []
+    end
+
+    # ---- what the engine asks for ----
+
+    # @return [URL]
+    def resolve(location)
+      URL.resolve(location, @base)
+    end
+
+    # @param url [URL]
+    # @return [Engine::Origin]
+    # @raise [InvalidRequest]
+    def open_origin(url)
+      host, port = route(url)
+      proxy = @proxies.for(url)
+      forwarder = proxy if proxy&.forwards? && !url.tls? && !moved?(url)
+      netrc = @netrc&.credentials(url.host)
+      Engine::Origin.new(@config, url.root, {
+                           host: host, port: port, unix_path: @options.unix,
+                           tls_name: (@options.tls_name || url.host if url.tls?), label: url.label,
+                           authority: url.authority, prefix: url.origin, proxy: proxy&.through(forwarder.nil?),
+                           forwarder: forwarder, authorization: (authorization(nil, netrc) if netrc),
+                           bound_fields: @base.nil? || url.origin == @base.origin
+                         })
+    end
+
+    # Where a connection for url goes (connect_to:).
+    def route(url)
+      other = other_place(url)
+      other ? [other[0], other[1] || url.port] : [url.host, url.port]
+    end
+
+    def other_place(url)
+      other = @options.connect_to
+      other.is_a?(Hash) ? other[url.label] || other[url.host] : other
+    end
+    alias moved? other_place
+
+    # @return [String] of the client's params and the call's
+    def encode_params(params)
+      Query.encode(Options.join(@options.params, Options.check(:params, params)))
+    end
+
+    # @return [Array<Array(String, String)>]
+    def check_headers(given)
+      Headers.pairs(given).tap { |pairs| Framing.check(pairs) }
+    end
+
+    def check_method(method, content)
+      name = method.is_a?(Symbol) ? method.name.upcase : method
+      unless name.is_a?(String) && Headers::TOKEN.match?(name) && name != "CONNECT"
+        raise InvalidRequest.of("method", method, "a method's name, such as GET (but not CONNECT)")
+      end
+      raise InvalidRequest, "TRACE has no body (RFC 9110 9.3.8)" if name == "TRACE" && content
+
+      name
+    end
+
+    # @return [Array(Object, String, Boolean)] a String or a Content; its type; whether that has a boundary
+    def content_of(given)
+      content = Content.of(given)
+      [content.producer.is_a?(String) ? content.producer : content, content.type, content.multipart?]
+    end
+
+    def generate_json(value)
+      Content.generate_json(value)
+    end
+
+    # @return [String, nil] the value of an Authorization field
+    def authorization(bearer, basic)
+      bearer = Options.check(:bearer, bearer)
+      basic = Options.check(:basic, basic)
+      raise InvalidRequest, "bearer: and basic: exclude each other; give one" if bearer && basic
+      return "Bearer #{bearer}" if bearer
+
+      "Basic #{[basic.join(":")].pack("m0")}" if basic
+    end
+
+    def check_option(name, value)
+      Options.check(name, value)
+    end
+
+    # @return [Proc, nil] that gives a caller's own Headers
+    def check_hints(value)
+      value = Options.check(:early_hints, value)
+      value && ->(fields) { value.call(Headers.new(fields)) }
+    end
+
+    def refuse_option(name)
+      raise Options.unknown(name)
+    end
+
+    def refuse_length(declared, length)
+      raise InvalidRequest.of("headers: Content-Length", declared, "#{length}, which the body has, or left out")
+    end
+
+    def refuse_without_timeout
+      raise MissingTimeout
+    end
+  end
+end
