@@ -213,13 +213,12 @@ static VALUE tag_call(VALUE self, VALUE name, int argc, const VALUE *argv) {
     }
     bool block = rb_block_given_p();
     if (block && text) rb_raise(rb_eArgError, "XmlMarkup cannot mix a text argument with a block");
-    if (RB_UNLIKELY(b->surrendered)) {
+    if (RB_UNLIKELY(b->surrendered))
         write_in_ruby(self, &settled, text, attributes);
-    } else if (!block) {
+    else if (!block)
         write_leaf(b, &settled, text, attributes);
-    } else {
+    else
         write_element(self, b, &settled, attributes);
-    }
     RB_GC_GUARD(attributes);
     return b->target;
 }

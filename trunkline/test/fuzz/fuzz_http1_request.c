@@ -70,11 +70,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     buffer out = {0};
     if (http1_request(&out, parts[0].bytes, parts[0].length, parts[1].bytes, parts[1].length,
-                      headers, header_count)) {
+                      headers, header_count))
         read_back(&out, headers, header_count);
-    } else {
+    else
         demand(buffer_length(&out) == 0);
-    }
     buffer_free(&out);
     return 0;
 }

@@ -15,9 +15,8 @@ static const http1_limits small = {512, 6, 16, 40, 64, 2};
 static void same(const buffer *a, size_t a_taken, const buffer *b, size_t b_taken) {
     size_t length = buffer_length(a);
     if (length == buffer_length(b) && memcmp(a->bytes, b->bytes, length) == 0) {
-        if (a_taken == b_taken || !(length >= 4 && memcmp(a->bytes + length - 4, "done", 4) == 0)) {
+        if (a_taken == b_taken || !(length >= 4 && memcmp(a->bytes + length - 4, "done", 4) == 0))
             return;
-        }
     }
     printf("%zu bytes taken:\n%.*s\n", a_taken, (int)length, a->bytes);
     printf("%zu bytes taken:\n%.*s\n", b_taken, (int)buffer_length(b), b->bytes);

@@ -23,9 +23,8 @@ static const http2_limits calm = {.stream_window = 65535,
 /* When one frame breaks both a stream and the connection, the stream's reset may be said or not. */
 static void say_failed(buffer *out, const http2_play *p) {
     say_text(out, failure_name(p->failure));
-    for (uint32_t i = 0; i < p->count; i++) {
+    for (uint32_t i = 0; i < p->count; i++)
         if (p->streams[i] != NULL) say_text(out, p->streams[i]->ended ? " ended" : " failed");
-    }
 }
 
 static void play(buffer *out, const http2_plan *plan, bool release, const uint8_t *bytes,
@@ -38,11 +37,10 @@ static void play(buffer *out, const http2_plan *plan, bool release, const uint8_
         play_output(&p);
     }
     play_input(&p, bytes, length, piece);
-    if (p.failure == FAILURE_NONE) {
+    if (p.failure == FAILURE_NONE)
         say_play(out, &p);
-    } else {
+    else
         say_failed(out, &p);
-    }
     http2_end(p.session, FAILURE_CLOSED);
     for (uint32_t i = 0; i < p.count; i++) {
         http2_stream *s = p.streams[i];

@@ -35,29 +35,19 @@ static inline uint8_t *buffer_tail(buffer *b) {
 /* Makes room for `extra` more bytes at the tail; moves what is there to the front first when that
  * is enough. False when there is no memory (what it holds is unchanged then). */
 static inline bool buffer_reserve(buffer *b, size_t extra) {
-    if (b->capacity - b->end >= extra) {
-        return true;
-    }
+    if (b->capacity - b->end >= extra) return true;
     size_t length = buffer_length(b);
-    if (extra > SIZE_MAX / 2 - length) {
-        return false;
-    }
+    if (extra > SIZE_MAX / 2 - length) return false;
     if (b->start > 0) {
         memmove(b->bytes, b->bytes + b->start, length);
         b->start = 0;
         b->end = length;
-        if (b->capacity - length >= extra) {
-            return true;
-        }
+        if (b->capacity - length >= extra) return true;
     }
     size_t wanted = b->capacity ? b->capacity : 512;
-    while (wanted - length < extra) {
-        wanted *= 2;
-    }
+    while (wanted - length < extra) wanted *= 2;
     uint8_t *grown = realloc(b->bytes, wanted);
-    if (grown == NULL) {
-        return false;
-    }
+    if (grown == NULL) return false;
     b->bytes = grown;
     b->capacity = wanted;
     return true;
@@ -73,12 +63,8 @@ static inline void buffer_commit(buffer *b, size_t count) {
 }
 
 static inline bool buffer_append(buffer *b, const void *bytes, size_t count) {
-    if (!buffer_reserve(b, count)) {
-        return false;
-    }
-    if (count > 0) {
-        memcpy(b->bytes + b->end, bytes, count);
-    }
+    if (!buffer_reserve(b, count)) return false;
+    if (count > 0) memcpy(b->bytes + b->end, bytes, count);
     b->end += count;
     return true;
 }
@@ -86,9 +72,7 @@ static inline bool buffer_append(buffer *b, const void *bytes, size_t count) {
 /* Drops `count` bytes from the front. */
 static inline void buffer_consume(buffer *b, size_t count) {
     b->start += count;
-    if (b->start == b->end) {
-        b->start = b->end = 0;
-    }
+    if (b->start == b->end) b->start = b->end = 0;
 }
 
 static inline void buffer_clear(buffer *b) {

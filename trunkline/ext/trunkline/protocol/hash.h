@@ -8,9 +8,7 @@
 static inline uint32_t hash_bytes(const void *bytes, size_t length) {
     const uint8_t *at = bytes;
     uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ at[i]) * 16777619u;
-    }
+    for (size_t i = 0; i < length; i++) hash = (hash ^ at[i]) * 16777619u;
     return hash;
 }
 

@@ -20,9 +20,8 @@ static bool sendable(const char *text, size_t from, size_t length, url_parts *pa
             parts->has_query = true;
             parts->query_empty = i + 1 == length;
         } else if (byte == '%') {
-            if (length - i < 3 || !hex((uint8_t)text[i + 1]) || !hex((uint8_t)text[i + 2])) {
+            if (length - i < 3 || !hex((uint8_t)text[i + 1]) || !hex((uint8_t)text[i + 2]))
                 return false;
-            }
             i += 2;
         } else if (!http1_is(byte, CLASS_URL)) {
             return false;
@@ -41,9 +40,8 @@ static size_t scheme_length(const char *text, size_t length) {
 static bool reference_usual(const char *text, size_t length) {
     if (length == 0 || text[0] == '.') return false;
     if (length > 1 && text[0] == '/' && text[1] == '/') return false;
-    for (size_t i = 1; i < length; i++) {
+    for (size_t i = 1; i < length; i++)
         if (text[i] == '.' && text[i - 1] == '/') return false;
-    }
     size_t end = 0;
     while (end < length && text[end] != '/' && text[end] != '?' && text[end] != ':') end++;
     return end == length || text[end] != ':';
@@ -62,9 +60,8 @@ url_form url_scan(const char *text, size_t length, url_parts *parts) {
 
 size_t form_length(const char *bytes, size_t length) {
     size_t total = length;
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++)
         if (!http1_is((uint8_t)bytes[i], CLASS_FORM) && bytes[i] != ' ') total += 2;
-    }
     return total;
 }
 

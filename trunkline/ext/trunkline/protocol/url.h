@@ -32,7 +32,8 @@ url_form url_scan(const char *text, size_t length, url_parts *parts);
 /* How long bytes become in application/x-www-form-urlencoded. */
 size_t form_length(const char *bytes, size_t length);
 
-/* Writes them so (a space becomes "+") to `out`, which has form_length bytes, and returns the end. */
+/* Writes them so (a space becomes "+") to `out`, which has form_length bytes, and returns the end.
+ */
 char *form_put(char *out, const char *bytes, size_t length);
 
 #endif

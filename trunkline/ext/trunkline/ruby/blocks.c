@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-/* Memory of one size, which requests and responses lie in with their heads behind them, kept for the
- * next: malloc would inspect the neighbours of each that the collector frees, long after it was
+/* Memory of one size, which requests and responses lie in with their heads behind them, kept for
+ * the next: malloc would inspect the neighbours of each that the collector frees, long after it was
  * used. The GVL protects the list. */
 
 #define KEPT 512
@@ -16,9 +16,8 @@ void *block_take(void) {
 }
 
 void block_give(void *block) {
-    if (kept_count < KEPT) {
+    if (kept_count < KEPT)
         kept[kept_count++] = block;
-    } else {
+    else
         free(block);
-    }
 }

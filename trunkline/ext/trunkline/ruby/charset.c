@@ -105,11 +105,8 @@ static st_table *known;
 
 static bool is_charset(const char *name) {
     static const char *const own[] = {"locale", "external", "internal", "filesystem"};
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-        if (strcmp(name, own[i]) == 0) {
-            return false;
-        }
-    }
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        if (strcmp(name, own[i]) == 0) return false;
     return true;
 }
 
@@ -121,14 +118,10 @@ static void remember(const char *name, const char *encoding) {
 int charset_index(const char *name, size_t length) {
     char text[NAME_ROOM];
     st_data_t encoding;
-    if (length >= sizeof(text) || memchr(name, '\0', length) != NULL) {
-        return -1;
-    }
+    if (length >= sizeof(text) || memchr(name, '\0', length) != NULL) return -1;
     memcpy(text, name, length);
     text[length] = '\0';
-    if (!st_lookup(known, (st_data_t)text, &encoding)) {
-        return -1;
-    }
+    if (!st_lookup(known, (st_data_t)text, &encoding)) return -1;
     int index = rb_enc_find_index((const char *)encoding);
     if (index < 0) {
         st_data_t key = (st_data_t)text;
@@ -148,9 +141,8 @@ static VALUE charset(VALUE module, VALUE name) {
 void charset_init(void) {
     VALUE names = rb_funcall(rb_cEncoding, rb_intern("name_list"), 0);
     known = st_init_strcasetable();
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         remember(others[i][0], others[i][1]);
-    }
     for (long i = 0; i < RARRAY_LEN(names); i++) {
         VALUE name = rb_str_new_frozen(RARRAY_AREF(names, i));
         if (is_charset(StringValueCStr(name))) {

@@ -20,9 +20,7 @@ waker *descriptors_waker(VALUE request) {
     do {
         w = waker_take();
     } while (w == NULL && descriptors_scarce(errno) && pool_make_room());
-    if (w == NULL) {
-        fail_without_means(errno, request);
-    }
+    if (w == NULL) fail_without_means(errno, request);
     return w;
 }
 
@@ -31,8 +29,6 @@ exchange_loop *descriptors_exchange_loop(waker *w, VALUE request) {
     do {
         p = exchange_loop_new(w);
     } while (p == NULL && descriptors_scarce(errno) && pool_make_room());
-    if (p == NULL) {
-        fail_without_means(errno, request);
-    }
+    if (p == NULL) fail_without_means(errno, request);
     return p;
 }

@@ -57,10 +57,10 @@ void engine_config_init(void);
 /* ---- engine_origin.c: where a client's requests to one origin go ---- */
 
 typedef struct {
-    VALUE config_value; /* keeps `config` alive */
-    VALUE url;          /* the origin's root, a Trunkline::URL */
-    VALUE forwarder;    /* the Proxy that is sent the requests themselves, or nil */
-    VALUE authorization; /* the value of Authorization that netrc has for the host, or nil */
+    VALUE config_value;    /* keeps `config` alive */
+    VALUE url;             /* the origin's root, a Trunkline::URL */
+    VALUE forwarder;       /* the Proxy that is sent the requests themselves, or nil */
+    VALUE authorization;   /* the value of Authorization that netrc has for the host, or nil */
     config_object *config; /* borrowed from config_value */
     route to;
     proxy proxy;           /* what `to` points at, when there is one */
@@ -68,9 +68,9 @@ typedef struct {
     const char *prefix;    /* "https://api.test:8443" */
     char *strings;         /* owned: what all texts point into */
     size_t strings_size;
-    buffer key;          /* owned; made when the first request is begun */
-    bool absolute_form;  /* requests are sent to a proxy, with `prefix` before their targets */
-    bool bound_fields;   /* the client's credentials and its Host field are for this origin */
+    buffer key;           /* owned; made when the first request is begun */
+    bool absolute_form;   /* requests are sent to a proxy, with `prefix` before their targets */
+    bool bound_fields;    /* the client's credentials and its Host field are for this origin */
     bool begun, complete; /* Origin.new was called; and it succeeded */
 } origin_object;
 
@@ -108,8 +108,8 @@ typedef struct {
     broken_answer *broken;  /* owned; NULL: it is complete, or still comes */
 
     VALUE request; /* a Trunkline::Request, which has what is sent */
-    VALUE into; /* the String that the next piece is read into; nil: a new one */
-    VALUE body;   /* the answer's: a String once it is complete; while a sink, pinned and locked */
+    VALUE into;    /* the String that the next piece is read into; nil: a new one */
+    VALUE body;    /* the answer's: a String once it is complete; while a sink, pinned and locked */
     bool body_sink;
     bool busy; /* it is read, or is a Multi's: nobody else may read or close it */
 
@@ -167,7 +167,8 @@ VALUE steps_begin(VALUE pool, VALUE request, VALUE deadline, bool only_connects,
  * raise what the caller's own code raises. */
 bool steps_serve(VALUE self, response *r, step_result step);
 
-VALUE steps_take_body(exchange *x, VALUE into); /* what has been read, as `into` or (nil) a String */
+VALUE steps_take_body(exchange *x,
+                      VALUE into);            /* what has been read, as `into` or (nil) a String */
 void steps_keep_head(response *r);            /* the response has the head from now on */
 void steps_conclude(VALUE self, response *r); /* after STEP_DONE: all is the response's */
 void steps_end(response *r); /* aborts what is not over, and lets the exchange go */

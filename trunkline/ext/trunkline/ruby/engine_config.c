@@ -38,9 +38,7 @@ static const rb_data_type_t config_type = {
 
 config_object *config_get(VALUE object) {
     config_object *s = rb_check_typeddata(object, &config_type);
-    if (!s->ready) {
-        rb_raise(rb_eArgError, "the config was not initialized");
-    }
+    if (!s->ready) rb_raise(rb_eArgError, "the config was not initialized");
     return s;
 }
 
@@ -59,13 +57,9 @@ nanoseconds engine_seconds(VALUE seconds) {
 }
 
 static char *string_of(VALUE string) {
-    if (NIL_P(string)) {
-        return NULL;
-    }
+    if (NIL_P(string)) return NULL;
     char *copy = strdup(StringValueCStr(string));
-    if (copy == NULL) {
-        rb_memerror();
-    }
+    if (copy == NULL) rb_memerror();
     return copy;
 }
 
@@ -108,11 +102,10 @@ static void fill_tls(tls_options *tls, VALUE hash) {
 static void fill_http(config_object *s, VALUE mode) {
     static const char *const offers[] = {"h2,http/1.1", "http/1.1", "h2"};
     s->how.http = HTTP_AUTO;
-    if (mode == ID2SYM(rb_intern("h1")) || !http2_available()) {
+    if (mode == ID2SYM(rb_intern("h1")) || !http2_available())
         s->how.http = HTTP_ONE;
-    } else if (mode == ID2SYM(rb_intern("h2"))) {
+    else if (mode == ID2SYM(rb_intern("h2")))
         s->how.http = HTTP_TWO;
-    }
     s->tls.alpn = offers[s->how.http];
 }
 
@@ -120,9 +113,7 @@ static void fill_http(config_object *s, VALUE mode) {
 static void fill_local(socket_options *how, VALUE address) {
     struct sockaddr_in *v4 = (struct sockaddr_in *)&how->local;
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&how->local;
-    if (NIL_P(address)) {
-        return;
-    }
+    if (NIL_P(address)) return;
     if (inet_pton(AF_INET, StringValueCStr(address), &v4->sin_addr) == 1) {
         v4->sin_family = AF_INET;
         how->local_length = sizeof(*v4);
@@ -137,9 +128,8 @@ static void fill_local(socket_options *how, VALUE address) {
 static void fill_sockets(socket_options *how, VALUE hash) {
     VALUE interface = engine_fetch(hash, "interface");
     fill_local(how, engine_fetch(hash, "address"));
-    if (!NIL_P(interface)) {
+    if (!NIL_P(interface))
         snprintf(how->interface, sizeof(how->interface), "%s", StringValueCStr(interface));
-    }
     how->keepalive_idle = NUM2INT(engine_fetch(hash, "keepalive_idle"));
     how->keepalive_interval = NUM2INT(engine_fetch(hash, "keepalive_interval"));
     how->user_timeout = NUM2INT(engine_fetch(hash, "user_timeout"));
@@ -152,9 +142,8 @@ static void fill_busy_poll(call_options *how, VALUE seconds) {
 
 void engine_begin_once(VALUE self, bool *begun) {
     rb_check_frozen(self);
-    if (*begun) {
+    if (*begun)
         rb_raise(rb_eArgError, "the %" PRIsVALUE " is initialized already", rb_obj_class(self));
-    }
     *begun = true;
 }
 
@@ -163,9 +152,8 @@ static VALUE config_initialize(VALUE self, VALUE hash) {
     config_object *s = rb_check_typeddata(self, &config_type);
     engine_begin_once(self, &s->begun);
     VALUE timeouts = engine_fetch(hash, "timeouts");
-    for (int phase = 0; phase < PHASE_COUNT; phase++) {
+    for (int phase = 0; phase < PHASE_COUNT; phase++)
         s->how.timeouts[phase] = engine_seconds(engine_fetch(timeouts, phase_word(phase)));
-    }
     s->how.total = engine_seconds(engine_fetch(hash, "total"));
     s->how.expect = engine_seconds(engine_fetch(hash, "expect"));
     fill_busy_poll(&s->how, engine_fetch(hash, "busy_poll"));
@@ -192,21 +180,15 @@ static void *obtain_nogvl(void *argument) {
 /* A TLS context is made when it is first needed, without the GVL: to read a bundle of certificates
  * takes tens of milliseconds. Two threads that come at once get the same one. */
 static void need_context(struct tls_context **kept, const tls_options *options, VALUE request) {
-    if (*kept != NULL) {
-        return;
-    }
+    if (*kept != NULL) return;
     obtaining o = {.options = options};
     bool scarce;
     do {
         rb_thread_call_without_gvl(obtain_nogvl, &o, NULL, NULL);
         scarce = o.context == NULL && descriptors_exhausted();
     } while (scarce && pool_make_room());
-    if (scarce) {
-        failure_set(&o.why, FAILURE_CONNECT, PHASE_TLS, errno, "%s", strerror(errno));
-    }
-    if (o.context == NULL) {
-        errors_raise_failure(&o.why, request);
-    }
+    if (scarce) failure_set(&o.why, FAILURE_CONNECT, PHASE_TLS, errno, "%s", strerror(errno));
+    if (o.context == NULL) errors_raise_failure(&o.why, request);
     if (*kept != NULL) {
         tls_context_release(o.context);
         return;

@@ -8,17 +8,13 @@
 
 /* No conversion: what is measured here is copied later. */
 static size_t place_length(VALUE string) {
-    if (NIL_P(string)) {
-        return 0;
-    }
+    if (NIL_P(string)) return 0;
     Check_Type(string, T_STRING);
     return strlen(StringValueCStr(string)) + 1;
 }
 
 static const char *place_string(char **at, VALUE string) {
-    if (NIL_P(string)) {
-        return NULL;
-    }
+    if (NIL_P(string)) return NULL;
     char *start = *at;
     size_t length = strlen(StringValueCStr(string)) + 1;
     memcpy(start, RSTRING_PTR(string), length);
@@ -29,9 +25,7 @@ static const char *place_string(char **at, VALUE string) {
 /* ---- the key ---- */
 
 static void add_bytes(buffer *key, const void *bytes, size_t length) {
-    if (!buffer_append(key, bytes, length)) {
-        rb_memerror();
-    }
+    if (!buffer_append(key, bytes, length)) rb_memerror();
 }
 
 /* With its NUL: no text can pose as two. */
@@ -75,17 +69,13 @@ static void make_key(origin_object *p) {
     buffer *key = &p->key;
     bool own_way = r->proxy == NULL || r->proxy->tunnel;
     add_socket(key, r, &p->config->how.sockets);
-    if (r->proxy != NULL) {
-        add_proxy(key, r->proxy, &p->config->how);
-    }
+    if (r->proxy != NULL) add_proxy(key, r->proxy, &p->config->how);
     if (own_way) {
         add_context(key, p->config->how.tls, r->tls_name);
         add_text(key, r->proxy != NULL ? r->host : NULL);
         add_bytes(key, &r->port, sizeof(r->port));
     }
-    if (r->sharing == SHARING_ALWAYS) {
-        add_text(key, "h2");
-    }
+    if (r->sharing == SHARING_ALWAYS) add_text(key, "h2");
     r->key = (const char *)key->bytes;
     r->key_length = (uint32_t)buffer_length(key);
     r->key_hash = hash_bytes(key->bytes, buffer_length(key));
@@ -99,9 +89,8 @@ static const char *const proxy_texts[] = {"host", "tls_name", "label",
 
 static size_t proxy_length(VALUE facts) {
     size_t total = 0;
-    for (size_t i = 0; !NIL_P(facts) && i < PROXY_TEXTS; i++) {
+    for (size_t i = 0; !NIL_P(facts) && i < PROXY_TEXTS; i++)
         total += place_length(engine_fetch(facts, proxy_texts[i]));
-    }
     return total;
 }
 
@@ -114,9 +103,8 @@ static proxy_kind kind_of(VALUE symbol) {
 
 static void place_proxy(origin_object *p, char **at, VALUE facts) {
     const char *texts[PROXY_TEXTS];
-    for (size_t i = 0; i < PROXY_TEXTS; i++) {
+    for (size_t i = 0; i < PROXY_TEXTS; i++)
         texts[i] = place_string(at, engine_fetch(facts, proxy_texts[i]));
-    }
     p->proxy = (proxy){
         .kind = kind_of(engine_fetch(facts, "kind")),
         .tunnel = RTEST(engine_fetch(facts, "tunnel")),
@@ -134,15 +122,10 @@ static void place_proxy(origin_object *p, char **at, VALUE facts) {
 /* A proxy that is sent the requests themselves is spoken to in HTTP/1.1. */
 static sharing sharing_of(const origin_object *p) {
     bool own_way = p->to.proxy == NULL || p->to.proxy->tunnel;
-    if (!own_way || p->config->how.http == HTTP_ONE) {
-        return SHARING_NEVER;
-    }
-    if (p->to.tls_name != NULL) {
-        return SHARING_OFFERED;
-    }
+    if (!own_way || p->config->how.http == HTTP_ONE) return SHARING_NEVER;
+    if (p->to.tls_name != NULL) return SHARING_OFFERED;
     return p->config->how.http == HTTP_TWO ? SHARING_ALWAYS : SHARING_NEVER;
 }
-
 
 /* ---- the object ---- */
 
@@ -175,9 +158,7 @@ static const rb_data_type_t origin_type = {
 
 origin_object *origin_get(VALUE object) {
     origin_object *o = rb_check_typeddata(object, &origin_type);
-    if (!o->complete) {
-        rb_raise(rb_eArgError, "the origin was not initialized");
-    }
+    if (!o->complete) rb_raise(rb_eArgError, "the origin was not initialized");
     return o;
 }
 
@@ -189,45 +170,35 @@ static VALUE origin_s_allocate(VALUE class) {
 }
 
 /* The members of the Hash that are texts, in the order of their places in `strings`. */
-static const char *const origin_texts[] = {"host",      "unix_path", "tls_name",
+static const char *const origin_texts[] = {"host",  "unix_path", "tls_name",
                                            "label", "authority", "prefix"};
 #define ORIGIN_TEXTS (sizeof(origin_texts) / sizeof(origin_texts[0]))
 
 /* A label, an authority and a prefix are always there; a host unless a Unix socket is dialled. */
 static void check_facts(VALUE facts, VALUE through) {
-    for (size_t i = 3; i < ORIGIN_TEXTS; i++) {
+    for (size_t i = 3; i < ORIGIN_TEXTS; i++)
         Check_Type(engine_fetch(facts, origin_texts[i]), T_STRING);
-    }
-    if (NIL_P(engine_fetch(facts, "unix_path"))) {
-        Check_Type(engine_fetch(facts, "host"), T_STRING);
-    }
+    if (NIL_P(engine_fetch(facts, "unix_path"))) Check_Type(engine_fetch(facts, "host"), T_STRING);
     if (!NIL_P(through)) {
         Check_Type(engine_fetch(through, "host"), T_STRING);
         Check_Type(engine_fetch(through, "label"), T_STRING);
-        if (!NIL_P(engine_fetch(through, "user"))) {
+        if (!NIL_P(engine_fetch(through, "user")))
             Check_Type(engine_fetch(through, "password"), T_STRING);
-        }
     }
 }
 
 static void fill_texts(origin_object *o, VALUE facts, VALUE through) {
     size_t total = proxy_length(through);
-    for (size_t i = 0; i < ORIGIN_TEXTS; i++) {
+    for (size_t i = 0; i < ORIGIN_TEXTS; i++)
         total += place_length(engine_fetch(facts, origin_texts[i]));
-    }
     char *at = o->strings = malloc(total + 1);
-    if (at == NULL) {
-        rb_memerror();
-    }
+    if (at == NULL) rb_memerror();
     o->strings_size = total + 1;
     const char **const members[ORIGIN_TEXTS] = {&o->to.host,  &o->to.unix_path, &o->to.tls_name,
                                                 &o->to.label, &o->authority,    &o->prefix};
-    for (size_t i = 0; i < ORIGIN_TEXTS; i++) {
+    for (size_t i = 0; i < ORIGIN_TEXTS; i++)
         *members[i] = place_string(&at, engine_fetch(facts, origin_texts[i]));
-    }
-    if (!NIL_P(through)) {
-        place_proxy(o, &at, through);
-    }
+    if (!NIL_P(through)) place_proxy(o, &at, through);
 }
 
 /* call-seq: Origin.new(config, url, facts); see lib/trunkline/engine.rb for the keys */
@@ -236,7 +207,8 @@ static VALUE origin_initialize(VALUE self, VALUE config, VALUE url, VALUE facts)
     engine_begin_once(self, &o->begun);
     o->config = config_get(config);
     o->config_value = config;
-    VALUE through = engine_fetch(facts, "proxy"), authorization = engine_fetch(facts, "authorization");
+    VALUE through = engine_fetch(facts, "proxy"),
+          authorization = engine_fetch(facts, "authorization");
     check_facts(facts, through);
     if (!NIL_P(authorization)) {
         Check_Type(authorization, T_STRING);
@@ -260,18 +232,11 @@ static VALUE origin_initialize(VALUE self, VALUE config, VALUE url, VALUE facts)
 
 /* To obtain a context releases the GVL: another thread may have completed the key meanwhile. */
 void origin_need_key(origin_object *o, VALUE request) {
-    if (o->to.key != NULL) {
-        return;
-    }
-    if (o->to.tls_name != NULL) {
-        config_need_context(o->config, request);
-    }
-    if (o->to.proxy != NULL && o->to.proxy->tls_name != NULL) {
+    if (o->to.key != NULL) return;
+    if (o->to.tls_name != NULL) config_need_context(o->config, request);
+    if (o->to.proxy != NULL && o->to.proxy->tls_name != NULL)
         config_need_proxy_context(o->config, request);
-    }
-    if (o->to.key == NULL) {
-        make_key(o);
-    }
+    if (o->to.key == NULL) make_key(o);
 }
 
 static VALUE origin_url(VALUE self) {

@@ -3,9 +3,7 @@
 /* Engine::Pool. */
 
 static void pool_object_free(void *data) {
-    if (data != NULL) {
-        pool_release(data);
-    }
+    if (data != NULL) pool_release(data);
 }
 
 static const rb_data_type_t pool_type = {
@@ -16,9 +14,7 @@ static const rb_data_type_t pool_type = {
 
 pool *pool_get(VALUE object) {
     pool *p = rb_check_typeddata(object, &pool_type);
-    if (p == NULL) {
-        rb_raise(rb_eArgError, "the pool was not initialized");
-    }
+    if (p == NULL) rb_raise(rb_eArgError, "the pool was not initialized");
     return p;
 }
 
@@ -29,12 +25,8 @@ static VALUE pool_s_allocate(VALUE class) {
 /* call-seq: Pool.new(max_idle) */
 static VALUE pool_initialize(VALUE self, VALUE max_idle) {
     uint32_t count = NUM2UINT(max_idle);
-    if (RTYPEDDATA_DATA(self) == NULL) {
-        RTYPEDDATA_DATA(self) = pool_new(count);
-    }
-    if (RTYPEDDATA_DATA(self) == NULL) {
-        rb_memerror();
-    }
+    if (RTYPEDDATA_DATA(self) == NULL) RTYPEDDATA_DATA(self) = pool_new(count);
+    if (RTYPEDDATA_DATA(self) == NULL) rb_memerror();
     return self;
 }
 

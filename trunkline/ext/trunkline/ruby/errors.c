@@ -32,9 +32,8 @@ static bool is_timeout(failure_code code) {
 /* Words from the system or the server: UTF-8 if they are, else as bytes. */
 static VALUE words_of(const char *text) {
     VALUE string = rb_utf8_str_new_cstr(text);
-    if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN) {
+    if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN)
         rb_enc_associate(string, rb_ascii8bit_encoding());
-    }
     return string;
 }
 
@@ -78,9 +77,8 @@ typedef struct {
 /* How much of the request a server can have, from any of the attempts. */
 static sent_state sent_in_all(const report *t) {
     sent_state most = SENT_NONE;
-    for (uint32_t i = 0; i < t->attempt_count; i++) {
+    for (uint32_t i = 0; i < t->attempt_count; i++)
         most = t->attempts[i].sent > most ? t->attempts[i].sent : most;
-    }
     return most;
 }
 
@@ -101,9 +99,7 @@ static VALUE exception_of(const report *t) {
     rb_hash_aset(facts, symbol("attempts"), attempts_array(t->attempts, t->attempt_count));
     rb_hash_aset(facts, symbol("unprocessed"),
                  t->unprocessed && sent == SENT_NONE ? Qtrue : Qfalse);
-    if (t->refused != NULL) {
-        tell_refusal(facts, t->refused);
-    }
+    if (t->refused != NULL) tell_refusal(facts, t->refused);
     return exception_for(t->why, facts);
 }
 
@@ -149,9 +145,7 @@ void errors_raise_failure(const failure *f, VALUE request) {
         const origin_object *origin = origin_get(request_get(request)->origin);
         rb_hash_aset(facts, symbol("label"), rb_utf8_str_new_cstr(origin->to.label));
     }
-    if (f->phase < PHASE_WRITE) {
-        rb_hash_aset(facts, symbol("sent"), symbol(sent_word(SENT_NONE)));
-    }
+    if (f->phase < PHASE_WRITE) rb_hash_aset(facts, symbol("sent"), symbol(sent_word(SENT_NONE)));
     rb_exc_raise(exception_for(f, facts));
 }
 

@@ -54,9 +54,7 @@ static void multi_mark(void *data) {
  * again. */
 static void multi_free(void *data) {
     multi *m = data;
-    for (uint32_t i = 0; i < m->table_used; i++) {
-        free(m->table[i]);
-    }
+    for (uint32_t i = 0; i < m->table_used; i++) free(m->table[i]);
     free(m->table);
     exchange_loop_free(m->loop);
     waker_drop(m->waker);
@@ -77,9 +75,7 @@ static const rb_data_type_t multi_type = {
 
 static multi *multi_get(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
-    if (m->loop == NULL) {
-        rb_raise(rb_eArgError, "the multi is closed, or was not initialized");
-    }
+    if (m->loop == NULL) rb_raise(rb_eArgError, "the multi is closed, or was not initialized");
     return m;
 }
 
@@ -90,9 +86,8 @@ static bool is_running(const multi *m) {
 /* For those who change what is driven. */
 static multi *multi_here(VALUE self) {
     multi *m = multi_get(self);
-    if (is_running(m) && m->driver != rb_thread_current()) {
+    if (is_running(m) && m->driver != rb_thread_current())
         rb_raise(rb_eThreadError, "the multi is run by another thread");
-    }
     return m;
 }
 
@@ -107,14 +102,10 @@ static VALUE multi_s_allocate(VALUE class) {
 static VALUE multi_initialize(VALUE self, VALUE pool_object) {
     multi *m = rb_check_typeddata(self, &multi_type);
     pool_get(pool_object);
-    if (m->loop != NULL) {
-        rb_raise(rb_eArgError, "the multi is initialized already");
-    }
+    if (m->loop != NULL) rb_raise(rb_eArgError, "the multi is initialized already");
     m->pool = pool_object;
     m->results = rb_ary_new();
-    if (m->waker == NULL) {
-        m->waker = descriptors_waker(Qnil);
-    }
+    if (m->waker == NULL) m->waker = descriptors_waker(Qnil);
     m->loop = descriptors_exchange_loop(m->waker, Qnil);
     return self;
 }
@@ -122,17 +113,11 @@ static VALUE multi_initialize(VALUE self, VALUE pool_object) {
 /* ---- entries ---- */
 
 static bool table_has_room(multi *m) {
-    if (m->table_used < m->table_size) {
-        return true;
-    }
-    if (m->table_size == 1u << PLACE_BITS) {
-        return false;
-    }
+    if (m->table_used < m->table_size) return true;
+    if (m->table_size == 1u << PLACE_BITS) return false;
     uint32_t size = m->table_size ? m->table_size * 2 : 16;
     entry **wider = realloc(m->table, size * sizeof(*wider));
-    if (wider == NULL) {
-        return false;
-    }
+    if (wider == NULL) return false;
     m->table = wider;
     m->table_size = size;
     return true;
@@ -163,9 +148,7 @@ static void entry_list(multi *m, entry *e, VALUE object, VALUE tag) {
     e->id = ++m->last_call << PLACE_BITS | e->place;
     e->previous = NULL;
     e->next = m->all;
-    if (m->all != NULL) {
-        m->all->previous = e;
-    }
+    if (m->all != NULL) m->all->previous = e;
     m->all = e;
     m->count++;
 }
@@ -180,23 +163,16 @@ static entry *entry_find(const multi *m, VALUE id) {
 
 /* The exchange of what is not over is aborted; the response lives on as long as somebody has it. */
 static void entry_remove(multi *m, entry *e) {
-    if (m->served == e) {
-        m->served = NULL;
-    }
+    if (m->served == e) m->served = NULL;
     e->r->busy = false;
     exchange_loop_remove(m->loop, &e->member);
-    if (e->r->live != NULL) {
-        exchange_join(e->r->live, NULL, NULL);
-    }
+    if (e->r->live != NULL) exchange_join(e->r->live, NULL, NULL);
     steps_end(e->r);
-    if (e->previous != NULL) {
+    if (e->previous != NULL)
         e->previous->next = e->next;
-    } else {
+    else
         m->all = e->next;
-    }
-    if (e->next != NULL) {
-        e->next->previous = e->previous;
-    }
+    if (e->next != NULL) e->next->previous = e->previous;
     e->id = 0;
     e->next = m->spare;
     m->spare = e;
@@ -205,11 +181,10 @@ static void entry_remove(multi *m, entry *e) {
 
 /* No result of it will be told. */
 static void entry_cancel(multi *m, entry *e) {
-    if (m->served == e) {
+    if (m->served == e)
         e->cancelled = true;
-    } else {
+    else
         entry_remove(m, e);
-    }
 }
 
 /* call-seq: add(request, deadline, tag) -> id */
@@ -217,14 +192,10 @@ static VALUE multi_add(VALUE self, VALUE request, VALUE deadline, VALUE tag) {
     multi *m = multi_here(self);
     VALUE object = steps_begin(m->pool, request, deadline, false, m->waker);
     entry *e = entry_take(m);
-    if (e == NULL) {
-        rb_memerror();
-    }
+    if (e == NULL) rb_memerror();
     entry_list(m, e, object, tag);
     exchange_loop_add(m->loop, &e->member, e->r->live, e);
-    if (is_running(m)) {
-        waker_wake(m->waker); /* another fiber may be parked in run */
-    }
+    if (is_running(m)) waker_wake(m->waker); /* another fiber may be parked in run */
     return ULL2NUM(e->id);
 }
 
@@ -243,9 +214,7 @@ static void tell(multi *m, entry *e, VALUE result) {
 }
 
 static void give(multi *m, entry *e, VALUE result) {
-    if (!e->cancelled) {
-        tell(m, e, result);
-    }
+    if (!e->cancelled) tell(m, e, result);
     entry_remove(m, e);
 }
 
@@ -257,9 +226,7 @@ static void tell_news(multi *m, entry *e, response *r) {
         steps_keep_head(r);
         tell(m, e, e->response);
     }
-    if (buffer_length(&x->body) > 0) {
-        tell(m, e, steps_take_body(x, Qnil));
-    }
+    if (buffer_length(&x->body) > 0) tell(m, e, steps_take_body(x, Qnil));
 }
 
 static VALUE serve_entry(VALUE argument) {
@@ -269,9 +236,7 @@ static VALUE serve_entry(VALUE argument) {
     response *r = e->r;
     step_result step = e->member.step;
     bool streaming = r->live->request.streaming;
-    if (streaming) {
-        tell_news(m, e, r);
-    }
+    if (streaming) tell_news(m, e, r);
     if (step == STEP_FAILED) {
         give(m, e, errors_build(r->live, r->request));
     } else if (steps_serve(e->response, r, step) || (streaming && step != STEP_DONE)) {
@@ -287,9 +252,7 @@ static VALUE serve_entry(VALUE argument) {
 static VALUE give_error(VALUE argument, VALUE error) {
     running *run = (running *)argument;
     VALUE interrupts = rb_path2class("Trunkline::Interrupts");
-    if (RTEST(rb_funcall(interrupts, rb_intern("ended_by?"), 1, error))) {
-        rb_exc_raise(error);
-    }
+    if (RTEST(rb_funcall(interrupts, rb_intern("ended_by?"), 1, error))) rb_exc_raise(error);
     give(run->m, run->e, error);
     return Qnil;
 }
@@ -315,25 +278,20 @@ static void serve(running *run) {
         exchange_abort(e->r->live);
         exchange_loop_resume(m->loop, &e->member);
     }
-    if (state != 0) {
-        rb_jump_tag(state);
-    }
+    if (state != 0) rb_jump_tag(state);
 }
 
 static VALUE run_until_results(VALUE argument) {
     running *run = (running *)argument;
     multi *m = run->m;
     while (m->all != NULL && RARRAY_LEN(m->results) == 0 && !stop_asked(&m->stop)) {
-        if (!exchange_loop_has_ready(m->loop)) {
+        if (!exchange_loop_has_ready(m->loop))
             wait_exchange_loop(m->loop, m->waker, run->until, &m->stop);
-        }
         for (member *ready; (ready = exchange_loop_next(m->loop)) != NULL;) {
             run->e = ready->owner;
             serve(run);
         }
-        if (run->until != NEVER && clock_now() >= run->until) {
-            break;
-        }
+        if (run->until != NEVER && clock_now() >= run->until) break;
     }
     stop_take_back(&m->stop);
     VALUE results = m->results;
@@ -349,9 +307,7 @@ static VALUE run_over(VALUE argument) {
 /* call-seq: run(timeout) -> [tag, response or exception, tag, ...] */
 static VALUE multi_run(VALUE self, VALUE timeout) {
     multi *m = multi_get(self);
-    if (is_running(m)) {
-        rb_raise(rb_eThreadError, "the multi is being run already");
-    }
+    if (is_running(m)) rb_raise(rb_eThreadError, "the multi is being run already");
     running run = {
         .self = self, .m = m, .until = clock_after(clock_now(), engine_seconds(timeout))};
     m->driver = rb_thread_current();
@@ -365,9 +321,7 @@ static VALUE multi_run(VALUE self, VALUE timeout) {
 static VALUE multi_cancel(VALUE self, VALUE id) {
     multi *m = multi_here(self);
     entry *e = entry_find(m, id);
-    if (e == NULL) {
-        return Qfalse;
-    }
+    if (e == NULL) return Qfalse;
     entry_cancel(m, e);
     return Qtrue;
 }
@@ -380,9 +334,7 @@ static VALUE multi_size(VALUE self) {
 static VALUE multi_wake(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
     stop_ask(&m->stop);
-    if (m->waker != NULL) {
-        waker_wake(m->waker);
-    }
+    if (m->waker != NULL) waker_wake(m->waker);
     return Qnil;
 }
 
@@ -392,13 +344,10 @@ static VALUE multi_wake(VALUE self) {
 static VALUE multi_close(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
     VALUE tags = rb_ary_new();
-    if (m->loop == NULL) {
-        return tags;
-    }
+    if (m->loop == NULL) return tags;
     m = multi_here(self);
-    for (long i = 0; i < RARRAY_LEN(m->results); i += 2) {
+    for (long i = 0; i < RARRAY_LEN(m->results); i += 2)
         rb_ary_push(tags, RARRAY_AREF(m->results, i));
-    }
     rb_ary_clear(m->results);
     for (entry *e = m->all, *following; e != NULL; e = following) {
         following = e->next;

@@ -12,16 +12,13 @@ static origin_slot *slot_of(const origin_table *t, const char *prefix, size_t le
     for (uint32_t at = hash & mask;; at = (at + 1) & mask) {
         origin_slot *slot = &t->slots[at];
         if (slot->prefix == NULL || (slot->hash == hash && slot->length == length &&
-                                     memcmp(slot->prefix, prefix, length) == 0)) {
+                                     memcmp(slot->prefix, prefix, length) == 0))
             return slot;
-        }
     }
 }
 
 VALUE origin_table_find(const origin_table *t, const char *prefix, size_t length) {
-    if (t->capacity == 0) {
-        return Qnil;
-    }
+    if (t->capacity == 0) return Qnil;
     const origin_slot *slot = slot_of(t, prefix, length, hash_bytes(prefix, length));
     return slot->prefix != NULL ? slot->origin : Qnil;
 }
@@ -37,14 +34,10 @@ static void forget(origin_table *t) {
 static bool grow(origin_table *t) {
     origin_table wider = {.capacity = t->capacity > 0 ? t->capacity * 2 : 8, .count = t->count};
     wider.slots = calloc(wider.capacity, sizeof(*wider.slots));
-    if (wider.slots == NULL) {
-        return false;
-    }
+    if (wider.slots == NULL) return false;
     for (uint32_t i = 0; i < t->capacity; i++) {
         const origin_slot *slot = &t->slots[i];
-        if (slot->prefix != NULL) {
-            *slot_of(&wider, slot->prefix, slot->length, slot->hash) = *slot;
-        }
+        if (slot->prefix != NULL) *slot_of(&wider, slot->prefix, slot->length, slot->hash) = *slot;
     }
     free(t->slots);
     *t = wider;
@@ -52,32 +45,21 @@ static bool grow(origin_table *t) {
 }
 
 void origin_table_add(origin_table *t, const char *prefix, size_t length, VALUE origin) {
-    if (length > PREFIX_MOST) {
-        return;
-    }
-    if (t->count == ORIGIN_TABLE_MOST) {
-        forget(t);
-    }
-    if (t->count * 2 >= t->capacity && !grow(t)) {
-        return;
-    }
+    if (length > PREFIX_MOST) return;
+    if (t->count == ORIGIN_TABLE_MOST) forget(t);
+    if (t->count * 2 >= t->capacity && !grow(t)) return;
     uint32_t hash = hash_bytes(prefix, length);
     origin_slot *slot = slot_of(t, prefix, length, hash);
     char *copy = slot->prefix != NULL ? slot->prefix : malloc(length);
-    if (copy == NULL) {
-        return;
-    }
+    if (copy == NULL) return;
     memcpy(copy, prefix, length);
     t->count += slot->prefix == NULL;
     *slot = (origin_slot){copy, length, hash, origin};
 }
 
 void origin_table_mark(const origin_table *t) {
-    for (uint32_t i = 0; i < t->capacity; i++) {
-        if (t->slots[i].prefix != NULL) {
-            rb_gc_mark(t->slots[i].origin);
-        }
-    }
+    for (uint32_t i = 0; i < t->capacity; i++)
+        if (t->slots[i].prefix != NULL) rb_gc_mark(t->slots[i].origin);
 }
 
 void origin_table_free(origin_table *t) {

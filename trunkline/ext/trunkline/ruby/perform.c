@@ -33,24 +33,16 @@ static step_result run(VALUE self, response *r) {
     do {
         bool aside = better_aside(x);
         step = aside ? STEP_WAIT : exchange_step(x, clock_now());
-        if (step == STEP_WAIT) {
-            step = wait_drive(x, aside);
-        }
-        if (step == STEP_FAILED && !holds_data(x)) {
-            errors_raise(x, r->request);
-        }
+        if (step == STEP_WAIT) step = wait_drive(x, aside);
+        if (step == STEP_FAILED && !holds_data(x)) errors_raise(x, r->request);
     } while (steps_serve(self, r, step));
-    if (step == STEP_HEAD) {
-        steps_keep_head(r);
-    }
+    if (step == STEP_HEAD) steps_keep_head(r);
     return step;
 }
 
 static VALUE run_to_result(VALUE self) {
     response *r = response_get(self);
-    if (run(self, r) == STEP_DONE) {
-        steps_conclude(self, r);
-    }
+    if (run(self, r) == STEP_DONE) steps_conclude(self, r);
     return self;
 }
 
@@ -63,28 +55,20 @@ static VALUE run_to_piece(VALUE self) {
                                  others */
     }
     VALUE piece = buffer_length(&x->body) > 0 ? steps_take_body(x, r->into) : Qnil;
-    if (step == STEP_DONE) {
-        steps_conclude(self, r);
-    }
+    if (step == STEP_DONE) steps_conclude(self, r);
     return piece;
 }
 
 /* Runs `body` under rb_protect; when it raises, the exchange is ended before the exception goes on.
  */
 static VALUE guarded(VALUE (*body)(VALUE), VALUE self, response *r) {
-    if (r->busy) {
-        rb_raise(rb_eThreadError, "the response is being read elsewhere");
-    }
+    if (r->busy) rb_raise(rb_eThreadError, "the response is being read elsewhere");
     int state = 0;
     r->busy = true;
-    if (r->live != NULL) {
-        exchange_rest(r->live, false);
-    }
+    if (r->live != NULL) exchange_rest(r->live, false);
     VALUE result = rb_protect(body, self, &state);
     r->busy = false;
-    if (r->live != NULL) {
-        exchange_rest(r->live, true);
-    }
+    if (r->live != NULL) exchange_rest(r->live, true);
     if (state != 0) {
         steps_end(r);
         if (r->body_sink) {
@@ -98,7 +82,8 @@ static VALUE guarded(VALUE (*body)(VALUE), VALUE self, response *r) {
 
 /* ---- entries ---- */
 
-/* call-seq: Engine.perform(pool, request, deadline, begun) -> Response; see lib/trunkline/engine.rb */
+/* call-seq: Engine.perform(pool, request, deadline, begun) -> Response; see lib/trunkline/engine.rb
+ */
 static VALUE perform(VALUE module, VALUE pool_object, VALUE request, VALUE deadline, VALUE begun) {
     (void)module;
     VALUE self = steps_begin(pool_object, request, deadline, false, NULL);
@@ -128,26 +113,19 @@ static VALUE connect_ahead(VALUE module, VALUE pool_object, VALUE request) {
 VALUE perform_read(VALUE self, VALUE into) {
     response *r = response_get(self);
     if (r->live != NULL) {
-        if (!r->busy) {
-            RB_OBJ_WRITE(self, &r->into, into);
-        }
+        if (!r->busy) RB_OBJ_WRITE(self, &r->into, into);
         return guarded(run_to_piece, self, r);
     }
-    if (!r->complete && r->head != NULL) {
-        errors_raise_broken(r);
-    }
+    if (!r->complete && r->head != NULL) errors_raise_broken(r);
     return Qnil;
 }
 
 void perform_read_rest(VALUE self) {
     response *r = response_get(self);
     VALUE all = Qnil;
-    if (r->live != NULL && !r->busy) {
-        exchange_keep_rest(r->live);
-    }
-    for (VALUE piece; !NIL_P(piece = perform_read(self, Qnil));) {
+    if (r->live != NULL && !r->busy) exchange_keep_rest(r->live);
+    for (VALUE piece; !NIL_P(piece = perform_read(self, Qnil));)
         all = NIL_P(all) ? piece : rb_str_buf_append(all, piece);
-    }
     RB_OBJ_WRITE(self, &r->body, NIL_P(all) ? rb_str_new(NULL, 0) : all);
     response_set_encoding(r, r->body);
 }
@@ -157,15 +135,12 @@ void perform_read_rest(VALUE self) {
 
 void perform_settle(VALUE self, size_t most) {
     response *r = response_get(self);
-    if (r->live == NULL) {
-        return;
-    }
+    if (r->live == NULL) return;
     nanoseconds limit = clock_now() + SETTLED_WITHIN;
     r->live->total_deadline = clock_earlier(r->live->total_deadline, limit);
     VALUE all = rb_str_new(NULL, 0);
-    for (VALUE piece; (size_t)RSTRING_LEN(all) <= most && !NIL_P(piece = perform_read(self, Qnil));) {
+    for (VALUE piece; (size_t)RSTRING_LEN(all) <= most && !NIL_P(piece = perform_read(self, Qnil));)
         rb_str_buf_append(all, piece);
-    }
     steps_end(r);
     if (r->complete) {
         RB_OBJ_WRITE(self, &r->body, all);
@@ -174,9 +149,7 @@ void perform_settle(VALUE self, size_t most) {
 }
 
 void perform_close(response *r) {
-    if (r->busy) {
-        rb_raise(rb_eThreadError, "the response is being read elsewhere");
-    }
+    if (r->busy) rb_raise(rb_eThreadError, "the response is being read elsewhere");
     steps_end(r);
 }
 

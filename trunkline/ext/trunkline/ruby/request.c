@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Trunkline::Request: a request as it is sent. What Ruby asks of it is read from the composed head. */
+/* Trunkline::Request: a request as it is sent. What Ruby asks of it is read from the composed head.
+ */
 
 static VALUE cRequest;
 static ID id_at_target, id_next_chunk, id_release;
@@ -14,9 +15,7 @@ static ID id_at_target, id_next_chunk, id_release;
 /* All are pinned: the exchange has addresses inside of the content. */
 static void request_mark(void *data) {
     const request_object *r = data;
-    if (r == NULL) {
-        return;
-    }
+    if (r == NULL) return;
     rb_gc_mark(r->origin);
     rb_gc_mark(r->method);
     rb_gc_mark(r->uri);
@@ -31,12 +30,8 @@ static bool head_is_apart(const request_object *r) {
 
 static void request_free(void *data) {
     request_object *r = data;
-    if (r == NULL) {
-        return;
-    }
-    if (head_is_apart(r)) {
-        free(r->head);
-    }
+    if (r == NULL) return;
+    if (head_is_apart(r)) free(r->head);
     block_give(r);
 }
 
@@ -54,9 +49,7 @@ static const rb_data_type_t request_type = {
 static VALUE request_s_allocate(VALUE class) {
     VALUE self = TypedData_Wrap_Struct(class, &request_type, NULL);
     request_object *r = block_take();
-    if (r == NULL) {
-        rb_memerror();
-    }
+    if (r == NULL) rb_memerror();
     memset(r, 0, sizeof(*r));
     r->origin = r->method = r->uri = r->content = r->early_hints = Qnil;
     r->follow = Qfalse;
@@ -76,17 +69,14 @@ request_object *request_get(VALUE object) {
 
 static request_object *request_complete(VALUE self) {
     request_object *r = request_get(self);
-    if (r->head == NULL) {
-        rb_raise(rb_eArgError, "the request was not composed");
-    }
+    if (r->head == NULL) rb_raise(rb_eArgError, "the request was not composed");
     return r;
 }
 
 request_object *request_sendable(VALUE object) {
     request_object *r = request_complete(object);
-    if (NIL_P(r->origin)) {
+    if (NIL_P(r->origin))
         rb_raise(rb_eArgError, "a request that no client has made cannot be sent");
-    }
     return r;
 }
 
@@ -95,9 +85,8 @@ request_object *request_sendable(VALUE object) {
 /* UTF-8 if it is; else bytes. */
 static VALUE text_of(const char *bytes, size_t length) {
     VALUE string = rb_utf8_str_new(bytes, (long)length);
-    if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN) {
+    if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN)
         rb_enc_associate(string, rb_ascii8bit_encoding());
-    }
     return rb_obj_freeze(string);
 }
 
@@ -170,9 +159,7 @@ static VALUE request_release(VALUE self) {
 
 static void copy_head(request_object *to, const request_object *from) {
     char *place = (char *)(to + 1);
-    if (head_is_apart(from) && (place = malloc(from->head_length)) == NULL) {
-        rb_memerror();
-    }
+    if (head_is_apart(from) && (place = malloc(from->head_length)) == NULL) rb_memerror();
     memcpy(place, from->head, from->head_length);
     to->head = place;
     to->head_length = from->head_length;
@@ -193,11 +180,10 @@ static void copy_head(request_object *to, const request_object *from) {
  * not. */
 static VALUE request_with(VALUE self, VALUE content, VALUE streaming) {
     const request_object *from = request_complete(self);
-    if (RB_TYPE_P(content, T_STRING)) {
+    if (RB_TYPE_P(content, T_STRING))
         content = rb_str_new_frozen(content);
-    } else if (!NIL_P(content) && !rb_respond_to(content, id_next_chunk)) {
+    else if (!NIL_P(content) && !rb_respond_to(content, id_next_chunk))
         rb_raise(rb_eTypeError, "content: must be nil, a String, or have #next_chunk");
-    }
     request_object *to;
     VALUE copy = request_allocate(&to);
     copy_head(to, from);
@@ -220,9 +206,8 @@ static VALUE lines_of(VALUE flat) {
         StringValue(name);
         StringValue(value);
         if (!http1_name_valid(RSTRING_PTR(name), (size_t)RSTRING_LEN(name)) ||
-            !http1_value_valid(RSTRING_PTR(value), (size_t)RSTRING_LEN(value))) {
+            !http1_value_valid(RSTRING_PTR(value), (size_t)RSTRING_LEN(value)))
             errors_invalid("headers: a name or value cannot be sent (RFC 9110 5.1, 5.5)");
-        }
         rb_str_append(lines, name);
         rb_str_cat_cstr(lines, ": ");
         rb_str_append(lines, value);
@@ -241,13 +226,9 @@ static VALUE request_initialize(int argc, VALUE *argv, VALUE self) {
     Check_Type(flat, T_ARRAY);
     VALUE lines = lines_of(flat);
     char *head = malloc((size_t)RSTRING_LEN(lines) + 1);
-    if (head == NULL) {
-        rb_memerror();
-    }
+    if (head == NULL) rb_memerror();
     memcpy(head, RSTRING_PTR(lines), (size_t)RSTRING_LEN(lines));
-    if (head_is_apart(r)) {
-        free(r->head);
-    }
+    if (head_is_apart(r)) free(r->head);
     r->head = head;
     r->head_length = r->fields_end = (uint32_t)RSTRING_LEN(lines);
     RB_OBJ_WRITE(self, &r->method, rb_str_new_frozen(method));

@@ -7,12 +7,12 @@
 /* What a Trunkline::Request is made of (request.c). */
 
 typedef struct {
-    VALUE origin;      /* Engine::Origin; nil: no client has made it, and it cannot be sent */
-    VALUE method;      /* frozen String */
-    VALUE uri;         /* a URL; nil: it is made of origin and target when it is asked for */
-    VALUE content;     /* nil, a frozen String, or a Content */
-    VALUE follow;      /* how many redirects: an Integer, or false */
-    VALUE early_hints; /* called with the fields of each 103, or nil */
+    VALUE origin;           /* Engine::Origin; nil: no client has made it, and it cannot be sent */
+    VALUE method;           /* frozen String */
+    VALUE uri;              /* a URL; nil: it is made of origin and target when it is asked for */
+    VALUE content;          /* nil, a frozen String, or a Content */
+    VALUE follow;           /* how many redirects: an Integer, or false */
+    VALUE early_hints;      /* called with the fields of each 103, or nil */
     int64_t content_length; /* bytes; -1: chunked */
     bool streaming;         /* the caller takes the answer's body piece by piece */
     bool head_method;       /* HEAD: the answer has no body */
@@ -26,7 +26,8 @@ typedef struct {
 
 /* One field of a head that is being composed. The name and the value are borrowed. */
 typedef struct {
-    const char *name, *value; /* value NULL: the field is not sent, and replaces one that would be */
+    const char *name,
+        *value; /* value NULL: the field is not sent, and replaces one that would be */
     uint32_t name_length, value_length;
     uint8_t group; /* a field replaces those of the same name in lower groups */
     uint8_t kind;
@@ -74,8 +75,8 @@ typedef struct {
 
 typedef enum { COMPOSED, COMPOSE_NO_MEMORY, COMPOSE_INVALID, COMPOSE_LENGTH } compose_result;
 
-/* Composes the head into `r`, which owns it then, and fills in all members of `r` that are no VALUE.
- * COMPOSE_LENGTH: a Content-Length field, put in *declared, contradicts the content. */
+/* Composes the head into `r`, which owns it then, and fills in all members of `r` that are no
+ * VALUE. COMPOSE_LENGTH: a Content-Length field, put in *declared, contradicts the content. */
 compose_result request_compose(request_object *r, const composition *c, int64_t *declared);
 
 /* Wraps a new, empty request; the caller fills it in and freezes it. Raises without memory. */

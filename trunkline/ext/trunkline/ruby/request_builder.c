@@ -9,13 +9,14 @@
 /*
  * Trunkline::RequestBuilder: makes requests of what callers give. Usual arguments are checked and
  * composed here; whatever is unusual goes to the methods of lib/trunkline/request_builder.rb, which
- * check it, or raise. All that calls Ruby comes before the fields are listed: from then on addresses
- * inside of Strings are held.
+ * check it, or raise. All that calls Ruby comes before the fields are listed: from then on
+ * addresses inside of Strings are held.
  */
 
 static ID id_resolve, id_open_origin, id_encode_params, id_check_headers, id_check_method,
-    id_content_of, id_generate_json, id_authorization, id_check_option, id_check_hints, id_refuse_option, id_refuse_length, id_refuse_without_timeout, id_origin,
-    id_target, id_userinfo, id_length, id_merge;
+    id_content_of, id_generate_json, id_authorization, id_check_option, id_check_hints,
+    id_refuse_option, id_refuse_length, id_refuse_without_timeout, id_origin, id_target,
+    id_userinfo, id_length, id_merge;
 
 /* ---- the object ---- */
 
@@ -25,12 +26,12 @@ typedef struct {
 } client_field;
 
 typedef struct {
-    VALUE config;       /* Engine::Config; nil: there is no timeout, and nothing can be built */
-    VALUE params;       /* the client's, or nil */
-    VALUE query;        /* these, encoded; "" for none */
-    VALUE base;         /* URL, or nil */
-    VALUE base_origin;  /* nil until it is needed */
-    VALUE base_target;  /* path and query; nil: relative references are Ruby's to resolve */
+    VALUE config;      /* Engine::Config; nil: there is no timeout, and nothing can be built */
+    VALUE params;      /* the client's, or nil */
+    VALUE query;       /* these, encoded; "" for none */
+    VALUE base;        /* URL, or nil */
+    VALUE base_origin; /* nil until it is needed */
+    VALUE base_target; /* path and query; nil: relative references are Ruby's to resolve */
     VALUE base_path, base_folder;
     VALUE early_hints, follow;
     client_field *fields; /* owned; those that are for the client's own origin alone come last */
@@ -45,9 +46,7 @@ static void builder_mark(void *data) {
     const VALUE members[] = {b->config,      b->params,    b->query,       b->base,
                              b->base_origin, b->base_path, b->base_folder, b->base_target,
                              b->early_hints, b->follow};
-    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-        rb_gc_mark(members[i]);
-    }
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) rb_gc_mark(members[i]);
     origin_table_mark(&b->origins);
 }
 
@@ -80,9 +79,7 @@ static VALUE builder_s_allocate(VALUE class) {
 
 static builder *builder_get(VALUE self) {
     builder *b = rb_check_typeddata(self, &builder_type);
-    if (!b->complete) {
-        rb_raise(rb_eArgError, "the request builder was not initialized");
-    }
+    if (!b->complete) rb_raise(rb_eArgError, "the request builder was not initialized");
     return b;
 }
 
@@ -114,14 +111,11 @@ static void take_client_fields(builder *b, VALUE pairs, VALUE unbound) {
     size_t length = pairs_length(pairs);
     b->field_count = (uint32_t)RARRAY_LEN(pairs);
     b->unbound_count = NUM2UINT(unbound);
-    if (b->unbound_count > b->field_count) {
+    if (b->unbound_count > b->field_count)
         rb_raise(rb_eArgError, "there are only %u fields", b->field_count);
-    }
     char *at = b->strings = malloc(length + 1);
     b->fields = calloc(b->field_count + 1, sizeof(*b->fields));
-    if (b->strings == NULL || b->fields == NULL) {
-        rb_memerror();
-    }
+    if (b->strings == NULL || b->fields == NULL) rb_memerror();
     for (uint32_t i = 0; i < b->field_count; i++) {
         VALUE pair = rb_ary_entry(pairs, i), name = rb_ary_entry(pair, 0),
               value = rb_ary_entry(pair, 1);
@@ -144,9 +138,7 @@ static void take_client_fields(builder *b, VALUE pairs, VALUE unbound) {
 static VALUE builder_prepare(VALUE self, VALUE config, VALUE fields, VALUE unbound, VALUE facts) {
     builder *b = rb_check_typeddata(self, &builder_type);
     engine_begin_once(self, &b->begun);
-    if (!NIL_P(config)) {
-        config_get(config);
-    }
+    if (!NIL_P(config)) config_get(config);
     b->config = config;
     b->params = engine_fetch(facts, "params");
     b->query = engine_fetch(facts, "query");
@@ -193,42 +185,54 @@ static VALUE ask(const building *g, ID method, VALUE argument) {
 }
 
 static ID option_ids[11];
-static const char *const option_names[] = {"headers", "params",      "bearer", "basic",
-                                           "follow",  "early_hints", "stream", "body",
+static const char *const option_names[] = {"headers", "params",      "bearer",   "basic",
+                                           "follow",  "early_hints", "stream",   "body",
                                            "json",    "form",        "multipart"};
 #define OPTIONS (sizeof(option_names) / sizeof(option_names[0]))
 
 static VALUE *option_slot(building *g, VALUE key) {
-    VALUE *const slots[OPTIONS] = {&g->headers, &g->params,      &g->bearer, &g->basic,
-                                   &g->follow,  &g->early_hints, &g->stream, &g->body,
+    VALUE *const slots[OPTIONS] = {&g->headers, &g->params,      &g->bearer,   &g->basic,
+                                   &g->follow,  &g->early_hints, &g->stream,   &g->body,
                                    &g->json,    &g->form,        &g->multipart};
-    for (size_t i = 0; SYMBOL_P(key) && i < OPTIONS; i++) {
-        if (key == ID2SYM(option_ids[i])) {
-            return slots[i];
-        }
-    }
+    for (size_t i = 0; SYMBOL_P(key) && i < OPTIONS; i++)
+        if (key == ID2SYM(option_ids[i])) return slots[i];
     return NULL;
 }
 
 static int take_option(VALUE key, VALUE value, VALUE argument) {
     building *g = (building *)argument;
     VALUE *slot = option_slot(g, key);
-    if (slot == NULL) {
+    if (slot == NULL)
         ask(g, id_refuse_option, key);
-    } else {
+    else
         *slot = value;
-    }
     return ST_CONTINUE;
 }
 
 static building begin_building(VALUE self) {
-    return (building){
-        .self = self, .b = builder_get(self), .headers = Qundef, .params = Qundef,
-        .bearer = Qundef, .basic = Qundef, .follow = Qundef, .early_hints = Qundef,
-        .stream = Qundef, .body = Qundef, .json = Qundef, .form = Qundef, .multipart = Qundef,
-        .origin = Qnil, .uri = Qnil, .target = Qnil, .path = Qnil, .userinfo = Qnil,
-        .method = Qnil, .query = Qnil, .content = Qnil, .content_type = Qnil,
-        .authorization = Qnil};
+    return (building){.self = self,
+                      .b = builder_get(self),
+                      .headers = Qundef,
+                      .params = Qundef,
+                      .bearer = Qundef,
+                      .basic = Qundef,
+                      .follow = Qundef,
+                      .early_hints = Qundef,
+                      .stream = Qundef,
+                      .body = Qundef,
+                      .json = Qundef,
+                      .form = Qundef,
+                      .multipart = Qundef,
+                      .origin = Qnil,
+                      .uri = Qnil,
+                      .target = Qnil,
+                      .path = Qnil,
+                      .userinfo = Qnil,
+                      .method = Qnil,
+                      .query = Qnil,
+                      .content = Qnil,
+                      .content_type = Qnil,
+                      .authorization = Qnil};
 }
 
 static void take_options(building *g, VALUE given) {
@@ -263,9 +267,8 @@ static VALUE origin_of(const building *g, VALUE url) {
 static void learn_prefix(const building *g, VALUE location) {
     url_parts parts;
     if (RB_TYPE_P(location, T_STRING) &&
-        url_scan(RSTRING_PTR(location), (size_t)RSTRING_LEN(location), &parts) == URL_ABSOLUTE) {
+        url_scan(RSTRING_PTR(location), (size_t)RSTRING_LEN(location), &parts) == URL_ABSOLUTE)
         origin_table_add(&g->b->origins, RSTRING_PTR(location), parts.origin, g->origin);
-    }
 }
 
 static void place_by_url(building *g, VALUE url) {
@@ -288,9 +291,7 @@ static void place_unusual(building *g, VALUE location) {
 }
 
 static VALUE base_origin(const building *g) {
-    if (NIL_P(g->b->base_origin)) {
-        g->b->base_origin = origin_of(g, g->b->base);
-    }
+    if (NIL_P(g->b->base_origin)) g->b->base_origin = origin_of(g, g->b->base);
     return g->b->base_origin;
 }
 
@@ -303,9 +304,7 @@ static bool place_usual(building *g, VALUE location) {
         g->origin = relative ? base_origin(g) : Qnil;
         return relative;
     }
-    if (!RB_TYPE_P(location, T_STRING) || !rb_enc_str_asciicompat_p(location)) {
-        return false;
-    }
+    if (!RB_TYPE_P(location, T_STRING) || !rb_enc_str_asciicompat_p(location)) return false;
     url_parts parts;
     const char *text = RSTRING_PTR(location);
     size_t length = (size_t)RSTRING_LEN(location);
@@ -340,9 +339,7 @@ static VALUE joined_params(const building *g) {
 /* `room`: for params of usual kinds, which must outlive the building. */
 static void take_params(building *g, request_params *room) {
     g->query = g->b->query;
-    if (!given(g->params)) {
-        return;
-    }
+    if (!given(g->params)) return;
     VALUE all = joined_params(g);
     g->usual_params = all != Qundef && params_take(room, all) ? room : NULL;
     if (g->usual_params == NULL) {
@@ -371,12 +368,8 @@ static void take_content(building *g, VALUE options) {
 }
 
 static int64_t length_of(VALUE content) {
-    if (NIL_P(content)) {
-        return 0;
-    }
-    if (RB_TYPE_P(content, T_STRING)) {
-        return RSTRING_LEN(content);
-    }
+    if (NIL_P(content)) return 0;
+    if (RB_TYPE_P(content, T_STRING)) return RSTRING_LEN(content);
     VALUE length = rb_funcall(content, id_length, 0);
     return NIL_P(length) ? -1 : NUM2LL(length);
 }
@@ -445,17 +438,13 @@ static void trim(request_field *f) {
         f->value++;
         f->value_length--;
     }
-    while (f->value_length > 0 && blank(f->value[f->value_length - 1])) {
-        f->value_length--;
-    }
+    while (f->value_length > 0 && blank(f->value[f->value_length - 1])) f->value_length--;
 }
 
 static bool take_name(request_field *f, VALUE name) {
     f->underscores = SYMBOL_P(name);
     name = SYMBOL_P(name) ? rb_sym2str(name) : name;
-    if (!RB_TYPE_P(name, T_STRING) || RSTRING_LEN(name) > UINT16_MAX) {
-        return false;
-    }
+    if (!RB_TYPE_P(name, T_STRING) || RSTRING_LEN(name) > UINT16_MAX) return false;
     f->name = RSTRING_PTR(name);
     f->name_length = (uint32_t)RSTRING_LEN(name);
     f->kind = (uint8_t)field_kind(f->name, f->name_length, f->underscores);
@@ -464,16 +453,10 @@ static bool take_name(request_field *f, VALUE name) {
 
 static bool take_value(field_list *l, request_field *f, VALUE value) {
     size_t length;
-    if (NIL_P(value)) {
-        return true;
-    }
-    if (FIXNUM_P(value) && l->numbers == USUAL_NUMBERS) {
-        return false;
-    }
+    if (NIL_P(value)) return true;
+    if (FIXNUM_P(value) && l->numbers == USUAL_NUMBERS) return false;
     char *digits = FIXNUM_P(value) ? l->digits[l->numbers++] : NULL;
-    if (!text_of_scalar(value, digits, &f->value, &length) || length > INT32_MAX) {
-        return false;
-    }
+    if (!text_of_scalar(value, digits, &f->value, &length) || length > INT32_MAX) return false;
     f->value_length = (uint32_t)length;
     trim(f);
     return http1_value_valid(f->value, f->value_length);
@@ -492,18 +475,15 @@ static int take_header(VALUE name, VALUE value, VALUE argument) {
         l->unusual = true;
         return ST_STOP;
     }
-    if (!l->skips_type || f.kind != FIELD_CONTENT_TYPE) {
-        list_add(l, f);
-    }
+    if (!l->skips_type || f.kind != FIELD_CONTENT_TYPE) list_add(l, f);
     return ST_CONTINUE;
 }
 
 /* What Ruby has checked. */
 static void take_pair(field_list *l, VALUE name, VALUE value) {
     request_field f = {.group = GROUP_CALL};
-    if (!take_name(&f, name) || (!NIL_P(value) && !RB_TYPE_P(value, T_STRING))) {
+    if (!take_name(&f, name) || (!NIL_P(value) && !RB_TYPE_P(value, T_STRING)))
         errors_invalid("headers: the name %+" PRIsVALUE " is not a token (RFC 9110 5.1)", name);
-    }
     if (!NIL_P(value)) {
         f.value = RSTRING_PTR(value);
         f.value_length = (uint32_t)RSTRING_LEN(value);
@@ -513,24 +493,17 @@ static void take_pair(field_list *l, VALUE name, VALUE value) {
                        " holds CR, LF, NUL or another control character",
                        name);
     }
-    if (!l->skips_type || f.kind != FIELD_CONTENT_TYPE) {
-        list_add(l, f);
-    }
+    if (!l->skips_type || f.kind != FIELD_CONTENT_TYPE) list_add(l, f);
 }
 
 static void list_client(field_list *l, const builder *b, bool bound) {
     uint32_t count = bound ? b->field_count : b->unbound_count;
-    for (uint32_t i = 0; i < count; i++) {
-        list_add(l, b->fields[i].field);
-    }
+    for (uint32_t i = 0; i < count; i++) list_add(l, b->fields[i].field);
 }
 
 static bool named_by_client(const builder *b, const request_field *f) {
-    for (uint32_t i = 0; i < b->field_count; i++) {
-        if (b->fields[i].own && field_same_name(&b->fields[i].field, f)) {
-            return true;
-        }
-    }
+    for (uint32_t i = 0; i < b->field_count; i++)
+        if (b->fields[i].own && field_same_name(&b->fields[i].field, f)) return true;
     return false;
 }
 
@@ -547,12 +520,8 @@ static void list_content(field_list *l, const building *g) {
         type.value = RSTRING_PTR(g->content_type);
         type.value_length = (uint32_t)RSTRING_LEN(g->content_type);
     }
-    if (type.value != NULL && (g->is_multipart || !named_by_client(g->b, &type))) {
-        list_add(l, type);
-    }
-    if (g->is_json && !named_by_client(g->b, &accept)) {
-        list_add(l, accept);
-    }
+    if (type.value != NULL && (g->is_multipart || !named_by_client(g->b, &type))) list_add(l, type);
+    if (g->is_json && !named_by_client(g->b, &accept)) list_add(l, accept);
 }
 
 static void list_call(field_list *l, const building *g, VALUE checked) {
@@ -566,7 +535,8 @@ static void list_call(field_list *l, const building *g, VALUE checked) {
     }
 }
 
-/* `checked`: the call's headers as pairs that Ruby has checked; nil: they are as they were given. */
+/* `checked`: the call's headers as pairs that Ruby has checked; nil: they are as they were given.
+ */
 static void list_fields(field_list *l, const building *g, VALUE checked) {
     const origin_object *o = origin_get(g->origin);
     VALUE by_url = !NIL_P(g->userinfo) ? g->userinfo : o->authorization;
@@ -574,14 +544,11 @@ static void list_fields(field_list *l, const building *g, VALUE checked) {
     l->unusual = false;
     l->skips_type = g->is_multipart;
     list_client(l, g->b, o->bound_fields);
-    if (!NIL_P(by_url)) {
-        list_text(l, GROUP_URL, "Authorization", by_url);
-    }
+    if (!NIL_P(by_url)) list_text(l, GROUP_URL, "Authorization", by_url);
     list_content(l, g);
     list_call(l, g, checked);
-    if (!NIL_P(g->authorization)) {
+    if (!NIL_P(g->authorization))
         list_text(l, GROUP_CREDENTIALS, "Authorization", g->authorization);
-    }
 }
 
 /* ---- composing ---- */
@@ -621,8 +588,7 @@ static void fill_query(composition *c, const building *g) {
         c->query = "";
         return;
     }
-    const char *mark =
-        c->target_length > 0 ? memchr(c->target, '?', c->target_length) : NULL;
+    const char *mark = c->target_length > 0 ? memchr(c->target, '?', c->target_length) : NULL;
     bool empty = mark != NULL && mark + 1 == c->target + c->target_length;
     c->query_mark = mark == NULL || empty ? '?' : '&';
     c->target_length -= empty;
@@ -663,9 +629,9 @@ static VALUE compose(building *g, request_object *r, VALUE self, field_list *l) 
 }
 
 static uint32_t fields_needed(const building *g, VALUE checked) {
-    size_t own = !NIL_P(checked)           ? (size_t)RARRAY_LEN(checked)
-                 : g->headers != Qundef    ? RHASH_SIZE(g->headers)
-                                           : 0;
+    size_t own = !NIL_P(checked)        ? (size_t)RARRAY_LEN(checked)
+                 : g->headers != Qundef ? RHASH_SIZE(g->headers)
+                                        : 0;
     return (uint32_t)(g->b->field_count + own + 4);
 }
 
@@ -678,12 +644,10 @@ static VALUE list_and_compose(building *g, request_object *r, VALUE self) {
     bool plain = g->headers == Qundef || RB_TYPE_P(g->headers, T_HASH);
     if (plain && fields_needed(g, Qnil) <= USUAL_FIELDS) {
         list_fields(&list, g, Qnil);
-        if (!list.unusual) {
-            return compose(g, r, self, &list);
-        }
+        if (!list.unusual) return compose(g, r, self, &list);
     }
-    VALUE none = rb_ary_new(), checked =
-              g->headers == Qundef ? none : ask(g, id_check_headers, g->headers);
+    VALUE none = rb_ary_new(),
+          checked = g->headers == Qundef ? none : ask(g, id_check_headers, g->headers);
     Check_Type(checked, T_ARRAY);
     VALUE room;
     list.at = ALLOCV_N(request_field, room, fields_needed(g, checked));
@@ -701,17 +665,14 @@ static VALUE check_option(const building *g, const char *name, VALUE value) {
 }
 
 static VALUE follow_of(const building *g) {
-    if (g->follow == Qundef) {
-        return g->b->follow;
-    }
+    if (g->follow == Qundef) return g->b->follow;
     bool usual = FIXNUM_P(g->follow) && FIX2LONG(g->follow) >= 1 && FIX2LONG(g->follow) <= 1000;
     return usual ? g->follow : check_option(g, "follow", g->follow);
 }
 
 static bool streaming_of(const building *g, VALUE streaming) {
-    if (g->stream != Qundef && g->stream != Qtrue && g->stream != Qfalse) {
+    if (g->stream != Qundef && g->stream != Qtrue && g->stream != Qfalse)
         check_option(g, "stream", g->stream);
-    }
     return RTEST(streaming) || g->stream == Qtrue;
 }
 
@@ -722,9 +683,7 @@ static VALUE builder_build(VALUE self, VALUE method, VALUE location, VALUE optio
                            VALUE streaming) {
     request_params params;
     building g = begin_building(self);
-    if (NIL_P(g.b->config)) {
-        rb_funcall(self, id_refuse_without_timeout, 0);
-    }
+    if (NIL_P(g.b->config)) rb_funcall(self, id_refuse_without_timeout, 0);
     take_options(&g, options);
     place(&g, location);
     take_params(&g, &params);
@@ -736,7 +695,8 @@ static VALUE builder_build(VALUE self, VALUE method, VALUE location, VALUE optio
     r->streaming = streaming_of(&g, streaming);
     RB_OBJ_WRITE(request, &r->follow, follow_of(&g));
     RB_OBJ_WRITE(request, &r->early_hints,
-                 g.early_hints == Qundef ? g.b->early_hints : ask(&g, id_check_hints, g.early_hints));
+                 g.early_hints == Qundef ? g.b->early_hints
+                                         : ask(&g, id_check_hints, g.early_hints));
     r->content_length = length_of(g.content);
     request = list_and_compose(&g, r, request);
     RB_GC_GUARD(location);
@@ -754,9 +714,7 @@ static VALUE builder_next_unusual(VALUE self, VALUE locations, VALUE from) {
         VALUE location = RARRAY_AREF(locations, at);
         bool usual = RB_TYPE_P(location, T_STRING) && !NIL_P(g.b->config);
         g.origin = Qnil;
-        if (!usual || !place_usual(&g, location)) {
-            return LONG2NUM(at);
-        }
+        if (!usual || !place_usual(&g, location)) return LONG2NUM(at);
         at++;
     }
     return Qnil;
@@ -771,9 +729,7 @@ static VALUE builder_rebuild(VALUE self, VALUE request, VALUE method, VALUE url,
     building g = begin_building(self);
     const request_object *from = request_get(request);
     Check_Type(pairs, T_ARRAY);
-    if (NIL_P(from->origin)) {
-        rb_raise(rb_eArgError, "the request was not composed by a builder");
-    }
+    if (NIL_P(from->origin)) rb_raise(rb_eArgError, "the request was not composed by a builder");
     place_by_url(&g, url);
     g.has_content = RTEST(with_content) && !NIL_P(from->content);
     g.content = g.has_content ? from->content : Qnil;
@@ -812,9 +768,8 @@ static VALUE builder_raw(VALUE self, VALUE method, VALUE url, VALUE target, VALU
     composition c = {.origin = origin_get(g.origin), .raw = true, .content_length = NUM2LL(length)};
     VALUE room;
     field_list list = {.at = ALLOCV_N(request_field, room, (size_t)RARRAY_LEN(fields) / 2 + 1)};
-    for (long i = 0; i + 1 < RARRAY_LEN(fields); i += 2) {
+    for (long i = 0; i + 1 < RARRAY_LEN(fields); i += 2)
         take_pair(&list, RARRAY_AREF(fields, i), RARRAY_AREF(fields, i + 1));
-    }
     c.fields = list.at;
     c.field_count = list.count;
     c.method = RSTRING_PTR(g.method);
@@ -831,9 +786,7 @@ static VALUE builder_raw(VALUE self, VALUE method, VALUE url, VALUE target, VALU
 static int find_other(VALUE key, VALUE value, VALUE found) {
     (void)value;
     building unused;
-    if (option_slot(&unused, key) != NULL) {
-        return ST_CONTINUE;
-    }
+    if (option_slot(&unused, key) != NULL) return ST_CONTINUE;
     *(bool *)found = true;
     return ST_STOP;
 }
@@ -866,9 +819,7 @@ static void intern_names(void) {
     id_userinfo = rb_intern("userinfo");
     id_length = rb_intern("length");
     id_merge = rb_intern("merge");
-    for (size_t i = 0; i < OPTIONS; i++) {
-        option_ids[i] = rb_intern(option_names[i]);
-    }
+    for (size_t i = 0; i < OPTIONS; i++) option_ids[i] = rb_intern(option_names[i]);
 }
 
 void request_builder_init(void) {

@@ -17,9 +17,8 @@ static uint8_t name_byte(const request_field *f, uint32_t at) {
 
 bool field_same_name(const request_field *a, const request_field *b) {
     if (a->name_length != b->name_length) return false;
-    for (uint32_t i = 0; i < a->name_length; i++) {
+    for (uint32_t i = 0; i < a->name_length; i++)
         if (name_byte(a, i) != name_byte(b, i)) return false;
-    }
     return true;
 }
 
@@ -52,9 +51,8 @@ static void mark_replaced(request_field *fields, uint32_t count) {
     uint32_t next_group = 0;
     for (uint32_t i = 0; i < count; i++) {
         while (next_group < count && fields[next_group].group <= fields[i].group) next_group++;
-        for (uint32_t j = next_group; j < count && !fields[i].replaced; j++) {
+        for (uint32_t j = next_group; j < count && !fields[i].replaced; j++)
             fields[i].replaced = field_same_name(&fields[i], &fields[j]);
-        }
     }
 }
 
@@ -125,9 +123,8 @@ static size_t head_room(const composition *c, const adjustments *a) {
     const char *authorization = proxy_authorization(c->origin);
     size_t room = c->method_length + strlen(c->origin->prefix) + c->path_length + c->target_length +
                   c->query_length + a->host_length + 256;
-    for (uint32_t i = 0; i < c->field_count; i++) {
+    for (uint32_t i = 0; i < c->field_count; i++)
         room += c->fields[i].name_length + c->fields[i].value_length + 4;
-    }
     return room + (authorization ? strlen(authorization) : 0);
 }
 
@@ -139,9 +136,8 @@ static bool is_asterisk(const composition *c) {
 static char *put_request_line(char *at, request_object *r, const composition *c) {
     at = put(at, c->method, c->method_length);
     at = PUT(at, " ");
-    if (c->origin->absolute_form && !is_asterisk(c)) {
+    if (c->origin->absolute_form && !is_asterisk(c))
         at = put(at, c->origin->prefix, strlen(c->origin->prefix));
-    }
     char *target = at;
     at = put(at, c->path, c->path_length);
     at = put(at, c->target, c->target_length);
@@ -168,11 +164,10 @@ static bool tells_length(const composition *c) {
 
 static char *put_framing(char *at, const composition *c, int64_t length) {
     if (!tells_length(c)) return at;
-    if (length < 0) {
+    if (length < 0)
         at = PUT(at, "Transfer-Encoding: chunked\r\n");
-    } else {
+    else
         at += sprintf(at, "Content-Length: %lld\r\n", (long long)length);
-    }
     return c->expect && c->has_content && length != 0 ? PUT(at, "Expect: 100-continue\r\n") : at;
 }
 

@@ -12,18 +12,14 @@ bool text_of_scalar(VALUE value, char *digits, const char **text, size_t *length
         return true;
     }
     VALUE string = SYMBOL_P(value) ? rb_sym2str(value) : value;
-    if (!RB_TYPE_P(string, T_STRING)) {
-        return false;
-    }
+    if (!RB_TYPE_P(string, T_STRING)) return false;
     *text = RSTRING_PTR(string);
     *length = (size_t)RSTRING_LEN(string);
     return true;
 }
 
 static bool usual_value(VALUE value) {
-    if (value == Qtrue || value == Qfalse || NIL_P(value)) {
-        return true;
-    }
+    if (value == Qtrue || value == Qfalse || NIL_P(value)) return true;
     return FIXNUM_P(value) || SYMBOL_P(value) ||
            (RB_TYPE_P(value, T_STRING) && rb_obj_class(value) == rb_cString);
 }
@@ -66,13 +62,9 @@ static void sort(request_params *p) {
 
 bool params_take(request_params *p, VALUE hash) {
     p->count = 0;
-    if (!RB_TYPE_P(hash, T_HASH)) {
-        return false;
-    }
+    if (!RB_TYPE_P(hash, T_HASH)) return false;
     rb_hash_foreach(hash, add, (VALUE)p);
-    if (p->count > PARAMS_MOST) {
-        return false;
-    }
+    if (p->count > PARAMS_MOST) return false;
     sort(p);
     return true;
 }

@@ -11,9 +11,7 @@
 /* Both are pinned: the exchange has addresses inside of the body. */
 static void response_mark(void *data) {
     response *r = data;
-    if (r == NULL) {
-        return;
-    }
+    if (r == NULL) return;
     rb_gc_mark(r->request);
     rb_gc_mark(r->into);
     rb_gc_mark(r->body);
@@ -34,9 +32,7 @@ static drop_note *dropped; /* owned */
 /* One that was dropped half read takes its connection with it. */
 static void response_free(void *data) {
     response *r = data;
-    if (r == NULL) {
-        return;
-    }
+    if (r == NULL) return;
     if (r->live != NULL && r->note != NULL) {
         r->note->next = dropped;
         dropped = r->note;
@@ -54,14 +50,11 @@ static void response_free(void *data) {
 
 static size_t response_size(const void *data) {
     const response *r = data;
-    if (r == NULL) {
-        return 0;
-    }
+    if (r == NULL) return 0;
     size_t size = BLOCK_BYTES;
     size += ((r->head_block ? r->field_count : 0) + r->trailer_count) * sizeof(http1_field);
-    if (r->live != NULL) {
+    if (r->live != NULL)
         size += sizeof(*r->live) + r->live->input.capacity + r->live->body.capacity;
-    }
     return size;
 }
 
@@ -74,9 +67,7 @@ static const rb_data_type_t response_type = {
 VALUE response_allocate(response **out) {
     VALUE self = TypedData_Wrap_Struct(cResponse, &response_type, NULL);
     response *r = block_take();
-    if (r == NULL) {
-        rb_memerror();
-    }
+    if (r == NULL) rb_memerror();
     memset(r, 0, offsetof(response, attempts));
     r->request = r->into = r->body = Qnil;
     RTYPEDDATA_DATA(self) = *out = r;
@@ -93,13 +84,9 @@ bool response_keep_head(response *r, const http1_response *answer, const uint8_t
     size_t fields_size = answer->field_count * sizeof(http1_field);
     size_t size = fields_size + answer->head_length;
     uint8_t *place = size <= BLOCK_BYTES - sizeof(*r) ? (uint8_t *)(r + 1) : malloc(size);
-    if (place == NULL) {
-        return false;
-    }
+    if (place == NULL) return false;
     r->head_block = place == (uint8_t *)(r + 1) ? NULL : place;
-    if (fields_size > 0) {
-        memcpy(place, answer->fields, fields_size);
-    }
+    if (fields_size > 0) memcpy(place, answer->fields, fields_size);
     memcpy(place + fields_size, bytes, answer->head_length);
     r->fields = (const http1_field *)(void *)place;
     r->field_count = answer->field_count;
@@ -115,9 +102,8 @@ bool response_keep_head(response *r, const http1_response *answer, const uint8_t
 /* US-ASCII if it is; else bytes. rb_usascii_str_new would take the caller's word for it. */
 static VALUE text_of(const uint8_t *bytes, uint32_t length) {
     VALUE string = rb_str_new((const char *)bytes, length);
-    if (rb_enc_str_coderange(string) == ENC_CODERANGE_7BIT) {
+    if (rb_enc_str_coderange(string) == ENC_CODERANGE_7BIT)
         rb_enc_associate(string, rb_usascii_encoding());
-    }
     return string;
 }
 
@@ -137,15 +123,11 @@ VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *
 /* Is it the field's name? In a Symbol's text "_" stands for "-". */
 static bool named(const http1_field *field, const uint8_t *bytes, const char *name, size_t length,
                   bool underscores) {
-    if (field->name_length != length) {
-        return false;
-    }
+    if (field->name_length != length) return false;
     const uint8_t *known = bytes + field->name;
     for (size_t i = 0; underscores && i < length; i++) {
         uint8_t wanted = name[i] == '_' ? '-' : (uint8_t)name[i];
-        if (http1_lower(known[i]) != http1_lower(wanted)) {
-            return false;
-        }
+        if (http1_lower(known[i]) != http1_lower(wanted)) return false;
     }
     return underscores || http1_same(known, length, name, length);
 }
@@ -160,9 +142,8 @@ static VALUE response_aref(VALUE self, VALUE name) {
     VALUE found = Qnil;
     for (uint32_t i = 0; i < r->field_count; i++) {
         if (!named(&r->fields[i], r->head, RSTRING_PTR(text), (size_t)RSTRING_LEN(text),
-                   underscores)) {
+                   underscores))
             continue;
-        }
         VALUE value = value_of(&r->fields[i], r->head);
         if (NIL_P(found)) {
             found = value;
@@ -203,18 +184,15 @@ static VALUE response_trailers(VALUE self) {
 static VALUE response_early_hints(VALUE self) {
     const response *r = response_get(self);
     VALUE array = rb_ary_new();
-    for (const hint *h = r->live ? r->live->hints : r->early_hints; h != NULL; h = h->next) {
+    for (const hint *h = r->live ? r->live->hints : r->early_hints; h != NULL; h = h->next)
         rb_ary_push(array, response_fields(h->fields, h->field_count, h->bytes));
-    }
     return array;
 }
 
 /* ---- body ---- */
 
 static const char *skip_to(const char *at, const char *end, char wanted) {
-    while (at < end && *at != wanted) {
-        at++;
-    }
+    while (at < end && *at != wanted) at++;
     return at;
 }
 
@@ -223,17 +201,13 @@ static size_t charset_of(const char *value, size_t length, const char **start) {
     const char *end = value + length;
     for (const char *at = skip_to(value, end, ';'); at < end; at = skip_to(at, end, ';')) {
         at++;
-        while (at < end && (*at == ' ' || *at == '\t')) {
-            at++;
-        }
+        while (at < end && (*at == ' ' || *at == '\t')) at++;
         if (end - at > 8 && strncasecmp(at, "charset=", 8) == 0) {
             at += 8;
             bool quoted = *at == '"';
             *start = at + quoted;
             const char *stop = skip_to(*start, end, quoted ? '"' : ';');
-            while (!quoted && stop > *start && (stop[-1] == ' ' || stop[-1] == '\t')) {
-                stop--;
-            }
+            while (!quoted && stop > *start && (stop[-1] == ' ' || stop[-1] == '\t')) stop--;
             return (size_t)(stop - *start);
         }
     }
@@ -243,26 +217,20 @@ static size_t charset_of(const char *value, size_t length, const char **start) {
 /* JSON is UTF-8 (RFC 8259 8.1): application/json and anything +json. */
 static bool json_type(const char *value, size_t length) {
     size_t type = (size_t)(skip_to(value, value + length, ';') - value);
-    while (type > 0 && (value[type - 1] == ' ' || value[type - 1] == '\t')) {
-        type--;
-    }
+    while (type > 0 && (value[type - 1] == ' ' || value[type - 1] == '\t')) type--;
     return (type == 16 && strncasecmp(value, "application/json", 16) == 0) ||
            (type > 5 && strncasecmp(value + type - 5, "+json", 5) == 0);
 }
 
 void response_set_encoding(const response *r, VALUE body) {
     const http1_field *type = http1_find(r->fields, r->field_count, r->head, "Content-Type", 12);
-    if (type == NULL) {
-        return;
-    }
+    if (type == NULL) return;
     const char *value = (const char *)r->head + type->value;
     const char *charset = NULL;
     size_t length = charset_of(value, type->value_length, &charset);
     if (length > 0) {
         int index = charset_index(charset, length);
-        if (index >= 0) {
-            rb_enc_associate_index(body, index);
-        }
+        if (index >= 0) rb_enc_associate_index(body, index);
     } else if (json_type(value, type->value_length)) {
         rb_enc_associate_index(body, rb_utf8_encindex());
     }
@@ -271,9 +239,7 @@ void response_set_encoding(const response *r, VALUE body) {
 /* call-seq: response.body -> String; of a streamed answer: what has not been read yet */
 static VALUE response_body(VALUE self) {
     response *r = response_get(self);
-    if (NIL_P(r->body)) {
-        perform_read_rest(self);
-    }
+    if (NIL_P(r->body)) perform_read_rest(self);
     return r->body;
 }
 
@@ -301,9 +267,8 @@ static VALUE response_settle(VALUE self, VALUE most) {
 static VALUE response_asked_at(VALUE self, VALUE place) {
     response *r = response_get(self);
     size_t size = strlen(StringValueCStr(place)) + 1;
-    if (r->note == NULL && (r->note = malloc(sizeof(*r->note) + size)) != NULL) {
+    if (r->note == NULL && (r->note = malloc(sizeof(*r->note) + size)) != NULL)
         memcpy(r->note->place, RSTRING_PTR(place), size);
-    }
     return Qnil;
 }
 

@@ -68,18 +68,14 @@ static void feed(response *r) {
         return;
     }
     StringValue(piece);
-    if (RSTRING_LEN(piece) == 0) {
-        return; /* nothing yet: it is asked again */
-    }
+    if (RSTRING_LEN(piece) == 0) return; /* nothing yet: it is asked again */
     exchange_feed(r->live, RSTRING_PTR(piece), (size_t)RSTRING_LEN(piece));
     RB_GC_GUARD(piece);
 }
 
 static void tell_hints(response *r) {
     hint *last = r->live->hints;
-    while (last->next != NULL) {
-        last = last->next;
-    }
+    while (last->next != NULL) last = last->next;
     VALUE fields = response_fields(last->fields, last->field_count, last->bytes);
     rb_funcall(request_get(r->request)->early_hints, id_call, 1, fields);
 }
@@ -110,9 +106,7 @@ VALUE steps_take_body(exchange *x, VALUE into) {
         rb_str_resize(into, (long)length);
         rb_enc_associate(into, rb_ascii8bit_encoding());
     }
-    if (length > 0) {
-        wait_copy(RSTRING_PTR(body), buffer_head(&x->body), length);
-    }
+    if (length > 0) wait_copy(RSTRING_PTR(body), buffer_head(&x->body), length);
     buffer_clear(&x->body);
     return body;
 }
@@ -135,9 +129,7 @@ bool steps_serve(VALUE self, response *r, step_result step) {
     case STEP_BODY_BUFFER_FULL: widen_sink(r); return true;
     case STEP_COLLECT: collect(r->live); return true;
     case STEP_HEAD:
-        if (r->live->request.streaming) {
-            return false;
-        }
+        if (r->live->request.streaming) return false;
         open_sink(self, r);
         return true;
     default: return step == STEP_WAIT;
@@ -149,9 +141,7 @@ bool steps_serve(VALUE self, response *r, step_result step) {
 void steps_keep_head(response *r) {
     exchange *x = r->live;
     r->http2 = x->http2;
-    if (!response_keep_head(r, &x->answer, x->head)) {
-        rb_memerror();
-    }
+    if (!response_keep_head(r, &x->answer, x->head)) rb_memerror();
 }
 
 static void keep_facts(response *r) {
@@ -185,39 +175,29 @@ static void keep_rest(response *r) {
 static void keep_failure(response *r) {
     const exchange *x = r->live;
     r->broken = malloc(sizeof(*r->broken));
-    if (r->broken != NULL) {
+    if (r->broken != NULL)
         *r->broken = (broken_answer){x->why, x->allowed, x->http2 && x->unprocessed};
-    }
 }
 
 void steps_end(response *r) {
     exchange *x = r->live;
-    if (x == NULL) {
-        return;
-    }
+    if (x == NULL) return;
     exchange_abort(x);
     keep_facts(r);
-    if (r->head != NULL && !r->complete) {
-        keep_failure(r);
-    }
+    if (r->head != NULL && !r->complete) keep_failure(r);
     r->live = NULL;
     exchange_free(x);
 }
 
 void steps_conclude(VALUE self, response *r) {
     exchange *x = r->live;
-    if (r->head == NULL) {
-        steps_keep_head(r);
-    }
+    if (r->head == NULL) steps_keep_head(r);
     r->body_sink = false;
-    if (x->body_buffer != NULL) {
+    if (x->body_buffer != NULL)
         rb_str_set_len(r->body, (long)x->delivered);
-    } else if (!x->request.streaming) {
+    else if (!x->request.streaming)
         RB_OBJ_WRITE(self, &r->body, steps_take_body(x, Qnil));
-    }
-    if (!x->request.streaming) {
-        response_set_encoding(r, r->body);
-    }
+    if (!x->request.streaming) response_set_encoding(r, r->body);
     keep_rest(r);
     steps_end(r);
 }

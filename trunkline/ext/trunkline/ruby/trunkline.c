@@ -10,9 +10,7 @@ RUBY_FUNC_EXPORTED void Init_trunkline(void);
  */
 void Init_trunkline(void) {
     int error = fork_guard();
-    if (error != 0) {
-        rb_syserr_fail(error, "pthread_atfork");
-    }
+    if (error != 0) rb_syserr_fail(error, "pthread_atfork");
     mTrunkline = rb_define_module("Trunkline");
     mEngine = rb_define_module_under(mTrunkline, "Engine");
     cResponse = rb_define_class_under(mTrunkline, "Response", rb_cObject);

@@ -59,9 +59,7 @@ static void *drive_nogvl(void *argument) {
         w->at_once = false;
         w->step = exchange_step(w->x, clock_now());
     }
-    if (w->step == STEP_WAIT) {
-        w->step = exchange_drive(w->x, w->stop);
-    }
+    if (w->step == STEP_WAIT) w->step = exchange_drive(w->x, w->stop);
     if (w->step == STEP_WAIT) {
         exchange_depart(
             w->x); /* to have the GVL again, and the handler of a signal, may take long */
@@ -102,18 +100,15 @@ static VALUE park(VALUE argument) {
         nanoseconds now = clock_now();
         nanoseconds due = clock_earlier(k->until, exchange_loop_deadline(k->p));
         due = clock_earlier(due, clock_after(now, k->longest));
-        if (now >= k->until) {
-            break;
-        }
+        if (now >= k->until) break;
         if (due > now) {
             VALUE span =
                 due == NEVER ? Qnil : DBL2NUM((double)clock_nap(due, now) / (double)SECOND);
             exchange_loop_park(k->p); /* until the scheduler comes back to it */
-            if (NIL_P(k->io)) {
+            if (NIL_P(k->io))
                 rb_fiber_scheduler_kernel_sleep(k->scheduler, span);
-            } else {
+            else
                 rb_fiber_scheduler_io_wait(k->scheduler, k->io, INT2FIX(RUBY_IO_READABLE), span);
-            }
             exchange_loop_arrive(k->p);
         } else {
             rb_fiber_scheduler_kernel_sleep(k->scheduler, INT2FIX(0)); /* others have their turn */
@@ -192,9 +187,7 @@ static VALUE park_racing(VALUE argument) {
 static bool park_for_first(alone *a) {
     member m;
     a->p = exchange_loop_new(a->x->waker);
-    if (a->p == NULL) {
-        return false;
-    }
+    if (a->p == NULL) return false;
     exchange_loop_add(a->p, &m, a->x, NULL);
     int state = 0;
     rb_protect(park_racing, (VALUE)a, &state);
@@ -203,42 +196,32 @@ static bool park_for_first(alone *a) {
     exchange_loop_remove(a->p, &m);
     exchange_join(a->x, NULL, NULL);
     exchange_loop_free(a->p);
-    if (state != 0) {
-        rb_jump_tag(state);
-    }
+    if (state != 0) rb_jump_tag(state);
     return true;
 }
 
 /* Whoever reads a shared connection for others may be woken by them as well. */
 static void hear_waker_too(exchange *x, struct pollfd *entry, nanoseconds *due) {
     int both = waker_with(x->waker, entry->fd, entry->events);
-    if (both >= 0) {
+    if (both >= 0)
         *entry = (struct pollfd){.fd = both, .events = POLLIN};
-    } else {
+    else
         *due = clock_earlier(*due, clock_now() + LOOK_AGAIN);
-    }
 }
 
 static step_result drive_in_fiber(exchange *x, VALUE scheduler, bool at_once) {
     alone a = {.scheduler = scheduler, .x = x, .step = STEP_WAIT};
-    if (at_once) {
-        a.step = exchange_step(x, clock_now());
-    }
+    if (at_once) a.step = exchange_step(x, clock_now());
     while (a.step == STEP_WAIT) {
         struct pollfd entries[DIAL_MAX_ATTEMPTS];
         nanoseconds due;
         int count = exchange_wait(x, entries, DIAL_MAX_ATTEMPTS, &due);
-        if (count > 1 && park_for_first(&a)) {
-            continue;
-        }
-        if (count > 1) {
-            due = clock_earlier(due, clock_now() + LOOK_AGAIN);
-        }
-        if (count == 0) {
+        if (count > 1 && park_for_first(&a)) continue;
+        if (count > 1) due = clock_earlier(due, clock_now() + LOOK_AGAIN);
+        if (count == 0)
             entries[0] = (struct pollfd){.fd = waker_descriptor(x->waker), .events = POLLIN};
-        } else if (x->http2 && x->state == EXCHANGE_TALKING) {
+        else if (x->http2 && x->state == EXCHANGE_TALKING)
             hear_waker_too(x, &entries[0], &due);
-        }
         park_for(&a, entries[0], due);
         waker_clear(x->waker);
         a.step = exchange_step(x, clock_now());
@@ -250,17 +233,13 @@ static step_result drive_in_fiber(exchange *x, VALUE scheduler, bool at_once) {
 
 step_result wait_drive(exchange *x, bool at_once) {
     VALUE scheduler = rb_fiber_scheduler_current();
-    if (!NIL_P(scheduler)) {
-        return drive_in_fiber(x, scheduler, at_once);
-    }
+    if (!NIL_P(scheduler)) return drive_in_fiber(x, scheduler, at_once);
     stop_request stop = wait_stop_request();
     waiting w = {.x = x, .waker = x->waker, .step = STEP_WAIT, .at_once = at_once, .stop = &stop};
     for (;;) {
         stop_take_back(&stop);
         leave(drive_nogvl, &w);
-        if (w.step != STEP_WAIT) {
-            return w.step;
-        }
+        if (w.step != STEP_WAIT) return w.step;
         exchange_depart(x); /* were it interrupted before, it would not have been driven at all */
         rb_thread_check_ints();
         waker_arrive(x->waker);
@@ -296,12 +275,8 @@ static void *copy_nogvl(void *argument) {
 
 void wait_copy(void *to, const void *from, size_t length) {
     copying c = {to, from, length};
-    if (length >= COPY_WITHOUT_GVL) {
-        rb_nogvl(copy_nogvl, &c, NULL, NULL, RB_NOGVL_INTR_FAIL);
-    }
-    if (c.length > 0) {
-        memcpy(to, from, length);
-    }
+    if (length >= COPY_WITHOUT_GVL) rb_nogvl(copy_nogvl, &c, NULL, NULL, RB_NOGVL_INTR_FAIL);
+    if (c.length > 0) memcpy(to, from, length);
 }
 
 void wait_init(void) {

@@ -19,9 +19,8 @@ static failure_code read_answer(const buffer *bytes) {
     http1_begin(&r, &http1_default_limits, false);
     http1_result result = HTTP1_MORE;
     size_t at = 0;
-    while (result == HTTP1_MORE && at < buffer_length(bytes)) {
+    while (result == HTTP1_MORE && at < buffer_length(bytes))
         result = http1_head(&r, bytes->bytes, ++at);
-    }
     while (result != HTTP1_FAILED && at < buffer_length(bytes)) {
         size_t given = at + 100 < buffer_length(bytes) ? 100 : buffer_length(bytes) - at;
         result = http1_body(&r, bytes->bytes + at, given, &piece);
@@ -90,9 +89,8 @@ static failure_code call_over_http2(http2_play *p, const buffer *bytes) {
     if (!play_begin(p, &plan)) return FAILURE_OUT_OF_MEMORY;
     if (!http2_feed(p->session, p->streams[0], body, 100, false)) return FAILURE_OUT_OF_MEMORY;
     play_output(p);
-    if (!http2_feed(p->session, p->streams[0], body, sizeof(body), true)) {
+    if (!http2_feed(p->session, p->streams[0], body, sizeof(body), true))
         return FAILURE_OUT_OF_MEMORY;
-    }
     if (!http2_ping(p->session)) return FAILURE_OUT_OF_MEMORY;
     http2_release(p->session, p->streams[1]);
     p->streams[1] = NULL;

@@ -36,18 +36,15 @@ static inline EVP_PKEY *make_key(void) {
     EVP_PKEY_CTX *c = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, NULL);
     if (EVP_PKEY_keygen_init(c) != 1 ||
         EVP_PKEY_CTX_set_ec_paramgen_curve_nid(c, NID_X9_62_prime256v1) != 1 ||
-        EVP_PKEY_keygen(c, &key) != 1) {
+        EVP_PKEY_keygen(c, &key) != 1)
         give_up("make a key");
-    }
     EVP_PKEY_CTX_free(c);
     return key;
 }
 
 static inline void add_extension(X509 *certificate, int kind, const char *value) {
     X509_EXTENSION *e = X509V3_EXT_conf_nid(NULL, NULL, kind, value);
-    if (e == NULL || X509_add_ext(certificate, e, -1) != 1) {
-        give_up(value);
-    }
+    if (e == NULL || X509_add_ext(certificate, e, -1) != 1) give_up(value);
     X509_EXTENSION_free(e);
 }
 
@@ -72,12 +69,9 @@ static inline identity make_identity(const certificate_request *wanted, const id
     X509_set_issuer_name(c, issuer != NULL ? X509_get_subject_name(issuer->certificate) : name);
     X509_set_pubkey(c, made.key);
     add_extension(c, NID_basic_constraints, wanted->authority ? "critical,CA:TRUE" : "CA:FALSE");
-    if (wanted->names != NULL) {
-        add_extension(c, NID_subject_alt_name, wanted->names);
-    }
-    if (X509_sign(c, issuer != NULL ? issuer->key : made.key, EVP_sha256()) == 0) {
+    if (wanted->names != NULL) add_extension(c, NID_subject_alt_name, wanted->names);
+    if (X509_sign(c, issuer != NULL ? issuer->key : made.key, EVP_sha256()) == 0)
         give_up("sign a certificate");
-    }
     X509_NAME_free(name);
     return made;
 }
@@ -102,29 +96,19 @@ static inline void free_identity(identity *i) {
 static inline void write_pem(const char *name, const identity *i, bool certificate, bool key) {
     char path[256];
     FILE *out = fopen(in_folder(name, path, sizeof(path)), "w");
-    if (out == NULL) {
-        give_up(path);
-    }
-    if (certificate) {
-        PEM_write_X509(out, i->certificate);
-    }
-    if (key) {
-        PEM_write_PrivateKey(out, i->key, NULL, NULL, 0, NULL, NULL);
-    }
+    if (out == NULL) give_up(path);
+    if (certificate) PEM_write_X509(out, i->certificate);
+    if (key) PEM_write_PrivateKey(out, i->key, NULL, NULL, 0, NULL, NULL);
     fclose(out);
 }
 
 static inline void make_folder(void) {
-    if (mkdtemp(folder) == NULL) {
-        give_up("mkdtemp");
-    }
+    if (mkdtemp(folder) == NULL) give_up("mkdtemp");
 }
 
 static inline void remove_folder(const char *const *names) {
     char path[256];
-    for (; *names != NULL; names++) {
-        unlink(in_folder(*names, path, sizeof(path)));
-    }
+    for (; *names != NULL; names++) unlink(in_folder(*names, path, sizeof(path)));
     rmdir(folder);
 }
 

@@ -22,11 +22,10 @@ static struct {
 
 /* Counts the case that ran, if it checked anything. */
 static inline void check_case_ended(void) {
-    if (checks.failed > checks.failed_before) {
+    if (checks.failed > checks.failed_before)
         checks.cases_failed++;
-    } else if (checks.done > checks.done_before) {
+    else if (checks.done > checks.done_before)
         checks.cases_passed++;
-    }
     checks.done_before = checks.done;
     checks.failed_before = checks.failed;
 }

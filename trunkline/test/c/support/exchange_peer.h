@@ -96,9 +96,8 @@ static inline step_result step(exchange *x) {
 /* Steps it to a state and a phase that it will reach soon. */
 static inline void reach(exchange *x, exchange_state state, call_phase phase) {
     nanoseconds until = clock_now() + SOON_MILLISECONDS * MILLISECOND;
-    while ((x->state != state || x->phase != phase) && clock_now() < until) {
+    while ((x->state != state || x->phase != phase) && clock_now() < until)
         if (exchange_step(x, clock_now()) == STEP_WAIT) can_go_on(x, 10);
-    }
     CHECK(x->state == state && x->phase == phase, "state %d, phase %s", x->state,
           phase_word(x->phase));
 }
@@ -133,9 +132,8 @@ static inline bool heard(int descriptor, const char *text) {
 static inline bool hears_the_end(int descriptor) {
     static char bytes[65536];
     ssize_t count = 1;
-    while (count > 0 && wait_for_events(descriptor, POLLIN, SOON_MILLISECONDS)) {
+    while (count > 0 && wait_for_events(descriptor, POLLIN, SOON_MILLISECONDS))
         count = recv(descriptor, bytes, sizeof(bytes), 0);
-    }
     return count <= 0;
 }
 

@@ -17,9 +17,7 @@ static long until_failure; /* counts down, in all threads; 0 and below: none fai
 static bool failed;
 
 static bool fails_now(void) {
-    if (__atomic_sub_fetch(&until_failure, 1, __ATOMIC_ACQ_REL) != 0) {
-        return false;
-    }
+    if (__atomic_sub_fetch(&until_failure, 1, __ATOMIC_ACQ_REL) != 0) return false;
     __atomic_store_n(&failed, true, __ATOMIC_RELEASE);
     return true;
 }

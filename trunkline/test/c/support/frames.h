@@ -81,9 +81,8 @@ static inline uint32_t frame_next_number(char **line) {
 
 static inline bool frame_flag(char **line, const char *word) {
     size_t length = strlen(word);
-    if (strncmp(*line, word, length) != 0 || ((*line)[length] != ' ' && (*line)[length] != '\0')) {
+    if (strncmp(*line, word, length) != 0 || ((*line)[length] != ' ' && (*line)[length] != '\0'))
         return false;
-    }
     *line += length + ((*line)[length] == ' ');
     return true;
 }
@@ -100,9 +99,8 @@ static inline void frame_fields(buffer *out, char *fields) {
 static inline void frame_text(buffer *out, const char *text) {
     const char *star = strrchr(text, '*');
     size_t length = star ? (size_t)(star - text) : strlen(text);
-    for (unsigned long n = star ? strtoul(star + 1, NULL, 10) : 1; n > 0; n--) {
+    for (unsigned long n = star ? strtoul(star + 1, NULL, 10) : 1; n > 0; n--)
         frame_append(out, text, length);
-    }
 }
 
 static inline void frame_settings(buffer *out, char *line) {

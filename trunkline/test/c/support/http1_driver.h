@@ -146,13 +146,11 @@ static inline size_t drive(buffer *out, http1_response *r, const uint8_t *given,
             come = plan->then < length - come ? come + plan->then : length;
         }
     }
-    if (result == HTTP1_MORE && plan->ending != DRIVE_OPEN) {
+    if (result == HTTP1_MORE && plan->ending != DRIVE_OPEN)
         result = http1_end(r, plan->ending == DRIVE_CLOSED, in_head ? come - at : 0);
-    }
     if (!in_head) say_text(out, "\n");
-    if (result == HTTP1_DONE) {
+    if (result == HTTP1_DONE)
         say_fields(out, "+ ", r->trailers, r->trailer_count, r->trailer_bytes.bytes);
-    }
     say_text(out, result == HTTP1_DONE     ? "done"
                   : result == HTTP1_FAILED ? failure_name(r->failure)
                                            : "more");

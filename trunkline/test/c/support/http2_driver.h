@@ -124,19 +124,17 @@ static inline void say_stream(buffer *out, http2_play *p, uint32_t i) {
     if (s == NULL) return;
     for (http2_head *head; (head = http2_take_head(s)) != NULL; http2_head_free(head)) {
         SAY(out, "%u: %d", id, head->status);
-        if (head->status >= 200 && s->content_length >= 0) {
+        if (head->status >= 200 && s->content_length >= 0)
             SAY(out, " length=%lld", (long long)s->content_length);
-        }
         say_text(out, "\n");
         say_http2_fields(out, id, "", head);
     }
     /* Of an answer that is refused, more or less has been handed on before that is seen. */
     size_t length = s->failure == FAILURE_HTTP2_MALFORMED ? 0 : buffer_length(&p->data[i]);
-    if (length > 40) {
+    if (length > 40)
         SAY(out, "%u: %zu bytes\n", id, length);
-    } else if (length > 0) {
+    else if (length > 0)
         SAY(out, "%u: %.*s\n", id, (int)length, (const char *)p->data[i].bytes);
-    }
     if (s->trailers != NULL) say_http2_fields(out, id, "+ ", s->trailers);
     if (s->ended) SAY(out, "%u: ended\n", id);
     if (s->upload_stopped) SAY(out, "%u: upload stopped\n", id);

@@ -44,10 +44,8 @@ static inline void pack_raw_deflate(buffer *out, const void *bytes, size_t lengt
 static inline void pack_brotli(buffer *out, const void *bytes, size_t length) {
     size_t size = BrotliEncoderMaxCompressedSize(length) + 16;
     if (!buffer_reserve(out, size)) abort();
-    if (!BrotliEncoderCompress(5, 22, BROTLI_MODE_GENERIC, length, bytes, &size,
-                               buffer_tail(out))) {
+    if (!BrotliEncoderCompress(5, 22, BROTLI_MODE_GENERIC, length, bytes, &size, buffer_tail(out)))
         abort();
-    }
     buffer_commit(out, size);
 }
 #endif

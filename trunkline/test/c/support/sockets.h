@@ -35,9 +35,8 @@ static inline int listen_on_loopback(int backlog, uint16_t *port) {
     int descriptor = socket(AF_INET, SOCK_STREAM, 0);
     if (descriptor < 0 || bind(descriptor, (struct sockaddr *)&address, length) != 0 ||
         listen(descriptor, backlog) != 0 ||
-        getsockname(descriptor, (struct sockaddr *)&address, &length) != 0) {
+        getsockname(descriptor, (struct sockaddr *)&address, &length) != 0)
         give_up("listen on 127.0.0.1");
-    }
     *port = ntohs(address.sin_port);
     return descriptor;
 }
@@ -51,9 +50,8 @@ static inline int connect_to_loopback(uint16_t port) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int descriptor = socket(AF_INET, SOCK_STREAM, 0);
-    if (descriptor < 0 || connect(descriptor, (struct sockaddr *)&address, sizeof(address)) != 0) {
+    if (descriptor < 0 || connect(descriptor, (struct sockaddr *)&address, sizeof(address)) != 0)
         give_up("connect to 127.0.0.1");
-    }
     set_nonblocking(descriptor);
     return descriptor;
 }
@@ -75,9 +73,8 @@ static inline long milliseconds_since(nanoseconds start) {
 static inline int child_status(pid_t child) {
     for (int waited = 0; waited < SOON_MILLISECONDS; waited += 10) {
         int status;
-        if (waitpid(child, &status, WNOHANG) == child) {
+        if (waitpid(child, &status, WNOHANG) == child)
             return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-        }
         sleep_milliseconds(10);
     }
     kill(child, SIGKILL);

@@ -27,9 +27,8 @@ static inline int choose_http1(SSL *ssl, const unsigned char **out, unsigned cha
     static const unsigned char wanted[] = "\x08http/1.1";
     (void)ssl, (void)data;
     if (SSL_select_next_proto((unsigned char **)out, length, wanted, sizeof(wanted) - 1, in,
-                              in_length) != OPENSSL_NPN_NEGOTIATED) {
+                              in_length) != OPENSSL_NPN_NEGOTIATED)
         return SSL_TLSEXT_ERR_NOACK;
-    }
     return SSL_TLSEXT_ERR_OK;
 }
 
@@ -57,9 +56,7 @@ static inline void peer_connection(tls_peer *p, int descriptor) {
     }
     SSL *ssl = SSL_new(p->context);
     SSL_set_fd(ssl, descriptor);
-    if (SSL_accept(ssl) == 1 && p->serve != NULL) {
-        p->serve(p, ssl, descriptor);
-    }
+    if (SSL_accept(ssl) == 1 && p->serve != NULL) p->serve(p, ssl, descriptor);
     SSL_free(ssl);
 }
 
@@ -71,9 +68,7 @@ static inline void *peer_main(void *data) {
     pthread_sigmask(SIG_BLOCK, &pipe, NULL);
     for (;;) {
         int descriptor = accept(p->listener, NULL, NULL);
-        if (descriptor < 0) {
-            return NULL;
-        }
+        if (descriptor < 0) return NULL;
         peer_connection(p, descriptor);
         close(descriptor);
     }
@@ -97,9 +92,7 @@ static inline void serve_echo(tls_peer *p, SSL *ssl, int descriptor) {
     char bytes[4096];
     int got;
     (void)p, (void)descriptor;
-    while ((got = SSL_read(ssl, bytes, sizeof(bytes))) > 0) {
-        SSL_write(ssl, bytes, got);
-    }
+    while ((got = SSL_read(ssl, bytes, sizeof(bytes))) > 0) SSL_write(ssl, bytes, got);
     SSL_shutdown(ssl);
 }
 
@@ -127,9 +120,7 @@ static inline tls_client client_connect(tls_context *c, uint16_t port, const cha
                                         const char *key) {
     tls_client client = {.descriptor = connect_to_loopback(port), .result = IO_FAILED};
     client.session = tls_new(c, client.descriptor, name, key, strlen(key), &client.why);
-    if (client.session == NULL) {
-        return client;
-    }
+    if (client.session == NULL) return client;
     do {
         client.result = tls_handshake(client.session, &client.why);
     } while ((client.result == IO_READ || client.result == IO_WRITE) &&
@@ -147,10 +138,8 @@ static inline io_result client_write(tls_client *client, const char *bytes, size
     while (length > 0) {
         size_t count;
         result = tls_write(client->session, bytes, length, &count, &client->why);
-        if (result == IO_FAILED ||
-            (result != IO_DONE && !wait_as_told(client->descriptor, result))) {
+        if (result == IO_FAILED || (result != IO_DONE && !wait_as_told(client->descriptor, result)))
             return result;
-        }
         bytes += count;
         length -= count;
     }
@@ -165,9 +154,8 @@ static inline io_result client_read(tls_client *client, char *bytes, size_t leng
         result = tls_read(client->session, bytes + have, length - have, &count, &client->why);
         have += count;
         bool waits = result == IO_READ || result == IO_WRITE;
-        if ((!waits && result != IO_DONE) || (waits && !wait_as_told(client->descriptor, result))) {
+        if ((!waits && result != IO_DONE) || (waits && !wait_as_told(client->descriptor, result)))
             return result;
-        }
     }
     return IO_DONE;
 }

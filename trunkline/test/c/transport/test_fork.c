@@ -131,9 +131,8 @@ static call_options make_options(void) {
 
 static bool hears_the_end(int descriptor) {
     char byte;
-    while (wait_for_events(descriptor, POLLIN, SOON_MILLISECONDS)) {
+    while (wait_for_events(descriptor, POLLIN, SOON_MILLISECONDS))
         if (recv(descriptor, &byte, 1, 0) <= 0) return true;
-    }
     return false;
 }
 

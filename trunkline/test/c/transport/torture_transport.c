@@ -20,9 +20,7 @@
 static void serve_answers(tls_peer *p, SSL *ssl, int descriptor) {
     char bytes[4096];
     (void)p, (void)descriptor;
-    while (SSL_read(ssl, bytes, sizeof(bytes)) > 0) {
-        SSL_write(ssl, ANSWER, sizeof(ANSWER) - 1);
-    }
+    while (SSL_read(ssl, bytes, sizeof(bytes)) > 0) SSL_write(ssl, ANSWER, sizeof(ANSWER) - 1);
 }
 
 static int look_up(const char *host, const char *service, const void *hints, void **result) {
@@ -67,16 +65,12 @@ static failure_code call(pool *p, const route *r, const call_options *s, waker *
     exchange_request out = {
         .to = r, .options = s, .head = head, .head_length = sizeof(head) - 1, .safe_method = true};
     exchange *x = exchange_new();
-    if (x == NULL) {
-        return FAILURE_OUT_OF_MEMORY;
-    }
+    if (x == NULL) return FAILURE_OUT_OF_MEMORY;
     exchange_begin(x, &out, p, w, NEVER);
     step_result step;
     do {
         step = exchange_step(x, clock_now());
-        if (step == STEP_WAIT) {
-            step = exchange_drive(x, &stop);
-        }
+        if (step == STEP_WAIT) step = exchange_drive(x, &stop);
     } while (step != STEP_DONE && step != STEP_FAILED);
     failure_code code = step == STEP_DONE ? FAILURE_NONE : x->why.code;
     exchange_free(x);
@@ -97,9 +91,7 @@ static failure_code call_with(tls_context *context, pool *p, waker *w) {
                .key = "torture",
                .key_length = 7,
                .key_hash = 7};
-    for (int i = 0; i < PHASE_COUNT; i++) {
-        s.timeouts[i] = NEVER;
-    }
+    for (int i = 0; i < PHASE_COUNT; i++) s.timeouts[i] = NEVER;
     resolve_clear();
     failure_code code = call(p, &r, &s, w);
     return code == FAILURE_NONE ? call(p, &r, &s, w) : code; /* the second one over the same line */
@@ -108,18 +100,12 @@ static failure_code call_with(tls_context *context, pool *p, waker *w) {
 static failure_code whole_call(void) {
     failure f;
     tls_context *context = make_context(&f);
-    if (context == NULL) {
-        return f.code;
-    }
+    if (context == NULL) return f.code;
     pool *p = pool_new(8);
     waker *w = waker_take();
     failure_code code = FAILURE_OUT_OF_MEMORY;
-    if (p != NULL && w != NULL) {
-        code = call_with(context, p, w);
-    }
-    if (p != NULL) {
-        pool_release(p);
-    }
+    if (p != NULL && w != NULL) code = call_with(context, p, w);
+    if (p != NULL) pool_release(p);
     waker_drop(w);
     tls_context_release(context);
     return code;
@@ -127,9 +113,7 @@ static failure_code whole_call(void) {
 
 static int open_descriptors(void) {
     int count = 0;
-    for (int i = 0; i < 256; i++) {
-        count += fcntl(i, F_GETFD) >= 0;
-    }
+    for (int i = 0; i < 256; i++) count += fcntl(i, F_GETFD) >= 0;
     return count;
 }
 
@@ -153,9 +137,7 @@ static void torture(void) {
     CHECK(told * 4 > n * 3, "%ld of %ld were told", told, n - 1);
     CHECK(whole_call() == FAILURE_NONE, "after all that a call works");
     /* The server, a thread of this program, closes its end in its own time. */
-    for (int i = 0; i < 100 && open_descriptors() > before; i++) {
-        sleep_milliseconds(20);
-    }
+    for (int i = 0; i < 100 && open_descriptors() > before; i++) sleep_milliseconds(20);
     CHECK(open_descriptors() <= before, "no descriptor stays open: %d, not %d", open_descriptors(),
           before);
 }

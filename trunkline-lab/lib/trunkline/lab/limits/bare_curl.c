@@ -209,9 +209,8 @@ int main(int argc, char **argv) {
         return 0;
     }
     if (!job.requests && job.seconds <= 0) die("usage", "say --requests or --seconds");
-    if (strcmp(job.mode, "serial") != 0 && strcmp(job.mode, "multi") != 0) {
+    if (strcmp(job.mode, "serial") != 0 && strcmp(job.mode, "multi") != 0)
         die("mode", "serial, multi or show");
-    }
     done = strcmp(job.mode, "multi") == 0 ? run_multi(&job, &before) : run_serial(&job, &before);
     after = usage_now();
     printf("{\"requests\":%ld,\"wall\":%.6f,\"user\":%.6f,\"sys\":%.6f}\n", done,

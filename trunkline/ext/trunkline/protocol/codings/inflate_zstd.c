@@ -71,9 +71,8 @@ static size_t offered(const zstd_state *state, const coding_span *span) {
 /* Frame by frame (RFC 8878 3); each one's check sum is looked at by the library. */
 static failure_code step_zstd(void *opaque, coding_span *span, bool *at_end) {
     zstd_state *state = opaque;
-    if (!magic_right(state, span)) {
+    if (!magic_right(state, span))
         return state->any_frame ? FAILURE_CODING_TRAILING : FAILURE_CODING_DATA;
-    }
     ZSTD_inBuffer input = {span->input, offered(state, span), 0};
     ZSTD_outBuffer output = {span->output, span->output_length, 0};
     size_t result = ZSTD_decompressStream(state->context, &output, &input);

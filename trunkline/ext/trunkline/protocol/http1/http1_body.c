@@ -81,16 +81,14 @@ static http1_result trailer_section(http1_response *r, const uint8_t *bytes, siz
                                     size_t *taken) {
     size_t had = buffer_length(&r->trailer_bytes), limit = r->limits->trailer_bytes;
     size_t added = length < limit - had ? length : limit - had;
-    if (!buffer_append(&r->trailer_bytes, bytes, added)) {
+    if (!buffer_append(&r->trailer_bytes, bytes, added))
         return http1_refuse(r, FAILURE_OUT_OF_MEMORY);
-    }
     http1_section section = {buffer_head(&r->trailer_bytes), had + added, &r->trailers,
                              &r->trailer_count, &r->trailer_capacity};
     http1_result result = http1_parse_fields(r, &section);
     *taken = added;
-    if (result == HTTP1_MORE && had + added == limit) {
+    if (result == HTTP1_MORE && had + added == limit)
         return http1_refuse(r, FAILURE_TRAILER_TOO_LARGE);
-    }
     if (result == HTTP1_DONE) {
         *taken = r->scan - had;
         r->trailer_bytes.end = r->trailer_bytes.start + r->scan;
@@ -167,8 +165,6 @@ http1_result http1_end(http1_response *r, bool clean, size_t received) {
         if (received == 0) return http1_refuse(r, FAILURE_CLOSED);
         return http1_refuse(r, clean ? FAILURE_TRUNCATED_HEAD : FAILURE_TRUNCATED_HEAD_TLS);
     }
-    if (complete(r) || (r->framing == HTTP1_FRAMING_CLOSE && clean)) {
-        return HTTP1_DONE;
-    }
+    if (complete(r) || (r->framing == HTTP1_FRAMING_CLOSE && clean)) return HTTP1_DONE;
     return http1_refuse(r, clean ? FAILURE_TRUNCATED : FAILURE_TRUNCATED_TLS);
 }

@@ -138,8 +138,7 @@ http1_result http1_parse_fields(http1_response *r, http1_section *s) {
 
 const http1_field *http1_find(const http1_field *fields, uint32_t count, const uint8_t *bytes,
                               const char *name, size_t name_length) {
-    for (const http1_field *field = fields; count > 0; field++, count--) {
+    for (const http1_field *field = fields; count > 0; field++, count--)
         if (http1_same(bytes + field->name, field->name_length, name, name_length)) return field;
-    }
     return NULL;
 }

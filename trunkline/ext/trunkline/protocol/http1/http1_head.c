@@ -85,11 +85,10 @@ static http1_result status_line(http1_response *r, const uint8_t *bytes, size_t 
     r->minor_version = bytes[7] - '0';
     r->status = (bytes[9] - '0') * 100 + (bytes[10] - '0') * 10 + (bytes[11] - '0');
     r->scan = STATUS_LENGTH;
-    if (bytes[r->scan] == ' ') {
+    if (bytes[r->scan] == ' ')
         r->scan++;
-    } else if (!(bytes[r->scan] == '\r' || bytes[r->scan] == '\n')) {
+    else if (!(bytes[r->scan] == '\r' || bytes[r->scan] == '\n'))
         return http1_refuse(r, FAILURE_STATUS_LINE);
-    }
     r->reason = r->scan;
     r->state = STATE_REASON;
     return HTTP1_DONE;
@@ -189,9 +188,8 @@ static void keep_alive_hint(http1_response *r, text list) {
         if (length <= prefix || !http1_same(element, prefix, timeout, prefix)) continue;
         int64_t seconds = number(element + prefix, length - prefix);
         if (seconds < 0 || seconds > INT_MAX) continue;
-        if (r->keep_alive_timeout < 0 || seconds < r->keep_alive_timeout) {
+        if (r->keep_alive_timeout < 0 || seconds < r->keep_alive_timeout)
             r->keep_alive_timeout = (int)seconds;
-        }
     }
 }
 

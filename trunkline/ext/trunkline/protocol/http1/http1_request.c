@@ -1,9 +1,8 @@
 #include "http1_internal.h"
 
 static bool all(const char *bytes, size_t length, int class) {
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++)
         if (!http1_is((uint8_t)bytes[i], class)) return false;
-    }
     return true;
 }
 
@@ -27,9 +26,8 @@ bool http1_says_close(const http1_header *header) {
     size_t length;
     bool found = false;
     if (!HTTP1_SAME(name, header->name_length, "Connection")) return false;
-    while (http1_next_element(&at, end, &element, &length)) {
+    while (http1_next_element(&at, end, &element, &length))
         found |= HTTP1_SAME(element, length, "close");
-    }
     return found;
 }
 
@@ -56,9 +54,8 @@ bool http1_request(buffer *out, const char *method, size_t method_length, const 
                    size_t target_length, const http1_header *headers, size_t count) {
     if (!request_valid(method, method_length, target, target_length, headers, count)) return false;
     size_t total = method_length + target_length + sizeof("  HTTP/1.1\r\n\r\n") - 1;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         total += headers[i].name_length + headers[i].value_length + sizeof(": \r\n") - 1;
-    }
     if (!buffer_reserve(out, total)) return false;
     put(out, method, method_length);
     PUT(out, " ");
@@ -77,9 +74,8 @@ bool http1_request(buffer *out, const char *method, size_t method_length, const 
 size_t http1_chunk_line(char out[HTTP1_CHUNK_LINE], uint64_t size) {
     size_t digits = 1;
     while (digits < 16 && size >> (4 * digits) > 0) digits++;
-    for (size_t i = 0; i < digits; i++) {
+    for (size_t i = 0; i < digits; i++)
         out[i] = "0123456789abcdef"[size >> (4 * (digits - 1 - i)) & 15];
-    }
     out[digits] = '\r';
     out[digits + 1] = '\n';
     return digits + 2;

@@ -71,12 +71,10 @@ static inline bool http1_same(const uint8_t *bytes, size_t length, const char *w
     if (length != word_length) return false;
     if (memcmp(bytes, word, word_length) == 0) return true;
     size_t at = 0;
-    for (; at + 8 <= word_length; at += 8) {
+    for (; at + 8 <= word_length; at += 8)
         if (!http1_same_eight(bytes + at, word + at)) return false;
-    }
-    for (; at < word_length; at++) {
+    for (; at < word_length; at++)
         if (http1_lower(bytes[at]) != http1_lower((uint8_t)word[at])) return false;
-    }
     return true;
 }
 

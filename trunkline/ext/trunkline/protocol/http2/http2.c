@@ -177,9 +177,8 @@ static void input_piece(http2 *h, const uint8_t *bytes, size_t length) {
     bool complete = h->frame_left == 0 && h->head_length == 0;
     if (!complete || h->verdict != FAILURE_NONE) return;
     compose_answers(h);
-    if (h->answers > h->limits.idle_frames) {
+    if (h->answers > h->limits.idle_frames)
         http2_stop(h, FAILURE_HTTP2_FLOOD, NGHTTP2_ENHANCE_YOUR_CALM, "it reads no answers");
-    }
 }
 
 failure_code http2_input(http2 *h, const uint8_t *bytes, size_t length) {

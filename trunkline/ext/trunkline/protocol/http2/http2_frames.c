@@ -74,9 +74,8 @@ static uint32_t big_endian(const uint8_t *bytes, int count) {
 size_t http2_next_piece(http2 *h, const uint8_t *bytes, size_t length) {
     size_t taken = 0;
     if (h->frame_left == 0) {
-        while (taken < length && h->head_length < HTTP2_FRAME_HEAD) {
+        while (taken < length && h->head_length < HTTP2_FRAME_HEAD)
             h->frame_head[h->head_length++] = bytes[taken++];
-        }
         if (h->head_length < HTTP2_FRAME_HEAD) return taken;
         const uint8_t *head = h->frame_head;
         h->head_length = 0;

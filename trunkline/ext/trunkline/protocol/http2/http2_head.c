@@ -63,14 +63,12 @@ int http2_section_field(http2 *h, http2_stream *s, const uint8_t *name, size_t n
     http2_section *section = &h->section;
     const http1_limits *limits = s->limits;
     section->size += name_length + value_length + FIELD_OVERHEAD;
-    if (section->size > (s->final_seen ? limits->trailer_bytes : limits->head_bytes)) {
+    if (section->size > (s->final_seen ? limits->trailer_bytes : limits->head_bytes))
         return refuse(h, s, s->final_seen ? FAILURE_TRAILER_TOO_LARGE : FAILURE_HEAD_TOO_LARGE);
-    }
     if (name_length > 0 && name[0] == ':') return status_came(h, s, (int)number(value, 3));
     if (section->field_count == limits->fields) return refuse(h, s, FAILURE_TOO_MANY_FIELDS);
-    if (HTTP1_SAME(name, name_length, "content-length")) {
+    if (HTTP1_SAME(name, name_length, "content-length"))
         section->content_length = number(value, value_length);
-    }
     if (!add_field(section, name, name_length, value, value_length)) return http2_no_memory(h);
     return 0;
 }

@@ -41,11 +41,9 @@ static bool left_out(word name, word value) {
     static const char *const names[] = {"connection",       "host",    "keep-alive",
                                         "proxy-connection", "upgrade", "http2-settings",
                                         "transfer-encoding"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (http1_same((const uint8_t *)name.bytes, name.length, names[i], strlen(names[i]))) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (http1_same((const uint8_t *)name.bytes, name.length, names[i], strlen(names[i])))
             return true;
-        }
-    }
     return IS(name, "te") && !IS(value, "trailers");
 }
 
@@ -75,9 +73,8 @@ static void put(nghttp2_nv **at, word name, word value, uint8_t flags) {
     put(at, (word){literal, sizeof(literal) - 1}, value, NGHTTP2_NV_FLAG_NONE)
 
 static word host_of(word fields) {
-    for (word line, name; next_line(&fields, &line);) {
+    for (word line, name; next_line(&fields, &line);)
         if (next_word(&line, ':', &name) && IS(name, "host")) return trim(line);
-    }
     return (word){"", 0};
 }
 

@@ -80,12 +80,8 @@ bool connection_pending(const connection *c) {
 }
 
 bool connection_check_alive(connection *c, event_loop *l) {
-    if (l != NULL && c->drained && event_loop_quiet(l, c->descriptor, c->id)) {
-        return true;
-    }
-    if (c->session != NULL) {
-        return tls_check_alive(c->session);
-    }
+    if (l != NULL && c->drained && event_loop_quiet(l, c->descriptor, c->id)) return true;
+    if (c->session != NULL) return tls_check_alive(c->session);
     char byte;
     ssize_t seen;
     do {
@@ -103,9 +99,7 @@ void connection_free(connection *c, bool notify) {
 /* ---- its age ---- */
 
 nanoseconds connection_due(const connection *c, nanoseconds max_age) {
-    if (max_age == 0) {
-        return NEVER;
-    }
+    if (max_age == 0) return NEVER;
     nanoseconds earlier = max_age / 128 * (nanoseconds)(c->id % 16);
     return clock_after(c->born, max_age - earlier);
 }
@@ -126,9 +120,7 @@ static void store(uint32_t *where, uint32_t value) {
 void connection_answered(connection *c, nanoseconds span) {
     uint32_t asleep = load(&c->asleep);
     __atomic_store_n(&c->answered_in, span, __ATOMIC_RELAXED);
-    if (asleep > 0) {
-        store(&c->asleep, asleep - 1);
-    }
+    if (asleep > 0) store(&c->asleep, asleep - 1);
 }
 
 void connection_waited_awake(connection *c, bool for_nothing) {

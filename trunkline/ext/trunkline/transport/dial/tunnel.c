@@ -28,21 +28,15 @@ tunnel *tunnel_new(const route *r, const call_options *options, socket_io socket
     t->route = r;
     t->options = options;
     t->socket = socket;
-    if (target != NULL) {
-        t->target = *target;
-    }
-    if (speaks_http(t) ? connect_begin(t, f) : socks_begin(t, f)) {
-        return t;
-    }
+    if (target != NULL) t->target = *target;
+    if (speaks_http(t) ? connect_begin(t, f) : socks_begin(t, f)) return t;
     tunnel_free(t);
     return NULL;
 }
 
 /* A broken connection is the proxy's doing here, not the server's. */
 static io_result broke(tunnel *t, io_result result, failure *f) {
-    if (result != IO_FAILED) {
-        return tunnel_fail(t, f, "it closed the connection");
-    }
+    if (result != IO_FAILED) return tunnel_fail(t, f, "it closed the connection");
     failure cause = *f;
     tunnel_fail(t, f, "%s%s%s", failure_words(cause.code), cause.detail[0] != '\0' ? ": " : "",
                 cause.detail);
@@ -55,12 +49,8 @@ static io_result flush(tunnel *t, failure *f) {
         size_t count = 0;
         io_result result =
             socket_io_write(t->socket, buffer_head(&t->out), buffer_length(&t->out), &count, f);
-        if (result == IO_READ || result == IO_WRITE) {
-            return result;
-        }
-        if (result != IO_DONE) {
-            return broke(t, result, f);
-        }
+        if (result == IO_READ || result == IO_WRITE) return result;
+        if (result != IO_DONE) return broke(t, result, f);
         buffer_consume(&t->out, count);
     }
     return IO_DONE;
@@ -74,9 +64,7 @@ io_result tunnel_fill(tunnel *t, size_t most, failure *f) {
     }
     io_result result = socket_io_read(t->socket, buffer_tail(&t->in), room, &count, f);
     buffer_commit(&t->in, count);
-    if (result == IO_DONE || result == IO_READ || result == IO_WRITE) {
-        return result;
-    }
+    if (result == IO_DONE || result == IO_READ || result == IO_WRITE) return result;
     return t->refusing ? IO_END : broke(t, result, f);
 }
 
@@ -84,9 +72,7 @@ io_result tunnel_step(tunnel *t, failure *f) {
     io_result result;
     do {
         result = flush(t, f);
-        if (result == IO_DONE) {
-            result = speaks_http(t) ? connect_step(t, f) : socks_step(t, f);
-        }
+        if (result == IO_DONE) result = speaks_http(t) ? connect_step(t, f) : socks_step(t, f);
     } while (result == IO_WAIT);
     return result;
 }
@@ -103,16 +89,12 @@ void tunnel_too_late(tunnel *t, const char *asked, failure *f) {
 
 refusal *tunnel_refusal(tunnel *t) {
     refusal *taken = t->refusing ? t->refused : NULL;
-    if (taken != NULL) {
-        t->refused = NULL;
-    }
+    if (taken != NULL) t->refused = NULL;
     return taken;
 }
 
 void refusal_free(refusal *r) {
-    if (r == NULL) {
-        return;
-    }
+    if (r == NULL) return;
     http1_free(&r->answer);
     free(r->head);
     buffer_free(&r->body);
@@ -120,9 +102,7 @@ void refusal_free(refusal *r) {
 }
 
 void tunnel_free(tunnel *t) {
-    if (t == NULL) {
-        return;
-    }
+    if (t == NULL) return;
     refusal_free(t->refused);
     buffer_free(&t->out);
     buffer_free(&t->in);

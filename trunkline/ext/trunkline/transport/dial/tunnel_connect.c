@@ -17,9 +17,8 @@ bool connect_begin(tunnel *t, failure *f) {
     bool literal = strchr(r->host, ':') != NULL;
     int length = snprintf(authority, sizeof(authority), literal ? "[%s]:%u" : "%s:%u", r->host,
                           (unsigned)r->port);
-    if (length < 0 || (size_t)length >= sizeof(authority)) {
+    if (length < 0 || (size_t)length >= sizeof(authority))
         return failure_set(f, FAILURE_PROXY, PHASE_CONNECT, 0, "the host's name is too long");
-    }
     const char *credentials = r->proxy->authorization;
     http1_header fields[] = {
         {"Host", 4, authority, (size_t)length},
@@ -31,9 +30,7 @@ bool connect_begin(tunnel *t, failure *f) {
                            "the host or the proxy's credentials cannot be sent in CONNECT");
     }
     t->refused = calloc(1, sizeof(*t->refused));
-    if (t->refused == NULL) {
-        return no_memory(f);
-    }
+    if (t->refused == NULL) return no_memory(f);
     http1_begin(&t->refused->answer, &t->options->limits, false);
     return true;
 }
@@ -77,9 +74,7 @@ static io_result take_head(tunnel *t, failure *f) {
         http1_again(answer);
         return IO_WAIT;
     }
-    if (answer->status > 299) {
-        return begin_refusal(t, f);
-    }
+    if (answer->status > 299) return begin_refusal(t, f);
     /* A length and a coding mean nothing here. The server speaks to us only once we have spoken:
      * whatever lies here already is not from it. */
     if (buffer_length(&t->in) > answer->head_length) {
@@ -105,19 +100,11 @@ static io_result take_body(tunnel *t, failure *f) {
         }
         buffer_consume(&t->in, piece.consumed);
         bool full = buffer_length(&r->body) >= TUNNEL_BODY_BYTES;
-        if (full || result == HTTP1_DONE || result == HTTP1_FAILED) {
-            return connect_refused(t, f);
-        }
-        if (result == HTTP1_DATA) {
-            continue;
-        }
+        if (full || result == HTTP1_DONE || result == HTTP1_FAILED) return connect_refused(t, f);
+        if (result == HTTP1_DATA) continue;
         io_result filled = tunnel_fill(t, buffer_length(&t->in) + READ_BYTES, f);
-        if (filled == IO_END) {
-            return connect_refused(t, f);
-        }
-        if (filled != IO_DONE) {
-            return filled;
-        }
+        if (filled == IO_END) return connect_refused(t, f);
+        if (filled != IO_DONE) return filled;
     }
 }
 

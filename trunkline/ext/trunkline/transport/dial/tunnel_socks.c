@@ -45,9 +45,7 @@ static bool put_counted(tunnel *t, const char *text, failure *f) {
 /* ---- what is sent ---- */
 
 static bool fits(tunnel *t, const char *what, const char *text, failure *f) {
-    if (text == NULL || (text[0] != '\0' && strlen(text) <= FIELD_MOST)) {
-        return true;
-    }
+    if (text == NULL || (text[0] != '\0' && strlen(text) <= FIELD_MOST)) return true;
     tunnel_fail(t, f, "SOCKS takes a %s of 1 to %d bytes; this one has %zu, and nothing was sent",
                 what, FIELD_MOST, strlen(text));
     return false;
@@ -57,9 +55,8 @@ bool socks_begin(tunnel *t, failure *f) {
     const proxy *p = t->route->proxy;
     /* A name that is too long must not lead to another way of asking for it. */
     if (!fits(t, "host name", t->route->host, f) || !fits(t, "user", p->user, f) ||
-        !fits(t, "password", p->password, f)) {
+        !fits(t, "password", p->password, f))
         return false;
-    }
     const uint8_t plain[] = {VERSION, 1, METHOD_NONE};
     const uint8_t either[] = {VERSION, 2, METHOD_NONE, METHOD_PASSWORD};
     t->stage = AWAIT_METHOD;
@@ -77,12 +74,10 @@ static bool put_endpoint(tunnel *t, const struct sockaddr_storage *address, fail
 
 static bool put_literal(tunnel *t, const char *host, failure *f) {
     uint8_t address[16];
-    if (inet_pton(AF_INET, host, address) == 1) {
+    if (inet_pton(AF_INET, host, address) == 1)
         return put_byte(t, ADDRESS_IPV4, f) && put(t, address, 4, f);
-    }
-    if (inet_pton(AF_INET6, host, address) == 1) {
+    if (inet_pton(AF_INET6, host, address) == 1)
         return put_byte(t, ADDRESS_IPV6, f) && put(t, address, 16, f);
-    }
     return put_byte(t, ADDRESS_NAME, f) && put_counted(t, host, f);
 }
 
@@ -109,9 +104,7 @@ static bool put_credentials(tunnel *t, failure *f) {
 static io_result need(tunnel *t, size_t count, failure *f) {
     while (buffer_length(&t->in) < count) {
         io_result result = tunnel_fill(t, count, f);
-        if (result != IO_DONE) {
-            return result;
-        }
+        if (result != IO_DONE) return result;
     }
     return IO_DONE;
 }
@@ -125,15 +118,10 @@ static io_result take_method(tunnel *t, failure *f) {
     uint8_t version = bytes[0], method = bytes[1];
     bool has_password = t->route->proxy->user != NULL;
     buffer_consume(&t->in, 2);
-    if (version != VERSION) {
+    if (version != VERSION)
         return tunnel_fail(t, f, "what it says is not SOCKS 5 (version %u)", version);
-    }
-    if (method == METHOD_NONE) {
-        return next(put_request(t, f));
-    }
-    if (method == METHOD_PASSWORD && has_password) {
-        return next(put_credentials(t, f));
-    }
+    if (method == METHOD_NONE) return next(put_request(t, f));
+    if (method == METHOD_PASSWORD && has_password) return next(put_credentials(t, f));
     if (method == METHOD_REFUSED) {
         return tunnel_fail(t, f,
                            has_password ? "it takes neither a password nor none"
@@ -152,12 +140,9 @@ static io_result take_status(tunnel *t, failure *f) {
 /* The bound address, which means nothing to us, ends the reply: its type says how long it is. */
 static io_result take_reply(tunnel *t, failure *f) {
     const uint8_t *bytes = buffer_head(&t->in);
-    if (bytes[0] != VERSION || bytes[2] != 0) {
-        return tunnel_fail(t, f, "its reply is malformed");
-    }
-    if (bytes[1] != 0) {
+    if (bytes[0] != VERSION || bytes[2] != 0) return tunnel_fail(t, f, "its reply is malformed");
+    if (bytes[1] != 0)
         return tunnel_fail(t, f, "%s (SOCKS reply %u)", reply_words(bytes[1]), bytes[1]);
-    }
     size_t address;
     switch (bytes[3]) {
     case ADDRESS_IPV4: address = 4; break;
@@ -170,9 +155,7 @@ static io_result take_reply(tunnel *t, failure *f) {
 
 io_result socks_step(tunnel *t, failure *f) {
     io_result result = need(t, t->stage == AWAIT_REPLY ? 5 : 2, f);
-    if (result != IO_DONE) {
-        return result;
-    }
+    if (result != IO_DONE) return result;
     switch (t->stage) {
     case AWAIT_METHOD: return take_method(t, f);
     case AWAIT_STATUS: return take_status(t, f);

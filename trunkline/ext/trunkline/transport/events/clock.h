@@ -43,9 +43,7 @@ static inline nanoseconds clock_nap(nanoseconds until, nanoseconds now) {
 
 /* A span as poll and epoll_wait take it: rounded up, -1 for NEVER. */
 static inline int clock_milliseconds(nanoseconds span) {
-    if (span == NEVER) {
-        return -1;
-    }
+    if (span == NEVER) return -1;
     nanoseconds whole = span <= 0 ? 0 : (span - 1) / MILLISECOND + 1;
     return whole > INT32_MAX ? INT32_MAX : (int)whole;
 }

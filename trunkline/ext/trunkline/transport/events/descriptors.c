@@ -49,9 +49,7 @@ int descriptors_note(int descriptor) {
 void descriptors_close(int descriptor) {
     if (descriptor < 0) return;
     pthread_mutex_lock(&lock);
-    if (descriptor / BITS < words) {
-        noted[descriptor / BITS] &= ~(UINT64_C(1) << descriptor % BITS);
-    }
+    if (descriptor / BITS < words) noted[descriptor / BITS] &= ~(UINT64_C(1) << descriptor % BITS);
     close(descriptor);
     pthread_mutex_unlock(&lock);
 }
@@ -76,9 +74,8 @@ void descriptors_before_fork(void) {
 
 /* Without a word on them: no shutdown, no close_notify. */
 static void close_all(void) {
-    for (int i = 0; i < words * BITS; i++) {
+    for (int i = 0; i < words * BITS; i++)
         if (noted[i / BITS] >> i % BITS & 1) close(i);
-    }
     memset(noted, 0, (size_t)words * sizeof(*noted));
 }
 

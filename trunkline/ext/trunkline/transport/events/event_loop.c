@@ -45,9 +45,7 @@ static bool open_epoll(event_loop *l) {
 
 event_loop *event_loop_new(void) {
     event_loop *l = calloc(1, sizeof(*l));
-    if (l == NULL) {
-        return NULL;
-    }
+    if (l == NULL) return NULL;
     if (!open_epoll(l)) {
         int error = errno;
         free(l);
@@ -62,35 +60,23 @@ bool event_loop_inherited(const event_loop *l) {
 }
 
 bool event_loop_renew(event_loop *l) {
-    if (l->size > 0) {
-        memset(l->table, 0, (size_t)l->size * sizeof(*l->table));
-    }
+    if (l->size > 0) memset(l->table, 0, (size_t)l->size * sizeof(*l->table));
     return open_epoll(l);
 }
 
 void event_loop_free(event_loop *l) {
-    if (l == NULL) {
-        return;
-    }
-    if (!event_loop_inherited(l)) {
-        descriptors_close(l->epoll);
-    }
+    if (l == NULL) return;
+    if (!event_loop_inherited(l)) descriptors_close(l->epoll);
     free(l->table);
     free(l);
 }
 
 static bool reserve(event_loop *l, int descriptor) {
-    if (descriptor < l->size) {
-        return true;
-    }
+    if (descriptor < l->size) return true;
     int size = l->size ? l->size : 64;
-    while (size <= descriptor) {
-        size *= 2;
-    }
+    while (size <= descriptor) size *= 2;
     watched *table = realloc(l->table, (size_t)size * sizeof(*table));
-    if (table == NULL) {
-        return false;
-    }
+    if (table == NULL) return false;
     memset(table + l->size, 0, (size_t)(size - l->size) * sizeof(*table));
     l->table = table;
     l->size = size;
@@ -107,9 +93,7 @@ int event_loop_descriptor(const event_loop *l) {
 
 void event_loop_ignore(event_loop *l, int descriptor, const void *whom) {
     watched *w = known(l, descriptor);
-    if (w != NULL && w->whom == whom) {
-        w->whom = NULL;
-    }
+    if (w != NULL && w->whom == whom) w->whom = NULL;
 }
 
 static int milliseconds_until(nanoseconds until) {
@@ -121,22 +105,16 @@ static int milliseconds_until(nanoseconds until) {
 
 static bool tell_kernel(event_loop *l, int descriptor, uint32_t events) {
     struct epoll_event event = {.events = events, .data = {.fd = descriptor}};
-    if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0) {
-        return true;
-    }
+    if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0) return true;
     return errno == EEXIST && epoll_ctl(l->epoll, EPOLL_CTL_MOD, descriptor, &event) == 0;
 }
 
 bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, void *whom) {
-    if (!reserve(l, descriptor)) {
-        return false;
-    }
+    if (!reserve(l, descriptor)) return false;
     watched *w = &l->table[descriptor];
     w->whom = whom;
     w->unwanted = false;
-    if (id != 0 && w->id == id) {
-        return true;
-    }
+    if (id != 0 && w->id == id) return true;
     uint32_t wanted = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
     if (id == 0) {
         wanted = (uint32_t)(events & POLLIN ? EPOLLIN : 0) |
@@ -154,9 +132,7 @@ static void told_for_nobody(event_loop *l, watched *w, const struct epoll_event 
         w->unwanted = true;
         return;
     }
-    if (w != NULL) {
-        w->id = 0;
-    }
+    if (w != NULL) w->id = 0;
     epoll_ctl(l->epoll, EPOLL_CTL_DEL, event->data.fd, NULL);
 }
 
@@ -173,9 +149,8 @@ int event_loop_wait(event_loop *l, nanoseconds until, void **whom, int room) {
             continue;
         }
         whom[told++] = w->whom;
-        if (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
+        if (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
             w->id = 0; /* its end is told of but once */
-        }
     }
     return told;
 }
@@ -193,30 +168,22 @@ bool event_loop_quiet(event_loop *l, int descriptor, uint64_t id) {
 }
 
 bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, void *whom) {
-    if (!reserve(l, descriptor)) {
-        return false;
-    }
+    if (!reserve(l, descriptor)) return false;
     l->table[descriptor] = (watched){.whom = whom, .id = id, .events = events};
     return true;
 }
 
 int event_loop_wait(event_loop *l, nanoseconds until, void **whom, int room) {
     struct pollfd *entries = calloc((size_t)l->size + 1, sizeof(*entries));
-    if (entries == NULL) {
-        return 0;
-    }
+    if (entries == NULL) return 0;
     nfds_t count = 0;
-    for (int fd = 0; fd < l->size; fd++) {
-        if (l->table[fd].whom != NULL) {
+    for (int fd = 0; fd < l->size; fd++)
+        if (l->table[fd].whom != NULL)
             entries[count++] = (struct pollfd){.fd = fd, .events = l->table[fd].events};
-        }
-    }
     int told = 0;
     if (poll(entries, count, milliseconds_until(until)) > 0) {
         for (nfds_t i = 0; i < count && told < room; i++) {
-            if (entries[i].revents == 0) {
-                continue;
-            }
+            if (entries[i].revents == 0) continue;
             watched *w = &l->table[entries[i].fd];
             whom[told++] = w->whom;
             w->whom = w->id == 0 ? NULL : w->whom;

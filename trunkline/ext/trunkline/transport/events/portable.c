@@ -57,9 +57,7 @@ static void make_quiet(int descriptor) {
 }
 
 bool portable_pipe(int ends[2]) {
-    if (pipe(ends) != 0) {
-        return false;
-    }
+    if (pipe(ends) != 0) return false;
     make_quiet(ends[0]);
     make_quiet(ends[1]);
     return true;
@@ -70,9 +68,7 @@ int portable_socket(int family) {
     return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 #else
     int descriptor = socket(family, SOCK_STREAM, 0);
-    if (descriptor >= 0) {
-        make_quiet(descriptor);
-    }
+    if (descriptor >= 0) make_quiet(descriptor);
     return descriptor;
 #endif
 }

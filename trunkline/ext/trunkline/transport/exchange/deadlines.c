@@ -20,12 +20,9 @@ static void fall(deadlines *d, int index) {
     member *m = d->heap[index];
     for (;;) {
         int child = 2 * index + 1;
-        if (child + 1 < d->count && d->heap[child + 1]->heap_key < d->heap[child]->heap_key) {
+        if (child + 1 < d->count && d->heap[child + 1]->heap_key < d->heap[child]->heap_key)
             child++;
-        }
-        if (child >= d->count || d->heap[child]->heap_key >= m->heap_key) {
-            break;
-        }
+        if (child >= d->count || d->heap[child]->heap_key >= m->heap_key) break;
         put(d, index, d->heap[child]);
         index = child;
     }
@@ -40,15 +37,11 @@ bool deadlines_set(deadlines *d, member *m, nanoseconds when) {
         }
         return true;
     }
-    if (when == NEVER) {
-        return true;
-    }
+    if (when == NEVER) return true;
     if (d->count == d->capacity) {
         int capacity = d->capacity ? d->capacity * 2 : 32;
         member **heap = realloc(d->heap, (size_t)capacity * sizeof(*heap));
-        if (heap == NULL) {
-            return false;
-        }
+        if (heap == NULL) return false;
         d->heap = heap;
         d->capacity = capacity;
     }
@@ -60,14 +53,10 @@ bool deadlines_set(deadlines *d, member *m, nanoseconds when) {
 
 void deadlines_remove(deadlines *d, member *m) {
     int index = m->heap_index;
-    if (index < 0) {
-        return;
-    }
+    if (index < 0) return;
     m->heap_index = -1;
     member *last = d->heap[--d->count];
-    if (last == m) {
-        return;
-    }
+    if (last == m) return;
     put(d, index, last);
     rise(d, index);
     fall(d, last->heap_index);

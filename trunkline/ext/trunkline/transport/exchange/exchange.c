@@ -98,26 +98,23 @@ step_result exchange_finish(exchange *x, nanoseconds now) {
     x->connection = NULL;
     x->timings.total = now - x->began;
     x->state = EXCHANGE_DONE;
-    if (reusable) {
+    if (reusable)
         pool_checkin(x->pool, c, now, until);
-    } else {
+    else
         pool_discard(x->pool, c, true);
-    }
     return STEP_DONE;
 }
 
 void exchange_abort(exchange *x) {
-    if (x->pool != NULL && x->state != EXCHANGE_DONE && x->state != EXCHANGE_FAILED) {
+    if (x->pool != NULL && x->state != EXCHANGE_DONE && x->state != EXCHANGE_FAILED)
         exchange_fail(x, FAILURE_CANCELLED, NULL, 0);
-    }
 }
 
 /* ---- a connection, and an attempt on it ---- */
 
 static void begin_attempt(exchange *x, attempt_reason reason) {
-    if (x->attempt_count < EXCHANGE_ATTEMPTS) {
+    if (x->attempt_count < EXCHANGE_ATTEMPTS)
         x->attempts[x->attempt_count++] = (attempt){.reason = reason};
-    }
 }
 
 static bool start_talking(exchange *x, connection *c, nanoseconds now) {
@@ -128,9 +125,7 @@ static bool start_talking(exchange *x, connection *c, nanoseconds now) {
     x->tls_version = c->session ? tls_version(c->session) : NULL;
     x->tls_cipher = c->session ? tls_cipher(c->session) : NULL;
     memcpy(current_attempt(x)->address, c->address, sizeof(c->address));
-    if (x->timings.queue < 0) {
-        x->timings.queue = 0;
-    }
+    if (x->timings.queue < 0) x->timings.queue = 0;
     x->state = EXCHANGE_TALKING;
     x->any_byte = false;
     x->ahead = 0;
@@ -158,25 +153,19 @@ static step_result leave_for_the_next(exchange *x, nanoseconds now) {
 }
 
 static step_result use(exchange *x, connection *c, nanoseconds now) {
-    if (!start_talking(x, c, now)) {
-        return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
-    }
+    if (!start_talking(x, c, now)) return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
     return x->request.only_connects ? leave_for_the_next(x, now) : STEP_WAIT;
 }
 
 static step_result start_dialling(exchange *x, nanoseconds now) {
     x->dialling = dial_new(x->request.to, x->request.options, x->waker, now);
-    if (x->dialling == NULL) {
-        return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
-    }
+    if (x->dialling == NULL) return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
     x->state = EXCHANGE_DIALLING;
     return STEP_WAIT;
 }
 
 static pool_result another(exchange *x, connection **c) {
-    if ((*c)->http2 == NULL) {
-        return pool_replace(x->pool, &x->ticket, *c, false, c);
-    }
+    if ((*c)->http2 == NULL) return pool_replace(x->pool, &x->ticket, *c, false, c);
     pool_reconsider(x->pool, *c);
     pool_leave(x->pool, *c, 0, 0);
     return pool_acquire(x->pool, x->request.to, x->request.options, &x->ticket, c);
@@ -188,9 +177,7 @@ static bool usable(const exchange *x, connection *c, nanoseconds now) {
 
 /* What the pool gave is looked at before anything is sent on it; what will not do is replaced. */
 static step_result take_place(exchange *x, pool_result result, connection *c, nanoseconds now) {
-    while (result == POOL_CONNECTION && !usable(x, c, now)) {
-        result = another(x, &c);
-    }
+    while (result == POOL_CONNECTION && !usable(x, c, now)) result = another(x, &c);
     switch (result) {
     case POOL_CONNECTION: return use(x, c, now);
     case POOL_DIAL: return start_dialling(x, now);
@@ -238,9 +225,7 @@ static step_result dialling(exchange *x, nanoseconds now) {
     x->timings.connect = d.connected_in;
     x->timings.tls = d.secured_in;
     connection *c = connection_new(&d, x->request.to, x->request.options->owner, now);
-    if (c == NULL || !exchange_share(x, c)) {
-        return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
-    }
+    if (c == NULL || !exchange_share(x, c)) return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
     if (c->http2 == NULL && x->request.options->http == HTTP_TWO &&
         x->request.to->sharing != SHARING_NEVER) {
         connection_free(c, true);
@@ -256,9 +241,8 @@ static step_result dialling(exchange *x, nanoseconds now) {
 
 static bool was_replayed(const exchange *x) {
     bool replayed = false;
-    for (uint32_t i = 0; i < x->attempt_count; i++) {
+    for (uint32_t i = 0; i < x->attempt_count; i++)
         replayed |= x->attempts[i].reason == ATTEMPT_REPLAYED;
-    }
     return replayed;
 }
 
@@ -270,14 +254,10 @@ static bool was_replayed(const exchange *x) {
  */
 static bool may_go_again(const exchange *x, attempt_reason *reason) {
     failure_code code = x->why.code;
-    if (x->any_byte || x->fed_bytes > 0 || x->attempt_count == EXCHANGE_ATTEMPTS) {
-        return false;
-    }
+    if (x->any_byte || x->fed_bytes > 0 || x->attempt_count == EXCHANGE_ATTEMPTS) return false;
     bool died = code == FAILURE_CLOSED || code == FAILURE_RESET || code == FAILURE_TLS_IO;
     bool unprocessed = x->http2 && x->unprocessed;
-    if (!unprocessed && !(died && x->reused)) {
-        return false;
-    }
+    if (!unprocessed && !(died && x->reused)) return false;
     if (unprocessed || exchange_sent(x) == SENT_NONE) {
         *reason = ATTEMPT_MOVED;
         return true;
@@ -306,15 +286,12 @@ static step_result move_on(exchange *x, nanoseconds now) {
 
 static step_result give_up_or_go_again(exchange *x, nanoseconds now) {
     attempt_reason reason;
-    if (!may_go_again(x, &reason)) {
-        return end_failed(x);
-    }
+    if (!may_go_again(x, &reason)) return end_failed(x);
     record_outcome(x, x->why.code);
     x->why.code = FAILURE_NONE;
     begin_attempt(x, reason);
-    if (reason == ATTEMPT_REPLAYED) {
+    if (reason == ATTEMPT_REPLAYED)
         x->ticket.opened_after = now; /* others may be as dead as the one that it was sent on */
-    }
     return x->http2 ? move_on(x, now) : replace_line(x, now);
 }
 
@@ -326,9 +303,7 @@ static void sending_broke(exchange *x, nanoseconds now) {
 
 static step_result talk_http2(exchange *x, nanoseconds now) {
     step_result step = exchange_http2_talk(x, now);
-    if (step == STEP_DONE) {
-        return exchange_finish(x, clock_now());
-    }
+    if (step == STEP_DONE) return exchange_finish(x, clock_now());
     if (step == STEP_FAILED && x->displaced) {
         x->displaced = false;
         x->why.code = FAILURE_NONE;
@@ -342,12 +317,8 @@ static step_result talk(exchange *x, nanoseconds now) {
     x->again = false;
     if (!x->request_done) {
         io_result io = exchange_send(x, now);
-        if (io == IO_FAILED && x->why.code != FAILURE_NONE) {
-            return end_failed(x);
-        }
-        if (io == IO_FAILED) {
-            sending_broke(x, now);
-        }
+        if (io == IO_FAILED && x->why.code != FAILURE_NONE) return end_failed(x);
+        if (io == IO_FAILED) sending_broke(x, now);
         sending_events = io == IO_WRITE ? POLLOUT : 0;
         if (x->poll_first && !connection_pending(x->connection)) {
             x->poll_first = false;
@@ -358,17 +329,11 @@ static step_result talk(exchange *x, nanoseconds now) {
     bool held_back = x->awaits_continue;
     step_result step = exchange_receive(x, now);
     if (step == STEP_DONE) {
-        if (!x->request_done) {
-            exchange_cut_request(x, now);
-        }
+        if (!x->request_done) exchange_cut_request(x, now);
         return exchange_finish(x, clock_now());
     }
-    if (step == STEP_FAILED) {
-        return give_up_or_go_again(x, now);
-    }
-    if (step == STEP_WAIT && x->piece_wanted) {
-        return STEP_BODY_WANTED;
-    }
+    if (step == STEP_FAILED) return give_up_or_go_again(x, now);
+    if (step == STEP_WAIT && x->piece_wanted) return STEP_BODY_WANTED;
     x->again |= held_back && !x->awaits_continue;
     x->events |= x->request_done ? 0 : sending_events;
     return step;
@@ -433,9 +398,7 @@ static bool belongs_to_parent(const exchange *x) {
 }
 
 step_result exchange_step(exchange *x, nanoseconds now) {
-    if (belongs_to_parent(x)) {
-        return exchange_fail(x, FAILURE_FORKED, NULL, 0);
-    }
+    if (belongs_to_parent(x)) return exchange_fail(x, FAILURE_FORKED, NULL, 0);
     if (x->resumed) {
         x->resumed = false;
         exchange_phase(x, x->phase, now);
@@ -444,9 +407,7 @@ step_result exchange_step(exchange *x, nanoseconds now) {
         x->awaits_continue = false; /* it need not be sent (RFC 9110 10.1.1): go on without */
         exchange_phase(x, PHASE_WRITE, now);
     }
-    if (write_is_late(x, now)) {
-        return out_of_time(x, now);
-    }
+    if (write_is_late(x, now)) return out_of_time(x, now);
     step_result step;
     exchange_state before;
     do {
@@ -474,21 +435,15 @@ void exchange_set_preallocated_body(exchange *x, uint8_t *bytes, size_t room, si
 
 int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline) {
     nanoseconds own = clock_earlier(x->deadline, continue_deadline(x));
-    if (x->again) {
-        own = 0;
-    }
-    if (x->state == EXCHANGE_QUEUED) {
-        own = clock_earlier(own, x->collect_at);
-    }
+    if (x->again) own = 0;
+    if (x->state == EXCHANGE_QUEUED) own = clock_earlier(own, x->collect_at);
     if (x->state == EXCHANGE_DIALLING) {
         int count = dial_wait(x->dialling, entries, room, &own);
         *deadline = clock_earlier(own, x->total_deadline);
         return count;
     }
     *deadline = clock_earlier(own, x->total_deadline);
-    if (x->state != EXCHANGE_TALKING) {
-        return 0;
-    }
+    if (x->state != EXCHANGE_TALKING) return 0;
     short events = x->events;
     if (x->http2) {
         events = __atomic_load_n(&x->call.events, __ATOMIC_ACQUIRE);

@@ -43,9 +43,7 @@ step_result exchange_broke(exchange *x, failure_code code, int system_error, con
 }
 
 void exchange_first_byte(exchange *x, nanoseconds now) {
-    if (x->any_byte) {
-        return;
-    }
+    if (x->any_byte) return;
     x->any_byte = true;
     x->timings.first_byte = now - (x->request_done ? x->sent_at : x->sending_began);
     connection_answered(x->connection, x->timings.first_byte);
@@ -56,9 +54,7 @@ void exchange_first_byte(exchange *x, nanoseconds now) {
 static bool keep_hint(exchange *x, const uint8_t *bytes) {
     const http1_response *r = &x->answer;
     hint *h = calloc(1, sizeof(*h));
-    if (h == NULL) {
-        return false;
-    }
+    if (h == NULL) return false;
     h->bytes = malloc(r->head_length + 1);
     h->fields = malloc((r->field_count + 1) * sizeof(*h->fields));
     if (h->bytes == NULL || h->fields == NULL) {
@@ -79,9 +75,8 @@ static bool keep_hint(exchange *x, const uint8_t *bytes) {
 
 step_result exchange_informational(exchange *x, const uint8_t *bytes, nanoseconds now) {
     int status = x->answer.status;
-    if (status == 103 && !keep_hint(x, bytes)) {
+    if (status == 103 && !keep_hint(x, bytes))
         return exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
-    }
     if (status == 100 && x->awaits_continue) {
         x->awaits_continue = false;
         x->again = true;
@@ -95,20 +90,12 @@ step_result exchange_informational(exchange *x, const uint8_t *bytes, nanosecond
 static bool content_codings(const exchange *x, char *out, size_t room, size_t *length) {
     const http1_response *r = &x->answer;
     *length = 0;
-    if (http1_find(r->fields, r->field_count, x->head, "Content-Encoding", 16) == NULL) {
-        return true;
-    }
+    if (http1_find(r->fields, r->field_count, x->head, "Content-Encoding", 16) == NULL) return true;
     for (uint32_t i = 0; i < r->field_count; i++) {
         const http1_field *f = &r->fields[i];
-        if (http1_find(f, 1, x->head, "Content-Encoding", 16) == NULL) {
-            continue;
-        }
-        if (*length + f->value_length + 2 > room) {
-            return false;
-        }
-        if (*length > 0) {
-            out[(*length)++] = ',';
-        }
+        if (http1_find(f, 1, x->head, "Content-Encoding", 16) == NULL) continue;
+        if (*length + f->value_length + 2 > room) return false;
+        if (*length > 0) out[(*length)++] = ',';
         memcpy(out + *length, x->head + f->value, f->value_length);
         *length += f->value_length;
     }
@@ -116,9 +103,7 @@ static bool content_codings(const exchange *x, char *out, size_t room, size_t *l
 }
 
 static bool start_inflating(exchange *x) {
-    if (x->answer.framing == HTTP1_FRAMING_NONE || !x->request.options->decode) {
-        return true;
-    }
+    if (x->answer.framing == HTTP1_FRAMING_NONE || !x->request.options->decode) return true;
     const inflater_limits limits = {x->body_limit, x->request.options->max_decode_ratio};
     char codings[256];
     size_t length;
@@ -142,31 +127,21 @@ static bool fits_preallocated(const exchange *x, uint64_t length) {
 
 static bool keep_head(exchange *x, const uint8_t *bytes, size_t length) {
     buffer_clear(&x->head_bytes);
-    if (!buffer_reserve(&x->head_bytes, length + 1)) {
-        return false;
-    }
-    if (length > 0) {
-        memcpy(buffer_tail(&x->head_bytes), bytes, length);
-    }
+    if (!buffer_reserve(&x->head_bytes, length + 1)) return false;
+    if (length > 0) memcpy(buffer_tail(&x->head_bytes), bytes, length);
     x->head = buffer_tail(&x->head_bytes);
     return true;
 }
 
 step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now) {
     const http1_response *r = &x->answer;
-    if (!keep_head(x, bytes, r->head_length)) {
+    if (!keep_head(x, bytes, r->head_length))
         return exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
-    }
-    if (!x->request_done && (r->status >= 300 || x->awaits_continue)) {
-        exchange_cut_request(x, now);
-    }
+    if (!x->request_done && (r->status >= 300 || x->awaits_continue)) exchange_cut_request(x, now);
     uint64_t limit = x->body_limit;
-    if (limit > 0 && r->framing == HTTP1_FRAMING_LENGTH && (uint64_t)r->content_length > limit) {
+    if (limit > 0 && r->framing == HTTP1_FRAMING_LENGTH && (uint64_t)r->content_length > limit)
         return exchange_broke(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
-    }
-    if (!start_inflating(x)) {
-        return STEP_FAILED;
-    }
+    if (!start_inflating(x)) return STEP_FAILED;
     bool plain = x->inflater == NULL && r->framing == HTTP1_FRAMING_LENGTH;
     if (plain && fits_preallocated(x, (uint64_t)r->content_length)) {
         exchange_set_body_buffer(x, x->preallocated_body, x->preallocated_room);
@@ -204,9 +179,7 @@ static bool inflate_some(exchange *x, const uint8_t *bytes, size_t length, size_
                           buffer_tail(&x->body), room < BULK_READ ? room : BULK_READ, &produced);
         *taken += consumed;
         buffer_commit(&x->body, produced);
-        if (!exchange_delivered(x, produced)) {
-            return false;
-        }
+        if (!exchange_delivered(x, produced)) return false;
     } while (result == INFLATER_FULL && !exchange_has_enough(x));
     if (result == INFLATER_FAILED) {
         exchange_broke(x, inflater_failure(x->inflater), 0, NULL);
@@ -219,27 +192,22 @@ static bool inflate_some(exchange *x, const uint8_t *bytes, size_t length, size_
 bool exchange_unpack(exchange *x) {
     static const uint8_t nothing[1];
     size_t length = buffer_length(&x->packed), taken;
-    if (!x->unpacks_more) {
-        return true;
-    }
+    if (!x->unpacks_more) return true;
     bool well = inflate_some(x, length > 0 ? buffer_head(&x->packed) : nothing, length, &taken);
     buffer_consume(&x->packed, taken);
     return well;
 }
 
 static bool append(exchange *x, buffer *to, const uint8_t *bytes, size_t length) {
-    if (buffer_append(to, bytes, length)) {
-        return true;
-    }
+    if (buffer_append(to, bytes, length)) return true;
     exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
     return false;
 }
 
 bool exchange_deliver(exchange *x, const uint8_t *bytes, size_t length) {
     size_t taken;
-    if (x->inflater == NULL) {
+    if (x->inflater == NULL)
         return exchange_delivered(x, length) && append(x, &x->body, bytes, length);
-    }
     return inflate_some(x, bytes, length, &taken) &&
            (taken == length || append(x, &x->packed, bytes + taken, length - taken));
 }
@@ -247,9 +215,7 @@ bool exchange_deliver(exchange *x, const uint8_t *bytes, size_t length) {
 void exchange_keep_rest(exchange *x) {
     uint64_t most = x->request.options->max_body_bytes;
     uint64_t limit = x->delivered - buffer_length(&x->body) + most;
-    if (most > 0 && (x->body_limit == 0 || limit < x->body_limit)) {
-        x->body_limit = limit;
-    }
+    if (most > 0 && (x->body_limit == 0 || limit < x->body_limit)) x->body_limit = limit;
 }
 
 bool exchange_has_enough(const exchange *x) {

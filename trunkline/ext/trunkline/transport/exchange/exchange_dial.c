@@ -10,16 +10,11 @@
  * can be closed for one. The resolver does not say that it was that. */
 static bool tries_again(exchange *x, nanoseconds now) {
     failure *why = &x->why;
-    if (why->phase == PHASE_RESOLVE && descriptors_exhausted()) {
+    if (why->phase == PHASE_RESOLVE && descriptors_exhausted())
         failure_set(why, FAILURE_CONNECT, PHASE_RESOLVE, errno, "%s", strerror(errno));
-    }
-    if (!descriptors_scarce(why->system_error) || !pool_make_room()) {
-        return false;
-    }
+    if (!descriptors_scarce(why->system_error) || !pool_make_room()) return false;
     dial *another = dial_new(x->request.to, x->request.options, x->waker, now);
-    if (another == NULL) {
-        return false;
-    }
+    if (another == NULL) return false;
     dial_free(x->dialling);
     x->dialling = another;
     why->code = FAILURE_NONE;
@@ -38,9 +33,7 @@ bool exchange_share(const exchange *x, connection *c) {
     const char *chosen = c->session != NULL ? tls_protocol(c->session) : NULL;
     bool http2 = chosen != NULL ? strcmp(chosen, "h2") == 0
                                 : c->session == NULL && x->request.to->sharing == SHARING_ALWAYS;
-    if (!http2 || http2_connection_begin(c)) {
-        return true;
-    }
+    if (!http2 || http2_connection_begin(c)) return true;
     connection_free(c, false);
     return false;
 }

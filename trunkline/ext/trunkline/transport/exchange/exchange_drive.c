@@ -11,9 +11,7 @@
 nanoseconds exchange_awake_until(const exchange *x) {
     nanoseconds span = x->request.options->busy_poll;
     bool answer_is_due = x->state == EXCHANGE_TALKING && x->phase == PHASE_FIRST_BYTE;
-    if (!answer_is_due || !exchange_alone() || !connection_is_quick(x->connection, span)) {
-        return 0;
-    }
+    if (!answer_is_due || !exchange_alone() || !connection_is_quick(x->connection, span)) return 0;
     return clock_earlier(x->sent_at + span, x->deadline);
 }
 
@@ -21,9 +19,7 @@ static int poll_awake(const exchange *x, struct pollfd *entries, nfds_t count) {
     nanoseconds until = exchange_awake_until(x);
     bool late = false;
     int ready = 0;
-    if (until == 0) {
-        return 0;
-    }
+    if (until == 0) return 0;
     while (ready == 0 && !late && exchange_alone()) {
         ready = portable_poll(entries, count, 0);
         late = ready == 0 && clock_now() >= until;
@@ -45,23 +41,15 @@ static void wait_for(const exchange *x, const stop_request *stop) {
         nanoseconds left = deadline == NEVER ? NEVER : clock_nap(deadline, clock_now());
         ready = portable_poll(entries, (nfds_t)count + 1, left > 0 ? left : 0);
     }
-    if (ready > 0 && entries[count].revents != 0) {
-        waker_clear(x->waker);
-    }
+    if (ready > 0 && entries[count].revents != 0) waker_clear(x->waker);
 }
 
 step_result exchange_drive(exchange *x, const stop_request *stop) {
     for (;;) {
-        if (stop_wanted(stop)) {
-            return STEP_WAIT;
-        }
+        if (stop_wanted(stop)) return STEP_WAIT;
         wait_for(x, stop);
-        if (stop_wanted(stop)) {
-            return STEP_WAIT;
-        }
+        if (stop_wanted(stop)) return STEP_WAIT;
         step_result step = exchange_step(x, clock_now());
-        if (step != STEP_WAIT) {
-            return step;
-        }
+        if (step != STEP_WAIT) return step;
     }
 }

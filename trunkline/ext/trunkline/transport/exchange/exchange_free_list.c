@@ -21,14 +21,10 @@ static int resting;   /* and of these, those whose answers are in their callers'
 exchange *exchange_new(void) {
     exchange *x = NULL;
     pthread_mutex_lock(&lock);
-    if (free_count > 0) {
-        x = free_list[--free_count];
-    }
+    if (free_count > 0) x = free_list[--free_count];
     pthread_mutex_unlock(&lock);
     x = x != NULL ? x : calloc(1, sizeof(*x));
-    if (x != NULL) {
-        __atomic_add_fetch(&under_way, 1, __ATOMIC_RELAXED);
-    }
+    if (x != NULL) __atomic_add_fetch(&under_way, 1, __ATOMIC_RELAXED);
     return x;
 }
 
@@ -46,9 +42,7 @@ static void free_hints(hint *h) {
 }
 
 static buffer emptied(buffer b) {
-    if (b.capacity > KEPT_BUFFER_BYTES) {
-        buffer_free(&b);
-    }
+    if (b.capacity > KEPT_BUFFER_BYTES) buffer_free(&b);
     buffer_clear(&b);
     return b;
 }
@@ -62,9 +56,7 @@ static void strip(exchange *x) {
     buffer_free(&x->packed);
     waker_drop(x->waker);
     http2_batch_drop(x->batch);
-    if (x->pool != NULL) {
-        pool_release(x->pool);
-    }
+    if (x->pool != NULL) pool_release(x->pool);
     buffer input = emptied(x->input), head = emptied(x->head_bytes), body = emptied(x->body);
     http1_response answer = x->answer;
     memset(x, 0, sizeof(*x));
@@ -86,18 +78,15 @@ bool exchange_any_rests(void) {
 }
 
 void exchange_free(exchange *x) {
-    if (x == NULL || (x->pool != NULL && x->generation != descriptors_generation())) {
+    if (x == NULL || (x->pool != NULL && x->generation != descriptors_generation()))
         return; /* one of the parent's threads may have been in the midst of it */
-    }
     exchange_rest(x, false);
     exchange_abort(x);
     strip(x);
     __atomic_sub_fetch(&under_way, 1, __ATOMIC_RELAXED);
     pthread_mutex_lock(&lock);
     bool kept = free_count < FREE_LIST_SIZE;
-    if (kept) {
-        free_list[free_count++] = x;
-    }
+    if (kept) free_list[free_count++] = x;
     pthread_mutex_unlock(&lock);
     if (!kept) {
         http1_free(&x->answer);

@@ -44,28 +44,22 @@ static bool feed(exchange *x, http2 *h) {
 static bool send_body(exchange *x, http2 *h) {
     const http2_stream *s = x->call.stream;
     bool wanted = x->segment_sent == 0 || s->wants_body;
-    while (wanted && !x->body_ended && !x->awaits_continue && !x->piece_wanted) {
-        if (x->segment_sent == x->segment_length && !x->body_queued) {
+    while (wanted && !x->body_ended && !x->awaits_continue && !x->piece_wanted)
+        if (x->segment_sent == x->segment_length && !x->body_queued)
             x->piece_wanted = true;
-        } else if (!feed(x, h)) {
+        else if (!feed(x, h))
             return false;
-        } else {
+        else
             wanted = s->wants_body;
-        }
-    }
     return true;
 }
 
 static void note_sent(exchange *x) {
-    if (x->request_done || x->call.sent_at < 0) {
-        return;
-    }
+    if (x->request_done || x->call.sent_at < 0) return;
     x->request_done = true;
     x->sent_at = x->call.sent_at;
     x->timings.write = x->sent_at - x->sending_began;
-    if (!x->any_byte) {
-        exchange_phase(x, PHASE_FIRST_BYTE, x->sent_at);
-    }
+    if (!x->any_byte) exchange_phase(x, PHASE_FIRST_BYTE, x->sent_at);
 }
 
 /* What was framed since is progress: the time to write counts anew. */
@@ -80,12 +74,8 @@ static void note_progress(exchange *x, nanoseconds now) {
 static bool send_more(exchange *x, http2 *h, nanoseconds now) {
     const http2_stream *s = x->call.stream;
     note_sent(x);
-    if (!x->request_done && s->upload_stopped) {
-        exchange_cut_request(x, now);
-    }
-    if (x->request_done) {
-        return true;
-    }
+    if (!x->request_done && s->upload_stopped) exchange_cut_request(x, now);
+    if (x->request_done) return true;
     note_progress(x, now);
     return x->piece_wanted || (exchange_fed_as_declared(x) && send_body(x, h));
 }
@@ -95,9 +85,8 @@ static bool opens(exchange *x, nanoseconds now) {
     const char *scheme = request->to->tls_name != NULL ? "https" : "http";
     x->body_ended = request->body_length == 0;
     if (!http2_call_open(&x->call, scheme, request->head, request->head_length, !x->body_ended,
-                         request->head_method, &request->options->limits)) {
+                         request->head_method, &request->options->limits))
         return false;
-    }
     x->no_stream_free = false;
     x->sending_began = now;
     exchange_phase(x, PHASE_WRITE, now);
@@ -108,15 +97,11 @@ static bool opens(exchange *x, nanoseconds now) {
  * for another place. If that is here again, it waits until a stream has ended. STEP_WAIT: see
  * whether it is open. */
 static step_result open_stream(exchange *x, nanoseconds now) {
-    if (opens(x, now)) {
-        return STEP_WAIT;
-    }
+    if (opens(x, now)) return STEP_WAIT;
     if (x->no_stream_free) {
         while (http2_call_may_read(&x->call) && http2_call_read(&x->call, now)) {
         }
-        if (opens(x, now)) {
-            return STEP_WAIT;
-        }
+        if (opens(x, now)) return STEP_WAIT;
     }
     x->displaced = http2_connection_closing(x->call.http2) || !x->no_stream_free;
     x->no_stream_free = true;
@@ -125,18 +110,15 @@ static step_result open_stream(exchange *x, nanoseconds now) {
         exchange_begin_wait(x, now);
     }
     x->wake_at = now + ROOM_AGAIN;
-    if (x->displaced) {
-        return exchange_broke(x, FAILURE_CLOSED, 0, NULL);
-    }
+    if (x->displaced) return exchange_broke(x, FAILURE_CLOSED, 0, NULL);
     return exchange_wants_collection(x, now) ? STEP_COLLECT : STEP_WAIT;
 }
 
 /* ---- the answer ---- */
 
 static http1_framing framing_of(const exchange *x, int status, int64_t length) {
-    if (x->request.head_method || status < 200 || status == 204 || status == 304) {
+    if (x->request.head_method || status < 200 || status == 204 || status == 304)
         return HTTP1_FRAMING_NONE;
-    }
     return length >= 0 ? HTTP1_FRAMING_LENGTH : HTTP1_FRAMING_CHUNKED;
 }
 
@@ -169,9 +151,7 @@ static step_result take_heads(exchange *x, nanoseconds now) {
     step_result step = STEP_WAIT;
     while (step == STEP_WAIT) {
         http2_head *head = http2_take_head(x->call.stream);
-        if (head == NULL) {
-            break;
-        }
+        if (head == NULL) break;
         step = take_head(x, head, now);
     }
     return step;
@@ -203,22 +183,12 @@ static ssize_t take_piece(exchange *x, buffer *data) {
 static step_result take_data(exchange *x, http2 *h, nanoseconds now) {
     http2_stream *s = x->call.stream;
     for (;;) {
-        if (!exchange_unpack(x)) {
-            return STEP_FAILED;
-        }
-        if (exchange_has_enough(x)) {
-            return STEP_DATA;
-        }
-        if (buffer_length(&s->data) == 0) {
-            return STEP_WAIT;
-        }
-        if (x->body_buffer != NULL && x->body_buffer_room == 0) {
-            return STEP_BODY_BUFFER_FULL;
-        }
+        if (!exchange_unpack(x)) return STEP_FAILED;
+        if (exchange_has_enough(x)) return STEP_DATA;
+        if (buffer_length(&s->data) == 0) return STEP_WAIT;
+        if (x->body_buffer != NULL && x->body_buffer_room == 0) return STEP_BODY_BUFFER_FULL;
         ssize_t count = take_piece(x, &s->data);
-        if (count < 0) {
-            return STEP_FAILED;
-        }
+        if (count < 0) return STEP_FAILED;
         x->answer.body_bytes += (uint64_t)count;
         http2_took(h, s, (size_t)count);
         exchange_phase(x, PHASE_READ, now);
@@ -271,9 +241,8 @@ static step_result stream_failed(exchange *x, const http2 *h) {
     const failure *why = http2_connection_why(x->call.http2);
     char detail[sizeof(why->detail)];
     x->unprocessed = s->unprocessed;
-    if (s->failure == FAILURE_TRUNCATED || s->failure == FAILURE_TRUNCATED_HEAD) {
+    if (s->failure == FAILURE_TRUNCATED || s->failure == FAILURE_TRUNCATED_HEAD)
         return exchange_cut_short(x, s->failure, why->system_error);
-    }
     if (tells_error_code(s->failure)) {
         snprintf(detail, sizeof(detail), "%s (%u)", error_word(s->error_code), s->error_code);
     } else {
@@ -290,21 +259,11 @@ static step_result advance(exchange *x, nanoseconds now) {
     http2 *h = http2_connection_session(x->call.http2);
     const http2_stream *s = x->call.stream;
     step_result step = take_heads(x, now);
-    if (step == STEP_WAIT && !send_more(x, h, now)) {
-        return STEP_FAILED;
-    }
-    if (step == STEP_WAIT && x->head != NULL) {
-        step = take_data(x, h, now);
-    }
-    if (step != STEP_WAIT) {
-        return step;
-    }
-    if (s->ended && x->head != NULL) {
-        return complete(x);
-    }
-    if (s->failure != FAILURE_NONE) {
-        return stream_failed(x, h);
-    }
+    if (step == STEP_WAIT && !send_more(x, h, now)) return STEP_FAILED;
+    if (step == STEP_WAIT && x->head != NULL) step = take_data(x, h, now);
+    if (step != STEP_WAIT) return step;
+    if (s->ended && x->head != NULL) return complete(x);
+    if (s->failure != FAILURE_NONE) return stream_failed(x, h);
     return STEP_WAIT;
 }
 
@@ -313,48 +272,34 @@ static step_result read_and_advance(exchange *x, bool fresh, nanoseconds now) {
     step_result step = advance(x, now);
     bool worthwhile = !fresh || x->batch != NULL;
     for (int reads = 0; step == STEP_WAIT && worthwhile && reads < READS_AT_ONCE; reads++) {
-        if (!http2_call_may_read(&x->call)) {
-            break;
-        }
+        if (!http2_call_may_read(&x->call)) break;
         worthwhile = http2_call_read(&x->call, now);
         step = advance(x, now);
     }
-    if (step != STEP_WAIT) {
-        return step;
-    }
-    if (x->request.streaming && buffer_length(&x->body) > 0) {
-        return STEP_DATA;
-    }
+    if (step != STEP_WAIT) return step;
+    if (x->request.streaming && buffer_length(&x->body) > 0) return STEP_DATA;
     return x->piece_wanted ? STEP_BODY_WANTED : STEP_WAIT;
 }
 
 /* The request may go out any moment, by somebody else's doing: its answer's time starts then. */
 static nanoseconds next_look(const exchange *x, nanoseconds now) {
-    if (x->call.stream == NULL) {
-        return x->wake_at;
-    }
+    if (x->call.stream == NULL) return x->wake_at;
     bool all_framed = !x->request_done && x->body_ended;
     return all_framed ? clock_after(now, x->request.options->timeouts[PHASE_FIRST_BYTE]) : NEVER;
 }
 
 static void told(exchange *x, bool news) {
-    if (news) {
-        pool_reconsider(x->pool, x->connection);
-    }
+    if (news) pool_reconsider(x->pool, x->connection);
 }
 
 step_result exchange_http2_talk(exchange *x, nanoseconds now) {
     http2_call *call = &x->call;
     x->again = false;
-    if (!http2_call_enter(call)) {
-        return exchange_broke(x, FAILURE_FORKED, 0, NULL);
-    }
+    if (!http2_call_enter(call)) return exchange_broke(x, FAILURE_FORKED, 0, NULL);
     call->weak = x->in_fiber;
     bool fresh = call->stream == NULL;
     step_result step = fresh ? open_stream(x, now) : STEP_WAIT;
-    if (step == STEP_WAIT && call->stream != NULL) {
-        step = read_and_advance(x, fresh, now);
-    }
+    if (step == STEP_WAIT && call->stream != NULL) step = read_and_advance(x, fresh, now);
     if (step == STEP_DONE || step == STEP_FAILED) {
         note_sent(x);
         /* What was certainly not looked at counts as not sent: it may go anywhere. */
@@ -364,9 +309,7 @@ step_result exchange_http2_talk(exchange *x, nanoseconds now) {
         return step;
     }
     http2_call_flush(call, now);
-    if (call->stream != NULL) {
-        note_progress(x, now);
-    }
+    if (call->stream != NULL) note_progress(x, now);
     note_sent(x);
     x->wake_at = next_look(x, now);
     bool news = http2_call_leave(call, step == STEP_WAIT);
@@ -379,9 +322,7 @@ step_result exchange_http2_talk(exchange *x, nanoseconds now) {
 
 void exchange_http2_stop(exchange *x) {
     http2_call *call = &x->call;
-    if (call->http2 == NULL || x->stopped || !http2_call_enter(call)) {
-        return;
-    }
+    if (call->http2 == NULL || x->stopped || !http2_call_enter(call)) return;
     x->sent_so_far = (sent_state)http2_call_sent(call);
     x->stopped = true;
     told(x, http2_call_quit(call, clock_now()));
@@ -411,12 +352,9 @@ void exchange_join(exchange *x, http2_batch *batch, event_loop *watcher) {
 
 void exchange_depart(exchange *x) {
     waker_depart(x->waker);
-    if (x->state == EXCHANGE_DIALLING) {
-        pool_driver_left(x->pool);
-    }
-    if (x->state == EXCHANGE_TALKING && x->http2 && http2_call_enter(&x->call)) {
+    if (x->state == EXCHANGE_DIALLING) pool_driver_left(x->pool);
+    if (x->state == EXCHANGE_TALKING && x->http2 && http2_call_enter(&x->call))
         told(x, http2_call_leave(&x->call, false));
-    }
 }
 
 bool exchange_touched(const exchange *x) {

@@ -24,11 +24,10 @@ struct exchange_loop {
 
 static void push(queue *q, member *m) {
     m->next = NULL;
-    if (q->last != NULL) {
+    if (q->last != NULL)
         q->last->next = m;
-    } else {
+    else
         q->first = m;
-    }
     q->last = m;
 }
 
@@ -36,26 +35,19 @@ static member *shift(queue *q) {
     member *m = q->first;
     if (m != NULL) {
         q->first = m->next;
-        if (q->first == NULL) {
-            q->last = NULL;
-        }
+        if (q->first == NULL) q->last = NULL;
     }
     return m;
 }
 
 static void unlink_from(queue *q, member *m) {
     member *before = NULL;
-    for (member *at = q->first; at != NULL && at != m; at = at->next) {
-        before = at;
-    }
-    if (before != NULL) {
+    for (member *at = q->first; at != NULL && at != m; at = at->next) before = at;
+    if (before != NULL)
         before->next = m->next;
-    } else {
+    else
         q->first = m->next;
-    }
-    if (q->last == m) {
-        q->last = before;
-    }
+    if (q->last == m) q->last = before;
 }
 
 static void make_runnable(exchange_loop *l, member *m) {
@@ -66,9 +58,7 @@ static void make_runnable(exchange_loop *l, member *m) {
 }
 
 static void unwatch(exchange_loop *l, member *m) {
-    for (int i = 0; i < m->watching_count; i++) {
-        event_loop_ignore(l->loop, m->watching[i], m);
-    }
+    for (int i = 0; i < m->watching_count; i++) event_loop_ignore(l->loop, m->watching[i], m);
     m->watching_count = 0;
 }
 
@@ -78,15 +68,12 @@ static bool watch(exchange_loop *l, member *m) {
     struct pollfd entries[DIAL_MAX_ATTEMPTS];
     int count = exchange_wait(m->x, entries, DIAL_MAX_ATTEMPTS, &m->deadline);
     bool talking = m->x->state == EXCHANGE_TALKING;
-    if (talking && count == 1 && m->watching_count == 1 && m->watching[0] == entries[0].fd) {
+    if (talking && count == 1 && m->watching_count == 1 && m->watching[0] == entries[0].fd)
         m->watching_count = 0;
-    }
     unwatch(l, m);
     for (int i = 0; i < count; i++) {
         uint64_t id = talking ? m->x->connection->id : 0;
-        if (!event_loop_watch(l->loop, entries[i].fd, id, entries[i].events, m)) {
-            return false;
-        }
+        if (!event_loop_watch(l->loop, entries[i].fd, id, entries[i].events, m)) return false;
         m->watching[m->watching_count++] = entries[i].fd;
     }
     return m->deadline == 0 || deadlines_set(&l->due, m, m->deadline);
@@ -110,32 +97,22 @@ static void step(exchange_loop *l, member *m) {
 
 /* The waker does not say whom. */
 static void wake_called(exchange_loop *l) {
-    for (member *m = l->all; m != NULL; m = m->next_all) {
-        if (m->where == MEMBER_WAITING && exchange_called(m->x)) {
-            make_runnable(l, m);
-        }
-    }
+    for (member *m = l->all; m != NULL; m = m->next_all)
+        if (m->where == MEMBER_WAITING && exchange_called(m->x)) make_runnable(l, m);
 }
 
 /* Nor does what one of them found out for the others while it was stepped. */
 static void wake_touched(exchange_loop *l) {
-    if (!waker_marked(l->waker)) {
-        return;
-    }
-    for (member *m = l->all; m != NULL; m = m->next_all) {
-        if (m->where == MEMBER_WAITING && m->x->state == EXCHANGE_TALKING &&
-            exchange_touched(m->x)) {
+    if (!waker_marked(l->waker)) return;
+    for (member *m = l->all; m != NULL; m = m->next_all)
+        if (m->where == MEMBER_WAITING && m->x->state == EXCHANGE_TALKING && exchange_touched(m->x))
             make_runnable(l, m);
-        }
-    }
 }
 
 /* In a child the parent's events are not for it: it gets an epoll of its own, and what was under
  * way finds out that its connection is the parent's. */
 static void leave_to_parent(exchange_loop *l) {
-    if (!event_loop_inherited(l->loop)) {
-        return;
-    }
+    if (!event_loop_inherited(l->loop)) return;
     event_loop_renew(l->loop);
     for (member *m = l->all; m != NULL; m = m->next_all) {
         m->watching_count = 0;
@@ -150,9 +127,7 @@ void exchange_loop_run(exchange_loop *l) {
     member *last = l->runnable.last;
     for (member *m; (m = shift(&l->runnable)) != NULL;) {
         step(l, m);
-        if (m == last) {
-            break; /* those that run on and on wait for their next turn */
-        }
+        if (m == last) break; /* those that run on and on wait for their next turn */
     }
     http2_batch_flush(l->batch, l->waker);
     wake_touched(l);
@@ -170,13 +145,9 @@ static void wait_once(exchange_loop *l, nanoseconds until) {
             make_runnable(l, told[i]);
         }
     }
-    if (l->due.count == 0) {
-        return;
-    }
+    if (l->due.count == 0) return;
     nanoseconds now = clock_now();
-    for (member *m; (m = deadlines_expired(&l->due, now)) != NULL;) {
-        make_runnable(l, m);
-    }
+    for (member *m; (m = deadlines_expired(&l->due, now)) != NULL;) make_runnable(l, m);
 }
 
 nanoseconds exchange_loop_deadline(const exchange_loop *l) {
@@ -185,46 +156,37 @@ nanoseconds exchange_loop_deadline(const exchange_loop *l) {
 
 void exchange_loop_drive(exchange_loop *l, nanoseconds until, const stop_request *stop) {
     leave_to_parent(l);
-    if (l->runnable.first != NULL) {
+    if (l->runnable.first != NULL)
         wait_once(l, 0); /* connections that these may take are known by it */
-    }
     exchange_loop_run(l);
     while (l->ready.first == NULL && !stop_wanted(stop)) {
         wait_once(l, stop_wait_until(stop, clock_earlier(until, exchange_loop_deadline(l))));
         exchange_loop_run(l);
-        if (until == 0 || (until != NEVER && clock_now() >= until)) {
-            return;
-        }
+        if (until == 0 || (until != NEVER && clock_now() >= until)) return;
     }
 }
 
 void exchange_loop_add(exchange_loop *l, member *m, exchange *x, void *owner) {
     *m = (member){.x = x, .owner = owner, .loop = l, .where = MEMBER_WAITING, .heap_index = -1};
     m->next_all = l->all;
-    if (l->all != NULL) {
-        l->all->previous_all = m;
-    }
+    if (l->all != NULL) l->all->previous_all = m;
     l->all = m;
     exchange_join(x, l->batch, l->loop);
     make_runnable(l, m);
 }
 
 void exchange_loop_remove(exchange_loop *l, member *m) {
-    if (m->where == MEMBER_RUNNABLE) {
+    if (m->where == MEMBER_RUNNABLE)
         unlink_from(&l->runnable, m);
-    } else if (m->where == MEMBER_READY) {
+    else if (m->where == MEMBER_READY)
         unlink_from(&l->ready, m);
-    }
     unwatch(l, m);
     deadlines_remove(&l->due, m);
-    if (m->previous_all != NULL) {
+    if (m->previous_all != NULL)
         m->previous_all->next_all = m->next_all;
-    } else {
+    else
         l->all = m->next_all;
-    }
-    if (m->next_all != NULL) {
-        m->next_all->previous_all = m->previous_all;
-    }
+    if (m->next_all != NULL) m->next_all->previous_all = m->previous_all;
 }
 
 void exchange_loop_resume(exchange_loop *l, member *m) {
@@ -234,9 +196,7 @@ void exchange_loop_resume(exchange_loop *l, member *m) {
 
 member *exchange_loop_next(exchange_loop *l) {
     member *m = shift(&l->ready);
-    if (m != NULL) {
-        m->where = MEMBER_WAITING;
-    }
+    if (m != NULL) m->where = MEMBER_WAITING;
     return m;
 }
 
@@ -252,9 +212,7 @@ int exchange_loop_descriptor(exchange_loop *l) {
 void exchange_loop_depart(exchange_loop *l) {
     http2_batch_depart(l->batch);
     waker_depart(l->waker);
-    if (l->all != NULL) {
-        pool_driver_left(l->all->x->pool);
-    }
+    if (l->all != NULL) pool_driver_left(l->all->x->pool);
 }
 
 void exchange_loop_arrive(exchange_loop *l) {
@@ -268,9 +226,7 @@ void exchange_loop_park(exchange_loop *l) {
 
 exchange_loop *exchange_loop_new(waker *w) {
     exchange_loop *l = calloc(1, sizeof(*l));
-    if (l == NULL) {
-        return NULL;
-    }
+    if (l == NULL) return NULL;
     l->loop = event_loop_new();
     l->batch = http2_batch_new();
     if (l->loop == NULL || l->batch == NULL ||
@@ -287,9 +243,8 @@ exchange_loop *exchange_loop_new(waker *w) {
 }
 
 void exchange_loop_free(exchange_loop *l) {
-    if (l == NULL || event_loop_inherited(l->loop)) {
+    if (l == NULL || event_loop_inherited(l->loop))
         return; /* one of the parent's threads may have been in the midst of it */
-    }
     http2_batch_close(l->batch);
     deadlines_free(&l->due);
     event_loop_free(l->loop);

@@ -4,9 +4,7 @@
 /* While a call waits for a place: why, until when, and what may help. */
 
 const char *exchange_why_queued(exchange *x) {
-    if (x->state == EXCHANGE_QUEUED) {
-        return pool_why_waiting(x->pool, &x->ticket);
-    }
+    if (x->state == EXCHANGE_QUEUED) return pool_why_waiting(x->pool, &x->ticket);
     bool wants_stream = x->state == EXCHANGE_TALKING && x->phase == PHASE_QUEUE;
     return wants_stream && budget_used() + http2_default_limits.narrow_window > budget_most()
                ? "as much of answers may lie unread as max_buffered_bytes allows the process"
@@ -21,9 +19,7 @@ void exchange_begin_wait(exchange *x, nanoseconds now) {
 }
 
 bool exchange_wants_collection(exchange *x, nanoseconds now) {
-    if (now < x->collect_at) {
-        return false;
-    }
+    if (now < x->collect_at) return false;
     bool wants = exchange_any_rests();
     x->collect_at = wants ? NEVER : now + COLLECT_AFTER;
     return wants;

@@ -28,20 +28,14 @@ static step_result take_head(exchange *x, nanoseconds now) {
     while (buffer_length(&x->input) > 0) {
         switch (http1_head(&x->answer, buffer_head(&x->input), buffer_length(&x->input))) {
         case HTTP1_DONE:
-            if (x->answer.status >= 200) {
-                return final_head(x, now);
-            }
+            if (x->answer.status >= 200) return final_head(x, now);
             step_result step = informational(x, now);
-            if (step != STEP_WAIT) {
-                return step;
-            }
+            if (step != STEP_WAIT) return step;
             break;
         case HTTP1_FAILED: return exchange_broke(x, x->answer.failure, 0, NULL);
         default: return STEP_WAIT;
         }
-        if (x->answer.failure != FAILURE_NONE) {
-            return exchange_broke(x, x->answer.failure, 0, NULL);
-        }
+        if (x->answer.failure != FAILURE_NONE) return exchange_broke(x, x->answer.failure, 0, NULL);
     }
     return STEP_WAIT;
 }
@@ -54,9 +48,7 @@ static step_result drain_to_body_buffer(exchange *x) {
     uint64_t expected = http1_expect(&x->answer);
     size_t count = buffer_length(&x->input);
     count = count > expected ? (size_t)expected : count;
-    if (count > x->body_buffer_room) {
-        return STEP_BODY_BUFFER_FULL;
-    }
+    if (count > x->body_buffer_room) return STEP_BODY_BUFFER_FULL;
     memcpy(x->body_buffer, buffer_head(&x->input), count);
     buffer_consume(&x->input, count);
     x->body_buffer += count;
@@ -69,33 +61,20 @@ static step_result drain_to_body_buffer(exchange *x) {
 static step_result take_body(exchange *x) {
     if (x->body_buffer != NULL && buffer_length(&x->input) > 0) {
         step_result step = drain_to_body_buffer(x);
-        if (step != STEP_WAIT) {
-            return step;
-        }
+        if (step != STEP_WAIT) return step;
     }
     for (;;) {
-        if (!exchange_unpack(x)) {
-            return STEP_FAILED;
-        }
-        if (exchange_has_enough(x)) {
-            return STEP_DATA;
-        }
+        if (!exchange_unpack(x)) return STEP_FAILED;
+        if (exchange_has_enough(x)) return STEP_DATA;
         http1_piece piece = {0};
         http1_result result =
             http1_body(&x->answer, buffer_head(&x->input), buffer_length(&x->input), &piece);
-        if (result == HTTP1_DATA && !exchange_deliver(x, piece.data, piece.length)) {
+        if (result == HTTP1_DATA && !exchange_deliver(x, piece.data, piece.length))
             return STEP_FAILED;
-        }
         buffer_consume(&x->input, piece.consumed);
-        if (result == HTTP1_DONE) {
-            return STEP_DONE;
-        }
-        if (result == HTTP1_FAILED) {
-            return exchange_broke(x, x->answer.failure, 0, NULL);
-        }
-        if (result == HTTP1_MORE) {
-            return STEP_WAIT;
-        }
+        if (result == HTTP1_DONE) return STEP_DONE;
+        if (result == HTTP1_FAILED) return exchange_broke(x, x->answer.failure, 0, NULL);
+        if (result == HTTP1_MORE) return STEP_WAIT;
     }
 }
 
@@ -114,14 +93,10 @@ static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
         where = buffer_tail(&x->body);
         room = wanted;
     }
-    if (room > expected) {
-        room = (size_t)expected;
-    }
+    if (room > expected) room = (size_t)expected;
     size_t count = 0;
     io_result io = connection_read(x->connection, where, room, &count, f);
-    if (io != IO_DONE) {
-        return io;
-    }
+    if (io != IO_DONE) return io;
     if (x->body_buffer != NULL) {
         x->body_buffer += count;
         x->body_buffer_room -= count;
@@ -177,9 +152,7 @@ static io_result read_input(exchange *x, failure *f) {
     }
     size_t room = buffer_room(&x->input), count = 0;
     io_result io = connection_read(x->connection, buffer_tail(&x->input), room, &count, f);
-    if (io == IO_DONE) {
-        buffer_commit(&x->input, count);
-    }
+    if (io == IO_DONE) buffer_commit(&x->input, count);
     return io;
 }
 
@@ -212,9 +185,7 @@ static io_result read_some(exchange *x, nanoseconds now) {
 /* The connection has ended: that may be the body's proper end, and is an error anywhere else. */
 static step_result at_end(exchange *x, bool clean) {
     http1_result result = http1_end(&x->answer, clean, buffer_length(&x->input));
-    if (result == HTTP1_DONE) {
-        return STEP_DONE;
-    }
+    if (result == HTTP1_DONE) return STEP_DONE;
     if (x->write_failure.code != FAILURE_NONE && !x->any_byte) {
         x->why = x->write_failure;
         return STEP_FAILED;
@@ -227,14 +198,10 @@ static step_result take_apart(exchange *x, nanoseconds now) {
     if (x->head == NULL) {
         step_result step = take_head(x, now);
         if (step != STEP_FAILED && x->ahead > 0) {
-            if (!settle_ahead(x)) {
-                return STEP_FAILED;
-            }
+            if (!settle_ahead(x)) return STEP_FAILED;
             step = step == STEP_WAIT && x->head == NULL ? take_head(x, now) : step;
         }
-        if (step != STEP_WAIT || x->head == NULL) {
-            return step;
-        }
+        if (step != STEP_WAIT || x->head == NULL) return step;
     }
     step_result step = take_body(x);
     return step == STEP_DONE ? exchange_body_complete(x) : step;
@@ -244,27 +211,17 @@ step_result exchange_receive(exchange *x, nanoseconds now) {
     x->events = POLLIN;
     for (int reads = 0;; reads++) {
         step_result step = take_apart(x, now);
-        if (step != STEP_WAIT) {
-            return step;
-        }
-        if (x->body_buffer != NULL && x->body_buffer_room == 0) {
-            return STEP_BODY_BUFFER_FULL;
-        }
-        if (exchange_has_enough(x)) {
-            return STEP_DATA;
-        }
-        if (reads > 0 && (!x->again || reads >= READS_AT_ONCE)) {
-            break;
-        }
+        if (step != STEP_WAIT) return step;
+        if (x->body_buffer != NULL && x->body_buffer_room == 0) return STEP_BODY_BUFFER_FULL;
+        if (exchange_has_enough(x)) return STEP_DATA;
+        if (reads > 0 && (!x->again || reads >= READS_AT_ONCE)) break;
         x->again = false;
         io_result io = read_some(x, now);
         if (io == IO_END || io == IO_TRUNCATED) {
             step = at_end(x, io == IO_END);
             return step == STEP_DONE ? exchange_body_complete(x) : step;
         }
-        if (io == IO_FAILED) {
-            return STEP_FAILED;
-        }
+        if (io == IO_FAILED) return STEP_FAILED;
         if (io != IO_DONE) {
             x->events = io == IO_WRITE ? POLLOUT : POLLIN;
             break;

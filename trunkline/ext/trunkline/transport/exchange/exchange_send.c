@@ -26,9 +26,8 @@ bool exchange_send_begin(exchange *x, nanoseconds now) {
     if (request->body != NULL && !request->expects && request->body_length <= JOINED_BODY) {
         buffer_clear(&x->frame);
         if (!buffer_append(&x->frame, request->head, request->head_length) ||
-            !buffer_append(&x->frame, request->body, (size_t)request->body_length)) {
+            !buffer_append(&x->frame, request->body, (size_t)request->body_length))
             return false;
-        }
         next_segment(x, buffer_head(&x->frame), buffer_length(&x->frame));
         x->body_queued = true;
     }
@@ -47,9 +46,8 @@ static bool frame_piece(exchange *x, const char *piece, size_t length, bool chun
     size_t line_length = chunked ? http1_chunk_line(line, length) : 0;
     buffer_clear(&x->frame);
     if (!buffer_append(&x->frame, line, line_length) || !buffer_append(&x->frame, piece, length) ||
-        (chunked && !buffer_append(&x->frame, "\r\n", 2))) {
+        (chunked && !buffer_append(&x->frame, "\r\n", 2)))
         return false;
-    }
     next_segment(x, buffer_head(&x->frame), buffer_length(&x->frame));
     return true;
 }
@@ -59,15 +57,12 @@ void exchange_feed(exchange *x, const char *piece, size_t length) {
     x->piece_wanted = false;
     if (piece == NULL || length == 0) {
         x->body_queued = true;
-        if (chunked) {
-            next_segment(x, HTTP1_LAST_CHUNK, sizeof(HTTP1_LAST_CHUNK) - 1);
-        }
+        if (chunked) next_segment(x, HTTP1_LAST_CHUNK, sizeof(HTTP1_LAST_CHUNK) - 1);
         return;
     }
     x->fed_bytes += (int64_t)length;
-    if (!frame_piece(x, piece, length, chunked)) {
+    if (!frame_piece(x, piece, length, chunked))
         failure_set(&x->why, FAILURE_OUT_OF_MEMORY, PHASE_WRITE, 0, NULL);
-    }
     /* Enough: ask no more. */
     x->body_queued = x->request.body_length >= 0 && x->fed_bytes >= x->request.body_length;
 }
@@ -76,12 +71,8 @@ void exchange_feed(exchange *x, const char *piece, size_t length) {
  * request for the rest of this one. */
 bool exchange_fed_as_declared(exchange *x) {
     int64_t declared = x->request.body_length;
-    if (x->why.code != FAILURE_NONE) {
-        return false;
-    }
-    if (!x->request.fed || declared < 0) {
-        return true;
-    }
+    if (x->why.code != FAILURE_NONE) return false;
+    if (!x->request.fed || declared < 0) return true;
     if (x->fed_bytes > declared) {
         return failure_set(&x->why, FAILURE_BODY_LONG, PHASE_WRITE, 0, "%lld bytes were declared",
                            (long long)declared);
@@ -100,9 +91,7 @@ static io_result send_segment(exchange *x, nanoseconds now) {
         io_result io =
             connection_write(x->connection, x->segment + x->segment_sent,
                              x->segment_length - x->segment_sent, &count, &x->write_failure);
-        if (io != IO_DONE) {
-            return io;
-        }
+        if (io != IO_DONE) return io;
         x->segment_sent += count;
         x->sent_bytes += count;
         exchange_phase(x, PHASE_WRITE, now);
@@ -128,9 +117,7 @@ static bool more_to_send(exchange *x) {
         request_sent(x);
         return false;
     }
-    if (x->awaits_continue) {
-        return false;
-    }
+    if (x->awaits_continue) return false;
     if (x->request.fed) {
         x->piece_wanted = true;
         return false;
@@ -141,30 +128,19 @@ static bool more_to_send(exchange *x) {
 }
 
 io_result exchange_send(exchange *x, nanoseconds now) {
-    if (x->piece_wanted) {
-        return IO_DONE;
-    }
-    if (!exchange_fed_as_declared(x)) {
-        return IO_FAILED;
-    }
+    if (x->piece_wanted) return IO_DONE;
+    if (!exchange_fed_as_declared(x)) return IO_FAILED;
     do {
         io_result io = send_segment(x, now);
-        if (io != IO_DONE) {
-            return io;
-        }
+        if (io != IO_DONE) return io;
     } while (more_to_send(x));
     return IO_DONE;
 }
 
 sent_state exchange_sent(const exchange *x) {
-    if (x->http2) {
-        return x->sent_so_far;
-    }
-    if (x->request_done && !x->request_cut) {
-        return SENT_ALL;
-    }
-    if (x->connection != NULL && x->connection->session != NULL && x->sent_bytes == 0) {
+    if (x->http2) return x->sent_so_far;
+    if (x->request_done && !x->request_cut) return SENT_ALL;
+    if (x->connection != NULL && x->connection->session != NULL && x->sent_bytes == 0)
         return tls_sent(x->connection->session) > x->session_before ? SENT_PARTIAL : SENT_NONE;
-    }
     return x->sent_bytes > 0 ? SENT_PARTIAL : SENT_NONE;
 }

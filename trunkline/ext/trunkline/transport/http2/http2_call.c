@@ -42,60 +42,44 @@ static void unfollow(http2_connection *h, http2_call *call) {
 
 void http2_call_touch(http2_call *call, waker *own) {
     if (__atomic_exchange_n(&call->touched, true, __ATOMIC_ACQ_REL) ||
-        !(call->follows || call->leading)) {
+        !(call->follows || call->leading))
         return;
-    }
-    if (call->waker == own) {
+    if (call->waker == own)
         waker_mark(own);
-    } else {
+    else
         waker_wake(call->waker);
-    }
 }
 
 /* The first that is driven just now; `weak`: a fiber will do. */
 static http2_call *able_follower(const http2_connection *h, bool weak) {
     http2_call *call = h->first;
-    while (call != NULL && (away(call) || (call->weak && !weak))) {
-        call = call->next;
-    }
+    while (call != NULL && (away(call) || (call->weak && !weak))) call = call->next;
     return call;
 }
 
 void http2_connection_summon(http2_connection *h, waker *own) {
-    if (h->first == NULL || (h->leader != NULL && !away(h->leader))) {
-        return;
-    }
+    if (h->first == NULL || (h->leader != NULL && !away(h->leader))) return;
     http2_call *chosen = able_follower(h, false);
-    if (chosen == NULL) {
-        chosen = able_follower(h, true);
-    }
-    if (chosen != NULL) {
+    if (chosen == NULL) chosen = able_follower(h, true);
+    if (chosen != NULL)
         http2_call_touch(chosen, own);
-    } else if (h->leader == NULL) {
+    else if (h->leader == NULL)
         http2_call_touch(h->first, own);
-    }
 }
 
 /* ---- the leader ---- */
 
 static bool has_led(const http2_batch *b, const http2_connection *h) {
-    for (int i = 0; i < b->led_count; i++) {
-        if (b->led[i] == h) {
-            return true;
-        }
-    }
+    for (int i = 0; i < b->led_count; i++)
+        if (b->led[i] == h) return true;
     return false;
 }
 
 static bool room_for_led(http2_batch *b) {
-    if (b->led_count < b->led_room) {
-        return true;
-    }
+    if (b->led_count < b->led_room) return true;
     int room = b->led_room > 0 ? b->led_room * 2 : HTTP2_BATCH_SIZE;
     http2_connection **wider = realloc(b->led, (size_t)room * sizeof(http2_connection *));
-    if (wider == NULL) {
-        return false;
-    }
+    if (wider == NULL) return false;
     b->led = wider;
     b->led_room = room;
     return true;
@@ -104,13 +88,9 @@ static bool room_for_led(http2_batch *b) {
 /* An exchange loop remembers what its calls lead, so as to let others when it is not driven.
  * Without memory for that the reaper reads for them, once a second. */
 static void remember_led(http2_batch *b, http2_connection *h) {
-    if (h->remembered == b) {
-        return;
-    }
+    if (h->remembered == b) return;
     if (!has_led(b, h)) {
-        if (!room_for_led(b)) {
-            return;
-        }
+        if (!room_for_led(b)) return;
         b->led[b->led_count++] = http2_connection_keep(h);
     }
     h->remembered = b;
@@ -118,9 +98,7 @@ static void remember_led(http2_batch *b, http2_connection *h) {
 
 /* Under h's lock, which the caller releases before h. */
 static void forget_led(const http2_batch *b, http2_connection *h) {
-    if (h->remembered == b) {
-        h->remembered = NULL;
-    }
+    if (h->remembered == b) h->remembered = NULL;
 }
 
 static void lead(http2_connection *h, http2_call *call) {
@@ -133,17 +111,13 @@ static void lead(http2_connection *h, http2_call *call) {
     h->leader = call;
     call->leading = true;
     set_events(call, h->wants_read | h->wants_write);
-    if (call->batch != NULL) {
-        remember_led(call->batch, h);
-    }
+    if (call->batch != NULL) remember_led(call->batch, h);
 }
 
 /* A fiber leads only when there is nobody else to do it. */
 static http2_call *better_than(const http2_connection *h, const http2_call *call) {
     http2_call *l = h->leader;
-    if (!call->weak) {
-        return NULL;
-    }
+    if (!call->weak) return NULL;
     return l != NULL && !away(l) && !l->weak ? l : able_follower(h, false);
 }
 
@@ -157,17 +131,14 @@ static void wait_here(http2_connection *h, http2_call *call) {
         return;
     }
     follow(h, call);
-    if (able != NULL && (full || able != h->leader)) {
-        http2_call_touch(able, NULL);
-    }
+    if (able != NULL && (full || able != h->leader)) http2_call_touch(able, NULL);
 }
 
 static void stop_waiting(http2_connection *h, http2_call *call) {
-    if (h->leader == call) {
+    if (h->leader == call)
         h->leader = NULL;
-    } else if (call->follows) {
+    else if (call->follows)
         unfollow(h, call);
-    }
     call->leading = false;
     set_events(call, 0);
 }
@@ -191,21 +162,15 @@ void http2_connection_note_sent(http2_connection *h) {
 
 static void forget_sending(http2_connection *h, http2_call *call) {
     http2_call **link = &h->sending;
-    while (*link != NULL && *link != call) {
-        link = &(*link)->next_sending;
-    }
-    if (*link != NULL) {
-        *link = call->next_sending;
-    }
+    while (*link != NULL && *link != call) link = &(*link)->next_sending;
+    if (*link != NULL) *link = call->next_sending;
     call->sending = false;
 }
 
 int http2_call_sent(const http2_call *call) {
     const http2_connection *h = call->http2;
     const http2_stream *s = call->stream;
-    if (s == NULL) {
-        return 0;
-    }
+    if (s == NULL) return 0;
     const tls *session = h->connection->session;
     uint64_t handed = session != NULL ? tls_sent(session) : h->written;
     return s->request_ends <= h->written ? 2 : s->head_begins < handed ? 1 : 0;
@@ -237,18 +202,14 @@ const failure *http2_connection_why(const http2_connection *h) {
 bool http2_call_open(http2_call *call, const char *scheme, const char *head, size_t length,
                      bool body, bool head_request, const http1_limits *limits) {
     http2_connection *h = call->http2;
-    if (h->dead || http2_closing(h->session)) {
-        return false;
-    }
+    if (h->dead || http2_closing(h->session)) return false;
     if (http2_room(h->session) == 0) {
         http2_connection_write(h, own_waker(call),
                                clock_now()); /* streams that were given up end with their reset */
     }
     call->stream =
         http2_request(h->session, scheme, head, length, body, head_request, limits, call);
-    if (call->stream == NULL) {
-        return false;
-    }
+    if (call->stream == NULL) return false;
     call->sent_at = -1;
     call->sending = true;
     call->next_sending = h->sending;
@@ -270,14 +231,9 @@ bool http2_call_read(http2_call *call, nanoseconds now) {
 /* A batch writes once for all of its calls. */
 static void write_or_put_off(http2_connection *h, http2_call *call, nanoseconds now) {
     http2_batch *b = away(call) ? NULL : call->batch;
-    if (h->dead || !(http2_wants_output(h->session) || buffer_length(&h->output) > 0)) {
-        return;
-    }
-    for (int i = 0; b != NULL && i < b->count; i++) {
-        if (b->unflushed[i] == h) {
-            return;
-        }
-    }
+    if (h->dead || !(http2_wants_output(h->session) || buffer_length(&h->output) > 0)) return;
+    for (int i = 0; b != NULL && i < b->count; i++)
+        if (b->unflushed[i] == h) return;
     if (b != NULL && b->count < HTTP2_BATCH_SIZE && h->wants_write == 0) {
         b->unflushed[b->count++] = http2_connection_keep(h);
         return;
@@ -311,9 +267,7 @@ bool http2_call_leave(http2_call *call, bool waits) {
 
 bool http2_call_quit(http2_call *call, nanoseconds now) {
     http2_connection *h = call->http2;
-    if (call->sending) {
-        forget_sending(h, call);
-    }
+    if (call->sending) forget_sending(h, call);
     if (call->stream != NULL) {
         http2_release(h->session, call->stream);
         call->stream = NULL;
@@ -328,12 +282,9 @@ bool http2_call_quit(http2_call *call, nanoseconds now) {
 /* What could not be written needs a call that waits for the descriptor. */
 static void find_writer(http2_connection *h, waker *own) {
     http2_call *chosen = h->leader != NULL && !away(h->leader) ? h->leader : h->first;
-    for (http2_call *call = h->first; call != NULL; call = call->next) {
+    for (http2_call *call = h->first; call != NULL; call = call->next)
         chosen = call->waker == own ? call : chosen;
-    }
-    if (chosen != NULL) {
-        http2_call_touch(chosen, own);
-    }
+    if (chosen != NULL) http2_call_touch(chosen, own);
 }
 
 void http2_batch_flush(http2_batch *b, waker *own) {
@@ -343,9 +294,7 @@ void http2_batch_flush(http2_batch *b, waker *own) {
         pthread_mutex_lock(&h->lock);
         if (h->session != NULL) {
             http2_connection_write(h, own, now);
-            if (h->wants_write != 0) {
-                find_writer(h, own);
-            }
+            if (h->wants_write != 0) find_writer(h, own);
         }
         pthread_mutex_unlock(&h->lock);
         http2_connection_release(h);
@@ -353,26 +302,22 @@ void http2_batch_flush(http2_batch *b, waker *own) {
 }
 
 void http2_batch_depart(http2_batch *b) {
-    if (b->away) {
-        return;
-    }
+    if (b->away) return;
     __atomic_store_n(&b->away, true, __ATOMIC_RELEASE);
     int kept = 0;
     for (int i = 0; i < b->led_count; i++) {
         http2_connection *h = b->led[i];
         pthread_mutex_lock(&h->lock);
         bool ours = h->session != NULL && h->leader != NULL && h->leader->batch == b;
-        if (ours) {
+        if (ours)
             http2_connection_summon(h, NULL);
-        } else {
+        else
             forget_led(b, h);
-        }
         pthread_mutex_unlock(&h->lock);
-        if (ours) {
+        if (ours)
             b->led[kept++] = h;
-        } else {
+        else
             http2_connection_release(h);
-        }
     }
     b->led_count = kept;
 }
@@ -383,9 +328,7 @@ void http2_batch_arrive(http2_batch *b) {
 
 http2_batch *http2_batch_new(void) {
     http2_batch *b = calloc(1, sizeof(*b));
-    if (b != NULL) {
-        b->references = 1;
-    }
+    if (b != NULL) b->references = 1;
     return b;
 }
 

@@ -11,9 +11,8 @@
 /* ---- facts ---- */
 
 static void tell_touched(http2_connection *h, waker *own) {
-    for (http2_stream *s; (s = http2_next_touched(h->session)) != NULL;) {
+    for (http2_stream *s; (s = http2_next_touched(h->session)) != NULL;)
         http2_call_touch(s->owner, own);
-    }
 }
 
 static void refresh(http2_connection *h) {
@@ -51,9 +50,7 @@ static void die(http2_connection *h, const failure *why, waker *own) {
     http2_end(h->session, why->code);
     tell_touched(h, own);
     refresh(h);
-    if (h->connection->descriptor >= 0) {
-        shutdown(h->connection->descriptor, SHUT_RDWR);
-    }
+    if (h->connection->descriptor >= 0) shutdown(h->connection->descriptor, SHUT_RDWR);
 }
 
 static void die_of(http2_connection *h, failure_code code, const char *detail, waker *own) {
@@ -67,17 +64,13 @@ static void refuse(http2_connection *h, failure_code code, waker *own, nanosecon
     tell_touched(h, own);
     h->closing = true; /* nobody waits for what becomes of this write */
     http2_connection_write(h, own, now);
-    if (!h->dead) {
-        die_of(h, code, http2_detail(h->session), own);
-    }
+    if (!h->dead) die_of(h, code, http2_detail(h->session), own);
 }
 
 bool http2_connection_read_once(http2_connection *h, waker *own, nanoseconds now) {
     failure f = {0};
     size_t count = 0;
-    if (h->dead) {
-        return false;
-    }
+    if (h->dead) return false;
     io_result io = connection_read(h->connection, h->input, HTTP2_READ_SIZE, &count, &f);
     h->wants_read = io == IO_WRITE ? POLLOUT : POLLIN;
     h->unread = io == IO_DONE;
@@ -93,11 +86,10 @@ bool http2_connection_read_once(http2_connection *h, waker *own, nanoseconds now
         refresh(h);
         return true;
     }
-    if (io == IO_FAILED) {
+    if (io == IO_FAILED)
         die(h, &f, own);
-    } else if (io != IO_READ && io != IO_WRITE) {
+    else if (io != IO_READ && io != IO_WRITE)
         die_of(h, FAILURE_CLOSED, NULL, own);
-    }
     return false;
 }
 
@@ -109,16 +101,12 @@ static void writing_broke(http2_connection *h, const failure *f, waker *own, nan
     buffer_clear(&h->output);
     while (http2_connection_read_once(h, own, now)) {
     }
-    if (!h->dead) {
-        die(h, &why, own);
-    }
+    if (!h->dead) die(h, &why, own);
 }
 
 /* Something to be written, if there is any. False: there is not, or no memory. */
 static bool frame_more(http2_connection *h) {
-    if (buffer_length(&h->output) > 0) {
-        return true;
-    }
+    if (buffer_length(&h->output) > 0) return true;
     return http2_wants_output(h->session) &&
            http2_output(h->session, &h->output, HTTP2_READ_SIZE) && buffer_length(&h->output) > 0;
 }
@@ -177,9 +165,7 @@ void http2_connection_retire(http2_connection *h) {
  * wait already do so for as long as their callers said; those to come have another connection. */
 static void doubt(http2_connection *h, nanoseconds now) {
     take_in(h, now); /* whoever was to read may be late */
-    if (h->dead || h->pinged_at == 0) {
-        return;
-    }
+    if (h->dead || h->pinged_at == 0) return;
     if (http2_open_streams(h->session) > 0) {
         http2_goodbye(h->session);
         http2_connection_write(h, NULL, now);
@@ -200,11 +186,10 @@ static void ask_whether_alive(http2_connection *h, nanoseconds now) {
 
 /* One that is idle is not asked before it is used again. */
 static void see_whether_alive(http2_connection *h, nanoseconds now) {
-    if (h->pinged_at > 0 && now - h->pinged_at >= ANSWER_WITHIN) {
+    if (h->pinged_at > 0 && now - h->pinged_at >= ANSWER_WITHIN)
         doubt(h, now);
-    } else if (http2_open_streams(h->session) > 0) {
+    else if (http2_open_streams(h->session) > 0)
         ask_whether_alive(h, now);
-    }
 }
 
 bool http2_connection_check_alive(http2_connection *h) {
@@ -212,9 +197,7 @@ bool http2_connection_check_alive(http2_connection *h) {
     pthread_mutex_lock(&h->lock);
     bool usable = h->session != NULL;
     if (usable) {
-        if (http2_open_streams(h->session) == 0 && nobody_reads(h)) {
-            take_in(h, now);
-        }
+        if (http2_open_streams(h->session) == 0 && nobody_reads(h)) take_in(h, now);
         ask_whether_alive(h, now);
         refresh(h);
         usable = !h->closing;
@@ -229,9 +212,7 @@ bool http2_connection_tend(http2_connection *h, nanoseconds now) {
         pthread_mutex_unlock(&h->lock);
         return false;
     }
-    if (nobody_reads(h)) {
-        take_in(h, now);
-    }
+    if (nobody_reads(h)) take_in(h, now);
     http2_calm(h->session);
     see_whether_alive(h, now);
     http2_connection_summon(h, NULL);
@@ -254,9 +235,7 @@ void http2_connection_goodbye(http2_connection *h) {
 
 bool http2_connection_begin(connection *c) {
     http2_connection *h = calloc(1, sizeof(*h));
-    if (h == NULL) {
-        return false;
-    }
+    if (h == NULL) return false;
     h->session = http2_new(&http2_default_limits);
     h->input = malloc(HTTP2_READ_SIZE);
     if (h->session == NULL || h->input == NULL) {
@@ -280,9 +259,7 @@ http2_connection *http2_connection_keep(http2_connection *h) {
 }
 
 void http2_connection_release(http2_connection *h) {
-    if (h == NULL || __atomic_sub_fetch(&h->references, 1, __ATOMIC_ACQ_REL) > 0) {
-        return;
-    }
+    if (h == NULL || __atomic_sub_fetch(&h->references, 1, __ATOMIC_ACQ_REL) > 0) return;
     bool polite = h->session != NULL && !h->dead;
     http2_free(h->session);
     connection_free(h->connection, polite);

@@ -13,9 +13,7 @@ static capacity_claim *first, *last;
 
 static uint32_t by_descriptors(void) {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-        return UINT32_MAX;
-    }
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT32_MAX;
     rlim_t half = limit.rlim_cur / 2;
     return half < LEAST ? LEAST : half > UINT32_MAX ? UINT32_MAX : (uint32_t)half;
 }
@@ -25,9 +23,8 @@ uint32_t capacity_most(void) {
     if (known == 0) {
         uint32_t usual = by_descriptors();
         if (__atomic_compare_exchange_n(&most, &known, usual, false, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_SEQ_CST)) {
+                                        __ATOMIC_SEQ_CST))
             known = usual;
-        }
     }
     return known;
 }
@@ -39,12 +36,10 @@ uint32_t capacity_used(void) {
 static bool take_one(void) {
     uint32_t limit = capacity_most();
     uint32_t seen = __atomic_load_n(&used, __ATOMIC_SEQ_CST);
-    while (seen < limit) {
+    while (seen < limit)
         if (__atomic_compare_exchange_n(&used, &seen, seen + 1, true, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_SEQ_CST)) {
+                                        __ATOMIC_SEQ_CST))
             return true;
-        }
-    }
     return false;
 }
 
@@ -78,9 +73,7 @@ static void serve_line(void) {
     for (capacity_claim *c = first, *next; c != NULL; c = next) {
         next = c->next;
         if (!waker_away(c->waker)) {
-            if (!take_one()) {
-                return;
-            }
+            if (!take_one()) return;
             quit(c, CLAIM_GRANTED);
         }
         waker_wake(c->waker);
@@ -92,14 +85,10 @@ static void serve_line(void) {
 /* Who gives one back looks at the line after that, who joins it looks for one after that: one of
  * the two sees the other. */
 bool capacity_take(capacity_claim *c, waker *w) {
-    if (state_of(c) == CLAIM_NONE && take_one()) {
-        return true;
-    }
+    if (state_of(c) == CLAIM_NONE && take_one()) return true;
     pthread_mutex_lock(&lock);
     c->waker = w;
-    if (state_of(c) == CLAIM_NONE) {
-        join(c);
-    }
+    if (state_of(c) == CLAIM_NONE) join(c);
     bool taken = state_of(c) == CLAIM_GRANTED;
     if (taken) {
         set_state(c, CLAIM_NONE);
@@ -118,27 +107,20 @@ bool capacity_granted(const capacity_claim *c) {
 void capacity_hand_over(capacity_claim *c, waker *w) {
     pthread_mutex_lock(&lock);
     c->waker = w;
-    if (state_of(c) == CLAIM_GRANTED) {
-        waker_wake(w);
-    }
+    if (state_of(c) == CLAIM_GRANTED) waker_wake(w);
     pthread_mutex_unlock(&lock);
 }
 
 void capacity_cancel(capacity_claim *c) {
-    if (state_of(c) == CLAIM_NONE) {
-        return;
-    }
+    if (state_of(c) == CLAIM_NONE) return;
     pthread_mutex_lock(&lock);
     bool granted = state_of(c) == CLAIM_GRANTED;
-    if (granted) {
+    if (granted)
         set_state(c, CLAIM_NONE);
-    } else {
+    else
         quit(c, CLAIM_NONE);
-    }
     pthread_mutex_unlock(&lock);
-    if (granted) {
-        capacity_give();
-    }
+    if (granted) capacity_give();
 }
 
 void capacity_give(void) {

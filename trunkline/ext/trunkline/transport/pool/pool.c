@@ -7,9 +7,7 @@ static void unlock(pool *p) {
     bool impatience_due = p->impatience_due;
     p->impatience_due = false;
     pthread_mutex_unlock(&p->lock);
-    if (impatience_due) {
-        reaper_expect(clock_now() + POOL_PATIENCE, pool_reap_all);
-    }
+    if (impatience_due) reaper_expect(clock_now() + POOL_PATIENCE, pool_reap_all);
 }
 
 /* A shared connection takes no calls any more. True: nobody is left on it, and it is the caller's
@@ -61,9 +59,8 @@ pool_result pool_turn(pool *p, pool_ticket *t, connection **out) {
     pthread_mutex_lock(&p->lock);
     bool closed = p->closed || t->generation != p->generation || t->bucket == NULL;
     __atomic_store_n(&t->called, false, __ATOMIC_RELEASE);
-    if (!closed && t->waiting) {
+    if (!closed && t->waiting)
         pool_serve_waiters(p, t->bucket); /* what was not given to it while its driver was away */
-    }
     if (closed) {
         result = POOL_CLOSED;
     } else if (!t->waiting && t->granted != NULL) {
@@ -87,9 +84,7 @@ pool_result pool_replace(pool *p, pool_ticket *t, connection *c, bool fresh, con
         pool_all_remove(p, c);
         *out = fresh ? NULL : pool_idle_take(p, b);
         t->bucket = *out == NULL ? b : NULL;
-        if (*out == NULL) {
-            pool_let_dial(p, b, t);
-        }
+        if (*out == NULL) pool_let_dial(p, b, t);
         t->generation = p->generation;
         result = *out == NULL ? POOL_DIAL : POOL_CONNECTION;
     }
@@ -106,9 +101,7 @@ static void give_up_dial(pool *p, bucket *b, pool_ticket *t) {
         return;
     }
     pool_dial_is_over(p, b, t);
-    if (t->granted != NULL) {
-        pool_idle_push(p, b, t->granted);
-    }
+    if (t->granted != NULL) pool_idle_push(p, b, t->granted);
     pool_leave_place(p, b);
 }
 
@@ -116,11 +109,10 @@ void pool_cancel(pool *p, pool_ticket *t) {
     connection *shared = NULL;
     pthread_mutex_lock(&p->lock);
     if (t->bucket != NULL && t->generation == p->generation) {
-        if (t->granted != NULL && t->granted->http2 != NULL) {
+        if (t->granted != NULL && t->granted->http2 != NULL)
             shared = t->granted;
-        } else {
+        else
             give_up_dial(p, t->bucket, t);
-        }
     }
     t->bucket = NULL;
     t->granted = NULL;
@@ -151,9 +143,7 @@ void pool_add(pool *p, pool_ticket *t, connection *c) {
     }
     t->bucket = NULL;
     unlock(p);
-    if (c->http2 != NULL) {
-        reaper_expect(clock_now() + POOL_TENDING, pool_reap_all);
-    }
+    if (c->http2 != NULL) reaper_expect(clock_now() + POOL_TENDING, pool_reap_all);
 }
 
 static void trim_idle(pool *p, connection **evicted) {
@@ -224,9 +214,7 @@ void pool_leave(pool *p, connection *c, nanoseconds now, nanoseconds idle_until)
         }
     }
     unlock(p);
-    if (over) {
-        pool_connection_close(c, true);
-    }
+    if (over) pool_connection_close(c, true);
     pool_close_evicted(evicted);
     reaper_expect(idle_until, pool_reap_all);
 }
@@ -243,20 +231,13 @@ void pool_reconsider(pool *p, connection *c) {
         }
     }
     unlock(p);
-    if (over) {
-        pool_connection_close(c, true);
-    }
+    if (over) pool_connection_close(c, true);
 }
 
 void pool_driver_left(pool *p) {
-    if (__atomic_load_n(&p->diallers, __ATOMIC_SEQ_CST) == NULL) {
-        return;
-    }
+    if (__atomic_load_n(&p->diallers, __ATOMIC_SEQ_CST) == NULL) return;
     pthread_mutex_lock(&p->lock);
-    for (pool_ticket *t = p->diallers; t != NULL; t = t->dialling_after) {
-        if (waker_away(t->waker)) {
-            pool_serve_waiters(p, t->bucket);
-        }
-    }
+    for (pool_ticket *t = p->diallers; t != NULL; t = t->dialling_after)
+        if (waker_away(t->waker)) pool_serve_waiters(p, t->bucket);
     unlock(p);
 }

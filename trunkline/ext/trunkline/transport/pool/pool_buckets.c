@@ -8,9 +8,8 @@
 static bucket **bucket_slot(pool *p, uint32_t hash, const char *key, uint32_t length) {
     bucket **slot = &p->buckets[hash & p->bucket_mask];
     while (*slot != NULL && ((*slot)->hash != hash || (*slot)->key_length != length ||
-                             memcmp((*slot)->key, key, length) != 0)) {
+                             memcmp((*slot)->key, key, length) != 0))
         slot = &(*slot)->chain;
-    }
     return slot;
 }
 
@@ -18,9 +17,7 @@ static bucket **bucket_slot(pool *p, uint32_t hash, const char *key, uint32_t le
 static void buckets_grow(pool *p) {
     uint32_t size = (p->bucket_mask + 1) * 2;
     bucket **wider = calloc(size, sizeof(*wider));
-    if (wider == NULL) {
-        return;
-    }
+    if (wider == NULL) return;
     for (uint32_t i = 0; i <= p->bucket_mask; i++) {
         for (bucket *b = p->buckets[i], *following; b != NULL; b = following) {
             following = b->chain;
@@ -57,37 +54,27 @@ static void keep(pool *p, bucket *b) {
     b->kept_before = p->kept_last;
     *(p->kept_last != NULL ? &p->kept_last->kept_after : &p->kept_first) = b;
     p->kept_last = b;
-    if (++p->kept_count > POOL_KNOWN_SERVERS) {
-        free_kept(p, p->kept_first);
-    }
+    if (++p->kept_count > POOL_KNOWN_SERVERS) free_kept(p, p->kept_first);
 }
 
 bucket *pool_bucket(pool *p, const route *r) {
     bucket **slot = bucket_slot(p, r->key_hash, r->key, r->key_length);
     if (*slot != NULL) {
-        if ((*slot)->kept) {
-            kept_unlink(p, *slot);
-        }
+        if ((*slot)->kept) kept_unlink(p, *slot);
         return *slot;
     }
     bucket *b = calloc(1, sizeof(*b) + r->key_length);
-    if (b == NULL) {
-        return NULL;
-    }
+    if (b == NULL) return NULL;
     b->hash = r->key_hash;
     b->key_length = r->key_length;
     memcpy(b->key, r->key, r->key_length);
     *slot = b;
-    if (++p->bucket_count > p->bucket_mask) {
-        buckets_grow(p);
-    }
+    if (++p->bucket_count > p->bucket_mask) buckets_grow(p);
     return b;
 }
 
 void pool_bucket_tidy(pool *p, bucket *b) {
-    if (b->in_use > 0 || b->idle_top != NULL || b->shared != NULL || b->first != NULL) {
-        return;
-    }
+    if (b->in_use > 0 || b->idle_top != NULL || b->shared != NULL || b->first != NULL) return;
     if (b->unshared || b->most > 0) {
         b->in_vain = false;
         keep(p, b);
@@ -97,9 +84,7 @@ void pool_bucket_tidy(pool *p, bucket *b) {
 }
 
 void pool_buckets_free(pool *p) {
-    while (p->kept_first != NULL) {
-        free_kept(p, p->kept_first);
-    }
+    while (p->kept_first != NULL) free_kept(p, p->kept_first);
 }
 
 /* ---- lists of connections ---- */
@@ -107,23 +92,18 @@ void pool_buckets_free(pool *p) {
 void pool_all_add(pool *p, connection *c) {
     c->all_previous = NULL;
     c->all_next = p->all;
-    if (p->all != NULL) {
-        p->all->all_previous = c;
-    }
+    if (p->all != NULL) p->all->all_previous = c;
     p->all = c;
     p->count.connections++;
     p->count.opened++;
 }
 
 void pool_all_remove(pool *p, connection *c) {
-    if (c->all_previous != NULL) {
+    if (c->all_previous != NULL)
         c->all_previous->all_next = c->all_next;
-    } else {
+    else
         p->all = c->all_next;
-    }
-    if (c->all_next != NULL) {
-        c->all_next->all_previous = c->all_previous;
-    }
+    if (c->all_next != NULL) c->all_next->all_previous = c->all_previous;
     p->count.connections--;
     p->count.closed++;
 }
@@ -131,26 +111,23 @@ void pool_all_remove(pool *p, connection *c) {
 void pool_idle_link(pool *p, connection *c) {
     c->idle_next = NULL;
     c->idle_previous = p->newest_idle;
-    if (p->newest_idle != NULL) {
+    if (p->newest_idle != NULL)
         p->newest_idle->idle_next = c;
-    } else {
+    else
         p->oldest_idle = c;
-    }
     p->newest_idle = c;
     p->count.idle++;
 }
 
 void pool_idle_unlink(pool *p, connection *c) {
-    if (c->idle_previous != NULL) {
+    if (c->idle_previous != NULL)
         c->idle_previous->idle_next = c->idle_next;
-    } else {
+    else
         p->oldest_idle = c->idle_next;
-    }
-    if (c->idle_next != NULL) {
+    if (c->idle_next != NULL)
         c->idle_next->idle_previous = c->idle_previous;
-    } else {
+    else
         p->newest_idle = c->idle_previous;
-    }
     p->count.idle--;
 }
 
@@ -162,27 +139,21 @@ void pool_idle_push(pool *p, bucket *b, connection *c) {
 
 static void idle_remove(pool *p, connection *c) {
     connection **link = &c->bucket->idle_top;
-    while (*link != c) {
-        link = &(*link)->below;
-    }
+    while (*link != c) link = &(*link)->below;
     *link = c->below;
     pool_idle_unlink(p, c);
 }
 
 void pool_shared_add(bucket *b, connection *c) {
     connection **link = &b->shared;
-    while (*link != NULL) {
-        link = &(*link)->shared_next;
-    }
+    while (*link != NULL) link = &(*link)->shared_next;
     c->shared_next = NULL;
     *link = c;
 }
 
 void pool_shared_remove(connection *c) {
     connection **link = &c->bucket->shared;
-    while (*link != c) {
-        link = &(*link)->shared_next;
-    }
+    while (*link != c) link = &(*link)->shared_next;
     *link = c->shared_next;
 }
 

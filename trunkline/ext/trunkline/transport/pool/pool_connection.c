@@ -5,12 +5,8 @@
 
 bool pool_connection_usable(connection *c, nanoseconds max_age, event_loop *l, nanoseconds now) {
     bool young = now < connection_due(c, max_age);
-    if (c->http2 == NULL) {
-        return young && connection_check_alive(c, l);
-    }
-    if (!young) {
-        http2_connection_retire(c->http2);
-    }
+    if (c->http2 == NULL) return young && connection_check_alive(c, l);
+    if (!young) http2_connection_retire(c->http2);
     return young && http2_connection_check_alive(c->http2);
 }
 
@@ -19,8 +15,6 @@ void pool_connection_close(connection *c, bool notify) {
         connection_free(c, notify);
         return;
     }
-    if (notify) {
-        http2_connection_goodbye(c->http2);
-    }
+    if (notify) http2_connection_goodbye(c->http2);
     http2_connection_release(c->http2);
 }

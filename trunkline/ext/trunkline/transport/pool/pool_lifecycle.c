@@ -30,9 +30,8 @@ static uint32_t close_idle_if(pool *p, uint64_t owner, nanoseconds due_by, nanos
 uint32_t pool_close_idle(pool *p, uint64_t owner) {
     nanoseconds unused = NEVER;
     pthread_mutex_lock(&p->lock);
-    for (connection *c = p->all; c != NULL; c = c->all_next) {
+    for (connection *c = p->all; c != NULL; c = c->all_next)
         c->unwanted |= owner == 0 || c->owner == owner;
-    }
     pthread_mutex_unlock(&p->lock);
     return close_idle_if(p, owner, NEVER, &unused);
 }
@@ -82,9 +81,7 @@ void pool_count(pool *p, pool_stats *out) {
 static connection **shared_ones(pool *p, size_t *count) {
     *count = 0;
     pthread_mutex_lock(&p->lock);
-    for (connection *c = p->all; c != NULL; c = c->all_next) {
-        *count += c->http2 != NULL;
-    }
+    for (connection *c = p->all; c != NULL; c = c->all_next) *count += c->http2 != NULL;
     connection **list = *count > 0 ? malloc(*count * sizeof(*list)) : NULL;
     size_t filled = 0;
     for (connection *c = p->all; c != NULL && list != NULL; c = c->all_next) {
@@ -103,9 +100,7 @@ static bool tend_shared(pool *p, nanoseconds now) {
     connection **list = shared_ones(p, &count);
     for (size_t i = 0; list != NULL && i < count; i++) {
         http2_connection *h = list[i]->http2;
-        if (http2_connection_tend(h, now)) {
-            pool_reconsider(p, list[i]);
-        }
+        if (http2_connection_tend(h, now)) pool_reconsider(p, list[i]);
         http2_connection_release(h);
     }
     free(list);
@@ -118,9 +113,7 @@ nanoseconds pool_reap_all(nanoseconds now) {
     for (pool *p = registry; p != NULL; p = p->next) {
         close_idle_if(p, 0, now, &next_due);
         next_due = clock_earlier(next_due, pool_serve_impatient(p, now));
-        if (tend_shared(p, now)) {
-            next_due = clock_earlier(next_due, now + POOL_TENDING);
-        }
+        if (tend_shared(p, now)) next_due = clock_earlier(next_due, now + POOL_TENDING);
     }
     pthread_mutex_unlock(&registry_lock);
     return next_due;
@@ -130,9 +123,7 @@ nanoseconds pool_reap_all(nanoseconds now) {
 
 pool *pool_new(uint32_t max_idle) {
     pool *p = calloc(1, sizeof(*p));
-    if (p == NULL) {
-        return NULL;
-    }
+    if (p == NULL) return NULL;
     p->bucket_mask = 15;
     p->buckets = calloc(p->bucket_mask + 1, sizeof(*p->buckets));
     if (p->buckets == NULL) {
@@ -144,9 +135,7 @@ pool *pool_new(uint32_t max_idle) {
     p->references = 1;
     pthread_mutex_lock(&registry_lock);
     p->next = registry;
-    if (registry != NULL) {
-        registry->previous = p;
-    }
+    if (registry != NULL) registry->previous = p;
     registry = p;
     pthread_mutex_unlock(&registry_lock);
     return p;
@@ -158,18 +147,13 @@ pool *pool_keep(pool *p) {
 }
 
 void pool_release(pool *p) {
-    if (__atomic_sub_fetch(&p->references, 1, __ATOMIC_ACQ_REL) > 0) {
-        return;
-    }
+    if (__atomic_sub_fetch(&p->references, 1, __ATOMIC_ACQ_REL) > 0) return;
     pthread_mutex_lock(&registry_lock);
-    if (p->previous != NULL) {
+    if (p->previous != NULL)
         p->previous->next = p->next;
-    } else {
+    else
         registry = p->next;
-    }
-    if (p->next != NULL) {
-        p->next->previous = p->previous;
-    }
+    if (p->next != NULL) p->next->previous = p->previous;
     pthread_mutex_unlock(&registry_lock);
     pool_close_idle(p, 0);
     pool_buckets_free(p);
@@ -182,11 +166,8 @@ void pool_before_fork(void) {
     pthread_mutex_lock(&registry_lock);
     for (pool *p = registry; p != NULL; p = p->next) {
         pthread_mutex_lock(&p->lock);
-        for (connection *c = p->all; c != NULL; c = c->all_next) {
-            if (c->http2 != NULL) {
-                http2_connection_before_fork(c->http2);
-            }
-        }
+        for (connection *c = p->all; c != NULL; c = c->all_next)
+            if (c->http2 != NULL) http2_connection_before_fork(c->http2);
     }
 }
 
@@ -203,9 +184,7 @@ static void start_empty(pool *p) {
     }
     for (connection *c = p->oldest_idle, *following; c != NULL; c = following) {
         following = c->idle_next;
-        if (c->http2 == NULL) {
-            free(c);
-        }
+        if (c->http2 == NULL) free(c);
     }
     for (uint32_t i = 0; i <= p->bucket_mask; i++) {
         for (bucket *b = p->buckets[i], *following; b != NULL; b = following) {
@@ -226,20 +205,15 @@ static void start_empty(pool *p) {
 
 void pool_after_fork(bool child) {
     for (pool *p = registry; p != NULL; p = p->next) {
-        for (connection *c = p->all; c != NULL; c = c->all_next) {
-            if (c->http2 != NULL) {
-                http2_connection_after_fork(c->http2, child);
-            }
-        }
-        if (child) {
+        for (connection *c = p->all; c != NULL; c = c->all_next)
+            if (c->http2 != NULL) http2_connection_after_fork(c->http2, child);
+        if (child)
             start_empty(p);
-        } else {
+        else
             pthread_mutex_unlock(&p->lock);
-        }
     }
-    if (child) {
+    if (child)
         pthread_mutex_init(&registry_lock, NULL);
-    } else {
+    else
         pthread_mutex_unlock(&registry_lock);
-    }
 }

@@ -11,34 +11,30 @@ void pool_queue_append(pool *p, bucket *b, pool_ticket *t) {
     __atomic_store_n(&t->called, false, __ATOMIC_RELEASE);
     t->next = NULL;
     t->previous = b->last;
-    if (b->last != NULL) {
+    if (b->last != NULL)
         b->last->next = t;
-    } else {
+    else
         b->first = t;
-    }
     b->last = t;
     p->count.waiting++;
 }
 
 void pool_queue_remove(pool *p, pool_ticket *t) {
     bucket *b = t->bucket;
-    if (t->previous != NULL) {
+    if (t->previous != NULL)
         t->previous->next = t->next;
-    } else {
+    else
         b->first = t->next;
-    }
-    if (t->next != NULL) {
+    if (t->next != NULL)
         t->next->previous = t->previous;
-    } else {
+    else
         b->last = t->previous;
-    }
     t->waiting = false;
     p->count.waiting--;
-    if (b->first == NULL) {
+    if (b->first == NULL)
         capacity_cancel(&b->claim);
-    } else if (b->claim.waker == t->waker) {
+    else if (b->claim.waker == t->waker)
         capacity_hand_over(&b->claim, b->first->waker);
-    }
 }
 
 /* Something is there for it: see pool_turn. */
@@ -55,9 +51,7 @@ bool pool_called(const pool *p, const pool_ticket *t) {
 
 bool pool_driven_one_waits(const bucket *b) {
     const pool_ticket *t = b->first;
-    while (t != NULL && waker_away(t->waker)) {
-        t = t->next;
-    }
+    while (t != NULL && waker_away(t->waker)) t = t->next;
     return t != NULL;
 }
 
@@ -66,17 +60,13 @@ bool pool_driven_one_waits(const bucket *b) {
 /* What a server has not said yet is taken to be as with the connection before; if there was none,
  * the others wait for its word: what is one too many it refuses. */
 static uint32_t places_on(const bucket *b, const connection *c) {
-    if (http2_connection_heard(c->http2)) {
-        return http2_connection_max_streams(c->http2);
-    }
+    if (http2_connection_heard(c->http2)) return http2_connection_max_streams(c->http2);
     return b->most > 0 ? b->most : 1;
 }
 
 /* A connection of the process's comes to be used by calls, or a right to open one. */
 static bool begin_use(bucket *b, pool_ticket *t) {
-    if (!capacity_take(&b->claim, t->waker)) {
-        return false;
-    }
+    if (!capacity_take(&b->claim, t->waker)) return false;
     b->in_use++;
     return true;
 }
@@ -90,13 +80,9 @@ static connection *take_shared(pool *p, bucket *b, pool_ticket *t) {
     for (connection *c = b->shared; c != NULL; c = c->shared_next) {
         bool idle = c->streams == 0;
         if (c->born < t->opened_after || http2_connection_closing(c->http2) ||
-            c->streams >= places_on(b, c) ||
-            (idle && (b->in_use >= t->limit || !begin_use(b, t)))) {
+            c->streams >= places_on(b, c) || (idle && (b->in_use >= t->limit || !begin_use(b, t))))
             continue;
-        }
-        if (idle) {
-            pool_idle_unlink(p, c);
-        }
+        if (idle) pool_idle_unlink(p, c);
         c->streams++;
         c->uses++;
         p->count.reused++;
@@ -107,9 +93,7 @@ static connection *take_shared(pool *p, bucket *b, pool_ticket *t) {
 
 static bool driven_dial(const pool *p, const bucket *b) {
     const pool_ticket *t = b->dials > 0 ? p->diallers : NULL;
-    while (t != NULL && (t->bucket != b || waker_away(t->waker))) {
-        t = t->dialling_after;
-    }
+    while (t != NULL && (t->bucket != b || waker_away(t->waker))) t = t->dialling_after;
     return t != NULL;
 }
 
@@ -121,13 +105,10 @@ static nanoseconds patient_until(const bucket *b, const pool_ticket *t) {
 /* Whether there will be room on a shared connection is about to be known: one is being opened, or
  * its server has not said yet how many calls it takes. */
 static bool unsettled(const pool *p, const bucket *b, const pool_ticket *t) {
-    if (!t->may_share || b->unshared || b->in_vain) {
-        return false;
-    }
+    if (!t->may_share || b->unshared || b->in_vain) return false;
     bool silent = false;
-    for (const connection *c = b->shared; c != NULL; c = c->shared_next) {
+    for (const connection *c = b->shared; c != NULL; c = c->shared_next)
         silent |= !http2_connection_heard(c->http2) && !http2_connection_closing(c->http2);
-    }
     return silent || driven_dial(p, b);
 }
 
@@ -138,17 +119,11 @@ static void set_diallers(pool *p, pool_ticket *t) {
 void pool_let_dial(pool *p, bucket *b, pool_ticket *t) {
     t->bucket = b;
     t->dialling = t->may_share && !b->unshared && !b->in_vain;
-    if (!t->dialling) {
-        return;
-    }
-    if (b->dials++ == 0) {
-        b->unsettled_since = clock_now();
-    }
+    if (!t->dialling) return;
+    if (b->dials++ == 0) b->unsettled_since = clock_now();
     t->dialling_before = NULL;
     t->dialling_after = p->diallers;
-    if (p->diallers != NULL) {
-        p->diallers->dialling_before = t;
-    }
+    if (p->diallers != NULL) p->diallers->dialling_before = t;
     set_diallers(p, t);
     p->impatience_due |= b->first != NULL;
 }
@@ -159,42 +134,29 @@ void pool_dial_is_over(pool *p, bucket *b, pool_ticket *t) {
     if (t->dialling) {
         b->in_vain |= t->in_vain;
         b->dials--;
-        if (t->dialling_before != NULL) {
+        if (t->dialling_before != NULL)
             t->dialling_before->dialling_after = t->dialling_after;
-        } else {
+        else
             set_diallers(p, t->dialling_after);
-        }
-        if (t->dialling_after != NULL) {
-            t->dialling_after->dialling_before = t->dialling_before;
-        }
+        if (t->dialling_after != NULL) t->dialling_after->dialling_before = t->dialling_before;
     }
     t->dialling = t->in_vain = false;
 }
 
 bool pool_grant(pool *p, bucket *b, pool_ticket *t, nanoseconds now, connection **out) {
     *out = take_shared(p, b, t);
-    if (*out != NULL) {
-        return true;
-    }
+    if (*out != NULL) return true;
     bool full = b->in_use >= t->limit;
-    if (full) {
-        capacity_cancel(&b->claim); /* for those who can use it */
-    }
-    if (full || (unsettled(p, b, t) && now < patient_until(b, t)) || !begin_use(b, t)) {
-        return false;
-    }
+    if (full) capacity_cancel(&b->claim); /* for those who can use it */
+    if (full || (unsettled(p, b, t) && now < patient_until(b, t)) || !begin_use(b, t)) return false;
     *out = t->opened_after == 0 ? pool_idle_take(p, b) : NULL;
-    if (*out == NULL) {
-        pool_let_dial(p, b, t);
-    }
+    if (*out == NULL) pool_let_dial(p, b, t);
     return true;
 }
 
 static bool serve(pool *p, bucket *b, pool_ticket *t, nanoseconds now) {
     connection *c;
-    if (!pool_grant(p, b, t, now, &c)) {
-        return false;
-    }
+    if (!pool_grant(p, b, t, now, &c)) return false;
     pool_queue_remove(p, t);
     t->granted = c;
     call(t);
@@ -207,11 +169,10 @@ static bool serve(pool *p, bucket *b, pool_ticket *t, nanoseconds now) {
 void pool_serve_waiters(pool *p, bucket *b) {
     for (pool_ticket *t = b->first, *next; t != NULL; t = next) {
         next = t->next;
-        if (waker_away(t->waker)) {
+        if (waker_away(t->waker))
             call(t);
-        } else if (!serve(p, b, t, 0) && t->opened_after == 0) {
+        else if (!serve(p, b, t, 0) && t->opened_after == 0)
             return;
-        }
     }
 }
 
@@ -233,11 +194,9 @@ static nanoseconds serve_impatient(pool *p, bucket *b, nanoseconds now) {
 nanoseconds pool_serve_impatient(pool *p, nanoseconds now) {
     nanoseconds next_due = NEVER;
     pthread_mutex_lock(&p->lock);
-    for (uint32_t i = 0; i <= p->bucket_mask && p->count.waiting > 0; i++) {
-        for (bucket *b = p->buckets[i]; b != NULL; b = b->chain) {
+    for (uint32_t i = 0; i <= p->bucket_mask && p->count.waiting > 0; i++)
+        for (bucket *b = p->buckets[i]; b != NULL; b = b->chain)
             next_due = clock_earlier(next_due, serve_impatient(p, b, now));
-        }
-    }
     pthread_mutex_unlock(&p->lock);
     return next_due;
 }

@@ -56,17 +56,14 @@ static bool start(reaper_visit visitor) {
 }
 
 void reaper_expect(nanoseconds when, reaper_visit visitor) {
-    if (__atomic_load_n(&next_visit, __ATOMIC_RELAXED) <= when) {
-        return;
-    }
+    if (__atomic_load_n(&next_visit, __ATOMIC_RELAXED) <= when) return;
     pthread_mutex_lock(&lock);
     if (next_visit > when) {
         __atomic_store_n(&next_visit, when, __ATOMIC_RELAXED);
-        if (running) {
+        if (running)
             pthread_cond_signal(&changed);
-        } else if (!start(visitor)) {
+        else if (!start(visitor))
             __atomic_store_n(&next_visit, NEVER, __ATOMIC_RELAXED); /* the next one tries again */
-        }
     }
     pthread_mutex_unlock(&lock);
 }

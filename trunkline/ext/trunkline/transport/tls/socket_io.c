@@ -17,9 +17,7 @@ static io_result result_of_read(ssize_t got, size_t *count, failure *f) {
         *count = (size_t)got;
         return IO_DONE;
     }
-    if (got == 0) {
-        return IO_END;
-    }
+    if (got == 0) return IO_END;
     return would_block(errno) ? IO_READ : broke(PHASE_READ, f);
 }
 

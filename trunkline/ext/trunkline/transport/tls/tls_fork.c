@@ -69,9 +69,8 @@ bool tls_refused(failure *f) {
 
 static bool nobody_inside(void) {
     unsigned inside = 0;
-    for (int i = 0; i < COUNTERS; i++) {
+    for (int i = 0; i < COUNTERS; i++)
         inside += __atomic_load_n(&counters[i].inside, __ATOMIC_SEQ_CST);
-    }
     return inside == 0;
 }
 
@@ -80,12 +79,11 @@ void tls_before_fork(void) {
     pthread_mutex_lock(&lock);
     __atomic_store_n(&closed, true, __ATOMIC_SEQ_CST);
     nanoseconds patience = clock_after(clock_now(), TLS_FORK_PATIENCE);
-    for (int looks = 0; !(drained = nobody_inside()) && clock_now() < patience; looks++) {
+    for (int looks = 0; !(drained = nobody_inside()) && clock_now() < patience; looks++)
         if (looks < YIELDS)
             sched_yield();
         else
             nanosleep(&pause, NULL);
-    }
 }
 
 void tls_after_fork(bool child) {

@@ -23,9 +23,7 @@ static call_options make_options(void) {
     call_options s = {.total = NEVER,
                       .tls = context,
                       .sockets = {.keepalive_idle = 30, .keepalive_interval = 10}};
-    for (int i = 0; i < PHASE_COUNT; i++) {
-        s.timeouts[i] = NEVER;
-    }
+    for (int i = 0; i < PHASE_COUNT; i++) s.timeouts[i] = NEVER;
     return s;
 }
 
@@ -35,17 +33,14 @@ static io_result drive(dial *d, waker *w, outcome *o) {
         nanoseconds deadline, now = clock_now();
         struct pollfd entries[DIAL_MAX_ATTEMPTS + 1];
         io_result result = dial_step(d, now, &o->got, &o->why);
-        if (result != IO_WAIT) {
-            return result;
-        }
+        if (result != IO_WAIT) return result;
         int count = dial_wait(d, entries, DIAL_MAX_ATTEMPTS, &deadline);
         entries[count] = (struct pollfd){.fd = waker_descriptor(w), .events = POLLIN};
         nanoseconds left =
             deadline == NEVER ? SOON_MILLISECONDS * MILLISECOND : deadline - clock_now();
         int milliseconds = left <= 0 ? 0 : (int)((left + MILLISECOND - 1) / MILLISECOND);
-        if (poll(entries, (nfds_t)count + 1, milliseconds) == 0 && deadline == NEVER) {
+        if (poll(entries, (nfds_t)count + 1, milliseconds) == 0 && deadline == NEVER)
             return IO_WAIT;
-        }
         waker_clear(w);
     }
 }
@@ -86,9 +81,7 @@ static int answer(struct addrinfo **link) {
     sleep_milliseconds(slow_milliseconds);
     for (int i = 0; i < 4 && answers[i] != NULL; i++) {
         struct addrinfo numeric = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
-        if (getaddrinfo(answers[i], NULL, &numeric, link) != 0) {
-            return EAI_FAIL;
-        }
+        if (getaddrinfo(answers[i], NULL, &numeric, link) != 0) return EAI_FAIL;
         link = &(*link)->ai_next;
     }
     return 0;
@@ -112,9 +105,7 @@ static void release(void *result) {
 }
 
 static void names_are(int slow, const char *first, const char *second, const char *third) {
-    while (__atomic_load_n(&at_work, __ATOMIC_ACQUIRE) > 0) {
-        sleep_milliseconds(5);
-    }
+    while (__atomic_load_n(&at_work, __ATOMIC_ACQUIRE) > 0) sleep_milliseconds(5);
     resolve_clear();
     resolve_set_lookup(look_up, release);
     slow_milliseconds = slow;
@@ -220,9 +211,7 @@ static black_hole dig(void) {
 }
 
 static void fill_in(black_hole *h) {
-    for (int i = 0; i < 8; i++) {
-        close(h->fillers[i]);
-    }
+    for (int i = 0; i < 8; i++) close(h->fillers[i]);
     close(h->listener);
 }
 
@@ -248,9 +237,8 @@ static void test_a_silent_address_is_overtaken(void) {
     address.sin6_addr = in6addr_loopback;
     int only = 1, other = socket(AF_INET6, SOCK_STREAM, 0);
     setsockopt(other, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only));
-    if (bind(other, (struct sockaddr *)&address, sizeof(address)) != 0 || listen(other, 4) != 0) {
+    if (bind(other, (struct sockaddr *)&address, sizeof(address)) != 0 || listen(other, 4) != 0)
         give_up("listen on ::1");
-    }
     /* By turns: the third address comes second, for it is of the other family. */
     names_are(0, "127.0.0.1", "127.0.0.1", "::1");
     route r = to("silent.test", h.port);
@@ -319,9 +307,8 @@ static int listen_on_path(int backlog) {
     snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
     int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
     if (bind(descriptor, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-        listen(descriptor, backlog) != 0) {
+        listen(descriptor, backlog) != 0)
         give_up("listen on a path");
-    }
     return descriptor;
 }
 

@@ -17,18 +17,14 @@ static route make_route(const proxy *p) {
 
 static int open_pair(void) {
     int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
-        give_up("socketpair");
-    }
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) give_up("socketpair");
     set_nonblocking(ends[0]);
     theirs = ends[1];
     return ends[0];
 }
 
 static void say(const void *bytes, size_t length) {
-    if (write(theirs, bytes, length) != (ssize_t)length) {
-        give_up("write");
-    }
+    if (write(theirs, bytes, length) != (ssize_t)length) give_up("write");
 }
 
 static bool heard(const void *bytes, size_t length) {

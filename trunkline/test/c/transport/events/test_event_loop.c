@@ -179,8 +179,6 @@ int main(void) {
     event_loop *l = event_loop_new();
     bool epoll = event_loop_descriptor(l) >= 0;
     event_loop_free(l);
-    if (epoll) {
-        RUN(test_edges());
-    }
+    if (epoll) RUN(test_edges());
     return check_report();
 }

@@ -56,13 +56,9 @@ static void test_many_more_than_the_free_list_holds(void) {
     }
     CHECK(made, "200 wakers are made");
     int highest = waker_descriptor(all[199]);
-    for (int i = 0; i < 200; i++) {
-        waker_drop(all[i]);
-    }
+    for (int i = 0; i < 200; i++) waker_drop(all[i]);
     int open_descriptors = 0;
-    for (int i = 0; i <= highest; i++) {
-        open_descriptors += fcntl(i, F_GETFD) >= 0;
-    }
+    for (int i = 0; i <= highest; i++) open_descriptors += fcntl(i, F_GETFD) >= 0;
     CHECK(open_descriptors < 200, "those beyond the free list are closed, %d are open",
           open_descriptors);
 }
@@ -87,34 +83,24 @@ static void test_no_wake_is_lost(void) {
     int seen = 0;
     bool lost = false;
     shared = waker_take();
-    for (int i = 0; i < 2; i++) {
-        pthread_create(&threads[i], NULL, wake_in_turn, NULL);
-    }
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, wake_in_turn, NULL);
     while (seen < 2 * ROUNDS && !lost) {
         lost = !wait_for_events(waker_descriptor(shared), POLLIN, SOON_MILLISECONDS);
         waker_clear(shared);
         seen += __atomic_exchange_n(&turns, 0, __ATOMIC_ACQ_REL);
     }
     CHECK(!lost, "a wake was lost after %d of %d turns", seen, 2 * ROUNDS);
-    for (int i = 0; i < 2 && !lost; i++) {
-        pthread_join(threads[i], NULL);
-    }
+    for (int i = 0; i < 2 && !lost; i++) pthread_join(threads[i], NULL);
     waker_drop(shared);
 }
 
 static int in_child(waker *of_parent, int descriptor) {
-    if (fcntl(descriptor, F_GETFD) != -1) {
-        return 1;
-    }
+    if (fcntl(descriptor, F_GETFD) != -1) return 1;
     waker *own = waker_take();
     waker_wake(own);
-    if (!readable(own)) {
-        return 2;
-    }
+    if (!readable(own)) return 2;
     waker_wake(of_parent);
-    if (!readable(of_parent) || !waker_clear(of_parent) || readable(of_parent)) {
-        return 3;
-    }
+    if (!readable(of_parent) || !waker_clear(of_parent) || readable(of_parent)) return 3;
     descriptor = waker_descriptor(of_parent);
     waker_drop(own);
     waker_drop(of_parent);
@@ -127,9 +113,7 @@ static void test_a_child_does_not_share_wakers_with_its_parent(void) {
     waker_drop(spare);
     int descriptor = waker_descriptor(w);
     pid_t child = fork();
-    if (child == 0) {
-        _exit(in_child(w, descriptor));
-    }
+    if (child == 0) _exit(in_child(w, descriptor));
     int status = child_status(child);
     CHECK(status == 0, "the child has wakers of its own, and closes its parent's (%d)", status);
     spare = waker_take();
@@ -141,9 +125,7 @@ static void test_a_child_does_not_share_wakers_with_its_parent(void) {
 }
 
 int main(void) {
-    if (fork_guard() != 0) {
-        give_up("pthread_atfork");
-    }
+    if (fork_guard() != 0) give_up("pthread_atfork");
     RUN(test_it_is_readable_until_cleared());
     RUN(test_it_is_taken_from_the_free_list_and_cleared());
     RUN(test_the_last_reference_returns_it());

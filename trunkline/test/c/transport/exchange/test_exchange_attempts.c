@@ -47,11 +47,10 @@ static exchange_request request_of(const row *r) {
 static void end_connection(int server, ending how) {
     if (how == ANSWERS_A_PART) say_to(server, "HTTP/1.1 200 OK\r\nConte");
     if (how == HINTS_AND_CLOSES) say_to(server, "HTTP/1.1 103 Early Hints\r\n\r\n");
-    if (how == RESETS) {
+    if (how == RESETS)
         reset(server);
-    } else {
+    else
         shutdown(server, SHUT_WR);
-    }
 }
 
 static void answer_again(exchange *x) {
@@ -80,11 +79,10 @@ static void run_row(const row *r) {
     CHECK(heard(server, r->body ? POST "hello" : GET), "all of the request comes");
     end_connection(server, r->ending);
     step_result result = step(x);
-    if (r->attempts == 2) {
+    if (r->attempts == 2)
         answer_again(x);
-    } else {
+    else
         CHECK(result == STEP_FAILED && x->why.code == r->code, "%s", failure_words(x->why.code));
-    }
     CHECK(x->attempt_count == r->attempts, "%u attempts", x->attempt_count);
     CHECK(x->attempts[0].reason == ATTEMPT_FIRST && x->attempts[0].code == r->code &&
               x->attempts[0].sent == SENT_ALL,

@@ -110,9 +110,8 @@ static void test_a_late_answer_ends_it(void) {
 /* Quick answers until it is worth it again to wait awake for one. */
 static int answers_until_quick(connection *c) {
     int answers = 0;
-    for (; answers < 5000 && !connection_is_quick(c, MILLISECOND); answers++) {
+    for (; answers < 5000 && !connection_is_quick(c, MILLISECOND); answers++)
         connection_answered(c, 1);
-    }
     return answers;
 }
 

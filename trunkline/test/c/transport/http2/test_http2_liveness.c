@@ -127,9 +127,7 @@ static void test_a_call_on_a_connection_gone_dead_waits_as_long_as_its_caller_sa
     CHECK(answered(other) && other->attempt_count == 1 && accepted == 2,
           "which have a new connection");
     exchange_free(other);
-    for (int minute = 1; minute <= 10; minute++) {
-        pool_reap_all(asked_at + minute * 60 * SECOND);
-    }
+    for (int minute = 1; minute <= 10; minute++) pool_reap_all(asked_at + minute * 60 * SECOND);
     CHECK(exchange_step(x, clock_now()) == STEP_WAIT, "the one that waits is not failed");
     exchange_free(x);
     CHECK(counts().connections == 0, "the dead connection goes with it");

@@ -28,16 +28,12 @@ static struct addrinfo *make_answer(const char *address, int family) {
 }
 
 static int answer(const char *host, struct addrinfo **found) {
-    if (strncmp(host, "unknown", 7) == 0) {
-        return EAI_NONAME;
-    }
+    if (strncmp(host, "unknown", 7) == 0) return EAI_NONAME;
     if (strncmp(host, "system", 6) == 0) {
         errno = EMFILE;
         return EAI_SYSTEM;
     }
-    if (strncmp(host, "empty", 5) == 0) {
-        return 0;
-    }
+    if (strncmp(host, "empty", 5) == 0) return 0;
     *found = make_answer("::1", AF_INET6);
     (*found)->ai_next = make_answer("127.0.0.1", AF_INET);
     return 0;
@@ -91,12 +87,8 @@ static io_result wait_for_answer(resolution *r, waker *w, const endpoint **list,
                                  failure *f) {
     for (;;) {
         io_result result = resolve_result(r, list, count, f);
-        if (result != IO_WAIT) {
-            return result;
-        }
-        if (!wait_for_events(waker_descriptor(w), POLLIN, SOON_MILLISECONDS)) {
-            return IO_WAIT;
-        }
+        if (result != IO_WAIT) return result;
+        if (!wait_for_events(waker_descriptor(w), POLLIN, SOON_MILLISECONDS)) return IO_WAIT;
         waker_clear(w);
     }
 }
@@ -107,9 +99,7 @@ static io_result ask(const char *host, failure *f) {
     resolution *r;
     waker *w = waker_take();
     io_result result = resolve_start(host, 80, 0, w, &r, f);
-    if (result == IO_WAIT) {
-        result = wait_for_answer(r, w, &list, &count, f);
-    }
+    if (result == IO_WAIT) result = wait_for_answer(r, w, &list, &count, f);
     resolve_release(r);
     waker_drop(w);
     return result;
@@ -210,9 +200,7 @@ static void test_a_caller_that_leaves_gives_its_answer_to_the_cache(void) {
     begin(100);
     waker *w = waker_take();
     CHECK(resolve_start("left.test", 80, 0, w, &r, &f) == IO_WAIT, "it is asked for");
-    while (times_asked() == 0) {
-        sleep_milliseconds(1);
-    }
+    while (times_asked() == 0) sleep_milliseconds(1);
     resolve_release(r);
     waker_drop(w);
     sleep_milliseconds(300);
@@ -253,9 +241,7 @@ static void test_the_cache_is_bounded(void) {
     begin(0);
     for (int i = 0; i < 1100; i++) {
         snprintf(name, sizeof(name), "c%d.test", i);
-        if (ask(name, &f) != IO_DONE) {
-            break;
-        }
+        if (ask(name, &f) != IO_DONE) break;
     }
     int before = times_asked();
     CHECK(before == 1100, "1100 names are asked for, not %d", before);
@@ -269,9 +255,7 @@ static int in_child(resolution *of_parent) {
     failure f;
     const endpoint *list;
     size_t count;
-    if (resolve_result(of_parent, &list, &count, &f) == IO_WAIT) {
-        return 1;
-    }
+    if (resolve_result(of_parent, &list, &count, &f) == IO_WAIT) return 1;
     resolve_release(of_parent);
     __atomic_store_n(&delay_milliseconds, 0, __ATOMIC_RELEASE);
     return ask("child.test", &f) == IO_DONE ? 0 : 2;
@@ -286,14 +270,10 @@ static void fork_during(const char *host, int delay) {
     waker *w = waker_take();
     begin(delay);
     resolve_start(host, 80, 0, w, &r, &f);
-    while (times_asked() == 0) {
-        sleep_milliseconds(1);
-    }
+    while (times_asked() == 0) sleep_milliseconds(1);
     nanoseconds start = clock_now();
     pid_t child = fork();
-    if (child == 0) {
-        _exit(in_child(r));
-    }
+    if (child == 0) _exit(in_child(r));
     long waited = milliseconds_since(start);
     CHECK(waited <= 500, "%s: fork waited %ld ms", host, waited);
     CHECK(child_status(child) == 0, "%s: the child resolves", host);
@@ -330,9 +310,7 @@ static void test_localhost_by_the_system(void) {
 }
 
 int main(void) {
-    if (fork_guard() != 0) {
-        give_up("pthread_atfork");
-    }
+    if (fork_guard() != 0) give_up("pthread_atfork");
     RUN(test_literals_need_no_look_up());
     RUN(test_an_answer_keeps_its_order_and_gets_the_port());
     RUN(test_many_callers_share_one_look_up());

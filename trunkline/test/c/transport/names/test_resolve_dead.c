@@ -31,9 +31,7 @@ static int look_up(const char *host, const char *service, const void *hints, voi
     asked++;
     at_once++;
     most_at_once = at_once > most_at_once ? at_once : most_at_once;
-    while (dead && silent) {
-        pthread_cond_wait(&opened, &gate);
-    }
+    while (dead && silent) pthread_cond_wait(&opened, &gate);
     at_once--;
     pthread_mutex_unlock(&gate);
     *result = dead ? NULL : loopback();
@@ -104,9 +102,7 @@ static bool answered(const char *host) {
     waker *w = waker_take();
     io_result result = resolve_start(host, 80, 0, w, &r, &f);
     while (result == IO_WAIT) {
-        if (!wait_for_events(waker_descriptor(w), POLLIN, SOON_MILLISECONDS)) {
-            break;
-        }
+        if (!wait_for_events(waker_descriptor(w), POLLIN, SOON_MILLISECONDS)) break;
         waker_clear(w);
         result = resolve_result(r, &list, &count, &f);
     }
@@ -153,14 +149,12 @@ static void test_queue_and_threads_are_bounded(void) {
     int given_up = 0;
     keep_silent();
     ask_for_dead_ones("dead-bound%d.test", DEAD);
-    for (int i = 0; i < DEAD; i++) {
+    for (int i = 0; i < DEAD; i++)
         given_up += resolve_result(all[i], &list, &count, &f) == IO_FAILED;
-    }
     CHECK(given_up >= DEAD - RESOLVE_MAX_QUEUED - RESOLVE_MAX_THREADS && given_up < DEAD / 2,
           "%d were given up", given_up);
-    for (int i = 0; i < DEAD && f.code == FAILURE_NONE; i++) {
+    for (int i = 0; i < DEAD && f.code == FAILURE_NONE; i++)
         resolve_result(all[i], &list, &count, &f);
-    }
     CHECK(f.code == FAILURE_RESOLVE && strstr(f.detail, "more than 4096 names wait") != NULL,
           "in words: %s", f.detail);
     pthread_mutex_lock(&gate);

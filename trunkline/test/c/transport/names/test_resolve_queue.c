@@ -12,9 +12,7 @@ static lookup *name_of(const char *format, int number, bool known) {
 }
 
 static void queue_up(const char *format, int first, int count, bool known) {
-    for (int i = first; i < first + count; i++) {
-        lookup_queue_add(name_of(format, i, known));
-    }
+    for (int i = first; i < first + count; i++) lookup_queue_add(name_of(format, i, known));
 }
 
 static bool is(const lookup *name, const char *host) {

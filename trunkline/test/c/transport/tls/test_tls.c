@@ -11,9 +11,7 @@ static char ca_file[256];
 
 static tls_context *context_with(tls_options options) {
     failure f;
-    if (options.min_version == 0) {
-        options.min_version = TLS1_2_VERSION;
-    }
+    if (options.min_version == 0) options.min_version = TLS1_2_VERSION;
     options.alpn = "http/1.1";
     tls_context *c = tls_context_obtain(&options, &f);
     CHECK(c != NULL, "a context is made: %s", f.detail);
@@ -226,13 +224,10 @@ static void test_every_choice_has_a_context_of_its_own(void) {
     tls_context *made[COUNT];
     for (int i = 0; i < COUNT; i++) {
         made[i] = context_with(choices[i]);
-        for (int j = 0; j < i; j++) {
+        for (int j = 0; j < i; j++)
             CHECK(made[i] != made[j], "choices %d and %d are kept apart", j, i);
-        }
     }
-    for (int i = 0; i < COUNT; i++) {
-        tls_context_release(made[i]);
-    }
+    for (int i = 0; i < COUNT; i++) tls_context_release(made[i]);
 }
 
 static void test_the_environment_names_the_systems_bundle(void) {
@@ -292,9 +287,8 @@ static void check_resumption(int version, bool notify) {
     snprintf(key, sizeof(key), "resume %x %d", (unsigned)version, notify);
     peer_start(&p);
     CHECK(!exchange(verifying, p.port, key, notify), "%s: the first is not resumed", key);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++)
         CHECK(exchange(verifying, p.port, key, notify), "%s: number %d is resumed", key, i + 2);
-    }
     CHECK(!exchange(verifying, p.port, "another key", notify), "%s: another key has none", key);
     CHECK(!exchange(trusting, p.port, key, notify), "%s: another context has none", key);
     peer_stop(&p);
@@ -375,11 +369,9 @@ static int count_kept(SSL_SESSION *session, int keys, int times) {
         SSL_SESSION_up_ref(session);
         tls_session_keep(nobody, &key, sizeof(key), session);
     }
-    for (int key = 0; key < keys; key++) {
-        for (SSL_SESSION *s; (s = tls_session_take(nobody, &key, sizeof(key))) != NULL; kept++) {
+    for (int key = 0; key < keys; key++)
+        for (SSL_SESSION *s; (s = tls_session_take(nobody, &key, sizeof(key))) != NULL; kept++)
             SSL_SESSION_free(s);
-        }
-    }
     return kept;
 }
 
@@ -410,9 +402,7 @@ static void test_a_child_makes_connections_of_its_own(void) {
     peer_start(&p);
     exchange(verifying, p.port, "fork", true);
     pid_t child = fork();
-    if (child == 0) {
-        _exit(in_child(p.port));
-    }
+    if (child == 0) _exit(in_child(p.port));
     CHECK(child_status(child) == 0, "the child connects, without its parent's tickets");
     CHECK(exchange(verifying, p.port, "fork", true), "the parent still has them");
     peer_stop(&p);
@@ -436,16 +426,12 @@ static void test_keys_are_logged(void) {
     }
     CHECK(lines >= 5, "each key is a line, %d are there", lines);
     CHECK(stat(path, &about) == 0 && (about.st_mode & 0777) == 0600, "nobody else may read it");
-    if (log != NULL) {
-        fclose(log);
-    }
+    if (log != NULL) fclose(log);
     tls_context_release(c);
 }
 
 int main(void) {
-    if (fork_guard() != 0) {
-        give_up("pthread_atfork");
-    }
+    if (fork_guard() != 0) give_up("pthread_atfork");
     set_up();
     RUN(test_names_are_verified());
     RUN(test_chains_are_verified());

@@ -56,9 +56,7 @@ static void test_what_was_agreed_on_is_told(void) {
 
 static void test_bytes_go_both_ways(void) {
     static char sent[300000], got[300000];
-    for (size_t i = 0; i < sizeof(sent); i++) {
-        sent[i] = (char)(i * 7 + i / 1000);
-    }
+    for (size_t i = 0; i < sizeof(sent); i++) sent[i] = (char)(i * 7 + i / 1000);
     tls_peer p = {.shows = &good, .serve = serve_echo};
     peer_start(&p);
     tls_client c = connect_to(&p);
@@ -75,9 +73,7 @@ static void test_bytes_go_both_ways(void) {
 
 static void serve_nothing(tls_peer *p, SSL *ssl, int descriptor) {
     (void)ssl, (void)descriptor;
-    while (!__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE)) {
-        sleep_milliseconds(5);
-    }
+    while (!__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE)) sleep_milliseconds(5);
 }
 
 /* Into a socket whose buffers fill up. */
@@ -161,9 +157,7 @@ static void test_a_reset_is_an_error_and_no_signal(void) {
           failure_words(c.why.code));
     CHECK(c.why.system_error == ECONNRESET && c.why.phase == PHASE_READ, "with errno and phase");
     io_result result = IO_DONE;
-    for (int i = 0; i < 3 && result == IO_DONE; i++) {
-        result = client_write(&c, "y", 1);
-    }
+    for (int i = 0; i < 3 && result == IO_DONE; i++) result = client_write(&c, "y", 1);
     CHECK(result == IO_FAILED && c.why.phase == PHASE_WRITE, "writing fails as well");
     client_close(&c, true);
     peer_stop(&p);
@@ -209,15 +203,11 @@ static int to_server[2], to_client[2]; /* pipes: each says when the other may go
 
 static void wait_on(const int *ends) {
     char byte;
-    if (read(ends[0], &byte, 1) != 1) {
-        give_up("read");
-    }
+    if (read(ends[0], &byte, 1) != 1) give_up("read");
 }
 
 static void tell(const int *ends) {
-    if (write(ends[1], "x", 1) != 1) {
-        give_up("write");
-    }
+    if (write(ends[1], "x", 1) != 1) give_up("write");
 }
 
 /* Answers one byte, and does `then` when the client is idle. */
@@ -226,9 +216,7 @@ static void (*then)(SSL *ssl, int descriptor);
 static void serve_then(tls_peer *p, SSL *ssl, int descriptor) {
     char byte;
     (void)p;
-    if (SSL_read(ssl, &byte, 1) != 1 || SSL_write(ssl, &byte, 1) != 1) {
-        return;
-    }
+    if (SSL_read(ssl, &byte, 1) != 1 || SSL_write(ssl, &byte, 1) != 1) return;
     wait_on(to_server);
     then(ssl, descriptor);
     tell(to_client);
@@ -319,9 +307,7 @@ static bool look_after(int version, void (*what)(SSL *, int)) {
 }
 
 static void test_what_a_look_finds(void) {
-    if (pipe(to_server) != 0 || pipe(to_client) != 0) {
-        give_up("pipe");
-    }
+    if (pipe(to_server) != 0 || pipe(to_client) != 0) give_up("pipe");
     CHECK(look_after(TLS1_3_VERSION, send_ticket), "a ticket is no data");
     CHECK(look_after(TLS1_3_VERSION, send_key_update), "a key update is no data");
     CHECK(!look_after(TLS1_3_VERSION, send_ticket_and_data), "data behind a ticket is found");
