@@ -54,18 +54,6 @@ io_result connection_read(connection *c, void *bytes, size_t length, size_t *cou
     return io;
 }
 
-io_result connection_read_both(connection *c, void *first, size_t first_length, void *second,
-                               size_t second_length, size_t *count, failure *f) {
-    if (c->descriptor < 0) {
-        failure_set(f, FAILURE_FORKED, PHASE_READ, 0, NULL);
-        return IO_FAILED;
-    }
-    const struct iovec places[] = {{first, first_length}, {second, second_length}};
-    io_result io = socket_io_read_both(c->descriptor, places, count, f);
-    c->drained = io == IO_DONE && *count < first_length + second_length;
-    return io;
-}
-
 io_result connection_write(connection *c, const void *bytes, size_t length, size_t *count,
                            failure *f) {
     if (c->descriptor < 0) {

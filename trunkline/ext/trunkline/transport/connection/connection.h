@@ -45,10 +45,6 @@ connection *connection_new(const dialled *d, const route *r, uint64_t owner, nan
 
 /* As tls_read and tls_write; IO_END is the end of a plain connection too. */
 io_result connection_read(connection *c, void *bytes, size_t length, size_t *count, failure *f);
-
-/* As connection_read, to two places one after the other; for plain connections only. */
-io_result connection_read_both(connection *c, void *first, size_t first_length, void *second,
-                               size_t second_length, size_t *count, failure *f);
 io_result connection_write(connection *c, const void *bytes, size_t length, size_t *count,
                            failure *f);
 

@@ -128,7 +128,6 @@ static bool start_talking(exchange *x, connection *c, nanoseconds now) {
     if (x->timings.queue < 0) x->timings.queue = 0;
     x->state = EXCHANGE_TALKING;
     x->any_byte = false;
-    x->ahead = 0;
     buffer_clear(&x->input);
     http1_begin(&x->answer, &x->request.options->limits, x->request.head_method);
     return exchange_send_begin(x, now);
@@ -425,12 +424,6 @@ step_result exchange_step(exchange *x, nanoseconds now) {
 void exchange_set_body_buffer(exchange *x, uint8_t *bytes, size_t room) {
     x->body_buffer = bytes;
     x->body_buffer_room = room;
-}
-
-void exchange_set_preallocated_body(exchange *x, uint8_t *bytes, size_t room, size_t usual_head) {
-    x->preallocated_body = bytes;
-    x->preallocated_room = room;
-    x->usual_head = usual_head;
 }
 
 int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline) {

@@ -133,10 +133,6 @@ typedef struct exchange {
     bool unpacks_more;    /* the inflater can go on with that */
     uint8_t *body_buffer; /* borrowed; the body goes right here when set */
     size_t body_buffer_room;
-    uint8_t *preallocated_body; /* borrowed; becomes the body buffer if the body fits */
-    size_t preallocated_room;
-    size_t usual_head; /* how long a head the answer is likely to have; 0: that is not known */
-    size_t ahead;  /* bytes that were read into the preallocated body before the head was known */
     bool any_byte; /* of any answer, in this attempt */
 
     /* HTTP/2 */
@@ -194,11 +190,6 @@ void exchange_feed(exchange *x, const char *piece, size_t length);
 
 /* Where a large plain body goes without a copy: `room` bytes from now on. */
 void exchange_set_body_buffer(exchange *x, uint8_t *bytes, size_t room);
-
-/* Before it is stepped: room for the body that is taken for the body buffer if the body's length,
- * once it is known, fits there well. See ->body_buffer whether it was. `usual_head`: how long a
- * head to expect; an answer of just that head and such a body is read at one go. */
-void exchange_set_preallocated_body(exchange *x, uint8_t *bytes, size_t room, size_t usual_head);
 
 /* A streaming caller keeps what is left of the body: the limit for bodies that are kept holds for
  * it too. */

@@ -120,11 +120,6 @@ static bool start_inflating(exchange *x) {
     return true;
 }
 
-static bool fits_preallocated(const exchange *x, uint64_t length) {
-    return x->preallocated_body != NULL && length <= x->preallocated_room &&
-           length >= x->preallocated_room / 2;
-}
-
 static bool keep_head(exchange *x, const uint8_t *bytes, size_t length) {
     buffer_clear(&x->head_bytes);
     if (!buffer_reserve(&x->head_bytes, length + 1)) return false;
@@ -142,12 +137,8 @@ step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now) {
     if (limit > 0 && r->framing == HTTP1_FRAMING_LENGTH && (uint64_t)r->content_length > limit)
         return exchange_broke(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
     if (!start_inflating(x)) return STEP_FAILED;
-    bool plain = x->inflater == NULL && r->framing == HTTP1_FRAMING_LENGTH;
-    if (plain && fits_preallocated(x, (uint64_t)r->content_length)) {
-        exchange_set_body_buffer(x, x->preallocated_body, x->preallocated_room);
-        return STEP_WAIT;
-    }
-    bool large = plain && r->content_length >= BODY_BUFFER_FROM;
+    bool large = x->inflater == NULL && r->framing == HTTP1_FRAMING_LENGTH &&
+                 r->content_length >= BODY_BUFFER_FROM;
     return x->request.streaming || large ? STEP_HEAD : STEP_WAIT;
 }
 

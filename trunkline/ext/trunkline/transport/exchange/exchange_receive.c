@@ -2,8 +2,10 @@
 
 #include <string.h>
 
-#define FIRST_READ 4096  /* room for a head and a small body */
-#define READS_AT_ONCE 32 /* before the driver may look at interrupts and the clock */
+#define FIRST_READ (16 * 1024) /* takes most answers whole; a free exchange keeps as much */
+#define NEXT_READ 4096         /* the least room for the rest of a head */
+#define DIRECT_READ 4096       /* from this size on the rest of a plain body is read in place */
+#define READS_AT_ONCE 32       /* before the driver may look at interrupts and the clock */
 
 /* ---- the head ---- */
 
@@ -57,12 +59,27 @@ static step_result drain_to_body_buffer(exchange *x) {
     return exchange_delivered(x, count) ? STEP_WAIT : STEP_FAILED;
 }
 
-/* Takes apart the body that lies in the input. STEP_WAIT: more is needed. */
+/* When the input holds all of a plain body and nothing else, it becomes the body without a copy.
+ * Returns false when a limit is passed; x->why is set then. */
+static bool take_whole(exchange *x) {
+    size_t count = buffer_length(&x->input);
+    bool whole = count > 0 && x->inflater == NULL && x->answer.framing == HTTP1_FRAMING_LENGTH &&
+                 count == http1_expect(&x->answer) && buffer_length(&x->body) == 0;
+    if (!whole) return true;
+    buffer emptied = x->body;
+    x->body = x->input;
+    x->input = emptied;
+    http1_took(&x->answer, count);
+    return exchange_delivered(x, count);
+}
+
+/* Parses the body that lies in the input. STEP_WAIT: more is needed. */
 static step_result take_body(exchange *x) {
     if (x->body_buffer != NULL && buffer_length(&x->input) > 0) {
         step_result step = drain_to_body_buffer(x);
         if (step != STEP_WAIT) return step;
     }
+    if (!take_whole(x)) return STEP_FAILED;
     for (;;) {
         if (!exchange_unpack(x)) return STEP_FAILED;
         if (exchange_has_enough(x)) return STEP_DATA;
@@ -107,45 +124,9 @@ static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
     return exchange_delivered(x, count) ? IO_DONE : IO_FAILED;
 }
 
-/* An answer like the one before: its head to the input, and its body to the preallocated body. A
- * byte more than is expected is asked for: then what came is all that was there. */
-static io_result read_ahead(exchange *x, failure *f) {
-    if (!buffer_reserve(&x->input, x->usual_head)) {
-        failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_READ, 0, NULL);
-        return IO_FAILED;
-    }
-    size_t count = 0;
-    io_result io = connection_read_both(x->connection, buffer_tail(&x->input), x->usual_head,
-                                        x->preallocated_body, x->preallocated_room, &count, f);
-    size_t head = count < x->usual_head ? count : x->usual_head;
-    if (io == IO_DONE) {
-        buffer_commit(&x->input, head);
-        x->ahead = count - head;
-    }
-    return io;
-}
-
-/* What was read ahead lies where it belongs, or is put where everything else lies. */
-static bool settle_ahead(exchange *x) {
-    size_t count = x->ahead;
-    bool belongs = x->body_buffer != NULL && buffer_length(&x->input) == 0 &&
-                   count <= http1_expect(&x->answer);
-    x->ahead = 0;
-    if (belongs) {
-        x->body_buffer += count;
-        x->body_buffer_room -= count;
-        http1_took(&x->answer, count);
-        return exchange_delivered(x, count);
-    }
-    if (!buffer_append(&x->input, x->preallocated_body, count)) {
-        exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
-        return false;
-    }
-    return true;
-}
-
 static io_result read_input(exchange *x, failure *f) {
-    size_t wanted = x->head == NULL ? FIRST_READ : BULK_READ;
+    bool first = x->head == NULL && buffer_length(&x->input) == 0;
+    size_t wanted = first ? FIRST_READ : x->head == NULL ? NEXT_READ : BULK_READ;
     if (!buffer_reserve(&x->input, wanted)) {
         failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_READ, 0, NULL);
         return IO_FAILED;
@@ -159,11 +140,8 @@ static io_result read_input(exchange *x, failure *f) {
 static io_result read_some(exchange *x, nanoseconds now) {
     failure f = {0};
     uint64_t expected = x->head != NULL && x->inflater == NULL ? http1_expect(&x->answer) : 0;
-    bool direct = x->body_buffer != NULL || expected >= FIRST_READ;
-    bool ahead = x->usual_head > 0 && !x->any_byte && x->connection->session == NULL;
-    io_result io = ahead    ? read_ahead(x, &f)
-                   : direct ? read_direct(x, expected, &f)
-                            : read_input(x, &f);
+    bool direct = x->body_buffer != NULL || expected >= DIRECT_READ;
+    io_result io = direct ? read_direct(x, expected, &f) : read_input(x, &f);
     if (io == IO_DONE) {
         /* An exchange loop is told of what comes next; who is driven alone looks before it sleeps.
          */
@@ -197,10 +175,6 @@ static step_result at_end(exchange *x, bool clean) {
 static step_result take_apart(exchange *x, nanoseconds now) {
     if (x->head == NULL) {
         step_result step = take_head(x, now);
-        if (step != STEP_FAILED && x->ahead > 0) {
-            if (!settle_ahead(x)) return STEP_FAILED;
-            step = step == STEP_WAIT && x->head == NULL ? take_head(x, now) : step;
-        }
         if (step != STEP_WAIT || x->head == NULL) return step;
     }
     step_result step = take_body(x);

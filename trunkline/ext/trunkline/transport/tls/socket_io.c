@@ -29,15 +29,6 @@ static io_result plain_read(int descriptor, void *bytes, size_t length, size_t *
     return result_of_read(got, count, f);
 }
 
-io_result socket_io_read_both(int descriptor, const struct iovec places[2], size_t *count,
-                              failure *f) {
-    ssize_t got;
-    do {
-        got = readv(descriptor, places, 2);
-    } while (got < 0 && errno == EINTR);
-    return result_of_read(got, count, f);
-}
-
 static io_result plain_write(int descriptor, const void *bytes, size_t length, size_t *count,
                              failure *f) {
     ssize_t put;

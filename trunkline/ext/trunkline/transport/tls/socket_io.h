@@ -6,7 +6,6 @@
 #include "tls.h"
 
 #include <stddef.h>
-#include <sys/uio.h>
 
 /* The bytes of one connection: a socket that does not block, and TLS over it or NULL. Both are
  * borrowed. */
@@ -17,10 +16,6 @@ typedef struct {
 
 /* As tls_read and tls_write; IO_END is the end of a plain connection too. */
 io_result socket_io_read(socket_io s, void *bytes, size_t length, size_t *count, failure *f);
-
-/* As socket_io_read of a plain stream, to two places one after the other. */
-io_result socket_io_read_both(int descriptor, const struct iovec places[2], size_t *count,
-                              failure *f);
 io_result socket_io_write(socket_io s, const void *bytes, size_t length, size_t *count, failure *f);
 
 #endif
