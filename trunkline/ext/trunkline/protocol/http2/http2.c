@@ -84,10 +84,8 @@ int http2_stop(http2 *h, failure_code verdict, uint32_t code, const char *detail
 void http2_fail(http2 *h, failure_code code) {
     if (h->failure == FAILURE_NONE) h->failure = code;
     h->over = true;
-    for (http2_stream *s = h->streams, *next; s != NULL; s = next) {
-        next = s->next;
+    LIST_EACH (http2_stream, s, &h->streams, node)
         if (!s->closed) http2_stream_closed(h, s, NGHTTP2_NO_ERROR);
-    }
 }
 
 bool http2_done(http2 *h, int result) {

@@ -3,6 +3,7 @@
 
 #include "protocol/buffer.h"
 #include "protocol/failure_codes.h"
+#include "protocol/list.h"
 #include "protocol/http1/http1.h"
 
 /*
@@ -67,11 +68,11 @@ typedef struct http2_stream {
     bool deferred;     /* nghttp2 waits for more of the body */
     uint32_t window;   /* how much of the budget it has reserved */
     uint32_t informational;
-    const http1_limits *limits;           /* borrowed */
-    buffer upload;                        /* fed, and not framed yet */
-    uint64_t framed, received;            /* bytes of both bodies */
-    struct http2_stream *previous, *next; /* all of the session's, or those for use again */
-    struct http2_stream *touched_before, *touched_after;
+    const http1_limits *limits; /* borrowed */
+    buffer upload;              /* fed, and not framed yet */
+    uint64_t framed, received;  /* bytes of both bodies */
+    list_node node;             /* among the session's streams, or the free ones */
+    list_node touched_node;
 } http2_stream;
 
 /* Was this built with nghttp2? If not, http2_new gives NULL, and nothing else may be called. */

@@ -18,10 +18,8 @@ typedef struct {
 
 #define HTTP2_FRAME_HEAD 9
 
-typedef struct http2_block http2_block;
-
 typedef struct {
-    http2_block *first; /* owned */
+    list blocks; /* owned */
 } http2_memory;
 
 struct http2 {
@@ -51,9 +49,10 @@ struct http2 {
     http2_stream *ending; /* its last frame is the one being composed */
 
     /* streams */
-    http2_stream *streams, *first_touched, *last_touched;
+    list streams; /* owned */
+    list touched; /* see http2_next_touched */
     uint32_t open;
-    http2_stream *free_streams; /* owned; for use again, listed by ->next */
+    list free_streams; /* owned; for use again */
     uint32_t free_stream_count;
 
     /* the frame that is coming, and what a server may not do without end */

@@ -9,10 +9,10 @@
  * allocation failed, taking it apart may free twice (1.52, an item that could not be queued).
  */
 
-struct http2_block {
-    struct http2_block *previous, *next;
+typedef struct {
+    list_node node;
     long double bytes[]; /* aligned for all that may lie there */
-};
+} http2_block;
 
 static http2_block *block_of(void *bytes) {
     return (http2_block *)((char *)bytes - offsetof(http2_block, bytes));
@@ -20,16 +20,12 @@ static http2_block *block_of(void *bytes) {
 
 static void *link_block(http2_memory *memory, http2_block *block) {
     if (block == NULL) return NULL;
-    block->previous = NULL;
-    block->next = memory->first;
-    if (block->next != NULL) block->next->previous = block;
-    memory->first = block;
+    list_append(&memory->blocks, &block->node);
     return block->bytes;
 }
 
 static void unlink_block(http2_memory *memory, http2_block *block) {
-    *(block->previous ? &block->previous->next : &memory->first) = block->next;
-    if (block->next != NULL) block->next->previous = block->previous;
+    list_remove(&memory->blocks, &block->node);
 }
 
 static bool fits(size_t count, size_t size) {
@@ -66,10 +62,7 @@ nghttp2_mem http2_memory_of(http2_memory *memory) {
 }
 
 void http2_memory_free(http2_memory *memory) {
-    for (http2_block *block = memory->first, *next; block != NULL; block = next) {
-        next = block->next;
-        free(block);
-    }
+    LIST_EACH (http2_block, block, &memory->blocks, node) free(block);
 }
 
 #endif

@@ -9,9 +9,8 @@
 /* ---- the session's lists ---- */
 
 static http2_stream *make(http2 *h) {
-    http2_stream *s = h->free_streams;
+    http2_stream *s = LIST_ITEM(list_shift(&h->free_streams), http2_stream, node);
     if (s != NULL) {
-        h->free_streams = s->next;
         h->free_stream_count--;
         buffer data = s->data, upload = s->upload;
         memset(s, 0, sizeof(*s));
@@ -32,9 +31,7 @@ http2_stream *http2_stream_new(http2 *h, uint32_t window) {
     s->window = window;
     s->content_length = -1;
     s->head_begins = s->request_ends = UINT64_MAX;
-    s->next = h->streams;
-    if (s->next != NULL) s->next->previous = s;
-    h->streams = s;
+    list_append(&h->streams, &s->node);
     return s;
 }
 
@@ -58,10 +55,7 @@ static void destroy(http2_stream *s) {
 
 static void untouch(http2 *h, http2_stream *s) {
     if (!s->touched) return;
-    http2_stream *before = s->touched_before, *after = s->touched_after;
-    *(before ? &before->touched_after : &h->first_touched) = after;
-    *(after ? &after->touched_before : &h->last_touched) = before;
-    s->touched_before = s->touched_after = NULL;
+    list_remove(&h->touched, &s->touched_node);
     s->touched = false;
 }
 
@@ -69,8 +63,7 @@ void http2_stream_free(http2 *h, http2_stream *s) {
     untouch(h, s);
     if (h->section.of == s) h->section.of = NULL;
     http2_window_release(s);
-    *(s->previous ? &s->previous->next : &h->streams) = s->next;
-    if (s->next != NULL) s->next->previous = s->previous;
+    list_remove(&h->streams, &s->node);
     if (h->free_stream_count == FREE_STREAMS_MAX) {
         destroy(s);
         return;
@@ -78,34 +71,30 @@ void http2_stream_free(http2 *h, http2_stream *s) {
     free_heads(s);
     forget_buffer(&s->data);
     forget_buffer(&s->upload);
-    s->next = h->free_streams;
-    h->free_streams = s;
+    list_prepend(&h->free_streams, &s->node);
     h->free_stream_count++;
 }
 
-static void free_list(http2_stream *s) {
-    for (http2_stream *next; s != NULL; s = next) {
-        next = s->next;
+static void free_all(list *streams) {
+    LIST_EACH (http2_stream, s, streams, node) {
         http2_window_release(s);
         destroy(s);
     }
 }
 
 void http2_streams_free(http2 *h) {
-    free_list(h->streams);
-    free_list(h->free_streams);
+    free_all(&h->streams);
+    free_all(&h->free_streams);
 }
 
 void http2_touch(http2 *h, http2_stream *s) {
     if (s->touched || s->given_up) return;
     s->touched = true;
-    s->touched_before = h->last_touched;
-    *(h->last_touched ? &h->last_touched->touched_after : &h->first_touched) = s;
-    h->last_touched = s;
+    list_append(&h->touched, &s->touched_node);
 }
 
 http2_stream *http2_next_touched(http2 *h) {
-    http2_stream *s = h->first_touched;
+    http2_stream *s = LIST_FIRST(&h->touched, http2_stream, touched_node);
     if (s != NULL) untouch(h, s);
     return s;
 }

@@ -43,7 +43,7 @@ void http2_window_release(http2_stream *s) {
  */
 void http2_settings_heard(http2 *h) {
     if (h->settings_out == 0 || --h->settings_out > 0 || !h->narrow) return;
-    for (http2_stream *s = h->streams; s != NULL; s = s->next) {
+    LIST_EACH (http2_stream, s, &h->streams, node) {
         if (s->window > h->limits.narrow_window &&
             buffer_length(&s->data) <= h->limits.narrow_window) {
             budget_release(s->window - h->limits.narrow_window);

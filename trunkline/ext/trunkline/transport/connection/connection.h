@@ -1,6 +1,7 @@
 #ifndef TRUNKLINE_TRANSPORT_CONNECTION_CONNECTION_H
 #define TRUNKLINE_TRANSPORT_CONNECTION_CONNECTION_H
 
+#include "protocol/list.h"
 #include "transport/events/clock.h"
 #include "transport/dial/dial.h"
 #include "transport/common/failure.h"
@@ -30,14 +31,13 @@ typedef struct connection {
     char address[80];             /* "127.0.0.1:443", "[::1]:80", or the path of a Unix socket */
     /* HTTP/2, which owns this connection then; NULL: one call at a time */
     struct http2_connection *http2;
-    uint32_t streams;               /* calls that have it now, if it is shared */
-    bool inherited;                 /* from the parent process */
-    bool unwanted;                  /* its owner was closed: the call that has it is the last one */
-    struct bucket *bucket;          /* NULL: it takes no calls any more */
-    struct connection *shared_next; /* the shared ones of its bucket */
-    struct connection *below;       /* the idle stack of its bucket */
-    struct connection *idle_previous, *idle_next; /* all idle ones, oldest first */
-    struct connection *all_previous, *all_next;   /* all of the pool's */
+    uint32_t streams;      /* calls that have it now, if it is shared */
+    bool inherited;        /* from the parent process */
+    bool unwanted;         /* its owner was closed: the call that has it is the last one */
+    struct bucket *bucket; /* NULL: it takes no calls any more */
+    list_node bucket_node; /* in its bucket's ->idle or ->shared, or among those evicted */
+    list_node idle_node;   /* in the pool's ->idle */
+    list_node pool_node;   /* in the pool's ->all */
 } connection;
 
 /* Takes what a dial yielded. NULL: no memory (`d` is closed then). */

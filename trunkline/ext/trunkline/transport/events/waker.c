@@ -2,6 +2,7 @@
 #include "portable.h"
 
 #include "descriptors.h"
+#include "protocol/list.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -28,11 +29,11 @@ struct waker {
     unsigned generation; /* of the process that opened the descriptors (atomic) */
     bool woken;
     bool marked, away; /* atomic */
-    waker *next;
+    list_node node;    /* in the free list */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static waker *free_list;
+static list free_list;
 static unsigned free_count;
 
 #ifdef USE_EVENTFD
@@ -101,11 +102,8 @@ static waker *make(void) {
 
 waker *waker_take(void) {
     pthread_mutex_lock(&lock);
-    waker *w = free_list;
-    if (w != NULL) {
-        free_list = w->next;
-        free_count--;
-    }
+    waker *w = LIST_ITEM(list_shift(&free_list), waker, node);
+    if (w != NULL) free_count--;
     pthread_mutex_unlock(&lock);
     if (w == NULL) w = make();
     if (w == NULL) return NULL;
@@ -131,8 +129,7 @@ void waker_drop(waker *w) {
     pthread_mutex_lock(&lock);
     bool kept = free_count < FREE_LIST_LIMIT;
     if (kept) {
-        w->next = free_list;
-        free_list = w;
+        list_prepend(&free_list, &w->node);
         free_count++;
     }
     pthread_mutex_unlock(&lock);
@@ -217,16 +214,12 @@ bool waker_away(const waker *w) {
 
 bool waker_close_unused(void) {
     pthread_mutex_lock(&lock);
-    waker *unused = free_list;
-    free_list = NULL;
+    list unused = free_list;
+    free_list = (list){0};
     free_count = 0;
     pthread_mutex_unlock(&lock);
-    bool any = unused != NULL;
-    for (waker *next; unused != NULL; unused = next) {
-        next = unused->next;
-        destroy(unused);
-    }
-    return any;
+    LIST_EACH (waker, w, &unused, node) destroy(w);
+    return unused.first != NULL;
 }
 
 void waker_before_fork(void) {
@@ -238,11 +231,8 @@ void waker_after_fork(bool child) {
         pthread_mutex_unlock(&lock);
         return;
     }
-    while (free_list != NULL) {
-        waker *w = free_list;
-        free_list = w->next;
-        free(w);
-    }
+    LIST_EACH (waker, w, &free_list, node) free(w);
+    free_list = (list){0};
     free_count = 0;
     pthread_mutex_init(&lock, NULL);
 }

@@ -8,52 +8,20 @@
 
 #define TOLD_AT_ONCE 256
 
-typedef struct {
-    member *first, *last;
-} queue;
-
 struct exchange_loop {
     event_loop *loop;   /* owned */
     waker *waker;       /* one reference */
     http2_batch *batch; /* owned; of those of its calls that share connections */
     deadlines due;
-    queue runnable; /* to be stepped */
-    queue ready;    /* for the caller */
-    member *all;
+    list runnable; /* members to be stepped */
+    list ready;    /* members that the caller has to serve */
+    list all;
 };
-
-static void push(queue *q, member *m) {
-    m->next = NULL;
-    if (q->last != NULL)
-        q->last->next = m;
-    else
-        q->first = m;
-    q->last = m;
-}
-
-static member *shift(queue *q) {
-    member *m = q->first;
-    if (m != NULL) {
-        q->first = m->next;
-        if (q->first == NULL) q->last = NULL;
-    }
-    return m;
-}
-
-static void unlink_from(queue *q, member *m) {
-    member *before = NULL;
-    for (member *at = q->first; at != NULL && at != m; at = at->next) before = at;
-    if (before != NULL)
-        before->next = m->next;
-    else
-        q->first = m->next;
-    if (q->last == m) q->last = before;
-}
 
 static void make_runnable(exchange_loop *l, member *m) {
     if (m->where == MEMBER_WAITING) {
         m->where = MEMBER_RUNNABLE;
-        push(&l->runnable, m);
+        list_append(&l->runnable, &m->queue_node);
     }
 }
 
@@ -89,7 +57,7 @@ static void step(exchange_loop *l, member *m) {
     }
     if (m->step != STEP_WAIT) {
         m->where = MEMBER_READY;
-        push(&l->ready, m);
+        list_append(&l->ready, &m->queue_node);
     } else if (m->deadline == 0) {
         make_runnable(l, m);
     }
@@ -97,14 +65,14 @@ static void step(exchange_loop *l, member *m) {
 
 /* The waker does not say whom. */
 static void wake_called(exchange_loop *l) {
-    for (member *m = l->all; m != NULL; m = m->next_all)
+    LIST_EACH (member, m, &l->all, loop_node)
         if (m->where == MEMBER_WAITING && exchange_called(m->x)) make_runnable(l, m);
 }
 
 /* Nor does what one of them found out for the others while it was stepped. */
 static void wake_touched(exchange_loop *l) {
     if (!waker_marked(l->waker)) return;
-    for (member *m = l->all; m != NULL; m = m->next_all)
+    LIST_EACH (member, m, &l->all, loop_node)
         if (m->where == MEMBER_WAITING && m->x->state == EXCHANGE_TALKING && exchange_touched(m->x))
             make_runnable(l, m);
 }
@@ -114,7 +82,7 @@ static void wake_touched(exchange_loop *l) {
 static void leave_to_parent(exchange_loop *l) {
     if (!event_loop_inherited(l->loop)) return;
     event_loop_renew(l->loop);
-    for (member *m = l->all; m != NULL; m = m->next_all) {
+    LIST_EACH (member, m, &l->all, loop_node) {
         m->watching_count = 0;
         make_runnable(l, m);
     }
@@ -124,10 +92,10 @@ static void leave_to_parent(exchange_loop *l) {
 void exchange_loop_run(exchange_loop *l) {
     leave_to_parent(l);
     wake_touched(l);
-    member *last = l->runnable.last;
-    for (member *m; (m = shift(&l->runnable)) != NULL;) {
-        step(l, m);
-        if (m == last) break; /* those that run on and on wait for their next turn */
+    const list_node *last = l->runnable.last;
+    for (list_node *n; (n = list_shift(&l->runnable)) != NULL;) {
+        step(l, LIST_ITEM(n, member, queue_node));
+        if (n == last) break; /* those that run on and on wait for their next turn */
     }
     http2_batch_flush(l->batch, l->waker);
     wake_touched(l);
@@ -168,25 +136,19 @@ void exchange_loop_drive(exchange_loop *l, nanoseconds until, const stop_request
 
 void exchange_loop_add(exchange_loop *l, member *m, exchange *x, void *owner) {
     *m = (member){.x = x, .owner = owner, .loop = l, .where = MEMBER_WAITING, .heap_index = -1};
-    m->next_all = l->all;
-    if (l->all != NULL) l->all->previous_all = m;
-    l->all = m;
+    list_append(&l->all, &m->loop_node);
     exchange_join(x, l->batch, l->loop);
     make_runnable(l, m);
 }
 
 void exchange_loop_remove(exchange_loop *l, member *m) {
     if (m->where == MEMBER_RUNNABLE)
-        unlink_from(&l->runnable, m);
+        list_remove(&l->runnable, &m->queue_node);
     else if (m->where == MEMBER_READY)
-        unlink_from(&l->ready, m);
+        list_remove(&l->ready, &m->queue_node);
     unwatch(l, m);
     deadlines_remove(&l->due, m);
-    if (m->previous_all != NULL)
-        m->previous_all->next_all = m->next_all;
-    else
-        l->all = m->next_all;
-    if (m->next_all != NULL) m->next_all->previous_all = m->previous_all;
+    list_remove(&l->all, &m->loop_node);
 }
 
 void exchange_loop_resume(exchange_loop *l, member *m) {
@@ -195,7 +157,7 @@ void exchange_loop_resume(exchange_loop *l, member *m) {
 }
 
 member *exchange_loop_next(exchange_loop *l) {
-    member *m = shift(&l->ready);
+    member *m = LIST_ITEM(list_shift(&l->ready), member, queue_node);
     if (m != NULL) m->where = MEMBER_WAITING;
     return m;
 }
@@ -212,7 +174,8 @@ int exchange_loop_descriptor(exchange_loop *l) {
 void exchange_loop_depart(exchange_loop *l) {
     http2_batch_depart(l->batch);
     waker_depart(l->waker);
-    if (l->all != NULL) pool_driver_left(l->all->x->pool);
+    const member *any = LIST_FIRST(&l->all, member, loop_node);
+    if (any != NULL) pool_driver_left(any->x->pool);
 }
 
 void exchange_loop_arrive(exchange_loop *l) {

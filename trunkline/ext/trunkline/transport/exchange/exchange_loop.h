@@ -17,8 +17,8 @@ typedef struct member {
     struct exchange_loop *loop;
     step_result step; /* what it came to, once exchange_loop_next gives it */
     /* the exchange loop's own */
-    struct member *next; /* of a queue */
-    struct member *previous_all, *next_all;
+    list_node loop_node;  /* among all of its exchange loop */
+    list_node queue_node; /* among those to be stepped, or to be served */
     enum { MEMBER_WAITING, MEMBER_RUNNABLE, MEMBER_READY } where;
     nanoseconds deadline, heap_key;
     int heap_index; /* -1: not there */

@@ -26,17 +26,14 @@ static waker *own_waker(const http2_call *call) {
 
 static void follow(http2_connection *h, http2_call *call) {
     call->follows = true;
-    http2_call *before = call->batch != NULL ? h->last : NULL;
-    http2_call *after = call->batch != NULL ? NULL : h->first;
-    call->previous = before;
-    call->next = after;
-    *(before != NULL ? &before->next : &h->first) = call;
-    *(after != NULL ? &after->previous : &h->last) = call;
+    if (call->batch != NULL)
+        list_append(&h->followers, &call->follower_node);
+    else
+        list_prepend(&h->followers, &call->follower_node);
 }
 
 static void unfollow(http2_connection *h, http2_call *call) {
-    *(call->previous != NULL ? &call->previous->next : &h->first) = call->next;
-    *(call->next != NULL ? &call->next->previous : &h->last) = call->previous;
+    list_remove(&h->followers, &call->follower_node);
     call->follows = false;
 }
 
@@ -52,19 +49,20 @@ void http2_call_touch(http2_call *call, waker *own) {
 
 /* The first that is driven just now; `weak`: a fiber will do. */
 static http2_call *able_follower(const http2_connection *h, bool weak) {
-    http2_call *call = h->first;
-    while (call != NULL && (away(call) || (call->weak && !weak))) call = call->next;
-    return call;
+    LIST_EACH (http2_call, call, &h->followers, follower_node)
+        if (!away(call) && (weak || !call->weak)) return call;
+    return NULL;
 }
 
 void http2_connection_summon(http2_connection *h, waker *own) {
-    if (h->first == NULL || (h->leader != NULL && !away(h->leader))) return;
+    http2_call *first = LIST_FIRST(&h->followers, http2_call, follower_node);
+    if (first == NULL || (h->leader != NULL && !away(h->leader))) return;
     http2_call *chosen = able_follower(h, false);
     if (chosen == NULL) chosen = able_follower(h, true);
     if (chosen != NULL)
         http2_call_touch(chosen, own);
     else if (h->leader == NULL)
-        http2_call_touch(h->first, own);
+        http2_call_touch(first, own);
 }
 
 /* ---- the leader ---- */
@@ -145,26 +143,18 @@ static void stop_waiting(http2_connection *h, http2_call *call) {
 
 /* ---- the requests that are not out yet ---- */
 
-void http2_connection_note_sent(http2_connection *h) {
-    nanoseconds now = h->sending != NULL ? clock_now() : 0;
-    http2_call **link = &h->sending;
-    while (*link != NULL) {
-        http2_call *call = *link;
-        if (call->stream->request_ends <= h->written) {
-            call->sent_at = now;
-            call->sending = false;
-            *link = call->next_sending;
-        } else {
-            link = &call->next_sending;
-        }
-    }
+static void forget_sending(http2_connection *h, http2_call *call) {
+    list_remove(&h->sending, &call->sending_node);
+    call->sending = false;
 }
 
-static void forget_sending(http2_connection *h, http2_call *call) {
-    http2_call **link = &h->sending;
-    while (*link != NULL && *link != call) link = &(*link)->next_sending;
-    if (*link != NULL) *link = call->next_sending;
-    call->sending = false;
+void http2_connection_note_sent(http2_connection *h) {
+    nanoseconds now = h->sending.first != NULL ? clock_now() : 0;
+    LIST_EACH (http2_call, call, &h->sending, sending_node) {
+        if (call->stream->request_ends > h->written) continue;
+        call->sent_at = now;
+        forget_sending(h, call);
+    }
 }
 
 int http2_call_sent(const http2_call *call) {
@@ -212,8 +202,7 @@ bool http2_call_open(http2_call *call, const char *scheme, const char *head, siz
     if (call->stream == NULL) return false;
     call->sent_at = -1;
     call->sending = true;
-    call->next_sending = h->sending;
-    h->sending = call;
+    list_prepend(&h->sending, &call->sending_node);
     return true;
 }
 
@@ -281,9 +270,10 @@ bool http2_call_quit(http2_call *call, nanoseconds now) {
 
 /* What could not be written needs a call that waits for the descriptor. */
 static void find_writer(http2_connection *h, waker *own) {
-    http2_call *chosen = h->leader != NULL && !away(h->leader) ? h->leader : h->first;
-    for (http2_call *call = h->first; call != NULL; call = call->next)
-        chosen = call->waker == own ? call : chosen;
+    bool led = h->leader != NULL && !away(h->leader);
+    http2_call *chosen = led ? h->leader : LIST_FIRST(&h->followers, http2_call, follower_node);
+    LIST_EACH (http2_call, call, &h->followers, follower_node)
+        if (call->waker == own) chosen = call;
     if (chosen != NULL) http2_call_touch(chosen, own);
 }
 

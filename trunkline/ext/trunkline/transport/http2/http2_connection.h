@@ -47,9 +47,9 @@ typedef struct http2_call {
     bool drained; /* in this step everything was read */
     bool again;   /* it need not wait: more can be done at once */
     short events; /* what to wait for, when it leads */
-    struct http2_call *previous, *next;
-    struct http2_call *next_sending;
-    bool sending;
+    list_node follower_node;
+    list_node sending_node;
+    bool sending; /* its request is not out yet */
 } http2_call;
 
 /* Takes `c`, which has been dialled, as the connection of a new session; c->http2 is it from now

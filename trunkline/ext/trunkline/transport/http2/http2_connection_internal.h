@@ -22,8 +22,8 @@ struct http2_connection {
     http2_call *leader;      /* waits for the descriptor; NULL: nobody does */
     http2_batch *remembered; /* borrowed; one that has this among its ->led; NULL: none is known */
     /* The followers; those that are driven alone stand before the others. */
-    http2_call *first, *last;
-    http2_call *sending; /* whose requests are not out yet */
+    list followers;
+    list sending; /* calls whose requests are not out yet */
 
     failure why; /* it is dead */
     bool dead, write_broken;

@@ -25,7 +25,7 @@ struct resolution {
     uint16_t port;
     endpoint *list;
     size_t count;
-    resolution *next, **link; /* among those who wait for the name */
+    list_node node; /* among those who wait for the name */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -54,7 +54,7 @@ static bool wait_for(pthread_cond_t *condition, nanoseconds until) {
 /* ---- the threads ---- */
 
 static void wake_all(const lookup *name) {
-    for (resolution *r = name->waiting; r != NULL; r = r->next) waker_wake(r->waker);
+    LIST_EACH (resolution, r, &name->waiting, node) waker_wake(r->waker);
 }
 
 /* Signals are for the program's own threads: these have all of them blocked from their start. */
@@ -207,15 +207,14 @@ static bool copy_answer(resolution *r, const endpoint *list, size_t count) {
 /* A name that is queued leaves with the last one who waits for it; a look-up that runs cannot be
  * stopped, and its answer is kept for the next caller. */
 static void leave_queue(lookup *name) {
-    if (name->state != LOOKUP_QUEUED || name->waiting != NULL) return;
+    if (name->state != LOOKUP_QUEUED || name->waiting.first != NULL) return;
     lookup_queue_remove(name);
     lookup_unlist(name);
     lookup_drop(name);
 }
 
 static void stop_waiting(resolution *r) {
-    *r->link = r->next;
-    if (r->next != NULL) r->next->link = r->link;
+    list_remove(&r->name->waiting, &r->node);
     leave_queue(r->name);
     lookup_drop(r->name);
     waker_drop(r->waker);
@@ -226,10 +225,7 @@ static void stop_waiting(resolution *r) {
 static void start_waiting(resolution *r, lookup *name, waker *w) {
     r->name = lookup_keep(name);
     r->waker = waker_keep(w);
-    r->next = name->waiting;
-    r->link = &name->waiting;
-    if (r->next != NULL) r->next->link = &r->next;
-    name->waiting = r;
+    list_append(&name->waiting, &r->node);
 }
 
 /* What is known of the name by now. Under the lock. */

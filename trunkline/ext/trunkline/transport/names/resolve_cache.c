@@ -1,31 +1,18 @@
 #include "resolve_cache.h"
 
+#include "protocol/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #define BUCKETS 1024
 
 static lookup *buckets[BUCKETS];
-static lookup *newest, *oldest;
-static size_t answered;
+static list answered; /* the least recently used first */
+static size_t answered_count;
 
 static lookup **bucket_of(const char *host) {
-    uint32_t hash = 2166136261u;
-    for (const char *c = host; *c != '\0'; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
-    return &buckets[hash % BUCKETS];
-}
-
-static void link_newest(lookup *name) {
-    name->newer = NULL;
-    name->older = newest;
-    if (newest != NULL) newest->newer = name;
-    newest = name;
-    if (oldest == NULL) oldest = name;
-}
-
-static void unlink_age(lookup *name) {
-    *(name->newer != NULL ? &name->newer->older : &newest) = name->older;
-    *(name->older != NULL ? &name->older->newer : &oldest) = name->newer;
+    return &buckets[hash_bytes(host, strlen(host)) % BUCKETS];
 }
 
 static bool is_answered(const lookup *name) {
@@ -38,8 +25,8 @@ void lookup_unlist(lookup *name) {
     while (*link != name) link = &(*link)->chain;
     *link = name->chain;
     if (is_answered(name)) {
-        unlink_age(name);
-        answered--;
+        list_remove(&answered, &name->answer_node);
+        answered_count--;
     }
     name->listed = false;
     lookup_drop(name);
@@ -66,8 +53,7 @@ lookup *lookup_find(const char *host, nanoseconds now, nanoseconds max_age, bool
         lookup_unlist(name);
         return NULL;
     }
-    unlink_age(name);
-    link_newest(name);
+    list_touch(&answered, &name->answer_node);
     return name;
 }
 
@@ -86,6 +72,10 @@ lookup *lookup_add(const char *host, bool known) {
     return name;
 }
 
+static lookup *least_recent(void) {
+    return LIST_FIRST(&answered, lookup, answer_node);
+}
+
 void lookup_answered(lookup *name, const lookup_answer *answer, nanoseconds now) {
     bool good = answer->list != NULL;
     name->answer = *answer;
@@ -93,8 +83,8 @@ void lookup_answered(lookup *name, const lookup_answer *answer, nanoseconds now)
     name->answered_at = now;
     name->expires = clock_after(now, good ? LOOKUP_FRESH : LOOKUP_FAILED_FRESH);
     if (!name->listed) return;
-    link_newest(name);
-    if (++answered > LOOKUP_LIMIT) lookup_unlist(oldest);
+    list_append(&answered, &name->answer_node);
+    if (++answered_count > LOOKUP_LIMIT) lookup_unlist(least_recent());
     /* That there was no memory says nothing about the name. */
     if (answer->why.code == FAILURE_OUT_OF_MEMORY) lookup_unlist(name);
 }
@@ -116,7 +106,7 @@ void lookup_forget(const char *host) {
 }
 
 void lookup_forget_all(void) {
-    while (oldest != NULL) lookup_unlist(oldest);
+    while (answered.first != NULL) lookup_unlist(least_recent());
 }
 
 void lookup_each(void (*visit)(void *data, lookup *name), void *data) {

@@ -1,6 +1,7 @@
 #ifndef TRUNKLINE_TRANSPORT_NAMES_RESOLVE_CACHE_H
 #define TRUNKLINE_TRANSPORT_NAMES_RESOLVE_CACHE_H
 
+#include "protocol/list.h"
 #include "resolve.h"
 
 /*
@@ -29,11 +30,11 @@ struct lookup {
     bool known; /* when it was asked for the last time it had an answer */
     nanoseconds answered_at, expires;
     lookup_answer answer;
-    resolution *waiting;
-    struct domain *domain;               /* resolve_queue.c's, while it is queued or running */
-    lookup *queued_older, *queued_newer; /* in the domain's queue */
-    lookup *chain;                       /* next in the bucket */
-    lookup *newer, *older;               /* by last use, once answered */
+    list waiting;          /* resolutions */
+    struct domain *domain; /* resolve_queue.c's, while it is queued or running */
+    list_node queue_node;  /* in the domain's queue */
+    lookup *chain;         /* next in the bucket */
+    list_node answer_node; /* among those that were answered */
     char host[];
 };
 

@@ -1,5 +1,7 @@
 #include "resolve_queue.h"
 
+#include "protocol/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +12,9 @@
  * each. It lives while any of its names is queued or running. */
 typedef struct domain domain;
 struct domain {
-    domain *chain;           /* next in the bucket */
-    domain *previous, *next; /* among the domains that have queued names, in a ring */
-    lookup *oldest, *newest; /* its queue */
+    domain *chain;  /* next in the bucket */
+    list_node node; /* among the domains that have queued names */
+    list queue;     /* of names, the oldest first */
     unsigned running;
     unsigned taken; /* how many were taken off its queue */
     bool known;
@@ -21,7 +23,7 @@ struct domain {
 };
 
 static domain *buckets[BUCKETS];
-static domain *rings[2]; /* by `known`: whose turn it is; NULL: nobody is queued */
+static list turns[2]; /* by `known`: domains that have queued names; whose turn it is first */
 static size_t length;
 static unsigned running, running_unknown;
 
@@ -34,9 +36,7 @@ static const char *domain_name(const char *host) {
 }
 
 static domain **slot_of(const char *name, bool known) {
-    uint32_t hash = 2166136261u ^ known;
-    for (const char *c = name; *c != '\0'; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
-    domain **slot = &buckets[hash % BUCKETS];
+    domain **slot = &buckets[(hash_bytes(name, strlen(name)) ^ known) % BUCKETS];
     while (*slot != NULL && ((*slot)->known != known || strcmp((*slot)->name, name) != 0))
         slot = &(*slot)->chain;
     return slot;
@@ -55,32 +55,9 @@ static domain *find_or_make(const lookup *name) {
 }
 
 static void free_if_unused(domain *d) {
-    if (d->oldest != NULL || d->running > 0) return;
+    if (d->queue.first != NULL || d->running > 0) return;
     *slot_of(d->name, d->known) = d->chain;
     free(d);
-}
-
-/* Behind all others, whose turns come first. */
-static void join_ring(domain *d) {
-    domain **ring = &rings[d->known];
-    if (*ring == NULL) {
-        *ring = d->next = d->previous = d;
-        return;
-    }
-    d->next = *ring;
-    d->previous = (*ring)->previous;
-    d->previous->next = d->next->previous = d;
-}
-
-static void leave_ring(domain *d) {
-    domain **ring = &rings[d->known];
-    if (d->next == d) {
-        *ring = NULL;
-        return;
-    }
-    if (*ring == d) *ring = d->next;
-    d->next->previous = d->previous;
-    d->previous->next = d->next;
 }
 
 /* ---- names ---- */
@@ -88,22 +65,17 @@ static void leave_ring(domain *d) {
 bool lookup_queue_add(lookup *name) {
     domain *d = find_or_make(name);
     if (d == NULL) return false;
-    if (d->oldest == NULL) join_ring(d);
+    if (d->queue.first == NULL) list_append(&turns[d->known], &d->node);
     name->domain = d;
-    name->queued_newer = NULL;
-    name->queued_older = d->newest;
-    *(d->newest != NULL ? &d->newest->queued_newer : &d->oldest) = name;
-    d->newest = name;
+    list_append(&d->queue, &name->queue_node);
     length++;
     return true;
 }
 
 static void dequeue(lookup *name) {
     domain *d = name->domain;
-    lookup *newer = name->queued_newer, *older = name->queued_older;
-    *(newer != NULL ? &newer->queued_older : &d->newest) = older;
-    *(older != NULL ? &older->queued_newer : &d->oldest) = newer;
-    if (d->oldest == NULL) leave_ring(d);
+    list_remove(&d->queue, &name->queue_node);
+    if (d->queue.first == NULL) list_remove(&turns[d->known], &d->node);
     length--;
 }
 
@@ -116,8 +88,11 @@ void lookup_queue_remove(lookup *name) {
 
 lookup *lookup_queue_surplus(const lookup *newcomer) {
     const domain *d = newcomer->domain;
-    if (d->oldest == newcomer) d = d->next != d ? d->next : rings[!d->known];
-    return d->oldest;
+    if (d->queue.first == &newcomer->queue_node) {
+        bool alone = turns[d->known].first == turns[d->known].last;
+        d = LIST_FIRST(&turns[alone ? !d->known : d->known], domain, node);
+    }
+    return LIST_FIRST(&d->queue, lookup, queue_node);
 }
 
 /* When the domain's next look-up may start; NEVER: when one has finished. */
@@ -128,14 +103,11 @@ static nanoseconds start_of_next(const domain *d) {
 
 /* Only a domain with RESOLVE_AT_ONCE look-ups or more is passed over: that can be but ten. */
 static domain *next_domain(bool known, nanoseconds now, nanoseconds *when) {
-    domain *first = rings[known], *d = first;
-    if (first == NULL) return NULL;
-    do {
+    LIST_EACH (domain, d, &turns[known], node) {
         nanoseconds start = start_of_next(d);
         if (start <= now) return d;
         *when = clock_earlier(*when, start);
-        d = d->next;
-    } while (d != first);
+    }
     return NULL;
 }
 
@@ -144,8 +116,9 @@ lookup *lookup_queue_take(nanoseconds now, nanoseconds *when) {
     domain *d = next_domain(true, now, when);
     if (d == NULL && running_unknown < RESOLVE_MAX_UNKNOWN) d = next_domain(false, now, when);
     if (d == NULL) return NULL;
-    rings[d->known] = d->next;
-    lookup *name = ++d->taken % OLDEST_EVERY == 0 ? d->oldest : d->newest;
+    list_touch(&turns[d->known], &d->node);
+    bool oldest = ++d->taken % OLDEST_EVERY == 0;
+    lookup *name = LIST_ITEM(oldest ? d->queue.first : d->queue.last, lookup, queue_node);
     dequeue(name);
     name->state = LOOKUP_RUNNING;
     d->next_start = clock_after(now, RESOLVE_PACE);
@@ -180,7 +153,7 @@ void lookup_queue_reset(void) {
         }
         buckets[i] = NULL;
     }
-    rings[false] = rings[true] = NULL;
+    turns[false] = turns[true] = (list){0};
     length = 0;
     running = running_unknown = 0;
 }

@@ -9,7 +9,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t most;   /* atomic; 0: not known yet */
 static uint32_t used;   /* atomic; with those that were granted and not taken yet */
 static uint32_t length; /* atomic, changed under the lock: how many are in line */
-static capacity_claim *first, *last;
+static list line;       /* of claims that wait; under the lock */
 
 static uint32_t by_descriptors(void) {
     struct rlimit limit;
@@ -55,23 +55,18 @@ static void set_state(capacity_claim *c, claim_state state) {
 
 static void join(capacity_claim *c) {
     set_state(c, CLAIM_WAITING);
-    c->next = NULL;
-    c->previous = last;
-    *(last != NULL ? &last->next : &first) = c;
-    last = c;
+    list_append(&line, &c->node);
     __atomic_add_fetch(&length, 1, __ATOMIC_SEQ_CST);
 }
 
 static void quit(capacity_claim *c, claim_state state) {
-    *(c->previous != NULL ? &c->previous->next : &first) = c->next;
-    *(c->next != NULL ? &c->next->previous : &last) = c->previous;
+    list_remove(&line, &c->node);
     __atomic_sub_fetch(&length, 1, __ATOMIC_SEQ_CST);
     set_state(c, state);
 }
 
 static void serve_line(void) {
-    for (capacity_claim *c = first, *next; c != NULL; c = next) {
-        next = c->next;
+    LIST_EACH (capacity_claim, c, &line, node) {
         if (!waker_away(c->waker)) {
             if (!take_one()) return;
             quit(c, CLAIM_GRANTED);
@@ -142,5 +137,5 @@ void capacity_set(uint32_t limit) {
 void capacity_forked(void) {
     pthread_mutex_init(&lock, NULL);
     used = length = 0;
-    first = last = NULL;
+    line = (list){0};
 }

@@ -1,6 +1,7 @@
 #ifndef TRUNKLINE_TRANSPORT_POOL_CAPACITY_H
 #define TRUNKLINE_TRANSPORT_POOL_CAPACITY_H
 
+#include "protocol/list.h"
 #include "transport/events/waker.h"
 
 #include <stdint.h>
@@ -16,10 +17,10 @@ typedef enum { CLAIM_NONE, CLAIM_WAITING, CLAIM_GRANTED } claim_state;
 
 /* Embedded in whoever waits, zeroed before its first use, and not moved while it waits. One thread
  * at a time takes or cancels by the same claim (the pool's lock sees to it). */
-typedef struct capacity_claim {
+typedef struct {
     claim_state state; /* atomic */
     waker *waker;      /* borrowed; woken when a place has been granted */
-    struct capacity_claim *previous, *next;
+    list_node node;    /* in the line */
 } capacity_claim;
 
 /* Takes a place. False: there is none; the claim waits in line, and `w`, in the place of the waker

@@ -15,7 +15,7 @@ static void unlock(pool *p) {
 static bool retire(pool *p, connection *c) {
     bucket *b = c->bucket;
     bool idle = c->streams == 0;
-    pool_shared_remove(c);
+    list_remove(&b->shared, &c->bucket_node);
     c->bucket = NULL;
     if (!idle) {
         pool_leave_place(p, b);
@@ -134,7 +134,7 @@ void pool_add(pool *p, pool_ticket *t, connection *c) {
         b->in_vain = false;
         if (c->http2 != NULL) {
             c->streams = 1;
-            pool_shared_add(b, c);
+            list_append(&b->shared, &c->bucket_node);
         }
         if (t->dialling) {
             pool_dial_is_over(p, b, t);
@@ -146,9 +146,9 @@ void pool_add(pool *p, pool_ticket *t, connection *c) {
     if (c->http2 != NULL) reaper_expect(clock_now() + POOL_TENDING, pool_reap_all);
 }
 
-static void trim_idle(pool *p, connection **evicted) {
+static void trim_idle(pool *p, list *evicted) {
     while (p->count.idle > p->max_idle) {
-        connection *oldest = p->oldest_idle;
+        connection *oldest = LIST_FIRST(&p->idle, connection, idle_node);
         bucket *b = oldest->bucket;
         pool_evict(p, oldest, evicted);
         pool_bucket_tidy(p, b);
@@ -156,7 +156,7 @@ static void trim_idle(pool *p, connection **evicted) {
 }
 
 void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_until) {
-    connection *evicted = NULL;
+    list evicted = {0};
     c->idle_since = now;
     c->idle_until = idle_until;
     pthread_mutex_lock(&p->lock);
@@ -172,7 +172,7 @@ void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_unti
         pool_discard(p, c, true);
         return;
     }
-    pool_close_evicted(evicted);
+    pool_close_evicted(&evicted);
     reaper_expect(idle_until, pool_reap_all);
 }
 
@@ -187,7 +187,7 @@ void pool_discard(pool *p, connection *c, bool notify) {
 }
 
 void pool_leave(pool *p, connection *c, nanoseconds now, nanoseconds idle_until) {
-    connection *evicted = NULL;
+    list evicted = {0};
     bool over = false;
     pthread_mutex_lock(&p->lock);
     if (c->inherited) {
@@ -215,7 +215,7 @@ void pool_leave(pool *p, connection *c, nanoseconds now, nanoseconds idle_until)
     }
     unlock(p);
     if (over) pool_connection_close(c, true);
-    pool_close_evicted(evicted);
+    pool_close_evicted(&evicted);
     reaper_expect(idle_until, pool_reap_all);
 }
 
@@ -235,9 +235,9 @@ void pool_reconsider(pool *p, connection *c) {
 }
 
 void pool_driver_left(pool *p) {
-    if (__atomic_load_n(&p->diallers, __ATOMIC_SEQ_CST) == NULL) return;
+    if (__atomic_load_n(&p->dialling, __ATOMIC_SEQ_CST) == 0) return;
     pthread_mutex_lock(&p->lock);
-    for (pool_ticket *t = p->diallers; t != NULL; t = t->dialling_after)
+    LIST_EACH (pool_ticket, t, &p->diallers, dial_node)
         if (waker_away(t->waker)) pool_serve_waiters(p, t->bucket);
     unlock(p);
 }

@@ -29,9 +29,9 @@ typedef struct pool_ticket {
     nanoseconds idle_timeout;
     nanoseconds since; /* when it began to wait */
     uint32_t generation;
-    waker *waker;                        /* borrowed; woken when its turn has come */
-    struct pool_ticket *previous, *next; /* in the queue */
-    struct pool_ticket *dialling_before, *dialling_after; /* of those whose dial others wait for */
+    waker *waker;         /* borrowed; woken when its turn has come */
+    list_node queue_node; /* in its bucket's ->queue */
+    list_node dial_node;  /* in the pool's ->diallers */
 } pool_ticket;
 
 /* For so long a call waits at the most to see whether another one's dial brings a connection that

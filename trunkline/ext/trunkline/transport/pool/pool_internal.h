@@ -12,9 +12,9 @@
 /* All that has one key. It lives as long as anything refers to it: rights, connections, waiters. */
 typedef struct bucket {
     struct bucket *chain;
-    connection *idle_top;        /* not shared; last in, first out */
-    connection *shared;          /* those that take calls, oldest first */
-    pool_ticket *first, *last;   /* first come, first served */
+    list idle;                   /* connections that are not shared; the one used last first */
+    list shared;                 /* connections that are; oldest first */
+    list queue;                  /* tickets that wait; first come, first served */
     uint32_t in_use;             /* connections that calls have, and rights to open one */
     nanoseconds unsettled_since; /* when the oldest dial that others wait for began */
     capacity_claim claim;        /* of the first in the queue; its waker is that of one who waits */
@@ -23,7 +23,7 @@ typedef struct bucket {
     bool unshared;  /* the last one could not be shared: the server speaks HTTP/1.1 */
     bool in_vain;   /* the last one could not be opened */
     bool kept;      /* nothing refers to it; it is kept for what it knows of its server */
-    struct bucket *kept_before, *kept_after;
+    list_node kept_node;
     uint32_t hash;
     uint32_t key_length;
     char key[];
@@ -33,17 +33,18 @@ struct pool {
     pthread_mutex_t lock;
     bucket **buckets; /* owned */
     uint32_t bucket_mask, bucket_count;
-    connection *oldest_idle, *newest_idle;
-    connection *all;
-    pool_ticket *diallers;          /* whose dials others wait for; the pointer is atomic */
-    bucket *kept_first, *kept_last; /* the one that was used longest ago first */
+    list all;          /* connections */
+    list idle;         /* those that no call has; the one that is idle longest first */
+    list diallers;     /* tickets whose dials others wait for */
+    uint32_t dialling; /* atomic; how many these are */
+    list kept;         /* buckets; the least recently used first */
     uint32_t kept_count;
     uint32_t max_idle, references;
     uint32_t generation; /* atomic */
     bool closed;
     bool impatience_due; /* the reaper is to be told of a dial that calls wait for */
     pool_stats count;
-    pool *previous, *next; /* the registry's */
+    list_node registry_node;
 };
 
 #define POOL_TENDING SECOND /* how often shared connections are seen to */
@@ -83,7 +84,7 @@ void pool_dial_is_over(pool *p, bucket *b, pool_ticket *t);
  * when the next will have; NEVER: nobody waits for one. */
 nanoseconds pool_serve_impatient(pool *p, nanoseconds now);
 
-/* ---- pool_lists.c ---- */
+/* ---- pool_buckets.c ---- */
 
 bucket *pool_bucket(pool *p, const route *r); /* found or made; NULL: no memory */
 
@@ -96,15 +97,12 @@ void pool_all_remove(pool *p, connection *c);
 void pool_idle_push(pool *p, bucket *b, connection *c);
 connection *pool_idle_take(pool *p, bucket *b); /* the one used last; NULL: none */
 
-void pool_shared_add(bucket *b, connection *c);
-void pool_shared_remove(connection *c);
-
 /* It becomes idle, or is no longer. */
 void pool_idle_link(pool *p, connection *c);
 void pool_idle_unlink(pool *p, connection *c);
 
 /* An idle connection leaves the pool; the caller closes the `evicted`, without the lock. */
-void pool_evict(pool *p, connection *c, connection **evicted);
-uint32_t pool_close_evicted(connection *evicted);
+void pool_evict(pool *p, connection *c, list *evicted);
+uint32_t pool_close_evicted(list *evicted);
 
 #endif

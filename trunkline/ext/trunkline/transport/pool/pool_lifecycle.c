@@ -6,15 +6,14 @@
 #include <unistd.h>
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
-static pool *registry;
+static list registry; /* of pools */
 
 /* ---- keeping house ---- */
 
 static uint32_t close_idle_if(pool *p, uint64_t owner, nanoseconds due_by, nanoseconds *next_due) {
-    connection *evicted = NULL;
+    list evicted = {0};
     pthread_mutex_lock(&p->lock);
-    for (connection *c = p->oldest_idle, *following; c != NULL; c = following) {
-        following = c->idle_next;
+    LIST_EACH (connection, c, &p->idle, idle_node) {
         if (c->idle_until > due_by || (owner != 0 && c->owner != owner)) {
             *next_due = clock_earlier(*next_due, c->idle_until);
             continue;
@@ -24,14 +23,13 @@ static uint32_t close_idle_if(pool *p, uint64_t owner, nanoseconds due_by, nanos
         pool_bucket_tidy(p, b);
     }
     pthread_mutex_unlock(&p->lock);
-    return pool_close_evicted(evicted);
+    return pool_close_evicted(&evicted);
 }
 
 uint32_t pool_close_idle(pool *p, uint64_t owner) {
     nanoseconds unused = NEVER;
     pthread_mutex_lock(&p->lock);
-    for (connection *c = p->all; c != NULL; c = c->all_next)
-        c->unwanted |= owner == 0 || c->owner == owner;
+    LIST_EACH (connection, c, &p->all, pool_node) c->unwanted |= owner == 0 || c->owner == owner;
     pthread_mutex_unlock(&p->lock);
     return close_idle_if(p, owner, NEVER, &unused);
 }
@@ -39,19 +37,20 @@ uint32_t pool_close_idle(pool *p, uint64_t owner) {
 #define ROOM_AT_ONCE 8 /* of each pool; whoever needs more asks again */
 
 bool pool_make_room(void) {
-    connection *evicted = NULL;
+    list evicted = {0};
     pthread_mutex_lock(&registry_lock);
-    for (pool *p = registry; p != NULL; p = p->next) {
+    LIST_EACH (pool, p, &registry, registry_node) {
         pthread_mutex_lock(&p->lock);
-        for (int i = 0; i < ROOM_AT_ONCE && p->oldest_idle != NULL; i++) {
-            bucket *b = p->oldest_idle->bucket;
-            pool_evict(p, p->oldest_idle, &evicted);
+        for (int i = 0; i < ROOM_AT_ONCE && p->idle.first != NULL; i++) {
+            connection *oldest = LIST_FIRST(&p->idle, connection, idle_node);
+            bucket *b = oldest->bucket;
+            pool_evict(p, oldest, &evicted);
             pool_bucket_tidy(p, b);
         }
         pthread_mutex_unlock(&p->lock);
     }
     pthread_mutex_unlock(&registry_lock);
-    return pool_close_evicted(evicted) > 0 || waker_close_unused();
+    return pool_close_evicted(&evicted) > 0 || waker_close_unused();
 }
 
 void pool_close(pool *p) {
@@ -59,7 +58,7 @@ void pool_close(pool *p) {
     p->closed = true;
     for (uint32_t i = 0; i <= p->bucket_mask; i++) {
         for (bucket *b = p->buckets[i]; b != NULL; b = b->chain) {
-            for (pool_ticket *t = b->first; t != NULL; t = t->next) {
+            LIST_EACH (pool_ticket, t, &b->queue, queue_node) {
                 __atomic_store_n(&t->called, true, __ATOMIC_RELEASE);
                 waker_wake(t->waker);
             }
@@ -81,36 +80,37 @@ void pool_count(pool *p, pool_stats *out) {
 static connection **shared_ones(pool *p, size_t *count) {
     *count = 0;
     pthread_mutex_lock(&p->lock);
-    for (connection *c = p->all; c != NULL; c = c->all_next) *count += c->http2 != NULL;
-    connection **list = *count > 0 ? malloc(*count * sizeof(*list)) : NULL;
+    LIST_EACH (connection, c, &p->all, pool_node) *count += c->http2 != NULL;
+    connection **found = *count > 0 ? malloc(*count * sizeof(*found)) : NULL;
     size_t filled = 0;
-    for (connection *c = p->all; c != NULL && list != NULL; c = c->all_next) {
+    for (list_node *n = p->all.first; n != NULL && found != NULL; n = n->next) {
+        connection *c = LIST_ITEM(n, connection, pool_node);
         if (c->http2 != NULL) {
             http2_connection_keep(c->http2);
-            list[filled++] = c;
+            found[filled++] = c;
         }
     }
     pthread_mutex_unlock(&p->lock);
-    return list;
+    return found;
 }
 
 /* Nobody reads a shared connection while no call waits for it. True: there are some. */
 static bool tend_shared(pool *p, nanoseconds now) {
     size_t count;
-    connection **list = shared_ones(p, &count);
-    for (size_t i = 0; list != NULL && i < count; i++) {
-        http2_connection *h = list[i]->http2;
-        if (http2_connection_tend(h, now)) pool_reconsider(p, list[i]);
+    connection **shared = shared_ones(p, &count);
+    for (size_t i = 0; shared != NULL && i < count; i++) {
+        http2_connection *h = shared[i]->http2;
+        if (http2_connection_tend(h, now)) pool_reconsider(p, shared[i]);
         http2_connection_release(h);
     }
-    free(list);
+    free(shared);
     return count > 0;
 }
 
 nanoseconds pool_reap_all(nanoseconds now) {
     nanoseconds next_due = NEVER;
     pthread_mutex_lock(&registry_lock);
-    for (pool *p = registry; p != NULL; p = p->next) {
+    LIST_EACH (pool, p, &registry, registry_node) {
         close_idle_if(p, 0, now, &next_due);
         next_due = clock_earlier(next_due, pool_serve_impatient(p, now));
         if (tend_shared(p, now)) next_due = clock_earlier(next_due, now + POOL_TENDING);
@@ -134,9 +134,7 @@ pool *pool_new(uint32_t max_idle) {
     p->max_idle = max_idle;
     p->references = 1;
     pthread_mutex_lock(&registry_lock);
-    p->next = registry;
-    if (registry != NULL) registry->previous = p;
-    registry = p;
+    list_append(&registry, &p->registry_node);
     pthread_mutex_unlock(&registry_lock);
     return p;
 }
@@ -149,11 +147,7 @@ pool *pool_keep(pool *p) {
 void pool_release(pool *p) {
     if (__atomic_sub_fetch(&p->references, 1, __ATOMIC_ACQ_REL) > 0) return;
     pthread_mutex_lock(&registry_lock);
-    if (p->previous != NULL)
-        p->previous->next = p->next;
-    else
-        registry = p->next;
-    if (p->next != NULL) p->next->previous = p->previous;
+    list_remove(&registry, &p->registry_node);
     pthread_mutex_unlock(&registry_lock);
     pool_close_idle(p, 0);
     pool_buckets_free(p);
@@ -164,9 +158,9 @@ void pool_release(pool *p) {
 
 void pool_before_fork(void) {
     pthread_mutex_lock(&registry_lock);
-    for (pool *p = registry; p != NULL; p = p->next) {
+    LIST_EACH (pool, p, &registry, registry_node) {
         pthread_mutex_lock(&p->lock);
-        for (connection *c = p->all; c != NULL; c = c->all_next)
+        LIST_EACH (connection, c, &p->all, pool_node)
             if (c->http2 != NULL) http2_connection_before_fork(c->http2);
     }
 }
@@ -174,18 +168,14 @@ void pool_before_fork(void) {
 /* The descriptors are closed already. The child's copy of a TLS session is left alone for good: to
  * say anything on it would break the parent's. */
 static void start_empty(pool *p) {
-    for (connection *c = p->all, *following; c != NULL; c = following) {
-        following = c->all_next;
+    LIST_EACH (connection, c, &p->all, pool_node) {
         c->descriptor = -1;
         c->session = NULL;
         c->bucket = NULL;
         c->inherited = true;
-        c->all_previous = c->all_next = NULL;
     }
-    for (connection *c = p->oldest_idle, *following; c != NULL; c = following) {
-        following = c->idle_next;
+    LIST_EACH (connection, c, &p->idle, idle_node)
         if (c->http2 == NULL) free(c);
-    }
     for (uint32_t i = 0; i <= p->bucket_mask; i++) {
         for (bucket *b = p->buckets[i], *following; b != NULL; b = following) {
             following = b->chain;
@@ -194,9 +184,8 @@ static void start_empty(pool *p) {
         p->buckets[i] = NULL;
     }
     p->bucket_count = 0;
-    p->oldest_idle = p->newest_idle = p->all = NULL;
-    p->diallers = NULL;
-    p->kept_first = p->kept_last = NULL;
+    p->all = p->idle = p->diallers = p->kept = (list){0};
+    p->dialling = 0;
     p->kept_count = 0;
     p->generation++;
     memset(&p->count, 0, sizeof(p->count));
@@ -204,8 +193,8 @@ static void start_empty(pool *p) {
 }
 
 void pool_after_fork(bool child) {
-    for (pool *p = registry; p != NULL; p = p->next) {
-        for (connection *c = p->all; c != NULL; c = c->all_next)
+    LIST_EACH (pool, p, &registry, registry_node) {
+        LIST_EACH (connection, c, &p->all, pool_node)
             if (c->http2 != NULL) http2_connection_after_fork(c->http2, child);
         if (child)
             start_empty(p);

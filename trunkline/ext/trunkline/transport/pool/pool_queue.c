@@ -9,32 +9,20 @@ void pool_queue_append(pool *p, bucket *b, pool_ticket *t) {
     t->since = clock_now();
     p->impatience_due |= t->may_share;
     __atomic_store_n(&t->called, false, __ATOMIC_RELEASE);
-    t->next = NULL;
-    t->previous = b->last;
-    if (b->last != NULL)
-        b->last->next = t;
-    else
-        b->first = t;
-    b->last = t;
+    list_append(&b->queue, &t->queue_node);
     p->count.waiting++;
 }
 
 void pool_queue_remove(pool *p, pool_ticket *t) {
     bucket *b = t->bucket;
-    if (t->previous != NULL)
-        t->previous->next = t->next;
-    else
-        b->first = t->next;
-    if (t->next != NULL)
-        t->next->previous = t->previous;
-    else
-        b->last = t->previous;
+    list_remove(&b->queue, &t->queue_node);
     t->waiting = false;
     p->count.waiting--;
-    if (b->first == NULL)
+    pool_ticket *first = LIST_FIRST(&b->queue, pool_ticket, queue_node);
+    if (first == NULL)
         capacity_cancel(&b->claim);
     else if (b->claim.waker == t->waker)
-        capacity_hand_over(&b->claim, b->first->waker);
+        capacity_hand_over(&b->claim, first->waker);
 }
 
 /* Something is there for it: see pool_turn. */
@@ -50,9 +38,9 @@ bool pool_called(const pool *p, const pool_ticket *t) {
 }
 
 bool pool_driven_one_waits(const bucket *b) {
-    const pool_ticket *t = b->first;
-    while (t != NULL && waker_away(t->waker)) t = t->next;
-    return t != NULL;
+    LIST_EACH (const pool_ticket, t, &b->queue, queue_node)
+        if (!waker_away(t->waker)) return true;
+    return false;
 }
 
 /* ---- who gets what ---- */
@@ -77,7 +65,7 @@ void pool_end_use(bucket *b) {
 }
 
 static connection *take_shared(pool *p, bucket *b, pool_ticket *t) {
-    for (connection *c = b->shared; c != NULL; c = c->shared_next) {
+    LIST_EACH (connection, c, &b->shared, bucket_node) {
         bool idle = c->streams == 0;
         if (c->born < t->opened_after || http2_connection_closing(c->http2) ||
             c->streams >= places_on(b, c) || (idle && (b->in_use >= t->limit || !begin_use(b, t))))
@@ -92,9 +80,10 @@ static connection *take_shared(pool *p, bucket *b, pool_ticket *t) {
 }
 
 static bool driven_dial(const pool *p, const bucket *b) {
-    const pool_ticket *t = b->dials > 0 ? p->diallers : NULL;
-    while (t != NULL && (t->bucket != b || waker_away(t->waker))) t = t->dialling_after;
-    return t != NULL;
+    if (b->dials == 0) return false;
+    LIST_EACH (const pool_ticket, t, &p->diallers, dial_node)
+        if (t->bucket == b && !waker_away(t->waker)) return true;
+    return false;
 }
 
 static nanoseconds patient_until(const bucket *b, const pool_ticket *t) {
@@ -107,13 +96,9 @@ static nanoseconds patient_until(const bucket *b, const pool_ticket *t) {
 static bool unsettled(const pool *p, const bucket *b, const pool_ticket *t) {
     if (!t->may_share || b->unshared || b->in_vain) return false;
     bool silent = false;
-    for (const connection *c = b->shared; c != NULL; c = c->shared_next)
+    LIST_EACH (const connection, c, &b->shared, bucket_node)
         silent |= !http2_connection_heard(c->http2) && !http2_connection_closing(c->http2);
     return silent || driven_dial(p, b);
-}
-
-static void set_diallers(pool *p, pool_ticket *t) {
-    __atomic_store_n(&p->diallers, t, __ATOMIC_SEQ_CST);
 }
 
 void pool_let_dial(pool *p, bucket *b, pool_ticket *t) {
@@ -121,11 +106,9 @@ void pool_let_dial(pool *p, bucket *b, pool_ticket *t) {
     t->dialling = t->may_share && !b->unshared && !b->in_vain;
     if (!t->dialling) return;
     if (b->dials++ == 0) b->unsettled_since = clock_now();
-    t->dialling_before = NULL;
-    t->dialling_after = p->diallers;
-    if (p->diallers != NULL) p->diallers->dialling_before = t;
-    set_diallers(p, t);
-    p->impatience_due |= b->first != NULL;
+    list_prepend(&p->diallers, &t->dial_node);
+    __atomic_add_fetch(&p->dialling, 1, __ATOMIC_SEQ_CST);
+    p->impatience_due |= b->queue.first != NULL;
 }
 
 /* When it was in vain nobody waits for the next one: of a server that hangs each hears for itself.
@@ -134,11 +117,8 @@ void pool_dial_is_over(pool *p, bucket *b, pool_ticket *t) {
     if (t->dialling) {
         b->in_vain |= t->in_vain;
         b->dials--;
-        if (t->dialling_before != NULL)
-            t->dialling_before->dialling_after = t->dialling_after;
-        else
-            set_diallers(p, t->dialling_after);
-        if (t->dialling_after != NULL) t->dialling_after->dialling_before = t->dialling_before;
+        list_remove(&p->diallers, &t->dial_node);
+        __atomic_sub_fetch(&p->dialling, 1, __ATOMIC_SEQ_CST);
     }
     t->dialling = t->in_vain = false;
 }
@@ -167,19 +147,17 @@ static bool serve(pool *p, bucket *b, pool_ticket *t, nanoseconds now) {
  * whose driver is away would only keep it from the others: they are called, to ask when they are
  * back. And those for whom only a new connection will do let others have an old one. */
 void pool_serve_waiters(pool *p, bucket *b) {
-    for (pool_ticket *t = b->first, *next; t != NULL; t = next) {
-        next = t->next;
+    LIST_EACH (pool_ticket, t, &b->queue, queue_node)
         if (waker_away(t->waker))
             call(t);
         else if (!serve(p, b, t, 0) && t->opened_after == 0)
             return;
-    }
 }
 
 static nanoseconds serve_impatient(pool *p, bucket *b, nanoseconds now) {
     nanoseconds next_due = NEVER;
-    for (pool_ticket *t = b->first, *next; t != NULL && unsettled(p, b, t); t = next) {
-        next = t->next;
+    LIST_EACH (pool_ticket, t, &b->queue, queue_node) {
+        if (!unsettled(p, b, t)) break;
         nanoseconds due = patient_until(b, t);
         if (due > now) {
             next_due = clock_earlier(next_due, due);

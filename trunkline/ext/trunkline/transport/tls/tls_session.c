@@ -1,5 +1,8 @@
 #include "tls_internal.h"
 
+#include "protocol/hash.h"
+#include "protocol/list.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +15,8 @@
 /* The sessions of one key, the newest last. */
 typedef struct slot slot;
 struct slot {
-    slot *chain, *newer, *older;
+    slot *chain;
+    list_node node;
     uint64_t context;
     int count;
     SSL_SESSION *sessions[TLS_SESSIONS_PER_KEY];
@@ -22,26 +26,11 @@ struct slot {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static slot *buckets[BUCKETS];
-static slot *newest, *oldest;
+static list by_use; /* slots, the least recently used first */
 static int slots;
 
 static slot **bucket_of(uint64_t context, const unsigned char *key, size_t length) {
-    uint32_t hash = 2166136261u ^ (uint32_t)context;
-    for (size_t i = 0; i < length; i++) hash = (hash ^ key[i]) * 16777619u;
-    return &buckets[hash % BUCKETS];
-}
-
-static void link_newest(slot *s) {
-    s->newer = NULL;
-    s->older = newest;
-    if (newest != NULL) newest->newer = s;
-    newest = s;
-    if (oldest == NULL) oldest = s;
-}
-
-static void unlink_age(slot *s) {
-    *(s->newer != NULL ? &s->newer->older : &newest) = s->older;
-    *(s->older != NULL ? &s->older->newer : &oldest) = s->newer;
+    return &buckets[(hash_bytes(key, length) ^ (uint32_t)context) % BUCKETS];
 }
 
 static slot *find(uint64_t context, const void *key, size_t length) {
@@ -56,7 +45,7 @@ static void destroy(slot *s) {
     slot **link = bucket_of(s->context, s->key, s->length);
     while (*link != s) link = &(*link)->chain;
     *link = s->chain;
-    unlink_age(s);
+    list_remove(&by_use, &s->node);
     slots--;
     for (int i = 0; i < s->count; i++) SSL_SESSION_free(s->sessions[i]);
     free(s);
@@ -65,14 +54,14 @@ static void destroy(slot *s) {
 static slot *make(uint64_t context, const void *key, size_t length) {
     slot *s = calloc(1, sizeof(*s) + length);
     if (s == NULL) return NULL;
-    if (slots >= TLS_SESSION_KEYS) destroy(oldest);
+    if (slots >= TLS_SESSION_KEYS) destroy(LIST_FIRST(&by_use, slot, node));
     s->context = context;
     s->length = length;
     memcpy(s->key, key, length);
     slot **bucket = bucket_of(context, key, length);
     s->chain = *bucket;
     *bucket = s;
-    link_newest(s);
+    list_append(&by_use, &s->node);
     slots++;
     return s;
 }
@@ -122,12 +111,10 @@ SSL_SESSION *tls_session_take(uint64_t context, const void *key, size_t length) 
 void tls_session_keep(uint64_t context, const void *key, size_t length, SSL_SESSION *session) {
     pthread_mutex_lock(&lock);
     slot *s = find(context, key, length);
-    if (s == NULL) {
+    if (s == NULL)
         s = make(context, key, length);
-    } else {
-        unlink_age(s);
-        link_newest(s);
-    }
+    else
+        list_touch(&by_use, &s->node);
     if (s != NULL) {
         if (s->count == TLS_SESSIONS_PER_KEY) drop_first(s);
         s->sessions[s->count++] = session;
@@ -145,16 +132,13 @@ void tls_session_forget(uint64_t context, const void *key, size_t length) {
 
 void tls_session_forget_context(uint64_t context) {
     pthread_mutex_lock(&lock);
-    for (slot *s = oldest; s != NULL;) {
-        slot *next = s->newer;
+    LIST_EACH (slot, s, &by_use, node)
         if (s->context == context) destroy(s);
-        s = next;
-    }
     pthread_mutex_unlock(&lock);
 }
 
 void tls_session_forget_all(void) {
     pthread_mutex_lock(&lock);
-    while (oldest != NULL) destroy(oldest);
+    LIST_EACH (slot, s, &by_use, node) destroy(s);
     pthread_mutex_unlock(&lock);
 }
