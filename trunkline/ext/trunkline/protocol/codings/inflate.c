@@ -1,5 +1,6 @@
 #include "inflate.h"
 #include "inflate_coding.h"
+#include "protocol/comma_list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,28 +71,18 @@ static bool look_up(const char *bytes, size_t length, const content_coding **cod
     return false;
 }
 
-static bool blank(char byte) {
-    return byte == ' ' || byte == '\t';
-}
-
 /* Lists the codings in the order in which they were applied; empty elements of the list are passed
  * over (RFC 9110 5.6.1). Counts those beyond INFLATER_CHAIN without keeping them. */
 static int read_chain(const content_coding *chain[INFLATER_CHAIN], bool *known, const char *codings,
                       size_t length) {
     int count = 0;
-    const char *at = codings, *end = codings + length;
-    while (at < end) {
-        const char *comma = memchr(at, ',', (size_t)(end - at));
-        const char *stop = comma ? comma : end, *next = comma ? comma + 1 : end;
-        while (at < stop && blank(*at)) at++;
-        while (stop > at && blank(stop[-1])) stop--;
+    comma_list list = {.rest = codings, .end = codings + length};
+    while (comma_list_next(&list)) {
         const content_coding *coding = NULL;
-        if (stop > at && !look_up(at, (size_t)(stop - at), &coding)) *known = false;
-        if (coding != NULL) {
-            if (count < INFLATER_CHAIN) chain[count] = coding;
-            count++;
-        }
-        at = next;
+        if (list.length > 0 && !look_up(list.element, list.length, &coding)) *known = false;
+        if (coding == NULL) continue;
+        if (count < INFLATER_CHAIN) chain[count] = coding;
+        count++;
     }
     return count;
 }

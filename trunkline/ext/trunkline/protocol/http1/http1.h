@@ -96,6 +96,10 @@ typedef struct {
     size_t length;
 } http1_piece;
 
+/* Has a response no body, whatever its fields say (RFC 9110 6.4.1; RFC 9112 6.3)? For HTTP/1.1 and
+ * HTTP/2 alike. head_request: it answers a HEAD. */
+bool http1_bodiless(int status, bool head_request);
+
 /* Readies `r` for a new answer; memory of an earlier one is kept for use, all state is reset.
  * `r` must be zeroed before its first use. `limits` is borrowed. */
 void http1_begin(http1_response *r, const http1_limits *limits, bool head_request);

@@ -1,5 +1,7 @@
 #include "http1_internal.h"
 
+#include "protocol/comma_list.h"
+
 #include <limits.h>
 
 const http1_limits http1_default_limits = {
@@ -120,19 +122,6 @@ typedef struct {
     uint32_t transfer_codings;
 } meaning;
 
-bool http1_next_element(const uint8_t **at, const uint8_t *end, const uint8_t **element,
-                        size_t *length) {
-    if (*at == NULL) return false;
-    const uint8_t *start = *at, *comma = memchr(start, ',', (size_t)(end - start));
-    const uint8_t *stop = comma ? comma : end;
-    *at = comma ? comma + 1 : NULL;
-    while (start < stop && http1_blank(*start)) start++;
-    while (stop > start && http1_blank(stop[-1])) stop--;
-    *element = start;
-    *length = (size_t)(stop - start);
-    return true;
-}
-
 /* 1*DIGIT within the range of int64_t, or -1. */
 static int64_t number(const uint8_t *bytes, size_t length) {
     int64_t value = 0;
@@ -146,22 +135,21 @@ static int64_t number(const uint8_t *bytes, size_t length) {
     return value;
 }
 
-/* A field's value. */
-typedef struct {
-    const uint8_t *at, *end;
-} text;
-
-static text value_of(const uint8_t *bytes, const http1_field *field) {
-    const uint8_t *value = bytes + field->value;
-    return (text){value, value + field->value_length};
+static comma_list list_of(const uint8_t *bytes, const http1_field *field) {
+    const char *value = (const char *)bytes + field->value;
+    return (comma_list){.rest = value, .end = value + field->value_length};
 }
 
+static bool element_is(const comma_list *list, const char *word, size_t length) {
+    return http1_same((const uint8_t *)list->element, list->length, word, length);
+}
+
+#define ELEMENT_IS(list, literal) element_is(list, literal, sizeof(literal) - 1)
+
 /* Equal values, on several lines or in a list, are one (RFC 9110 8.6). */
-static failure_code content_length(http1_response *r, text list) {
-    const uint8_t *element;
-    size_t length;
-    while (http1_next_element(&list.at, list.end, &element, &length)) {
-        int64_t value = number(element, length);
+static failure_code content_length(http1_response *r, comma_list list) {
+    while (comma_list_next(&list)) {
+        int64_t value = number((const uint8_t *)list.element, list.length);
         if (value < 0) return FAILURE_LENGTH_INVALID;
         if (r->content_length >= 0 && r->content_length != value) return FAILURE_LENGTH_CONFLICT;
         r->content_length = value;
@@ -169,32 +157,29 @@ static failure_code content_length(http1_response *r, text list) {
     return FAILURE_NONE;
 }
 
-static void connection_options(meaning *m, text list) {
-    const uint8_t *element;
-    size_t length;
-    while (http1_next_element(&list.at, list.end, &element, &length)) {
-        if (HTTP1_SAME(element, length, "close")) m->close = true;
-        if (HTTP1_SAME(element, length, "keep-alive")) m->keep_alive = true;
+static void connection_options(meaning *m, comma_list list) {
+    while (comma_list_next(&list)) {
+        if (ELEMENT_IS(&list, "close")) m->close = true;
+        if (ELEMENT_IS(&list, "keep-alive")) m->keep_alive = true;
     }
 }
 
 /* The smallest of several; what is not understood is a hint not given. */
-static void keep_alive_hint(http1_response *r, text list) {
+static void keep_alive_hint(http1_response *r, comma_list list) {
     static const char timeout[] = "timeout=";
     const size_t prefix = sizeof(timeout) - 1;
-    const uint8_t *element;
-    size_t length;
-    while (http1_next_element(&list.at, list.end, &element, &length)) {
-        if (length <= prefix || !http1_same(element, prefix, timeout, prefix)) continue;
-        int64_t seconds = number(element + prefix, length - prefix);
+    while (comma_list_next(&list)) {
+        const uint8_t *element = (const uint8_t *)list.element;
+        if (list.length <= prefix || !http1_same(element, prefix, timeout, prefix)) continue;
+        int64_t seconds = number(element + prefix, list.length - prefix);
         if (seconds < 0 || seconds > INT_MAX) continue;
         if (r->keep_alive_timeout < 0 || seconds < r->keep_alive_timeout)
             r->keep_alive_timeout = (int)seconds;
     }
 }
 
-static failure_code transfer_coding(meaning *m, text value) {
-    bool chunked = HTTP1_SAME(value.at, (size_t)(value.end - value.at), "chunked");
+static failure_code transfer_coding(meaning *m, const uint8_t *value, size_t length) {
+    bool chunked = HTTP1_SAME(value, length, "chunked");
     return chunked && m->transfer_codings++ == 0 ? FAILURE_NONE : FAILURE_TRANSFER_CODING;
 }
 
@@ -204,28 +189,27 @@ static failure_code field_meaning(http1_response *r, meaning *m, const uint8_t *
 #define NAMED(literal) HTTP1_SAME(bytes + field->name, field->name_length, literal)
     switch (field->name_length) {
     case sizeof("Connection") - 1:
-        if (NAMED("Connection")) connection_options(m, value_of(bytes, field));
-        if (NAMED("Keep-Alive")) keep_alive_hint(r, value_of(bytes, field));
+        if (NAMED("Connection")) connection_options(m, list_of(bytes, field));
+        if (NAMED("Keep-Alive")) keep_alive_hint(r, list_of(bytes, field));
         return FAILURE_NONE;
     case sizeof("Content-Length") - 1:
         if (!NAMED("Content-Length")) return FAILURE_NONE;
-        return content_length(r, value_of(bytes, field));
+        return content_length(r, list_of(bytes, field));
     case sizeof("Transfer-Encoding") - 1:
         if (!NAMED("Transfer-Encoding")) return FAILURE_NONE;
-        return transfer_coding(m, value_of(bytes, field));
+        return transfer_coding(m, bytes + field->value, field->value_length);
     default: return FAILURE_NONE;
     }
 #undef NAMED
 }
 
-/* Has the answer no body, whatever its fields say (RFC 9112 6.3)? */
-static bool bodiless(const http1_response *r) {
-    return r->head_request || r->status == 204 || r->status == 304;
+bool http1_bodiless(int status, bool head_request) {
+    return head_request || status < 200 || status == 204 || status == 304;
 }
 
 /* Which framing holds (RFC 9112 6.3). */
 static void set_framing(http1_response *r, const meaning *m) {
-    if (bodiless(r) || r->status < 200) {
+    if (http1_bodiless(r->status, r->head_request)) {
         r->framing = HTTP1_FRAMING_NONE;
     } else if (m->transfer_codings > 0) {
         r->framing = HTTP1_FRAMING_CHUNKED;
@@ -260,7 +244,8 @@ static http1_result head_complete(http1_response *r, const uint8_t *bytes) {
     r->head_length = r->scan;
     failure_code wrong = fields_meaning(r, &m, bytes);
     if (wrong != FAILURE_NONE) {
-        if (!bodiless(r) || r->status < 200) return http1_refuse(r, wrong);
+        if (r->status < 200 || !http1_bodiless(r->status, r->head_request))
+            return http1_refuse(r, wrong);
         r->content_length = -1;
         r->tolerated = true;
     }

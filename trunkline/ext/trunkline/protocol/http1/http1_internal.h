@@ -46,10 +46,6 @@ static inline const uint8_t *http1_line_feed(http1_response *r, const uint8_t *a
     return at;
 }
 
-/* Takes the next element of a comma list, trimmed, from *at on; false at the end of the list. */
-bool http1_next_element(const uint8_t **at, const uint8_t *end, const uint8_t **element,
-                        size_t *length);
-
 static inline http1_result http1_refuse(http1_response *r, failure_code code) {
     r->failure = code;
     r->state = STATE_FAILED;

@@ -1,5 +1,7 @@
 #include "http1_internal.h"
 
+#include "protocol/comma_list.h"
+
 static bool all(const char *bytes, size_t length, int class) {
     for (size_t i = 0; i < length; i++)
         if (!http1_is((uint8_t)bytes[i], class)) return false;
@@ -21,13 +23,12 @@ bool http1_target_valid(const char *bytes, size_t length) {
 }
 
 bool http1_says_close(const http1_header *header) {
-    const uint8_t *name = (const uint8_t *)header->name, *at = (const uint8_t *)header->value;
-    const uint8_t *end = at + header->value_length, *element;
-    size_t length;
+    const uint8_t *name = (const uint8_t *)header->name;
+    comma_list list = {.rest = header->value, .end = header->value + header->value_length};
     bool found = false;
     if (!HTTP1_SAME(name, header->name_length, "Connection")) return false;
-    while (http1_next_element(&at, end, &element, &length))
-        found |= HTTP1_SAME(element, length, "close");
+    while (comma_list_next(&list))
+        found |= HTTP1_SAME((const uint8_t *)list.element, list.length, "close");
     return found;
 }
 

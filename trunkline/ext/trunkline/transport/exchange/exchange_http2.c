@@ -117,8 +117,7 @@ static step_result open_stream(exchange *x, nanoseconds now) {
 /* ---- the answer ---- */
 
 static http1_framing framing_of(const exchange *x, int status, int64_t length) {
-    if (x->request.head_method || status < 200 || status == 204 || status == 304)
-        return HTTP1_FRAMING_NONE;
+    if (http1_bodiless(status, x->request.head_method)) return HTTP1_FRAMING_NONE;
     return length >= 0 ? HTTP1_FRAMING_LENGTH : HTTP1_FRAMING_CHUNKED;
 }
 

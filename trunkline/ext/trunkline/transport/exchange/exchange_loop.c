@@ -1,6 +1,5 @@
 #include "exchange_loop.h"
 
-#include "deadlines.h"
 #include "transport/events/event_loop.h"
 
 #include <errno.h>
@@ -34,7 +33,7 @@ static void unwatch(exchange_loop *l, member *m) {
  * which the kernel may know already. */
 static bool watch(exchange_loop *l, member *m) {
     struct pollfd entries[DIAL_MAX_ATTEMPTS];
-    int count = exchange_wait(m->x, entries, DIAL_MAX_ATTEMPTS, &m->deadline);
+    int count = exchange_wait(m->x, entries, DIAL_MAX_ATTEMPTS, &m->due.when);
     bool talking = m->x->state == EXCHANGE_TALKING;
     if (talking && count == 1 && m->watching_count == 1 && m->watching[0] == entries[0].fd)
         m->watching_count = 0;
@@ -44,7 +43,7 @@ static bool watch(exchange_loop *l, member *m) {
         if (!event_loop_watch(l->loop, entries[i].fd, id, entries[i].events, m)) return false;
         m->watching[m->watching_count++] = entries[i].fd;
     }
-    return m->deadline == 0 || deadlines_set(&l->due, m, m->deadline);
+    return m->due.when == 0 || deadlines_set(&l->due, &m->due);
 }
 
 static void step(exchange_loop *l, member *m) {
@@ -58,7 +57,7 @@ static void step(exchange_loop *l, member *m) {
     if (m->step != STEP_WAIT) {
         m->where = MEMBER_READY;
         list_append(&l->ready, &m->queue_node);
-    } else if (m->deadline == 0) {
+    } else if (m->due.when == 0) {
         make_runnable(l, m);
     }
 }
@@ -115,7 +114,8 @@ static void wait_once(exchange_loop *l, nanoseconds until) {
     }
     if (l->due.count == 0) return;
     nanoseconds now = clock_now();
-    for (member *m; (m = deadlines_expired(&l->due, now)) != NULL;) make_runnable(l, m);
+    for (deadline *due; (due = deadlines_expired(&l->due, now)) != NULL;)
+        make_runnable(l, (member *)((char *)due - offsetof(member, due)));
 }
 
 nanoseconds exchange_loop_deadline(const exchange_loop *l) {
@@ -135,7 +135,7 @@ void exchange_loop_drive(exchange_loop *l, nanoseconds until, const stop_request
 }
 
 void exchange_loop_add(exchange_loop *l, member *m, exchange *x, void *owner) {
-    *m = (member){.x = x, .owner = owner, .loop = l, .where = MEMBER_WAITING, .heap_index = -1};
+    *m = (member){.x = x, .owner = owner, .loop = l, .where = MEMBER_WAITING, .due.index = -1};
     list_append(&l->all, &m->loop_node);
     exchange_join(x, l->batch, l->loop);
     make_runnable(l, m);
@@ -147,7 +147,7 @@ void exchange_loop_remove(exchange_loop *l, member *m) {
     else if (m->where == MEMBER_READY)
         list_remove(&l->ready, &m->queue_node);
     unwatch(l, m);
-    deadlines_remove(&l->due, m);
+    deadlines_remove(&l->due, &m->due);
     list_remove(&l->all, &m->loop_node);
 }
 

@@ -2,6 +2,7 @@
 #define TRUNKLINE_TRANSPORT_EXCHANGE_EXCHANGE_LOOP_H
 
 #include "exchange.h"
+#include "transport/events/deadlines.h"
 
 /*
  * Many exchanges driven by one thread: each is stepped when its connection, its deadline or the
@@ -20,8 +21,7 @@ typedef struct member {
     list_node loop_node;  /* among all of its exchange loop */
     list_node queue_node; /* among those to be stepped, or to be served */
     enum { MEMBER_WAITING, MEMBER_RUNNABLE, MEMBER_READY } where;
-    nanoseconds deadline, heap_key;
-    int heap_index; /* -1: not there */
+    deadline due;
     int watching[DIAL_MAX_ATTEMPTS];
     int watching_count;
 } member;

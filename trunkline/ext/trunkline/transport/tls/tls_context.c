@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "tls_internal.h"
 
+#include "protocol/comma_list.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -99,15 +101,13 @@ static bool offer_protocols(SSL_CTX *ssl, const char *list, failure *f) {
     if (list == NULL) return true;
     unsigned char wire[256];
     size_t used = 0;
-    for (const char *at = list; *at != '\0';) {
-        size_t length = strcspn(at, ",");
-        if (length == 0 || used + 1 + length > sizeof(wire))
+    for (comma_list l = {.rest = list, .end = list + strlen(list)}; comma_list_next(&l);) {
+        if (l.length == 0 || used + 1 + l.length > sizeof(wire))
             return failure_set(f, FAILURE_TLS_OPTIONS, PHASE_TLS, 0,
                                "the ALPN list \"%s\" is malformed", list);
-        wire[used++] = (unsigned char)length;
-        memcpy(wire + used, at, length);
-        used += length;
-        at += length + (at[length] == ',');
+        wire[used++] = (unsigned char)l.length;
+        memcpy(wire + used, l.element, l.length);
+        used += l.length;
     }
     return SSL_CTX_set_alpn_protos(ssl, wire, (unsigned)used) == 0 || tls_no_memory(f);
 }

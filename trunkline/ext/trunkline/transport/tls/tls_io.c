@@ -1,6 +1,8 @@
 #include "transport/events/portable.h"
 #include "tls_internal.h"
 
+#include "protocol/comma_list.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -176,11 +178,9 @@ static io_result handshake_failed(tls *t, io_result result, failure *f) {
 
 /* Is `protocol` one of the comma list that was offered? */
 static bool offered(const char *list, const unsigned char *protocol, unsigned length) {
-    for (const char *at = list; at != NULL && *at != '\0';) {
-        size_t size = strcspn(at, ",");
-        if (size == length && memcmp(at, protocol, size) == 0) return true;
-        at += size + (at[size] == ',');
-    }
+    comma_list l = {.rest = list, .end = list != NULL ? list + strlen(list) : NULL};
+    while (comma_list_next(&l))
+        if (l.length == length && memcmp(l.element, protocol, length) == 0) return true;
     return false;
 }
 
