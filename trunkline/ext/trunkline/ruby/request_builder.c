@@ -1,7 +1,7 @@
 #include "request.h"
 
 #include "protocol/http1/http1.h"
-#include "protocol/url.h"
+#include "protocol/url/url.h"
 #include "origin_table.h"
 
 #include <string.h>

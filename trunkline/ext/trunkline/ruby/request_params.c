@@ -1,6 +1,6 @@
 #include "request_params.h"
 
-#include "protocol/url.h"
+#include "protocol/url/url.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-#ifndef TRUNKLINE_PROTOCOL_URL_H
-#define TRUNKLINE_PROTOCOL_URL_H
+#ifndef TRUNKLINE_PROTOCOL_URL_URL_H
+#define TRUNKLINE_PROTOCOL_URL_URL_H
 
 #include <stdbool.h>
 #include <stddef.h>
