@@ -97,7 +97,7 @@ module Trunkline
       NAMES.to_h { |name| [name, instance_variable_get(:"@#{name}")] }
     end
 
-    # What Engine::Settings is made of.
+    # What Engine::Config is made of.
     #
     # @param owner [Integer] number of the client's family
     # @return [Hash{Symbol => Object}]
