@@ -23,6 +23,7 @@ module Trunkline
         @reuse_bodies = options.reuse_bodies
         @progress = Progress::Reporter.for(options.progress)
         @source = source
+        @checked = {} # by index
         @index = 0
       end
 
@@ -40,11 +41,15 @@ module Trunkline
 
       private
 
-      # An Array with a bad request is refused as a whole, before anything is sent.
+      # An Array with a bad request is refused as a whole, before anything is sent. Of those that took more than a look at
+      # their URLs, the first stay composed.
       def check
         scratch = PendingRequest.new
         index = -1
-        @reader.read(@source[index], index, scratch) while (index = @reader.next_unusual(@source, index + 1))
+        while (index = @reader.next_unusual(@source, index + 1))
+          kept = @checked[index] = PendingRequest.new if @checked.size < COMPOSED
+          @reader.read(@source[index], index, kept || scratch)
+        end
       rescue InvalidRequest, MissingTimeout
         @source = [].freeze
         raise
@@ -90,7 +95,8 @@ module Trunkline
         @exhausted = true if item.nil? && @enumerator.nil? && @index >= @source.size
         return if @exhausted
 
-        @scheduler.add(@reader.read(item, @index, used || PendingRequest.new))
+        pending = @checked.delete(@index) unless @checked.empty?
+        @scheduler.add(pending || @reader.read(item, @index, used || PendingRequest.new))
         @index += 1
         true
       end
