@@ -77,9 +77,9 @@ module Faraday
 
       # @return [::Trunkline::Client] for requests with the options of env
       def build_connection(env)
-        key = Facade::Options.key(env[:request], env[:ssl])
+        key = Facade::Options.key(env.request, env.ssl)
         clients = @clients
-        clients[key] || ::Trunkline::Memo.keep(clients, KNOWN_CLIENTS, key, client.with(options_of_client(env)))
+        clients[key] || ::Trunkline::Memo.keep(clients, KNOWN_CLIENTS, key.map(&:dup), client.with(client_options(env)))
       end
 
       # Closes idle connections. The next request opens a new one.
@@ -103,7 +103,8 @@ module Faraday
       # @api private
       # @yield [result]
       def add(batch, env, &block)
-        batch.request(*Facade::RequestAdapter.target(env), options_of_client(env).merge(options_of_call(env)), &block)
+        options = client_options(env).merge(Facade::RequestAdapter.call_options(env))
+        batch.request(Facade::RequestAdapter.http_method(env), Facade::RequestAdapter.url(env), options, &block)
       end
 
       # Saves a result in env and runs the response middleware.
@@ -118,7 +119,7 @@ module Faraday
           env.stream_response { |&on_data| on_data.call(body) }
           body = +""
         end
-        save_response(env, result.status, body, result.headers.to_h, result.reason, finished: false)
+        save_head(env, result, body)
         env.response.finish(env)
       end
 
@@ -131,12 +132,8 @@ module Faraday
         end
       end
 
-      def options_of_client(env)
-        Facade::Options.client_options(env[:request], env[:ssl], on_no_timeout: on_no_timeout)
-      end
-
-      def options_of_call(env)
-        Facade::RequestAdapter.call_options(env)
+      def client_options(env)
+        Facade::Options.client_options(env.request, env.ssl, on_no_timeout: on_no_timeout)
       end
 
       # The adapter's own timeout: option suffices.
@@ -153,35 +150,41 @@ module Faraday
       end
 
       # @return [::Trunkline::Response, ::Trunkline::Error]
-      def result(env, **more)
-        method, url = Facade::RequestAdapter.target(env)
-        options = options_of_call(env)
-        return trace(connection(env), url, options) if method == "TRACE" && options[:body]
+      def result(env, stream: false)
+        method = Facade::RequestAdapter.http_method(env)
+        options = Facade::RequestAdapter.call_options(env)
+        options[:stream] = true if stream
+        return trace(env, options) if method == "TRACE" && options[:body]
 
-        connection(env).request(method, url, options.merge!(more))
+        build_connection(env).request(method, Facade::RequestAdapter.url(env), options)
       rescue ::Trunkline::Error => error
         error
       end
 
       # The client refuses a TRACE with a body (RFC 9110 9.3.8); Faraday's other adapters send it.
-      def trace(client, url, options)
-        url = ::Trunkline::URL.parse(url)
-        content = ::Trunkline::Content.of(body: options[:body].to_s)
-        fields = ["Host", url.authority, "Content-Length", content.length.to_s, *options[:headers].flatten]
-        client = client.with(options.except(:body, :headers))
-        client.carry(client.verbatim("TRACE", url, url.target, fields, content, content.length), false)
+      def trace(env, options)
+        url = ::Trunkline::URL.parse(env.url)
+        body = options[:body].to_s
+        fields = ["Host", url.authority, "Content-Length", body.bytesize.to_s, *options[:headers].to_a.flatten]
+        client = build_connection(env).with(options.except(:body, :headers, :stream))
+        client.send_once(client.raw("TRACE", url, url.target, fields, body, body.bytesize, options.key?(:stream)))
       end
 
       def stream(env)
         response = result(env, stream: true)
         return complete_failed(env, response) if response.is_a?(Exception)
 
-        save_response(env, response.status, nil, response.headers.to_h, response.reason, finished: false)
+        save_head(env, response, nil)
         env.stream_response { |&on_data| each_chunk(response, &on_data) }
         env.response_body = +""
         env.response.finish(env)
       ensure
         response.close if response.is_a?(::Trunkline::Response)
+      end
+
+      def save_head(env, response, body)
+        fields = Facade::ResponseAdapter.headers(response)
+        save_response(env, response.status, body, fields, response.reason, finished: false)
       end
 
       # Faraday treats a proxy's 407 (RFC 9110 15.5.8) as a response.

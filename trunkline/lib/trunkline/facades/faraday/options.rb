@@ -20,10 +20,10 @@ module Trunkline
 
         module_function
 
-        # @return [Array] everything that #client_options reads, as the key of a client
+        # @return [Array] everything that #client_options reads, as the key of a client; its elements can change
         def key(request, ssl)
-          [request.timeout, request.open_timeout, request.read_timeout, request.write_timeout, request.proxy.dup,
-           request.bind.dup, ssl.dup, (PemFile.stamp(ssl[:ca_file]) if ssl && ssl[:ca_file])]
+          [request.timeout, request.open_timeout, request.read_timeout, request.write_timeout, request.proxy,
+           request.bind, ssl, (PemFile.stamp(ssl[:ca_file]) if ssl && ssl[:ca_file])]
         end
 
         # @param request [Faraday::RequestOptions]

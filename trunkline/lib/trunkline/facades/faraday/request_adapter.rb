@@ -7,12 +7,23 @@ module Trunkline
     module Faraday
       # Reads the request of a Faraday::Env.
       module RequestAdapter
+        METHODS = %i[get head post put patch delete options trace].to_h { |name| [name, name.name.upcase.freeze] }.freeze
+        # Fields in whose place a call has options.
+        OPTIONS = %w[Transfer-Encoding Expect Accept-Encoding].freeze
+        private_constant :METHODS, :OPTIONS
+
         module_function
 
         # @param env [Faraday::Env]
-        # @return [Array(String, String)] method and URL
-        def target(env)
-          [env[:method].to_s.upcase, env[:url].to_s]
+        # @return [String]
+        def http_method(env)
+          METHODS[env.method] || env.method.to_s.upcase
+        end
+
+        # @param env [Faraday::Env]
+        # @return [String]
+        def url(env)
+          env.url.to_s
         end
 
         # A caller that sends Accept-Encoding decodes the body itself.
@@ -21,17 +32,29 @@ module Trunkline
         # @return [Hash{Symbol => Object}] options of a call: headers:, body:, and options in place of the fields
         #   Transfer-Encoding and Expect, which the engine writes
         def call_options(env)
+          fields = env.request_headers
+          plain?(fields) ? { headers: fields, body: env.body } : converted(fields, env.body)
+        end
+
+        # Whether fields can be sent as they are.
+        def plain?(fields)
+          fields.each_value { |value| return false unless value.is_a?(String) }
+          OPTIONS.each { |name| return false if fields.key?(name) }
+          true
+        end
+
+        def converted(fields, body)
           options = { headers: [] }
-          env[:request_headers].each do |name, value|
+          fields.each do |name, value|
             case name.downcase
-            when "transfer-encoding" then options[:body] = chunked(env[:body])
+            when "transfer-encoding" then options[:body] = chunked(body)
             when "expect" then options[:expect] = 1
             else
               options[:decode] = false if name.casecmp?("accept-encoding")
               Array(value).each { |one| options[:headers] << [name, one.to_s] }
             end
           end
-          options[:body] ||= env[:body]
+          options[:body] ||= body
           options
         end
 
@@ -40,7 +63,7 @@ module Trunkline
           body.respond_to?(:read) ? -> { body.read(Body::CHUNK_BYTES) } : [body.to_s].each
         end
 
-        private_class_method :chunked
+        private_class_method :plain?, :converted, :chunked
       end
     end
   end
