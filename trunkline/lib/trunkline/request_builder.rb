@@ -20,16 +20,16 @@ module Trunkline
   #
   #   build(method, location, options, streaming) -> Request
   #                     location: String, URI, URL, or nil for the base URL; options: a Hash of a call's own options
-  #                     (Options::PER_CALL), or nil; streaming: whether the answer is streamed though stream: is not given.
-  #                     Raises InvalidRequest and MissingTimeout
+  #                     (Options::PER_CALL), or nil; streaming: whether the answer is streamed though stream: is not
+  #                     given. Raises InvalidRequest and MissingTimeout
   #   next_unusual(locations, from) -> Integer, nil
   #                     the index of the next of an Array, of which a GET without options is not certain to be built
   #   rebuild(request, method, url, fields, with_content) -> Request
-  #                     what is sent after an answer to another (a redirect, a challenge): fields is an Array of name and
-  #                     value pairs, all there are but those that frame the content; a nil value leaves a field out
+  #                     what is sent after an answer to another (a redirect, a challenge): fields is an Array of name
+  #                     and value pairs, all but those that frame the content; a nil value leaves a field out
   #   raw(method, url, target, fields, content, length, streaming) -> Request
-  #                     what another library has composed: target and fields (name, value, name, value...) are sent as they
-  #                     are; content: nil, a String or a Content; length: bytes, or -1 for a chunked one
+  #                     what another library has composed: target and fields (name, value, name, value...) are sent as
+  #                     they are; content: nil, a String or a Content; length: bytes, or -1 for a chunked one
   #   per_call?(options)
   #                     of the class: whether all of these options are a call's own
   #
@@ -99,10 +99,8 @@ module Trunkline
 
     # What relative references are added to (see URL.resolve); nil where that takes more than to add them.
     def references
-      plain = @base && @base.userinfo.nil? && !@base.path.include?("/.")
-      path = @base.path if plain
-      { base: @base, base_target: plain ? @base.target : nil, base_path: path,
-        base_folder: (path.end_with?("/") ? path : "#{path}/" if path) }
+      plain = @base if @base && @base.userinfo.nil? && !@base.path.include?("/.")
+      { base: @base, base_target: plain&.target, base_path: plain&.path, base_folder: plain&.path&.sub(%r{/?\z}, "/") }
     end
 
     def credentials(bearer, basic)

@@ -53,6 +53,7 @@ class TestEngineMisuse < TrunklineTest
     ids = Array.new(8) { |number| multi.add(request(server, "/#{number}"), nil, number) }
     refused = 0
     other = Thread.new do
+      until_refused { multi.cancel(0) } # until it is run: before, the requests could be cancelled
       ids.cycle do |id|
         multi.cancel(id)
       rescue ThreadError
@@ -183,6 +184,15 @@ class TestEngineMisuse < TrunklineTest
     end
 
     def next_chunk = @block.call
+  end
+
+  def until_refused
+    loop do
+      yield
+      Thread.pass
+    end
+  rescue ThreadError
+    nil
   end
 
   def http = @http ||= client(timeout: 20)

@@ -41,8 +41,8 @@ module Trunkline
 
       private
 
-      # An Array with a bad request is refused as a whole, before anything is sent. Of those that took more than a look at
-      # their URLs, the first stay composed.
+      # An Array with a bad request is refused as a whole, before anything is sent. Of those that took more than a look
+      # at their URLs, the first stay composed.
       def check
         scratch = PendingRequest.new
         index = -1
@@ -95,10 +95,14 @@ module Trunkline
         @exhausted = true if item.nil? && @enumerator.nil? && @index >= @source.size
         return if @exhausted
 
-        pending = @checked.delete(@index) unless @checked.empty?
-        @scheduler.add(pending || @reader.read(item, @index, used || PendingRequest.new))
+        @scheduler.add(checked || @reader.read(item, @index, used || PendingRequest.new))
         @index += 1
         true
+      end
+
+      # @return [PendingRequest, nil] the next, when the check has kept it
+      def checked
+        @checked.delete(@index) unless @checked.empty?
       end
 
       def take
