@@ -51,7 +51,16 @@ class TestResponse < TrunklineTest
     assert_equal ["a=1, b", "c=2"], response.headers.get_all("Set-Cookie")
     assert_equal "a=1, b, c=2", response["set-cookie"]
     assert_equal [], response.headers.get_all("missing")
-    assert_equal "1", response.headers.to_h.transform_keys(&:downcase)["x"]
+  end
+
+  def test_headers_as_a_hash_have_names_in_lower_case_and_joined_values
+    long = "X-#{"Long" * 40}"
+    headers = get(answer("", "Set-Cookie" => "a=1, b", "SET-cookie" => "c=2", long => "1", "X" => "gr\xFCn".b)).headers
+    hash = { "content-length" => "0", "set-cookie" => "a=1, b, c=2", long.downcase => "1", "x" => "gr\xFCn".b }
+    assert_equal hash, headers.to_h
+    assert_equal hash, Trunkline::Headers.new(headers.to_a).to_h
+    headers.to_h["set-cookie"] << "; changed"
+    assert_equal hash, headers.to_h
   end
 
   def test_header_values_are_trimmed_and_may_be_empty

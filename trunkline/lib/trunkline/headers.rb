@@ -192,6 +192,8 @@ module Trunkline
 
     # @return [Hash{String => String}] names in lower case; values joined as by #[]
     def to_h
+      return @response._fields_by_name if @response
+
       pairs.each_with_object({}) do |(name, value), hash|
         name = name.downcase
         hash[name] = hash.key?(name) ? "#{hash[name]}, #{value}" : value

@@ -176,6 +176,39 @@ static VALUE response_all_fields(VALUE self) {
     return response_fields(r->fields, r->field_count, r->head);
 }
 
+#define USUAL_NAME 64
+
+/* One frozen String for all fields of that name: most responses have the same names. */
+static VALUE lower_name(const http1_field *field, const uint8_t *bytes) {
+    const uint8_t *name = bytes + field->name;
+    char lower[USUAL_NAME];
+    if (field->name_length > USUAL_NAME) {
+        VALUE text = text_of(name, field->name_length);
+        return rb_str_to_interned_str(rb_funcall(text, rb_intern("downcase"), 0));
+    }
+    for (uint32_t i = 0; i < field->name_length; i++) lower[i] = (char)http1_lower(name[i]);
+    return rb_interned_str(lower, field->name_length);
+}
+
+/* call-seq: _fields_by_name -> Hash of values by name in lower case; repeated fields are joined by
+ * ", " (RFC 9110 5.2) */
+static VALUE response_fields_by_name(VALUE self) {
+    const response *r = response_get(self);
+    VALUE hash = rb_hash_new();
+    for (uint32_t i = 0; i < r->field_count; i++) {
+        VALUE name = lower_name(&r->fields[i], r->head);
+        VALUE value = value_of(&r->fields[i], r->head), before = rb_hash_lookup(hash, name);
+        if (NIL_P(before)) {
+            rb_hash_aset(hash, name, value);
+        } else {
+            rb_str_cat_cstr(before, ", ");
+            rb_str_append(before, value);
+        }
+    }
+    RB_GC_GUARD(self);
+    return hash;
+}
+
 static VALUE response_trailers(VALUE self) {
     const response *r = response_get(self);
     return response_fields(r->trailers, r->trailer_count, r->trailer_bytes);
@@ -365,6 +398,7 @@ void response_init(void) {
     rb_define_method(cResponse, "complete?", response_complete_p, 0);
     rb_define_method(cResponse, "length_unknown?", response_length_unknown_p, 0);
     rb_define_method(cResponse, "_fields", response_all_fields, 0);
+    rb_define_method(cResponse, "_fields_by_name", response_fields_by_name, 0);
     rb_define_private_method(cResponse, "_trailers", response_trailers, 0);
     rb_define_private_method(cResponse, "_early_hints", response_early_hints, 0);
     rb_define_private_method(cResponse, "_read", response_read, 1);

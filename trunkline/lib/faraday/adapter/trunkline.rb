@@ -183,8 +183,7 @@ module Faraday
       end
 
       def save_head(env, response, body)
-        fields = Facade::ResponseAdapter.headers(response)
-        save_response(env, response.status, body, fields, response.reason, finished: false)
+        save_response(env, response.status, body, response._fields_by_name, response.reason, finished: false)
       end
 
       # Faraday treats a proxy's 407 (RFC 9110 15.5.8) as a response.

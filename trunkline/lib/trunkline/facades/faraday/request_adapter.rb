@@ -7,7 +7,8 @@ module Trunkline
     module Faraday
       # Reads the request of a Faraday::Env.
       module RequestAdapter
-        METHODS = %i[get head post put patch delete options trace].to_h { |name| [name, name.name.upcase.freeze] }.freeze
+        METHODS = %i[get head post put patch delete options trace]
+          .to_h { |name| [name, name.name.upcase.freeze] }.freeze
         # Fields in whose place a call has options.
         OPTIONS = %w[Transfer-Encoding Expect Accept-Encoding].freeze
         private_constant :METHODS, :OPTIONS

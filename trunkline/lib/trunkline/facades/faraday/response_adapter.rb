@@ -7,16 +7,6 @@ module Trunkline
       module ResponseAdapter
         module_function
 
-        # @param response [Response]
-        # @return [Hash{String => String}] names in lower case; the values of one name joined by ", "
-        def headers(response)
-          response._pairs.each_with_object({}) do |(name, value), fields|
-            name = name.downcase
-            known = fields[name]
-            fields[name] = known ? "#{known}, #{value}" : value
-          end
-        end
-
         # The body in the encoding that :net_http gives it: the charset of the Content-Type, if Ruby knows it; else
         # UTF-8 for ASCII that had no content coding, and binary for everything else.
         #
