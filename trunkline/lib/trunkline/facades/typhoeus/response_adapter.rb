@@ -59,7 +59,7 @@ module Trunkline
 
         # @return [Typhoeus::Response::Header] of the last response
         def header
-          ::Typhoeus::Response::Header.new(@response ? @response.headers.to_a : nil)
+          ::Typhoeus::Response::Header.new(@response&._pairs)
         end
 
         def response_headers

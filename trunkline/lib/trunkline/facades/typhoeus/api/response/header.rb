@@ -157,10 +157,12 @@ module Typhoeus
 
       def add(name, value)
         value = value.dup if value.is_a?(Array) || value.is_a?(String)
-        known = @index[fold(name)]
-        return self[name] = value if known.nil?
+        folded = fold(name)
+        known = @index[folded]
+        return self[name] = [*__getobj__[known], *value] if known
 
-        self[name] = [*__getobj__[known], *value]
+        @index[folded] = key = name.to_s
+        __getobj__[key] = value
       end
 
       def own(other)
