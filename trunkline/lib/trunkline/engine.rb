@@ -18,8 +18,8 @@ module Trunkline
   #   Config.new(hash)             limits and TLS of one client, checked already (Options#to_engine)
   #   Origin.new(config, url, facts)
   #                                where the requests of one client to one origin go; url: its root. facts: host:,
-  #                                port:, unix_path: what is dialled; tls_name: the name to verify, nil for plain; label:
-  #                                for messages; authority: for Host; prefix: "https://api.test"; proxy: nil, or what
+  #                                port:, unix_path: what is dialled; tls_name: to verify, nil for plain; label: for
+  #                                messages; authority: for Host; prefix: "https://api.test"; proxy: nil, or what
   #                                Proxy#through gives; forwarder: the Proxy that is sent the requests themselves, or
   #                                nil; authorization: that netrc has, or nil; bound_fields: whether the client's
   #                                credentials are for it. #url, #forwarder

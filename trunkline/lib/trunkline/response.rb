@@ -13,7 +13,8 @@ module Trunkline
   #
   # From the engine itself: #status (Integer), #reason (String), #[] (a field's value; several joined by ", "),
   # #body (String, memoised, in the charset of its Content-Type), #request, #length_unknown? (whether the body
-  # ended with the connection, so that no one can tell it was whole), #complete?, #close.
+  # ended with the connection, so that no one can tell it was whole), #complete?, #close; not public: #_fields_by_name
+  # (a Hash, see Headers#to_h).
   class Response
     include Redacted
 

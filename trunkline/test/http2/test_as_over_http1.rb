@@ -17,7 +17,7 @@ require_relative "../transport/test_timeouts"
 # waits for a window (TestFlow).
 CONNECTING = /in_connect|in_tls|test_connect|test_tls|queue/
 TestTimeoutsOverHTTP2 =
-  OverHTTP2.test_case(TestTimeouts, except: /#{CONNECTING}|read_counts_between_bytes|test_write|test_fractions/)
+  OverHTTP2.test_case(TestTimeouts, except: /#{CONNECTING}|read_(counts|inside)|test_write|test_fractions/)
 TestInterruptsOverHTTP2 = OverHTTP2.test_case(TestInterrupts, except: CONNECTING)
 
 # Programs of their own have clients of their own.
