@@ -15,6 +15,10 @@
 
 extern VALUE mTrunkline, mEngine, cResponse;
 
+static inline VALUE engine_symbol(const char *word) {
+    return ID2SYM(rb_intern(word));
+}
+
 /* ---- blocks.c ---- */
 
 #define BLOCK_BYTES 1024
@@ -31,7 +35,7 @@ void engine_pool_init(void);
 /* ---- engine_config.c: how a client's calls are made ---- */
 
 typedef struct {
-    call_options how;
+    call_options options;
     tls_options tls;   /* its strings are owned by this struct */
     bool begun, ready; /* Config.new was called; and it succeeded */
 } config_object;
@@ -48,6 +52,9 @@ VALUE engine_fetch(VALUE hash, const char *key);
 
 /* A span, or a point of the monotonic clock, from a number of seconds; nil is NEVER. */
 nanoseconds engine_seconds(VALUE seconds);
+
+/* A span as a Float of seconds; nil for NEVER, and for a negative one (it did not happen). */
+VALUE engine_seconds_or_nil(nanoseconds span);
 
 /* Notes in *begun that initialize was called. Raises when `self` is frozen, or it was before: what
  * has failed halfway is of no use. */
@@ -109,9 +116,9 @@ typedef struct {
 
     VALUE request; /* a Trunkline::Request, which has what is sent */
     VALUE into;    /* the String that the next piece is read into; nil: a new one */
-    VALUE body;    /* the answer's: a String once it is complete; while a sink, pinned and locked */
-    bool body_sink;
-    bool busy; /* it is read, or is a Multi's: nobody else may read or close it */
+    VALUE body;    /* a String once it is complete; pinned while the exchange writes into it */
+    bool body_is_buffer; /* the exchange writes into ->body */
+    bool busy;           /* it is read, or is a Multi's: nobody else may read or close it */
 
     int status, minor_version;
     uint32_t reason, reason_length;
@@ -141,9 +148,8 @@ VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *
 void response_set_encoding(const response *r, VALUE body);
 void response_init(void);
 
-/* As Engine documents them: [number, reason, address, sent, error]. (errors.c) */
-
-VALUE attempts_array(const attempt *attempts, uint32_t count);
+/* An Array of [number, reason, address, sent, error] for each; see lib/trunkline/engine.rb. */
+VALUE response_attempts(const attempt *attempts, uint32_t count);
 
 /* ---- descriptors.c ---- */
 
@@ -161,18 +167,18 @@ void process_limits_init(void);
 /* Makes a Response whose exchange has begun: `request` over one of `pool`'s connections, until
  * `deadline` (monotonic seconds, or nil), with `w` or (NULL) a waker of its own. `only_connects`:
  * nothing is sent. Raises for bad arguments, and when there is no memory. */
-VALUE steps_begin(VALUE pool, VALUE request, VALUE deadline, bool only_connects, waker *w);
+VALUE response_begin(VALUE pool, VALUE request, VALUE deadline, bool only_connects, waker *w);
 
 /* Does what `step` asks for, if that needs nobody but us: then the exchange is stepped on. May
  * raise what the caller's own code raises. */
-bool steps_serve(VALUE self, response *r, step_result step);
+bool response_serve(VALUE self, response *r, step_result step);
 
-VALUE steps_take_body(exchange *x,
-                      VALUE into);            /* what has been read, as `into` or (nil) a String */
-void steps_keep_head(response *r);            /* the response has the head from now on */
-void steps_conclude(VALUE self, response *r); /* after STEP_DONE: all is the response's */
-void steps_end(response *r); /* aborts what is not over, and lets the exchange go */
-void steps_init(void);
+VALUE response_take_body(exchange *x,
+                         VALUE into); /* what has been read, as `into` or (nil) a String */
+void response_take_head(response *r); /* the response has the head from now on */
+void response_conclude(VALUE self, response *r); /* after STEP_DONE: all is the response's */
+void response_end(response *r); /* aborts what is not over, and lets the exchange go */
+void response_builder_init(void);
 
 /* ---- charset.c ---- */
 
@@ -183,19 +189,6 @@ void charset_init(void);
 
 /* ---- perform.c ---- */
 
-/* The next piece of a streamed answer, as the String `into` or (nil) a new one; nil when it is
- * complete. Raises; the connection is closed then. */
-VALUE perform_read(VALUE object, VALUE into);
-
-/* Reads a streamed answer to its end and makes it the body. */
-void perform_read_rest(VALUE object);
-
-/* Reads a streamed answer to its end and makes it the body, if that is not much and comes soon;
- * else gives it up, as it does when reading raises. */
-void perform_settle(VALUE object, size_t most);
-
-/* Gives a streamed answer up. */
-void perform_close(response *r);
 void perform_init(void);
 
 /* ---- multi.c ---- */

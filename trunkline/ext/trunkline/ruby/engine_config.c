@@ -11,18 +11,18 @@
 /* Engine::Config: how a client's calls are made, and the TLS contexts that they share. */
 
 static void config_free(void *data) {
-    config_object *s = data;
-    tls_context_release(s->how.tls);
-    tls_context_release(s->how.proxy_tls);
-    free((char *)s->tls.ca_file);
-    free((char *)s->tls.ca_path);
-    free((char *)s->tls.client_cert);
-    free((char *)s->tls.client_key);
-    free((char *)s->tls.ciphers);
-    free((char *)s->tls.ciphersuites);
-    free((char *)s->tls.keylog);
-    openssl_store_release(s->tls.ca_store);
-    ruby_xfree(s);
+    config_object *c = data;
+    tls_context_release(c->options.tls);
+    tls_context_release(c->options.proxy_tls);
+    free((char *)c->tls.ca_file);
+    free((char *)c->tls.ca_path);
+    free((char *)c->tls.client_cert);
+    free((char *)c->tls.client_key);
+    free((char *)c->tls.ciphers);
+    free((char *)c->tls.ciphersuites);
+    free((char *)c->tls.keylog);
+    openssl_store_release(c->tls.ca_store);
+    ruby_xfree(c);
 }
 
 static size_t config_size(const void *data) {
@@ -37,14 +37,14 @@ static const rb_data_type_t config_type = {
 };
 
 config_object *config_get(VALUE object) {
-    config_object *s = rb_check_typeddata(object, &config_type);
-    if (!s->ready) rb_raise(rb_eArgError, "the config was not initialized");
-    return s;
+    config_object *c = rb_check_typeddata(object, &config_type);
+    if (!c->ready) rb_raise(rb_eArgError, "the config was not initialized");
+    return c;
 }
 
 static VALUE config_s_allocate(VALUE class) {
-    config_object *s;
-    return TypedData_Make_Struct(class, config_object, &config_type, s);
+    config_object *c;
+    return TypedData_Make_Struct(class, config_object, &config_type, c);
 }
 
 VALUE engine_fetch(VALUE hash, const char *key) {
@@ -56,6 +56,10 @@ nanoseconds engine_seconds(VALUE seconds) {
     return NIL_P(seconds) ? NEVER : clock_span(NUM2DBL(seconds));
 }
 
+VALUE engine_seconds_or_nil(nanoseconds span) {
+    return span < 0 || span == NEVER ? Qnil : DBL2NUM((double)span / (double)SECOND);
+}
+
 static char *string_of(VALUE string) {
     if (NIL_P(string)) return NULL;
     char *copy = strdup(StringValueCStr(string));
@@ -63,21 +67,21 @@ static char *string_of(VALUE string) {
     return copy;
 }
 
-static void fill_limits(call_options *how, VALUE hash) {
-    how->limits = http1_default_limits;
-    how->limits.head_bytes = NUM2SIZET(engine_fetch(hash, "max_header_bytes"));
-    how->limits.fields = NUM2UINT(engine_fetch(hash, "max_headers"));
-    how->max_body_bytes = NUM2ULL(engine_fetch(hash, "max_body_bytes"));
-    how->max_streamed_bytes = NUM2ULL(engine_fetch(hash, "max_streamed_bytes"));
-    how->max_decode_ratio = NUM2UINT(engine_fetch(hash, "max_decode_ratio"));
-    how->max_connections = NUM2UINT(engine_fetch(hash, "max_connections_per_host"));
-    how->idle_timeout = engine_seconds(engine_fetch(hash, "idle_timeout"));
+static void fill_limits(call_options *options, VALUE hash) {
+    options->limits = http1_default_limits;
+    options->limits.head_bytes = NUM2SIZET(engine_fetch(hash, "max_header_bytes"));
+    options->limits.fields = NUM2UINT(engine_fetch(hash, "max_headers"));
+    options->max_body_bytes = NUM2ULL(engine_fetch(hash, "max_body_bytes"));
+    options->max_streamed_bytes = NUM2ULL(engine_fetch(hash, "max_streamed_bytes"));
+    options->max_decode_ratio = NUM2UINT(engine_fetch(hash, "max_decode_ratio"));
+    options->max_connections = NUM2UINT(engine_fetch(hash, "max_connections_per_host"));
+    options->idle_timeout = engine_seconds(engine_fetch(hash, "idle_timeout"));
     VALUE max_age = engine_fetch(hash, "max_age");
     nanoseconds span = engine_seconds(max_age);
-    how->max_age = NIL_P(max_age) ? 0 : span > 0 ? span : 1;
-    how->decode = RTEST(engine_fetch(hash, "decode"));
-    how->replay_safe = RTEST(engine_fetch(hash, "replay_safe"));
-    how->owner = NUM2ULL(engine_fetch(hash, "owner"));
+    options->max_age = NIL_P(max_age) ? 0 : span > 0 ? span : 1;
+    options->decode = RTEST(engine_fetch(hash, "decode"));
+    options->replay_safe = RTEST(engine_fetch(hash, "replay_safe"));
+    options->owner = NUM2ULL(engine_fetch(hash, "owner"));
 }
 
 static void fill_tls(tls_options *tls, VALUE hash) {
@@ -99,45 +103,45 @@ static void fill_tls(tls_options *tls, VALUE hash) {
 }
 
 /* What ALPN offers, so that contexts and connections of different modes are kept apart. */
-static void fill_http(config_object *s, VALUE mode) {
+static void fill_http(config_object *c, VALUE mode) {
     static const char *const offers[] = {"h2,http/1.1", "http/1.1", "h2"};
-    s->how.http = HTTP_AUTO;
+    c->options.http = HTTP_AUTO;
     if (mode == ID2SYM(rb_intern("h1")) || !http2_available())
-        s->how.http = HTTP_ONE;
+        c->options.http = HTTP_ONE;
     else if (mode == ID2SYM(rb_intern("h2")))
-        s->how.http = HTTP_TWO;
-    s->tls.alpn = offers[s->how.http];
+        c->options.http = HTTP_TWO;
+    c->tls.alpn = offers[c->options.http];
 }
 
 /* An address of ours, to connect from. */
-static void fill_local(socket_options *how, VALUE address) {
-    struct sockaddr_in *v4 = (struct sockaddr_in *)&how->local;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&how->local;
+static void fill_local(socket_options *options, VALUE address) {
+    struct sockaddr_in *v4 = (struct sockaddr_in *)&options->local;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&options->local;
     if (NIL_P(address)) return;
     if (inet_pton(AF_INET, StringValueCStr(address), &v4->sin_addr) == 1) {
         v4->sin_family = AF_INET;
-        how->local_length = sizeof(*v4);
+        options->local_length = sizeof(*v4);
     } else if (inet_pton(AF_INET6, StringValueCStr(address), &v6->sin6_addr) == 1) {
         v6->sin6_family = AF_INET6;
-        how->local_length = sizeof(*v6);
+        options->local_length = sizeof(*v6);
     } else {
         errors_invalid("bind: %+" PRIsVALUE " is no IP address", address);
     }
 }
 
-static void fill_sockets(socket_options *how, VALUE hash) {
+static void fill_sockets(socket_options *options, VALUE hash) {
     VALUE interface = engine_fetch(hash, "interface");
-    fill_local(how, engine_fetch(hash, "address"));
+    fill_local(options, engine_fetch(hash, "address"));
     if (!NIL_P(interface))
-        snprintf(how->interface, sizeof(how->interface), "%s", StringValueCStr(interface));
-    how->keepalive_idle = NUM2INT(engine_fetch(hash, "keepalive_idle"));
-    how->keepalive_interval = NUM2INT(engine_fetch(hash, "keepalive_interval"));
-    how->user_timeout = NUM2INT(engine_fetch(hash, "user_timeout"));
+        snprintf(options->interface, sizeof(options->interface), "%s", StringValueCStr(interface));
+    options->keepalive_idle = NUM2INT(engine_fetch(hash, "keepalive_idle"));
+    options->keepalive_interval = NUM2INT(engine_fetch(hash, "keepalive_interval"));
+    options->user_timeout = NUM2INT(engine_fetch(hash, "user_timeout"));
 }
 
 /* Where there is but one processor, the server can answer only while the call sleeps. */
-static void fill_busy_poll(call_options *how, VALUE seconds) {
-    how->busy_poll = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? engine_seconds(seconds) : 0;
+static void fill_busy_poll(call_options *options, VALUE seconds) {
+    options->busy_poll = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? engine_seconds(seconds) : 0;
 }
 
 void engine_begin_once(VALUE self, bool *begun) {
@@ -149,19 +153,19 @@ void engine_begin_once(VALUE self, bool *begun) {
 
 /* call-seq: Config.new(hash); see lib/trunkline/engine.rb for its keys */
 static VALUE config_initialize(VALUE self, VALUE hash) {
-    config_object *s = rb_check_typeddata(self, &config_type);
-    engine_begin_once(self, &s->begun);
+    config_object *c = rb_check_typeddata(self, &config_type);
+    engine_begin_once(self, &c->begun);
     VALUE timeouts = engine_fetch(hash, "timeouts");
     for (int phase = 0; phase < PHASE_COUNT; phase++)
-        s->how.timeouts[phase] = engine_seconds(engine_fetch(timeouts, phase_word(phase)));
-    s->how.total = engine_seconds(engine_fetch(hash, "total"));
-    s->how.expect = engine_seconds(engine_fetch(hash, "expect"));
-    fill_busy_poll(&s->how, engine_fetch(hash, "busy_poll"));
-    fill_limits(&s->how, hash);
-    fill_tls(&s->tls, engine_fetch(hash, "tls"));
-    fill_http(s, engine_fetch(hash, "http"));
-    fill_sockets(&s->how.sockets, engine_fetch(hash, "sockets"));
-    s->ready = true;
+        c->options.timeouts[phase] = engine_seconds(engine_fetch(timeouts, phase_word(phase)));
+    c->options.total = engine_seconds(engine_fetch(hash, "total"));
+    c->options.expect = engine_seconds(engine_fetch(hash, "expect"));
+    fill_busy_poll(&c->options, engine_fetch(hash, "busy_poll"));
+    fill_limits(&c->options, hash);
+    fill_tls(&c->tls, engine_fetch(hash, "tls"));
+    fill_http(c, engine_fetch(hash, "http"));
+    fill_sockets(&c->options.sockets, engine_fetch(hash, "sockets"));
+    c->ready = true;
     return rb_obj_freeze(self);
 }
 
@@ -196,16 +200,16 @@ static void need_context(struct tls_context **kept, const tls_options *options, 
     *kept = o.context;
 }
 
-void config_need_context(config_object *s, VALUE request) {
-    need_context(&s->how.tls, &s->tls, request);
+void config_need_context(config_object *c, VALUE request) {
+    need_context(&c->options.tls, &c->tls, request);
 }
 
 /* A proxy is spoken to in HTTP/1.1, and is not who the client's certificate was made for. */
-void config_need_proxy_context(config_object *s, VALUE request) {
-    tls_options options = s->tls;
+void config_need_proxy_context(config_object *c, VALUE request) {
+    tls_options options = c->tls;
     options.client_cert = options.client_key = NULL;
     options.alpn = "http/1.1";
-    need_context(&s->how.proxy_tls, &options, request);
+    need_context(&c->options.proxy_tls, &options, request);
 }
 
 void engine_config_init(void) {

@@ -40,24 +40,24 @@ static void add_context(buffer *key, const struct tls_context *context, const ch
 }
 
 /* What the socket is connected to, and how it was made. */
-static void add_socket(buffer *key, const route *r, const socket_options *how) {
+static void add_socket(buffer *key, const route *r, const socket_options *options) {
     const char *host = r->proxy != NULL ? r->proxy->host : r->host;
     uint16_t port = r->proxy != NULL ? r->proxy->port : r->port;
     add_text(key, r->unix_path != NULL ? "unix" : "tcp");
     add_text(key, r->unix_path != NULL ? r->unix_path : host);
     add_bytes(key, &port, sizeof(port));
-    add_bytes(key, &how->keepalive_idle, sizeof(how->keepalive_idle));
-    add_bytes(key, &how->keepalive_interval, sizeof(how->keepalive_interval));
-    add_bytes(key, &how->user_timeout, sizeof(how->user_timeout));
-    add_text(key, how->interface);
-    add_bytes(key, &how->local, how->local_length);
+    add_bytes(key, &options->keepalive_idle, sizeof(options->keepalive_idle));
+    add_bytes(key, &options->keepalive_interval, sizeof(options->keepalive_interval));
+    add_bytes(key, &options->user_timeout, sizeof(options->user_timeout));
+    add_text(key, options->interface);
+    add_bytes(key, &options->local, options->local_length);
 }
 
 /* The credentials too: what one user's connection may do, another's may not. */
-static void add_proxy(buffer *key, const proxy *p, const call_options *how) {
+static void add_proxy(buffer *key, const proxy *p, const call_options *options) {
     uint8_t kind = (uint8_t)p->kind;
     add_bytes(key, &kind, 1);
-    add_context(key, how->proxy_tls, p->tls_name);
+    add_context(key, options->proxy_tls, p->tls_name);
     add_text(key, p->authorization);
     add_text(key, p->user);
     add_text(key, p->password);
@@ -68,10 +68,10 @@ static void make_key(origin_object *p) {
     route *r = &p->to;
     buffer *key = &p->key;
     bool own_way = r->proxy == NULL || r->proxy->tunnel;
-    add_socket(key, r, &p->config->how.sockets);
-    if (r->proxy != NULL) add_proxy(key, r->proxy, &p->config->how);
+    add_socket(key, r, &p->config->options.sockets);
+    if (r->proxy != NULL) add_proxy(key, r->proxy, &p->config->options);
     if (own_way) {
-        add_context(key, p->config->how.tls, r->tls_name);
+        add_context(key, p->config->options.tls, r->tls_name);
         add_text(key, r->proxy != NULL ? r->host : NULL);
         add_bytes(key, &r->port, sizeof(r->port));
     }
@@ -122,9 +122,9 @@ static void place_proxy(origin_object *p, char **at, VALUE facts) {
 /* A proxy that is sent the requests themselves is spoken to in HTTP/1.1. */
 static sharing sharing_of(const origin_object *p) {
     bool own_way = p->to.proxy == NULL || p->to.proxy->tunnel;
-    if (!own_way || p->config->how.http == HTTP_ONE) return SHARING_NEVER;
+    if (!own_way || p->config->options.http == HTTP_ONE) return SHARING_NEVER;
     if (p->to.tls_name != NULL) return SHARING_OFFERED;
-    return p->config->how.http == HTTP_TWO ? SHARING_ALWAYS : SHARING_NEVER;
+    return p->config->options.http == HTTP_TWO ? SHARING_ALWAYS : SHARING_NEVER;
 }
 
 /* ---- the object ---- */
@@ -222,7 +222,7 @@ static VALUE origin_initialize(VALUE self, VALUE config, VALUE url, VALUE facts)
     o->absolute_form = !NIL_P(o->forwarder);
     o->bound_fields = RTEST(engine_fetch(facts, "bound_fields"));
     o->to.sharing = sharing_of(o);
-    if (o->to.sharing == SHARING_NEVER && o->config->how.http == HTTP_TWO) {
+    if (o->to.sharing == SHARING_NEVER && o->config->options.http == HTTP_TWO) {
         errors_invalid("http: :h2 cannot be spoken to a proxy that is sent the request itself; "
                        "use :auto, an https URL, or a SOCKS proxy");
     }

@@ -6,24 +6,11 @@
 static ID id_failure;
 static VALUE eInvalidRequest;
 
-static VALUE symbol(const char *word) {
-    return ID2SYM(rb_intern(word));
-}
-
 static const char *const code_names[] = {
 #define X(name, class_name, words) #name,
     FAILURE_CODES(X)
 #undef X
 };
-
-static VALUE seconds_or_nil(nanoseconds span) {
-    return span < 0 || span == NEVER ? Qnil : DBL2NUM((double)span / (double)SECOND);
-}
-
-static const char *sent_word(sent_state sent) {
-    static const char *const words[] = {"none", "partial", "all"};
-    return words[sent];
-}
 
 static bool is_timeout(failure_code code) {
     return code >= FAILURE_QUEUE_TIMEOUT && code <= FAILURE_TOTAL_TIMEOUT;
@@ -39,26 +26,26 @@ static VALUE words_of(const char *text) {
 
 static VALUE facts_of(const failure *f) {
     VALUE facts = rb_hash_new();
-    rb_hash_aset(facts, symbol("code"), symbol(code_names[f->code]));
-    rb_hash_aset(facts, symbol("words"), words_of(failure_words(f->code)));
-    rb_hash_aset(facts, symbol("detail"), words_of(f->detail));
-    rb_hash_aset(facts, symbol("phase"), symbol(phase_word(f->phase)));
-    rb_hash_aset(facts, symbol("errno"), INT2NUM(f->system_error));
+    rb_hash_aset(facts, engine_symbol("code"), engine_symbol(code_names[f->code]));
+    rb_hash_aset(facts, engine_symbol("words"), words_of(failure_words(f->code)));
+    rb_hash_aset(facts, engine_symbol("detail"), words_of(f->detail));
+    rb_hash_aset(facts, engine_symbol("phase"), engine_symbol(phase_word(f->phase)));
+    rb_hash_aset(facts, engine_symbol("errno"), INT2NUM(f->system_error));
     return facts;
 }
 
 static VALUE exception_for(const failure *f, VALUE facts) {
-    return rb_funcall(mEngine, id_failure, 2, symbol(failure_class(f->code)), facts);
+    return rb_funcall(mEngine, id_failure, 2, engine_symbol(failure_class(f->code)), facts);
 }
 
 /* What a proxy answered instead of opening the way. */
 static void tell_refusal(VALUE facts, const refusal *r) {
     const http1_response *answer = &r->answer;
     const buffer *body = &r->body;
-    rb_hash_aset(facts, symbol("status"), INT2NUM(answer->status));
-    rb_hash_aset(facts, symbol("fields"),
+    rb_hash_aset(facts, engine_symbol("status"), INT2NUM(answer->status));
+    rb_hash_aset(facts, engine_symbol("fields"),
                  response_fields(answer->fields, answer->field_count, r->head));
-    rb_hash_aset(facts, symbol("body"),
+    rb_hash_aset(facts, engine_symbol("body"),
                  rb_str_new((const char *)body->bytes + body->start, (long)buffer_length(body)));
 }
 
@@ -86,18 +73,19 @@ static VALUE exception_of(const report *t) {
     const attempt *last = t->attempt_count > 0 ? &t->attempts[t->attempt_count - 1] : NULL;
     sent_state sent = sent_in_all(t);
     VALUE facts = facts_of(t->why);
-    rb_hash_aset(facts, symbol("request"), t->request);
-    rb_hash_aset(facts, symbol("elapsed"), seconds_or_nil(t->elapsed));
-    rb_hash_aset(facts, symbol("limit"),
-                 is_timeout(t->why->code) ? seconds_or_nil(t->allowed) : Qnil);
-    rb_hash_aset(facts, symbol("attempt"), UINT2NUM(t->attempt_count));
-    rb_hash_aset(facts, symbol("sent"), symbol(sent_word(sent)));
-    rb_hash_aset(facts, symbol("connection_age"), seconds_or_nil(t->connection_age));
-    rb_hash_aset(facts, symbol("address"),
+    rb_hash_aset(facts, engine_symbol("request"), t->request);
+    rb_hash_aset(facts, engine_symbol("elapsed"), engine_seconds_or_nil(t->elapsed));
+    rb_hash_aset(facts, engine_symbol("limit"),
+                 is_timeout(t->why->code) ? engine_seconds_or_nil(t->allowed) : Qnil);
+    rb_hash_aset(facts, engine_symbol("attempt"), UINT2NUM(t->attempt_count));
+    rb_hash_aset(facts, engine_symbol("sent"), engine_symbol(sent_word(sent)));
+    rb_hash_aset(facts, engine_symbol("connection_age"), engine_seconds_or_nil(t->connection_age));
+    rb_hash_aset(facts, engine_symbol("address"),
                  last && last->address[0] ? rb_utf8_str_new_cstr(last->address) : Qnil);
-    rb_hash_aset(facts, symbol("label"), rb_utf8_str_new_cstr(t->label));
-    rb_hash_aset(facts, symbol("attempts"), attempts_array(t->attempts, t->attempt_count));
-    rb_hash_aset(facts, symbol("unprocessed"),
+    rb_hash_aset(facts, engine_symbol("label"), rb_utf8_str_new_cstr(t->label));
+    rb_hash_aset(facts, engine_symbol("attempts"),
+                 response_attempts(t->attempts, t->attempt_count));
+    rb_hash_aset(facts, engine_symbol("unprocessed"),
                  t->unprocessed && sent == SENT_NONE ? Qtrue : Qfalse);
     if (t->refused != NULL) tell_refusal(facts, t->refused);
     return exception_for(t->why, facts);
@@ -140,12 +128,13 @@ void errors_raise_broken(const response *r) {
 /* Of what never became an exchange: before there is a connection nothing can be sent. */
 void errors_raise_failure(const failure *f, VALUE request) {
     VALUE facts = facts_of(f);
-    rb_hash_aset(facts, symbol("request"), request);
+    rb_hash_aset(facts, engine_symbol("request"), request);
     if (!NIL_P(request)) {
         const origin_object *origin = origin_get(request_get(request)->origin);
-        rb_hash_aset(facts, symbol("label"), rb_utf8_str_new_cstr(origin->to.label));
+        rb_hash_aset(facts, engine_symbol("label"), rb_utf8_str_new_cstr(origin->to.label));
     }
-    if (f->phase < PHASE_WRITE) rb_hash_aset(facts, symbol("sent"), symbol(sent_word(SENT_NONE)));
+    if (f->phase < PHASE_WRITE)
+        rb_hash_aset(facts, engine_symbol("sent"), engine_symbol(sent_word(SENT_NONE)));
     rb_exc_raise(exception_for(f, facts));
 }
 
@@ -155,19 +144,6 @@ void errors_invalid(const char *format, ...) {
     VALUE message = rb_vsprintf(format, arguments);
     va_end(arguments);
     rb_exc_raise(rb_exc_new_str(eInvalidRequest, message));
-}
-
-VALUE attempts_array(const attempt *attempts, uint32_t count) {
-    static const char *const reasons[] = {"first", "moved", "replayed"};
-    VALUE array = rb_ary_new_capa(count);
-    for (uint32_t i = 0; i < count; i++) {
-        const attempt *a = &attempts[i];
-        VALUE address = a->address[0] ? rb_utf8_str_new_cstr(a->address) : Qnil;
-        VALUE error = a->code == FAILURE_NONE ? Qnil : rb_utf8_str_new_cstr(failure_class(a->code));
-        rb_ary_push(array, rb_ary_new_from_args(5, UINT2NUM(i + 1), symbol(reasons[a->reason]),
-                                                address, symbol(sent_word(a->sent)), error));
-    }
-    return array;
 }
 
 void errors_init(void) {

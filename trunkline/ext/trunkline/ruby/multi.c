@@ -9,18 +9,17 @@
  * fiber. So an entry that is being served is only marked when it is cancelled, and ended by serve.
  */
 
-/* Its place in the table never changes, and is the lower part of its id; the upper part is new for
- * each call that it stands for. */
-#define PLACE_BITS 24
+/* An id has the entry's slot in the table in its low bits, and the number of the call above. */
+#define SLOT_BITS 24
 
 typedef struct entry {
     VALUE response, tag;
     response *r; /* response's own */
     uint64_t id; /* 0: it stands for none */
-    uint32_t place;
+    uint32_t slot;
     bool cancelled; /* while it was served */
     member member;
-    struct entry *previous, *next;
+    list_node node; /* among all that stand for a call, or the free ones */
 } entry;
 
 typedef struct {
@@ -30,8 +29,8 @@ typedef struct {
     exchange_loop *loop;
     entry **table; /* owned, with all that it holds */
     uint32_t table_size, table_used;
-    entry *all;   /* those that stand for a call */
-    entry *spare; /* those that do not, by ->next */
+    list all;          /* entries that stand for a call */
+    list free_entries; /* entries that do not */
     uint32_t count;
     uint64_t last_call;
     VALUE driver;  /* the thread that runs it; nil: none does */
@@ -44,7 +43,7 @@ static void multi_mark(void *data) {
     rb_gc_mark(m->pool);
     rb_gc_mark(m->results);
     rb_gc_mark(m->driver);
-    for (entry *e = m->all; e != NULL; e = e->next) {
+    LIST_EACH (entry, e, &m->all, node) {
         rb_gc_mark(e->response);
         rb_gc_mark(e->tag);
     }
@@ -114,7 +113,7 @@ static VALUE multi_initialize(VALUE self, VALUE pool_object) {
 
 static bool table_has_room(multi *m) {
     if (m->table_used < m->table_size) return true;
-    if (m->table_size == 1u << PLACE_BITS) return false;
+    if (m->table_size == 1u << SLOT_BITS) return false;
     uint32_t size = m->table_size ? m->table_size * 2 : 16;
     entry **wider = realloc(m->table, size * sizeof(*wider));
     if (wider == NULL) return false;
@@ -125,14 +124,11 @@ static bool table_has_room(multi *m) {
 
 /* One that stands for no call yet, and is the caller's to list. NULL: no memory. */
 static entry *entry_take(multi *m) {
-    entry *e = m->spare;
-    if (e != NULL) {
-        m->spare = e->next;
-        return e;
-    }
+    entry *e = LIST_ITEM(list_shift(&m->free_entries), entry, node);
+    if (e != NULL) return e;
     e = table_has_room(m) ? malloc(sizeof(*e)) : NULL;
     if (e != NULL) {
-        e->place = m->table_used;
+        e->slot = m->table_used;
         e->id = 0;
         m->table[m->table_used++] = e;
     }
@@ -145,19 +141,16 @@ static void entry_list(multi *m, entry *e, VALUE object, VALUE tag) {
     e->r->busy = true; /* nobody else may read or close it */
     e->tag = tag;
     e->cancelled = false;
-    e->id = ++m->last_call << PLACE_BITS | e->place;
-    e->previous = NULL;
-    e->next = m->all;
-    if (m->all != NULL) m->all->previous = e;
-    m->all = e;
+    e->id = ++m->last_call << SLOT_BITS | e->slot;
+    list_append(&m->all, &e->node);
     m->count++;
 }
 
 /* NULL: it is over, or never was. */
 static entry *entry_find(const multi *m, VALUE id) {
     uint64_t wanted = NUM2ULL(id);
-    uint64_t place = wanted & ((1u << PLACE_BITS) - 1);
-    entry *e = place < m->table_used ? m->table[place] : NULL;
+    uint64_t slot = wanted & ((1u << SLOT_BITS) - 1);
+    entry *e = slot < m->table_used ? m->table[slot] : NULL;
     return e != NULL && e->id == wanted && !e->cancelled ? e : NULL;
 }
 
@@ -167,15 +160,10 @@ static void entry_remove(multi *m, entry *e) {
     e->r->busy = false;
     exchange_loop_remove(m->loop, &e->member);
     if (e->r->live != NULL) exchange_join(e->r->live, NULL, NULL);
-    steps_end(e->r);
-    if (e->previous != NULL)
-        e->previous->next = e->next;
-    else
-        m->all = e->next;
-    if (e->next != NULL) e->next->previous = e->previous;
+    response_end(e->r);
+    list_remove(&m->all, &e->node);
     e->id = 0;
-    e->next = m->spare;
-    m->spare = e;
+    list_prepend(&m->free_entries, &e->node);
     m->count--;
 }
 
@@ -190,7 +178,7 @@ static void entry_cancel(multi *m, entry *e) {
 /* call-seq: add(request, deadline, tag) -> id */
 static VALUE multi_add(VALUE self, VALUE request, VALUE deadline, VALUE tag) {
     multi *m = multi_here(self);
-    VALUE object = steps_begin(m->pool, request, deadline, false, m->waker);
+    VALUE object = response_begin(m->pool, request, deadline, false, m->waker);
     entry *e = entry_take(m);
     if (e == NULL) rb_memerror();
     entry_list(m, e, object, tag);
@@ -223,10 +211,10 @@ static void give(multi *m, entry *e, VALUE result) {
 static void tell_news(multi *m, entry *e, response *r) {
     exchange *x = r->live;
     if (r->head == NULL && x->head != NULL) {
-        steps_keep_head(r);
+        response_take_head(r);
         tell(m, e, e->response);
     }
-    if (buffer_length(&x->body) > 0) tell(m, e, steps_take_body(x, Qnil));
+    if (buffer_length(&x->body) > 0) tell(m, e, response_take_body(x, Qnil));
 }
 
 static VALUE serve_entry(VALUE argument) {
@@ -239,10 +227,10 @@ static VALUE serve_entry(VALUE argument) {
     if (streaming) tell_news(m, e, r);
     if (step == STEP_FAILED) {
         give(m, e, errors_build(r->live, r->request));
-    } else if (steps_serve(e->response, r, step) || (streaming && step != STEP_DONE)) {
+    } else if (response_serve(e->response, r, step) || (streaming && step != STEP_DONE)) {
         exchange_loop_resume(m->loop, &e->member);
     } else {
-        steps_conclude(e->response, r);
+        response_conclude(e->response, r);
         give(m, e, streaming ? Qnil : e->response);
     }
     return Qnil;
@@ -284,7 +272,7 @@ static void serve(running *run) {
 static VALUE run_until_results(VALUE argument) {
     running *run = (running *)argument;
     multi *m = run->m;
-    while (m->all != NULL && RARRAY_LEN(m->results) == 0 && !stop_asked(&m->stop)) {
+    while (m->all.first != NULL && RARRAY_LEN(m->results) == 0 && !stop_asked(&m->stop)) {
         if (!exchange_loop_has_ready(m->loop))
             wait_exchange_loop(m->loop, m->waker, run->until, &m->stop);
         for (member *ready; (ready = exchange_loop_next(m->loop)) != NULL;) {
@@ -349,8 +337,7 @@ static VALUE multi_close(VALUE self) {
     for (long i = 0; i < RARRAY_LEN(m->results); i += 2)
         rb_ary_push(tags, RARRAY_AREF(m->results, i));
     rb_ary_clear(m->results);
-    for (entry *e = m->all, *following; e != NULL; e = following) {
-        following = e->next;
+    LIST_EACH (entry, e, &m->all, node) {
         if (!e->cancelled) {
             rb_ary_push(tags, e->tag);
             entry_cancel(m, e);

@@ -35,14 +35,14 @@ static step_result run(VALUE self, response *r) {
         step = aside ? STEP_WAIT : exchange_step(x, clock_now());
         if (step == STEP_WAIT) step = wait_drive(x, aside);
         if (step == STEP_FAILED && !holds_data(x)) errors_raise(x, r->request);
-    } while (steps_serve(self, r, step));
-    if (step == STEP_HEAD) steps_keep_head(r);
+    } while (response_serve(self, r, step));
+    if (step == STEP_HEAD) response_take_head(r);
     return step;
 }
 
 static VALUE run_to_result(VALUE self) {
     response *r = response_get(self);
-    if (run(self, r) == STEP_DONE) steps_conclude(self, r);
+    if (run(self, r) == STEP_DONE) response_conclude(self, r);
     return self;
 }
 
@@ -54,15 +54,19 @@ static VALUE run_to_piece(VALUE self) {
         rb_thread_schedule(); /* a thread that comes back for the GVL at once would starve the
                                  others */
     }
-    VALUE piece = buffer_length(&x->body) > 0 ? steps_take_body(x, r->into) : Qnil;
-    if (step == STEP_DONE) steps_conclude(self, r);
+    VALUE piece = buffer_length(&x->body) > 0 ? response_take_body(x, r->into) : Qnil;
+    if (step == STEP_DONE) response_conclude(self, r);
     return piece;
+}
+
+static void refuse_busy(const response *r) {
+    if (r->busy) rb_raise(rb_eThreadError, "the response is being read elsewhere");
 }
 
 /* Runs `body` under rb_protect; when it raises, the exchange is ended before the exception goes on.
  */
 static VALUE guarded(VALUE (*body)(VALUE), VALUE self, response *r) {
-    if (r->busy) rb_raise(rb_eThreadError, "the response is being read elsewhere");
+    refuse_busy(r);
     int state = 0;
     r->busy = true;
     if (r->live != NULL) exchange_rest(r->live, false);
@@ -70,23 +74,23 @@ static VALUE guarded(VALUE (*body)(VALUE), VALUE self, response *r) {
     r->busy = false;
     if (r->live != NULL) exchange_rest(r->live, true);
     if (state != 0) {
-        steps_end(r);
-        if (r->body_sink) {
+        response_end(r);
+        if (r->body_is_buffer) {
             rb_str_set_len(r->body, 0);
-            r->body_sink = false;
+            r->body_is_buffer = false;
         }
         rb_jump_tag(state);
     }
     return result;
 }
 
-/* ---- entries ---- */
+/* ---- Engine.perform, Engine.connect ---- */
 
 /* call-seq: Engine.perform(pool, request, deadline, begun) -> Response; see lib/trunkline/engine.rb
  */
 static VALUE perform(VALUE module, VALUE pool_object, VALUE request, VALUE deadline, VALUE begun) {
     (void)module;
-    VALUE self = steps_begin(pool_object, request, deadline, false, NULL);
+    VALUE self = response_begin(pool_object, request, deadline, false, NULL);
     if (!NIL_P(begun)) {
         Check_Type(begun, T_ARRAY);
         rb_ary_push(begun, self);
@@ -97,20 +101,23 @@ static VALUE perform(VALUE module, VALUE pool_object, VALUE request, VALUE deadl
 static VALUE run_to_connection(VALUE self) {
     response *r = response_get(self);
     run(self, r);
-    steps_end(r);
+    response_end(r);
     return self;
 }
 
 /* call-seq: Engine.connect(pool, request) -> Response; see lib/trunkline/engine.rb */
 static VALUE connect_ahead(VALUE module, VALUE pool_object, VALUE request) {
     (void)module;
-    VALUE self = steps_begin(pool_object, request, Qnil, true, NULL);
+    VALUE self = response_begin(pool_object, request, Qnil, true, NULL);
     return guarded(run_to_connection, self, response_get(self));
 }
 
-/* Once an answer has broken off (it failed, its reader was interrupted, or it was closed early)
- * each further read says so: what was cut must not pass for the whole. */
-VALUE perform_read(VALUE self, VALUE into) {
+/* ---- reading a response ---- */
+
+/* Returns the next piece, as the String `into` or (nil) a new one; nil: the body is complete. Once
+ * an answer has broken off (it failed, its reader was interrupted, or it was closed early) each
+ * further read raises: a part must not pass for the whole. */
+static VALUE read_piece(VALUE self, VALUE into) {
     response *r = response_get(self);
     if (r->live != NULL) {
         if (!r->busy) RB_OBJ_WRITE(self, &r->into, into);
@@ -120,40 +127,68 @@ VALUE perform_read(VALUE self, VALUE into) {
     return Qnil;
 }
 
-void perform_read_rest(VALUE self) {
-    response *r = response_get(self);
+/* call-seq: _read(buffer) -> String or nil */
+static VALUE response_read(VALUE self, VALUE buffer) {
+    if (!NIL_P(buffer)) {
+        Check_Type(buffer, T_STRING);
+        rb_check_frozen(buffer);
+    }
+    return read_piece(self, buffer);
+}
+
+static void set_body(VALUE self, response *r, VALUE body) {
+    RB_OBJ_WRITE(self, &r->body, body);
+    response_set_encoding(r, body);
+}
+
+static void read_rest(VALUE self, response *r) {
     VALUE all = Qnil;
     if (r->live != NULL && !r->busy) exchange_keep_rest(r->live);
-    for (VALUE piece; !NIL_P(piece = perform_read(self, Qnil));)
+    for (VALUE piece; !NIL_P(piece = read_piece(self, Qnil));)
         all = NIL_P(all) ? piece : rb_str_buf_append(all, piece);
-    RB_OBJ_WRITE(self, &r->body, NIL_P(all) ? rb_str_new(NULL, 0) : all);
-    response_set_encoding(r, r->body);
+    set_body(self, r, NIL_P(all) ? rb_str_new(NULL, 0) : all);
+}
+
+/* call-seq: response.body -> String; of a streamed answer: what has not been read yet */
+static VALUE response_body(VALUE self) {
+    response *r = response_get(self);
+    if (NIL_P(r->body)) read_rest(self, r);
+    return r->body;
 }
 
 /* To keep a connection is worth so much waiting, and no more. */
 #define SETTLED_WITHIN SECOND
 
-void perform_settle(VALUE self, size_t most) {
+/* call-seq: _settle(bytes) -> nil
+ *
+ * Reads a streamed answer to its end and makes it the body, if that is at most `bytes` and comes
+ * soon; else closes it. Raises what reading raises. */
+static VALUE response_settle(VALUE self, VALUE bytes) {
     response *r = response_get(self);
-    if (r->live == NULL) return;
+    size_t most = NUM2SIZET(bytes);
+    if (r->live == NULL) return Qnil;
     nanoseconds limit = clock_now() + SETTLED_WITHIN;
     r->live->total_deadline = clock_earlier(r->live->total_deadline, limit);
-    VALUE all = rb_str_new(NULL, 0);
-    for (VALUE piece; (size_t)RSTRING_LEN(all) <= most && !NIL_P(piece = perform_read(self, Qnil));)
+    VALUE all = rb_str_new(NULL, 0), piece;
+    while ((size_t)RSTRING_LEN(all) <= most && !NIL_P(piece = read_piece(self, Qnil)))
         rb_str_buf_append(all, piece);
-    steps_end(r);
-    if (r->complete) {
-        RB_OBJ_WRITE(self, &r->body, all);
-        response_set_encoding(r, all);
-    }
+    response_end(r);
+    if (r->complete) set_body(self, r, all);
+    return Qnil;
 }
 
-void perform_close(response *r) {
-    if (r->busy) rb_raise(rb_eThreadError, "the response is being read elsewhere");
-    steps_end(r);
+static VALUE response_close(VALUE self) {
+    response *r = response_get(self);
+    refuse_busy(r);
+    response_end(r);
+    return Qnil;
 }
 
 void perform_init(void) {
     rb_define_singleton_method(mEngine, "perform", perform, 4);
     rb_define_singleton_method(mEngine, "connect", connect_ahead, 2);
+    rb_define_method(cResponse, "body", response_body, 0);
+    rb_define_method(cResponse, "close", response_close, 0);
+    rb_define_private_method(cResponse, "_read", response_read, 1);
+    rb_define_private_method(cResponse, "_settle", response_settle, 1);
 }

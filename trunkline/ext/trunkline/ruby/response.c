@@ -269,33 +269,6 @@ void response_set_encoding(const response *r, VALUE body) {
     }
 }
 
-/* call-seq: response.body -> String; of a streamed answer: what has not been read yet */
-static VALUE response_body(VALUE self) {
-    response *r = response_get(self);
-    if (NIL_P(r->body)) perform_read_rest(self);
-    return r->body;
-}
-
-/* call-seq: _read(buffer) -> String or nil */
-static VALUE response_read(VALUE self, VALUE buffer) {
-    if (!NIL_P(buffer)) {
-        Check_Type(buffer, T_STRING);
-        rb_check_frozen(buffer);
-    }
-    return perform_read(self, buffer);
-}
-
-static VALUE response_close(VALUE self) {
-    perform_close(response_get(self));
-    return Qnil;
-}
-
-/* call-seq: _settle(bytes) -> nil; raises what reading raises */
-static VALUE response_settle(VALUE self, VALUE most) {
-    perform_settle(self, NUM2SIZET(most));
-    return Qnil;
-}
-
 /* call-seq: _asked_at(place) -> nil */
 static VALUE response_asked_at(VALUE self, VALUE place) {
     response *r = response_get(self);
@@ -345,17 +318,28 @@ static VALUE response_request(VALUE self) {
 
 /* ---- facts ---- */
 
-static VALUE seconds_or_nil(nanoseconds span) {
-    return span < 0 ? Qnil : DBL2NUM((double)span / (double)SECOND);
+VALUE response_attempts(const attempt *attempts, uint32_t count) {
+    static const char *const reasons[] = {"first", "moved", "replayed"};
+    VALUE array = rb_ary_new_capa(count);
+    for (uint32_t i = 0; i < count; i++) {
+        const attempt *a = &attempts[i];
+        VALUE address = a->address[0] ? rb_utf8_str_new_cstr(a->address) : Qnil;
+        VALUE error = a->code == FAILURE_NONE ? Qnil : rb_utf8_str_new_cstr(failure_class(a->code));
+        rb_ary_push(array,
+                    rb_ary_new_from_args(5, UINT2NUM(i + 1), engine_symbol(reasons[a->reason]),
+                                         address, engine_symbol(sent_word(a->sent)), error));
+    }
+    return array;
 }
 
 static VALUE response_timings(VALUE self) {
     const response *r = response_get(self);
     const exchange_timings *t = r->live ? &r->live->timings : &r->timings;
-    return rb_ary_new_from_args(7, seconds_or_nil(t->queue), seconds_or_nil(t->resolve),
-                                seconds_or_nil(t->connect), seconds_or_nil(t->tls),
-                                seconds_or_nil(t->write), seconds_or_nil(t->first_byte),
-                                seconds_or_nil(t->total));
+    return rb_ary_new_from_args(
+        7, engine_seconds_or_nil(t->queue), engine_seconds_or_nil(t->resolve),
+        engine_seconds_or_nil(t->connect), engine_seconds_or_nil(t->tls),
+        engine_seconds_or_nil(t->write), engine_seconds_or_nil(t->first_byte),
+        engine_seconds_or_nil(t->total));
 }
 
 static VALUE text_or_nil(const char *text) {
@@ -373,7 +357,7 @@ static VALUE response_connection(VALUE self) {
 #define PUT(key, value) rb_hash_aset(hash, ID2SYM(rb_intern(key)), value)
     PUT("id", ULL2NUM(FACT(r, connection_id)));
     PUT("reused", FACT(r, reused) ? Qtrue : Qfalse);
-    PUT("age", seconds_or_nil(FACT(r, connection_age)));
+    PUT("age", engine_seconds_or_nil(FACT(r, connection_age)));
     PUT("address", count > 0 ? text_or_nil(attempts[count - 1].address) : Qnil);
     PUT("tls_version", text_or_nil(FACT(r, tls_version)));
     PUT("cipher", text_or_nil(FACT(r, tls_cipher)));
@@ -381,9 +365,9 @@ static VALUE response_connection(VALUE self) {
     return hash;
 }
 
-static VALUE response_attempts(VALUE self) {
+static VALUE response_all_attempts(VALUE self) {
     const response *r = response_get(self);
-    return attempts_array(FACT(r, attempts), FACT(r, attempt_count));
+    return response_attempts(FACT(r, attempts), FACT(r, attempt_count));
 }
 
 void response_init(void) {
@@ -392,19 +376,15 @@ void response_init(void) {
     rb_define_method(cResponse, "reason", response_reason, 0);
     rb_define_method(cResponse, "minor_version", response_minor_version, 0);
     rb_define_method(cResponse, "[]", response_aref, 1);
-    rb_define_method(cResponse, "body", response_body, 0);
     rb_define_method(cResponse, "request", response_request, 0);
-    rb_define_method(cResponse, "close", response_close, 0);
     rb_define_method(cResponse, "complete?", response_complete_p, 0);
     rb_define_method(cResponse, "length_unknown?", response_length_unknown_p, 0);
     rb_define_method(cResponse, "_fields", response_all_fields, 0);
     rb_define_method(cResponse, "_fields_by_name", response_fields_by_name, 0);
     rb_define_private_method(cResponse, "_trailers", response_trailers, 0);
     rb_define_private_method(cResponse, "_early_hints", response_early_hints, 0);
-    rb_define_private_method(cResponse, "_read", response_read, 1);
-    rb_define_private_method(cResponse, "_settle", response_settle, 1);
     rb_define_method(cResponse, "_asked_at", response_asked_at, 1);
     rb_define_private_method(cResponse, "_timings", response_timings, 0);
     rb_define_private_method(cResponse, "_connection", response_connection, 0);
-    rb_define_private_method(cResponse, "_attempts", response_attempts, 0);
+    rb_define_private_method(cResponse, "_attempts", response_all_attempts, 0);
 }

@@ -5,7 +5,8 @@
 /* What an exchange asks of Ruby on its way, and what stays of it when it is over: the same whether
  * one call is driven or many. */
 
-#define SINK_AT_ONCE (64 * 1024 * 1024) /* a body of this size is believed before it has come */
+#define BODY_BUFFER_MOST (64 * 1024 * 1024) /* a body of this size is believed before it has come \
+                                             */
 
 static ID id_next_chunk, id_call, id_start;
 
@@ -22,8 +23,8 @@ static void fill_content(exchange_request *out, const request_object *request) {
 }
 
 /* The waker of its own is taken last, when little can raise any more. */
-VALUE steps_begin(VALUE pool_object, VALUE request_value, VALUE deadline, bool only_connects,
-                  waker *w) {
+VALUE response_begin(VALUE pool_object, VALUE request_value, VALUE deadline, bool only_connects,
+                     waker *w) {
     response_warn_of_dropped();
     pool *connections = pool_get(pool_object);
     const request_object *request = request_sendable(request_value);
@@ -32,7 +33,7 @@ VALUE steps_begin(VALUE pool_object, VALUE request_value, VALUE deadline, bool o
     origin_need_key(origin, request_value);
     exchange_request out = {
         .to = &origin->to,
-        .options = &origin->config->how,
+        .options = &origin->config->options,
         .head = request->head,
         .head_length = request->head_length,
         .head_method = request->head_method,
@@ -80,15 +81,15 @@ static void tell_hints(response *r) {
     rb_funcall(request_get(r->request)->early_hints, id_call, 1, fields);
 }
 
-static void open_sink(VALUE self, response *r) {
+static void open_body_buffer(VALUE self, response *r) {
     int64_t length = r->live->answer.content_length;
-    long room = (long)(length < SINK_AT_ONCE ? length : SINK_AT_ONCE);
+    long room = (long)(length < BODY_BUFFER_MOST ? length : BODY_BUFFER_MOST);
     RB_OBJ_WRITE(self, &r->body, rb_str_buf_new(room));
-    r->body_sink = true;
+    r->body_is_buffer = true;
     exchange_set_body_buffer(r->live, (uint8_t *)RSTRING_PTR(r->body), (size_t)room);
 }
 
-static void widen_sink(response *r) {
+static void widen_body_buffer(response *r) {
     exchange *x = r->live;
     long filled = (long)x->delivered;
     long left = (long)(x->answer.content_length - x->delivered);
@@ -98,7 +99,7 @@ static void widen_sink(response *r) {
     exchange_set_body_buffer(x, (uint8_t *)RSTRING_PTR(r->body) + filled, (size_t)more);
 }
 
-VALUE steps_take_body(exchange *x, VALUE into) {
+VALUE response_take_body(exchange *x, VALUE into) {
     size_t length = buffer_length(&x->body);
     VALUE body = NIL_P(into) ? rb_str_new(NULL, (long)length) : into;
     if (!NIL_P(into)) {
@@ -122,15 +123,15 @@ static void collect(const exchange *x) {
     }
 }
 
-bool steps_serve(VALUE self, response *r, step_result step) {
+bool response_serve(VALUE self, response *r, step_result step) {
     switch (step) {
     case STEP_BODY_WANTED: feed(r); return true;
     case STEP_HINTS: tell_hints(r); return true;
-    case STEP_BODY_BUFFER_FULL: widen_sink(r); return true;
+    case STEP_BODY_BUFFER_FULL: widen_body_buffer(r); return true;
     case STEP_COLLECT: collect(r->live); return true;
     case STEP_HEAD:
         if (r->live->request.streaming) return false;
-        open_sink(self, r);
+        open_body_buffer(self, r);
         return true;
     default: return step == STEP_WAIT;
     }
@@ -138,7 +139,7 @@ bool steps_serve(VALUE self, response *r, step_result step) {
 
 /* ---- what stays when the exchange goes ---- */
 
-void steps_keep_head(response *r) {
+void response_take_head(response *r) {
     exchange *x = r->live;
     r->http2 = x->http2;
     if (!response_keep_head(r, &x->answer, x->head)) rb_memerror();
@@ -179,7 +180,7 @@ static void keep_failure(response *r) {
         *r->broken = (broken_answer){x->why, x->allowed, x->http2 && x->unprocessed};
 }
 
-void steps_end(response *r) {
+void response_end(response *r) {
     exchange *x = r->live;
     if (x == NULL) return;
     exchange_abort(x);
@@ -189,20 +190,20 @@ void steps_end(response *r) {
     exchange_free(x);
 }
 
-void steps_conclude(VALUE self, response *r) {
+void response_conclude(VALUE self, response *r) {
     exchange *x = r->live;
-    if (r->head == NULL) steps_keep_head(r);
-    r->body_sink = false;
+    if (r->head == NULL) response_take_head(r);
+    r->body_is_buffer = false;
     if (x->body_buffer != NULL)
         rb_str_set_len(r->body, (long)x->delivered);
     else if (!x->request.streaming)
-        RB_OBJ_WRITE(self, &r->body, steps_take_body(x, Qnil));
+        RB_OBJ_WRITE(self, &r->body, response_take_body(x, Qnil));
     if (!x->request.streaming) response_set_encoding(r, r->body);
     keep_rest(r);
-    steps_end(r);
+    response_end(r);
 }
 
-void steps_init(void) {
+void response_builder_init(void) {
     id_next_chunk = rb_intern("next_chunk");
     id_call = rb_intern("call");
     id_start = rb_intern("start");

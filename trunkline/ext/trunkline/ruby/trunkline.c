@@ -25,7 +25,7 @@ void Init_trunkline(void) {
     bounds_init();
     charset_init();
     response_init();
-    steps_init();
+    response_builder_init();
     perform_init();
     multi_init();
     process_limits_init();

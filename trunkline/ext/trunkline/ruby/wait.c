@@ -92,6 +92,11 @@ typedef struct {
     const stop_request *stop;
 } parking;
 
+/* What a scheduler is told to wait until `due`: seconds, or nil without end. */
+static VALUE span_until(nanoseconds due, nanoseconds now) {
+    return engine_seconds_or_nil(due == NEVER ? NEVER : clock_nap(due, now));
+}
+
 static VALUE park(VALUE argument) {
     const parking *k = (const parking *)argument;
     exchange_loop_arrive(k->p);
@@ -102,8 +107,7 @@ static VALUE park(VALUE argument) {
         due = clock_earlier(due, clock_after(now, k->longest));
         if (now >= k->until) break;
         if (due > now) {
-            VALUE span =
-                due == NEVER ? Qnil : DBL2NUM((double)clock_nap(due, now) / (double)SECOND);
+            VALUE span = span_until(due, now);
             exchange_loop_park(k->p); /* until the scheduler comes back to it */
             if (NIL_P(k->io))
                 rb_fiber_scheduler_kernel_sleep(k->scheduler, span);
@@ -171,7 +175,7 @@ static void park_for(const alone *a, struct pollfd wanted, nanoseconds due) {
     }
     int events = (wanted.events & POLLIN ? RUBY_IO_READABLE : 0) |
                  (wanted.events & POLLOUT ? RUBY_IO_WRITABLE : 0);
-    VALUE span = due == NEVER ? Qnil : DBL2NUM((double)clock_nap(due, now) / (double)SECOND);
+    VALUE span = span_until(due, now);
     rb_fiber_scheduler_io_wait(a->scheduler, borrowed_io(wanted.fd), INT2FIX(events), span);
 }
 

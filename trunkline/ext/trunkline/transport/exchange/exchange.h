@@ -47,7 +47,11 @@ typedef enum {
     STEP_FAILED   /* see ->why; the connection is closed */
 } step_result;
 
+/* How much of a request was handed to the socket. */
 typedef enum { SENT_NONE, SENT_PARTIAL, SENT_ALL } sent_state;
+
+const char *sent_word(sent_state sent); /* "none", "partial", "all" */
+
 typedef enum { ATTEMPT_FIRST, ATTEMPT_MOVED, ATTEMPT_REPLAYED } attempt_reason;
 
 typedef struct {

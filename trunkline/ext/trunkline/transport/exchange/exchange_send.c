@@ -144,3 +144,8 @@ sent_state exchange_sent(const exchange *x) {
         return tls_sent(x->connection->session) > x->session_before ? SENT_PARTIAL : SENT_NONE;
     return x->sent_bytes > 0 ? SENT_PARTIAL : SENT_NONE;
 }
+
+const char *sent_word(sent_state sent) {
+    static const char *const words[] = {"none", "partial", "all"};
+    return words[sent];
+}
