@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Points in time and spans are nanoseconds of the monotonic clock, which no one can set. */
+/* A point in time, or a span, of the monotonic clock. */
 typedef int64_t nanoseconds;
 
 #define NEVER INT64_MAX
@@ -17,13 +17,13 @@ static inline nanoseconds clock_now(void) {
     return (nanoseconds)t.tv_sec * SECOND + t.tv_nsec;
 }
 
-/* `from` plus `span`; a span of NEVER (or one that overflows) never ends. */
+/* `from` plus `span`; NEVER when `span` is NEVER or the sum overflows. */
 static inline nanoseconds clock_after(nanoseconds from, nanoseconds span) {
     return span >= NEVER - from ? NEVER : from + span;
 }
 
-/* A span (or a point of the monotonic clock) that was given in seconds. What does not fit is NEVER;
- * what is negative, or no number, is over already. */
+/* Seconds as nanoseconds. Returns NEVER for what does not fit, and 0 for what is negative or NaN.
+ */
 static inline nanoseconds clock_span(double seconds) {
     double span = seconds * (double)SECOND;
     if (span >= (double)NEVER) return NEVER;
@@ -34,8 +34,9 @@ static inline nanoseconds clock_earlier(nanoseconds a, nanoseconds b) {
     return a < b ? a : b;
 }
 
-/* How long to sleep now in order to wake at `until`: the kernel may be late by a thousandth of a
- * wait, or five of them when the process is nice, so the end of a long one is slept by itself. */
+/* How long to sleep in order to wake at `until`. The kernel may end a sleep late by a thousandth of
+ * its length, or five of them for a nice process: so a long one ends early, and the caller sleeps
+ * again. */
 static inline nanoseconds clock_nap(nanoseconds until, nanoseconds now) {
     nanoseconds left = until - now;
     return left > 5 * SECOND ? left - left / 64 : left;

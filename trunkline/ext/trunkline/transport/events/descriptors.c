@@ -72,7 +72,7 @@ void descriptors_before_fork(void) {
     pthread_mutex_lock(&lock);
 }
 
-/* Without a word on them: no shutdown, no close_notify. */
+/* Sends nothing: no shutdown, no close_notify. */
 static void close_all(void) {
     for (int i = 0; i < words * BITS; i++)
         if (noted[i / BITS] >> i % BITS & 1) close(i);

@@ -4,32 +4,33 @@
 #include <stdbool.h>
 
 /*
- * The sockets of this process's connections, dialled ones included, and the descriptors of what
- * waits for them. A forked child closes its copies of all of them, whichever thread had them in the
- * parent: else a server would not see the end of a connection that the parent has closed, and a
- * wake-up or an event of the parent's could be taken by the child. Their numbers, which structs of
- * the parent's still hold, are used again: whoever has one compares generations before it uses or
- * closes it.
+ * The set of all descriptors that the engine has open: sockets, wakers, epoll instances. A forked
+ * child closes its copies, so that a server sees the end of a connection that the parent closes,
+ * and the child takes no event meant for the parent. The kernel gives the numbers out again, while
+ * structs inherited from the parent still hold them: whoever holds a descriptor across a possible
+ * fork compares generations before it uses or closes it.
  */
 
-/* Between these two a descriptor is opened and noted, so that no fork comes between. */
+/* Held while a descriptor is opened and noted, so that no fork happens in between. */
 void descriptors_lock(void);
 void descriptors_unlock(void);
 
-/* Notes a descriptor (-1: none), which is the caller's and close-on-exec; returns it. -1, with
- * errno: there was none, or no memory to note it, and it is closed. */
+/* Adds a descriptor, which stays the caller's, and returns it. Returns -1 with errno for -1, and
+ * without memory, when it closes the descriptor. The caller holds the lock. */
 int descriptors_note(int descriptor);
 
-/* Forgets and closes it; -1 is fine. */
+/* Removes and closes a descriptor; -1 is fine. Takes the lock. */
 void descriptors_close(int descriptor);
 
-/* Is `error` the system's word that the process, or the system, may open no more of them? */
+/* Is `error` EMFILE or ENFILE: no more descriptors may be opened? */
 bool descriptors_scarce(int error);
 
-/* Can no more be opened just now? For what fails without saying why. True: errno says. */
+/* Tries to open a descriptor, for functions of libraries that fail without an errno. Returns true,
+ * with errno, when no more can be opened. */
 bool descriptors_exhausted(void);
 
-/* How many forks led to this process: what was opened under another number is a parent's. */
+/* The number of forks that led to this process. What was opened under another number is a parent
+ * process's. */
 unsigned descriptors_generation(void);
 
 void descriptors_before_fork(void);

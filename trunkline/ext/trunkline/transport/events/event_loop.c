@@ -12,21 +12,21 @@
 #endif
 
 #define EVENTS_AT_ONCE 256
-#define TRUSTED 32 /* connections that are begun anew on the word of one event_loop_wait */
+#define TRUSTED 32 /* connections that event_loop_quiet vouches for after one event_loop_wait */
 
-/* What is known of a descriptor, found by its number. */
+/* A watched descriptor, indexed by its number. */
 typedef struct {
     void *whom; /* NULL: nobody */
     uint64_t id;
     short events;
-    bool unwanted; /* was told of once while nobody watched */
+    bool unwanted; /* one event was ignored while nobody watched */
 } watched;
 
 struct event_loop {
     int epoll;           /* owned; -1: there is none */
     unsigned generation; /* of the process that opened it */
     int size;
-    int trusted;    /* how often event_loop_quiet may still say yes */
+    int trusted;    /* how often event_loop_quiet may still return true */
     watched *table; /* owned */
 };
 
@@ -124,9 +124,9 @@ bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, 
     return tell_kernel(l, descriptor, wanted);
 }
 
-/* A connection that some other driver has now is forgotten here, or each of its answers would wake
- * this loop too. One that is idle may be told of once, for bytes that were read before the kernel
- * was asked: then all that it has to say is that it can be written to. */
+/* A connection that another driver uses now is removed from epoll, or each of its responses would
+ * wake this loop too. An idle one stays through one EPOLLOUT event, which epoll reports for bytes
+ * that were read before epoll_wait was called. */
 static void told_for_nobody(event_loop *l, watched *w, const struct epoll_event *event) {
     if (w != NULL && !w->unwanted && event->events == EPOLLOUT) {
         w->unwanted = true;
@@ -150,7 +150,7 @@ int event_loop_wait(event_loop *l, nanoseconds until, void **whom, int room) {
         }
         whom[told++] = w->whom;
         if (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-            w->id = 0; /* its end is told of but once */
+            w->id = 0; /* epoll reports the end of a connection once */
     }
     return told;
 }

@@ -7,38 +7,44 @@
 #include <stdint.h>
 
 /*
- * Many descriptors watched at once: by epoll on Linux, by poll elsewhere. With epoll a connection
- * is told to the kernel once and stays so for all the calls that it carries; events are edges then,
- * so whoever was told reads until there is nothing left.
+ * Waits for events on many descriptors: with epoll on Linux, with poll elsewhere. With epoll a
+ * connection is registered once for all the calls that it carries, and its events are
+ * edge-triggered: after an event its driver must read until EAGAIN. Used by one thread at a time.
  */
 typedef struct event_loop event_loop;
 
-event_loop *event_loop_new(void); /* NULL: no memory or descriptor */
-void event_loop_free(event_loop *l);
+/* Returns a loop for the caller to free; NULL, with errno, without memory or a descriptor. */
+event_loop *event_loop_new(void);
+void event_loop_free(event_loop *l); /* NULL is fine */
 
-/* After fork, in the child: is it the parent's? Then only these may be called; event_loop_renew
- * makes it one of this process, which watches nothing (false: no descriptor). */
+/* Was the loop made before a fork that led to this process? Then nothing but event_loop_free and
+ * event_loop_renew may be called. The latter makes it a loop of this process, which watches
+ * nothing, and returns false without a descriptor. */
 bool event_loop_inherited(const event_loop *l);
 bool event_loop_renew(event_loop *l);
 
-/* Watches `descriptor` for POLLIN and POLLOUT as in `events`, and remembers `whom` to tell. `id`
- * names what the descriptor is now (numbers are used again): the same id need not be told to the
- * kernel twice; 0: it is to be told of once only. False: no memory. */
+/* Watches `descriptor` until event_loop_ignore.
+ *
+ * id: the connection's, because descriptor numbers are used again; 0: one event only.
+ * events: POLLIN, POLLOUT or both. whom: what event_loop_wait returns for it; borrowed.
+ * Returns false without memory, or when epoll refuses the descriptor. */
 bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, void *whom);
 
-/* Nobody is to be told of it any more. Descriptors that were closed need not be ignored, but what
- * was to be told must be. */
+/* Stops returning `whom` for `descriptor`. To be called before `whom` is freed; a descriptor that
+ * was closed need not be ignored for its own sake. */
 void event_loop_ignore(event_loop *l, int descriptor, const void *whom);
 
-/* Waits until `until` (0: not at all) and fills in whom to tell; returns how many. */
+/* Waits until an event or `until` (0: does not wait). Fills at most `room` entries of `whom` and
+ * returns how many. */
 int event_loop_wait(event_loop *l, nanoseconds until, void **whom, int room);
 
-/* Is it certain that nothing came on `descriptor`, the connection `id`, since it was left, as of
- * the last event_loop_wait? Who asks had read it to its end, and has just called that. */
+/* Returns true when epoll has reported nothing for the connection `id` on `descriptor` since the
+ * caller last read it to EAGAIN. The caller has just called event_loop_wait, and nobody watches the
+ * descriptor now. False means that the socket itself must be asked. */
 bool event_loop_quiet(event_loop *l, int descriptor, uint64_t id);
 
-/* A descriptor that is readable when event_loop_wait would not wait; -1 where there is none (poll).
- */
+/* Returns a descriptor that is readable when event_loop_wait would not wait; -1 with poll. It is
+ * the loop's own. */
 int event_loop_descriptor(const event_loop *l);
 
 #endif

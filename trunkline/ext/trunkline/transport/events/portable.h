@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 
 /*
- * What only some systems have, and what the others do instead. extconf.rb looks for each function
- * and defines HAVE_<FUNCTION>; with -DTRUNKLINE_POLL nothing is looked for, so that the other way
- * can be tested where all of it is there.
+ * Functions that only some systems have, and replacements for the others. extconf.rb tests for each
+ * function and defines HAVE_<FUNCTION>; -DTRUNKLINE_POLL chooses the replacements everywhere, for
+ * tests.
  */
 
 #if defined(HAVE_EPOLL_CREATE1) && !defined(TRUNKLINE_POLL)
@@ -29,15 +29,15 @@ int portable_poll(struct pollfd *entries, nfds_t count, nanoseconds span);
 /* Initialises a condition for portable_wait. */
 void portable_condition(pthread_cond_t *condition);
 
-/* As pthread_cond_timedwait, until a point of the monotonic clock. False: that was reached. Like
- * every wait for a condition it may end early. */
+/* As pthread_cond_timedwait, until a point of the monotonic clock. Returns false when that was
+ * reached. It may return early, as every wait for a condition. */
 bool portable_wait(pthread_cond_t *condition, pthread_mutex_t *lock, nanoseconds until);
 
-/* A pair of descriptors, what is written to ends[1] being read from ends[0], that neither block nor
- * outlive an exec. False: errno says why, and none is open. */
+/* Opens a pipe, non-blocking and close-on-exec: ends[0] reads what is written to ends[1]. Returns
+ * false, with errno, when none is open. */
 bool portable_pipe(int ends[2]);
 
-/* A socket of `family` that neither blocks nor outlives an exec; -1: errno says why. */
+/* Opens a stream socket of `family`, non-blocking and close-on-exec; -1 with errno. */
 int portable_socket(int family);
 
 #endif

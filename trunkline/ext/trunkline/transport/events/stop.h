@@ -7,16 +7,15 @@
 #include <stddef.h>
 
 /*
- * Tells a driver to return to its caller though nothing has happened yet. stop_ask is called by
- * another thread or a signal handler, which then wakes the driver's waker. `interrupted` asks
- * whether `thread`, the driver's own, has something else to do, such as the handler of a signal,
- * for which no waker may be woken.
+ * Asks a driver to return to its caller though nothing has happened yet. Another thread or a signal
+ * handler calls stop_ask and then wakes the driver's waker. The driver also calls `interrupted`
+ * between two steps, for interrupts that wake no waker (a signal that Ruby has only noted).
  */
 typedef struct {
     bool asked;                        /* atomic */
-    bool (*interrupted)(void *thread); /* called by the driver between two steps; NULL: never */
-    void *thread;                      /* its argument; borrowed */
-    nanoseconds ask_every; /* how long to wait at most before the next question; 0: any time */
+    bool (*interrupted)(void *thread); /* NULL: never called */
+    void *thread;                      /* its argument: the driver's own thread; borrowed */
+    nanoseconds ask_every;             /* the longest wait between two calls of it; 0: no limit */
 } stop_request;
 
 static inline void stop_ask(stop_request *s) {
@@ -35,7 +34,7 @@ static inline bool stop_wanted(const stop_request *s) {
     return stop_asked(s) || (s->interrupted != NULL && s->interrupted(s->thread));
 }
 
-/* Until when a wait that may last until `until` goes on before the next question. */
+/* The end of a wait that may last until `until`: then `interrupted` is called again. */
 static inline nanoseconds stop_wait_until(const stop_request *s, nanoseconds until) {
     return s->ask_every > 0 && until != 0 ? clock_earlier(until, clock_now() + s->ask_every)
                                           : until;

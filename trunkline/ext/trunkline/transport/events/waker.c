@@ -69,9 +69,8 @@ static void put(const waker *w) {
     }
 }
 
-/* In a child the descriptors that came from the parent are closed: whoever goes on with the waker
- * there has it opened anew. (When no descriptor is left for it, it wakes nobody: who waits looks
- * again when its time is over.) */
+/* Opens the descriptors of a waker that came from the parent process anew, because fork closed
+ * them. Without a descriptor left it wakes nobody: whoever waits goes on at its deadline. */
 static void claim(waker *w) {
     if (!inherited(w)) return;
     pthread_mutex_lock(&lock);
@@ -109,7 +108,7 @@ waker *waker_take(void) {
     if (w == NULL) return NULL;
     w->references = 1;
     w->marked = w->away = false;
-    waker_clear(w); /* nobody else has it: what was written has arrived */
+    waker_clear(w); /* nobody else has it, so no write is under way */
     return w;
 }
 
@@ -154,8 +153,8 @@ bool waker_clear(waker *w) {
     ssize_t got;
     do got = read(w->descriptor, &count, size);
     while (got < 0 && errno == EINTR);
-    /* The flag goes up before the write. When nothing can be read yet, the write is still to come:
-     * the flag stays, so that the next clear takes it in, and none is lost. */
+    /* waker_wake sets the flag before it writes. When nothing can be read yet, that write is still
+     * to come: the flag stays set, so that the next clear reads it. */
     if (got > 0) (void)__atomic_exchange_n(&w->woken, false, __ATOMIC_ACQ_REL);
     return true;
 }

@@ -4,41 +4,48 @@
 #include <stdbool.h>
 
 /*
- * What wakes a driver that waits in poll: an interrupt of its thread, the end of a look-up, a
- * connection that became free. One descriptor that becomes readable, and stays so until cleared.
- * waker_wake may be called from any thread and from Ruby's unblock function.
+ * Wakes a thread or fiber that waits for descriptors: after an interrupt of its thread, the end of
+ * a name look-up, or when a connection becomes free. It has one descriptor, which becomes readable
+ * by waker_wake and stays so until waker_clear. waker_wake may be called from any thread, from a
+ * signal handler, and from Ruby's unblock function. Wakers are counted by reference.
  */
 typedef struct waker waker;
 
-/* From a free list, or made; cleared; one reference. NULL: no memory or descriptor (errno says). */
+/* Returns a cleared waker with one reference, from the free list or a new one. NULL, with errno,
+ * without memory or a descriptor. */
 waker *waker_take(void);
-waker *
-waker_keep(waker *w);      /* one reference more: for whoever may wake later than its owner lives */
-void waker_drop(waker *w); /* the last one returns it to the free list; NULL is fine */
-int waker_descriptor(waker *w);
+
+/* Adds a reference, for whoever may call waker_wake after the owner has gone. Returns `w`. */
+waker *waker_keep(waker *w);
+
+/* Gives a reference up; the last one returns the waker to the free list. NULL is fine. */
+void waker_drop(waker *w);
+
+int waker_descriptor(waker *w); /* to poll for POLLIN; the waker's own */
 void waker_wake(waker *w);
-bool waker_clear(waker *w); /* was it woken? It is not any more. */
+bool waker_clear(waker *w); /* returns whether it was woken */
 
-/* The driver itself has something for another of its own calls: it need not be woken for that. */
+/* As waker_wake and waker_clear, without the descriptor: for a driver that has found out something
+ * for another of its own calls, and looks at the mark before it waits. */
 void waker_mark(waker *w);
-bool waker_marked(waker *w); /* was it? It is not any more. */
+bool waker_marked(waker *w);
 
-/* Its driver runs a caller's code: nothing that waits with this waker is stepped before it is back.
- */
+/* waker_depart: the driver has stopped driving (it runs Ruby code), and steps none of its calls
+ * before waker_arrive. waker_away tells others; false for NULL. */
 void waker_depart(waker *w);
 void waker_arrive(waker *w);
-bool waker_away(const waker *w); /* NULL is fine: false */
+bool waker_away(const waker *w);
 
-/* For those who can wait for one thing alone: a descriptor that is readable when the waker is
- * woken, or when `descriptor` has one of `events`. It is the waker's, and good until the next call.
- * -1: there is none here. */
+/* Returns a descriptor that is readable when the waker is woken or `descriptor` has one of `events`
+ * (POLLIN, POLLOUT), for callers that can wait for one descriptor only. It is the waker's own and
+ * valid until the next call. -1 without epoll, or without a descriptor. */
 int waker_with(waker *w, int descriptor, short events);
 
-/* Closes those in the free list, for whoever wants a descriptor. False: there were none. */
+/* Closes the wakers in the free list, to free descriptors. Returns false when there were none. */
 bool waker_close_unused(void);
 
-/* Around fork: the child starts without any that are free, and those in use there are opened anew
- * when they are used. */
+/* Around fork: the child starts with an empty free list, and opens the descriptors of wakers that
+ * it still uses anew. */
 void waker_before_fork(void);
 void waker_after_fork(bool child);
 

@@ -3,13 +3,13 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#define LEAST 16 /* by default, however few descriptors there may be */
+#define LEAST 16 /* the default's lower bound, however few descriptors there are */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t most;   /* atomic; 0: not known yet */
-static uint32_t used;   /* atomic; with those that were granted and not taken yet */
-static uint32_t length; /* atomic, changed under the lock: how many are in line */
-static list line;       /* of claims that wait; under the lock */
+static uint32_t used;   /* atomic; slots granted and not taken yet included */
+static uint32_t length; /* atomic, changed under the lock: of the queue */
+static list queue;      /* of claims; under the lock */
 
 static uint32_t by_descriptors(void) {
     struct rlimit limit;
@@ -43,7 +43,7 @@ static bool take_one(void) {
     return false;
 }
 
-/* ---- the line; all under the lock ---- */
+/* ---- the queue; all under the lock ---- */
 
 static claim_state state_of(const capacity_claim *c) {
     return __atomic_load_n(&c->state, __ATOMIC_ACQUIRE);
@@ -55,18 +55,18 @@ static void set_state(capacity_claim *c, claim_state state) {
 
 static void join(capacity_claim *c) {
     set_state(c, CLAIM_WAITING);
-    list_append(&line, &c->node);
+    list_append(&queue, &c->node);
     __atomic_add_fetch(&length, 1, __ATOMIC_SEQ_CST);
 }
 
 static void quit(capacity_claim *c, claim_state state) {
-    list_remove(&line, &c->node);
+    list_remove(&queue, &c->node);
     __atomic_sub_fetch(&length, 1, __ATOMIC_SEQ_CST);
     set_state(c, state);
 }
 
-static void serve_line(void) {
-    LIST_EACH (capacity_claim, c, &line, node) {
+static void serve_queue(void) {
+    LIST_EACH (capacity_claim, c, &queue, node) {
         if (!waker_away(c->waker)) {
             if (!take_one()) return;
             quit(c, CLAIM_GRANTED);
@@ -77,8 +77,8 @@ static void serve_line(void) {
 
 /* ---- what callers use ---- */
 
-/* Who gives one back looks at the line after that, who joins it looks for one after that: one of
- * the two sees the other. */
+/* capacity_give looks at the queue after it has given the slot back; this function looks for a slot
+ * after it has joined the queue: one of the two sees the other. */
 bool capacity_take(capacity_claim *c, waker *w) {
     if (state_of(c) == CLAIM_NONE && take_one()) return true;
     pthread_mutex_lock(&lock);
@@ -122,7 +122,7 @@ void capacity_give(void) {
     __atomic_sub_fetch(&used, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&length, __ATOMIC_SEQ_CST) > 0) {
         pthread_mutex_lock(&lock);
-        serve_line();
+        serve_queue();
         pthread_mutex_unlock(&lock);
     }
 }
@@ -130,12 +130,12 @@ void capacity_give(void) {
 void capacity_set(uint32_t limit) {
     __atomic_store_n(&most, limit, __ATOMIC_SEQ_CST);
     pthread_mutex_lock(&lock);
-    serve_line();
+    serve_queue();
     pthread_mutex_unlock(&lock);
 }
 
 void capacity_forked(void) {
     pthread_mutex_init(&lock, NULL);
     used = length = 0;
-    line = (list){0};
+    queue = (list){0};
 }

@@ -10,15 +10,15 @@ static void unlock(pool *p) {
     if (impatience_due) reaper_expect(clock_now() + POOL_PATIENCE, pool_reap_all);
 }
 
-/* A shared connection takes no calls any more. True: nobody is left on it, and it is the caller's
- * to free, without the lock. */
+/* Stops giving calls to a shared connection. Returns true when no call is left on it: then the
+ * caller closes it, without the lock. */
 static bool retire(pool *p, connection *c) {
     bucket *b = c->bucket;
     bool idle = c->streams == 0;
     list_remove(&b->shared, &c->bucket_node);
     c->bucket = NULL;
     if (!idle) {
-        pool_leave_place(p, b);
+        pool_release_slot(p, b);
         return false;
     }
     pool_idle_unlink(p, c);
@@ -28,7 +28,7 @@ static bool retire(pool *p, connection *c) {
     return true;
 }
 
-/* ---- what calls do ---- */
+/* ---- called by calls ---- */
 
 pool_result pool_acquire(pool *p, const route *r, const call_options *options, pool_ticket *t,
                          connection **out) {
@@ -60,7 +60,7 @@ pool_result pool_turn(pool *p, pool_ticket *t, connection **out) {
     bool closed = p->closed || t->generation != p->generation || t->bucket == NULL;
     __atomic_store_n(&t->called, false, __ATOMIC_RELEASE);
     if (!closed && t->waiting)
-        pool_serve_waiters(p, t->bucket); /* what was not given to it while its driver was away */
+        pool_serve_waiters(p, t->bucket); /* it was passed over while its driver was away */
     if (closed) {
         result = POOL_CLOSED;
     } else if (!t->waiting && t->granted != NULL) {
@@ -102,7 +102,7 @@ static void give_up_dial(pool *p, bucket *b, pool_ticket *t) {
     }
     pool_dial_is_over(p, b, t);
     if (t->granted != NULL) pool_idle_push(p, b, t->granted);
-    pool_leave_place(p, b);
+    pool_release_slot(p, b);
 }
 
 void pool_cancel(pool *p, pool_ticket *t) {
@@ -164,7 +164,7 @@ void pool_checkin(pool *p, connection *c, nanoseconds now, nanoseconds idle_unti
     bool kept = b != NULL && !p->closed && !c->unwanted && idle_until > now;
     if (kept) {
         pool_idle_push(p, b, c);
-        pool_leave_place(p, b);
+        pool_release_slot(p, b);
         trim_idle(p, &evicted);
     }
     unlock(p);
@@ -180,7 +180,7 @@ void pool_discard(pool *p, connection *c, bool notify) {
     pthread_mutex_lock(&p->lock);
     if (c->bucket != NULL) {
         pool_all_remove(p, c);
-        pool_leave_place(p, c->bucket);
+        pool_release_slot(p, c->bucket);
     }
     unlock(p);
     pool_connection_close(c, notify);

@@ -1,7 +1,7 @@
 #include "pool.h"
 #include "transport/http2/http2_connection.h"
 
-/* What is done in one way to a connection of one call at a time, and in another to a shared one. */
+/* Functions that differ between connections of one call at a time and shared ones. */
 
 bool pool_connection_usable(connection *c, nanoseconds max_age, event_loop *l, nanoseconds now) {
     bool young = now < connection_due(c, max_age);

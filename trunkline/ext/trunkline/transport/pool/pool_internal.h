@@ -6,10 +6,10 @@
 
 #include <pthread.h>
 
-/* Between the files that make up the pool; nobody else includes this. All but what says otherwise
- * is called with the pool's lock held. */
+/* For the pool's own files. All functions but those that say otherwise are called with the pool's
+ * lock held. */
 
-/* All that has one key. It lives as long as anything refers to it: rights, connections, waiters. */
+/* All that has one key. It lives as long as a connection, a right or a ticket refers to it. */
 typedef struct bucket {
     struct bucket *chain;
     list idle;                   /* connections that are not shared; the one used last first */
@@ -17,12 +17,12 @@ typedef struct bucket {
     list queue;                  /* tickets that wait; first come, first served */
     uint32_t in_use;             /* connections that calls have, and rights to open one */
     nanoseconds unsettled_since; /* when the oldest dial that others wait for began */
-    capacity_claim claim;        /* of the first in the queue; its waker is that of one who waits */
-    uint32_t dials; /* of the rights in ->in_use, those that may lead to a shared one */
-    uint32_t most;  /* calls on a shared one, as its server said last; 0: nothing yet */
-    bool unshared;  /* the last one could not be shared: the server speaks HTTP/1.1 */
-    bool in_vain;   /* the last one could not be opened */
-    bool kept;      /* nothing refers to it; it is kept for what it knows of its server */
+    capacity_claim claim;        /* for the queue; its waker is that of a queued ticket */
+    uint32_t dials;              /* rights whose connection may turn out to be shared */
+    uint32_t most;               /* streams that the server allowed last; 0: it has not said */
+    bool unshared;               /* the server spoke HTTP/1.1 on the last connection */
+    bool in_vain;                /* the last connection could not be opened */
+    bool kept;                   /* nothing refers to it; ->most and ->unshared are worth keeping */
     list_node kept_node;
     uint32_t hash;
     uint32_t key_length;
@@ -47,13 +47,13 @@ struct pool {
     list_node registry_node;
 };
 
-#define POOL_TENDING SECOND /* how often shared connections are seen to */
+#define POOL_TENDING SECOND /* how often the reaper calls http2_connection_tend */
 
 /* ---- pool_lifecycle.c ---- */
 
-/* Without locks. Visits every pool of the process: closes what was idle for too long, serves those
- * who have waited long enough for another's dial, reads shared connections that nobody reads.
- * Returns when the next visit is due. The reaper calls it. */
+/* Called by the reaper, without locks. In every pool: closes connections that were idle for too
+ * long, serves tickets that have waited long enough for another call's dial, and reads shared
+ * connections that no call reads. Returns when the next visit is due. */
 nanoseconds pool_reap_all(nanoseconds now);
 
 /* ---- pool_queue.c ---- */
@@ -61,34 +61,36 @@ nanoseconds pool_reap_all(nanoseconds now);
 void pool_queue_append(pool *p, bucket *b, pool_ticket *t);
 void pool_queue_remove(pool *p, pool_ticket *t);
 
-/* Does anybody wait who is driven? Those who are not are passed over. */
+/* Does a ticket wait whose driver is not away? */
 bool pool_driven_one_waits(const bucket *b);
 
-/* A connection, or (*out is NULL) the right to open one; to one who has been patient for as long as
- * it must by `now`, also while another's dial is under way. False: it has to wait. */
+/* Gives `t` a connection, or (*out is NULL) the right to open one; while another call's dial is
+ * under way only to a ticket that has waited for it long enough by `now`. Returns false when it has
+ * to wait. */
 bool pool_grant(pool *p, bucket *b, pool_ticket *t, nanoseconds now, connection **out);
 
-/* Gives what there is to those who wait. */
+/* Gives free connections and rights to the tickets in the queue. */
 void pool_serve_waiters(pool *p, bucket *b);
 
-/* A connection that calls had, or a right to open one, is given up; the second also serves the next
- * in the queue, and may free the bucket. */
+/* A call gives up a connection, or the right to open one. pool_release_slot also serves the next
+ * ticket, and may free the bucket. */
 void pool_end_use(bucket *b);
-void pool_leave_place(pool *p, bucket *b);
+void pool_release_slot(pool *p, bucket *b);
 
 /* A right to open a connection begins, or ends. */
 void pool_let_dial(pool *p, bucket *b, pool_ticket *t);
 void pool_dial_is_over(pool *p, bucket *b, pool_ticket *t);
 
-/* Without the lock. Lets those dial who have waited long enough for another one's dial. Returns
- * when the next will have; NEVER: nobody waits for one. */
+/* Without the lock. Lets tickets dial that have waited long enough for another call's dial. Returns
+ * when the next one will have; NEVER: none waits for a dial. */
 nanoseconds pool_serve_impatient(pool *p, nanoseconds now);
 
 /* ---- pool_buckets.c ---- */
 
-bucket *pool_bucket(pool *p, const route *r); /* found or made; NULL: no memory */
+bucket *pool_bucket(pool *p, const route *r); /* found or made; NULL without memory */
 
-/* Frees it when nothing refers to it any more, unless it is kept for what it knows. */
+/* To be called when something stops referring to the bucket: frees or keeps it when nothing does.
+ */
 void pool_bucket_tidy(pool *p, bucket *b);
 void pool_buckets_free(pool *p); /* all that are kept */
 
@@ -97,11 +99,12 @@ void pool_all_remove(pool *p, connection *c);
 void pool_idle_push(pool *p, bucket *b, connection *c);
 connection *pool_idle_take(pool *p, bucket *b); /* the one used last; NULL: none */
 
-/* It becomes idle, or is no longer. */
+/* Adds to, or removes from, the pool's idle connections. */
 void pool_idle_link(pool *p, connection *c);
 void pool_idle_unlink(pool *p, connection *c);
 
-/* An idle connection leaves the pool; the caller closes the `evicted`, without the lock. */
+/* Takes an idle connection out of the pool, into `evicted`; the caller closes these with
+ * pool_close_evicted, without the lock, which returns their number. */
 void pool_evict(pool *p, connection *c, list *evicted);
 uint32_t pool_close_evicted(list *evicted);
 

@@ -8,7 +8,7 @@
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static list registry; /* of pools */
 
-/* ---- keeping house ---- */
+/* ---- closing idle connections ---- */
 
 static uint32_t close_idle_if(pool *p, uint64_t owner, nanoseconds due_by, nanoseconds *next_due) {
     list evicted = {0};
@@ -34,7 +34,7 @@ uint32_t pool_close_idle(pool *p, uint64_t owner) {
     return close_idle_if(p, owner, NEVER, &unused);
 }
 
-#define ROOM_AT_ONCE 8 /* of each pool; whoever needs more asks again */
+#define ROOM_AT_ONCE 8 /* connections closed in each pool; callers that need more ask again */
 
 bool pool_make_room(void) {
     list evicted = {0};
@@ -94,7 +94,8 @@ static connection **shared_ones(pool *p, size_t *count) {
     return found;
 }
 
-/* Nobody reads a shared connection while no call waits for it. True: there are some. */
+/* Reads and checks shared connections, which nobody reads while no call waits on them. Returns
+ * whether there are any. */
 static bool tend_shared(pool *p, nanoseconds now) {
     size_t count;
     connection **shared = shared_ones(p, &count);
@@ -119,7 +120,7 @@ nanoseconds pool_reap_all(nanoseconds now) {
     return next_due;
 }
 
-/* ---- birth, death, fork ---- */
+/* ---- made, freed, forked ---- */
 
 pool *pool_new(uint32_t max_idle) {
     pool *p = calloc(1, sizeof(*p));
@@ -165,8 +166,8 @@ void pool_before_fork(void) {
     }
 }
 
-/* The descriptors are closed already. The child's copy of a TLS session is left alone for good: to
- * say anything on it would break the parent's. */
+/* In the child. Descriptors are closed already; TLS sessions are never used or freed, because what
+ * they send would break the parent's connections. */
 static void start_empty(pool *p) {
     LIST_EACH (connection, c, &p->all, pool_node) {
         c->descriptor = -1;

@@ -25,7 +25,7 @@ void pool_queue_remove(pool *p, pool_ticket *t) {
         capacity_hand_over(&b->claim, first->waker);
 }
 
-/* Something is there for it: see pool_turn. */
+/* Has its driver call pool_turn. */
 static void call(pool_ticket *t) {
     __atomic_store_n(&t->called, true, __ATOMIC_RELEASE);
     waker_wake(t->waker);
@@ -43,16 +43,17 @@ bool pool_driven_one_waits(const bucket *b) {
     return false;
 }
 
-/* ---- who gets what ---- */
+/* ---- granting ---- */
 
-/* What a server has not said yet is taken to be as with the connection before; if there was none,
- * the others wait for its word: what is one too many it refuses. */
-static uint32_t places_on(const bucket *b, const connection *c) {
+/* How many calls a shared connection may carry. Until its server has sent SETTINGS, as many as the
+ * connection before; if there was none, one: a server refuses streams beyond its limit. */
+static uint32_t stream_limit(const bucket *b, const connection *c) {
     if (http2_connection_heard(c->http2)) return http2_connection_max_streams(c->http2);
     return b->most > 0 ? b->most : 1;
 }
 
-/* A connection of the process's comes to be used by calls, or a right to open one. */
+/* Counts a connection, or a right to open one, as used by calls. Returns false when the process has
+ * as many as it may. */
 static bool begin_use(bucket *b, pool_ticket *t) {
     if (!capacity_take(&b->claim, t->waker)) return false;
     b->in_use++;
@@ -68,7 +69,8 @@ static connection *take_shared(pool *p, bucket *b, pool_ticket *t) {
     LIST_EACH (connection, c, &b->shared, bucket_node) {
         bool idle = c->streams == 0;
         if (c->born < t->opened_after || http2_connection_closing(c->http2) ||
-            c->streams >= places_on(b, c) || (idle && (b->in_use >= t->limit || !begin_use(b, t))))
+            c->streams >= stream_limit(b, c) ||
+            (idle && (b->in_use >= t->limit || !begin_use(b, t))))
             continue;
         if (idle) pool_idle_unlink(p, c);
         c->streams++;
@@ -91,8 +93,8 @@ static nanoseconds patient_until(const bucket *b, const pool_ticket *t) {
     return since + POOL_PATIENCE;
 }
 
-/* Whether there will be room on a shared connection is about to be known: one is being opened, or
- * its server has not said yet how many calls it takes. */
+/* Should `t` wait because a shared connection may soon take it: one is being opened, or its server
+ * has not sent SETTINGS yet? */
 static bool unsettled(const pool *p, const bucket *b, const pool_ticket *t) {
     if (!t->may_share || b->unshared || b->in_vain) return false;
     bool silent = false;
@@ -111,7 +113,7 @@ void pool_let_dial(pool *p, bucket *b, pool_ticket *t) {
     p->impatience_due |= b->queue.first != NULL;
 }
 
-/* When it was in vain nobody waits for the next one: of a server that hangs each hears for itself.
+/* After a dial in vain no call waits for the next one: each learns for itself that a server hangs.
  */
 void pool_dial_is_over(pool *p, bucket *b, pool_ticket *t) {
     if (t->dialling) {
@@ -143,9 +145,9 @@ static bool serve(pool *p, bucket *b, pool_ticket *t, nanoseconds now) {
     return true;
 }
 
-/* Ownership passes under the lock, so that no wake-up is lost; first come, first served. But those
- * whose driver is away would only keep it from the others: they are called, to ask when they are
- * back. And those for whom only a new connection will do let others have an old one. */
+/* First come, first served; ownership passes under the lock, so that no wake-up is lost. A ticket
+ * whose driver is away is passed over, and called so that it asks when its driver is back. One that
+ * takes new connections alone lets the next ones have an old connection. */
 void pool_serve_waiters(pool *p, bucket *b) {
     LIST_EACH (pool_ticket, t, &b->queue, queue_node)
         if (waker_away(t->waker))
@@ -179,7 +181,7 @@ nanoseconds pool_serve_impatient(pool *p, nanoseconds now) {
     return next_due;
 }
 
-void pool_leave_place(pool *p, bucket *b) {
+void pool_release_slot(pool *p, bucket *b) {
     pool_end_use(b);
     pool_serve_waiters(p, b);
     pool_bucket_tidy(p, b);

@@ -36,7 +36,8 @@ static void *reap(void *unused) {
     return NULL;
 }
 
-/* Under the lock. Without a thread idle connections are still bounded by count, and looked at. */
+/* Under the lock. Without a thread idle connections are still bounded in number, and checked before
+ * they are used. */
 static bool start(reaper_visit visitor) {
     visit = visitor;
     portable_condition(&changed);

@@ -5,16 +5,17 @@
 
 #include <stdbool.h>
 
-/* A native thread that closes idle connections when their time is up, so that no caller has to. */
+/* A native thread that closes idle connections when their time is over, so that no caller has to.
+ */
 
-/* Closes what is due by `now`; returns when the next is due, NEVER: nothing is. */
+/* Closes what is due by `now`. Returns when the next visit is due; NEVER: none is. */
 typedef nanoseconds (*reaper_visit)(nanoseconds now);
 
-/* Something will be due at `when`, for `visit` (the same in every call), which the thread calls
- * then: starts the thread if need be, wakes it if it would sleep longer. */
+/* Has the thread call `visit` (the same in every call) at `when`: starts the thread if it does not
+ * run, wakes it if it would sleep longer. */
 void reaper_expect(nanoseconds when, reaper_visit visit);
 
-/* Around fork: the lock is held meanwhile; the child has no such thread until it needs one. */
+/* Around fork, which happens with the lock held. The child starts the thread when it needs it. */
 void reaper_before_fork(void);
 void reaper_after_fork(bool child);
 
