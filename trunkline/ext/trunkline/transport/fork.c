@@ -12,9 +12,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* The order in which locks are taken anywhere: look-ups, reaper, pools, unused exchanges, wakers,
- * descriptors.
- */
+/* The order in which locks are taken anywhere: look-ups, reaper, pools, free exchanges, wakers,
+ * descriptors. */
 static void before(void) {
     resolve_before_fork();
     reaper_before_fork();
@@ -35,7 +34,7 @@ static void in_parent(void) {
     resolve_after_fork(false);
 }
 
-/* Descriptors first: they are closed without a word; then everyone forgets what was shared. */
+/* Descriptors are closed first, so that nothing is sent on them; then each part starts empty. */
 static void in_child(void) {
     descriptors_after_fork(true);
     waker_after_fork(true);

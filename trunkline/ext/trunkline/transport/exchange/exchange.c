@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define KEEP_ALIVE_MARGIN SECOND /* given up this long before the server would close it */
+#define KEEP_ALIVE_MARGIN SECOND /* a connection is closed so long before its server would */
 
 void exchange_begin(exchange *x, const exchange_request *request, pool *p, waker *w,
                     nanoseconds deadline) {
@@ -45,7 +45,7 @@ static void record_outcome(exchange *x, failure_code code) {
     }
 }
 
-/* Until when the connection may lie idle: less than the server said that it will wait. */
+/* Until when the connection may be idle: a little less than the server's Keep-Alive timeout. */
 static nanoseconds idle_until(const exchange *x, nanoseconds now) {
     nanoseconds until = clock_after(now, x->idle_timeout);
     until = clock_earlier(until, connection_due(x->connection, x->max_age));
@@ -56,7 +56,7 @@ static nanoseconds idle_until(const exchange *x, nanoseconds now) {
     return until;
 }
 
-static void drop_line(exchange *x) {
+static void drop_connection(exchange *x) {
     if (x->connection != NULL && x->http2) {
         exchange_http2_leave(x, clock_now(), idle_until(x, clock_now()));
     } else if (x->connection != NULL) {
@@ -74,7 +74,7 @@ static step_result end_failed(exchange *x) {
     dial_free(x->dialling);
     x->dialling = NULL;
     pool_cancel(x->pool, &x->ticket);
-    drop_line(x);
+    drop_connection(x);
     return STEP_FAILED;
 }
 
@@ -133,9 +133,9 @@ static bool start_talking(exchange *x, connection *c, nanoseconds now) {
     return exchange_send_begin(x, now);
 }
 
-/* The connection was all that was wanted. One that had been idle is kept no longer than it was to
- * be: the server has heard nothing on it. */
-static step_result leave_for_the_next(exchange *x, nanoseconds now) {
+/* Ends a call that only connects. A connection that had been idle keeps its deadline, because the
+ * server has received nothing on it. */
+static step_result leave_connected(exchange *x, nanoseconds now) {
     connection *c = x->connection;
     nanoseconds until = idle_until(x, now);
     x->connection = NULL;
@@ -153,7 +153,7 @@ static step_result leave_for_the_next(exchange *x, nanoseconds now) {
 
 static step_result use(exchange *x, connection *c, nanoseconds now) {
     if (!start_talking(x, c, now)) return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
-    return x->request.only_connects ? leave_for_the_next(x, now) : STEP_WAIT;
+    return x->request.only_connects ? leave_connected(x, now) : STEP_WAIT;
 }
 
 static step_result start_dialling(exchange *x, nanoseconds now) {
@@ -174,8 +174,9 @@ static bool usable(const exchange *x, connection *c, nanoseconds now) {
     return pool_connection_usable(c, x->max_age, x->watcher, now);
 }
 
-/* What the pool gave is looked at before anything is sent on it; what will not do is replaced. */
-static step_result take_place(exchange *x, pool_result result, connection *c, nanoseconds now) {
+/* Goes on with what the pool gave. A connection is checked before it is used, and replaced when it
+ * is dead or too old. */
+static step_result take_turn(exchange *x, pool_result result, connection *c, nanoseconds now) {
     while (result == POOL_CONNECTION && !usable(x, c, now)) result = another(x, &c);
     switch (result) {
     case POOL_CONNECTION: return use(x, c, now);
@@ -193,7 +194,7 @@ static step_result start(exchange *x, nanoseconds now) {
     connection *c = NULL;
     begin_attempt(x, ATTEMPT_FIRST);
     pool_result result = pool_acquire(x->pool, x->request.to, x->request.options, &x->ticket, &c);
-    return take_place(x, result, c, now);
+    return take_turn(x, result, c, now);
 }
 
 static step_result queued(exchange *x, nanoseconds now) {
@@ -201,7 +202,7 @@ static step_result queued(exchange *x, nanoseconds now) {
     pool_result result = pool_turn(x->pool, &x->ticket, &c);
     if (result != POOL_WAIT) {
         x->timings.queue = now - x->began;
-        return take_place(x, result, c, now);
+        return take_turn(x, result, c, now);
     }
     return exchange_wants_collection(x, now) ? STEP_COLLECT : STEP_WAIT;
 }
@@ -246,10 +247,10 @@ static bool was_replayed(const exchange *x) {
 }
 
 /*
- * A kept connection died before a byte of an answer came. What was not written at all, or what an
- * HTTP/2 server has certainly not acted on, may go out on another connection; what was written may
- * only with the caller's leave, once, for a safe method. Anything else is told to the caller, who
- * alone can know whether it may be done twice.
+ * The only place that decides whether a request is sent again. A reused connection may die before a
+ * byte of the response came. A request of which nothing was written, or which an HTTP/2 server has
+ * certainly not acted on, is moved to another connection. One that was written is replayed once,
+ * and only if it is safe, has no body, and the caller allows it (replay_safe). All else fails.
  */
 static bool may_go_again(const exchange *x, attempt_reason *reason) {
     failure_code code = x->why.code;
@@ -266,20 +267,20 @@ static bool may_go_again(const exchange *x, attempt_reason *reason) {
            x->request.body_length == 0 && !was_replayed(x);
 }
 
-static step_result replace_line(exchange *x, nanoseconds now) {
+static step_result replace_connection(exchange *x, nanoseconds now) {
     connection *c = x->connection;
     x->connection = NULL;
     pool_result result = pool_replace(x->pool, &x->ticket, c, true, &c);
-    return take_place(x, result, c, now);
+    return take_turn(x, result, c, now);
 }
 
-/* From a shared connection to wherever there is a place. */
+/* Leaves the shared connection and asks the pool for another. */
 static step_result move_on(exchange *x, nanoseconds now) {
     connection *c = NULL;
     exchange_http2_leave(x, now, idle_until(x, now));
     pool_result result = pool_acquire(x->pool, x->request.to, x->request.options, &x->ticket, &c);
-    step_result step = take_place(x, result, c, now);
-    x->again = x->state == EXCHANGE_TALKING; /* nobody reads for it there yet */
+    step_result step = take_turn(x, result, c, now);
+    x->again = x->state == EXCHANGE_TALKING; /* no call reads for it on that connection yet */
     return step;
 }
 
@@ -290,11 +291,11 @@ static step_result give_up_or_go_again(exchange *x, nanoseconds now) {
     x->why.code = FAILURE_NONE;
     begin_attempt(x, reason);
     if (reason == ATTEMPT_REPLAYED)
-        x->ticket.opened_after = now; /* others may be as dead as the one that it was sent on */
-    return x->http2 ? move_on(x, now) : replace_line(x, now);
+        x->ticket.opened_after = now; /* older connections may be dead too */
+    return x->http2 ? move_on(x, now) : replace_connection(x, now);
 }
 
-/* Sending broke: an answer may lie there all the same (RFC 9112 9.5), so it is read first. */
+/* Writing failed. A response may have arrived all the same (RFC 9112 9.5), so it is read first. */
 static void sending_broke(exchange *x, nanoseconds now) {
     exchange_cut_request(x, now);
     exchange_phase(x, PHASE_WRITE, now);
@@ -368,8 +369,8 @@ static step_result out_of_time(exchange *x, nanoseconds now) {
     return STEP_WAIT;
 }
 
-/* The socket was full until the deadline: that it takes a little just now, less than makes it
- * writable again, is no progress. */
+/* The socket was full until the deadline. A write that it might take now would be no progress: poll
+ * has not reported it writable. */
 static bool write_is_late(const exchange *x, nanoseconds now) {
     return x->state == EXCHANGE_TALKING && x->phase == PHASE_WRITE && (x->events & POLLOUT) &&
            now >= x->deadline;
@@ -390,7 +391,7 @@ static bool over(step_result step) {
     return step == STEP_DONE || step == STEP_FAILED;
 }
 
-/* In a child: the parent goes on with it. */
+/* In a forked child: the parent goes on with this exchange. */
 static bool belongs_to_parent(const exchange *x) {
     bool is_over = x->state == EXCHANGE_DONE || x->state == EXCHANGE_FAILED;
     return !is_over && x->generation != descriptors_generation();
@@ -403,7 +404,7 @@ step_result exchange_step(exchange *x, nanoseconds now) {
         exchange_phase(x, x->phase, now);
     }
     if (now >= continue_deadline(x)) {
-        x->awaits_continue = false; /* it need not be sent (RFC 9110 10.1.1): go on without */
+        x->awaits_continue = false; /* servers need not send 100 (RFC 9110 10.1.1) */
         exchange_phase(x, PHASE_WRITE, now);
     }
     if (write_is_late(x, now)) return out_of_time(x, now);

@@ -10,13 +10,14 @@
 #include <poll.h>
 
 /*
- * One request and its answer: a state machine that never blocks. exchange_step moves it as far as
- * it goes without waiting and says what must happen next; exchange_wait says what to wait for.
- * Whoever drives it drives its connection; nobody else touches that.
+ * One request and its response: a state machine that never blocks. exchange_step moves it as far as
+ * it goes without waiting, and returns what must happen next; exchange_wait says what to wait for.
+ * The thread that runs an exchange, its driver, has exclusive use of its connection; over HTTP/2
+ * each step holds the connection's lock.
  */
 
-/* What is sent. All memory is borrowed, and outlives the exchange but for its end by exchange_abort
- * or exchange_free: the collector may free both at a time, in any order. */
+/* What is sent. All memory is borrowed and outlives the exchange; but exchange_abort and
+ * exchange_free read none of it, because Ruby's collector frees both in any order. */
 typedef struct {
     const route *to;
     const call_options *options;
@@ -25,25 +26,25 @@ typedef struct {
     const char *body;    /* NULL: none, or it comes by exchange_feed */
     int64_t body_length; /* 0: none; -1: chunked, by exchange_feed */
     bool fed;            /* the body comes by exchange_feed */
-    bool head_method;    /* HEAD: the answer has no body */
+    bool head_method;    /* HEAD: the response has no body */
     bool safe_method;    /* GET, HEAD, OPTIONS, TRACE */
     bool expects;        /* the head has Expect: 100-continue */
     bool says_close;     /* the head has Connection: close: the connection is not used again */
-    bool streaming;      /* the caller takes the answer piece by piece */
-    bool tells_hints;    /* the caller wants to be told of each 103 at once */
-    bool only_connects;  /* nothing is sent: the connection is left in the pool for the next call */
+    bool streaming;      /* the caller takes the body piece by piece */
+    bool tells_hints;    /* STEP_HINTS is returned for each 103 */
+    bool only_connects;  /* nothing is sent: the connection is opened, and left in the pool */
 } exchange_request;
 
 typedef enum {
-    STEP_WAIT,        /* see exchange_wait */
-    STEP_BODY_WANTED, /* call exchange_feed, then step on */
-    STEP_HINTS,       /* a 103 came: see ->hints; step on */
-    STEP_HEAD,        /* the head is there; a body buffer may be set now; step on for the body */
-    STEP_DATA,        /* ->body holds bytes for the caller to take (streaming); step on */
+    STEP_WAIT,             /* see exchange_wait */
+    STEP_BODY_WANTED,      /* call exchange_feed, then step on */
+    STEP_HINTS,            /* a 103 came: see ->hints; step on */
+    STEP_HEAD,             /* the head came; a body buffer may be set now; step on for the body */
+    STEP_DATA,             /* ->body holds bytes for the caller to take (streaming); step on */
     STEP_BODY_BUFFER_FULL, /* give the body buffer more room; step on */
-    STEP_COLLECT, /* it waits for a place, and some are held by answers that nobody reads just
-                     now: have those collected that were dropped; step on */
-    STEP_DONE,    /* all is there, and the connection is back in the pool, or closed */
+    STEP_COLLECT, /* it waits for a connection, and streamed responses that nobody reads hold some:
+                     have those collected that were dropped; step on */
+    STEP_DONE,    /* complete; the connection is back in the pool, or closed */
     STEP_FAILED   /* see ->why; the connection is closed */
 } step_result;
 
@@ -61,7 +62,7 @@ typedef struct {
     char address[80];
 } attempt;
 
-#define EXCHANGE_PIECE (128 * 1024) /* a streaming caller is given so much before there is more */
+#define EXCHANGE_PIECE (128 * 1024) /* a streaming caller takes so much before more is read */
 #define EXCHANGE_ATTEMPTS 3         /* the first, one moved, one replayed */
 
 /* The head of a 103 (RFC 8297), kept. */
@@ -90,23 +91,23 @@ typedef struct exchange {
     exchange_request request;
     pool *pool;          /* one reference */
     waker *waker;        /* one reference; its driver's */
-    event_loop *watcher; /* borrowed; its exchange loop's; NULL: it is driven alone */
+    event_loop *watcher; /* borrowed from its exchange loop; NULL: it is driven alone */
     exchange_state state;
     unsigned generation; /* of the process that began it */
 
-    /* what came: read these after STEP_HEAD, STEP_DATA, STEP_DONE */
+    /* the response: to be read after STEP_HEAD, STEP_DATA, STEP_DONE */
     http1_response answer;
     const uint8_t *head;      /* answer.head_length bytes; NULL until the head is complete */
-    buffer body;              /* decoded; what the caller has not taken yet */
+    buffer body;              /* decoded bytes that the caller has not taken yet */
     uint64_t delivered;       /* bytes of the body so far, decoded */
     uint64_t body_limit;      /* of ->delivered; 0: none */
     hint *hints, **hints_end; /* owned */
     exchange_timings timings;
     failure why;
-    refusal *refused;    /* owned: why a proxy refused; NULL: none did */
+    refusal *refused;    /* owned; a proxy's response to CONNECT; NULL: none refused */
     nanoseconds allowed; /* the limit that was passed, when `why` is a timeout; else -1 */
 
-    /* the connection that carries it, and what is told of it later */
+    /* the connection, and what is reported of it */
     connection *connection; /* NULL: none now */
     uint64_t connection_id;
     bool reused;
@@ -115,126 +116,131 @@ typedef struct exchange {
     attempt attempts[EXCHANGE_ATTEMPTS];
     uint32_t attempt_count;
 
-    /* the states' own: sending */
+    /* sending; the fields from here on belong to the state machine */
     buffer frame;        /* head with a small body, or a fed piece; owned */
     const char *segment; /* being sent; borrowed, or in frame */
     size_t segment_length, segment_sent;
     int64_t fed_bytes;       /* of the body so far, to be held against body_length */
     uint64_t sent_bytes;     /* of this attempt, handed to the connection */
     uint64_t session_before; /* tls_sent when this attempt began */
-    bool body_queued;        /* no segment is left to come */
+    bool body_queued;        /* the segment is the last one */
     bool piece_wanted;       /* the caller must feed */
     bool request_done;       /* nothing more will be sent */
-    bool request_cut;        /* ... and that was not all: the connection is of no further use */
+    bool request_cut;        /* and not all was sent: the connection cannot be used again */
     bool awaits_continue;
-    failure write_failure; /* sending broke, but an answer may lie there */
+    failure write_failure; /* writing failed, but a response may have arrived */
 
     /* receiving */
-    buffer input;      /* not yet taken apart */
+    buffer input;      /* read, and not parsed yet */
     buffer head_bytes; /* what ->head points into */
     inflater *inflater;
-    buffer packed;        /* came, and is not unpacked yet; owned */
-    bool unpacks_more;    /* the inflater can go on with that */
-    uint8_t *body_buffer; /* borrowed; the body goes right here when set */
+    buffer packed;        /* body bytes that are not decoded yet; owned */
+    bool unpacks_more;    /* the inflater can go on with those */
+    uint8_t *body_buffer; /* borrowed; the body is read into it when it is set */
     size_t body_buffer_room;
-    bool any_byte; /* of any answer, in this attempt */
+    bool any_byte; /* of a response has come in this attempt */
 
     /* HTTP/2 */
-    bool http2; /* this attempt is, or the last one was, over a shared connection */
+    bool http2; /* this attempt, or the last one, uses a shared connection */
     http2_call call;
-    http2_batch *batch;  /* one reference; its exchange loop's; NULL: it is driven alone */
+    http2_batch *batch;  /* one reference, its exchange loop's; NULL: it is driven alone */
     bool in_fiber;       /* it is driven by a fiber under a scheduler */
-    bool body_ended;     /* all of the body was handed over */
-    bool stopped;        /* its stream was let go */
-    bool no_stream_free; /* no stream could be opened, though there was a place */
-    bool displaced;      /* the connection takes no calls any more */
-    bool unprocessed;    /* the server has certainly not acted on it */
+    bool body_ended;     /* all of the request's body was given to http2_feed */
+    bool stopped;        /* its stream was released */
+    bool no_stream_free; /* the server allows no further stream just now */
+    bool displaced;      /* the connection takes no calls any more: use another one */
+    bool unprocessed;    /* the server has certainly not acted on the request */
     sent_state sent_so_far;
-    nanoseconds wake_at; /* when to look again, though nothing has come */
+    nanoseconds wake_at; /* when to step in any case */
 
     /* waiting */
     pool_ticket ticket;
     dial *dialling;
     short events;            /* what to poll the connection for */
     bool again;              /* do not wait: more can be done at once */
-    bool poll_first;         /* nothing can have come yet */
-    bool resumed;            /* the caller had it: its time does not count for the phase */
+    bool poll_first;         /* wait before the first read: nothing can have come yet */
+    bool resumed;            /* the caller had control: the phase's timeout starts anew */
     bool resting;            /* see exchange_rest */
-    nanoseconds collect_at;  /* when to ask for a collection, while it waits for a place */
-    nanoseconds waits_since; /* for that place */
-    nanoseconds idle_timeout, max_age; /* of its connection; as in request.options */
+    nanoseconds collect_at;  /* when to return STEP_COLLECT, while it waits for a connection */
+    nanoseconds waits_since; /* for that connection */
+    nanoseconds idle_timeout, max_age; /* of the connection; copied from request.options */
     call_phase phase;
     nanoseconds began, deadline, total_deadline, sending_began, sent_at;
 } exchange;
 
-/* One to begin with, from those that were given back (with the memory that they read into) or made.
- * NULL: no memory. */
+/* Returns an exchange for exchange_begin, from the free list (with the buffers that it read into)
+ * or a new one; NULL without memory. */
 exchange *exchange_new(void);
 
-/* Aborts it if it is not over, frees what it owns, and gives it back. NULL is fine. In a child one
- * that the parent began is left alone, and its memory lost. */
+/* Aborts `x` unless it is over, frees what it owns, and returns it to the free list. NULL is fine.
+ * In a forked child an exchange of the parent's is left alone, and its memory lost. */
 void exchange_free(exchange *x);
 
-/* Is one call under way in this process, and no other? */
+/* Is exactly one call under way in this process? */
 bool exchange_alone(void);
 
-/* Keeps one reference of the pool and of the waker. `deadline` is absolute (NEVER: none but
- * request->options->total). */
+/* Readies `x` for its first step. Copies *request; adds a reference to the pool and the waker.
+ * `deadline` is a point in time that limits the call beside request->options->total; NEVER: none.
+ */
 void exchange_begin(exchange *x, const exchange_request *request, pool *p, waker *w,
                     nanoseconds deadline);
 
+/* Moves `x` as far as it goes without waiting; see step_result. After STEP_DONE and STEP_FAILED it
+ * returns the same again. */
 step_result exchange_step(exchange *x, nanoseconds now);
 
-/* What to wait for: fills at most `room` (>= DIAL_MAX_ATTEMPTS) entries and returns how many; the
- * waker is not among them. *deadline: when to step in any case. */
+/* What to wait for after STEP_WAIT: fills at most `room` (>= DIAL_MAX_ATTEMPTS) entries and returns
+ * how many; the waker is not among them. *deadline is when to step in any case; 0: at once. */
 int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline);
 
-/* The next piece of the body, which is copied. NULL, 0: that was all. */
+/* Gives the next piece of the request's body after STEP_BODY_WANTED; it is copied. NULL, 0: the
+ * body is complete. */
 void exchange_feed(exchange *x, const char *piece, size_t length);
 
-/* Where a large plain body goes without a copy: `room` bytes from now on. */
+/* Has the body read into `bytes` without a copy: `room` bytes from now on, borrowed until the body
+ * is complete or the buffer is replaced. After STEP_HEAD and STEP_BODY_BUFFER_FULL alone. */
 void exchange_set_body_buffer(exchange *x, uint8_t *bytes, size_t room);
 
-/* A streaming caller keeps what is left of the body: the limit for bodies that are kept holds for
- * it too. */
+/* The caller of a streamed response keeps what is left of the body: max_body_bytes holds for that.
+ */
 void exchange_keep_rest(exchange *x);
 
-/* Has something come for it while it followed another call on its shared connection? */
+/* Has another call, which reads their shared connection, received something for it? */
 bool exchange_touched(const exchange *x);
 
-/* Its waker, which it may share, was woken. Can that have been for it: for a place, an address, or
- * what came on its shared connection? */
+/* Should `x` be stepped because its waker was woken? The waker may be shared, and does not say for
+ * which exchange it was woken: for a connection, an address, or bytes on a shared connection. */
 bool exchange_called(const exchange *x);
 
-/* It is one of an exchange loop's from now on; NULL: driven alone again. */
+/* Makes `x` a member of an exchange loop, which gives its batch and event loop; NULL, NULL: it is
+ * driven alone again. */
 void exchange_join(exchange *x, http2_batch *batch, event_loop *watcher);
 
-/* How much of the request the server can have. */
+/* How much of the request the server can have received. */
 sent_state exchange_sent(const exchange *x);
 
-/* Ends it, wherever it stands: the connection is closed unless the exchange was done. */
+/* Ends `x` with FAILURE_CANCELLED and closes its connection, unless it is over already. */
 void exchange_abort(exchange *x);
 
-/* A streamed answer is in its caller's hands, who may have dropped it; or is driven again. */
+/* A streamed response was returned to its caller, who may drop it half read; or is driven again.
+ * exchange_any_rests: are there any such in this process? */
 void exchange_rest(exchange *x, bool resting);
 
-/* Are there any such in this process? */
 bool exchange_any_rests(void);
 
-/* Around fork: the child starts without any that were given back. */
+/* Around fork: the child starts with an empty free list. */
 void exchange_before_fork(void);
 void exchange_after_fork(bool child);
 
-/* Until when its driver may poll for the answer without sleeping; 0: it may not. */
+/* Until when the driver may busy-poll for the response; 0: it may not. */
 nanoseconds exchange_awake_until(const exchange *x);
 
-/* Drives `x` until something but STEP_WAIT happens, blocking in poll; returns early with STEP_WAIT
- * when `stop` asks for it. No Ruby here: it runs without the GVL. */
+/* Steps `x`, waiting in poll, until something but STEP_WAIT happens. Returns STEP_WAIT when `stop`
+ * asks for it. Runs without the GVL. */
 step_result exchange_drive(exchange *x, const stop_request *stop);
 
-/* Nobody drives `x` until its waker is told of its driver's return (waker_arrive), and it is
- * stepped again: other calls on its HTTP/2 connection are read by one of them meanwhile, and none
- * waits for what it dials. */
+/* The driver of `x` stops driving until it calls waker_arrive and steps it again. Meanwhile another
+ * call reads their shared connection, and none waits for what `x` dials. */
 void exchange_depart(exchange *x);
 
 #endif

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What becomes of an answer's parts, whichever version of HTTP brought them. */
+/* Heads and bodies of responses, for HTTP/1.1 and HTTP/2 alike. */
 
-#define BODY_BUFFER_FROM (64 * 1024) /* from this size on a plain body is worth a body buffer */
+#define BODY_BUFFER_FROM (64 * 1024) /* the least plain body that the caller gives a buffer for */
 
-/* Which limit was passed, by the name of its option if it has one; "" when it was none. */
+/* Writes which limit was passed, by its option's name if it has one; "" for other failures. */
 static void describe_limit(const exchange *x, failure_code code, char *out, size_t room) {
     const call_options *options = x->request.options;
     switch (code) {
@@ -85,8 +85,8 @@ step_result exchange_informational(exchange *x, const uint8_t *bytes, nanosecond
     return status == 103 && x->request.tells_hints ? STEP_HINTS : STEP_WAIT;
 }
 
-/* Content-Encoding, which may stand on several lines (RFC 9110 5.3), in the order of its
- * application. */
+/* Joins the values of all Content-Encoding fields (RFC 9110 5.3). Returns false when they exceed
+ * `room`. */
 static bool content_codings(const exchange *x, char *out, size_t room, size_t *length) {
     const http1_response *r = &x->answer;
     *length = 0;
@@ -147,14 +147,14 @@ step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now) {
 bool exchange_delivered(exchange *x, size_t count) {
     x->delivered += count;
     if (x->body_limit > 0 && x->delivered > x->body_limit) {
-        buffer_clear(&x->body); /* not a byte more than was allowed is handed over */
+        buffer_clear(&x->body); /* no byte beyond the limit is given to the caller */
         exchange_broke(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
         return false;
     }
     return true;
 }
 
-/* Until the coding wants more, or a streaming caller has enough for now. */
+/* Decodes until more input is needed, or a streaming caller has enough. */
 static bool inflate_some(exchange *x, const uint8_t *bytes, size_t length, size_t *taken) {
     inflater_result result;
     *taken = 0;
@@ -163,7 +163,7 @@ static bool inflate_some(exchange *x, const uint8_t *bytes, size_t length, size_
             exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
             return false;
         }
-        /* Not all of the room: the limits are looked at in between. */
+        /* At most BULK_READ at once, because the limits are checked in between. */
         size_t room = buffer_room(&x->body), consumed, produced;
         result =
             inflater_feed(x->inflater, bytes + *taken, length - *taken, &consumed,

@@ -6,8 +6,8 @@
 
 /* The dialling state. */
 
-/* What failed for want of a descriptor is tried again as long as there are idle connections that
- * can be closed for one. The resolver does not say that it was that. */
+/* Starts the dial again when it failed without a descriptor and idle connections could be closed.
+ * The resolver does not report why it failed, so descriptors_exhausted is asked. */
 static bool tries_again(exchange *x, nanoseconds now) {
     failure *why = &x->why;
     if (why->phase == PHASE_RESOLVE && descriptors_exhausted())

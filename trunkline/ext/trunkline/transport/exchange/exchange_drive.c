@@ -4,9 +4,9 @@
 #include <errno.h>
 
 /*
- * A server next door answers sooner than a thread falls asleep and is woken again. So a call that
- * is alone, on a connection that answers within `busy_poll`, looks again and again for that long
- * before it sleeps. With other calls under way the processor is theirs.
+ * A server on the same machine responds sooner than a thread is put to sleep and woken. With
+ * busy_poll a call that is alone, on a connection whose last response came within that time, polls
+ * for so long before it sleeps. While other calls are under way it sleeps at once.
  */
 nanoseconds exchange_awake_until(const exchange *x) {
     nanoseconds span = x->request.options->busy_poll;
@@ -28,7 +28,7 @@ static int poll_awake(const exchange *x, struct pollfd *entries, nfds_t count) {
     return ready;
 }
 
-/* Waits for whatever is due first; what it was shows at the next step. */
+/* Waits for an event, the waker or the deadline; the next step finds out which. */
 static void wait_for(const exchange *x, const stop_request *stop) {
     struct pollfd entries[DIAL_MAX_ATTEMPTS + 1];
     nanoseconds deadline;

@@ -5,18 +5,16 @@
 #include <pthread.h>
 #include <string.h>
 
-/*
- * Exchanges that are over lie here for the next call, with the memory that they read into: to ask
- * malloc for that anew costs a tenth of a whole call.
- */
+/* Exchanges that are over are kept with their buffers for the next call: to allocate these anew
+ * costs a tenth of a whole call. */
 #define FREE_LIST_SIZE 64
 #define KEPT_BUFFER_BYTES (16 * 1024) /* larger buffers are given back to the system */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static exchange *free_list[FREE_LIST_SIZE]; /* owned */
 static int free_count;
-static int under_way; /* atomic: those that were given out, */
-static int resting;   /* and of these, those whose answers are in their callers' hands */
+static int under_way; /* atomic; exchanges in use */
+static int resting;   /* atomic; of these, streamed responses that are with their callers */
 
 exchange *exchange_new(void) {
     exchange *x = NULL;
@@ -47,7 +45,7 @@ static buffer emptied(buffer b) {
     return b;
 }
 
-/* Frees all but what the next call reads into. */
+/* Frees all but the buffers that the next call reads into. */
 static void strip(exchange *x) {
     free_hints(x->hints);
     inflater_free(x->inflater);
@@ -79,7 +77,7 @@ bool exchange_any_rests(void) {
 
 void exchange_free(exchange *x) {
     if (x == NULL || (x->pool != NULL && x->generation != descriptors_generation()))
-        return; /* one of the parent's threads may have been in the midst of it */
+        return; /* a thread of the parent's may have been stepping it */
     exchange_rest(x, false);
     exchange_abort(x);
     strip(x);

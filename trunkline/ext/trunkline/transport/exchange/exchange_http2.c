@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The talking state on a stream of a shared connection. What comes is told as over HTTP/1.1. */
+/* EXCHANGE_TALKING over HTTP/2: a stream on a shared connection. */
 
-#define READS_AT_ONCE 32  /* before others have their turn with the connection */
-#define PIECE (64 * 1024) /* of a body, to be framed at once */
+#define READS_AT_ONCE 32  /* in one step, which holds the connection's lock */
+#define PIECE (64 * 1024) /* of a request's body, given to http2_feed at once */
 #define STREAMED_AT_ONCE (128 * 1024)
-#define ROOM_AGAIN (5 * MILLISECOND) /* when to look once more whether a stream can be opened */
+#define ROOM_AGAIN (5 * MILLISECOND) /* between two attempts to open a stream */
 
 /* ---- the request ---- */
 
@@ -40,7 +40,7 @@ static bool feed(exchange *x, http2 *h) {
     return true;
 }
 
-/* As much of the body as is wanted; none while the server has not said that it will take it. */
+/* Feeds as much of the body as HTTP/2 wants; none before 100 (Continue) came. */
 static bool send_body(exchange *x, http2 *h) {
     const http2_stream *s = x->call.stream;
     bool wanted = x->segment_sent == 0 || s->wants_body;
@@ -62,7 +62,7 @@ static void note_sent(exchange *x) {
     if (!x->any_byte) exchange_phase(x, PHASE_FIRST_BYTE, x->sent_at);
 }
 
-/* What was framed since is progress: the time to write counts anew. */
+/* Body bytes that were framed are progress: the write timeout starts anew. */
 static void note_progress(exchange *x, nanoseconds now) {
     uint64_t framed = http2_fed_and_framed(x->call.stream);
     if (!x->request_done && framed > x->sent_bytes) {
@@ -93,9 +93,9 @@ static bool opens(exchange *x, nanoseconds now) {
     return true;
 }
 
-/* The server takes fewer calls than the pool knew, or the connection none any more: the call looks
- * for another place. If that is here again, it waits until a stream has ended. STEP_WAIT: see
- * whether it is open. */
+/* Opens a stream. When the connection takes no further one, ->displaced has the call ask the pool
+ * for another connection; if that is the same one again, it waits until a stream has ended. After
+ * STEP_WAIT x->call.stream says whether a stream is open. */
 static step_result open_stream(exchange *x, nanoseconds now) {
     if (opens(x, now)) return STEP_WAIT;
     if (x->no_stream_free) {
@@ -121,7 +121,7 @@ static http1_framing framing_of(const exchange *x, int status, int64_t length) {
     return length >= 0 ? HTTP1_FRAMING_LENGTH : HTTP1_FRAMING_CHUNKED;
 }
 
-/* The head becomes the answer's, as if it had been parsed. */
+/* Makes x->answer what parsing the same head over HTTP/1.1 would. */
 static step_result take_head(exchange *x, http2_head *head, nanoseconds now) {
     http1_response *r = &x->answer;
     step_result step;
@@ -156,7 +156,7 @@ static step_result take_heads(exchange *x, nanoseconds now) {
     return step;
 }
 
-/* Moves what it can of `data` to where the body belongs. Returns how much, -1: see x->why. */
+/* Moves bytes of `data` to the body buffer or x->body. Returns how many; -1 with x->why set. */
 static ssize_t take_piece(exchange *x, buffer *data) {
     size_t count = buffer_length(data);
     if (x->body_buffer != NULL) {
@@ -253,7 +253,7 @@ static step_result stream_failed(exchange *x, const http2 *h) {
 
 /* ---- a step ---- */
 
-/* Takes what is there. STEP_WAIT: only reading helps. */
+/* Takes what has arrived for the stream, and sends more. STEP_WAIT: more must be read. */
 static step_result advance(exchange *x, nanoseconds now) {
     http2 *h = http2_connection_session(x->call.http2);
     const http2_stream *s = x->call.stream;
@@ -266,7 +266,7 @@ static step_result advance(exchange *x, nanoseconds now) {
     return STEP_WAIT;
 }
 
-/* `fresh`: nothing can have come for it yet. */
+/* `fresh`: the stream was just opened, so that nothing can have come for it. */
 static step_result read_and_advance(exchange *x, bool fresh, nanoseconds now) {
     step_result step = advance(x, now);
     bool worthwhile = !fresh || x->batch != NULL;
@@ -280,14 +280,15 @@ static step_result read_and_advance(exchange *x, bool fresh, nanoseconds now) {
     return x->piece_wanted ? STEP_BODY_WANTED : STEP_WAIT;
 }
 
-/* The request may go out any moment, by somebody else's doing: its answer's time starts then. */
-static nanoseconds next_look(const exchange *x, nanoseconds now) {
+/* When to step in any case. Another call may write the request's last frames at any time; then the
+ * time for the first byte starts. */
+static nanoseconds next_step_at(const exchange *x, nanoseconds now) {
     if (x->call.stream == NULL) return x->wake_at;
     bool all_framed = !x->request_done && x->body_ended;
     return all_framed ? clock_after(now, x->request.options->timeouts[PHASE_FIRST_BYTE]) : NEVER;
 }
 
-static void told(exchange *x, bool news) {
+static void report_news(exchange *x, bool news) {
     if (news) pool_reconsider(x->pool, x->connection);
 }
 
@@ -301,19 +302,19 @@ step_result exchange_http2_talk(exchange *x, nanoseconds now) {
     if (step == STEP_WAIT && call->stream != NULL) step = read_and_advance(x, fresh, now);
     if (step == STEP_DONE || step == STEP_FAILED) {
         note_sent(x);
-        /* What was certainly not looked at counts as not sent: it may go anywhere. */
+        /* What the server has not acted on counts as not sent: it may be sent again. */
         x->sent_so_far = x->unprocessed ? SENT_NONE : (sent_state)http2_call_sent(call);
         x->stopped = true;
-        told(x, http2_call_quit(call, now));
+        report_news(x, http2_call_quit(call, now));
         return step;
     }
     http2_call_flush(call, now);
     if (call->stream != NULL) note_progress(x, now);
     note_sent(x);
-    x->wake_at = next_look(x, now);
+    x->wake_at = next_step_at(x, now);
     bool news = http2_call_leave(call, step == STEP_WAIT);
     x->again = step == STEP_WAIT && call->again;
-    told(x, news);
+    report_news(x, news);
     return step;
 }
 
@@ -324,7 +325,7 @@ void exchange_http2_stop(exchange *x) {
     if (call->http2 == NULL || x->stopped || !http2_call_enter(call)) return;
     x->sent_so_far = (sent_state)http2_call_sent(call);
     x->stopped = true;
-    told(x, http2_call_quit(call, clock_now()));
+    report_news(x, http2_call_quit(call, clock_now()));
 }
 
 void exchange_http2_leave(exchange *x, nanoseconds now, nanoseconds idle_until) {
@@ -343,7 +344,7 @@ void exchange_join(exchange *x, http2_batch *batch, event_loop *watcher) {
     x->batch = batch != NULL ? http2_batch_keep(batch) : NULL;
     if (x->state == EXCHANGE_TALKING && x->http2 && http2_call_enter(&x->call)) {
         x->call.batch = batch;
-        told(x, http2_call_leave(&x->call, false));
+        report_news(x, http2_call_leave(&x->call, false));
         x->again = true;
     }
     http2_batch_drop(before);
@@ -353,7 +354,7 @@ void exchange_depart(exchange *x) {
     waker_depart(x->waker);
     if (x->state == EXCHANGE_DIALLING) pool_driver_left(x->pool);
     if (x->state == EXCHANGE_TALKING && x->http2 && http2_call_enter(&x->call))
-        told(x, http2_call_leave(&x->call, false));
+        report_news(x, http2_call_leave(&x->call, false));
 }
 
 bool exchange_touched(const exchange *x) {

@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define TOLD_AT_ONCE 256
+#define EVENTS_AT_ONCE 256
 
 struct exchange_loop {
     event_loop *loop;   /* owned */
     waker *waker;       /* one reference */
-    http2_batch *batch; /* owned; of those of its calls that share connections */
+    http2_batch *batch; /* owned; for its calls over HTTP/2 */
     deadlines due;
     list runnable; /* members to be stepped */
     list ready;    /* members that the caller has to serve */
@@ -29,8 +29,8 @@ static void unwatch(exchange_loop *l, member *m) {
     m->watching_count = 0;
 }
 
-/* Tells the loop what the member waits for. While it talks that is one connection, named by its id,
- * which the kernel may know already. */
+/* Registers what the member waits for. A member that uses a connection waits for that alone, under
+ * the connection's id: epoll may know it already. */
 static bool watch(exchange_loop *l, member *m) {
     struct pollfd entries[DIAL_MAX_ATTEMPTS];
     int count = exchange_wait(m->x, entries, DIAL_MAX_ATTEMPTS, &m->due.when);
@@ -62,13 +62,13 @@ static void step(exchange_loop *l, member *m) {
     }
 }
 
-/* The waker does not say whom. */
+/* The waker does not say for which member it was woken. */
 static void wake_called(exchange_loop *l) {
     LIST_EACH (member, m, &l->all, loop_node)
         if (m->where == MEMBER_WAITING && exchange_called(m->x)) make_runnable(l, m);
 }
 
-/* Nor does what one of them found out for the others while it was stepped. */
+/* Nor does the mark of a member that received something for others while it was stepped. */
 static void wake_touched(exchange_loop *l) {
     if (!waker_marked(l->waker)) return;
     LIST_EACH (member, m, &l->all, loop_node)
@@ -76,8 +76,8 @@ static void wake_touched(exchange_loop *l) {
             make_runnable(l, m);
 }
 
-/* In a child the parent's events are not for it: it gets an epoll of its own, and what was under
- * way finds out that its connection is the parent's. */
+/* In a forked child the loop gets an epoll of its own. Its members are stepped, and fail, because
+ * their connections are the parent's. */
 static void leave_to_parent(exchange_loop *l) {
     if (!event_loop_inherited(l->loop)) return;
     event_loop_renew(l->loop);
@@ -101,15 +101,15 @@ void exchange_loop_run(exchange_loop *l) {
 }
 
 static void wait_once(exchange_loop *l, nanoseconds until) {
-    void *told[TOLD_AT_ONCE];
-    int count = event_loop_wait(l->loop, until, told, TOLD_AT_ONCE);
+    void *events[EVENTS_AT_ONCE];
+    int count = event_loop_wait(l->loop, until, events, EVENTS_AT_ONCE);
     for (int i = 0; i < count; i++) {
-        if (told[i] == l) {
+        if (events[i] == l) {
             waker_clear(l->waker);
             event_loop_watch(l->loop, waker_descriptor(l->waker), 0, POLLIN, l);
             wake_called(l);
         } else {
-            make_runnable(l, told[i]);
+            make_runnable(l, events[i]);
         }
     }
     if (l->due.count == 0) return;
@@ -125,7 +125,7 @@ nanoseconds exchange_loop_deadline(const exchange_loop *l) {
 void exchange_loop_drive(exchange_loop *l, nanoseconds until, const stop_request *stop) {
     leave_to_parent(l);
     if (l->runnable.first != NULL)
-        wait_once(l, 0); /* connections that these may take are known by it */
+        wait_once(l, 0); /* for event_loop_quiet, which the members to be stepped may ask */
     exchange_loop_run(l);
     while (l->ready.first == NULL && !stop_wanted(stop)) {
         wait_once(l, stop_wait_until(stop, clock_earlier(until, exchange_loop_deadline(l))));

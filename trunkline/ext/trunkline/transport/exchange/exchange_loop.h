@@ -5,9 +5,9 @@
 #include "transport/events/deadlines.h"
 
 /*
- * Many exchanges driven by one thread: each is stepped when its connection, its deadline or the
- * shared waker has something for it; all are of one pool. What the exchanges ask of their caller is
- * collected, so that one trip without the GVL serves all that came meanwhile.
+ * Drives many exchanges of one pool in one thread: each is stepped when its connection has an
+ * event, its deadline is over, or the shared waker was woken for it. Members that need their caller
+ * are collected, so that one return to Ruby serves all of them.
  */
 typedef struct exchange_loop exchange_loop;
 
@@ -16,7 +16,7 @@ typedef struct member {
     exchange *x; /* borrowed */
     void *owner; /* the caller's */
     struct exchange_loop *loop;
-    step_result step; /* what it came to, once exchange_loop_next gives it */
+    step_result step; /* the last step's result, when exchange_loop_next returns it */
     /* the exchange loop's own */
     list_node loop_node;  /* among all of its exchange loop */
     list_node queue_node; /* among those to be stepped, or to be served */
@@ -26,45 +26,45 @@ typedef struct member {
     int watching_count;
 } member;
 
-/* Keeps one reference of the waker, which all of its exchanges must share. NULL: no memory, or
- * no descriptor (errno says). */
+/* Adds a reference to the waker, which all of the exchanges must share. Returns NULL, with errno,
+ * without memory or a descriptor. */
 exchange_loop *exchange_loop_new(waker *w);
 
-/* It must be empty. NULL is fine. In a child its memory is lost. */
+/* Frees a loop without members. NULL is fine. In a forked child its memory is lost. */
 void exchange_loop_free(exchange_loop *l);
 
-/* Takes `x` in, which has begun, and steps it at the next drive. `m` is the caller's memory, and
- * stays where it is until exchange_loop_remove; what is not over then and goes on needs
- * exchange_join. */
+/* Adds `x`, which has begun; it is stepped at the next drive. `m` is the caller's memory, and must
+ * not move before exchange_loop_remove. An exchange that goes on after that needs exchange_join. */
 void exchange_loop_add(exchange_loop *l, member *m, exchange *x, void *owner);
 void exchange_loop_remove(exchange_loop *l, member *m);
 
-/* What was asked has been done: step on at the next drive. */
+/* Has a member that exchange_loop_next returned stepped again at the next drive. */
 void exchange_loop_resume(exchange_loop *l, member *m);
 
-/* Steps all that can be stepped without waiting. */
+/* Steps all members that can go on without waiting. */
 void exchange_loop_run(exchange_loop *l);
 
-/* The next that asks for something or is over; it is in no queue then: exchange_loop_resume or
- * exchange_loop_remove it. NULL: none. */
+/* Returns the next member whose step returned something but STEP_WAIT, for the caller to resume or
+ * remove; NULL: none. */
 member *exchange_loop_next(exchange_loop *l);
 
-/* Waits until one is ready, `until` is over (0: does not wait), or `stop` asks for an end. */
+/* Waits until a member is ready, until `until` (0: does not wait), or until `stop` asks for an end.
+ */
 void exchange_loop_drive(exchange_loop *l, nanoseconds until, const stop_request *stop);
 
 bool exchange_loop_has_ready(const exchange_loop *l);
 
-/* Nobody will drive it for a while, but calls of others go on: they wait for nothing that its
- * exchanges do. And somebody does again. */
+/* exchange_loop_depart: nobody drives the loop before exchange_loop_arrive; calls of other drivers
+ * do not wait for its exchanges. */
 void exchange_loop_depart(exchange_loop *l);
 void exchange_loop_arrive(exchange_loop *l);
 
-/* It is driven as soon as there is something to do, unless its thread is busy: others need not wait
- * for its exchanges to read, but do for what they dial. */
+/* A fiber waits for the loop's descriptor, and its thread may be busy meanwhile: calls of other
+ * drivers do not wait for its exchanges to read, but do for what these dial. */
 void exchange_loop_park(exchange_loop *l);
 
-/* For those who wait elsewhere (a Fiber scheduler): a descriptor that becomes readable when there
- * is something to do (-1: none), and when to come back in any case (0: at once). */
+/* For a caller that waits by itself (a fiber scheduler): a descriptor that is readable when there
+ * is something to do (-1: none), and when to drive in any case (0: at once). */
 int exchange_loop_descriptor(exchange_loop *l);
 nanoseconds exchange_loop_deadline(const exchange_loop *l);
 

@@ -5,11 +5,11 @@
 #define FIRST_READ (16 * 1024) /* takes most answers whole; a free exchange keeps as much */
 #define NEXT_READ 4096         /* the least room for the rest of a head */
 #define DIRECT_READ 4096       /* from this size on the rest of a plain body is read in place */
-#define READS_AT_ONCE 32       /* before the driver may look at interrupts and the clock */
+#define READS_AT_ONCE 32       /* in one step, which no interrupt ends */
 
 /* ---- the head ---- */
 
-/* A 1xx: the answer is still to come, and its time starts anew. */
+/* After a 1xx the time for the first byte starts anew. */
 static step_result informational(exchange *x, nanoseconds now) {
     step_result step = exchange_informational(x, buffer_head(&x->input), now);
     if (step != STEP_FAILED) {
@@ -25,7 +25,8 @@ static step_result final_head(exchange *x, nanoseconds now) {
     return step;
 }
 
-/* Takes apart the heads that lie in the input. STEP_WAIT: look whether x->head is there. */
+/* Parses the heads in the input. After STEP_WAIT x->head says whether the final one was among them.
+ */
 static step_result take_head(exchange *x, nanoseconds now) {
     while (buffer_length(&x->input) > 0) {
         switch (http1_head(&x->answer, buffer_head(&x->input), buffer_length(&x->input))) {
@@ -44,8 +45,7 @@ static step_result take_head(exchange *x, nanoseconds now) {
 
 /* ---- the body ---- */
 
-/* Of what lies in the input, to the body buffer without a detour through x->body. STEP_WAIT: go on.
- */
+/* Moves body bytes from the input to the body buffer. Returns STEP_WAIT to go on. */
 static step_result drain_to_body_buffer(exchange *x) {
     uint64_t expected = http1_expect(&x->answer);
     size_t count = buffer_length(&x->input);
@@ -97,7 +97,7 @@ static step_result take_body(exchange *x) {
 
 /* ---- reading ---- */
 
-/* Bytes of a plain body go where they belong, without a copy. */
+/* Reads a plain body into its destination, without a copy. */
 static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
     uint8_t *where = x->body_buffer;
     size_t room = x->body_buffer_room;
@@ -143,8 +143,7 @@ static io_result read_some(exchange *x, nanoseconds now) {
     bool direct = x->body_buffer != NULL || expected >= DIRECT_READ;
     io_result io = direct ? read_direct(x, expected, &f) : read_input(x, &f);
     if (io == IO_DONE) {
-        /* An exchange loop is told of what comes next; who is driven alone looks before it sleeps.
-         */
+        /* epoll reports what comes next; an exchange that is driven alone reads until EAGAIN. */
         x->again = x->watcher == NULL || !x->connection->drained;
         exchange_first_byte(x, now);
         exchange_phase(x, PHASE_READ, now);
@@ -160,7 +159,7 @@ static io_result read_some(exchange *x, nanoseconds now) {
     return io;
 }
 
-/* The connection has ended: that may be the body's proper end, and is an error anywhere else. */
+/* The connection has ended, which may be the end of the body, or is an error. */
 static step_result at_end(exchange *x, bool clean) {
     http1_result result = http1_end(&x->answer, clean, buffer_length(&x->input));
     if (result == HTTP1_DONE) return STEP_DONE;
@@ -171,8 +170,8 @@ static step_result at_end(exchange *x, bool clean) {
     return exchange_cut_short(x, x->answer.failure, 0);
 }
 
-/* Takes apart what is there already. STEP_WAIT: only reading helps. */
-static step_result take_apart(exchange *x, nanoseconds now) {
+/* Parses what was read. STEP_WAIT: more must be read. */
+static step_result parse_input(exchange *x, nanoseconds now) {
     if (x->head == NULL) {
         step_result step = take_head(x, now);
         if (step != STEP_WAIT || x->head == NULL) return step;
@@ -184,7 +183,7 @@ static step_result take_apart(exchange *x, nanoseconds now) {
 step_result exchange_receive(exchange *x, nanoseconds now) {
     x->events = POLLIN;
     for (int reads = 0;; reads++) {
-        step_result step = take_apart(x, now);
+        step_result step = parse_input(x, now);
         if (step != STEP_WAIT) return step;
         if (x->body_buffer != NULL && x->body_buffer_room == 0) return STEP_BODY_BUFFER_FULL;
         if (exchange_has_enough(x)) return STEP_DATA;

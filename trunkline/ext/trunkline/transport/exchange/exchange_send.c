@@ -1,6 +1,6 @@
 #include "exchange_internal.h"
 
-#define JOINED_BODY 16384 /* a body up to this size goes out with the head, in one write */
+#define JOINED_BODY 16384 /* the largest body that is sent with the head in one write */
 
 static void next_segment(exchange *x, const void *bytes, size_t length) {
     x->segment = bytes;
@@ -63,12 +63,10 @@ void exchange_feed(exchange *x, const char *piece, size_t length) {
     x->fed_bytes += (int64_t)length;
     if (!frame_piece(x, piece, length, chunked))
         failure_set(&x->why, FAILURE_OUT_OF_MEMORY, PHASE_WRITE, 0, NULL);
-    /* Enough: ask no more. */
     x->body_queued = x->request.body_length >= 0 && x->fed_bytes >= x->request.body_length;
 }
 
-/* A body of declared length must be neither shorter nor longer: the server would take the next
- * request for the rest of this one. */
+/* Otherwise the server would take the next request for the rest of this one. */
 bool exchange_fed_as_declared(exchange *x) {
     int64_t declared = x->request.body_length;
     if (x->why.code != FAILURE_NONE) return false;
@@ -100,7 +98,7 @@ static io_result send_segment(exchange *x, nanoseconds now) {
 }
 
 static void request_sent(exchange *x) {
-    /* The time of the last byte, not of the step's begin, starts the wait for the answer. */
+    /* The wait for the response starts with the last byte sent, not with the step. */
     nanoseconds now = clock_now();
     x->request_done = true;
     x->sent_at = now;
@@ -111,7 +109,7 @@ static void request_sent(exchange *x) {
     }
 }
 
-/* What comes after the segment that has been sent: true when there is one. */
+/* Readies the segment after the one that was sent. Returns false when there is none for now. */
 static bool more_to_send(exchange *x) {
     if (x->body_queued) {
         request_sent(x);

@@ -2,14 +2,14 @@
 
 #include <stdlib.h>
 
-/* Whose turn it is: the leader, the followers, and the calls of an exchange loop. */
+/* Which call reads: the leader, the followers, and the calls of an exchange loop. */
 
 static bool away(const http2_call *call) {
     return call->batch != NULL && __atomic_load_n(&call->batch->away, __ATOMIC_ACQUIRE);
 }
 
-/* Does a leader make do without this one? */
-static bool yields_to(const http2_call *leader, const http2_call *call) {
+/* May `call` take the lead from `leader`? */
+static bool may_replace(const http2_call *leader, const http2_call *call) {
     return leader == NULL || away(leader) || (leader->weak && !call->weak);
 }
 
@@ -17,7 +17,7 @@ static void set_events(http2_call *call, short events) {
     __atomic_store_n(&call->events, events, __ATOMIC_RELEASE);
 }
 
-/* Whom it is enough to mark: the exchange loop that steps this call will look at its others. */
+/* The waker that need only be marked: the exchange loop that steps this call checks its others. */
 static waker *own_waker(const http2_call *call) {
     return call->batch != NULL && !away(call) ? call->waker : NULL;
 }
@@ -47,7 +47,7 @@ void http2_call_touch(http2_call *call, waker *own) {
         waker_wake(call->waker);
 }
 
-/* The first that is driven just now; `weak`: a fiber will do. */
+/* The first follower whose driver is not away; a fiber's only with `weak`. */
 static http2_call *able_follower(const http2_connection *h, bool weak) {
     LIST_EACH (http2_call, call, &h->followers, follower_node)
         if (!away(call) && (weak || !call->weak)) return call;
@@ -83,8 +83,8 @@ static bool room_for_led(http2_batch *b) {
     return true;
 }
 
-/* An exchange loop remembers what its calls lead, so as to let others when it is not driven.
- * Without memory for that the reaper reads for them, once a second. */
+/* Adds `h` to the connections that the loop's calls lead, so that others lead when it is not
+ * driven. Without memory the reaper reads for them, once a second. */
 static void remember_led(http2_batch *b, http2_connection *h) {
     if (h->remembered == b) return;
     if (!has_led(b, h)) {
@@ -94,7 +94,7 @@ static void remember_led(http2_batch *b, http2_connection *h) {
     h->remembered = b;
 }
 
-/* Under h's lock, which the caller releases before h. */
+/* Under the lock of `h`, which the caller releases before its reference. */
 static void forget_led(const http2_batch *b, http2_connection *h) {
     if (h->remembered == b) h->remembered = NULL;
 }
@@ -112,19 +112,18 @@ static void lead(http2_connection *h, http2_call *call) {
     if (call->batch != NULL) remember_led(call->batch, h);
 }
 
-/* A fiber leads only when there is nobody else to do it. */
+/* A call that should lead rather than `call`; NULL: none. A fiber leads when no thread does. */
 static http2_call *better_than(const http2_connection *h, const http2_call *call) {
     http2_call *l = h->leader;
     if (!call->weak) return NULL;
     return l != NULL && !away(l) && !l->weak ? l : able_follower(h, false);
 }
 
-/* Who leaves something unwritten waits for the descriptor itself, or has whoever does look again.
- */
+/* A call that leaves output unwritten leads, or wakes the leader, which then polls for POLLOUT. */
 static void wait_here(http2_connection *h, http2_call *call) {
     http2_call *able = better_than(h, call);
     bool full = h->wants_write != 0;
-    if (able == NULL && (full || yields_to(h->leader, call))) {
+    if (able == NULL && (full || may_replace(h->leader, call))) {
         lead(h, call);
         return;
     }
@@ -208,7 +207,7 @@ bool http2_call_open(http2_call *call, const char *scheme, const char *head, siz
 
 bool http2_call_may_read(const http2_call *call) {
     const http2_connection *h = call->http2;
-    return !h->dead && !call->drained && yields_to(h->leader, call);
+    return !h->dead && !call->drained && may_replace(h->leader, call);
 }
 
 bool http2_call_read(http2_call *call, nanoseconds now) {
@@ -217,7 +216,7 @@ bool http2_call_read(http2_call *call, nanoseconds now) {
     return more;
 }
 
-/* A batch writes once for all of its calls. */
+/* A batch writes once a round for all of its calls. */
 static void write_or_put_off(http2_connection *h, http2_call *call, nanoseconds now) {
     http2_batch *b = away(call) ? NULL : call->batch;
     if (h->dead || !(http2_wants_output(h->session) || buffer_length(&h->output) > 0)) return;
@@ -246,7 +245,7 @@ bool http2_call_leave(http2_call *call, bool waits) {
     http2_connection *h = call->http2;
     if (waits) {
         wait_here(h, call);
-        /* A loop on edges is not told of what lay there before. */
+        /* epoll does not report again what had arrived before. */
         bool unseen = call->leading && (h->unread || (call->batch != NULL && !call->drained));
         call->again = call->touched || unseen;
     }
@@ -268,7 +267,7 @@ bool http2_call_quit(http2_call *call, nanoseconds now) {
 
 /* ---- an exchange loop's calls ---- */
 
-/* What could not be written needs a call that waits for the descriptor. */
+/* Output that could not be written needs a call that polls for POLLOUT. */
 static void find_writer(http2_connection *h, waker *own) {
     bool led = h->leader != NULL && !away(h->leader);
     http2_call *chosen = led ? h->leader : LIST_FIRST(&h->followers, http2_call, follower_node);

@@ -4,11 +4,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define READS_AT_ONCE 16           /* of those who read for others alone */
-#define SILENCE (30 * SECOND)      /* after which a server is asked whether it is there, */
-#define ANSWER_WITHIN (5 * SECOND) /* and how long it may take to say so */
+#define READS_AT_ONCE 16           /* by a reader that has no call on the connection */
+#define SILENCE (30 * SECOND)      /* after which the server is sent a PING */
+#define ANSWER_WITHIN (5 * SECOND) /* the time that it has to acknowledge it */
 
-/* ---- facts ---- */
+/* ---- state ---- */
 
 static void tell_touched(http2_connection *h, waker *own) {
     for (http2_stream *s; (s = http2_next_touched(h->session)) != NULL;)
@@ -40,7 +40,7 @@ bool http2_connection_heard(const http2_connection *h) {
 
 /* ---- reading and writing ---- */
 
-/* Whoever waits for the descriptor finds it readable from now on. */
+/* Fails the connection. The shutdown makes the descriptor readable for a leader that waits. */
 static void die(http2_connection *h, const failure *why, waker *own) {
     h->dead = true;
     h->why = *why;
@@ -59,10 +59,10 @@ static void die_of(http2_connection *h, failure_code code, const char *detail, w
     die(h, &why, own);
 }
 
-/* What was read did not make sense: the server is told so, if that goes without waiting. */
+/* The server has broken the protocol: sends GOAWAY, as far as that goes without waiting. */
 static void refuse(http2_connection *h, failure_code code, waker *own, nanoseconds now) {
     tell_touched(h, own);
-    h->closing = true; /* nobody waits for what becomes of this write */
+    h->closing = true;
     http2_connection_write(h, own, now);
     if (!h->dead) die_of(h, code, http2_detail(h->session), own);
 }
@@ -93,7 +93,7 @@ bool http2_connection_read_once(http2_connection *h, waker *own, nanoseconds now
     return false;
 }
 
-/* Writing broke: an answer, or the reason, may lie there all the same. */
+/* Writing failed. Responses, or a GOAWAY with the reason, may have arrived all the same. */
 static void writing_broke(http2_connection *h, const failure *f, waker *own, nanoseconds now) {
     failure why = *f;
     h->write_broken = true;
@@ -104,7 +104,7 @@ static void writing_broke(http2_connection *h, const failure *f, waker *own, nan
     if (!h->dead) die(h, &why, own);
 }
 
-/* Something to be written, if there is any. False: there is not, or no memory. */
+/* Fills the output. Returns false when there is nothing to write, or no memory. */
 static bool frame_more(http2_connection *h) {
     if (buffer_length(&h->output) > 0) return true;
     return http2_wants_output(h->session) &&
@@ -137,7 +137,7 @@ void http2_connection_write(http2_connection *h, waker *own, nanoseconds now) {
     }
 }
 
-/* ---- for those who have no call on it ---- */
+/* ---- called without a call on the connection ---- */
 
 static bool nobody_reads(const http2_connection *h) {
     const http2_call *l = h->leader;
@@ -161,10 +161,10 @@ void http2_connection_retire(http2_connection *h) {
     pthread_mutex_unlock(&h->lock);
 }
 
-/* A server that computes may leave a PING waiting, and answer its calls all the same: those that
- * wait already do so for as long as their callers said; those to come have another connection. */
-static void doubt(http2_connection *h, nanoseconds now) {
-    take_in(h, now); /* whoever was to read may be late */
+/* The PING was not acknowledged in time. A server may be busy and respond all the same: calls under
+ * way go on to their own timeouts, new ones get another connection. */
+static void ping_failed(http2_connection *h, nanoseconds now) {
+    take_in(h, now); /* the acknowledgement may have arrived */
     if (h->dead || h->pinged_at == 0) return;
     if (http2_open_streams(h->session) > 0) {
         http2_goodbye(h->session);
@@ -176,7 +176,7 @@ static void doubt(http2_connection *h, nanoseconds now) {
 }
 
 /* Some servers count PINGs and close the connection of a client that sends many. */
-static void ask_whether_alive(http2_connection *h, nanoseconds now) {
+static void ping_if_silent(http2_connection *h, nanoseconds now) {
     nanoseconds heard_at = h->heard_at > 0 ? h->heard_at : h->connection->born;
     if (!h->dead && h->pinged_at == 0 && now - heard_at >= SILENCE && http2_ping(h->session)) {
         h->pinged_at = now;
@@ -184,12 +184,13 @@ static void ask_whether_alive(http2_connection *h, nanoseconds now) {
     }
 }
 
-/* One that is idle is not asked before it is used again. */
-static void see_whether_alive(http2_connection *h, nanoseconds now) {
+/* An idle connection is sent no PING; http2_connection_check_alive does that before its next use.
+ */
+static void check_silence(http2_connection *h, nanoseconds now) {
     if (h->pinged_at > 0 && now - h->pinged_at >= ANSWER_WITHIN)
-        doubt(h, now);
+        ping_failed(h, now);
     else if (http2_open_streams(h->session) > 0)
-        ask_whether_alive(h, now);
+        ping_if_silent(h, now);
 }
 
 bool http2_connection_check_alive(http2_connection *h) {
@@ -198,7 +199,7 @@ bool http2_connection_check_alive(http2_connection *h) {
     bool usable = h->session != NULL;
     if (usable) {
         if (http2_open_streams(h->session) == 0 && nobody_reads(h)) take_in(h, now);
-        ask_whether_alive(h, now);
+        ping_if_silent(h, now);
         refresh(h);
         usable = !h->closing;
     }
@@ -214,7 +215,7 @@ bool http2_connection_tend(http2_connection *h, nanoseconds now) {
     }
     if (nobody_reads(h)) take_in(h, now);
     http2_calm(h->session);
-    see_whether_alive(h, now);
+    check_silence(h, now);
     http2_connection_summon(h, NULL);
     bool news = h->news;
     h->news = false;
@@ -231,7 +232,7 @@ void http2_connection_goodbye(http2_connection *h) {
     pthread_mutex_unlock(&h->lock);
 }
 
-/* ---- birth, death, fork ---- */
+/* ---- made, freed, forked ---- */
 
 bool http2_connection_begin(connection *c) {
     http2_connection *h = calloc(1, sizeof(*h));
@@ -273,7 +274,7 @@ void http2_connection_before_fork(http2_connection *h) {
     pthread_mutex_lock(&h->lock);
 }
 
-/* In the child the session is left alone for good, with all that its streams hold. */
+/* In the child the session and its streams are never used or freed. */
 void http2_connection_after_fork(http2_connection *h, bool child) {
     if (child) {
         pthread_mutex_init(&h->lock, NULL);

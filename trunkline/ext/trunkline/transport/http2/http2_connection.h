@@ -8,132 +8,133 @@
 #include <poll.h>
 
 /*
- * One HTTP/2 connection, shared by all calls that have a stream on it. Nobody reads it in the
- * background: of the calls that wait one leads, and waits for the descriptor; the others follow,
- * and wait for their wakers. Whoever steps a call on it holds its lock for as long as that step
- * takes, which never blocks. The lock is taken after the pool's, or without it, never before.
+ * One HTTP/2 connection, shared by all calls that have a stream on it. No thread reads it in the
+ * background: of the calls that wait one is the leader, which waits for the descriptor and reads
+ * for all; the others are followers, which wait for their wakers. Each step of a call holds the
+ * connection's lock and never blocks. Lock order: the pool's lock first, then this one.
  */
 typedef struct http2_connection http2_connection;
 
 #define HTTP2_BATCH_SIZE 8
 
-/* What the calls of one exchange loop share: they are flushed together, and one of them leads for
- * all. */
+/* What the calls of one exchange loop share: their connections are written once a round, and one of
+ * them leads for all. */
 typedef struct {
     unsigned references; /* atomic */
-    /* On which something may lie to be written, a reference each; those beyond HTTP2_BATCH_SIZE are
-     * written at once. */
+    /* Connections with output to be written, one reference each; further ones than
+     * HTTP2_BATCH_SIZE are written at once. */
     http2_connection *unflushed[HTTP2_BATCH_SIZE];
     int count;
-    /* Of which one of the calls (at some time) was the leader, a reference each; owned. */
+    /* Connections that a call of the loop leads, or led; one reference each; owned. */
     http2_connection **led;
     int led_count, led_room;
-    bool away; /* nobody drives the exchange loop just now: its calls cannot lead (atomic) */
+    bool away; /* atomic; nobody drives the exchange loop: its calls cannot lead */
 } http2_batch;
 
-/* A call's dealings with an HTTP/2 connection: embedded in the call, and not moved while it has
- * one. */
+/* A call on an HTTP/2 connection: embedded in the exchange, and not moved while it has one. */
 typedef struct http2_call {
     http2_connection *http2; /* one reference; NULL: none */
     http2_stream *stream;
     waker *waker;       /* borrowed: its driver's */
     http2_batch *batch; /* borrowed; NULL: it is driven alone */
-    bool weak; /* its driver is a fiber, whose thread may be busy: others lead rather than it */
+    bool weak; /* its driver is a fiber, whose thread may be busy: others are preferred as leader */
     nanoseconds sent_at; /* when the last byte of the request was written; -1: not yet */
     /* the connection's own */
-    bool leading; /* its driver waits for the descriptor (atomic) */
-    bool touched; /* something has come for it (atomic) */
-    bool follows; /* it is among the followers */
-    bool drained; /* in this step everything was read */
+    bool leading; /* it is the leader */
+    bool touched; /* atomic; something has come for it */
+    bool follows; /* it is a follower */
+    bool drained; /* this step has read to EAGAIN */
     bool again;   /* it need not wait: more can be done at once */
-    short events; /* what to wait for, when it leads */
+    short events; /* atomic; what a leader's driver polls for */
     list_node follower_node;
     list_node sending_node;
     bool sending; /* its request is not out yet */
 } http2_call;
 
-/* Takes `c`, which has been dialled, as the connection of a new session; c->http2 is it from now
- * on, with one reference. False: no memory. */
+/* Begins HTTP/2 on the new connection `c`: sets c->http2, with one reference, which owns `c` from
+ * now on. Returns false without memory; `c` is unchanged then. */
 bool http2_connection_begin(connection *c);
 
 http2_connection *http2_connection_keep(http2_connection *h);
 
-/* Gives a reference up; the last one closes the connection and frees it. NULL is fine. */
+/* Gives a reference up; the last one closes the connection and frees both. NULL is fine. */
 void http2_connection_release(http2_connection *h);
 
-/* No more calls: says goodbye, as far as that goes without waiting. */
+/* Sends GOAWAY, as far as that goes without waiting; takes no more calls. */
 void http2_connection_goodbye(http2_connection *h);
 
-/* It takes no more calls; those that it has go on. */
+/* Takes no more calls; those under way go on. */
 void http2_connection_retire(http2_connection *h);
 
-/* The check before a call is put on it: is it alive, and does it take more? What lies there unread
- * is taken in when nobody else does. A server that has been silent for long is sent a PING, which
- * goes before the call; nobody waits for its answer. */
+/* The check before a new call: is the connection alive, and does it take more calls? Reads what has
+ * arrived if no call reads it. A server that has been silent for long is sent a PING ahead of the
+ * call, whose acknowledgement is not waited for. */
 bool http2_connection_check_alive(http2_connection *h);
 
-/* Facts that may be asked for at any time, without the lock: how many calls it carries at once;
- * whether it takes none any more; whether the server has said anything yet. */
+/* State that may be read at any time, without the lock: how many streams the server allows; whether
+ * the connection takes no more calls; whether the server has sent anything yet. */
 uint32_t http2_connection_max_streams(const http2_connection *h);
 bool http2_connection_closing(const http2_connection *h);
 bool http2_connection_heard(const http2_connection *h);
 
-/* For the reaper: takes in what lies there when nobody leads, and asks by a PING whether the server
- * is alive when it has been silent for long though calls wait for it. One that does not answer gets
- * no new calls. True: its facts have changed. */
+/* Called by the reaper: reads what has arrived when no call leads, and sends a PING when the server
+ * has been silent for long although calls wait. A server that does not acknowledge it gets no new
+ * calls. Returns true when the state above has changed. */
 bool http2_connection_tend(http2_connection *h, nanoseconds now);
 
 /* ---- a call's step: between http2_call_enter and http2_call_leave the caller has the lock ---- */
 
-/* False: the connection is the parent process's (no lock is held then). */
+/* Begins a step and takes the lock. Returns false, without the lock, when the connection belongs to
+ * the parent process. */
 bool http2_call_enter(http2_call *call);
 
-/* Of the session itself, for the one who has entered. */
+/* The HTTP/2 session, to be used within a step. */
 http2 *http2_connection_session(http2_connection *h);
 
-/* Opens its stream: see http2_request. False: see `room`. */
+/* Opens the call's stream; see http2_request. Returns false without memory, or when the connection
+ * takes no further stream. */
 bool http2_call_open(http2_call *call, const char *scheme, const char *head, size_t length,
                      bool body, bool head_request, const http1_limits *limits);
 
-/* May this step read (nobody else is to)? */
+/* May this step read? Not while another call leads. */
 bool http2_call_may_read(const http2_call *call);
 
-/* Reads once and takes apart what came. False: there is nothing more just now. */
+/* Reads once and parses what came. Returns false when nothing more has arrived. */
 bool http2_call_read(http2_call *call, nanoseconds now);
 
-/* How far the request has gone out: SENT of exchange.h in its order, 0 to 2. */
+/* How much of the request was sent: a sent_state of exchange.h, as a number. */
 int http2_call_sent(const http2_call *call);
 
-/* Why the connection is of no further use; code FAILURE_NONE: it is not known to be. */
+/* Why the connection has failed; its code is FAILURE_NONE when it has not. */
 const failure *http2_connection_why(const http2_connection *h);
 
-/* Writes what is to be written, or leaves that to the batch. */
+/* Writes the session's output, or leaves that to the batch. */
 void http2_call_flush(http2_call *call, nanoseconds now);
 
-/* Ends the step. `waits`: the call will wait, as the leader or a follower. True: the connection's
- * facts have changed, see pool_reconsider. */
+/* Ends the step and releases the lock. With `waits` the call waits from now on, as the leader or a
+ * follower. Returns true when the connection's state has changed: call pool_reconsider then. */
 bool http2_call_leave(http2_call *call, bool waits);
 
-/* Ends the call: its stream is reset unless it was over. The caller has entered, and leaves by
- * this; what is left to do is to release the reference. */
+/* Ends the call and the step: the stream is reset unless it is complete, and the lock released. The
+ * caller still has its reference. Returns as http2_call_leave. */
 bool http2_call_quit(http2_call *call, nanoseconds now);
 
 /* ---- an exchange loop's calls ---- */
 
-/* Writes what the steps of a round have left. */
+/* Writes the output that the steps of a round have left. `own`: see http2_call_touch. */
 void http2_batch_flush(http2_batch *b, waker *own);
 
-/* Nobody will drive the exchange loop for a while: others may lead. And somebody does again. */
+/* Between these two nobody drives the exchange loop, and calls of other drivers lead. */
 void http2_batch_depart(http2_batch *b);
 void http2_batch_arrive(http2_batch *b);
 http2_batch *http2_batch_new(void); /* one reference; NULL: no memory */
 http2_batch *http2_batch_keep(http2_batch *b);
 void http2_batch_drop(http2_batch *b); /* NULL is fine */
 
-/* The exchange loop is no more, but some of its calls may be. */
+/* The exchange loop is freed, while some of its calls may go on. Gives up its reference. */
 void http2_batch_close(http2_batch *b);
 
-/* ---- fork: for all of a pool's, under the pool's lock ---- */
+/* ---- fork: for all of a pool's connections, under the pool's lock ---- */
 
 void http2_connection_before_fork(http2_connection *h);
 void http2_connection_after_fork(http2_connection *h, bool child);

@@ -5,8 +5,7 @@
 
 #include <pthread.h>
 
-/* Between the files that make up an HTTP/2 connection; nobody else includes this. All is called
- * with its lock held. */
+/* For the HTTP/2 connection's own files. All functions are called with its lock held. */
 
 #define HTTP2_READ_SIZE (64 * 1024)
 
@@ -19,8 +18,8 @@ struct http2_connection {
     buffer output;          /* framed, not written yet */
     uint64_t written;
 
-    http2_call *leader;      /* waits for the descriptor; NULL: nobody does */
-    http2_batch *remembered; /* borrowed; one that has this among its ->led; NULL: none is known */
+    http2_call *leader;      /* waits for the descriptor; NULL: no call does */
+    http2_batch *remembered; /* borrowed; a batch that has this in ->led; NULL: none is known */
     /* The followers; those that are driven alone stand before the others. */
     list followers;
     list sending; /* calls whose requests are not out yet */
@@ -46,14 +45,14 @@ void http2_connection_write(http2_connection *h, waker *own, nanoseconds now);
 
 /* ---- http2_call.c ---- */
 
-/* Something has come for it: if it waits, its driver is woken, or, when that is `own`, told later
- * by waker_mark. */
+/* Notes that something has come for the call. If it waits, wakes its driver; or only marks the
+ * waker when that is `own`, the waker of the driver that is at work. */
 void http2_call_touch(http2_call *call, waker *own);
 
-/* The requests that are out by now went out just now. */
+/* Notes the time for requests whose last byte has been written by now. */
 void http2_connection_note_sent(http2_connection *h);
 
-/* If calls wait and none leads, one of them is woken to do so. */
+/* If calls wait and none leads, wakes one of them to lead. */
 void http2_connection_summon(http2_connection *h, waker *own);
 
 #endif
