@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* The parts of a call, in their order; each can have a timeout of its own. */
+/* The phases of a call, in order; each can have a timeout of its own. */
 #define PHASES(X)               \
     X(QUEUE, "queue")           \
     X(RESOLVE, "resolve")       \
@@ -22,17 +22,15 @@ typedef enum {
         PHASE_COUNT
 } call_phase;
 
-/* What went wrong, where, and the words of whoever knows more (the system, OpenSSL, the resolver).
- */
+/* Why a call failed. */
 typedef struct {
     failure_code code;
     call_phase phase;
     int system_error; /* errno, or 0 */
-    char detail[320]; /* "" when there is nothing to add */
+    char detail[320]; /* in words of the system, OpenSSL or the resolver; "": none */
 } failure;
 
-/* Fills in `f`; `format` may be NULL. Always returns false, so that "return failure_set(...)"
- * fails. */
+/* Fills in *f; `format` may be NULL. Returns false, for `return failure_set(...)`. */
 bool failure_set(failure *f, failure_code code, call_phase phase, int system_error,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 

@@ -1,12 +1,12 @@
 #ifndef TRUNKLINE_TRANSPORT_COMMON_IO_RESULT_H
 #define TRUNKLINE_TRANSPORT_COMMON_IO_RESULT_H
 
-/* What came of a step that must not block. */
+/* The result of a function that does not block. */
 typedef enum {
-    IO_DONE,      /* it is done (or: bytes were moved) */
-    IO_READ,      /* come back when the descriptor is readable */
-    IO_WRITE,     /* come back when it is writable */
-    IO_WAIT,      /* come back when one of its descriptors, its waker or its deadline is due */
+    IO_DONE,      /* done; or bytes were read or written */
+    IO_READ,      /* call again when the descriptor is readable */
+    IO_WRITE,     /* call again when it is writable */
+    IO_WAIT,      /* call again after an event, its waker or its deadline */
     IO_END,       /* the peer has ended cleanly: FIN, or close_notify over TLS */
     IO_TRUNCATED, /* TLS only: FIN without close_notify */
     IO_FAILED     /* see the failure */

@@ -24,12 +24,11 @@ typedef struct {
 
 typedef enum { HTTP_AUTO, HTTP_ONE, HTTP_TWO } http_mode;
 
-/* How calls are made: everything that is not part of one request. Immutable once made; whoever
- * makes calls with it keeps it alive until they are over. */
+/* A client's options for its calls. Immutable; it outlives the calls that borrow it. */
 typedef struct {
     nanoseconds timeouts[PHASE_COUNT]; /* spans; NEVER: no limit of its own */
     nanoseconds total;                 /* of the whole call; NEVER */
-    nanoseconds expect;            /* how long to wait for 100 (Continue); 0: it is not asked for */
+    nanoseconds expect;            /* how long to wait for 100 (Continue); 0: no Expect is sent */
     struct tls_context *tls;       /* one reference is owned here; NULL: plain only */
     struct tls_context *proxy_tls; /* the same for https proxies: no client certificate */
     socket_options sockets;
@@ -38,38 +37,37 @@ typedef struct {
     uint64_t max_body_bytes;     /* of a body that is kept whole, decoded; 0: no limit */
     uint64_t max_streamed_bytes; /* the same of one that is handed over piece by piece */
     uint32_t max_connections;    /* for each key */
-    nanoseconds idle_timeout;    /* how long a connection may lie idle */
-    nanoseconds max_age;         /* how long one may take calls, and an address be dialled; 0 */
-    nanoseconds busy_poll;       /* an answer may be waited for so long without sleeping; 0: none */
+    nanoseconds idle_timeout;    /* how long a connection may be idle */
+    nanoseconds max_age;         /* of connections that take calls, and of addresses; 0: no limit */
+    nanoseconds busy_poll;       /* how long to poll for a response without sleeping; 0: not */
     bool decode;                 /* undo content codings */
-    bool replay_safe; /* send a safe request once more when a kept connection died silently */
-    uint64_t owner;   /* the client family: pool_close_idle closes by it */
-    http_mode http;   /* what ALPN offers with `tls`; HTTP_TWO is spoken without TLS too */
+    bool replay_safe;            /* replay a safe request when a reused connection died */
+    uint64_t owner;              /* the client family: pool_close_idle closes by it */
+    http_mode http; /* what ALPN offers with `tls`; HTTP_TWO is spoken without TLS too */
 } call_options;
 
 typedef enum { PROXY_HTTP, PROXY_SOCKS5, PROXY_SOCKS5H } proxy_kind;
 
-/* Through whom a call goes. All strings are owned as the route's are. */
+/* A proxy. All strings are owned as the route's are. */
 typedef struct {
     proxy_kind kind;
     bool tunnel; /* false: an HTTP proxy that is sent the request itself, in absolute-form */
     const char *host;
     uint16_t port;
-    const char *tls_name;        /* the name to verify; NULL: the way to the proxy is plain */
+    const char *tls_name;        /* the name to verify; NULL: no TLS with the proxy */
     const char *label;           /* "proxy.test:3128", for messages */
     const char *authorization;   /* CONNECT's Proxy-Authorization; NULL: none */
     const char *user, *password; /* SOCKS; NULL: none */
 } proxy;
 
-/* May one connection carry many calls (HTTP/2)? */
+/* May calls share a connection (HTTP/2)? */
 typedef enum {
     SHARING_NEVER,
     SHARING_OFFERED, /* if ALPN chooses it */
     SHARING_ALWAYS   /* without asking (prior knowledge, RFC 9113, section 3.3) */
 } sharing;
 
-/* Where a call goes, and what keeps its connections apart. All strings are owned by whoever made it
- * and outlive the call. */
+/* Where a call goes. All strings are owned by whoever made it and outlive the call. */
 typedef struct {
     const char *host; /* to resolve or dial: a name, an IPv4 or IPv6 literal without brackets */
     uint16_t port;
@@ -78,7 +76,7 @@ typedef struct {
     const char *label;     /* "api.test:443", for messages */
     const proxy *proxy;    /* NULL: directly */
     sharing sharing;
-    const char *key; /* everything that must not be mixed, as bytes */
+    const char *key; /* bytes; equal for routes that may share connections */
     uint32_t key_length;
     uint32_t key_hash;
 } route;

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In their order; those that a route has no use for are passed over. */
+/* In this order; a route skips the stages that it does not need. */
 typedef enum {
-    STAGE_TARGET, /* the server's address, for a proxy that is to be told it */
-    STAGE_NAMES,  /* that of whom we connect to: the server, or the proxy */
+    STAGE_TARGET, /* look up the server's address, for a SOCKS 5 proxy */
+    STAGE_NAMES,  /* look up the address to connect to: the server's, or the proxy's */
     STAGE_CONNECT,
     STAGE_PROXY_TLS,
     STAGE_TUNNEL,
@@ -31,16 +31,16 @@ struct dial {
     nanoseconds began;              /* the stage */
     nanoseconds spent[PHASE_COUNT]; /* in earlier stages of each phase */
     resolution *names;
-    bool asked;      /* an answer was not there at once */
+    bool asked;      /* a look-up was started */
     endpoint target; /* once STAGE_TARGET is over */
     connecting *connecting;
     int descriptor; /* once connected; -1 */
     tls *session;   /* the innermost so far */
-    bool shaking;   /* `session` is new */
+    bool shaking;   /* the handshake of `session` is under way */
     tunnel *tunnel;
     io_result wants;     /* of the descriptor, once connected */
     unsigned generation; /* of the process that dials */
-    dialled result;      /* what is known of it so far */
+    dialled result;      /* filled in by and by */
 };
 
 dial *dial_new(const route *r, const call_options *options, waker *w, nanoseconds now) {
@@ -79,7 +79,7 @@ static io_result no_memory(const dial *d, failure *f) {
     return IO_FAILED;
 }
 
-/* Whom the socket is connected to. */
+/* The host that the socket connects to. */
 static const char *peer_host(const dial *d) {
     return d->route->proxy != NULL ? d->route->proxy->host : d->route->host;
 }
@@ -90,7 +90,7 @@ static uint16_t peer_port(const dial *d) {
 
 /* ---- resolve ---- */
 
-/* IO_DONE: *list is there until d->names is released. */
+/* After IO_DONE *list is valid until d->names is released. */
 static io_result look_up(dial *d, const char *host, uint16_t port, const endpoint **list,
                          size_t *count, failure *f) {
     if (d->names == NULL) {
@@ -106,7 +106,7 @@ static void forget_names(dial *d) {
     d->names = NULL;
 }
 
-/* Every SOCKS proxy can reach IPv4; whether this one has IPv6 is not known. */
+/* Prefers an IPv4 address, because a SOCKS proxy need not reach IPv6. */
 static io_result step_target(dial *d, failure *f) {
     const proxy *p = d->route->proxy;
     if (p == NULL || p->kind != PROXY_SOCKS5) return IO_DONE;
@@ -193,7 +193,7 @@ static io_result step_proxy_tls(dial *d, failure *f) {
     return shake(d, f);
 }
 
-/* ---- the way through a proxy ---- */
+/* ---- the tunnel through a proxy ---- */
 
 static io_result step_tunnel(dial *d, failure *f) {
     const proxy *p = d->route->proxy;
@@ -208,7 +208,7 @@ static io_result step_tunnel(dial *d, failure *f) {
     return d->wants == IO_READ || d->wants == IO_WRITE ? IO_WAIT : d->wants;
 }
 
-/* What failed before the way was open concerns the proxy, which the label does not name. */
+/* Names the proxy in a failure before the tunnel: the route's label names the server alone. */
 static io_result name_proxy(const dial *d, failure *f) {
     failure told = *f;
     if (d->route->proxy != NULL &&
@@ -266,8 +266,8 @@ static io_result advance(dial *d, nanoseconds now, failure *f) {
     }
 }
 
-/* In a child the descriptors are closed, and the numbers somebody else's; the TLS session is left
- * alone for good, as those of connections are. */
+/* In a forked child the descriptors are closed and their numbers may be used again; the TLS session
+ * is never used or freed. Returns whether this is one. */
 static bool disown(dial *d) {
     if (d->generation == descriptors_generation()) return false;
     if (d->connecting != NULL) connecting_disown(d->connecting);

@@ -11,45 +11,46 @@
 #include <poll.h>
 
 /*
- * From a route to a connection that is ready: resolve, connect (happy eyeballs, RFC 8305), a proxy,
- * TLS. A state machine that never blocks: dial_step moves it, dial_wait says what for and how long
- * to wait. Each phase has its own timeout; what is said to a proxy counts as connect, TLS with it
- * as tls.
+ * Opens a connection for a route: resolves the name, connects (RFC 8305), talks to a proxy, does
+ * the TLS handshake. A state machine that never blocks: dial_step moves it, dial_wait says what to
+ * wait for. Each phase has its own timeout; a proxy's CONNECT or SOCKS counts as connect, TLS with
+ * a proxy as tls.
  */
 typedef struct dial dial;
 
-/* What a dial yields; the caller owns both. */
+/* A dial's result; the caller owns descriptor and session. */
 typedef struct {
     int descriptor;
     tls *session; /* NULL: plain */
     struct sockaddr_storage peer;
     socklen_t peer_length;
-    nanoseconds resolved_in; /* -1: there was nothing to ask (a literal, a path, the cache) */
+    nanoseconds resolved_in; /* -1: no look-up was needed (a literal, a path, the cache) */
     nanoseconds connected_in;
-    nanoseconds secured_in; /* with all proxies'; -1: plain */
+    nanoseconds secured_in; /* TLS with proxies included; -1: plain */
 } dialled;
 
 #define DIAL_MAX_ATTEMPTS 8 /* connects that are under way at once */
 
-/* `r` and `options` are borrowed until dial_free. NULL: no memory. */
+/* `r`, `options` and `w` are borrowed until dial_free. Returns NULL without memory. */
 dial *dial_new(const route *r, const call_options *options, waker *w, nanoseconds now);
 
-/* IO_DONE: `out` is filled in. IO_WAIT: see dial_wait. IO_FAILED: see `f`; with several addresses
- * the detail names each with its error ("127.0.0.1:81: Connection refused; [::1]:81: ..."). */
+/* Moves the dial as far as it goes. Returns IO_DONE with *out filled in, IO_WAIT (see dial_wait),
+ * or IO_FAILED: see *f, whose detail names each address with its error ("127.0.0.1:81: Connection
+ * refused; [::1]:81: ..."). */
 io_result dial_step(dial *d, nanoseconds now, dialled *out, failure *f);
 
-/* What to poll for: fills at most `room` (>= DIAL_MAX_ATTEMPTS) entries and returns how many (the
- * waker is not among them); *deadline: when to step in any case. */
+/* What to wait for: fills at most `room` (>= DIAL_MAX_ATTEMPTS) entries and returns how many; the
+ * waker is not among them. *deadline is when to step in any case. */
 int dial_wait(const dial *d, struct pollfd *entries, int room, nanoseconds *deadline);
 
-call_phase dial_phase(const dial *d); /* RESOLVE, CONNECT or TLS: where it stands */
+call_phase dial_phase(const dial *d); /* PHASE_RESOLVE, PHASE_CONNECT or PHASE_TLS */
 
-/* After FAILURE_PROXY_REFUSED: what the proxy said, the caller's from now on. Else NULL. */
+/* After FAILURE_PROXY_REFUSED: the proxy's response, owned by the caller. Otherwise NULL. */
 refusal *dial_refusal(dial *d);
 
-/* Does it wait for an address, of which its waker tells? */
+/* Does it wait for a name look-up, whose end wakes the waker? */
 bool dial_looks_up(const dial *d);
 
-void dial_free(dial *d); /* closes what is under way; NULL is fine */
+void dial_free(dial *d); /* closes what is open; NULL is fine */
 
 #endif

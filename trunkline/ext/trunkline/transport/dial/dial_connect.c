@@ -15,7 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A Unix socket whose backlog is full says so, and cannot be waited for. */
+/* connect to a Unix socket whose backlog is full returns EAGAIN, and no event tells when it is not.
+ */
 #define RETRY_DELAY (5 * MILLISECOND)
 
 typedef struct {
@@ -93,7 +94,8 @@ static void set_option(int descriptor, int level, int option, int value) {
     setsockopt(descriptor, level, option, &value, sizeof(value));
 }
 
-/* Small requests leave at once, and a connection whose peer is gone does not wait for ever. */
+/* TCP_NODELAY for small requests; keepalive probes and the user timeout find a peer that is gone.
+ */
 static void tune(int descriptor, const socket_options *options) {
     set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
     if (options->keepalive_idle > 0) {
@@ -113,7 +115,7 @@ static void tune(int descriptor, const socket_options *options) {
 #endif
 }
 
-/* 0, or why the socket cannot leave from where it should. */
+/* Binds the socket to the interface and address of the options. Returns 0 or an errno. */
 static int bind_local(int descriptor, int family, const socket_options *options) {
     if (family == AF_UNIX) return 0;
     if (options->interface[0] != '\0') {
@@ -156,7 +158,7 @@ static void note_error(connecting *c, const endpoint *peer, int error) {
              strerror(error));
 }
 
-/* Starts with the next address. When that fails at once, the one after it is due at once. */
+/* Starts the next attempt; when it fails at once the one after it is due at once. */
 static void start_next(connecting *c, nanoseconds now) {
     const endpoint *peer = &c->list[c->next];
     int family = peer->address.ss_family;
@@ -205,7 +207,8 @@ static int socket_error(int descriptor) {
     return error;
 }
 
-/* Takes the first that has connected, and those that have failed, off the list. */
+/* Removes attempts that have failed, and the first that has connected: returns true with *winner.
+ */
 static bool collect(connecting *c, nanoseconds now, attempt *winner) {
     struct pollfd entries[DIAL_MAX_ATTEMPTS];
     int count = connecting_entries(c, entries, DIAL_MAX_ATTEMPTS);

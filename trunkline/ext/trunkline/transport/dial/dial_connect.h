@@ -4,31 +4,32 @@
 #include "dial.h"
 
 /*
- * The race of dial.c: one connection out of several addresses. The families take turns, the next
- * address starts when the one before has failed or after ATTEMPT_DELAY, and the first that connects
- * wins (RFC 8305, sections 4 and 5).
+ * Connects to one of several addresses (RFC 8305, sections 4 and 5): address families alternate,
+ * the next attempt starts when the one before has failed or after ATTEMPT_DELAY, and the first that
+ * connects is taken.
  */
 #define ATTEMPT_DELAY (250 * MILLISECOND)
 
 typedef struct connecting connecting;
 
-/* `options` is borrowed. NULL: no memory. */
+/* The addresses are copied; `options` is borrowed. Returns NULL without memory. */
 connecting *connecting_new(const endpoint *list, size_t count, const socket_options *options);
 
-/* IO_DONE: *descriptor is the caller's, *peer is borrowed. IO_WAIT. IO_FAILED: none is left. */
+/* Returns IO_DONE (*descriptor is the caller's, *peer borrowed), IO_WAIT, or IO_FAILED when all
+ * attempts have failed. */
 io_result connecting_step(connecting *c, nanoseconds now, int *descriptor, const endpoint **peer,
                           failure *f);
 
 nanoseconds connecting_due(const connecting *c); /* when to step in any case */
 int connecting_entries(const connecting *c, struct pollfd *entries, int room);
 
-/* The time is over: says who did not answer, and what went wrong before. */
+/* Fills in FAILURE_CONNECT_TIMEOUT: which addresses did not answer, and which failed. */
 void connecting_too_late(const connecting *c, const char *asked, failure *f);
 
 void connecting_disown(connecting *c); /* its descriptors were the parent process's */
 void connecting_free(connecting *c);   /* closes all that are under way; NULL is fine */
 
-/* The endpoint of a Unix socket. False: the path does not fit. */
+/* Fills in the endpoint of a Unix socket. Returns false, with *f, when the path is too long. */
 bool unix_endpoint(const char *path, endpoint *e, failure *f);
 
 /* "127.0.0.1:80", "[::1]:80" or the path. */

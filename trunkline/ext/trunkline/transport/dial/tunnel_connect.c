@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-/* CONNECT, and what an HTTP proxy answers to it. */
+/* CONNECT to an HTTP proxy, and its response. */
 
 #define READ_BYTES 4096
 #define AUTHORITY_ROOM 320 /* a name of 253 bytes, brackets, a port */
@@ -44,7 +44,7 @@ io_result connect_refused(tunnel *t, failure *f) {
     return IO_FAILED;
 }
 
-/* What is left of `in` belongs to the body. */
+/* Keeps the head of a refusal; the rest of `in` is its body. */
 static io_result begin_refusal(tunnel *t, failure *f) {
     refusal *r = t->refused;
     r->head = malloc(r->answer.head_length);
@@ -75,8 +75,8 @@ static io_result take_head(tunnel *t, failure *f) {
         return IO_WAIT;
     }
     if (answer->status > 299) return begin_refusal(t, f);
-    /* A length and a coding mean nothing here. The server speaks to us only once we have spoken:
-     * whatever lies here already is not from it. */
+    /* Content-Length and Transfer-Encoding mean nothing here. The server sends nothing before we
+     * do: further bytes are not from it. */
     if (buffer_length(&t->in) > answer->head_length) {
         return tunnel_fail(t, f, "%zu bytes followed its answer to CONNECT",
                            buffer_length(&t->in) - answer->head_length);
@@ -84,7 +84,7 @@ static io_result take_head(tunnel *t, failure *f) {
     return IO_DONE;
 }
 
-/* The body of the refusal, for whoever must find out why: as far as it comes, and fits. */
+/* Reads the refusal's body, up to TUNNEL_BODY_BYTES, for the error to show. */
 static io_result take_body(tunnel *t, failure *f) {
     refusal *r = t->refused;
     for (;;) {

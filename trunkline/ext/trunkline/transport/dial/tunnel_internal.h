@@ -3,38 +3,36 @@
 
 #include "tunnel.h"
 
-/*
- * What the parts of a tunnel know of each other: tunnel.c moves the bytes, tunnel_connect.c and
- * tunnel_socks.c know what they mean.
- */
+/* For the tunnel's own files: tunnel.c reads and writes bytes, tunnel_connect.c and tunnel_socks.c
+ * speak the protocols. */
 struct tunnel {
     const route *route;
     const call_options *options;
     socket_io socket;
-    endpoint target;  /* of SOCKS 5, when the name is resolved here */
+    endpoint target;  /* PROXY_SOCKS5: the server's address */
     buffer out, in;   /* owned */
     int stage;        /* the protocol's own */
-    refusal *refused; /* owned; the answer to CONNECT, whatever it will be */
-    bool refusing;    /* it is known to be one: what is left to read is its body */
+    refusal *refused; /* owned; the response to CONNECT, of whatever status */
+    bool refusing;    /* its status refuses: its body is being read */
 };
 
-/* Reads into `in` what is there, up to `most` bytes in all: IO_DONE when something came. The end of
- * the connection is a failure, and IO_END when the refusal's body is being read. */
+/* Reads into `in`, up to `most` bytes in all. Returns IO_DONE when bytes came, IO_READ, IO_WRITE,
+ * or IO_FAILED, also for the end of the connection; but IO_END for that in a refusal's body. */
 io_result tunnel_fill(tunnel *t, size_t most, failure *f);
 
 /* "the proxy proxy.test:3128: ..." */
 io_result tunnel_fail(const tunnel *t, failure *f, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Each of them: _begin writes the first message to `out`; _step takes `in` apart and says IO_DONE
- * (open), IO_WAIT (go on: there is something to write, or more to take apart), IO_READ, IO_WRITE,
- * IO_FAILED. */
+/* _begin writes the first message to `out`, and returns false with *f. _step parses `in` and
+ * returns IO_DONE (the tunnel is open), IO_WAIT (call again after `out` is written), IO_READ,
+ * IO_WRITE or IO_FAILED. */
 bool connect_begin(tunnel *t, failure *f);
 io_result connect_step(tunnel *t, failure *f);
 bool socks_begin(tunnel *t, failure *f);
 io_result socks_step(tunnel *t, failure *f);
 
-/* Fills in FAILURE_PROXY_REFUSED from the answer. */
+/* Fills in FAILURE_PROXY_REFUSED from the response; returns IO_FAILED. */
 io_result connect_refused(tunnel *t, failure *f);
 
 #endif

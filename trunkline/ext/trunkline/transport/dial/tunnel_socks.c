@@ -3,8 +3,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-/* SOCKS 5 (RFC 1928), with user and password (RFC 1929). Each answer is read to its last byte and
- * not a byte further: what follows is the server's. */
+/* SOCKS 5 (RFC 1928), with user and password (RFC 1929). No byte beyond a reply is read: it would
+ * be the server's. */
 
 enum { AWAIT_METHOD, AWAIT_STATUS, AWAIT_REPLY };
 enum { METHOD_NONE = 0, METHOD_PASSWORD = 2, METHOD_REFUSED = 0xFF };
@@ -53,7 +53,6 @@ static bool fits(tunnel *t, const char *what, const char *text, failure *f) {
 
 bool socks_begin(tunnel *t, failure *f) {
     const proxy *p = t->route->proxy;
-    /* A name that is too long must not lead to another way of asking for it. */
     if (!fits(t, "host name", t->route->host, f) || !fits(t, "user", p->user, f) ||
         !fits(t, "password", p->password, f))
         return false;
@@ -100,7 +99,7 @@ static bool put_credentials(tunnel *t, failure *f) {
 
 /* ---- what comes ---- */
 
-/* Until `count` bytes are there, and no more. */
+/* Reads until `in` has `count` bytes, and no more. */
 static io_result need(tunnel *t, size_t count, failure *f) {
     while (buffer_length(&t->in) < count) {
         io_result result = tunnel_fill(t, count, f);
@@ -137,7 +136,7 @@ static io_result take_status(tunnel *t, failure *f) {
                        : tunnel_fail(t, f, "it did not accept the user and password");
 }
 
-/* The bound address, which means nothing to us, ends the reply: its type says how long it is. */
+/* The reply ends with the bound address, which is not used; its type says how long it is. */
 static io_result take_reply(tunnel *t, failure *f) {
     const uint8_t *bytes = buffer_head(&t->in);
     if (bytes[0] != VERSION || bytes[2] != 0) return tunnel_fail(t, f, "its reply is malformed");

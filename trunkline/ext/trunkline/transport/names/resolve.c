@@ -17,8 +17,7 @@
 #define STACK_BYTES (512 * 1024)
 #define MAX_NAME 255
 
-/* One caller's question. It keeps its name while that is asked for, and then has a copy of the
- * answer, with the caller's own port in it. */
+/* It has a reference to its name while it waits, and then a copy of the answer with its port. */
 struct resolution {
     lookup *name; /* NULL: answered from the start */
     waker *waker;
@@ -33,12 +32,12 @@ static pthread_cond_t work;
 static pthread_cond_t rest;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned threads, idle;
-static bool held;                     /* a fork is coming: no look-up may start */
+static bool held;                     /* a fork is under way: no look-up may start */
 static nanoseconds last_start;        /* of a look-up */
-static nanoseconds next_look = NEVER; /* when an idle thread looks into the queue again */
+static nanoseconds next_look = NEVER; /* when an idle thread checks the queue again */
 
-static resolve_lookup seam;
-static void (*seam_release)(void *);
+static resolve_lookup replacement; /* of getaddrinfo, in tests */
+static void (*replacement_release)(void *);
 
 static void *serve(void *unused);
 
@@ -57,7 +56,7 @@ static void wake_all(const lookup *name) {
     LIST_EACH (resolution, r, &name->waiting, node) waker_wake(r->waker);
 }
 
-/* Signals are for the program's own threads: these have all of them blocked from their start. */
+/* The thread has all signals blocked, so that the program's own threads receive them. */
 static int start_thread(void) {
     sigset_t all, before;
     pthread_t thread;
@@ -74,7 +73,7 @@ static int start_thread(void) {
     return error;
 }
 
-/* Somebody must look after the queue: a thread that is idle, or a new one. 0, or an errno. */
+/* Wakes an idle thread for the queue, or starts one. Returns 0 or an errno. */
 static int need_thread(void) {
     if (idle > 0) {
         pthread_cond_signal(&work);
@@ -83,7 +82,7 @@ static int need_thread(void) {
     return threads < RESOLVE_MAX_THREADS ? start_thread() : 0;
 }
 
-/* Of the idle threads one alone wakes by itself at `due`. */
+/* Only one of the idle threads wakes by itself at `due`. */
 static void wait_idle(nanoseconds patience, nanoseconds due) {
     bool first = due < next_look;
     if (first) next_look = due;
@@ -93,7 +92,7 @@ static void wait_idle(nanoseconds patience, nanoseconds due) {
     if (first) next_look = NEVER;
 }
 
-/* The next name, once it may be looked up; NULL: there was none for a while. */
+/* Waits for the next name that may be looked up; NULL after THREAD_IDLE_SECONDS without one. */
 static lookup *wait_for_name(void) {
     nanoseconds patience = clock_after(clock_now(), THREAD_IDLE_SECONDS * SECOND);
     for (;;) {
@@ -106,11 +105,11 @@ static lookup *wait_for_name(void) {
     }
 }
 
-/* Under the lock but for the look-up itself. */
+/* Looks a name up, without the lock. */
 static void run(lookup *name) {
     lookup_answer answer = {0};
-    resolve_lookup other = seam;
-    void (*release)(void *) = seam_release;
+    resolve_lookup other = replacement;
+    void (*release)(void *) = replacement_release;
     last_start = clock_now();
     pthread_mutex_unlock(&lock);
     resolve_system(name->host, other, release, &answer);
@@ -141,11 +140,11 @@ static void give_up(lookup *name) {
     lookup_queue_remove(name);
     lookup_answered(name, &answer, clock_now());
     wake_all(name);
-    lookup_unlist(name); /* it says nothing about the name */
+    lookup_unlist(name); /* the name itself may be fine */
     lookup_drop(name);
 }
 
-/* Queues a new name, with a thread for it. False when that cannot be. */
+/* Queues a new name, with a thread for it. Returns false with *f. */
 static bool enqueue(lookup *name, failure *f) {
     if (!lookup_queue_add(name))
         return failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_RESOLVE, ENOMEM, NULL);
@@ -155,7 +154,7 @@ static bool enqueue(lookup *name, failure *f) {
         return failure_set(f, FAILURE_RESOLVE, PHASE_RESOLVE, error,
                            "no thread could be started to look it up: %s", strerror(error));
     }
-    lookup_keep(name); /* whoever looks it up */
+    lookup_keep(name); /* for the look-up */
     if (lookup_queue_length() > RESOLVE_MAX_QUEUED) give_up(lookup_queue_surplus(name));
     return true;
 }
@@ -204,8 +203,7 @@ static bool copy_answer(resolution *r, const endpoint *list, size_t count) {
     return true;
 }
 
-/* A name that is queued leaves with the last one who waits for it; a look-up that runs cannot be
- * stopped, and its answer is kept for the next caller. */
+/* Removes a queued name that no caller waits for. A look-up that runs cannot be stopped. */
 static void leave_queue(lookup *name) {
     if (name->state != LOOKUP_QUEUED || name->waiting.first != NULL) return;
     lookup_queue_remove(name);
@@ -228,7 +226,7 @@ static void start_waiting(resolution *r, lookup *name, waker *w) {
     list_append(&name->waiting, &r->node);
 }
 
-/* What is known of the name by now. Under the lock. */
+/* The name's answer so far. Under the lock. */
 static io_result outcome(resolution *r, const lookup *name, failure *f) {
     if (name->state == LOOKUP_QUEUED || name->state == LOOKUP_RUNNING) return IO_WAIT;
     if (name->state == LOOKUP_FAILED) {
@@ -240,7 +238,7 @@ static io_result outcome(resolution *r, const lookup *name, failure *f) {
     return IO_FAILED;
 }
 
-/* Under the lock: the name from the cache, or a new one that is queued. NULL: see `f`. */
+/* Under the lock. Returns the name from the cache or queue, or a new one; NULL with *f. */
 static lookup *find_or_ask(const char *host, nanoseconds max_age, failure *f) {
     bool known;
     lookup *name = lookup_find(host, clock_now(), max_age, &known);
@@ -335,15 +333,15 @@ void resolve_clear(void) {
 
 void resolve_set_lookup(resolve_lookup other, void (*release)(void *)) {
     pthread_mutex_lock(&lock);
-    seam = other;
-    seam_release = release;
+    replacement = other;
+    replacement_release = release;
     pthread_mutex_unlock(&lock);
 }
 
 /* ---- fork ---- */
 
-/* A look-up that has just begun may hold locks of the C library, for as long as it reads its files;
- * they would stay locked in the child. One that waits for a name server holds none. */
+/* A look-up that has just begun may hold locks of the C library while it reads files; they would
+ * stay locked in the child. One that waits for a name server holds none. */
 void resolve_before_fork(void) {
     pthread_once(&once, make_conditions);
     pthread_mutex_lock(&lock);
@@ -364,8 +362,8 @@ static void fail_asked(void *unused, lookup *name) {
     lookup_unlist(name);
 }
 
-/* The child has none of the threads: what they were asked for fails (their references to it are
- * lost, and that memory with them); everything else starts as on the first day. */
+/* The child has none of the threads. Names that were queued or looked up fail; the threads'
+ * references to them, and so their memory, are lost. */
 void resolve_after_fork(bool child) {
     if (child) {
         pthread_mutex_init(&lock, NULL);

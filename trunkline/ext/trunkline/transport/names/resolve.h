@@ -12,43 +12,47 @@
 #include <sys/socket.h>
 
 /*
- * Names to addresses by getaddrinfo, in a bounded set of native threads (see resolve_queue.h for
- * their number, and for what they do first), with a cache: one look-up a name at a time, however
- * many ask. A name leaves the queue with the last caller that waits for it; the answer of a look-up
- * that runs by then is kept in the cache.
+ * Resolves names by getaddrinfo in a bounded set of native threads, with a cache (resolve_cache.h)
+ * and a queue (resolve_queue.h). However many callers ask for a name, it is looked up once at a
+ * time. A queued name that no caller waits for any more is not looked up; the answer of a look-up
+ * that runs is always cached. All functions may be called by any thread.
  */
 typedef struct {
     struct sockaddr_storage address;
     socklen_t length;
 } endpoint;
 
+/* One caller's question, and then its answer. */
 typedef struct resolution resolution;
 
-/* Asks for `host` (a name or a literal). IO_DONE: *out is answered at once (literal, or by the
- * cache, whose answer came less than `max_age` ago). IO_WAIT: `w` will be woken (it is kept until
- * then). IO_FAILED: see `f`. *out is the caller's, to be released with resolve_release. */
+/* Asks for the addresses of `host`, a name or an IP literal.
+ *
+ * max_age: the oldest answer that the cache may give; 0: any. w: woken when the answer has come; it
+ * is kept until then.
+ * Returns IO_DONE (a literal, or a cached answer), IO_WAIT, or IO_FAILED with *f. Unless it failed
+ * *out is the caller's, to be freed by resolve_release. */
 io_result resolve_start(const char *host, uint16_t port, nanoseconds max_age, waker *w,
                         resolution **out, failure *f);
 
-/* IO_WAIT: still asked for. IO_DONE: `list` (owned by the resolution, in the order of RFC 6724) and
- * `count` are set. IO_FAILED: see `f` (FAILURE_RESOLVE with the resolver's words). */
+/* Returns IO_DONE with *list (owned by the resolution, in the order of RFC 6724) and *count,
+ * IO_WAIT while the look-up is not over, or IO_FAILED with *f. */
 io_result resolve_result(resolution *r, const endpoint **list, size_t *count, failure *f);
 
-void resolve_release(resolution *r); /* also while it is asked for; NULL is fine */
+void resolve_release(resolution *r); /* at any time; NULL is fine */
 
-/* Every address of this name failed: the next caller asks anew. */
+/* Drops the name from the cache, after all of its addresses have failed. */
 void resolve_forget(const char *host);
 
 void resolve_clear(void); /* empties the cache */
 
-/* Test seam: what is asked instead of getaddrinfo; NULL puts it back. */
+/* For tests: replaces getaddrinfo and freeaddrinfo; NULL, NULL restores them. */
 typedef int (*resolve_lookup)(const char *host, const char *service, const void *hints,
                               void **result);
 void resolve_set_lookup(resolve_lookup lookup, void (*release)(void *));
 
-/* Around fork: before it waits for look-ups that have just begun and takes the lock; the parent
- * goes on; the child starts anew. */
-#define RESOLVE_FORK_PATIENCE (50 * MILLISECOND) /* from the start of the newest look-up */
+/* Around fork. resolve_before_fork waits until look-ups that have just begun are over, or have run
+ * for RESOLVE_FORK_PATIENCE, and takes the lock. In the child look-ups under way fail. */
+#define RESOLVE_FORK_PATIENCE (50 * MILLISECOND) /* after the newest look-up's start */
 void resolve_before_fork(void);
 void resolve_after_fork(bool child);
 

@@ -85,7 +85,7 @@ void lookup_answered(lookup *name, const lookup_answer *answer, nanoseconds now)
     if (!name->listed) return;
     list_append(&answered, &name->answer_node);
     if (++answered_count > LOOKUP_LIMIT) lookup_unlist(least_recent());
-    /* That there was no memory says nothing about the name. */
+    /* A failure for want of memory is no answer for the next caller. */
     if (answer->why.code == FAILURE_OUT_OF_MEMORY) lookup_unlist(name);
 }
 

@@ -5,17 +5,16 @@
 #include "resolve.h"
 
 /*
- * The names that resolve.c knows or asks for: a table of them all, and a list of those that were
- * answered with the least recently used one at its end. A name that is asked for is never thrown
- * out: how many of these there can be is bounded by resolve_queue.h.
- * No locks of its own: whoever calls holds resolve.c's.
+ * The names that were answered, or are queued or looked up. At most LOOKUP_LIMIT answered names are
+ * kept; the least recently used one is evicted. resolve_queue.h bounds the others. The caller holds
+ * the lock of resolve.c.
  */
 #define LOOKUP_LIMIT 1000            /* answered names */
-#define LOOKUP_FRESH (60 * SECOND)   /* how long an answer holds */
-#define LOOKUP_FAILED_FRESH (SECOND) /* how long a failure holds */
+#define LOOKUP_FRESH (60 * SECOND)   /* how long an answer is used */
+#define LOOKUP_FAILED_FRESH (SECOND) /* how long a failure is */
 
 typedef struct {
-    endpoint *list; /* without ports; NULL: see `why` */
+    endpoint *list; /* owned; without ports; NULL: see `why` */
     size_t count;
     failure why;
 } lookup_answer;
@@ -25,9 +24,9 @@ typedef enum { LOOKUP_QUEUED, LOOKUP_RUNNING, LOOKUP_ANSWERED, LOOKUP_FAILED } l
 typedef struct lookup lookup;
 struct lookup {
     lookup_state state;
-    unsigned references; /* the table's, the look-up's own, and one for each that waits */
-    bool listed;
-    bool known; /* when it was asked for the last time it had an answer */
+    unsigned references; /* the table's, the look-up's, and one for each waiting resolution */
+    bool listed;         /* in the table */
+    bool known;          /* an earlier look-up of the name succeeded */
     nanoseconds answered_at, expires;
     lookup_answer answer;
     list waiting;          /* resolutions */
@@ -38,26 +37,26 @@ struct lookup {
     char host[];
 };
 
-/* The name, if it is being asked for or its answer still holds and is younger than `max_age`
- * (0: of any age). Borrowed. NULL: *known says whether there was an answer that is too old. */
+/* Returns the name, borrowed, if it is queued, looked up, or has an answer younger than `max_age`
+ * (0: any age) that has not expired. NULL: *known says whether it had an older answer. */
 lookup *lookup_find(const char *host, nanoseconds now, nanoseconds max_age, bool *known);
 
-/* A new name, listed, to be asked for. NULL: no memory. */
+/* Adds a new name to the table, in the state LOOKUP_QUEUED; borrowed. NULL without memory. */
 lookup *lookup_add(const char *host, bool known);
 
-/* The answer has come; it is owned here now. The least recently used one may leave. */
+/* Sets the answer, whose list the name owns from now on. May evict the least recently used name. */
 void lookup_answered(lookup *name, const lookup_answer *answer, nanoseconds now);
 
-lookup *lookup_keep(lookup *name);
-void lookup_drop(lookup *name);
+lookup *lookup_keep(lookup *name); /* adds a reference; returns `name` */
+void lookup_drop(lookup *name);    /* the last one frees it */
 
-void lookup_unlist(lookup *name); /* the next caller asks for it anew */
+void lookup_unlist(lookup *name); /* takes it out of the table */
 
-/* The same for what is answered: a name that is being asked for stays. */
+/* Take out one name, or all, if answered. */
 void lookup_forget(const char *host);
 void lookup_forget_all(void);
 
-/* Visits every name; `visit` may unlist it. */
+/* Calls `visit` for every name; it may unlist the name. */
 void lookup_each(void (*visit)(void *data, lookup *name), void *data);
 
 #endif

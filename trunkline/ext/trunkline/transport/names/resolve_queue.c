@@ -8,8 +8,8 @@
 #define BUCKETS 256
 #define OLDEST_EVERY 4
 
-/* The names of one domain; of those that had an answer before and those that had not, a domain
- * each. It lives while any of its names is queued or running. */
+/* The queue of one domain, for names that were answered before (->known) or for those that were
+ * not. It lives while any of its names is queued or running. */
 typedef struct domain domain;
 struct domain {
     domain *chain;  /* next in the bucket */
@@ -29,7 +29,7 @@ static unsigned running, running_unknown;
 
 /* ---- domains ---- */
 
-/* "a.example.com" is in "example.com", and "localhost" in a domain of its own. */
+/* "a.example.com" is in "example.com"; "localhost" is its own domain. */
 static const char *domain_name(const char *host) {
     const char *dot = strchr(host, '.');
     return dot != NULL && dot[1] != '\0' ? dot + 1 : host;
@@ -95,13 +95,13 @@ lookup *lookup_queue_surplus(const lookup *newcomer) {
     return LIST_FIRST(&d->queue, lookup, queue_node);
 }
 
-/* When the domain's next look-up may start; NEVER: when one has finished. */
+/* When the domain's next look-up may start; NEVER: not before one has finished. */
 static nanoseconds start_of_next(const domain *d) {
     if (d->running >= RESOLVE_MAX_DOMAIN) return NEVER;
     return d->running < RESOLVE_AT_ONCE ? 0 : d->next_start;
 }
 
-/* Only a domain with RESOLVE_AT_ONCE look-ups or more is passed over: that can be but ten. */
+/* Only domains with RESOLVE_AT_ONCE look-ups are passed over: at most ten of them. */
 static domain *next_domain(bool known, nanoseconds now, nanoseconds *when) {
     LIST_EACH (domain, d, &turns[known], node) {
         nanoseconds start = start_of_next(d);
