@@ -2,8 +2,8 @@
 
 #define USUALLY (UINT64_C(256) * 1024 * 1024)
 
-static uint64_t most = USUALLY; /* atomic, as the other */
-static uint64_t used;
+static uint64_t most = USUALLY; /* atomic */
+static uint64_t used;           /* atomic */
 
 uint64_t budget_most(void) {
     return __atomic_load_n(&most, __ATOMIC_RELAXED);

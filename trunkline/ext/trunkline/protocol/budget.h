@@ -5,17 +5,16 @@
 #include <stdint.h>
 
 /*
- * How many bytes of answers the HTTP/2 streams of the whole process may hold that nobody has taken
- * yet. A stream reserves its window, for the server may fill that whenever it likes, and gives it
- * back when it is freed. Safe to be used by any thread.
+ * Limits how many bytes of responses the HTTP/2 streams of the whole process may hold before
+ * callers take them. A stream reserves its window, which the server may fill at any time, and
+ * releases it when it is freed. All functions may be called by any thread.
  */
 
-/* False: that many are not to be had, or `margin` would not be left. */
+/* Reserves `bytes`. Returns false when less than `bytes` and `margin` are left. */
 bool budget_reserve(uint64_t bytes, uint64_t margin);
 void budget_release(uint64_t bytes);
 
-/* 256 MiB until it is set, and by 0 again. A lower one takes nothing from those who have reserved.
- */
+/* The limit; 0 restores the default of 256 MiB. What is reserved already stays so. */
 void budget_set(uint64_t most);
 uint64_t budget_most(void);
 uint64_t budget_used(void);

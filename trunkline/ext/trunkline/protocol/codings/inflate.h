@@ -8,11 +8,10 @@
 #include <stdint.h>
 
 /*
- * Content codings (RFC 9110 8.4), undone while the bytes stream by: gzip with all of its members,
- * deflate (zlib, and the raw form that some servers send), br and zstd when they were compiled in.
- * A stream that does not reach its own end, or whose check sum is wrong, is an error; so is one
- * that unpacks to more than the limits allow, and one that is followed by anything but another gzip
- * member or zstd frame, be it zeros.
+ * Decodes content codings (RFC 9110 8.4) as a stream: gzip with all of its members, deflate (zlib,
+ * and the raw form that some servers send), br and zstd when they were compiled in. An incomplete
+ * stream, a wrong check sum, output beyond the limits, and bytes after the end that are no further
+ * gzip member or zstd frame are errors.
  */
 typedef struct inflater inflater;
 
@@ -30,28 +29,29 @@ typedef struct {
 #define INFLATER_RATIO_FROM (16 * 1024 * 1024) /* what unpacks to less does no harm */
 
 typedef enum {
-    INFLATER_MORE,  /* the input is used up: come back with more, or with inflater_finish */
-    INFLATER_FULL,  /* the output is full: come back with the rest of the input (perhaps none) */
+    INFLATER_MORE,  /* the input is consumed: call again with more, or call inflater_finish */
+    INFLATER_FULL,  /* the output is full: call again with the rest of the input, perhaps none */
     INFLATER_FAILED /* see inflater_failure */
 } inflater_result;
 
-/* The codings that this build can undo, as an Accept-Encoding value ("gzip, deflate, br, zstd"). */
+/* The codings that this build decodes, as an Accept-Encoding value ("gzip, deflate, br, zstd"). */
 const char *inflater_accepts(void);
 
 /* Makes an inflater for a Content-Encoding value ("gzip", "br, gzip": applied in this order).
- * *out = NULL and FAILURE_NONE: there is nothing to undo (identity), or a coding is unknown: the
- * body is handed over as it is (*known says which). CODING_CHAIN, OUT_OF_MEMORY: failures. */
+ *
+ * Returns FAILURE_NONE with *out for the caller to free, or with *out NULL when nothing is decoded:
+ * there is no coding but identity (*known is true), or one is unknown (*known is false). Otherwise
+ * FAILURE_CODING_CHAIN or FAILURE_OUT_OF_MEMORY. */
 failure_code inflater_new(inflater **out, bool *known, const char *codings, size_t length,
                           const inflater_limits *limits);
 
-/* Takes from the input, writes to the output, and says how much of each. Progress is always made
- * when there is input or pending output, and room. */
+/* Decodes input to output, and says how many bytes of each in *consumed and *produced. */
 inflater_result inflater_feed(inflater *i, const uint8_t *input, size_t input_length,
                               size_t *consumed, uint8_t *output, size_t output_length,
                               size_t *produced);
 
-/* The body has ended: was every coding at its own end? FAILURE_NONE or CODING_TRUNCATED. An
- * entirely empty body (no byte fed) is accepted. */
+/* To be called at the body's end. Returns FAILURE_CODING_TRUNCATED when a coding is incomplete,
+ * else FAILURE_NONE. An empty body is complete. */
 failure_code inflater_finish(inflater *i);
 
 failure_code inflater_failure(const inflater *i);

@@ -5,15 +5,15 @@
 #include "protocol/failure_codes.h"
 
 /*
- * HTTP/1.1 on the wire (RFC 9112): requests out, answers in, strictly. It knows bytes only: whoever
- * owns the connection feeds it what was read and is told what that means.
+ * HTTP/1.1 (RFC 9112): composes requests and parses responses, strictly. It knows bytes only; the
+ * caller owns the connection and the buffers.
  *
- * The life of one answer: http1_begin, http1_head until HTTP1_DONE (again after http1_again for
- * each 1xx), http1_body until HTTP1_DONE, http1_free.
+ * The order of calls for one response: http1_begin, http1_head until HTTP1_DONE (again after
+ * http1_again for each 1xx), http1_body until HTTP1_DONE, http1_free.
  */
 
-/* A field of the head or the trailers, as offsets into the bytes that hold it. Values are trimmed.
- */
+/* A field of a head or of trailers, as offsets into their bytes. Values are without blanks around
+ * them. */
 typedef struct {
     uint32_t name;
     uint32_t name_length;
@@ -33,9 +33,9 @@ typedef struct {
 extern const http1_limits http1_default_limits;
 
 /*
- * Chunk framing may weigh this many times the data it frames, plus this many bytes. A server that
- * pads its sizes to eight digits and sends single bytes (12 to 1) is clumsy, not hostile; long
- * sizes or extensions around next to nothing are made to keep us busy (compare CVE-2023-39326).
+ * Chunk framing may take this many times the bytes of its data, plus this many bytes. Single bytes
+ * with sizes of eight digits (12 to 1) are allowed; longer sizes or extensions around single bytes
+ * are an attack (compare CVE-2023-39326).
  */
 #define HTTP1_OVERHEAD_RATIO 16
 #define HTTP1_OVERHEAD_SLACK (16 * 1024)
@@ -48,14 +48,14 @@ typedef enum {
 } http1_framing;
 
 typedef enum {
-    HTTP1_MORE,  /* all of the input was consumed, or (head) kept: come back with more */
-    HTTP1_DATA,  /* a piece of the body is there: come back, perhaps with the rest of the input */
-    HTTP1_DONE,  /* the head, or the body, is complete; what follows is not ours */
-    HTTP1_FAILED /* see ->failure; the connection is of no further use */
+    HTTP1_MORE,  /* more input is needed; http1_head needs it behind the same bytes */
+    HTTP1_DATA,  /* http1_body returns a piece: call again with the rest of the input */
+    HTTP1_DONE,  /* the head, or the body, is complete */
+    HTTP1_FAILED /* see ->failure; the connection cannot be used any more */
 } http1_result;
 
 typedef struct {
-    /* what the head said; offsets are relative to the first byte of the head */
+    /* the head; offsets are relative to its first byte */
     int status;
     int minor_version; /* HTTP/1.x */
     uint32_t reason, reason_length;
@@ -63,11 +63,11 @@ typedef struct {
     uint32_t field_count;
     uint32_t head_length; /* with its empty line */
     http1_framing framing;
-    int64_t content_length; /* -1: not told (kept for HEAD and 304 too) */
-    int keep_alive_timeout; /* seconds, from Keep-Alive: timeout=N; -1: not told */
+    int64_t content_length; /* -1: not given; set for HEAD and 304 too */
+    int keep_alive_timeout; /* seconds, from Keep-Alive: timeout=N; -1: not given */
     bool persistent;        /* the connection may be used again once the body is complete */
-    bool tolerated;         /* something was read that no server may send: not persistent */
-    /* trailers: their bytes are copied here, offsets are relative to these */
+    bool tolerated;         /* a deviation from the grammar was accepted: not persistent */
+    /* trailers, whose offsets are relative to trailer_bytes */
     buffer trailer_bytes;  /* owned */
     http1_field *trailers; /* owned */
     uint32_t trailer_count;
@@ -79,8 +79,8 @@ typedef struct {
     const http1_limits *limits; /* borrowed, outlives this */
     bool head_request;
     int state, position;
-    uint32_t scan; /* up to here the head, or the trailers, have been parsed */
-    bool folded;   /* a field of the section that is parsed goes on over several lines */
+    uint32_t scan; /* the head, or the trailers, are parsed up to here */
+    bool folded;   /* a field of the section has line folds */
     uint32_t field_capacity, trailer_capacity;
     uint64_t remaining;     /* of the body, or of the chunk */
     uint64_t body_bytes;    /* data seen so far */
@@ -100,38 +100,38 @@ typedef struct {
  * HTTP/2 alike. head_request: it answers a HEAD. */
 bool http1_bodiless(int status, bool head_request);
 
-/* Readies `r` for a new answer; memory of an earlier one is kept for use, all state is reset.
- * `r` must be zeroed before its first use. `limits` is borrowed. */
+/* Readies `r` for a new response; it keeps the memory of an earlier one. `r` must be zeroed before
+ * its first use. `limits` is borrowed. */
 void http1_begin(http1_response *r, const http1_limits *limits, bool head_request);
 
 /* Readies `r` for the next head after a 1xx (status < 200 and not 101). */
 void http1_again(http1_response *r);
 
-/* Parses the head in bytes[0..length); call again with the same bytes and more behind them while it
- * says HTTP1_MORE (work done is not repeated; bytes may move between calls). HTTP1_DONE: the head
- * is the first ->head_length bytes, and line folds within it have been overwritten by spaces (RFC
- * 9112 5.2). Limits hold for bytes received, also before a line is complete. */
+/* Parses the head in bytes[0..length). After HTTP1_MORE it is called again with the same bytes,
+ * which may have moved, and more behind them; it goes on where it stopped. HTTP1_DONE: the head is
+ * the first ->head_length bytes, and its line folds were overwritten by spaces (RFC 9112 5.2).
+ * Limits hold for incomplete lines too. */
 http1_result http1_head(http1_response *r, uint8_t *bytes, size_t length);
 
-/* Takes the body apart: consumes piece->consumed bytes of the input; HTTP1_DATA hands a piece. With
- * framing NONE, or length 0, it says HTTP1_DONE at once and consumes nothing. */
+/* Parses the body. Consumes piece->consumed bytes of the input; with HTTP1_DATA *piece is data
+ * within the input. Without a body it returns HTTP1_DONE and consumes nothing. */
 http1_result http1_body(http1_response *r, const uint8_t *bytes, size_t length, http1_piece *piece);
 
-/* How many bytes of plain body data must come next on the wire: they may be read right into the
- * place where they belong, and are then counted with http1_took, which may be told of fewer, but
- * not of more. 0: only http1_body can tell. UINT64_MAX: until close. */
+/* How many bytes of body data come next without framing: the caller may read them, or fewer, to
+ * where it wants them, and then counts them by http1_took. 0: only http1_body can tell. UINT64_MAX:
+ * until the connection is closed. */
 uint64_t http1_expect(const http1_response *r);
 void http1_took(http1_response *r, uint64_t count);
 
-/* The connection ended; `clean` is false when TLS ended without close_notify. HTTP1_DONE if that
- * completes a close-delimited body, else HTTP1_FAILED (TRUNCATED, TRUNCATED_TLS; in a head
- * TRUNCATED_HEAD, TRUNCATED_HEAD_TLS, or CLOSED if no byte of it had come). `received`: bytes of
- * this head that had come. */
+/* To be called when the connection has ended. `clean` is false when TLS ended without close_notify;
+ * `received` is how many bytes of this head had come. Returns HTTP1_DONE if that completes the
+ * body, else HTTP1_FAILED: TRUNCATED, TRUNCATED_TLS; in a head TRUNCATED_HEAD, TRUNCATED_HEAD_TLS,
+ * or CLOSED without a byte of it. */
 http1_result http1_end(http1_response *r, bool clean, size_t received);
 
 void http1_free(http1_response *r);
 
-/* The field's value in `bytes`, or NULL; names are compared without case. */
+/* Returns the first field of this name, compared without case; NULL: none. */
 const http1_field *http1_find(const http1_field *fields, uint32_t count, const uint8_t *bytes,
                               const char *name, size_t name_length);
 
@@ -149,7 +149,7 @@ typedef struct {
     size_t value_length;
 } http1_header;
 
-/* Is it the field that promises that no other request follows on its connection (RFC 9112 9.6)? */
+/* Is it a Connection field with `close` (RFC 9112 9.6)? */
 bool http1_says_close(const http1_header *header);
 
 /* Appends a whole request head (request line, fields in the order given, empty line) to `out`.

@@ -38,8 +38,8 @@ typedef struct {
  * the empty line, and no value holds a line fold any more. */
 http1_result http1_parse_fields(http1_response *r, http1_section *section);
 
-/* Where the LF of a line end must be, which begins at `at` with CR or LF. What ends in a bare LF is
- * a line too (RFC 9112 2.2), but no server may send it. */
+/* Returns where the LF of a line end must be, which begins at `at` with CR or LF. A bare LF is
+ * tolerated (RFC 9112 2.2). */
 static inline const uint8_t *http1_line_feed(http1_response *r, const uint8_t *at) {
     if (*at == '\r') return at + 1;
     r->tolerated = true;

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * URLs and references that can be sent as they are (RFC 3986), and the encoding of forms. What is
- * not of these forms is left to the caller's own URL parser.
+ * Recognizes URLs and references that can be sent without change (RFC 3986), so that others alone
+ * need a full parser; and encodes forms.
  */
 
 typedef enum {
@@ -29,7 +29,7 @@ typedef struct {
  * text, length: any bytes. parts: filled in unless the form is URL_UNUSUAL. */
 url_form url_scan(const char *text, size_t length, url_parts *parts);
 
-/* How long bytes become in application/x-www-form-urlencoded. */
+/* How many bytes form_put writes for these. */
 size_t form_length(const char *bytes, size_t length);
 
 /* Writes them so (a space becomes "+") to `out`, which has form_length bytes, and returns the end.

@@ -10,15 +10,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TLS_CONTEXTS 32        /* that nobody uses are kept for the next one who asks */
-#define TLS_STORES 8           /* kept for the life of the process: to parse one takes long */
-#define TLS_SESSION_KEYS 512   /* of connections for which sessions are kept */
-#define TLS_SESSIONS_PER_KEY 8 /* a server gives two a connection, and each serves once */
+#define TLS_CONTEXTS 32        /* kept; beyond these, unused ones are freed */
+#define TLS_STORES 8           /* CA stores kept, because parsing one takes long */
+#define TLS_SESSION_KEYS 512   /* connection keys with sessions to resume */
+#define TLS_SESSIONS_PER_KEY 8 /* servers send two tickets a connection, each for one use */
 
 /*
- * TLS 1.2 and 1.3 by OpenSSL, over a socket that never blocks. One context for each set of options
- * in the process, one store of CA certificates for each set of CA files, sessions kept by the
- * connection's key and checked again when they are resumed.
+ * TLS 1.2 and 1.3 by OpenSSL, over non-blocking sockets. The process has one context for each set
+ * of options and one store for each set of CA files. Sessions are kept by the connection's key, and
+ * their certificates verified again when they are resumed.
  */
 typedef struct tls_context tls_context;
 typedef struct tls tls;
@@ -41,67 +41,68 @@ typedef struct {
     const char *alpn;               /* comma list, "http/1.1"; NULL: none is offered */
 } tls_options;
 
-/* The context for these options, with one reference for the caller: the same options (and files
- * unchanged since) give the same context. Its new connections follow files that change later, as
- * far as these can be used. NULL: see `f` (a file that cannot be read, a key that
- * does not fit: FAILURE_TLS_OPTIONS with the file's name in detail). Thread safe. The strings are
- * copied.
- */
+/* Returns the context for these options, with one reference for the caller; the same for equal
+ * options and unchanged files. Strings are copied. When its files change, new connections use the
+ * new ones as soon as these are valid. NULL with *f: FAILURE_TLS_OPTIONS, with the file's name, for
+ * a file or option that cannot be used. May be called by any thread. */
 tls_context *tls_context_obtain(const tls_options *options, failure *f);
-tls_context *tls_context_keep(tls_context *c);
-void tls_context_release(tls_context *c);      /* NULL is fine */
-uint64_t tls_context_id(const tls_context *c); /* tells contexts apart in connection keys */
+tls_context *tls_context_keep(tls_context *c); /* adds a reference; returns `c` */
+void tls_context_release(tls_context *c);      /* gives one up; NULL is fine */
+uint64_t tls_context_id(const tls_context *c); /* unique in the process, for connection keys */
 
-/* A TLS connection over `descriptor` (not owned), verified against `name` (a DNS name or an IP
- * literal). Sessions are kept under `key` (copied). NULL: see `f`. */
+/* Makes a TLS connection over `descriptor`, which stays the caller's, before its handshake. `name`,
+ * a DNS name or IP literal, is what the certificate must be for. Sessions are kept under `key`,
+ * which is copied. Returns NULL with *f. */
 tls *tls_new(tls_context *c, int descriptor, const char *name, const void *key, size_t key_length,
              failure *f);
 
-/* `t`, which is new, goes through `outer`, whose handshake is over: TLS in TLS, to a server behind
- * an https proxy. `outer` is owned by `t` from now on. */
+/* Has the new `t` use `outer`, whose handshake is over, instead of the socket: TLS within TLS, to a
+ * server behind an https proxy. `t` owns `outer` from now on. */
 void tls_nest(tls *t, tls *outer);
 
-/* IO_DONE: verified (or verification is off). IO_READ, IO_WRITE; IO_FAILED: TLS or CERTIFICATE,
- * whose detail says which certificate (subject, depth), what was wrong, and what was expected. */
+/* Returns IO_DONE when the handshake is over and the peer verified (unless that is off), IO_READ,
+ * IO_WRITE, or IO_FAILED with *f: FAILURE_TLS, or FAILURE_CERTIFICATE with the certificate's
+ * subject and depth and what is wrong with it. */
 io_result tls_handshake(tls *t, failure *f);
 
-/* IO_DONE with *count > 0, IO_READ, IO_WRITE, IO_END, IO_TRUNCATED (read only), IO_FAILED.
- * A write that was put off must be repeated with the same bytes (more may follow). */
+/* Return IO_DONE with *count > 0, IO_READ, IO_WRITE, IO_FAILED; tls_read also IO_END after
+ * close_notify and IO_TRUNCATED after an end without it. A write that returned IO_READ or IO_WRITE
+ * must be repeated with the same bytes (more may follow them). */
 io_result tls_read(tls *t, void *bytes, size_t length, size_t *count, failure *f);
 io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, failure *f);
 
-/* Bytes that were read from the socket already: poll would not tell of them. */
+/* Has OpenSSL bytes that it read from the socket already, which poll does not report? */
 bool tls_pending(const tls *t);
 
-/* Did the last read take all that the socket and OpenSSL had? */
+/* Did the last read take all that had arrived? */
 bool tls_drained(const tls *t);
 
-/* May a connection that lay idle be used? Session tickets and key updates are taken in; data, end
- * of file and errors say no. Never blocks. */
+/* May an idle connection be used? Reads session tickets and key updates; returns false for data, an
+ * end or an error. */
 bool tls_check_alive(tls *t);
 
 const char *tls_version(const tls *t); /* "TLSv1.3" */
 const char *tls_cipher(const tls *t);
 const char *tls_protocol(const tls *t); /* the ALPN result; NULL: none */
 bool tls_resumed(const tls *t);
-uint64_t
-tls_sent(const tls *t); /* bytes of application data of which anything was handed to the socket */
 
-/* Frees; a close_notify is tried when `notify` (never blocks). The session survives. NULL is fine.
- */
+/* How many bytes of application data were handed to the socket at least in part. */
+uint64_t tls_sent(const tls *t);
+
+/* Frees `t` and what it is nested in; sends close_notify when `notify`, as far as that goes without
+ * waiting. Its session can still be resumed. NULL is fine. */
 void tls_free(tls *t, bool notify);
 
 /*
- * Around fork: before it threads that are inside OpenSSL are waited for, and no more are let in, so
- * that the child finds OpenSSL's locks free, for itself and for whoever else uses it there. When
- * one does not come out in time the fork goes on, and the child's own calls over TLS are refused:
- * they might wait for ever. The child starts without sessions.
+ * Around fork. tls_before_fork waits until no thread is inside OpenSSL and lets no more in, so that
+ * the child finds OpenSSL's locks free. After TLS_FORK_PATIENCE the fork goes on all the same; then
+ * the child's TLS calls fail, because they might wait for ever. The child starts without sessions.
  */
 #define TLS_FORK_PATIENCE (500 * MILLISECOND)
 void tls_before_fork(void);
 void tls_after_fork(bool child);
 
-/* Whoever calls OpenSSL does so between these two (they may nest), and waits for nothing there. */
+/* Around each use of OpenSSL; they may nest. Nothing is waited for in between. */
 void tls_enter(void);
 void tls_leave(void);
 

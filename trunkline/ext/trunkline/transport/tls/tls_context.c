@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Several records a read: a large body costs few calls into the system. */
+/* Several records a read, so that a large body takes few system calls. */
 #define READ_AHEAD_BYTES (48 * 1024)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -19,8 +19,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static tls_context *newest;
 static uint64_t last_id;
 
-/* The process's own Ruby may use OpenSSL as well: nothing here changes what is shared, and no
- * clean-up may run at exit under threads that are still at work. */
+/* Ruby may use OpenSSL in the same process: no shared state is changed, and no clean-up runs at
+ * exit while threads still use it. */
 static void initialise(void) {
     OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
     tls_bio_method();
@@ -31,18 +31,18 @@ static void initialise(void) {
 static int on_session(SSL *ssl, SSL_SESSION *session) {
     tls *t = SSL_get_app_data(ssl);
     tls_session_keep(t->sessions, t->key, t->key_length, session);
-    return 1; /* the reference is the cache's now */
+    return 1; /* the cache has the reference now */
 }
 
-/* One write a line: lines of several connections and processes never mix. */
+/* One write a line, so that lines of several connections and processes do not mix. */
 static void on_keylog(const SSL *ssl, const char *line) {
     const tls *t = SSL_get_app_data(ssl);
     struct iovec parts[] = {{(void *)line, strlen(line)}, {"\n", 1}};
     ssize_t written = writev(t->context->keylog, parts, 2);
-    (void)written; /* a log that is full must not stop a call */
+    (void)written; /* a failed write must not fail the call */
 }
 
-/* A key with a password: fail, do not ask on the terminal. */
+/* Fails for a key with a password, which OpenSSL would ask for on the terminal. */
 static int no_password(char *buffer, int size, int writing, void *data) {
     (void)buffer, (void)size, (void)writing, (void)data;
     return 0;
@@ -222,13 +222,14 @@ static void destroy(tls_context *c) {
 
 /* ---- the registry ---- */
 
-/* Everything that makes a context what it is, as one string. */
+/* The context's key: all options, and the state of all files, as one string for the caller to free.
+ */
 static char *describe(const tls_options *o, const tls_authorities *a) {
     char *key = NULL;
     size_t size;
     FILE *out = open_memstream(&key, &size);
     if (out == NULL) return NULL;
-    /* A context keeps its store, so no other can come to lie at that address. */
+    /* The context keeps its store, so that the address is not used again. */
     fprintf(out, "%d,%d,%d,%d,%d,%p,", o->verify, o->any_name, o->min_version, o->max_version,
             o->limit_depth ? o->verify_depth : -1, (void *)o->ca_store);
     tls_note(out, o->ciphers);
@@ -269,7 +270,8 @@ static tls_context *make(const tls_options *o, const tls_authorities *a, char *k
     return c;
 }
 
-/* Nobody can take a reference meanwhile: to obtain one needs the lock, to keep one needs one. */
+/* No other thread can add a reference meanwhile: to obtain a context takes the lock, and to keep
+ * one needs a reference. */
 static void forget_unused(void) {
     int count = 0;
     for (tls_context **link = &newest; *link != NULL;) {
@@ -317,7 +319,7 @@ static tls_context *obtain(const tls_options *options, failure *f) {
     return c;
 }
 
-/* The registry's lock is only taken inside. */
+/* Lock order: tls_enter first, then the registry's lock. */
 tls_context *tls_context_obtain(const tls_options *options, failure *f) {
     tls_enter();
     tls_context *c = obtain(options, f);
@@ -327,7 +329,7 @@ tls_context *tls_context_obtain(const tls_options *options, failure *f) {
 
 /* ---- files that change ---- */
 
-/* The system's authorities may be missing when a context is made; one that had them keeps them. */
+/* A context that had the system's authorities keeps them when they are missing now. */
 static SSL_CTX *make_again(const tls_context *c) {
     failure why;
     tls_authorities authorities = authorities_of(c);
@@ -335,9 +337,9 @@ static SSL_CTX *make_again(const tls_context *c) {
     return needed && !tls_authorities_exist(&authorities) ? NULL : make_ssl(c, &why);
 }
 
-/* `key` becomes the context's own. The certificates of connections and of sessions go together:
- * what was agreed with others is not resumed. A state that cannot be used (half of a pair, half a
- * file) is not read again until it has changed. */
+/* Reads changed files. Owns `key` from now on. Sessions that were made with other certificates are
+ * dropped. Files that cannot be used (half written, a key without its certificate) are not read
+ * again before they have changed. */
 static void follow_files(tls_context *c, char *key) {
     bool known = strcmp(key, c->key) == 0 || (c->unusable != NULL && strcmp(key, c->unusable) == 0);
     SSL_CTX *ssl = known ? NULL : make_again(c);
@@ -373,7 +375,7 @@ tls_context *tls_context_keep(tls_context *c) {
 }
 
 void tls_context_release(tls_context *c) {
-    /* The registry's own reference goes in forget_unused alone: this is never the last one. */
+    /* The registry has a reference too, which forget_unused alone gives up. */
     if (c != NULL) __atomic_sub_fetch(&c->references, 1, __ATOMIC_ACQ_REL);
 }
 

@@ -6,10 +6,10 @@
 #include <sched.h>
 
 /*
- * OpenSSL has locks of its own, which a fork in another thread's call would leave locked in the
- * child for ever. So threads count themselves in and out; before a fork no more are let in, and
- * those inside are waited for: they compute, and wait for nothing. A few counters, so that threads
- * do not fight for one.
+ * A fork while another thread is inside OpenSSL would leave OpenSSL's locks locked in the child. So
+ * threads count themselves in and out; before a fork no more are let in, and those inside are
+ * waited for, which only compute. There are several counters, so that threads do not contend for
+ * one.
  */
 #define COUNTERS 16
 #define PAUSE (50 * 1000) /* nanoseconds between two looks */
@@ -20,15 +20,15 @@ static struct {
     char padding[60];
 } counters[COUNTERS];
 static unsigned next_counter;
-static bool closed;  /* atomic: a fork is coming */
-static bool drained; /* and nobody was left inside */
-static bool refused; /* this is a child that was forked in the midst of a call */
+static bool closed;  /* atomic; a fork is under way */
+static bool drained; /* no thread was inside when it happened */
+static bool refused; /* in a child: a thread was, so that TLS cannot be used */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t reopened = PTHREAD_COND_INITIALIZER;
 
 /* One for each thread. */
 static __thread struct {
-    unsigned depth;    /* calls of ours may nest: TLS goes through TLS */
+    unsigned depth;    /* of nested tls_enter */
     unsigned *counter; /* one of the counters; NULL: none yet */
 } own;
 
@@ -46,7 +46,7 @@ static void wait_until_reopened(void) {
 void tls_enter(void) {
     if (own.depth++ > 0) return;
     unsigned *counter = own.counter != NULL ? own.counter : choose_counter();
-    /* Counted in first, then looked: whoever forks does it the other way round. */
+    /* This counts first and then reads `closed`; a fork sets `closed` first and then counts. */
     while (__atomic_add_fetch(counter, 1, __ATOMIC_SEQ_CST),
            __atomic_load_n(&closed, __ATOMIC_SEQ_CST)) {
         __atomic_sub_fetch(counter, 1, __ATOMIC_SEQ_CST);
@@ -88,7 +88,7 @@ void tls_before_fork(void) {
 
 void tls_after_fork(bool child) {
     if (child) {
-        refused |= !drained; /* who came too late may be counted for a moment, but is not inside */
+        refused |= !drained;
         for (int i = 0; i < COUNTERS; i++) counters[i].inside = 0;
         pthread_mutex_init(&lock, NULL);
         pthread_cond_init(&reopened, NULL);

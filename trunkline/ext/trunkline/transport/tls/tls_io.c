@@ -10,7 +10,7 @@
 /* The plaintext of one record (RFC 8446, section 5.1). */
 #define RECORD_BYTES 16384
 
-/* More than this on an idle connection is no ticket any more. */
+/* More bytes than this on an idle connection are no tickets. */
 #define LOOK_BYTES (64 * 1024)
 
 /* ---- the BIO: OpenSSL's own would use write, which raises SIGPIPE ---- */
@@ -19,8 +19,7 @@ static bool would_block(int error) {
     return error == EAGAIN || error == EWOULDBLOCK;
 }
 
-/* What the outer connection came to, in a BIO's terms; what it waits for is what the inner one
- * waits for. */
+/* The result of the outer connection as a BIO's result. */
 static int outer_result(BIO *bio, tls *t, io_result result, size_t count, const failure *f) {
     switch (result) {
     case IO_DONE: return (int)count;
@@ -113,15 +112,15 @@ BIO_METHOD *tls_bio_method(void) {
     return method;
 }
 
-/* ---- what a call of OpenSSL came to ---- */
+/* ---- results of OpenSSL ---- */
 
-/* SSL_get_error looks into the thread's queue, which must be empty before a call; it nearly always
- * is, and to clear it costs more than to see that. */
+/* SSL_get_error needs an empty error queue before a call. It nearly always is, and clearing it
+ * costs more than this check. */
 static void clear_errors(void) {
     if (ERR_peek_error() != 0) ERR_clear_error();
 }
 
-/* The connection broke. FIN alone is told apart from everything else. */
+/* The connection broke. An end without close_notify is IO_TRUNCATED, all else IO_FAILED. */
 static io_result broke(tls *t, int error, call_phase phase, failure *f) {
     char words[200];
     int reason = ERR_GET_REASON(ERR_peek_error());
@@ -206,7 +205,7 @@ static io_result shake(tls *t, failure *f) {
     }
     if (!tls_verify_again(t)) return refuse_certificate(t, f);
     if (!take_protocol(t, f)) return IO_FAILED;
-    ERR_clear_error(); /* looking for an issuer may leave some behind */
+    ERR_clear_error(); /* the search for an issuer may leave errors */
     t->ready = true;
     return IO_DONE;
 }
@@ -236,7 +235,7 @@ io_result tls_read(tls *t, void *bytes, size_t length, size_t *count, failure *f
     return result;
 }
 
-/* The one whose bytes the socket carries. */
+/* The session whose bytes go to the socket. */
 static const tls *outermost(const tls *t) {
     return t->outer != NULL ? outermost(t->outer) : t;
 }
@@ -245,7 +244,7 @@ static uint64_t handed(const tls *t) {
     return outermost(t)->handed;
 }
 
-/* OpenSSL takes one record at a time, and is done with it when the socket has all of it. */
+/* SSL_write takes one record at a time, and returns when the socket has all of it. */
 static io_result write_some(tls *t, const void *bytes, size_t length, size_t *count, failure *f) {
     if (!t->writing) t->mark = handed(t);
     clear_errors();
@@ -286,8 +285,8 @@ bool tls_drained(const tls *t) {
     return !tls_pending(t) && outermost(t)->drained;
 }
 
-/* Tickets and key updates look like data from outside: only OpenSSL, which opens them, can tell. A
- * part of a record is refused like data, for it may be the start of some. */
+/* Only OpenSSL can tell tickets and key updates from data, because all are encrypted. A part of a
+ * record counts as data. */
 static bool only_tickets(tls *t) {
     char byte;
     tls *last = t;

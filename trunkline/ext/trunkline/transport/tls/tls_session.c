@@ -10,7 +10,7 @@
 
 #define BUCKETS 256
 #define SESSION_SECONDS \
-    7200 /* whatever the server allows: after that the peer shows itself again */
+    7200 /* then a full handshake verifies the peer again, whatever the server allows */
 
 /* The sessions of one key, the newest last. */
 typedef struct slot slot;
@@ -82,8 +82,8 @@ static bool alive(const SSL_SESSION *session) {
            age < (time_t)SSL_SESSION_get_timeout(session);
 }
 
-/* The newest one that still holds. A ticket of TLS 1.3 serves once (RFC 8446, appendix C.4), the
- * sessions of TLS 1.2 as often as they live. */
+/* The newest valid session. A TLS 1.3 ticket is used once (RFC 8446, appendix C.4), a TLS 1.2
+ * session until it expires. */
 static SSL_SESSION *take(slot *s) {
     while (s->count > 0) {
         SSL_SESSION *session = s->sessions[s->count - 1];

@@ -20,7 +20,7 @@ struct ca_set {
 
 static ca_set *newest; /* guarded by the registry's lock */
 
-/* Where distributions keep their bundle, for an OpenSSL that was built elsewhere. */
+/* Where distributions keep CA certificates, for an OpenSSL that was built for other paths. */
 static const char *const bundles[] = {
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -66,13 +66,14 @@ bool tls_authorities_exist(const tls_authorities *a) {
            (a->directories != NULL && exists(a->directories));
 }
 
-/* ---- what tells them apart ---- */
+/* ---- keys ---- */
 
 void tls_note(FILE *out, const char *text) {
     if (text == NULL)
         fputs("-,", out);
     else
-        fprintf(out, "%zu:%s,", strlen(text), text); /* the length: no text can pose as two */
+        fprintf(out, "%zu:%s,", strlen(text),
+                text); /* with its length, so that no two lists of texts are equal */
 }
 
 void tls_note_file(FILE *out, const char *path) {
@@ -97,8 +98,8 @@ bool tls_check_file(const char *option, const char *path, failure *f) {
 
 /* ---- loading ---- */
 
-/* The file is parsed now; a directory's certificates are found by their hash when they are needed.
- * The system's may be missing: then nothing is trusted, and each certificate's error says so. */
+/* Parses the file; OpenSSL finds a directory's certificates by their hash when it needs them. When
+ * the system's authorities are missing no certificate is trusted. */
 static bool load(X509_STORE *store, const tls_authorities *a, failure *f) {
     char words[160];
     X509_LOOKUP *files = X509_STORE_add_lookup(store, X509_LOOKUP_file());

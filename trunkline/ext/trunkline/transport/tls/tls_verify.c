@@ -13,7 +13,7 @@ bool tls_verify_expect(tls *t, failure *f) {
     if (!t->numeric && t->name[0] != '\0' && SSL_set_tlsext_host_name(t->ssl, t->name) != 1)
         return tls_no_memory(f);
     if (!t->context->options.verify || t->context->options.any_name) return true;
-    /* To OpenSSL a leading dot means any name below, and no name at all means any name. */
+    /* OpenSSL takes a leading dot for any subdomain, and an empty name for any name. */
     if (t->name[0] == '\0' || t->name[0] == '.')
         return failure_set(f, FAILURE_TLS, PHASE_TLS, 0, "\"%s\" is no name to verify", t->name);
     X509_VERIFY_PARAM *expected = SSL_get0_param(t->ssl);
@@ -23,7 +23,7 @@ bool tls_verify_expect(tls *t, failure *f) {
     return set == 1 || tls_no_memory(f);
 }
 
-/* ---- why not, in words ---- */
+/* ---- what is wrong, in words ---- */
 
 static void subject_words(X509 *certificate, bool issuer, char *text, size_t size) {
     const X509_NAME *name = NULL;
@@ -31,7 +31,7 @@ static void subject_words(X509 *certificate, bool issuer, char *text, size_t siz
         name = issuer ? X509_get_issuer_name(certificate) : X509_get_subject_name(certificate);
     BIO *out = BIO_new(BIO_s_mem());
     int length = -1;
-    /* RFC 2253's form escapes what could pass for something else in a log. */
+    /* RFC 2253 escapes characters that could forge a line of a log. */
     if (out != NULL && name != NULL && X509_NAME_print_ex(out, name, 0, XN_FLAG_RFC2253) >= 0)
         length = BIO_read(out, text, (int)size - 1);
     text[length > 0 ? length : 0] = '\0';
