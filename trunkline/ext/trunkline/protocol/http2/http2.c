@@ -13,7 +13,7 @@ const http2_limits http2_default_limits = {
     .idle_frames = 10000,
 };
 
-#define STREAMS_AT_FIRST 100                 /* until the server's SETTINGS came */
+#define STREAMS_AT_FIRST 100                 /* until the server's SETTINGS come */
 #define REQUEST_HEAD_MOST (64 * 1024 * 1024) /* nghttp2's own limit is 64 KiB */
 
 bool http2_available(void) {
@@ -94,7 +94,7 @@ bool http2_done(http2 *h, int result) {
     return false;
 }
 
-/* Why nghttp2 gave up. */
+/* Sets the verdict for an error of nghttp2. */
 static void judge(http2 *h, int error) {
     switch (error) {
     case NGHTTP2_ERR_NOMEM: h->verdict = FAILURE_OUT_OF_MEMORY; break;
@@ -109,8 +109,8 @@ static void judge(http2 *h, int error) {
 
 #define NOTHING (-1)
 
-/* Appends the next frame, of which nghttp2 says the type, to `out`. NOTHING: there is none, or
- * ->verdict says why. A request whose last frame this was has its end behind it. */
+/* Appends the next frame to `out` and returns its type. NOTHING: there is none, or ->verdict was
+ * set. Notes the end of the request whose last frame it is. */
 static int compose(http2 *h, buffer *out) {
     const uint8_t *piece;
     http2_signed length = http2_library_send(h->session, &piece);
@@ -126,8 +126,8 @@ static int compose(http2 *h, buffer *out) {
     return piece[3];
 }
 
-/* Composes what is to be said about what came, resets and the last words of a session among it, so
- * that all that follows from the input has happened before anybody looks. */
+/* Composes the frames that answer the input (acknowledgements, resets, GOAWAY) at once, so that
+ * streams that nghttp2 resets have failed when http2_input returns. */
 static void compose_answers(http2 *h) {
     while (nghttp2_session_get_outbound_queue_size(h->session) > 0) {
         int type = compose(h, &h->ahead);
@@ -135,7 +135,7 @@ static void compose_answers(http2 *h) {
     }
 }
 
-/* Carries out a verdict: the server is told, unless there is no memory for it. */
+/* Fails the connection after a verdict, with GOAWAY unless there is no memory for it. */
 static void carry_out(http2 *h) {
     if (h->verdict == FAILURE_NONE || h->over) return;
     h->failure = h->verdict;
@@ -167,8 +167,8 @@ bool http2_wants_output(const http2 *h) {
 
 /* ---- input ---- */
 
-/* Of one frame. What follows from it happens when it is complete: it does not matter in what pieces
- * it comes. */
+/* Takes a part of one frame. Its effects happen when the frame is complete, however it was split.
+ */
 static void input_piece(http2 *h, const uint8_t *bytes, size_t length) {
     http2_signed taken = http2_library_receive(h->session, bytes, length);
     if (taken < 0) judge(h, (int)taken);

@@ -4,11 +4,12 @@
 
 #include <stdio.h>
 
-/* What nghttp2 tells, frame by frame, in the order in which it calls. */
+/* The callbacks of nghttp2, in the order in which it calls them. */
 
 /* ---- header sections ---- */
 
-/* The stream for which a section comes; NULL when nobody wants it any more. */
+/* The stream that a header section is for; NULL when its owner has released it, or it has failed.
+ */
 static http2_stream *reader(nghttp2_session *session, const nghttp2_frame *frame) {
     if (frame->hd.type != NGHTTP2_HEADERS) return NULL;
     http2_stream *s = http2_stream_of(session, frame->hd.stream_id);
@@ -29,7 +30,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     return s == NULL ? 0 : http2_section_field(user, s, name, name_length, value, value_length);
 }
 
-/* nghttp2 would leave such a field out. */
+/* Without this callback nghttp2 would drop the field. */
 static int on_invalid_header(nghttp2_session *session, const nghttp2_frame *frame,
                              const uint8_t *name, size_t name_length, const uint8_t *value,
                              size_t value_length, uint8_t flags, void *user) {
@@ -42,8 +43,8 @@ static int on_invalid_header(nghttp2_session *session, const nghttp2_frame *fram
 
 /* ---- data ---- */
 
-/* The connection's window is opened again at once: one reader that stands still must not stop the
- * others. The stream's is when its owner took the bytes. */
+/* The connection's window is opened again at once, so that a stream that is not read does not stop
+ * the others; the stream's own when its owner takes the bytes. */
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *bytes,
                    size_t length, void *user) {
     http2 *h = user;
@@ -136,7 +137,7 @@ static int before_send(nghttp2_session *session, const nghttp2_frame *frame, voi
     return 0;
 }
 
-/* nghttp2 has found a breach of the protocol, and says why in the GOAWAY. */
+/* nghttp2 sends GOAWAY for a protocol error, with the reason in it. */
 static void last_words(http2 *h, const nghttp2_goaway *goaway) {
     const char *code = nghttp2_http2_strerror(goaway->error_code);
     if (h->verdict != FAILURE_NONE || goaway->error_code == NGHTTP2_NO_ERROR) return;

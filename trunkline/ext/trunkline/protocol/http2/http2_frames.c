@@ -3,12 +3,12 @@
 #include "http2_internal.h"
 
 /*
- * Watches the frames as they lie in the input, as nghttp2 does not tell of those that it ignores:
- * nothing may come without end. All count as idle here; what does carry something begins the count
- * anew when it is seen (RFC 9113 10.5).
+ * Counts the frames in the input, because nghttp2 does not report those that it ignores, so that a
+ * server cannot send frames without content for ever (RFC 9113 10.5). Each frame counts as idle;
+ * the callbacks for frames with content reset the count.
  */
 
-#define FRAME_MOST 16384 /* as we never told of more (RFC 9113 4.2) */
+#define FRAME_MOST 16384 /* our SETTINGS_MAX_FRAME_SIZE, the default (RFC 9113 4.2) */
 
 static int flood(http2 *h, const char *detail) {
     return http2_stop(h, FAILURE_HTTP2_FLOOD, NGHTTP2_ENHANCE_YOUR_CALM, detail);
@@ -19,8 +19,8 @@ static bool ours_and_closed(const http2 *h, uint32_t id) {
            http2_stream_of(h->session, (int32_t)id) == NULL;
 }
 
-/* What comes for a stream that we reset had been sent before the server knew, and is no more than
- * its window held. */
+/* A server may send DATA for a stream before it knows that we have reset it, at most as much as the
+ * stream's window. */
 static void late_data(http2 *h, uint32_t length) {
     if (length <= h->late_data) {
         h->late_data -= length;

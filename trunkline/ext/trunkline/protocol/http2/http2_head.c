@@ -3,8 +3,8 @@
 #include "http2_internal.h"
 #include "protocol/http1/http1_table.h"
 
-/* Header sections that come: counted as they come, as nghttp2 would take in any number of fields;
- * copied when they are complete. */
+/* Received header sections. Fields are limited as they come, because nghttp2 takes any number of
+ * them, and copied when the section is complete. */
 
 #define FIELD_OVERHEAD 32 /* RFC 9113 6.5.2 */
 
@@ -28,7 +28,7 @@ static int refuse(http2 *h, http2_stream *s, failure_code code) {
     return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
-/* nghttp2 has seen to it that it is one number. */
+/* nghttp2 has checked that these are digits. */
 static int64_t number(const uint8_t *digits, size_t length) {
     int64_t value = 0;
     for (size_t i = 0; i < length; i++) value = value * 10 + (digits[i] - '0');
@@ -73,7 +73,7 @@ int http2_section_field(http2 *h, http2_stream *s, const uint8_t *name, size_t n
     return 0;
 }
 
-/* An empty copy is memory too, so that NULL means that there was none. */
+/* Returns memory for length 0 too, so that NULL means that there was none. */
 static void *copy(const void *bytes, size_t length) {
     void *made = malloc(length ? length : 1);
     if (made != NULL && length > 0) memcpy(made, bytes, length);

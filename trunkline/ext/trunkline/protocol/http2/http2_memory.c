@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * nghttp2's memory is kept in a list, and a session is freed by freeing its blocks: where an
- * allocation failed, taking it apart may free twice (1.52, an item that could not be queued).
+ * Keeps nghttp2's allocations in a list, and frees a session by freeing these: after a failed
+ * allocation nghttp2_session_del may free twice (1.52, an item that could not be queued).
  */
 
 typedef struct {
@@ -47,7 +47,7 @@ static void give(void *bytes, void *memory) {
     free(block_of(bytes));
 }
 
-/* When it fails, what was there stays as it is. */
+/* As realloc: without memory the old block stays valid. */
 static void *resize(void *bytes, size_t size, void *memory) {
     if (bytes == NULL) return take(size, memory);
     http2_block *old = block_of(bytes);

@@ -3,8 +3,8 @@
 #include "http2_internal.h"
 #include "protocol/http1/http1_table.h"
 
-/* A request head of HTTP/1.1 as a list of headers of HTTP/2 (RFC 9113 8.2, 8.3.1). nghttp2 copies
- * it, with names written small. */
+/* Translates a request head of HTTP/1.1 to a list of headers of HTTP/2 (RFC 9113 8.2, 8.3.1), which
+ * nghttp2 copies with names in lower case. */
 
 typedef struct {
     const char *bytes;
@@ -36,7 +36,7 @@ static word trim(word w) {
     return w;
 }
 
-/* Is it about the connection alone, or told in another way? */
+/* Is the field about the connection, or sent as a pseudo-header? */
 static bool left_out(word name, word value) {
     static const char *const names[] = {"connection",       "host",    "keep-alive",
                                         "proxy-connection", "upgrade", "http2-settings",
@@ -47,12 +47,12 @@ static bool left_out(word name, word value) {
     return IS(name, "te") && !IS(value, "trailers");
 }
 
-/* These must not lie in a table where others' requests can be compared with them (RFC 7541 7.1). */
+/* These must not be indexed, where the size of other requests would betray them (RFC 7541 7.1). */
 static bool secret(word name) {
     return IS(name, "authorization") || IS(name, "cookie") || IS(name, "proxy-authorization");
 }
 
-/* There is room for as many headers as the head has lines, and for four more. */
+/* Makes room for as many headers as the head has lines, and four more. */
 static bool reserve(http2 *h, word head) {
     size_t wanted = 4;
     for (word line; next_word(&head, '\n', &line);) wanted++;
@@ -88,8 +88,7 @@ static word without_scheme_and_host(word target) {
     return target;
 }
 
-/* Puts the list together in h->header_list, for which there is room; the count, 0 when the head is
- * none. */
+/* Fills h->header_list, which has room. Returns the count; 0 when the head is malformed. */
 static size_t translate(http2 *h, const char *scheme, word head) {
     nghttp2_nv *at = h->header_list;
     word line, method, target;

@@ -3,8 +3,8 @@
 #include "protocol/budget.h"
 #include "http2_internal.h"
 
-#define FREE_STREAMS_MAX 64 /* streams kept for use again */
-#define SPARE_BUFFER 65536  /* and the largest buffer that one of them keeps */
+#define FREE_STREAMS_MAX 64     /* streams kept for use again */
+#define KEPT_BUFFER_BYTES 65536 /* the largest buffer that one of them keeps */
 
 /* ---- the session's lists ---- */
 
@@ -37,7 +37,7 @@ http2_stream *http2_stream_new(http2 *h, uint32_t window) {
 
 static void forget_buffer(buffer *b) {
     buffer_clear(b);
-    if (b->capacity > SPARE_BUFFER) buffer_free(b);
+    if (b->capacity > KEPT_BUFFER_BYTES) buffer_free(b);
 }
 
 static void free_heads(http2_stream *s) {
@@ -112,21 +112,21 @@ static bool lacks_data(const http2_stream *s) {
     return !s->head_request && s->content_length >= 0 && s->received < (uint64_t)s->content_length;
 }
 
-/* What the end of the connection means for a stream: was its answer cut, and where? */
+/* Why a stream failed when the connection did: was its response cut, and where? */
 static failure_code cut_reason(const http2 *h, const http2_stream *s) {
     if (h->failure != FAILURE_CLOSED && h->failure != FAILURE_RESET) return h->failure;
     if (s->final_seen) return FAILURE_TRUNCATED;
     return h->section.of == s ? FAILURE_TRUNCATED_HEAD : h->failure;
 }
 
-/* Why a stream was closed before its answer was complete. */
+/* Why a stream was closed before its response was complete. */
 static failure_code close_reason(const http2 *h, const http2_stream *s, uint32_t code) {
     if (h->failure != FAILURE_NONE) return cut_reason(h, s);
     if (s->reset)
         return code == NGHTTP2_REFUSED_STREAM ? FAILURE_HTTP2_REFUSED : FAILURE_HTTP2_RESET;
     if (code == NGHTTP2_REFUSED_STREAM) return FAILURE_HTTP2_GONE;
-    /* What is left was reset by nghttp2: DATA and Content-Length contradict each other, or the head
-     * is not one, or it is about the frames alone. */
+    /* The others were reset by nghttp2: DATA contradicts Content-Length, the head is malformed, or
+     * a frame is. */
     if (code != NGHTTP2_PROTOCOL_ERROR) return FAILURE_HTTP2_PROTOCOL;
     bool all_came = nghttp2_session_get_stream_remote_close(h->session, s->id) == 1;
     return all_came && lacks_data(s) ? FAILURE_TRUNCATED : FAILURE_HTTP2_MALFORMED;

@@ -4,12 +4,13 @@
 #include "http2_internal.h"
 
 /*
- * How much the server may send of each answer before somebody takes it. As long as half of the
- * process's budget is free a stream has a full window from the start. Then a session gives all of
- * its streams narrow ones, and widens that of an answer which is taken as it comes.
+ * How much of each response the server may send before its owner takes it. While half of the
+ * process's budget is free a stream gets a full window. After that a session gives new streams
+ * narrow windows, and widens that of a large response whose owner takes what comes.
  */
 
-/* Half of the budget is for narrow windows alone: whoever leaves full ones unread stops nobody. */
+/* Half of the budget is for narrow windows alone, so that full windows that are not read do not
+ * stop other calls. */
 static bool reserve_for_full(uint64_t bytes) {
     return budget_reserve(bytes, budget_most() / 2);
 }
@@ -39,8 +40,7 @@ void http2_window_release(http2_stream *s) {
     s->window = 0;
 }
 
-/* From now on the server keeps to what our last SETTINGS said. What came before lies there still.
- */
+/* The server keeps to our last SETTINGS from now on; data that came before may exceed them. */
 void http2_settings_heard(http2 *h) {
     if (h->settings_out == 0 || --h->settings_out > 0 || !h->narrow) return;
     LIST_EACH (http2_stream, s, &h->streams, node) {
@@ -52,7 +52,7 @@ void http2_settings_heard(http2 *h) {
     }
 }
 
-#define MUCH (32 * 1024) /* of an answer that is likely to be a large one */
+#define MUCH (32 * 1024) /* received bytes after which a response counts as large */
 
 void http2_window_widen(http2 *h, http2_stream *s) {
     uint32_t full = h->limits.stream_window;
