@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-desc "Write the lists of options in docs, YARD and RBS from the table of options"
+desc "Write the lists of options in docs and RBS from the table of options"
 task :options do
   require_relative "support/option_lists"
 

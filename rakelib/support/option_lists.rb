@@ -5,10 +5,9 @@ require_relative "../../trunkline/lib/trunkline/options"
 # The lists of options in the documentation and the signatures, written from the table of options.
 class OptionLists
   ROOT = File.expand_path("../..", __dir__)
-  WIDTH = 120
   # Which options are in which table of docs/options.md.
   TABLES = { "client" => %i[both client], "call" => %i[call], "process" => %i[process] }.freeze
-  # Types of RBS that YARD writes otherwise.
+  # Types of RBS that docs/options.md writes otherwise, as YARD does.
   YARD_TYPES = {
     "timeout" => "Numeric, Hash, Timeouts", "seconds" => "Numeric", "bool" => "Boolean", "path" => "String, Pathname",
     "headers" => "Hash, Array", "params" => "Hash, Array", "body" => "Object", "multipart" => "Hash, Array",
@@ -26,7 +25,7 @@ class OptionLists
   # @return [Hash{String => String}] by path: what each file becomes
   def files
     {
-      "docs/options.md" => :page, "trunkline/lib/trunkline.rb" => :yard,
+      "docs/options.md" => :page,
       "trunkline/sig/trunkline.rbs" => :records, "trunkline/sig/trunkline/client.rbs" => :writers
     }.to_h { |path, kind| [path, send(kind, File.read(File.join(ROOT, path)))] }
   end
@@ -47,22 +46,6 @@ class OptionLists
     doc = option.set_by == :client ? "#{option.doc}; an option of `Trunkline.new` alone" : option.doc
     takes = yard_type(option.type).sub(/, nil\z/, "")
     "| `#{option.name}:` | #{takes} | #{option.default_doc || "none"} | #{doc} |"
-  end
-
-  def yard(text)
-    lines = set_by(:both, :client).flat_map do |option|
-      default = " (default: #{option.default_doc})" if option.default_doc
-      wrap("@option options [#{yard_type(option.type)}] :#{option.name} #{option.doc}#{default}")
-    end
-    replace(text, /^ *# @option options .*?(?=^ *# @return)/m, lines)
-  end
-
-  # One paragraph of a comment.
-  def wrap(text)
-    text.split.each_with_object([+"    #"]) do |word, lines|
-      lines << +"    #  " if lines.last.size + word.size >= WIDTH
-      lines.last << " #{word}"
-    end
   end
 
   def yard_type(type)

@@ -4,14 +4,14 @@ require_relative "future"
 require_relative "redacted"
 require_relative "scheduler/future_thread"
 require_relative "scheduler/request_reader"
+require_relative "verbs"
 
 module Trunkline
   # The verbs of a Client as Futures (see Client#async): the request runs in the background, whether somebody waits
   # for it or not.
   class Async
     include Redacted
-
-    VERBS = %i[get head post put patch delete options trace].freeze
+    include Verbs
 
     # @api private
     # @param builder [CallBuilder]
@@ -22,22 +22,14 @@ module Trunkline
       @reader = Scheduler::RequestReader.new(builder)
     end
 
-    VERBS.each do |verb|
-      name = verb.name.upcase.freeze
-      # @param url [String, URI]
-      # @param options [Hash, nil] of a call, as keywords
-      # @yield [response] as Future#then
-      # @return [Future]
-      # @raise [InvalidRequest]
-      # @raise [ClosedError]
-      define_method(verb) do |url = nil, options = nil, &block|
-        submit([name, url, options], block)
-      end
-    end
-
+    # Starts a request. #get, #post and the other verbs do the same for their method.
     # @param method [Symbol, String]
+    # @param url [String, URI]
+    # @param options [Hash, nil] of a call, as keywords
+    # @yield [response] as Future#then
     # @return [Future]
-    # @see #get
+    # @raise [InvalidRequest]
+    # @raise [ClosedError]
     def request(method, url = nil, options = nil, &block)
       submit([method, url, options], block)
     end

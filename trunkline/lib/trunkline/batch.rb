@@ -7,14 +7,14 @@ require_relative "progress"
 require_relative "redacted"
 require_relative "scheduler"
 require_relative "scheduler/request_reader"
+require_relative "verbs"
 
 module Trunkline
   # Requests that run side by side, until none is left (see Client#batch). All are driven by the thread that runs the
   # batch; requests may be added by any thread, and by the blocks that take answers.
   class Batch
     include Redacted
-
-    VERBS = %i[get head post put patch delete options trace].freeze
+    include Verbs
 
     # @return [Array<Exception>] what blocks raised, without those that on_error took
     attr_reader :errors
@@ -37,29 +37,20 @@ module Trunkline
       @count = 0
     end
 
-    VERBS.each do |verb|
-      name = verb.name.upcase.freeze
-      # Adds a request.
-      # @param url [String, URI]
-      # @param options [Hash, nil] of a call, as keywords
-      # @yield [result] the Response, or the error that a single call would have raised
-      # @return [nil]
-      # @raise [InvalidRequest] with the request's index
-      define_method(verb) do |url = nil, options = nil, &block|
-        push([name, url, options].freeze, block)
-      end
-    end
-
+    # Adds a request. #get, #post and the other verbs do the same for their method.
     # @param method [Symbol, String]
+    # @param url [String, URI]
+    # @param options [Hash, nil] of a call, as keywords
+    # @yield [result] the Response, or the error that a single call would have raised
     # @return [nil]
-    # @see #get
+    # @raise [InvalidRequest] with the request's index
     def request(method, url = nil, options = nil, &block)
       push([method, url, options].freeze, block)
     end
 
     # @param request [String, URI, Array, Hash, Request] anything that names a request (docs/batches.md)
     # @return [nil]
-    # @see #get
+    # @see #request
     def add(request, &block)
       push(request, block)
     end

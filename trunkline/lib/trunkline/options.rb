@@ -18,9 +18,9 @@ module Trunkline
     # Limits that hold for all clients together, at once, also for those that are there already; nil for the usual one.
     OF_PROCESS = TABLE.each_value.select { |option| option.set_by == :process }.map(&:name).freeze
     # Those of a client that are limits (see Stats#bounds).
-    LIMITS = client.select(&:limit?).map(&:name).freeze
+    LIMITS = client.select(&:limit).map(&:name).freeze
     # What a call may change without another set of options: they are laid over the client's as they are.
-    PER_CALL = TABLE.each_value.select(&:per_call?).map(&:name).freeze
+    PER_CALL = TABLE.each_value.select(&:per_call).map(&:name).freeze
 
     # What the engine is told, by group: of each option the variable, the key, and what makes the value, or nil.
     TOLD = client.group_by(&:group).transform_values { |options| options.flat_map(&:told) }.freeze
@@ -114,7 +114,7 @@ module Trunkline
     def inspect
       shown = to_h.reject { |name, value| value == DEFAULTS[name] }.map do |name, value|
         value = value.to_h.compact if name == :timeout
-        "#{name}: #{TABLE[name].hidden? ? HIDDEN : value.inspect}"
+        "#{name}: #{TABLE[name].hidden ? HIDDEN : value.inspect}"
       end
       "#<#{self.class} #{shown.join(", ")}>"
     end

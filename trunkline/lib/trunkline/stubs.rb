@@ -4,6 +4,7 @@ require_relative "../trunkline"
 require_relative "interception"
 require_relative "redacted"
 require_relative "stubs/stub"
+require_relative "verbs"
 
 module Trunkline
   # Answers in the place of a network, for tests. While Stubs are in use, every call of the process (of any client,
@@ -38,8 +39,6 @@ module Trunkline
         "#<#{self.class} #{request.method} #{request.uri.shown}#{" with #{body.bytesize} bytes" if body}>"
       end
     end
-
-    VERBS = %i[get head post put patch delete options trace].freeze
 
     # @return [Array<Call>] every call, stubbed or not, in the order they came
     attr_reader :calls
@@ -99,7 +98,7 @@ module Trunkline
       stub
     end
 
-    VERBS.each do |verb|
+    Verbs::NAMES.each do |verb|
       # As #on, for one method.
       # @return [Stub]
       define_method(verb) { |url = nil, **conditions| on(url, method: verb, **conditions) }

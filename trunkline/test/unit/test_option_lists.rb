@@ -19,7 +19,6 @@ class TestOptionLists < UnitTest
     added = Option.new(:new_one, "Integer?", "seconds of it", check: :integer, allowed: 1..5, default: 3)
     lists = OptionLists.new([*Options::TABLE.values, added]).files
     { "docs/options.md" => "| `new_one:` | Integer | 3 | seconds of it |",
-      "trunkline/lib/trunkline.rb" => "    # @option options [Integer, nil] :new_one seconds of it (default: 3)",
       "trunkline/sig/trunkline.rbs" => "    ?new_one: Integer?",
       "trunkline/sig/trunkline/client.rbs" => "    attr_writer new_one: Integer?" }.each do |path, line|
       assert_includes lists.fetch(path), "#{line}\n"
@@ -61,7 +60,7 @@ class TestOptionLists < UnitTest
 
   def test_only_what_may_be_a_credential_or_is_the_callers_object_is_hidden
     assert_equal %i[headers params bearer basic digest auth netrc early_hints ca_store],
-                 Options::TABLE.each_value.select(&:hidden?).map(&:name)
+                 Options::TABLE.each_value.select(&:hidden).map(&:name)
   end
 
   private

@@ -10,7 +10,7 @@ module Trunkline
     private_constant :NIL_AS_ZERO
 
     # Every option by its name, in the order of the lists. To add one, add a row: Trunkline.new, calls and
-    # Trunkline.configure know it then, and `rake options` writes it into YARD, RBS and docs/options.md.
+    # Trunkline.configure know it then, and `rake options` writes it into RBS and docs/options.md.
     TABLE = [
       Option.new(:timeout, "timeout",
                  "required, here or by Trunkline.configure: seconds for the whole call, or a Hash of seconds for its " \
