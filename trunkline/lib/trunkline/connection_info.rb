@@ -1,37 +1,20 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # The connection that carried an answer.
-  class ConnectionInfo
-    # @return [Integer] unique in the process
-    attr_reader :id
-    # @return [Float] seconds since it was made
-    attr_reader :age
-    # @return [String, nil] "127.0.0.1:443", or the path of a Unix socket
-    attr_reader :address
-    # @return [String, nil] "TLSv1.3"; nil without TLS
-    attr_reader :tls_version
-    # @return [String, nil] "TLS_AES_256_GCM_SHA384"; nil without TLS
-    attr_reader :cipher
+  # The connection that a response came over. Frozen.
+  #
+  #   id           Integer, unique in the process
+  #   reused?      whether it had carried a call before
+  #   age          seconds since it was made
+  #   address      "127.0.0.1:443", or the path of a Unix socket; nil when unknown
+  #   tls_version  "TLSv1.3"; nil without TLS
+  #   cipher       "TLS_AES_256_GCM_SHA384"; nil without TLS
+  ConnectionInfo = Struct.new(:id, :reused, :age, :address, :tls_version, :cipher, keyword_init: true) do
+    alias_method :reused?, :reused
 
-    def initialize(id:, reused:, age:, address:, tls_version:, cipher:)
-      @id = id
-      @reused = reused
-      @age = age
-      @address = address
-      @tls_version = tls_version
-      @cipher = cipher
+    def initialize(**)
+      super
       freeze
-    end
-
-    # @return [Boolean] whether it had carried a call before
-    def reused?
-      @reused
-    end
-
-    # @return [Hash]
-    def to_h
-      { id: id, reused: reused?, age: age, address: address, tls_version: tls_version, cipher: cipher }
     end
   end
 end

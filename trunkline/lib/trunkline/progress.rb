@@ -1,42 +1,30 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # How far many requests are: what progress: is given, a few times a second and at the end.
+  # How far a batch is: what progress: is given, a few times a second and at the end. Frozen.
   #
   #   client.each(urls, progress: ->(progress) { log(progress.to_s) }) { |url, response| ... }
-  class Progress
-    # Seconds between two reports.
-    INTERVAL = 0.25
-
-    # @return [Integer] requests that are over, those that failed among them
-    attr_reader :done
-    # @return [Integer] of those, the ones that came to an error or to a status of 400 and above
-    attr_reader :failed
-    # @return [Integer]
-    attr_reader :in_flight
-    # @return [Float] ended per second, since the report before
-    attr_reader :per_second
-    # @return [Integer] how many may be in flight at this moment
-    attr_reader :limit
-
-    def initialize(done:, failed:, in_flight:, per_second:, limit:)
-      @done = done
-      @failed = failed
-      @in_flight = in_flight
-      @per_second = per_second
-      @limit = limit
+  #
+  #   done        requests that have ended, those that failed included
+  #   failed      of those, how many ended in an error or a status of 400 and above
+  #   in_flight   requests in flight
+  #   per_second  requests that ended per second, since the report before
+  #   limit       how many may be in flight at this moment
+  Progress = Struct.new(:done, :failed, :in_flight, :per_second, :limit, keyword_init: true) do
+    def initialize(**)
+      super
       freeze
-    end
-
-    # @return [Hash{Symbol => Numeric}]
-    def to_h
-      { done: done, failed: failed, in_flight: in_flight, per_second: per_second, limit: limit }
     end
 
     # @return [String] one line
     def to_s
       "#{done} done, #{failed} failed, #{in_flight} of #{limit} in flight, #{per_second.round}/s"
     end
+  end
+
+  class Progress
+    # Seconds between two reports.
+    INTERVAL = 0.25
 
     # Counts, and reports when it is time.
     # @api private
