@@ -1,0 +1,142 @@
+#include "request_builder_internal.h"
+
+#include "protocol/url/url.h"
+
+#include <string.h>
+
+/* Finds where a request goes: its origin, by the beginning of its URL, and its target. */
+
+static ID id_resolve, id_open_origin, id_authorization, id_origin, id_target, id_userinfo;
+
+/* The origin of a URL, opened when the client does not know it yet. */
+static VALUE origin_of(const building *g, VALUE url) {
+    VALUE prefix = rb_funcall(url, id_origin, 0);
+    StringValue(prefix);
+    VALUE origin =
+        origin_table_find(&g->b->origins, RSTRING_PTR(prefix), (size_t)RSTRING_LEN(prefix));
+    if (NIL_P(origin)) {
+        origin = rb_funcall(g->self, id_open_origin, 1, url);
+        origin_get(origin);
+        origin_table_add(&g->b->origins, RSTRING_PTR(prefix), (size_t)RSTRING_LEN(prefix), origin);
+    }
+    RB_GC_GUARD(prefix);
+    return origin;
+}
+
+/* From here on URLs that begin as this one does are looked up as they stand. */
+static void learn_prefix(const building *g, VALUE location) {
+    url_parts parts;
+    if (RB_TYPE_P(location, T_STRING) &&
+        url_scan(RSTRING_PTR(location), (size_t)RSTRING_LEN(location), &parts) == URL_ABSOLUTE)
+        origin_table_add(&g->b->origins, RSTRING_PTR(location), parts.origin, g->origin);
+}
+
+void building_place_url(building *g, VALUE url) {
+    g->origin = origin_of(g, url);
+    g->target = rb_funcall(url, id_target, 0);
+    StringValue(g->target);
+    g->uri = url;
+}
+
+static void place_unusual(building *g, VALUE location) {
+    VALUE url = rb_funcall(g->self, id_resolve, 1, location);
+    building_place_url(g, url);
+    VALUE userinfo = rb_funcall(url, id_userinfo, 0);
+    if (NIL_P(userinfo)) {
+        learn_prefix(g, location);
+    } else {
+        g->uri = Qnil;
+        g->userinfo = rb_funcall(g->self, id_authorization, 2, Qnil, userinfo);
+    }
+}
+
+static VALUE base_origin(const building *g) {
+    if (NIL_P(g->b->base_origin)) g->b->base_origin = origin_of(g, g->b->base);
+    return g->b->base_origin;
+}
+
+/* False: the URL class must look at it. */
+bool building_place_usual(building *g, VALUE location) {
+    const builder *b = g->b;
+    bool relative = !NIL_P(b->base_target);
+    if (NIL_P(location) || (RB_TYPE_P(location, T_STRING) && RSTRING_LEN(location) == 0)) {
+        g->target = b->base_target;
+        g->origin = relative ? base_origin(g) : Qnil;
+        return relative;
+    }
+    if (!RB_TYPE_P(location, T_STRING) || !rb_enc_str_asciicompat_p(location)) return false;
+    url_parts parts;
+    const char *text = RSTRING_PTR(location);
+    size_t length = (size_t)RSTRING_LEN(location);
+    url_form form = url_scan(text, length, &parts);
+    if (form == URL_ABSOLUTE) {
+        g->origin = origin_table_find(&b->origins, text, parts.origin);
+        g->path = Qundef; /* "/" when there is none */
+    } else if (form != URL_UNUSUAL && relative) {
+        g->path = form == URL_ROOTED ? Qnil : text[0] == '?' ? b->base_path : b->base_folder;
+        g->origin = base_origin(g);
+    }
+    g->target = location;
+    return !NIL_P(g->origin);
+}
+
+void building_place(building *g, VALUE location) {
+    if (!building_place_usual(g, location)) {
+        g->path = Qnil;
+        place_unusual(g, location);
+    }
+}
+
+static void fill_path(composition *c, const building *g) {
+    const char *text = RSTRING_PTR(g->target);
+    size_t length = (size_t)RSTRING_LEN(g->target);
+    c->path = "";
+    if (g->path == Qundef) { /* an absolute URL */
+        url_parts parts;
+        url_scan(text, length, &parts);
+        text += parts.origin;
+        length -= parts.origin;
+        if (length == 0 || text[0] == '?') {
+            c->path = "/";
+            c->path_length = 1;
+        }
+    } else if (!NIL_P(g->path)) {
+        c->path = RSTRING_PTR(g->path);
+        c->path_length = (size_t)RSTRING_LEN(g->path);
+    }
+    c->target = text;
+    c->target_length = length;
+}
+
+/* More is added to a query that is there already. */
+static void fill_query(composition *c, const building *g) {
+    if (g->usual_params != NULL) {
+        c->params = g->usual_params;
+        c->query_length = params_length(c->params);
+    } else if (!NIL_P(g->query)) {
+        c->query = RSTRING_PTR(g->query);
+        c->query_length = (size_t)RSTRING_LEN(g->query);
+    }
+    if (c->query_length == 0) {
+        c->query = "";
+        return;
+    }
+    const char *mark = c->target_length > 0 ? memchr(c->target, '?', c->target_length) : NULL;
+    bool empty = mark != NULL && mark + 1 == c->target + c->target_length;
+    c->query_mark = mark == NULL || empty ? '?' : '&';
+    c->target_length -= empty;
+}
+
+void building_fill_target(composition *c, const building *g) {
+    fill_path(c, g);
+    fill_query(c, g);
+}
+
+void building_url_init(void) {
+    id_resolve = rb_intern("resolve");
+    id_open_origin = rb_intern("open_origin");
+    id_authorization = rb_intern("authorization");
+    id_origin = rb_intern("origin");
+    id_target = rb_intern("target");
+    id_userinfo = rb_intern("userinfo");
+}
