@@ -68,9 +68,7 @@ module Trunkline
     #
     # @return [Hash{Symbol => Integer}] connections_in_use, and its limit max_connections; buffered_bytes, that servers
     #   may send over HTTP/2 before anybody takes them, and its limit max_buffered_bytes
-    def stats
-      Engine.process_stats
-    end
+    def stats = Engine.process_stats
 
     # As Client#request, with one client for the whole process; so are the verbs.
     # @return [Response]
@@ -80,9 +78,7 @@ module Trunkline
 
     private
 
-    def defaults
-      @defaults || Options.defaults
-    end
+    def defaults = @defaults || Options.defaults
 
     def client
       @client || @lock.synchronize do

@@ -72,9 +72,7 @@ module Trunkline
     end
 
     # @return [Array<Response, Error, nil>] as #run; nil for those without a result yet
-    def results
-      @results.dup
-    end
+    def results = @results.dup
 
     private
 

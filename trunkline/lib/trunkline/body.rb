@@ -55,9 +55,7 @@ module Trunkline
         @given = false
       end
 
-      def length
-        @string.bytesize
-      end
+      def length = @string.bytesize
 
       def next_chunk
         return if @given || @string.empty?
@@ -66,9 +64,7 @@ module Trunkline
         @string
       end
 
-      def rewindable?
-        true
-      end
+      def rewindable? = true
 
       def rewind
         @given = false
@@ -110,9 +106,7 @@ module Trunkline
         @left == 0 # rubocop:disable Style/NumericPredicate -- or nil
       end
 
-      def rewindable?
-        !@start.nil? && @io.respond_to?(:seek)
-      end
+      def rewindable? = !@start.nil? && @io.respond_to?(:seek)
 
       def rewind
         @io.seek(@start)
@@ -136,9 +130,7 @@ module Trunkline
       end
 
       # A device has a position, and says that its size is 0.
-      def sized?
-        @io.respond_to?(:size) && (!@io.is_a?(File) || @io.stat.file?)
-      end
+      def sized? = @io.respond_to?(:size) && (!@io.is_a?(File) || @io.stat.file?)
 
       def position
         @io.pos if @io.respond_to?(:pos)
@@ -172,9 +164,7 @@ module Trunkline
         chunk
       end
 
-      def rewindable?
-        true
-      end
+      def rewindable? = true
 
       def rewind
         release
@@ -207,9 +197,7 @@ module Trunkline
         end
       end
 
-      def rewindable?
-        true
-      end
+      def rewindable? = true
 
       def rewind
         @next = 0
@@ -234,9 +222,7 @@ module Trunkline
         nil
       end
 
-      def rewindable?
-        false
-      end
+      def rewindable? = false
     end
 
     # Called for each chunk, until it returns nil.
@@ -255,9 +241,7 @@ module Trunkline
         end
       end
 
-      def rewindable?
-        false
-      end
+      def rewindable? = false
     end
   end
 end

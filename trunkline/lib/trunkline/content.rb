@@ -64,23 +64,15 @@ module Trunkline
     end
 
     # @return [String, nil] see Body
-    def next_chunk
-      @body.next_chunk
-    end
+    def next_chunk = @body.next_chunk
 
     # @return [Boolean]
-    def multipart?
-      source.is_a?(Multipart)
-    end
+    def multipart? = source.is_a?(Multipart)
 
     # @return [Boolean] whether it can be sent again
-    def rewindable?
-      @body.rewindable?
-    end
+    def rewindable? = @body.rewindable?
 
-    def rewind
-      @body.rewind
-    end
+    def rewind = @body.rewind
 
     # Closes what the body itself has opened.
     def release

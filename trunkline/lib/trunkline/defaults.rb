@@ -17,9 +17,7 @@ module Trunkline
     attr_writer(*Options::NAMES, *Options::OF_PROCESS)
 
     # @return [Hash{Symbol => Object}] the options that were set
-    def to_h
-      given.except(*Options::OF_PROCESS)
-    end
+    def to_h = given.except(*Options::OF_PROCESS)
 
     # @api private
     # @return [Hash{Symbol => Integer, nil}] the limits of the process that were set, checked

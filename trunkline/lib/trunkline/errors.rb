@@ -83,12 +83,8 @@ module Trunkline
     def initialize(message = nil, facts = {})
       super(message && Error.text(message))
       @facts = facts
-      @request = facts[:request]
-      @phase = facts[:phase]
-      @elapsed = facts[:elapsed]
-      @attempt = facts[:attempt]
-      @sent = facts[:sent]
-      @connection_age = facts[:connection_age]
+      @request, @phase, @elapsed, @attempt, @sent, @connection_age =
+        facts.values_at(:request, :phase, :elapsed, :attempt, :sent, :connection_age)
       @attempts = facts[:attempts] || []
       @errno = facts[:errno]&.nonzero?
     end
@@ -121,6 +117,18 @@ module Trunkline
     # @return [Error]
     def retold(facts)
       Engine.failure(self.class.name.split("::").last.to_sym, @facts.merge(facts))
+    end
+  end
+
+  # For errors about a response that was received.
+  # @api private
+  module WithResponse
+    # @return [Response, nil]
+    attr_reader :response
+
+    def initialize(message = nil, facts = {})
+      super
+      @response = facts[:response]
     end
   end
 
@@ -209,13 +217,7 @@ module Trunkline
   # The content coding (gzip, deflate, br, zstd) is corrupt, cut short, or followed by other bytes. Or Response#json
   # found no JSON: then #response is that answer, and #cause a JSON::ParserError.
   class DecodeError < ProtocolError
-    # @return [Response, nil]
-    attr_reader :response
-
-    def initialize(message = nil, facts = {})
-      super
-      @response = facts[:response]
-    end
+    include WithResponse
   end
 
   # The body is larger than max_body_bytes, or has passed 16 MiB and unpacks to more than max_decode_ratio times what
@@ -227,13 +229,7 @@ module Trunkline
 
   # An answer that cannot be taken as it is; #response is that answer.
   class AnswerError < Error
-    # @return [Response, nil]
-    attr_reader :response
-
-    def initialize(message = nil, facts = {})
-      super
-      @response = facts[:response]
-    end
+    include WithResponse
 
     # @api private
     # @return [AnswerError]

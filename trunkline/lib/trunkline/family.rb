@@ -60,9 +60,7 @@ module Trunkline
     end
 
     # @return [Boolean]
-    def closed?
-      @closed
-    end
+    def closed? = @closed
 
     # @return [nil]
     def close

@@ -64,9 +64,7 @@ module Trunkline
     end
 
     # @return [Boolean] whether #value would not wait
-    def ready?
-      @ready
-    end
+    def ready? = @ready
 
     # Gives it up: its value is a Cancelled then, and its connection is closed if it was in flight.
     #
@@ -165,9 +163,7 @@ module Trunkline
       raise InvalidRequest.of("timeout", timeout, "a number of seconds")
     end
 
-    def clock
-      Process.clock_gettime(Process::CLOCK_MONOTONIC)
-    end
+    def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
     def lost
       ForkedConnection.new("the future belongs to the parent process, and was not ready when this one was forked",

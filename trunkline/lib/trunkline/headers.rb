@@ -174,21 +174,15 @@ module Trunkline
     end
 
     # @return [Array<String>] the distinct names, as first written
-    def names
-      pairs.map(&:first).uniq(&:downcase)
-    end
+    def names = pairs.map(&:first).uniq(&:downcase)
     alias keys names
 
     # @return [Integer] number of fields, repeated ones counted each
-    def size
-      pairs.size
-    end
+    def size = pairs.size
     alias length size
 
     # @return [Boolean]
-    def empty?
-      pairs.empty?
-    end
+    def empty? = pairs.empty?
 
     # @return [Hash{String => String}] names in lower case; values joined as by #[]
     def to_h
@@ -201,18 +195,14 @@ module Trunkline
     end
 
     # @return [Array<Array(String, String)>] a copy of the fields
-    def to_a
-      pairs.map(&:dup)
-    end
+    def to_a = pairs.map(&:dup)
 
     def ==(other)
       other.is_a?(Headers) && comparable == other.comparable
     end
     alias eql? ==
 
-    def hash
-      comparable.hash
-    end
+    def hash = comparable.hash
 
     # What may be a credential is not shown: every value but those of fields that are known to be none.
     def inspect
@@ -221,9 +211,7 @@ module Trunkline
 
     # Marshal writes what inspect shows; who needs all of it writes #to_a.
     # @return [Array<Array(String, String)>]
-    def marshal_dump
-      Headers.redact(pairs)
-    end
+    def marshal_dump = Headers.redact(pairs)
 
     def marshal_load(pairs)
       initialize(pairs)
@@ -231,9 +219,7 @@ module Trunkline
 
     protected
 
-    def pairs
-      @pairs || @response._pairs
-    end
+    def pairs = @pairs || @response._pairs
 
     def comparable
       pairs.map { |name, value| [name.downcase, value] }

@@ -7,31 +7,26 @@ require_relative "interrupts"
 require_relative "redacted"
 
 module Trunkline
-  # Puts something in the place of the network, for tests: it is asked before each call of every client, batch and
-  # facade, and may answer it. Until the first one is added this file is not even loaded, and calls go from the client
-  # straight to the engine.
+  # Interceptors, for tests, see each call of every client, batch and facade before it is sent, and may answer it. The
+  # library loads this file when the first one is added.
   #
-  # An interceptor answers to intercept(request, body), body being the whole of it as a String, or nil, and returns
+  # An interceptor has intercept(request, body), where body is the whole content as a String, or nil. It returns
   #
-  #   an Answer   which is what the caller gets; nothing is sent
-  #   callable    the call goes on, and it is called with the Response, if one comes
-  #   nil         the call goes on
+  #   an Answer   the result of the call; nothing is sent
+  #   callable    called with the Response of the call, which is sent
+  #   nil         the call is sent
   #
-  # and may raise: then that is what the caller gets.
+  # What it raises is the result of the call.
   module Interception
-    # What a caller gets in place of an exchange. With an error, the response is what came before it (or nil): a call
-    # that streams is given that much of the body first.
+    # The result of a call that is not sent. Of an error, response is what a streaming call reads before it, or nil.
     Answer = Struct.new(:response, :error) do
       include Redacted
 
-      # @param request [Request]
-      # @param status [Integer]
-      # @param reason [String]
       # @param headers [Hash, Array] as a caller's headers: (see Headers.pairs)
-      # @param body [String] as the caller is to get it: no coding is undone
+      # @param body [String] as the caller gets it: it is not decoded
       # @param error [Exception, nil]
       # @return [Answer]
-      # @raise [InvalidRequest] when the headers are none
+      # @raise [InvalidRequest] for invalid headers
       def self.of(request, status:, reason: "", headers: [], body: "", error: nil)
         fields = Headers.pairs(headers).filter_map { |name, value| "#{name}: #{value}\r\n".b if value }
         head = "HTTP/1.1 #{format("%03d", status)} #{reason}\r\n".b + fields.join + "\r\n"
@@ -48,7 +43,7 @@ module Trunkline
       end
     end
 
-    # A Response that has its body already gives it piece by piece, as one that streams does.
+    # Extends a Response whose body is there, so that it is read piece by piece, as a streamed one.
     module Replay
       PIECE_BYTES = 16 * 1024
 
@@ -92,14 +87,14 @@ module Trunkline
     @active = [].freeze
 
     class << self
-      # @return [Array] interceptors, the one asked first in front
+      # @return [Array] interceptors, the first asked first
       attr_reader :active
 
       # Idempotent.
       # @return [nil]
       def add(interceptor)
-        Engine.singleton_class.prepend(Single)
-        Engine::Multi.prepend(Many)
+        Engine.singleton_class.prepend(EnginePatch)
+        Engine::Multi.prepend(MultiPatch)
         @active = [interceptor, *(@active - [interceptor])].freeze
         nil
       end
@@ -113,7 +108,7 @@ module Trunkline
 
       # @param request [Request]
       # @param body [String, nil]
-      # @return [Answer, #call, nil] from the first that has one
+      # @return [Answer, #call, nil] of the first interceptor that does not return nil
       def verdict(request, body)
         @active.each do |interceptor|
           verdict = interceptor.intercept(request, body)
@@ -123,7 +118,7 @@ module Trunkline
       end
 
       # @param body [String, #next_chunk, nil]
-      # @return [String, nil] all of it
+      # @return [String, nil] the whole content
       def whole(body)
         return body if body.nil? || body.is_a?(String)
 
@@ -134,8 +129,8 @@ module Trunkline
         text
       end
 
-      # @param text [String, nil] all of the request's content, which has been read, and is to be sent all the same
-      # @return [Request]
+      # @param text [String, nil] the content, read from the request's own
+      # @return [Request] that sends text
       def unread(request, text, streaming)
         read = request.content.is_a?(Content)
         return request if !read && streaming == request.streaming?
@@ -144,8 +139,8 @@ module Trunkline
       end
     end
 
-    # Before Engine.perform and Engine.connect.
-    module Single
+    # Prepended to Engine's singleton class.
+    module EnginePatch
       def perform(pool, request, deadline, begun)
         return super if Interception.active.empty?
 
@@ -153,7 +148,7 @@ module Trunkline
         verdict = Interception.verdict(request, text)
         return verdict.deliver(request.streaming?) if verdict.is_a?(Answer)
 
-        # Who is told of the answer needs all of it: it is read before the caller gets the first piece.
+        # The interceptor needs the whole body, so it is read before the caller gets the first piece.
         streaming = verdict.nil? && request.streaming?
         response = super(pool, Interception.unread(request, text, streaming), deadline, begun)
         return response unless verdict
@@ -162,19 +157,19 @@ module Trunkline
         request.streaming? ? response.extend(Replay).replay : response
       end
 
-      # Nothing is connected ahead: it is not known yet whether the call will go out.
+      # Makes no connection: the call may be answered without one.
       def connect(pool, request)
         Interception.active.empty? ? super : Engine.response(request, "HTTP/1.1 200 \r\n\r\n", "")
       end
     end
 
-    # Before Engine::Multi's own. Of an answer that came over no connection, run gives one result at a time: of a
-    # streamed one the Response, each piece, and nil or an error, so that whoever gets them may end it between two.
-    module Many
+    # Prepended to Engine::Multi. A streamed call that an interceptor answers has several results: the Response, each
+    # piece, and nil or an error. Each #run returns one of them, so that the call can be cancelled in between.
+    module MultiPatch
       include Redacted
 
-      # The tag of a call that somebody is to be told of, and, if it is streamed, the engine's number of it.
-      Told = Struct.new(:tag, :verdict, :stream) { include Redacted }
+      # Tag of a call whose Response an interceptor is called with; stream: the id of the call if it streams.
+      Observed = Struct.new(:tag, :verdict, :stream) { include Redacted }
 
       def add(request, deadline, tag)
         return super if Interception.active.empty?
@@ -186,19 +181,21 @@ module Trunkline
         end
         return super(Interception.unread(request, text, request.streaming?), deadline, tag) unless verdict
 
-        # Who is told of the answer needs all of it: then it is read before the first piece is given.
-        @told = true
-        told = Told.new(tag, verdict)
-        id = super(Interception.unread(request, text, false), deadline, told)
-        told.stream = id if request.streaming?
+        # The interceptor needs the whole body, so it is read before the caller gets the first piece.
+        @observes = true
+        observed = Observed.new(tag, verdict)
+        id = super(Interception.unread(request, text, false), deadline, observed)
+        observed.stream = id if request.streaming?
         id
       end
 
       def run(timeout)
-        return super unless @answers || @told
+        return super unless @answers || @observes
 
         results = @answers ? @answers.keys.flat_map { |id| next_result(id) } : []
-        results.concat(super(results.empty? ? timeout : 0).each_slice(2).flat_map { |tag, result| tell(tag, result) })
+        results.concat(super(results.empty? ? timeout : 0).each_slice(2).flat_map do |tag, result|
+          observe(tag, result)
+        end)
       end
 
       def size
@@ -212,12 +209,12 @@ module Trunkline
       def close
         answered = @answers ? @answers.values.map(&:first) : []
         @answers&.clear
-        answered.concat(super.map { |tag| tag.is_a?(Told) ? tag.tag : tag })
+        answered.concat(super.map { |tag| tag.is_a?(Observed) ? tag.tag : tag })
       end
 
       private
 
-      # Ids of the engine's own are above 0.
+      # Ids of the engine are positive.
       def answer(results, id = @last_answer = (@last_answer || 0) - 1)
         (@answers ||= {})[id] = results
         wake # another fiber may be parked in run
@@ -231,8 +228,7 @@ module Trunkline
         [tag, result]
       end
 
-      # What an interceptor raises is the result of its call. An Exception that no rescue is to hide is raised by
-      # whoever takes the result.
+      # What an interceptor raises is the result of its call.
       # @return [Answer, #call, nil, Exception]
       def verdict(request, text)
         Interception.verdict(request, text)
@@ -259,8 +255,8 @@ module Trunkline
         [verdict.response, *starts.map { |start| body.byteslice(start, Replay::PIECE_BYTES) }, verdict.error]
       end
 
-      def tell(tag, result)
-        return [tag, result] unless tag.is_a?(Told)
+      def observe(tag, result)
+        return [tag, result] unless tag.is_a?(Observed)
 
         tag.verdict.call(result) if result.is_a?(Response)
         return [tag.tag, result] unless tag.stream && result.is_a?(Response)

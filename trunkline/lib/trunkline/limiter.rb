@@ -42,9 +42,7 @@ module Trunkline
       @window_until = 0.0
     end
 
-    def limit
-      @concurrency.limit
-    end
+    def limit = @concurrency.limit
 
     # Raises the maximum once an origin has answered over HTTP/2, where requests share connections.
     # @param maximum [Integer]
@@ -52,9 +50,7 @@ module Trunkline
       @concurrency.maximum = maximum
     end
 
-    def generation
-      @concurrency.generation
-    end
+    def generation = @concurrency.generation
 
     # @return [Boolean] whether one more may start
     def ready?(now)

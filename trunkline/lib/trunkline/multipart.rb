@@ -44,9 +44,7 @@ module Trunkline
       end
     end
 
-    def rewindable?
-      @pieces.all?(&:rewindable?)
-    end
+    def rewindable? = @pieces.all?(&:rewindable?)
 
     def rewind
       @pieces.each(&:rewind)

@@ -41,9 +41,7 @@ module Trunkline
       end
 
       # @return [Boolean]
-      def installed?
-        @installed
-      end
+      def installed? = @installed
 
       # @return [Class] Net::HTTP itself, also while a test library has replaced the constant by a subclass
       # @api private

@@ -13,6 +13,7 @@ module Trunkline
     # What may stand in one component of a form or query.
     PLAIN = /\A[A-Za-z0-9\-._~]*\z/
     SPECIAL = /[^A-Za-z0-9\-._~ ]/n
+    USERINFO = /\A(?:[A-Za-z0-9\-._~!$&'()*+,;=:]|%\h\h)*\z/
 
     module_function
 
@@ -36,6 +37,15 @@ module Trunkline
     # @return [String]
     def component(text)
       form(text).gsub("+", "%20")
+    end
+
+    # @param text [String] "user:password" or "user" (RFC 3986 3.2.1)
+    # @return [Array(String, String), nil] both decoded, frozen; nil when it is not percent-encoded
+    def userinfo(text)
+      return unless USERINFO.match?(text)
+
+      user, password = text.split(":", 2)
+      [decode(user).freeze, decode(password || "").freeze].freeze
     end
 
     # @return [String]

@@ -102,9 +102,7 @@ module Trunkline
 
     private
 
-    def trunkline_enabled?
-      true
-    end
+    def trunkline_enabled? = true
 
     # Threads share this object, so it must not use a socket of its own.
     def trunkline_fall_back(reason)

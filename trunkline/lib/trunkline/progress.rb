@@ -70,9 +70,7 @@ module Trunkline
                                     per_second: per_second, limit: scheduler.limit))
       end
 
-      def clock
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      end
+      def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
   end
 end

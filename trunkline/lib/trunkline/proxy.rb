@@ -15,7 +15,6 @@ module Trunkline
     KINDS = { "http" => :http, "https" => :http, "socks5" => :socks5, "socks5h" => :socks5h }.freeze
     PORTS = { "http" => 80, "https" => 443, "socks5" => 1080, "socks5h" => 1080 }.freeze
     PATTERN = %r{\A([a-z][a-z0-9+.-]*)://(?:([^@/?#]*)@)?(\[[^\]/?#]*\]|[^:/?#@\[\]]+)(?::(\d{1,5}))?/?\z}i
-    USERINFO = /\A(?:[A-Za-z0-9\-._~!$&'()*+,;=:]|%\h\h)*\z/
     CONTROL = /[\x00-\x1f\x7f]/n
     # What can be shown of a text that names no proxy: it has no room for a password.
     SHOWN = %r{\A(?:[a-z][a-z0-9+.-]*://)?[\w.-]*(?::\d*)?(?:/[\w./-]*)?\z}i
@@ -83,14 +82,13 @@ module Trunkline
       def credentials(source, scheme, userinfo)
         return if userinfo.nil? || userinfo.empty?
 
-        user, password = userinfo.split(":", 2).map { |part| Percent.decode(part) } if USERINFO.match?(userinfo)
-        password ||= ""
+        user, password = Percent.userinfo(userinfo)
         if user.nil? || CONTROL.match?(user.b) || CONTROL.match?(password.b)
           raise InvalidRequest, "#{source}: user and password must be percent-encoded and free of control characters " \
                                 "(what was given is not shown)"
         end
         check_socks(source, user, password) if scheme.start_with?("socks")
-        [user.freeze, password.freeze].freeze
+        [user, password].freeze
       end
 
       def check_socks(source, user, password)
@@ -112,14 +110,12 @@ module Trunkline
 
     # @return [String] "proxy.test:3128", for messages
     def label
-      "#{host.include?(":") ? "[#{host}]" : host}:#{port}"
+      "#{Host.bracketed(host)}:#{port}"
     end
 
     # Is a plain http request sent to the proxy itself, in absolute-form (RFC 9112 3.2.2)?
     # @return [Boolean]
-    def forwards?
-      KINDS.fetch(scheme) == :http
-    end
+    def forwards? = KINDS.fetch(scheme) == :http
 
     # @param tunnel [Boolean] whether a way to the server is asked for, or the request is sent to the proxy itself
     # @return [Hash{Symbol => Object}] for the engine
@@ -141,9 +137,7 @@ module Trunkline
     end
     alias eql? ==
 
-    def hash
-      through(true).hash
-    end
+    def hash = through(true).hash
 
     private
 

@@ -14,9 +14,7 @@ module Trunkline
     end
 
     # @return [String]
-    def to_s
-      inspect
-    end
+    def to_s = inspect
 
     # For pp and irb, which would show the members of a Struct.
     def pretty_print(printer)

@@ -27,9 +27,7 @@ module Trunkline
     include Redacted
 
     # @return [String] without userinfo and fragment
-    def url
-      uri.to_s
-    end
+    def url = uri.to_s
 
     # @return [Headers] every field that is sent, Host first
     def headers
@@ -38,9 +36,7 @@ module Trunkline
 
     # @return [Object, nil] what the caller gave as the body, or as it was encoded: a String, IO, Enumerable, callable
     #   or Multipart
-    def body
-      content.is_a?(Content) ? content.source : content
-    end
+    def body = content.is_a?(Content) ? content.source : content
 
     # Header fields and the query are not shown: they may be credentials.
     # @return [String]
@@ -50,15 +46,11 @@ module Trunkline
 
     # @return [Boolean] whether there is content to send, be it empty
     # @api private
-    def content?
-      !content.nil?
-    end
+    def content? = !content.nil?
 
     # @return [Boolean] whether its content can be sent again
     # @api private
-    def rewindable?
-      !content.is_a?(Content) || content.rewindable?
-    end
+    def rewindable? = !content.is_a?(Content) || content.rewindable?
 
     # @api private
     def rewind
@@ -67,9 +59,7 @@ module Trunkline
 
     # Marshal writes no body, no query, and of header fields what Headers#inspect shows.
     # @return [Array]
-    def marshal_dump
-      [method, uri, Headers.redact(_fields).flatten]
-    end
+    def marshal_dump = [method, uri, Headers.redact(_fields).flatten]
 
     def marshal_load(parts)
       initialize(*parts)

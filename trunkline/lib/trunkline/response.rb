@@ -49,9 +49,7 @@ module Trunkline
     end
 
     # @return [Boolean] whether the status is 200 to 299
-    def ok?
-      status.between?(200, 299)
-    end
+    def ok? = status.between?(200, 299)
 
     # @param options [Hash] for JSON.parse, such as symbolize_names: true
     # @return [Object, nil] the body, parsed; nil for an answer of status 204 or 205, and for an empty body
@@ -83,19 +81,13 @@ module Trunkline
     end
 
     # @return [String] where the answer came from, after redirects
-    def url
-      request.url
-    end
+    def url = request.url
 
     # @return [Array<Response>] the redirects that led here, oldest first
-    def redirects
-      @redirects || [].freeze
-    end
+    def redirects = @redirects || [].freeze
 
     # @return [Array<Response>] the answers (401) that asked for the signature this request has (auth:, digest:)
-    def challenges
-      @challenges || [].freeze
-    end
+    def challenges = @challenges || [].freeze
 
     # @return [Timings]
     def timings

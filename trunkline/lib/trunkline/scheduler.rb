@@ -60,14 +60,10 @@ module Trunkline
     attr_reader :in_flight
 
     # @return [Boolean] whether there is nothing to do
-    def idle?
-      @in_flight.zero? && !@origins.waiting?
-    end
+    def idle? = @in_flight.zero? && !@origins.waiting?
 
     # @return [Integer] sum of the limits of the origins in use
-    def limit
-      @origins.limit
-    end
+    def limit = @origins.limit
 
     # Takes a request, and starts it if it may start now.
     # @param pending [PendingRequest] composed
@@ -160,9 +156,7 @@ module Trunkline
       @current = nil
     end
 
-    def completed_requests
-      @completed.drop(@next).each_slice(2).map(&:first)
-    end
+    def completed_requests = @completed.drop(@next).each_slice(2).map(&:first)
 
     # @return [Boolean] whether it had a result that had not been yielded
     def delete_completed(pending) # rubocop:disable Naming/PredicateMethod -- it deletes
@@ -178,9 +172,7 @@ module Trunkline
       @next = 0
     end
 
-    def clock
-      Process.clock_gettime(Process::CLOCK_MONOTONIC)
-    end
+    def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
     # ---- starting ----
 

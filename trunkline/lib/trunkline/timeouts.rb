@@ -86,9 +86,7 @@ module Trunkline
     end
     alias eql? ==
 
-    def hash
-      to_h.hash
-    end
+    def hash = to_h.hash
 
     # @return [Hash{Symbol => Float}] what was named, without defaults
     # @api private

@@ -18,7 +18,6 @@ module Trunkline
     RELATIVE = /\A([^?#]*)(?:\?([^#]*))?(?:#.*)?\z/m
     SCHEME = /\A[A-Za-z][A-Za-z0-9+.-]*:/
     HIERARCHICAL = %r{\A[A-Za-z][A-Za-z0-9+.-]*://}
-    USERINFO = /\A(?:[A-Za-z0-9\-._~!$&'()*+,;=:]|%\h\h)*\z/
     CONTROL = /[\x00-\x1f\x7f]/n
     ALLOWED = "an absolute http:// or https:// URL"
     PORTS = { "http" => 80, "https" => 443 }.freeze
@@ -130,12 +129,8 @@ module Trunkline
       def credentials(userinfo)
         return if userinfo.nil? || userinfo.empty?
 
-        unless USERINFO.match?(userinfo)
+        Percent.userinfo(userinfo) or
           raise InvalidRequest, "url: userinfo must be percent-encoded (what it was is not shown)"
-        end
-
-        user, password = userinfo.split(":", 2)
-        [Percent.decode(user), Percent.decode(password || "")].freeze
       end
     end
 
@@ -146,15 +141,12 @@ module Trunkline
       @path = path.empty? ? "/" : Percent.clean(path)
       @query = query && Percent.clean(query)
       @userinfo = userinfo
-      bracketed = host.include?(":") ? "[#{host}]" : host
-      @authority = port == PORTS[scheme] ? bracketed : "#{bracketed}:#{port}"
+      @authority = port == PORTS[scheme] ? Host.bracketed(host) : "#{Host.bracketed(host)}:#{port}"
       freeze
     end
 
     # @return [Boolean]
-    def tls?
-      scheme == "https"
-    end
+    def tls? = scheme == "https"
 
     # @return [String] "api.test:443": host and port, for messages
     def label
@@ -178,9 +170,7 @@ module Trunkline
 
     # @return [URL] the same origin's "/"
     # @api private
-    def root
-      at_target("/")
-    end
+    def root = at_target("/")
 
     # @param target [String] as it is sent: path and query, or "*"
     # @return [URL] the same origin's
@@ -229,9 +219,7 @@ module Trunkline
     end
     alias eql? ==
 
-    def hash
-      to_s.hash
-    end
+    def hash = to_s.hash
 
     # @return [String] for people and logs: without query
     def shown
@@ -244,9 +232,7 @@ module Trunkline
 
     # Marshal writes what inspect shows; who needs all of it writes #to_s.
     # @return [Array]
-    def marshal_dump
-      [scheme, host, port, path, query && HIDDEN]
-    end
+    def marshal_dump = [scheme, host, port, path, query && HIDDEN]
 
     def marshal_load(parts)
       initialize(*parts)

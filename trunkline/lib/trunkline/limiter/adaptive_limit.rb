@@ -360,14 +360,10 @@ module Trunkline
       # ---- what is known ----
 
       # Whether requests take less time at the limit tried: if not, none of them waited at the server before.
-      def quicker?
-        @epoch.median <= @home_latency * (1 + @limit.to_f / @home) / 2
-      end
+      def quicker? = @epoch.median <= @home_latency * (1 + @limit.to_f / @home) / 2
 
       # Standard error of a probe's share of the base.
-      def doubt
-        Math.hypot(@epoch.error, @base.error)
-      end
+      def doubt = Math.hypot(@epoch.error, @base.error)
 
       # Whether a probe of full length would not tell a small loss from none.
       def noisy?

@@ -83,9 +83,7 @@ module Trunkline
       end
 
       # @return [Boolean] whether it was the caller who had no more requests to send: that tells nothing of the server
-      def starved?
-        @starved * 10 > @count
-      end
+      def starved? = @starved * 10 > @count
 
       # @return [Integer]
       attr_reader :limit

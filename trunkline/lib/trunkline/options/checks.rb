@@ -22,8 +22,9 @@ module Trunkline
       # sun_path of sockaddr_un holds 108 bytes, the last one NUL.
       UNIX_PATH_BYTES = 107
       # A cipher list (ciphers(1) of OpenSSL): names of ciphers and of groups of them, with operators.
-      CIPHER_LIST = /\A[A-Za-z0-9_!@+\-=.,: ]+\z/
-      CIPHERSUITES = /\ATLS_[A-Z0-9_]+(?::TLS_[A-Z0-9_]+)*\z/
+      CIPHERS = [/\A[A-Za-z0-9_!@+\-=.,: ]+\z/, 'a list in the format of OpenSSL, such as "ECDHE+AESGCM:!SHA1"'].freeze
+      CIPHERSUITES = [/\ATLS_[A-Z0-9_]+(?::TLS_[A-Z0-9_]+)*\z/,
+                      'names of TLS 1.3 (RFC 8446 B.4) joined by ":", such as "TLS_AES_128_GCM_SHA256"'].freeze
       # Begins as a path or ends as one, on one line; base64 does neither.
       PATH = %r{\A(?:[/.~][^\n]*|[^\n]*\.\w{1,8})\z}
       # Seconds. With the kernel's nine probes, a peer that vanishes is noticed after about two minutes of silence.
@@ -35,12 +36,16 @@ module Trunkline
       # Seconds. About what it costs a thread to sleep and to be woken: polling for longer gains little.
       BUSY_POLL = 0.00006
       LONGEST_BUSY_POLL = 0.001
-      private_constant :CIPHER_LIST, :CIPHERSUITES, :PATH, :NO_KEEPALIVE, :KEEPALIVE_SECONDS, :INTERFACE
+      private_constant :PATH, :NO_KEEPALIVE, :KEEPALIVE_SECONDS, :INTERFACE
 
       module_function
 
       def boolean(name, value)
-        [true, false].include?(value) ? value : refuse(name, value, "true or false")
+        one_of(name, value, [true, false])
+      end
+
+      def one_of(name, value, values)
+        values.include?(value) ? value : refuse(name, value, values.map(&:inspect).join(" or "))
       end
 
       def integer(name, value, range)
@@ -131,15 +136,11 @@ module Trunkline
         value.nil? || value == false ? false : integer(name, value, 1..1000)
       end
 
-      def replay(name, value)
-        %i[never safe].include?(value) ? value : refuse(name, value, ":never or :safe")
-      end
-
       def expect(name, value)
         value.nil? || value == false ? false : Timeouts.seconds(name, value)
       end
 
-      def early_hints(name, value)
+      def callable(name, value)
         value.respond_to?(:call) ? value : refuse(name, value, "callable, or nil")
       end
 
@@ -156,29 +157,19 @@ module Trunkline
         raise InvalidRequest, "#{name}: :h2 needs the gem to be built with nghttp2 (Debian: libnghttp2-dev); it was not"
       end
 
-      def min_tls(name, value)
-        TLS_VERSIONS[value] or refuse(name, value, TLS_VERSIONS.keys.map(&:inspect).join(" or "))
+      def tls_version(name, value)
+        TLS_VERSIONS.fetch(one_of(name, value, TLS_VERSIONS.keys))
       end
 
-      def max_tls(name, value)
-        TLS_VERSIONS[value] or refuse(name, value, "#{TLS_VERSIONS.keys.map(&:inspect).join(" or ")}, or nil")
-      end
+      # @param format [Array(Regexp, String)] the format, and its description
+      def text(name, value, format)
+        return value.dup.freeze if value.is_a?(String) && format.first.match?(value)
 
-      def ciphers(name, value)
-        return value.dup.freeze if value.is_a?(String) && CIPHER_LIST.match?(value)
-
-        refuse(name, value, 'a list in the format of OpenSSL, such as "ECDHE+AESGCM:!SHA1"')
-      end
-
-      def ciphersuites(name, value)
-        return value.dup.freeze if value.is_a?(String) && CIPHERSUITES.match?(value)
-
-        refuse(name, value, 'names of TLS 1.3 (RFC 8446 B.4) joined by ":", such as "TLS_AES_128_GCM_SHA256"')
+        refuse(name, value, format.last)
       end
 
       def tls_name(name, value)
-        text = value.is_a?(String) ? value : raise(InvalidRequest)
-        Host.normalise(text.include?(":") && !text.start_with?("[") ? "[#{text}]" : text).freeze
+        Host.normalise(Host.bracketed(value.is_a?(String) ? value : raise(InvalidRequest))).freeze
       rescue InvalidRequest
         refuse(name, value, "a host name or an IP address, without a port")
       end

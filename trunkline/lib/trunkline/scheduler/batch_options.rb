@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
+require_relative "../options/checks"
 require_relative "../redacted"
 
 module Trunkline
@@ -45,9 +46,9 @@ module Trunkline
         @maximum_of_streams = [max_connections_per_host * STREAMS, @max_in_flight].min
         @rate = given[:rate] && rate_of(given[:rate])
         @progress = progress_of(given[:progress])
-        @on_error = callable(:on_error, given[:on_error])
-        @on_cancel = callable(:on_cancel, given[:on_cancel])
-        @reuse_bodies = boolean(:reuse_bodies, given.fetch(:reuse_bodies, false))
+        @on_error = callable_or_nil(:on_error, given)
+        @on_cancel = callable_or_nil(:on_cancel, given)
+        @reuse_bodies = Options::Checks.boolean(:reuse_bodies, given.fetch(:reuse_bodies, false))
         freeze
       end
 
@@ -60,20 +61,15 @@ module Trunkline
       private
 
       def concurrency_of(value)
-        return value if value == :auto || whole?(value)
+        return value if value == :auto || (value.is_a?(Integer) && value.between?(1, MOST))
 
         raise InvalidRequest.of("concurrency", value, ":auto or an Integer from 1 to #{MOST}")
       end
 
       def in_flight_of(value)
         return [MAX_IN_FLIGHT, @concurrency == :auto ? 0 : @concurrency].max if value.nil?
-        return value if whole?(value)
 
-        raise InvalidRequest.of("max_in_flight", value, "an Integer from 1 to #{MOST}")
-      end
-
-      def whole?(value)
-        value.is_a?(Integer) && value.between?(1, MOST)
+        Options::Checks.integer(:max_in_flight, value, 1..MOST)
       end
 
       def rate_of(value)
@@ -90,16 +86,8 @@ module Trunkline
         raise InvalidRequest.of("progress", value, "true (for a terminal) or callable")
       end
 
-      def boolean(name, value)
-        return value if [true, false].include?(value)
-
-        raise InvalidRequest.of(name, value, "true or false")
-      end
-
-      def callable(name, value)
-        return value if value.nil? || value.respond_to?(:call)
-
-        raise InvalidRequest.of(name, value, "callable")
+      def callable_or_nil(name, given)
+        Options::Checks.callable(name, given[name]) unless given[name].nil?
       end
     end
   end

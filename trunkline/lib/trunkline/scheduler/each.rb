@@ -41,8 +41,8 @@ module Trunkline
 
       private
 
-      # An Array with a bad request is refused as a whole, before anything is sent. Of those that took more than a look
-      # at their URLs, the first stay composed.
+      # An Array with an invalid request is refused before anything is sent. The first COMPOSED of the requests that were
+      # composed to be checked are kept.
       def check
         scratch = PendingRequest.new
         index = -1
@@ -60,7 +60,7 @@ module Trunkline
         left = @scheduler.close.sort_by(&:index)
         return left.map(&:item) unless @source.is_a?(Array)
 
-        # An interrupt may have come between the start of a request and its count.
+        # An interrupt may have come after a request was added and before @index was increased.
         following = [@index, *left.last(1).map { |pending| pending.index + 1 }].max
         left.map(&:item).concat(@source.drop(following))
       end
@@ -73,8 +73,7 @@ module Trunkline
             @progress&.count(result)
             yield pending.item, result, pending.index
             result._empty if @reuse_bodies && result.is_a?(Response)
-            # At once: the limiter learns from results that left no slot empty. Everything else that a result made
-            # possible can wait for the end of run_once.
+            # The next request starts at once: the limiter learns only from results that came while all slots were used.
             pull_one(pending.policy.repeats? ? nil : pending)
           end
           @progress&.tell(@scheduler)
@@ -86,27 +85,26 @@ module Trunkline
         nil while pull_one
       end
 
-      # @param used [PendingRequest, nil] that is over, to be used again
-      # @return [Boolean, nil] whether there was room for one, and one to be had
+      # @param used [PendingRequest, nil] that has ended, to be reused
+      # @return [true, nil] nil: no request may be added, or there are no more
       def pull_one(used = nil)
         return if @exhausted || !@scheduler.room?
 
-        item = @enumerator ? take : @source[@index]
-        @exhausted = true if item.nil? && @enumerator.nil? && @index >= @source.size
+        item = take
         return if @exhausted
 
-        @scheduler.add(checked || @reader.read(item, @index, used || PendingRequest.new))
+        pending = @checked.delete(@index) unless @checked.empty?
+        @scheduler.add(pending || @reader.read(item, @index, used || PendingRequest.new))
         @index += 1
         true
       end
 
-      # @return [PendingRequest, nil] the next, when the check has kept it
-      def checked
-        @checked.delete(@index) unless @checked.empty?
-      end
-
+      # @return [Object, nil] the next request; nil when there is none, and @exhausted is true then
       def take
-        Interrupts.throwing_on { @enumerator.next }
+        return Interrupts.throwing_on { @enumerator.next } if @enumerator
+
+        @exhausted = @index >= @source.size
+        @source[@index]
       rescue StopIteration
         @exhausted = true
         nil

@@ -105,9 +105,7 @@ module Trunkline
 
       private
 
-      def unfinished
-        @accepted.keys | @inbox
-      end
+      def unfinished = @accepted.keys | @inbox
 
       # A thread inherits what its starter defers (Thread.handle_interrupt), and must be possible to end all the same.
       def start

@@ -40,14 +40,10 @@ module Trunkline
       end
 
       # @return [Integer] how many may be in flight
-      def limit
-        @fixed || @limiter.limit
-      end
+      def limit = @fixed || @limiter.limit
 
       # @return [Boolean] whether no request waits or is in flight
-      def empty?
-        @waiting.empty? && @in_flight.zero?
-      end
+      def empty? = @waiting.empty? && @in_flight.zero?
 
       # @return [Boolean] whether one more may start
       def ready?(now)

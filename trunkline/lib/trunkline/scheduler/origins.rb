@@ -45,9 +45,7 @@ module Trunkline
       end
 
       # @return [Boolean]
-      def waiting?
-        @waiting.positive?
-      end
+      def waiting? = @waiting.positive?
 
       # Has a request wait.
       def push(pending, queue)
@@ -92,12 +90,7 @@ module Trunkline
       # @param all [Boolean] also for origins of which no request waits
       # @return [Float, nil] seconds until one more may start; nil: when a request has ended
       def wait(now, all:)
-        least = nil
-        (all ? @queues : @backlogged.each_key).each do |queue|
-          seconds = queue.wait(now)
-          least = seconds if seconds && (least.nil? || seconds < least)
-        end
-        least
+        (all ? @queues : @backlogged.each_key).filter_map { |queue| queue.wait(now) }.min
       end
 
       # Forgets all queues, and keeps what their limiters have found out.

@@ -28,9 +28,7 @@ module Trunkline
       alias_method :hash, :__id__
 
       # @return [Boolean] whether the engine has it, or the caller has not been given its result
-      def in_flight?
-        !id.nil?
-      end
+      def in_flight? = !id.nil?
     end
   end
 end

@@ -31,9 +31,7 @@ module Trunkline
 
       # Starts a flow with auth.
       # @return [Request, StandardError] what to send first, or what the signer raised
-      def first
-        after(nil)
-      end
+      def first = after(nil)
 
       # @param result [Response, Error] of the last exchange
       # @return [Request, Response, StandardError] what to send next, or the result of the call

@@ -16,14 +16,12 @@ module Trunkline
         freeze
       end
 
-      BEFORE = { queue: :QueueTimeout, resolve: :ResolveTimeout, connect: :ConnectTimeout, tls: :TLSTimeout }.freeze
-      TIMEOUTS = BEFORE.to_h { |phase, name| [phase, new(name, phase, :none, "the stub has a timeout here")] }.merge(
-        write: new(:WriteTimeout, :write, :partial, "the stub has a timeout here"),
-        first_byte: new(:FirstByteTimeout, :first_byte, :all, "the stub has a timeout here"),
-        read: new(:ReadTimeout, :read, :all, "the stub has a timeout here"),
-        total: new(:TotalTimeout, :first_byte, :all, "the stub has a timeout here")
-      ).freeze
-      private_constant :BEFORE
+      TIMEOUTS = {
+        queue: %i[QueueTimeout queue none], resolve: %i[ResolveTimeout resolve none],
+        connect: %i[ConnectTimeout connect none], tls: %i[TLSTimeout tls none],
+        write: %i[WriteTimeout write partial], first_byte: %i[FirstByteTimeout first_byte all],
+        read: %i[ReadTimeout read all], total: %i[TotalTimeout first_byte all]
+      }.transform_values { |facts| new(*facts, "the stub has a timeout here") }.freeze
 
       REFUSED = new(:ConnectError, :connect, :none, "no connection could be made (the stub refuses it)")
       CLOSED = new(:ConnectionClosed, :first_byte, :all, "the stub closes the connection without an answer")

@@ -53,9 +53,7 @@ module Trunkline
 
       # The call finds no connection: it is refused.
       # @return [self]
-      def refuse
-        fault(Fault::REFUSED)
-      end
+      def refuse = fault(Fault::REFUSED)
 
       # The connection breaks: before an answer has begun, or within its body. A call that streams is given the bytes
       # before the break.
@@ -84,17 +82,13 @@ module Trunkline
 
       # Reads well between two answers.
       # @return [self]
-      def then
-        self
-      end
+      def then = self
 
       # @return [Integer] how many calls it has answered
       attr_reader :asked
 
       # @return [Boolean] whether every answer was asked for
-      def used?
-        @asked >= [@steps.size, 1].max
-      end
+      def used? = @asked >= [@steps.size, 1].max
 
       # @api private
       # @return [Boolean]
