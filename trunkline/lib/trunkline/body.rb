@@ -115,14 +115,14 @@ module Trunkline
 
       private
 
-      # A chunk is gone when the next one is asked for, so that all of Ruby's own IOs can read into one buffer.
+      # The engine is done with a chunk when it asks for the next, so a Ruby IO can read into one buffer.
       def pull(bytes)
         return arrived(bytes) if @start.nil? && @io.respond_to?(:readpartial)
 
         @buffer ? @io.read(bytes, @buffer) : @io.read(bytes)
       end
 
-      # What a pipe or socket has is sent at once: more of it may come late.
+      # A pipe or socket is not read ahead: each part is sent when it arrives.
       def arrived(bytes)
         @buffer ? @io.readpartial(bytes, @buffer) : @io.readpartial(bytes)
       rescue EOFError

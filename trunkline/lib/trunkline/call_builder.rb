@@ -7,8 +7,8 @@ require_relative "redacted"
 require_relative "request_builder"
 
 module Trunkline
-  # Composes the requests of many calls at once: of a method, a URL and options it makes what is sent, and the
-  # CallPolicy. A client has one, and gives it to its batches and futures, which need nothing else of the client.
+  # Makes the Request and the CallPolicy of a method, a URL and options. A client gives it to its batches and futures,
+  # which need nothing else of the client.
   #
   # @api private
   class CallBuilder

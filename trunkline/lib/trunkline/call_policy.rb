@@ -6,8 +6,8 @@ require_relative "proxy"
 require_relative "redacted"
 
 module Trunkline
-  # What happens around the exchanges of a call: redirects, challenges, its total timeout, and what a 407 means. One
-  # for all calls of a client with the same follow:. Frozen.
+  # The rules of a call beyond one exchange: redirects, challenges, the total timeout, and a proxy's 407. All calls of a
+  # client with the same follow: share one. Frozen.
   #
   # @api private
   class CallPolicy
@@ -66,7 +66,7 @@ module Trunkline
       proxy ? Proxy.refused(proxy, response) : response
     end
 
-    # What went wrong in one exchange, told of the whole call.
+    # Corrects an error of one exchange: its times are those of the whole call.
     #
     # @param error [Error]
     # @param began [Float] when the call began
@@ -76,7 +76,7 @@ module Trunkline
       error.retold({ elapsed: now - began, limit: (@total if error.is_a?(TotalTimeout)) }.compact)
     end
 
-    # Of requests whose caller follows redirects and answers challenges itself.
+    # For callers that follow redirects and answer challenges themselves.
     NONE = new(nil)
   end
 end

@@ -7,7 +7,7 @@ require_relative "query"
 require_relative "redacted"
 
 module Trunkline
-  # What a call sends as its content: one of body:, json:, form: and multipart:, with the fields that follow of it.
+  # The content of a call: one of body:, json:, form: and multipart:, encoded, with its media type and length.
   #
   # @api private
   class Content

@@ -5,7 +5,7 @@ require_relative "errors"
 require_relative "redacted"
 
 module Trunkline
-  # What a client and the clients made from it share: a pool, an owner's number in it, and whether it is closed.
+  # A client and the clients made from it by #with: they share a pool, an owner id in it, and are closed together.
   #
   # @api private
   class Family
@@ -37,7 +37,7 @@ module Trunkline
 
       private
 
-      # WebMock may have been loaded before or after this gem; whoever makes calls has a family first.
+      # WebMock may be loaded before or after this gem, so it is looked for when a client is made.
       def meet_webmock
         return if !defined?(::WebMock::HttpLibAdapter) || defined?(::WebMock::HttpLibAdapters::TrunklineAdapter)
 

@@ -4,7 +4,7 @@ require_relative "errors"
 require_relative "headers"
 
 module Trunkline
-  # The fields that a caller must leave to the client, so that what is framed is what is sent (RFC 9112 6).
+  # Checks the fields that frame a message (RFC 9112 6), which the client sets itself.
   #
   # @api private
   module Framing

@@ -7,7 +7,7 @@ require_relative "interrupts"
 require_relative "redacted"
 
 module Trunkline
-  # What a call that runs in the background will come to (see Client#async). Any thread or fiber may wait for it.
+  # The result of a call that runs in the background (see Client#async). Any thread or fiber may wait for it.
   class Future
     include Redacted
 
@@ -66,7 +66,7 @@ module Trunkline
     # @return [Boolean] whether #value would not wait
     def ready? = @ready
 
-    # Gives it up: its value is a Cancelled then, and its connection is closed if it was in flight.
+    # Cancels the call: the value is a Cancelled then, and the connection is closed if the request was in flight.
     #
     # @return [Boolean] false when it was ready already
     def cancel

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # Tells an interrupt from an error of the caller's own code. What a block, a body or a signer raises concerns one
-  # request of many; what another thread raises in it (Thread#raise, Timeout with a class, Fiber#raise) is meant for the
-  # whole call, but Ruby makes no difference between the two. So a thread or fiber that runs callers' code for many
-  # requests is extended by this module, once, and its own #raise marks what it is given. See docs/decisions/0007.
+  # Tells interrupts from errors of the caller's own code. What a block, a body or a signer raises concerns one
+  # request of many; what another thread raises in it (Thread#raise, Timeout with a class, Fiber#raise) ends the whole
+  # call, and Ruby does not tell the two apart. So a thread or fiber that runs callers' code for many requests is
+  # extended by this module, and its own #raise marks the exception. See docs/decisions/0007.
   #
   # @api private
   module Interrupts

@@ -5,7 +5,7 @@ require_relative "policy/auth/digest"
 require_relative "policy/redirect"
 
 module Trunkline
-  # What may stand between a call and the engine, one rule a file. A call that asks for none meets none.
+  # Redirects and authentication: what happens around the exchanges of a call.
   #
   # @api private
   module Policy

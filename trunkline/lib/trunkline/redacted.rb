@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # For objects that hold what may be a credential: whatever Ruby writes of them (inspect, pp, to_s) is their class,
-  # unless they say more themselves, and Marshal refuses them, unless they say what to write.
+  # For objects that may hold credentials: inspect, pp and to_s show only their class, and Marshal refuses them, unless
+  # they override these.
   #
   # @api private
   module Redacted

@@ -22,11 +22,11 @@ module Trunkline
   class Scheduler
     include Redacted
 
-    # Requests that may wait while others are looked for, which go to other origins.
+    # How many requests may wait while the caller looks for requests to other origins.
     LOOK_AHEAD = 512
-    # Of the requests that wait, so many stay composed; others are composed again when they start, to save memory.
+    # How many waiting requests stay composed; others are composed again when they start, to save memory.
     COMPOSED = 1000
-    # Seconds; a shorter wait is none.
+    # Seconds: the least wait.
     SHORTEST_WAIT = 0.0005
 
     # @param pool [Engine::Pool]

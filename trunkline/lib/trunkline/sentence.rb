@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # Writes the one sentence that an error says to a person: what happened, to whom, doing what, and whether the
-  # server can have seen the request. Queries are left out: they may hold what no log should.
+  # Writes the message of an error: what happened, at which server, in which phase, and whether the server can have seen
+  # the request. Queries are left out, since they may hold credentials.
   #
   # @api private
   module Sentence

@@ -1,15 +1,20 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # A method for each verb, for objects that have request(method, url, options).
+  # A method for each verb, for objects that have request(method, url, options). They are not made by define_method:
+  # a method that is made of a block cannot be called in another Ractor, not even to be refused there.
   #
   # @api private
   module Verbs
     NAMES = %i[get head post put patch delete options trace].freeze
 
-    NAMES.each do |verb|
-      name = verb.name.upcase.freeze
-      define_method(verb) { |url = nil, options = nil, &block| request(name, url, options, &block) }
-    end
+    def get(url = nil, options = nil, &block) = request("GET", url, options, &block)
+    def head(url = nil, options = nil, &block) = request("HEAD", url, options, &block)
+    def post(url = nil, options = nil, &block) = request("POST", url, options, &block)
+    def put(url = nil, options = nil, &block) = request("PUT", url, options, &block)
+    def patch(url = nil, options = nil, &block) = request("PATCH", url, options, &block)
+    def delete(url = nil, options = nil, &block) = request("DELETE", url, options, &block)
+    def options(url = nil, options = nil, &block) = request("OPTIONS", url, options, &block)
+    def trace(url = nil, options = nil, &block) = request("TRACE", url, options, &block)
   end
 end

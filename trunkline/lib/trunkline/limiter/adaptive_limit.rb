@@ -6,8 +6,8 @@ require_relative "epoch"
 
 module Trunkline
   class Limiter
-    # Finds the smallest limit that keeps 95 % of the best goodput: the knee, beyond which more in flight only wait
-    # longer. Goodput is measured in epochs; a limit that is tried is kept when the goodput says so.
+    # Finds the smallest limit that keeps 95 % of the best goodput: above it, requests only wait longer. Goodput is
+    # measured in epochs, and decides whether a limit that was tried is kept.
     #
     #   :start       doubles while the goodput grows
     #   :cruise      stays, and measures what the others are compared with
@@ -18,9 +18,8 @@ module Trunkline
     # A try that is kept is followed by a larger step the same way. Back-pressure takes slots away at once, and is
     # remembered as a ceiling for a while.
     #
-    # Answers come unevenly, so that a goodput is known no better than its standard error says, and so is what it is
-    # compared with (#doubt). Where that is much, steps down are large ones, whose loss shows, and one that failed by
-    # less than the doubt is made once more.
+    # Responses come at irregular times, so each goodput has a standard error (#doubt). Where the error is large, steps
+    # down are large, so that a loss is measurable, and a step that failed by less than the error is tried once more.
     class AdaptiveLimit
       START = 16
       CRUISE_EPOCHS = 3
@@ -177,7 +176,7 @@ module Trunkline
         descend
       end
 
-      # The start overshoots: what it came to is halved as long as nothing is lost.
+      # :start overshoots, so its limit is halved as long as goodput stays.
       def descend
         cruise(1)
         @down = DOWN_FIRST
@@ -205,7 +204,7 @@ module Trunkline
         @next == :down ? probe_down : probe_up(now)
       end
 
-      # The server changed: what was known of it is void, and the other side of the knee may be far.
+      # The server changed: earlier measurements no longer hold, and the best limit may be far away.
       def shifted(share)
         faster = share > 1
         @latency.faster(@epoch.median) if faster
@@ -219,8 +218,8 @@ module Trunkline
 
       # ---- descent ----
 
-      # Requests take much longer than they need: they wait at the server, which serves fewer at a time than are in
-      # flight. Or it has become slower: then fewer in flight are answered less, and that is what a request needs.
+      # Requests take much longer than the base latency. Either they wait at the server: then fewer in flight give the
+      # same goodput. Or the server is slower now: then goodput falls with the limit, and the base latency is raised.
       def descent
         less = (@latency.served(@limit, @epoch.median) * SLACK).ceil.clamp(1, @limit - 1)
         enter(:descent, less)
@@ -240,7 +239,8 @@ module Trunkline
         @next = :up
       end
 
-      # What a descent was compared with may have been of a time before the server changed, so it is measured again.
+      # The goodput that a descent was compared with may have been measured before the server changed: it is measured
+      # again.
       # @return [Boolean] whether the descent was right after all
       def granted?
         refuted = @refuted
@@ -280,7 +280,7 @@ module Trunkline
         @up > UP ? grown : not_grown
       end
 
-      # It grew, and then too far: what is between is looked at soon, and then what is below.
+      # The limit was raised once, then too far: the next probes are between the two, then below.
       def grown
         cruise(1)
         @next = :up
@@ -333,15 +333,15 @@ module Trunkline
         @down < DOWN && (@home * DOWN).round > @limit
       end
 
-      # No limit makes such a difference: what was compared is of two times, before and after the server changed.
+      # A change of the limit cannot change goodput so much: the server changed between the two measurements.
       def void(share)
         @limit = @home
         shifted(share)
         @next = :up
       end
 
-      # The same way again, further: what was measured last is what it is compared with. The base falls by no more
-      # than noise on the way down: many small losses are a large one.
+      # The next step in the same direction is larger, and compared with the last goodput. On the way down it is
+      # compared with the highest, since many small losses add up.
       def go_on(now, goodput, way)
         @home = @limit
         @spared = 0

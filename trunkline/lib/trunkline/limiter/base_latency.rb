@@ -2,12 +2,12 @@
 
 module Trunkline
   class Limiter
-    # How long a request takes when it does not wait at the server, as far as that has been seen. A sample may be
-    # lucky, so what is learnt from one is part of the way to it.
+    # Estimates how long a request takes when it does not wait at the server. A single sample may be too low, so the
+    # estimate moves only part of the way to it.
     class BaseLatency
       # A latency of so many times the base: requests wait at the server, more than one on each that is served.
       QUEUED = 2.3
-      # Seconds of waiting that are the server's: the client's own machine makes answers wait for less.
+      # Seconds: shorter waits may be caused by the client's own machine.
       LEAST_WAIT = 0.025
       # Of the way to a sample.
       SEEN = 0.25
@@ -23,17 +23,17 @@ module Trunkline
         @seconds = @seconds ? [@seconds, @seconds + (median - @seconds) * SEEN].min : median
       end
 
-      # None of these waited: with so many fewer in flight, as many fewer were answered.
+      # Goodput fell as much as the limit: no request waited at the server.
       def unqueued(median)
         @seconds += (median - @seconds) * SEEN
       end
 
-      # It was found that requests take so long without waiting.
+      # The server has become slower.
       def slower(median)
         @seconds = [@seconds, (@seconds + median) / 2].max
       end
 
-      # It was found that the server is faster than it was.
+      # The server has become faster.
       def faster(median)
         @seconds = [@seconds, median].min
       end

@@ -2,9 +2,9 @@
 
 module Trunkline
   class Limiter
-    # The goodput of the limit that others are compared with: of all epochs at it, the older ones counting less.
+    # The goodput that others are compared with: the mean of all epochs at its limit, older ones weighted less.
     class Baseline
-      # What weight the epochs before have when the limit is measured again.
+      # Weight of earlier epochs when the limit is measured again.
       OLD = 0.5
 
       # @return [Float] answers per second
@@ -16,13 +16,12 @@ module Trunkline
         forget
       end
 
-      # The server is another one than it was, or the limit is.
       def forget
         @limit = @goodput = nil
         @error = @count = @seconds = 0.0
       end
 
-      # The limit is to be measured once more.
+      # Prepares another measurement of the limit.
       def again(limit)
         forget unless limit == @limit
         @limit = limit
@@ -38,7 +37,7 @@ module Trunkline
         @error = epoch.error_of(@count)
       end
 
-      # Another limit takes its place, by what its probe has measured.
+      # Replaces the baseline by a probe of another limit.
       # @param epoch [Epoch]
       def become(limit, epoch)
         forget

@@ -2,17 +2,16 @@
 
 module Trunkline
   class Limiter
-    # Measures goodput (answers per second) at one limit. An epoch begins with the first answer to a request that was
-    # started under that limit: what was in flight before tells of another one. It lasts whole multiples of the
-    # limit, so that answers that come in bursts are counted by whole bursts, and as long as the noise of the
-    # answers asks for.
+    # Measures goodput (responses per second) at one limit. An epoch begins with the first response to a request that
+    # was started under that limit. It counts a multiple of the limit, so that bursts are counted whole, and lasts
+    # until the standard error is small enough.
     class Epoch
-      # Shorter ones would measure the scheduler.
+      # Seconds: a shorter epoch would measure the operating system's scheduler.
       SHORTEST = 0.05
       FEWEST = 16
       # Latencies kept for the median.
       KEPT = 64
-      # Weight of a new look at the noise.
+      # Weight of a new sample of the noise.
       NEW = 0.05
 
       # @return [Integer] answers
@@ -82,7 +81,7 @@ module Trunkline
         Math.sqrt(@noise / count)
       end
 
-      # @return [Boolean] whether it was the caller who had no more requests to send: that tells nothing of the server
+      # @return [Boolean] whether the caller had too few requests to send, so that the epoch does not measure the server
       def starved? = @starved * 10 > @count
 
       # @return [Integer]

@@ -2,8 +2,8 @@
 
 module Trunkline
   class Limiter
-    # What limiters have found out, by origin, for the whole process: the next one begins there. Bounded in number
-    # and in time; safe to use from any thread.
+    # The limits found so far, by origin, for the whole process: a new Limiter starts with them. Bounded in number and
+    # in time; thread-safe.
     class Memory
       # Origins.
       MOST = 1000

@@ -4,7 +4,7 @@ module Trunkline
   class Limiter
     # A token bucket: at most so many starts a second.
     class Rate
-      # Seconds of tokens that may be saved up: what a driver that was busy elsewhere catches up with.
+      # Seconds of tokens that may accumulate while the caller does other work.
       BURST = 0.02
 
       # @return [Float] starts per second
@@ -47,13 +47,13 @@ module Trunkline
       end
     end
 
-    # A rate found out from 429s: at first it doubles every second until the next one; from then on it is CUBIC's
-    # curve (RFC 9438 4.2): back to where it was limited, a while around there, then carefully beyond.
+    # A rate learnt from 429s. It doubles every second until the next one; from then on it follows the curve of CUBIC
+    # (RFC 9438 4.2): fast up to the rate that was limited, slowly around it, then faster beyond.
     class LearntRate < Rate
       GROWTH = 0.4
       DECREASE = 0.85
       LEAST = 0.5
-      # Seconds for which further 429s tell of the same excess.
+      # Seconds in which further 429s are ignored: they have the same cause.
       DEAF = 0.25
 
       # @param accepted [Float] what the server took in the last second

@@ -41,8 +41,8 @@ module Trunkline
 
       private
 
-      # An Array with an invalid request is refused before anything is sent. The first COMPOSED of the requests that were
-      # composed to be checked are kept.
+      # An Array with an invalid request is refused before anything is sent. A request is composed to be checked; the
+      # first COMPOSED are kept.
       def check
         scratch = PendingRequest.new
         index = -1
