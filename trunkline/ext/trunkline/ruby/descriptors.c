@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What needs a descriptor before there is an exchange that could fail for want of one. */
+/* Objects that need a descriptor before there is an exchange that could fail without one. */
 
 static void fail_without_means(int error, VALUE request) {
     failure why;

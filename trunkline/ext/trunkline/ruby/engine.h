@@ -9,8 +9,8 @@
 #include <ruby/thread.h>
 
 /*
- * The Ruby side of the engine, the only code that includes ruby.h. Everything here runs with the
- * GVL but what wait.c runs without it.
+ * The Ruby side of the engine, the only code that includes ruby.h. All functions are called with the
+ * GVL; wait.c alone releases it.
  */
 
 extern VALUE mTrunkline, mEngine, cResponse;
@@ -23,7 +23,7 @@ static inline VALUE engine_symbol(const char *word) {
 
 #define BLOCK_BYTES 1024
 
-/* Memory of BLOCK_BYTES, which is the caller's until it gives it back; NULL: there is none. */
+/* Returns BLOCK_BYTES of memory, which is the caller's until block_give; NULL without memory. */
 void *block_take(void);
 void block_give(void *block);
 
@@ -42,22 +42,22 @@ typedef struct {
 
 config_object *config_get(VALUE object);
 
-/* Each sees to it that the TLS context is there: to servers; to https proxies. Raises a TLSError of
- * `request` (nil for none). */
+/* Make the TLS context for servers, or for https proxies, unless it is there. Raise a TLSError with
+ * `request` (nil: none). */
 void config_need_context(config_object *c, VALUE request);
 void config_need_proxy_context(config_object *c, VALUE request);
 
-/* The value of a key that must be there. Raises when `hash` is no Hash, or has it not. */
+/* Returns the value of a key. Raises unless `hash` is a Hash that has it. */
 VALUE engine_fetch(VALUE hash, const char *key);
 
-/* A span, or a point of the monotonic clock, from a number of seconds; nil is NEVER. */
+/* A number of seconds as nanoseconds; nil is NEVER. */
 nanoseconds engine_seconds(VALUE seconds);
 
 /* A span as a Float of seconds; nil for NEVER, and for a negative one (it did not happen). */
 VALUE engine_seconds_or_nil(nanoseconds span);
 
-/* Notes in *begun that initialize was called. Raises when `self` is frozen, or it was before: what
- * has failed halfway is of no use. */
+/* To be called at the start of `initialize`: raises when `self` is frozen, or *begun is set already,
+ * which it then sets. An object whose `initialize` has raised is not initialized again. */
 void engine_begin_once(VALUE self, bool *begun);
 void engine_config_init(void);
 
@@ -83,36 +83,36 @@ typedef struct {
 
 origin_object *origin_get(VALUE object);
 
-/* Makes the key of its connections, and before that the TLS contexts that the key names. Raises a
- * TLSError of `request`. */
+/* Makes the key of its connections, and the TLS contexts that the key names, unless they are there.
+ * Raises a TLSError with `request`. */
 void origin_need_key(origin_object *o, VALUE request);
 void engine_origin_init(void);
 
 /* ---- response.c ---- */
 
-/* Why an answer that its caller has already will never be complete. */
+/* Why a response that was returned to its caller is not complete. */
 typedef struct {
     failure why;
-    nanoseconds allowed; /* the limit that was passed; -1: none */
-    bool unprocessed;
+    nanoseconds allowed; /* the timeout that was exceeded; -1: none */
+    bool unprocessed;    /* the server has certainly not acted on the request */
 } broken_answer;
 
-/* Where a streamed answer was asked for. */
+/* The line of the program that asked for a streamed response. */
 typedef struct drop_note {
     struct drop_note *next;
     char place[]; /* "app/fetch.rb:12" */
 } drop_note;
 
-/* What it owns comes first, and what is seldom there last: the collector looks at the one of each
- * that it frees, long after it was used, and the other is not even cleared. */
+/* The data of a Trunkline::Response. What it owns comes first, so that response_free reads one cache
+ * line of it; `attempts` comes last, because it is not cleared. */
 typedef struct {
-    exchange *live;         /* owned; NULL once it is over and what it told is below */
-    void *head_block;       /* owned: the fields and the head; NULL: they lie right behind */
+    exchange *live;         /* owned; NULL when it is over: then the fields below are set */
+    void *head_block;       /* owned; holds fields and head; NULL: they follow this struct */
     uint8_t *trailer_bytes; /* owned */
     http1_field *trailers;  /* owned */
     hint *early_hints;      /* owned */
-    drop_note *note;        /* owned; NULL: nobody is told if it is dropped half read */
-    broken_answer *broken;  /* owned; NULL: it is complete, or still comes */
+    drop_note *note;        /* owned; NULL: no warning if it is collected half read */
+    broken_answer *broken;  /* owned; NULL: it is complete, or not over */
 
     VALUE request; /* a Trunkline::Request, which has what is sent */
     VALUE into;    /* the String that the next piece is read into; nil: a new one */
@@ -136,12 +136,10 @@ typedef struct {
 
 VALUE response_allocate(response **out);
 
-/* Answers that were dropped half read, and so held what they had until they were collected, are
- * told of by a warning each. */
+/* Warns of each response that was collected half read, and so kept its connection until then. */
 void response_warn_of_dropped(void);
 
-/* Copies the head out of what has parsed it, and the bytes that it was parsed from. False: no
- * memory. */
+/* Copies the head from its parser and the `bytes` that were parsed. Returns false without memory. */
 bool response_keep_head(response *r, const http1_response *answer, const uint8_t *bytes);
 response *response_get(VALUE object);
 VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *bytes);
@@ -153,24 +151,26 @@ VALUE response_attempts(const attempt *attempts, uint32_t count);
 
 /* ---- descriptors.c ---- */
 
-/* Each needs a descriptor, and has idle connections closed until there is one. Raises when there is
- * none all the same: a ConnectError of `request`, of which nothing was sent. */
-waker *descriptors_waker(VALUE request); /* as waker_take */
+/* As waker_take and exchange_loop_new; they close idle connections until there is a descriptor. Raise
+ * a ConnectError with `request` when there is none. */
+waker *descriptors_waker(VALUE request);
 exchange_loop *descriptors_exchange_loop(waker *w, VALUE request);
 
 /* ---- process_limits.c ---- */
 
 void process_limits_init(void);
 
-/* ---- response_builder.c: what an exchange asks of Ruby, and what stays of it ---- */
+/* ---- response_builder.c: serves an exchange, and keeps its result ---- */
 
-/* Makes a Response whose exchange has begun: `request` over one of `pool`'s connections, until
- * `deadline` (monotonic seconds, or nil), with `w` or (NULL) a waker of its own. `only_connects`:
- * nothing is sent. Raises for bad arguments, and when there is no memory. */
+/* Makes a Response and begins its exchange.
+ *
+ * deadline: monotonic seconds, or nil. only_connects: nothing is sent. w: the exchange's waker, to
+ * which a reference is added; NULL: one of its own.
+ * Raises for bad arguments, and without memory or a descriptor. */
 VALUE response_begin(VALUE pool, VALUE request, VALUE deadline, bool only_connects, waker *w);
 
-/* Does what `step` asks for, if that needs nobody but us: then the exchange is stepped on. May
- * raise what the caller's own code raises. */
+/* Does what `step` asks for, and returns true when the exchange is to be stepped again; false when
+ * the caller must go on by itself. Raises what the program's own code raises. */
 bool response_serve(VALUE self, response *r, step_result step);
 
 VALUE response_take_body(exchange *x,
@@ -182,8 +182,8 @@ void response_builder_init(void);
 
 /* ---- charset.c ---- */
 
-/* The index of the encoding that a charset of this name (no NUL needed) stands for, loaded; -1 for
- * none that is known. */
+/* Returns the index of the Encoding for a charset's name, after loading it; -1: it is not known. The
+ * name needs no NUL. */
 int charset_index(const char *name, size_t length);
 void charset_init(void);
 
@@ -199,8 +199,8 @@ void multi_init(void);
 
 struct x509_store_st;
 
-/* The store inside of an OpenSSL::X509::Store, with a reference for the caller; NULL for nil.
- * Raises for anything else. */
+/* Returns the store within an OpenSSL::X509::Store, with a reference for the caller; NULL for nil.
+ * Raises for any other object. */
 struct x509_store_st *openssl_store_keep(VALUE object);
 void openssl_store_release(struct x509_store_st *store); /* NULL is fine */
 
@@ -214,28 +214,29 @@ void stubbed_init(void);
 
 /* ---- wait.c ---- */
 
-/* Drives `x` until something but STEP_WAIT happens, without the GVL; `at_once`: steps before it
- * waits. May raise (an interrupt of this thread): the caller is under rb_protect. */
+/* Drives `x`, without the GVL, until a step returns something but STEP_WAIT, which it returns.
+ * at_once: steps before it waits. Raises for an interrupt of this thread: to be called under
+ * rb_protect. */
 step_result wait_drive(exchange *x, bool at_once);
 
-/* What makes this thread's drivers stop: an interrupt of it, or whoever sets ->asked. */
+/* A stop request for drivers in this thread, which its interrupts end. */
 stop_request wait_stop_request(void);
 
-/* Drives an exchange loop until one of its members is ready, `until` is over, or `stop` asks for an
- * end. May raise, as wait_drive. */
+/* Drives an exchange loop until a member is ready, `until`, or `stop`. `own` is the loop's waker.
+ * Raises as wait_drive. */
 void wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop);
 
-/* memcpy without the GVL when it is worth it. Neither memory may move meanwhile. */
+/* As memcpy; releases the GVL for large copies. Neither memory may move meanwhile. */
 void wait_copy(void *to, const void *from, size_t length);
 void wait_init(void);
 
 /* ---- errors.c ---- */
 
-/* The exception for `x`, which has failed. */
+/* Returns, or raises, the exception for a failed exchange. */
 VALUE errors_build(const exchange *x, VALUE request);
 NORETURN(void errors_raise(const exchange *x, VALUE request));
 
-/* The same for an answer that broke off earlier: r->broken is set. */
+/* Raises the exception for a response that is not complete: r->broken is set. */
 NORETURN(void errors_raise_broken(const response *r));
 NORETURN(void errors_raise_failure(const failure *f, VALUE request));
 NORETURN(void errors_invalid(const char *format, ...));

@@ -102,7 +102,7 @@ static void fill_tls(tls_options *tls, VALUE hash) {
     tls->verify_depth = NIL_P(depth) ? 0 : NUM2INT(depth);
 }
 
-/* What ALPN offers, so that contexts and connections of different modes are kept apart. */
+/* Sets what ALPN offers. It is part of the TLS options, so that modes do not share connections. */
 static void fill_http(config_object *c, VALUE mode) {
     static const char *const offers[] = {"h2,http/1.1", "http/1.1", "h2"};
     c->options.http = HTTP_AUTO;
@@ -113,7 +113,7 @@ static void fill_http(config_object *c, VALUE mode) {
     c->tls.alpn = offers[c->options.http];
 }
 
-/* An address of ours, to connect from. */
+/* The local address to connect from. */
 static void fill_local(socket_options *options, VALUE address) {
     struct sockaddr_in *v4 = (struct sockaddr_in *)&options->local;
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&options->local;
@@ -139,7 +139,7 @@ static void fill_sockets(socket_options *options, VALUE hash) {
     options->user_timeout = NUM2INT(engine_fetch(hash, "user_timeout"));
 }
 
-/* Where there is but one processor, the server can answer only while the call sleeps. */
+/* Not with one processor, where a server on the same machine runs only while the call sleeps. */
 static void fill_busy_poll(call_options *options, VALUE seconds) {
     options->busy_poll = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? engine_seconds(seconds) : 0;
 }
@@ -181,8 +181,8 @@ static void *obtain_nogvl(void *argument) {
     return NULL;
 }
 
-/* A TLS context is made when it is first needed, without the GVL: to read a bundle of certificates
- * takes tens of milliseconds. Two threads that come at once get the same one. */
+/* Makes a TLS context when it is first needed, without the GVL, because reading CA certificates takes
+ * tens of milliseconds. Two threads at once get the same one. */
 static void need_context(struct tls_context **kept, const tls_options *options, VALUE request) {
     if (*kept != NULL) return;
     obtaining o = {.options = options};
@@ -204,7 +204,7 @@ void config_need_context(config_object *c, VALUE request) {
     need_context(&c->options.tls, &c->tls, request);
 }
 
-/* A proxy is spoken to in HTTP/1.1, and is not who the client's certificate was made for. */
+/* A proxy is spoken to in HTTP/1.1, and does not get the client certificate. */
 void config_need_proxy_context(config_object *c, VALUE request) {
     tls_options options = c->tls;
     options.client_cert = options.client_key = NULL;

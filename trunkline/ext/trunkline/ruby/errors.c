@@ -16,7 +16,7 @@ static bool is_timeout(failure_code code) {
     return code >= FAILURE_QUEUE_TIMEOUT && code <= FAILURE_TOTAL_TIMEOUT;
 }
 
-/* Words from the system or the server: UTF-8 if they are, else as bytes. */
+/* Text from the system or the server: UTF-8 if it is valid, else binary. */
 static VALUE words_of(const char *text) {
     VALUE string = rb_utf8_str_new_cstr(text);
     if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN)
@@ -38,7 +38,7 @@ static VALUE exception_for(const failure *f, VALUE facts) {
     return rb_funcall(mEngine, id_failure, 2, engine_symbol(failure_class(f->code)), facts);
 }
 
-/* What a proxy answered instead of opening the way. */
+/* Adds a proxy's response that refused CONNECT. */
 static void tell_refusal(VALUE facts, const refusal *r) {
     const http1_response *answer = &r->answer;
     const buffer *body = &r->body;
@@ -49,7 +49,7 @@ static void tell_refusal(VALUE facts, const refusal *r) {
                  rb_str_new((const char *)body->bytes + body->start, (long)buffer_length(body)));
 }
 
-/* What an error tells of a call that was begun. All is borrowed. */
+/* What an error reports of a call. All is borrowed. */
 typedef struct {
     const failure *why;
     VALUE request;
@@ -61,7 +61,7 @@ typedef struct {
     const refusal *refused; /* NULL: no proxy refused */
 } report;
 
-/* How much of the request a server can have, from any of the attempts. */
+/* How much of the request a server can have received, over all attempts. */
 static sent_state sent_in_all(const report *t) {
     sent_state most = SENT_NONE;
     for (uint32_t i = 0; i < t->attempt_count; i++)
@@ -125,7 +125,7 @@ void errors_raise_broken(const response *r) {
     rb_exc_raise(exception_of(&t));
 }
 
-/* Of what never became an exchange: before there is a connection nothing can be sent. */
+/* For failures without an exchange. Before the write phase nothing was sent. */
 void errors_raise_failure(const failure *f, VALUE request) {
     VALUE facts = facts_of(f);
     rb_hash_aset(facts, engine_symbol("request"), request);

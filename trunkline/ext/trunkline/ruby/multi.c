@@ -3,10 +3,10 @@
 #include <ruby/fiber/scheduler.h>
 
 /*
- * Engine::Multi: many exchanges driven by the thread that calls run. It holds a Response for each,
- * and the caller's tag, until they are over. While a thread runs it, no other may change it; that
- * thread itself may at any time: in the caller's code that an exchange asks for, or in another
- * fiber. So an entry that is being served is only marked when it is cancelled, and ended by serve.
+ * Engine::Multi: many exchanges, driven by the thread that calls `run`. It holds a Response and the
+ * caller's tag for each until it is over. While a thread runs it, no other thread may change it. The
+ * running thread may at any time: in code of the program that an exchange calls, or in another
+ * fiber. So an entry that is being served is only marked when it is cancelled; `serve` removes it.
  */
 
 /* An id has the entry's slot in the table in its low bits, and the number of the call above. */
@@ -24,7 +24,7 @@ typedef struct entry {
 
 typedef struct {
     VALUE pool;
-    VALUE results; /* tag and result of each that is over, until run has returned them */
+    VALUE results; /* tag, result, tag, ... of calls that are over, until `run` returns them */
     waker *waker;
     exchange_loop *loop;
     entry **table; /* owned, with all that it holds */
@@ -33,8 +33,8 @@ typedef struct {
     list free_entries; /* entries that do not */
     uint32_t count;
     uint64_t last_call;
-    VALUE driver;  /* the thread that runs it; nil: none does */
-    entry *served; /* what its exchange asked for is being done; NULL: none */
+    VALUE driver;  /* the thread that runs it; nil: none */
+    entry *served; /* the entry that is being served; NULL: none */
     stop_request stop;
 } multi;
 
@@ -49,8 +49,8 @@ static void multi_mark(void *data) {
     }
 }
 
-/* The responses free their own exchanges: an exchange loop only borrows them, and never looks
- * again. */
+/* The Responses free their exchanges; the exchange loop only borrows them, and does not use them
+ * when it is freed. */
 static void multi_free(void *data) {
     multi *m = data;
     for (uint32_t i = 0; i < m->table_used; i++) free(m->table[i]);
@@ -65,7 +65,7 @@ static size_t multi_size_of(const void *data) {
     return sizeof(*m) + m->table_size * sizeof(*m->table) + m->table_used * sizeof(entry);
 }
 
-/* Without write barriers: entries come and go with every call, and are marked each time anyway. */
+/* Without write barriers, because its entries change with every call. */
 static const rb_data_type_t multi_type = {
     .wrap_struct_name = "Trunkline::Engine::Multi",
     .function = {.dmark = multi_mark, .dfree = multi_free, .dsize = multi_size_of},
@@ -82,7 +82,7 @@ static bool is_running(const multi *m) {
     return !NIL_P(m->driver);
 }
 
-/* For those who change what is driven. */
+/* For methods that change it: raises while another thread runs it. */
 static multi *multi_here(VALUE self) {
     multi *m = multi_get(self);
     if (is_running(m) && m->driver != rb_thread_current())
@@ -122,7 +122,7 @@ static bool table_has_room(multi *m) {
     return true;
 }
 
-/* One that stands for no call yet, and is the caller's to list. NULL: no memory. */
+/* Returns an entry for entry_list; NULL without memory. */
 static entry *entry_take(multi *m) {
     entry *e = LIST_ITEM(list_shift(&m->free_entries), entry, node);
     if (e != NULL) return e;
@@ -146,7 +146,7 @@ static void entry_list(multi *m, entry *e, VALUE object, VALUE tag) {
     m->count++;
 }
 
-/* NULL: it is over, or never was. */
+/* Returns NULL when the call is over, or there is none of this id. */
 static entry *entry_find(const multi *m, VALUE id) {
     uint64_t wanted = NUM2ULL(id);
     uint64_t slot = wanted & ((1u << SLOT_BITS) - 1);
@@ -154,7 +154,7 @@ static entry *entry_find(const multi *m, VALUE id) {
     return e != NULL && e->id == wanted && !e->cancelled ? e : NULL;
 }
 
-/* The exchange of what is not over is aborted; the response lives on as long as somebody has it. */
+/* Aborts the exchange unless it is over; the Response stays with whoever has it. */
 static void entry_remove(multi *m, entry *e) {
     if (m->served == e) m->served = NULL;
     e->r->busy = false;
@@ -167,7 +167,7 @@ static void entry_remove(multi *m, entry *e) {
     m->count--;
 }
 
-/* No result of it will be told. */
+/* Removes the entry without a result. */
 static void entry_cancel(multi *m, entry *e) {
     if (m->served == e)
         e->cancelled = true;
@@ -206,8 +206,8 @@ static void give(multi *m, entry *e, VALUE result) {
     entry_remove(m, e);
 }
 
-/* What a streamed answer has for its caller: a small one may come to its end in one step. What came
- * before a failure is told first. */
+/* Adds what a streamed response has for its caller: the Response after its head, and a piece of the
+ * body; both may come in one step, and before a failure. */
 static void tell_news(multi *m, entry *e, response *r) {
     exchange *x = r->live;
     if (r->head == NULL && x->head != NULL) {
@@ -236,7 +236,7 @@ static VALUE serve_entry(VALUE argument) {
     return Qnil;
 }
 
-/* An interrupt that came while the caller's code ran is no error of that code. */
+/* Makes an exception of the program's code the call's result, unless it is an interrupt. */
 static VALUE give_error(VALUE argument, VALUE error) {
     running *run = (running *)argument;
     VALUE interrupts = rb_path2class("Trunkline::Interrupts");
@@ -249,9 +249,8 @@ static VALUE serve_or_give_error(VALUE argument) {
     return rb_rescue2(serve_entry, argument, give_error, argument, rb_eStandardError, (VALUE)0);
 }
 
-/* What the caller's own code raises is the result of its request, and of no other. What is no
- * StandardError (an exit, a throw, a kill), or came from outside, goes on its way, and the request
- * is named by close. */
+/* A StandardError of the program's code is the result of that call alone. An exit, a throw, a kill or
+ * an interrupt is raised again; `close` returns the call's tag then. */
 static void serve(running *run) {
     multi *m = run->m;
     entry *e = run->e;

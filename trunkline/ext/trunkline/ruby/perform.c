@@ -3,24 +3,23 @@
 #include <ruby/fiber/scheduler.h>
 
 /*
- * Engine.perform: one request, from the caller's thread to the wire and back. All that may raise
- * runs under rb_protect; whatever comes out of it, an exchange that is not over is aborted, so that
- * its connection is closed and never used again.
+ * Engine.perform: drives one exchange in the caller's thread, and reads streamed responses. All that
+ * may raise runs under rb_protect; after an exception the exchange is aborted, so that its
+ * connection is closed and not used again.
  */
 
 /* ---- the drive ---- */
 
-/* What came before a failure is given to a streaming caller first; the next read tells of it. */
+/* A streaming caller gets the data that came before a failure; its next read raises. */
 static bool holds_data(const exchange *x) {
     return x->request.streaming && buffer_length(&x->body) > 0;
 }
 
-/* A call that is alone sends a small request at once, with the GVL: to leave it costs more. What
- * may take long is not begun with it, and nothing is when other calls are under way: they wait for
- * it. */
+/* A call that is alone sends a small request with the GVL, because to release it costs more. A step
+ * that may take long runs without it; so do all while other calls are under way, which need it. */
 #define SMALL_REQUEST (64 * 1024)
 
-static bool better_aside(const exchange *x) {
+static bool better_without_gvl(const exchange *x) {
     return x->head != NULL || x->request.body_length > SMALL_REQUEST ||
            buffer_length(&x->frame) > SMALL_REQUEST || !exchange_alone();
 }
@@ -31,9 +30,9 @@ static step_result run(VALUE self, response *r) {
     step_result step;
     x->in_fiber = !NIL_P(rb_fiber_scheduler_current());
     do {
-        bool aside = better_aside(x);
-        step = aside ? STEP_WAIT : exchange_step(x, clock_now());
-        if (step == STEP_WAIT) step = wait_drive(x, aside);
+        bool without_gvl = better_without_gvl(x);
+        step = without_gvl ? STEP_WAIT : exchange_step(x, clock_now());
+        if (step == STEP_WAIT) step = wait_drive(x, without_gvl);
         if (step == STEP_FAILED && !holds_data(x)) errors_raise(x, r->request);
     } while (response_serve(self, r, step));
     if (step == STEP_HEAD) response_take_head(r);
@@ -156,7 +155,7 @@ static VALUE response_body(VALUE self) {
     return r->body;
 }
 
-/* To keep a connection is worth so much waiting, and no more. */
+/* How long to wait for the rest of a body so that its connection can be kept. */
 #define SETTLED_WITHIN SECOND
 
 /* call-seq: _settle(bytes) -> nil

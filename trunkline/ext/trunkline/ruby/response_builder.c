@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-/* What an exchange asks of Ruby on its way, and what stays of it when it is over: the same whether
- * one call is driven or many. */
+/* Does what an exchange asks of Ruby, and keeps its result: for single calls and for Multi alike. */
 
 #define BODY_BUFFER_MOST (64 * 1024 * 1024) /* a body of this size is believed before it has come \
                                              */
@@ -22,7 +21,7 @@ static void fill_content(exchange_request *out, const request_object *request) {
     }
 }
 
-/* The waker of its own is taken last, when little can raise any more. */
+/* The waker is taken last, when little can raise any more. */
 VALUE response_begin(VALUE pool_object, VALUE request_value, VALUE deadline, bool only_connects,
                      waker *w) {
     response_warn_of_dropped();
@@ -60,7 +59,7 @@ VALUE response_begin(VALUE pool_object, VALUE request_value, VALUE deadline, boo
     return self;
 }
 
-/* ---- what the steps ask for ---- */
+/* ---- serving steps ---- */
 
 static void feed(response *r) {
     VALUE piece = rb_funcall(request_get(r->request)->content, id_next_chunk, 0);
@@ -69,7 +68,7 @@ static void feed(response *r) {
         return;
     }
     StringValue(piece);
-    if (RSTRING_LEN(piece) == 0) return; /* nothing yet: it is asked again */
+    if (RSTRING_LEN(piece) == 0) return; /* next_chunk is called again */
     exchange_feed(r->live, RSTRING_PTR(piece), (size_t)RSTRING_LEN(piece));
     RB_GC_GUARD(piece);
 }
@@ -112,8 +111,8 @@ VALUE response_take_body(exchange *x, VALUE into) {
     return body;
 }
 
-/* One collection serves all who waited already when it began. It is made also where the program has
- * disabled the collector for a while. */
+/* One collection serves all exchanges that waited when it began. GC.start also collects while the
+ * program has disabled GC. */
 static void collect(const exchange *x) {
     static nanoseconds last; /* with the GVL */
     if (last < x->waits_since) {
@@ -137,7 +136,7 @@ bool response_serve(VALUE self, response *r, step_result step) {
     }
 }
 
-/* ---- what stays when the exchange goes ---- */
+/* ---- keeping the result ---- */
 
 void response_take_head(response *r) {
     exchange *x = r->live;
@@ -172,7 +171,7 @@ static void keep_rest(response *r) {
     r->complete = true;
 }
 
-/* Without memory the reason is lost, but not that there was one: see perform_read. */
+/* Without memory the reason is lost, but reading still raises: see read_piece. */
 static void keep_failure(response *r) {
     const exchange *x = r->live;
     r->broken = malloc(sizeof(*r->broken));

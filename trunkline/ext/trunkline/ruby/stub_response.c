@@ -1,7 +1,6 @@
 #include "engine.h"
 
-/* Answers that came over no connection: what tests give in the place of a server. Their head goes
- * through the parser of every other answer. */
+/* Responses without a connection, for stubs in tests. Their heads go through the same parser. */
 
 static void take_head(response *r, VALUE given) {
     http1_response answer = {0};

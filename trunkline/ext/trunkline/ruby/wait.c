@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * The one place that waits. A thread leaves the GVL for it; a fiber under a scheduler is parked,
- * and the scheduler waits for a descriptor of ours.
+ * The only file that waits. A thread waits without the GVL; for a fiber under a scheduler the
+ * scheduler waits for one of the engine's descriptors.
  */
 
 static ID id_for_fd, id_close;
@@ -81,7 +81,7 @@ static void leave(void *(*function)(void *), waiting *w) {
 
 /* ---- fibers ---- */
 
-/* Of what cannot tell for want of a descriptor. */
+/* How often to step what has no descriptor to wait for. */
 #define LOOK_AGAIN (10 * MILLISECOND)
 
 typedef struct {
@@ -157,16 +157,15 @@ typedef struct {
     step_result step;
 } alone;
 
-/* An IO that says which descriptor, and owns nothing. */
+/* An IO for a descriptor that it does not close. */
 static VALUE borrowed_io(int descriptor) {
     rb_update_max_fd(descriptor);
     VALUE arguments[] = {INT2FIX(descriptor), borrowed};
     return rb_funcallv_kw(rb_cIO, id_for_fd, 2, arguments, RB_PASS_KEYWORDS);
 }
 
-/* Nobody but its own fiber drives it, so nothing needs to wake it while it waits for a socket: what
- * ends the fiber comes as an exception out of the scheduler. The waker tells of names, and of a
- * place in the queue. */
+/* Only its own fiber drives the exchange, so it needs no waker while it waits for a socket: what ends
+ * the fiber is raised by the scheduler. The waker is for names, and for the pool's queue. */
 static void park_for(const alone *a, struct pollfd wanted, nanoseconds due) {
     nanoseconds now = clock_now();
     if (due <= now) {
@@ -186,8 +185,8 @@ static VALUE park_racing(VALUE argument) {
     return Qnil;
 }
 
-/* Several connections are tried at once: an exchange loop has one descriptor for all of them.
- * False: there is none for it. */
+/* Waits for several connects at once: an exchange loop has one descriptor for all of them. Returns
+ * false when there is none. */
 static bool park_for_first(alone *a) {
     member m;
     a->p = exchange_loop_new(a->x->waker);
@@ -204,7 +203,7 @@ static bool park_for_first(alone *a) {
     return true;
 }
 
-/* Whoever reads a shared connection for others may be woken by them as well. */
+/* The leader of a shared connection waits for its waker too. */
 static void hear_waker_too(exchange *x, struct pollfd *entry, nanoseconds *due) {
     int both = waker_with(x->waker, entry->fd, entry->events);
     if (both >= 0)
