@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-/* Memory of one size, which requests and responses lie in with their heads behind them, kept for
- * the next: malloc would inspect the neighbours of each that the collector frees, long after it was
- * used. The GVL protects the list. */
+/* A free list of memory blocks of one size, for requests and responses with their heads: free(3)
+ * reads the neighbours of each block that the collector frees, long after they have left the cache.
+ * The GVL protects the list. */
 
 #define KEPT 512
 

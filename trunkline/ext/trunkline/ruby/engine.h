@@ -9,8 +9,8 @@
 #include <ruby/thread.h>
 
 /*
- * The Ruby side of the engine, the only code that includes ruby.h. All functions are called with the
- * GVL; wait.c alone releases it.
+ * The Ruby side of the engine, the only code that includes ruby.h. All functions are called with
+ * the GVL; wait.c alone releases it.
  */
 
 extern VALUE mTrunkline, mEngine, cResponse;
@@ -56,8 +56,8 @@ nanoseconds engine_seconds(VALUE seconds);
 /* A span as a Float of seconds; nil for NEVER, and for a negative one (it did not happen). */
 VALUE engine_seconds_or_nil(nanoseconds span);
 
-/* To be called at the start of `initialize`: raises when `self` is frozen, or *begun is set already,
- * which it then sets. An object whose `initialize` has raised is not initialized again. */
+/* To be called at the start of `initialize`: raises when `self` is frozen, or *begun is set
+ * already, which it then sets. An object whose `initialize` has raised is not initialized again. */
 void engine_begin_once(VALUE self, bool *begun);
 void engine_config_init(void);
 
@@ -103,8 +103,8 @@ typedef struct drop_note {
     char place[]; /* "app/fetch.rb:12" */
 } drop_note;
 
-/* The data of a Trunkline::Response. What it owns comes first, so that response_free reads one cache
- * line of it; `attempts` comes last, because it is not cleared. */
+/* The data of a Trunkline::Response. What it owns comes first, so that response_free reads one
+ * cache line of it; `attempts` comes last, because it is not cleared. */
 typedef struct {
     exchange *live;         /* owned; NULL when it is over: then the fields below are set */
     void *head_block;       /* owned; holds fields and head; NULL: they follow this struct */
@@ -118,7 +118,7 @@ typedef struct {
     VALUE into;    /* the String that the next piece is read into; nil: a new one */
     VALUE body;    /* a String once it is complete; pinned while the exchange writes into it */
     bool body_is_buffer; /* the exchange writes into ->body */
-    bool busy;           /* it is read, or is a Multi's: nobody else may read or close it */
+    bool busy;           /* it is being read, or belongs to a Multi: not to be read or closed */
 
     int status, minor_version;
     uint32_t reason, reason_length;
@@ -139,7 +139,8 @@ VALUE response_allocate(response **out);
 /* Warns of each response that was collected half read, and so kept its connection until then. */
 void response_warn_of_dropped(void);
 
-/* Copies the head from its parser and the `bytes` that were parsed. Returns false without memory. */
+/* Copies the head from its parser and the `bytes` that were parsed. Returns false without memory.
+ */
 bool response_keep_head(response *r, const http1_response *answer, const uint8_t *bytes);
 response *response_get(VALUE object);
 VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *bytes);
@@ -151,8 +152,8 @@ VALUE response_attempts(const attempt *attempts, uint32_t count);
 
 /* ---- descriptors.c ---- */
 
-/* As waker_take and exchange_loop_new; they close idle connections until there is a descriptor. Raise
- * a ConnectError with `request` when there is none. */
+/* As waker_take and exchange_loop_new; they close idle connections until there is a descriptor.
+ * Raise a ConnectError with `request` when there is none. */
 waker *descriptors_waker(VALUE request);
 exchange_loop *descriptors_exchange_loop(waker *w, VALUE request);
 
@@ -182,8 +183,8 @@ void response_builder_init(void);
 
 /* ---- charset.c ---- */
 
-/* Returns the index of the Encoding for a charset's name, after loading it; -1: it is not known. The
- * name needs no NUL. */
+/* Returns the index of the Encoding for a charset's name, after loading it; -1: it is not known.
+ * The name needs no NUL. */
 int charset_index(const char *name, size_t length);
 void charset_init(void);
 

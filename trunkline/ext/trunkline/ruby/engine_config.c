@@ -181,8 +181,8 @@ static void *obtain_nogvl(void *argument) {
     return NULL;
 }
 
-/* Makes a TLS context when it is first needed, without the GVL, because reading CA certificates takes
- * tens of milliseconds. Two threads at once get the same one. */
+/* Makes a TLS context when it is first needed, without the GVL, because reading CA certificates
+ * takes tens of milliseconds. Two threads at once get the same one. */
 static void need_context(struct tls_context **kept, const tls_options *options, VALUE request) {
     if (*kept != NULL) return;
     obtaining o = {.options = options};

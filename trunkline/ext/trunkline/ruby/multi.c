@@ -4,8 +4,8 @@
 
 /*
  * Engine::Multi: many exchanges, driven by the thread that calls `run`. It holds a Response and the
- * caller's tag for each until it is over. While a thread runs it, no other thread may change it. The
- * running thread may at any time: in code of the program that an exchange calls, or in another
+ * caller's tag for each until it is over. While a thread runs it, no other thread may change it.
+ * The running thread may at any time: in code of the program that an exchange calls, or in another
  * fiber. So an entry that is being served is only marked when it is cancelled; `serve` removes it.
  */
 
@@ -249,8 +249,8 @@ static VALUE serve_or_give_error(VALUE argument) {
     return rb_rescue2(serve_entry, argument, give_error, argument, rb_eStandardError, (VALUE)0);
 }
 
-/* A StandardError of the program's code is the result of that call alone. An exit, a throw, a kill or
- * an interrupt is raised again; `close` returns the call's tag then. */
+/* A StandardError of the program's code is the result of that call alone. An exit, a throw, a kill
+ * or an interrupt is raised again; `close` returns the call's tag then. */
 static void serve(running *run) {
     multi *m = run->m;
     entry *e = run->e;

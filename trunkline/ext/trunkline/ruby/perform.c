@@ -3,8 +3,8 @@
 #include <ruby/fiber/scheduler.h>
 
 /*
- * Engine.perform: drives one exchange in the caller's thread, and reads streamed responses. All that
- * may raise runs under rb_protect; after an exception the exchange is aborted, so that its
+ * Engine.perform: drives one exchange in the caller's thread, and reads streamed responses. All
+ * that may raise runs under rb_protect; after an exception the exchange is aborted, so that its
  * connection is closed and not used again.
  */
 

@@ -2,10 +2,11 @@
 
 #include <string.h>
 
-/* Does what an exchange asks of Ruby, and keeps its result: for single calls and for Multi alike. */
+/* Does what an exchange asks of Ruby, and keeps its result: for single calls and for Multi alike.
+ */
 
-#define BODY_BUFFER_MOST (64 * 1024 * 1024) /* a body of this size is believed before it has come \
-                                             */
+/* The room that a body gets at first, however large its Content-Length is. */
+#define BODY_BUFFER_MOST (64 * 1024 * 1024)
 
 static ID id_next_chunk, id_call, id_start;
 

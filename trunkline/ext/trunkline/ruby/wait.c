@@ -164,8 +164,8 @@ static VALUE borrowed_io(int descriptor) {
     return rb_funcallv_kw(rb_cIO, id_for_fd, 2, arguments, RB_PASS_KEYWORDS);
 }
 
-/* Only its own fiber drives the exchange, so it needs no waker while it waits for a socket: what ends
- * the fiber is raised by the scheduler. The waker is for names, and for the pool's queue. */
+/* Only its own fiber drives the exchange, so it needs no waker while it waits for a socket: what
+ * ends the fiber is raised by the scheduler. The waker is for names, and for the pool's queue. */
 static void park_for(const alone *a, struct pollfd wanted, nanoseconds due) {
     nanoseconds now = clock_now();
     if (due <= now) {
