@@ -125,7 +125,7 @@ void inflater_free(inflater *i) {
     free(i);
 }
 
-/* Every coding is held against what came over the wire, so that a bomb within is one too. */
+/* Compares each coding's output with the bytes received, so that nested codings are limited too. */
 static failure_code check_limits(const inflater *i, const stage *s) {
     uint64_t most = i->limits.output_bytes, ratio = i->limits.ratio;
     bool last = s == &i->stages[i->count - 1];

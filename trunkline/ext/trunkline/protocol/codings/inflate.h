@@ -17,7 +17,7 @@ typedef struct inflater inflater;
 
 typedef struct {
     uint64_t output_bytes; /* most bytes that may come out; 0: no limit */
-    /* most bytes out of any of the codings for each byte in, looked at once INFLATER_RATIO_FROM
+    /* most bytes out of any of the codings for each byte in, checked once INFLATER_RATIO_FROM
      * came out of it; 0: no limit */
     uint32_t ratio;
 } inflater_limits;

@@ -50,7 +50,7 @@ static void keep_header(zstd_state *state, const uint8_t *bytes, size_t length) 
     state->header_length += kept;
 }
 
-/* Holds the frame as much as it had declared? The library does not always look. */
+/* Checks the frame's declared size, which the library does not always do. */
 static failure_code end_frame(zstd_state *state) {
     unsigned long long declared = ZSTD_getFrameContentSize(state->header, state->header_length);
     bool right = declared == ZSTD_CONTENTSIZE_UNKNOWN || declared == state->frame_output;
@@ -68,7 +68,7 @@ static size_t offered(const zstd_state *state, const coding_span *span) {
     return beginning ? 1 : span->input_length;
 }
 
-/* Frame by frame (RFC 8878 3); each one's check sum is looked at by the library. */
+/* Frame by frame (RFC 8878 3); the library checks each one's check sum. */
 static failure_code step_zstd(void *opaque, coding_span *span, bool *at_end) {
     zstd_state *state = opaque;
     if (!magic_right(state, span))

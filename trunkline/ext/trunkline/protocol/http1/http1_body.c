@@ -8,7 +8,7 @@ static int hex_digit(uint8_t byte) {
     return letter < 6 ? letter + 10 : -1;
 }
 
-/* Sizes beyond INT64_MAX are refused, so that none is ever taken for "until close". */
+/* Sizes beyond INT64_MAX are refused, so that none equals UINT64_MAX, "until close". */
 static failure_code chunk_size_byte(http1_response *r, uint8_t byte) {
     int digit = hex_digit(byte);
     if (digit >= 0) {
@@ -26,8 +26,7 @@ static failure_code chunk_size_byte(http1_response *r, uint8_t byte) {
     }
 }
 
-/* Extensions mean nothing to us; they are only kept from being endless, or a line end in disguise.
- */
+/* Extensions are ignored, but limited in length, and must be text. */
 static failure_code extension_byte(http1_response *r, uint8_t byte) {
     if (byte == '\r') {
         r->state = STATE_CHUNK_LF;
@@ -75,8 +74,8 @@ static failure_code chunk_byte(http1_response *r, uint8_t byte) {
     }
 }
 
-/* Trailers are gathered in memory of our own, because the input may be gone before they end. They
- * are never looked at for a meaning: nothing behind a body may change how it was framed. */
+/* Trailers are copied, because the input may be gone before they are complete. They are not
+ * interpreted: nothing after a body may change its framing. */
 static http1_result trailer_section(http1_response *r, const uint8_t *bytes, size_t length,
                                     size_t *taken) {
     size_t had = buffer_length(&r->trailer_bytes), limit = r->limits->trailer_bytes;
@@ -127,7 +126,7 @@ static http1_result chunked_body(http1_response *r, const uint8_t *bytes, size_t
     return HTTP1_DONE;
 }
 
-/* Is the body over, as far as its framing can tell? */
+/* Is the body complete, as far as its framing says? */
 static bool complete(const http1_response *r) {
     switch (r->framing) {
     case HTTP1_FRAMING_NONE: return true;

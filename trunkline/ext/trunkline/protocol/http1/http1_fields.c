@@ -1,7 +1,7 @@
 #include "http1_internal.h"
 #include "http1_usual.h"
 
-/* The slot for the next field, which stays in it, not counted, until its line is complete. */
+/* The slot for the next field, which is not counted before its line is complete. */
 static http1_field *next_slot(http1_section *s) {
     if (*s->count == *s->capacity) {
         uint32_t wanted = *s->capacity ? *s->capacity * 2 : 16;
@@ -18,9 +18,9 @@ static uint32_t trimmed_length(const uint8_t *value, const uint8_t *end) {
     return (uint32_t)(end - value);
 }
 
-/* The line that begins here continues the value of the last field, which counts again at its end. A
- * line end within a value is overwritten only when the section is complete, because the bytes may
- * lie somewhere else by then. */
+/* The line that begins here continues the last field's value (a line fold); the field is counted
+ * again at its end. Folds are overwritten when the section is complete, because the bytes may move
+ * before that. */
 static http1_field *unfinish_field(http1_response *r, http1_section *s) {
     r->folded = r->tolerated = true;
     r->position = AT_VALUE;
@@ -59,8 +59,8 @@ static http1_result section_end(http1_response *r, const http1_section *s, const
     return HTTP1_DONE;
 }
 
-/* Takes the usual lines that come next, as far as there are slots for them and the limit allows.
- * Returns what follows. */
+/* Parses usual lines (http1_usual.h), as far as there are slots and the limit allows. Returns what
+ * follows them. */
 static const uint8_t *usual_lines(http1_section *s, uint32_t most, const uint8_t *at) {
     if (s->length < HTTP1_LANES) return at;
     const uint8_t *const last = s->bytes + s->length - HTTP1_LANES, *next;
@@ -72,9 +72,8 @@ static const uint8_t *usual_lines(http1_section *s, uint32_t most, const uint8_t
     return at;
 }
 
-/* One pass; each case falls into the next when its part of the line is there, and is come back to
- * when it is not. White space before the first field belongs to no line before it, so nobody agrees
- * on what it means (RFC 9112 2.2): it is no name. */
+/* One pass. Each case falls through to the next when its part of the line is complete; otherwise
+ * parsing resumes there. White space before the first field is an invalid name (RFC 9112 2.2). */
 http1_result http1_parse_fields(http1_response *r, http1_section *s) {
     const uint8_t *const bytes = s->bytes, *const end = bytes + s->length, *at = bytes + r->scan;
     http1_field *field = next_slot(s);

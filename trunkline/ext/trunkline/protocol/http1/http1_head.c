@@ -44,7 +44,7 @@ void http1_free(http1_response *r) {
     memset(r, 0, sizeof(*r));
 }
 
-/* "HTTP/1.1 200": each byte in turn, so that what is no HTTP is told by its first wrong byte. */
+/* Checks one byte of "HTTP/1.1 200", so that other protocols fail at their first wrong byte. */
 static failure_code status_byte(size_t at, uint8_t byte) {
     static const char shape[] = "HTTP/1.x d00";
     switch (shape[at]) {
@@ -75,8 +75,8 @@ static bool usual_status_line(http1_response *r, const uint8_t *bytes, size_t le
     return true;
 }
 
-/* As far as the reason phrase, which may be missing with its space (RFC 9112 4). Looks again at
- * what it saw the last time, which is at most twelve bytes. */
+/* Up to the reason phrase, which may be missing with its space (RFC 9112 4). Reads at most twelve
+ * bytes again that it read the last time. */
 static http1_result status_line(http1_response *r, const uint8_t *bytes, size_t length) {
     if (usual_status_line(r, bytes, length)) return HTTP1_DONE;
     for (size_t at = 0; at < length && at < STATUS_LENGTH; at++) {
@@ -115,7 +115,7 @@ static http1_result reason_end(http1_response *r, const uint8_t *bytes, size_t l
     return HTTP1_DONE;
 }
 
-/* What the fields say about the message and its connection. */
+/* What the fields say about framing and the connection. */
 typedef struct {
     bool close;
     bool keep_alive;
@@ -164,7 +164,7 @@ static void connection_options(meaning *m, comma_list list) {
     }
 }
 
-/* The smallest of several; what is not understood is a hint not given. */
+/* The smallest of several timeouts; what is malformed is ignored. */
 static void keep_alive_hint(http1_response *r, comma_list list) {
     static const char timeout[] = "timeout=";
     const size_t prefix = sizeof(timeout) - 1;
@@ -183,7 +183,7 @@ static failure_code transfer_coding(meaning *m, const uint8_t *value, size_t len
     return chunked && m->transfer_codings++ == 0 ? FAILURE_NONE : FAILURE_TRANSFER_CODING;
 }
 
-/* Few lengths are those of names that mean something here, so nearly no name is looked at. */
+/* Selects by length first, so that most names are not compared at all. */
 static failure_code field_meaning(http1_response *r, meaning *m, const uint8_t *bytes,
                                   const http1_field *field) {
 #define NAMED(literal) HTTP1_SAME(bytes + field->name, field->name_length, literal)
@@ -224,7 +224,7 @@ static void set_framing(http1_response *r, const meaning *m) {
                     r->framing != HTTP1_FRAMING_CLOSE;
 }
 
-/* The first thing that is wrong with what the fields say; all of them are looked at. */
+/* Reads all fields. Returns the first failure. */
 static failure_code fields_meaning(http1_response *r, meaning *m, const uint8_t *bytes) {
     failure_code first = FAILURE_NONE;
     const http1_field *field = r->fields;
@@ -237,8 +237,8 @@ static failure_code fields_meaning(http1_response *r, meaning *m, const uint8_t 
     return r->minor_version == 0 ? FAILURE_TRANSFER_CODING : FAILURE_NONE;
 }
 
-/* Where no body follows a framing that makes no sense is passed over, but its sender may send what
- * it likes behind it. What would frame a 1xx is checked: the answer follows it. */
+/* Without a body, invalid framing is tolerated, but the connection is not used again. For a 1xx it
+ * is a failure, because the final response follows. */
 static http1_result head_complete(http1_response *r, const uint8_t *bytes) {
     meaning m = {0};
     r->head_length = r->scan;
@@ -254,8 +254,7 @@ static http1_result head_complete(http1_response *r, const uint8_t *bytes) {
     return HTTP1_DONE;
 }
 
-/* The limit is kept by never looking past it: whole or in pieces, the same head meets the same end.
- */
+/* Parses no byte beyond the limit, so that a head gives the same result whole and in pieces. */
 http1_result http1_head(http1_response *r, uint8_t *bytes, size_t length) {
     size_t limit = r->limits->head_bytes < UINT32_MAX ? r->limits->head_bytes : UINT32_MAX;
     size_t seen = length < limit ? length : limit;

@@ -30,10 +30,10 @@ struct http2_connection {
     bool unread;           /* the last one who read stopped before there was nothing left */
     short wants_write;     /* POLLOUT when the socket is full */
     short wants_read;      /* POLLIN, or what TLS wants */
-    nanoseconds heard_at;  /* 0: it has said nothing yet */
-    nanoseconds pinged_at; /* and not a word since; 0: it has answered, or was not asked */
+    nanoseconds heard_at;  /* 0: nothing came yet */
+    nanoseconds pinged_at; /* and nothing came since; 0: no PING is out */
 
-    bool news; /* the facts below have changed since somebody was told */
+    bool news; /* the state below has changed since http2_call_leave or _tend returned true */
     uint32_t most;
     bool closing, heard; /* atomic, as `most`: read without the lock */
 };
