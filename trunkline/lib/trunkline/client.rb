@@ -47,6 +47,7 @@ module Trunkline
       @requests = RequestBuilder.new(options, base, family.owner)
       @variants = {}
       @builder = CallBuilder.new(@requests, options, base, family) { |lasting| variant(lasting).builder }
+      @final = @builder.policy.final?
     end
 
     # In all verbs the options are one positional Hash, which takes keywords just as well: with **options, Ruby 3.1
@@ -282,13 +283,10 @@ module Trunkline
     # @param own [Hash, nil] options of the call alone
     # @return [Response]
     def execute(method, url, own, &block)
-      return finish(@requests.build(method, url, own, false)) unless block
+      return stream(@requests.build(method, url, own, true), &block) if block
 
-      begin
-        finish(@requests.build(method, url, own, true), begun = []).each(&block)
-      ensure
-        begun&.each(&:close) # whatever comes between the engine and the block, such as an interrupt
-      end
+      request = @requests.build(method, url, own, false)
+      @final && request.plain? ? Engine.perform(@pool, request, nil, nil) : finish(request)
     end
 
     private
@@ -304,6 +302,12 @@ module Trunkline
 
       own = options.slice(*Options::PER_CALL)
       variant(options.except(*Options::PER_CALL)).execute(method, url, own, &block)
+    end
+
+    def stream(request, &block)
+      finish(request, begun = []).each(&block)
+    ensure
+      begun&.each(&:close) # whatever comes between the engine and the block, such as an interrupt
     end
 
     # Takes a request through its redirects and challenges, if it may have some, to its answer.

@@ -20,6 +20,7 @@ module Trunkline
   #   follow          how many redirects it follows: an Integer, or false
   #   streaming?      whether its answer's body is taken piece by piece
   #   release         closes what its content itself has opened
+  #   plain?          whether it follows no redirect, its answer is not streamed, and its content needs no release
   #
   # Only the first two are public. Request.new(method, uri, fields, body = nil), with fields as name, value, name,
   # value..., makes one that can be looked at, and not be sent.

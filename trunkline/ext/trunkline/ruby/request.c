@@ -155,6 +155,14 @@ static VALUE request_release(VALUE self) {
     return NIL_P(content) || text ? Qnil : rb_check_funcall(content, id_release, 0, NULL);
 }
 
+/* call-seq: plain? -> whether it follows no redirect, its answer is not streamed, and its content
+ * needs no release */
+static VALUE request_plain_p(VALUE self) {
+    const request_object *r = request_complete(self);
+    bool text = NIL_P(r->content) || RB_TYPE_P(r->content, T_STRING);
+    return text && !r->streaming && !RTEST(r->follow) ? Qtrue : Qfalse;
+}
+
 /* ---- others of its kind ---- */
 
 static void copy_head(request_object *to, const request_object *from) {
@@ -255,6 +263,7 @@ void request_init(void) {
     rb_define_method(cRequest, "content_length", request_content_length, 0);
     rb_define_method(cRequest, "follow", request_follow, 0);
     rb_define_method(cRequest, "streaming?", request_streaming_p, 0);
+    rb_define_method(cRequest, "plain?", request_plain_p, 0);
     rb_define_method(cRequest, "release", request_release, 0);
     rb_define_method(cRequest, "_with", request_with, 2);
     rb_define_private_method(cRequest, "_fields", request_fields, 0);
