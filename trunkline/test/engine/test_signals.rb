@@ -20,7 +20,7 @@ class TestSignals < TrunklineTest
   CALLS = {
     connect: "http.get(unconnected)",
     queue: "one = Trunkline.new(timeout: 30, max_connections_per_host: 1, max_idle: 1); " \
-           "held = one.get(stopping, stream: true); one.get(silent); held.close",
+           "held = one.get(stopping, stream: true); begin one.get(silent) ensure held.close end",
     tls: "http.get(silent.sub('http', 'https'))",
     write: "http.put(silent, body: 'x' * 50_000_000)",
     first_byte: "http.get(silent)",
