@@ -25,10 +25,10 @@ static VALUE origin_of(const building *g, VALUE url) {
 
 /* From here on URLs that begin as this one does are looked up as they stand. */
 static void learn_prefix(const building *g, VALUE location) {
-    url_parts parts;
+    size_t origin;
     if (RB_TYPE_P(location, T_STRING) &&
-        url_scan(RSTRING_PTR(location), (size_t)RSTRING_LEN(location), &parts) == URL_ABSOLUTE)
-        origin_table_add(&g->b->origins, RSTRING_PTR(location), parts.origin, g->origin);
+        url_scan(RSTRING_PTR(location), (size_t)RSTRING_LEN(location), &origin) == URL_ABSOLUTE)
+        origin_table_add(&g->b->origins, RSTRING_PTR(location), origin, g->origin);
 }
 
 void building_place_url(building *g, VALUE url) {
@@ -65,12 +65,12 @@ bool building_place_usual(building *g, VALUE location) {
         return relative;
     }
     if (!RB_TYPE_P(location, T_STRING) || !rb_enc_str_asciicompat_p(location)) return false;
-    url_parts parts;
+    size_t origin;
     const char *text = RSTRING_PTR(location);
     size_t length = (size_t)RSTRING_LEN(location);
-    url_form form = url_scan(text, length, &parts);
+    url_form form = url_scan(text, length, &origin);
     if (form == URL_ABSOLUTE) {
-        g->origin = origin_table_find(&b->origins, text, parts.origin);
+        g->origin = origin_table_find(&b->origins, text, origin);
         g->path = Qundef; /* "/" when there is none */
     } else if (form != URL_UNUSUAL && relative) {
         g->path = form == URL_ROOTED ? Qnil : text[0] == '?' ? b->base_path : b->base_folder;
@@ -92,10 +92,10 @@ static void fill_path(composition *c, const building *g) {
     size_t length = (size_t)RSTRING_LEN(g->target);
     c->path = "";
     if (g->path == Qundef) { /* an absolute URL */
-        url_parts parts;
-        url_scan(text, length, &parts);
-        text += parts.origin;
-        length -= parts.origin;
+        size_t origin;
+        url_scan(text, length, &origin);
+        text += origin;
+        length -= origin;
         if (length == 0 || text[0] == '?') {
             c->path = "/";
             c->path_length = 1;

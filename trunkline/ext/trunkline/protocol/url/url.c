@@ -12,18 +12,13 @@ static size_t authority_end(const char *text, size_t from, size_t length) {
 }
 
 /* Can text[from..length), a path and perhaps a query, be sent as it stands? */
-static bool sendable(const char *text, size_t from, size_t length, url_parts *parts) {
-    parts->has_query = parts->query_empty = false;
+static bool sendable(const char *text, size_t from, size_t length) {
     for (size_t i = from; i < length; i++) {
-        uint8_t byte = (uint8_t)text[i];
-        if (byte == '?' && !parts->has_query) {
-            parts->has_query = true;
-            parts->query_empty = i + 1 == length;
-        } else if (byte == '%') {
+        if (text[i] == '%') {
             if (length - i < 3 || !hex((uint8_t)text[i + 1]) || !hex((uint8_t)text[i + 2]))
                 return false;
             i += 2;
-        } else if (!http1_is(byte, CLASS_URL)) {
+        } else if (!http1_is((uint8_t)text[i], CLASS_URL)) {
             return false;
         }
     }
@@ -47,14 +42,14 @@ static bool reference_usual(const char *text, size_t length) {
     return end == length || text[end] != ':';
 }
 
-url_form url_scan(const char *text, size_t length, url_parts *parts) {
+url_form url_scan(const char *text, size_t length, size_t *origin) {
     size_t scheme = scheme_length(text, length);
-    parts->origin = 0;
+    *origin = 0;
     if (scheme > 0) {
-        parts->origin = authority_end(text, scheme, length);
-        return sendable(text, parts->origin, length, parts) ? URL_ABSOLUTE : URL_UNUSUAL;
+        *origin = authority_end(text, scheme, length);
+        return sendable(text, *origin, length) ? URL_ABSOLUTE : URL_UNUSUAL;
     }
-    if (!reference_usual(text, length) || !sendable(text, 0, length, parts)) return URL_UNUSUAL;
+    if (!reference_usual(text, length) || !sendable(text, 0, length)) return URL_UNUSUAL;
     return text[0] == '/' ? URL_ROOTED : URL_RELATIVE;
 }
 

@@ -16,18 +16,13 @@ typedef enum {
     URL_RELATIVE  /* a path below another, or a query alone: "users", "?page=2" */
 } url_form;
 
-typedef struct {
-    size_t origin;    /* length of "https://authority"; 0 in a reference */
-    bool has_query;   /* there is a "?" */
-    bool query_empty; /* nothing follows it */
-} url_parts;
-
 /* Tells which form `text` has and where it divides. The authority is not checked: the caller looks
  * it up among those that were. Dot segments, fragments, bytes to be percent-encoded, and references
  * that begin with "//" or have a colon in their first segment make it unusual.
  *
- * text, length: any bytes. parts: filled in unless the form is URL_UNUSUAL. */
-url_form url_scan(const char *text, size_t length, url_parts *parts);
+ * text, length: any bytes. *origin: set to the length of "https://authority", 0 in a reference;
+ * of no meaning when the form is URL_UNUSUAL. */
+url_form url_scan(const char *text, size_t length, size_t *origin);
 
 /* How many bytes form_put writes for these. */
 size_t form_length(const char *bytes, size_t length);
