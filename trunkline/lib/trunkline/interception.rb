@@ -132,7 +132,7 @@ module Trunkline
       # @param text [String, nil] the content, read from the request's own
       # @return [Request] that sends text
       def unread(request, text, streaming)
-        read = request.content.is_a?(Content)
+        read = !text.equal?(request.content)
         return request if !read && streaming == request.streaming?
 
         request._with(read ? Body::Text.new(text) : request.content, streaming)

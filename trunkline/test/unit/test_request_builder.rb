@@ -187,4 +187,20 @@ class TestRequestBuilder < UnitTest
     options = Trunkline::Options.new(Trunkline::Options::DEFAULTS)
     assert_raises(Trunkline::MissingTimeout) { Trunkline::RequestBuilder.new(options, nil, 1).build("GET", "http://a.test/", nil, false) }
   end
+
+  # The engine has its own list of them.
+  def test_the_options_of_a_call_are_those_of_the_table
+    own, lasting = (Trunkline::Options::NAMES | Trunkline::Options::CALL_ONLY).partition do |name|
+      Trunkline::RequestBuilder.per_call?({ name => nil })
+    end
+    assert_equal Trunkline::Options::PER_CALL.sort, own.sort
+    assert_includes lasting, :timeout
+  end
+
+  def test_a_raw_request_that_cannot_be_sent_is_not_shown
+    error = assert_raises(Trunkline::InvalidRequest) do
+      builder.raw("GET", Trunkline::URL.parse("http://a.test/"), "/x?token=geheim y", [], nil, 0, false)
+    end
+    refute_includes error.message, "geheim"
+  end
 end

@@ -240,8 +240,8 @@ static VALUE composed(request_object *r, VALUE self, const building *g, composit
         rb_funcall(g->self, id_refuse_length, 2, LL2NUM(declared), LL2NUM(c->content_length));
         break;
     case COMPOSE_INVALID:
-        errors_invalid("method %+" PRIsVALUE " or target %+" PRIsVALUE " cannot be sent", g->method,
-                       g->target);
+        /* Neither is shown: a target may hold a credential. */
+        errors_invalid("the method or the target is none that HTTP allows (RFC 9112 3)");
     }
     RB_OBJ_WRITE(self, &r->origin, g->origin);
     RB_OBJ_WRITE(self, &r->method, g->method);
