@@ -56,6 +56,19 @@ class TestBatchStreams < TrunklineTest
     assert_raises(Trunkline::MissingTimeout) { Trunkline.new("http://127.0.0.1:1") }
   end
 
+  # A heap with room for millions of objects gives the collector no reason to run: the memory behind them must.
+  def test_the_collector_knows_of_the_memory_of_requests_and_responses
+    result = Subprocess.run(<<~RUBY, limit: 25)
+      Array.new(1_000_000) { Object.new }.clear
+      http = Trunkline.new(#{Nginx.url("/").inspect}, timeout: 20)
+      GC.start
+      before = GC.count
+      http.each(Enumerator.new { |urls| 40_000.times { urls << "/small" } }, concurrency: 20) { |_, answer| answer.body }
+      p GC.count > before
+    RUBY
+    assert_equal ["true\n", ""], [result.out, result.err]
+  end
+
   def test_memory_does_not_grow_with_the_number_of_requests
     http = client
     url = Nginx.url("/small")
