@@ -16,7 +16,8 @@ module Trunkline
   #   callable    called with the Response of the call, which is sent
   #   nil         the call is sent
   #
-  # What it raises is the result of the call.
+  # What it raises is the result of the call. One that has hooks?(library) does not see calls that come from such a
+  # library, because it sees them there already.
   module Interception
     # The result of a call that is not sent. Of an error, response is what a streaming call reads before it, or nil.
     Answer = Struct.new(:response, :error) do
@@ -87,8 +88,24 @@ module Trunkline
     @active = [].freeze
 
     class << self
-      # @return [Array] interceptors, the first asked first
-      attr_reader :active
+      # @return [Array] interceptors of this fiber's calls, the first asked first
+      def active
+        library = Thread.current[:trunkline_hooked]
+        return @active if library.nil? || @active.empty?
+
+        @active.reject { |interceptor| interceptor.respond_to?(:hooks?) && interceptor.hooks?(library) }
+      end
+
+      # Runs the block, whose calls come from a library that interceptors may hook themselves.
+      #
+      # @param library [Symbol] such as :net_http
+      def hooked(library)
+        outer = Thread.current[:trunkline_hooked]
+        Thread.current[:trunkline_hooked] = library
+        yield
+      ensure
+        Thread.current[:trunkline_hooked] = outer
+      end
 
       # Idempotent.
       # @return [nil]
@@ -110,7 +127,7 @@ module Trunkline
       # @param body [String, nil]
       # @return [Answer, #call, nil] of the first interceptor that does not return nil
       def verdict(request, body)
-        @active.each do |interceptor|
+        active.each do |interceptor|
           verdict = interceptor.intercept(request, body)
           return verdict if verdict
         end

@@ -3,7 +3,8 @@
 require "net/http"
 require_relative "../trunkline"
 require_relative "facades/net_http/clients"
-require_relative "facades/net_http/patch"
+require_relative "facades/net_http/own_methods"
+require_relative "facades/net_http/warnings"
 require_relative "facades/x509_stores"
 
 module Trunkline
@@ -22,11 +23,14 @@ module Trunkline
     @installed = false
 
     class << self
-      # Idempotent. Sessions that were started before stay as they are.
+      # Idempotent. Sessions that were started before stay as they are. Where another library has replaced Net::HTTP's
+      # own methods, says so once and leaves Net::HTTP as it is.
       # @return [nil]
       def install!
         @lock.synchronize do
-          plain.prepend(Facades::NetHTTP::Patch)
+          obstacle = Facades::NetHTTP::OwnMethods.replace(plain)
+          next Facades::NetHTTP::Warnings.fallback(obstacle) if obstacle
+
           Facades::X509Stores.start_recording
           @installed = true
         end

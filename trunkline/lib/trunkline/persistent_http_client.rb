@@ -104,6 +104,8 @@ module Trunkline
 
     def trunkline_enabled? = true
 
+    def trunkline_hooked? = false
+
     # Threads share this object, so it must not use a socket of its own.
     def trunkline_fall_back(reason)
       raise InvalidRequest, "PersistentHttpClient cannot do this: #{reason}; use a Net::HTTP of your own"

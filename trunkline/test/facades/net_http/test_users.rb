@@ -67,6 +67,11 @@ class TestNetHTTPUsers < TrunklineTest
         tell (s3.get_object(bucket: "b", key: "missing") rescue $!.class.name)
         tell s3.delete_object(bucket: "b", key: "object").to_h
         Seahorse::Client::NetHttp::ConnectionPool.pools.each(&:empty!)
+        tell Net::HTTP.post_form(URI(PLAIN + "/echo"), "beside" => "the SDK").body
+        tell Net::HTTP.post(URI(PLAIN + "/echo"), "beside").body
+        tell Net::HTTP.start(URI(PLAIN).host, URI(PLAIN).port) { |http|
+          http.request(Net::HTTP::Put.new("/echo", "content-length" => "1").tap { |it| it.body_stream = StringIO.new("p") }).body
+        }
       end
     RUBY
     open_uri: <<~RUBY,

@@ -63,7 +63,9 @@ module Trunkline
           end
 
           def not_connected(error, endpoint)
-            reason = SystemCallError.new("connect(2) for #{endpoint}", error.errno || Errno::ECONNREFUSED::Errno)
+            host, port = endpoint.match(/\A(.*):(\d+)\z/).captures
+            reason = SystemCallError.new("connect(2) for #{host.inspect} port #{port}",
+                                         error.errno || Errno::ECONNREFUSED::Errno)
             return Net::OpenTimeout.new(not_opened(endpoint, reason.message)) if reason.is_a?(Errno::ETIMEDOUT)
 
             reason.exception(not_opened(endpoint, reason.message))

@@ -10,16 +10,17 @@ require_relative "warnings"
 module Trunkline
   module Facades
     module NetHTTP
-      # Goes before the methods of Net::HTTP: prepended to it by install!, included in PersistentHttpClient. A Net::HTTP
-      # session that Trunkline runs has a Session in place of its socket; every other session is Net::HTTP's own.
+      # Methods that replace Net::HTTP's own: OwnMethods puts them into the class, PersistentHttpClient includes them.
+      # `super` calls Net::HTTP's. A Net::HTTP session that Trunkline runs has a Session in place of its socket; every
+      # other session is Net::HTTP's own. As in Net::HTTP, these call #start, #connect and #request on the object, so
+      # that an agent sees the same calls.
       module Patch
-        # Net::HTTP adds "Connection: close" to a request without #start. The request follows #start immediately, so
-        # #start need not open a connection.
+        # As Net::HTTP's, but for "Connection: close", which it adds to a request without #start.
         def request(req, body = nil, &block)
           return super if started? || !trunkline_enabled? || !(session = trunkline_session)
 
           @trunkline_session = session
-          start { return super }
+          start { return request(req, body, &block) }
         ensure
           @trunkline_session = nil
         end
@@ -52,10 +53,14 @@ module Trunkline
           Trunkline::NetHTTP.installed? && (!defined?(Ractor) || Ractor.current.equal?(Ractor.main))
         end
 
+        # Whether a library that intercepts Net::HTTP for tests (WebMock) sees this object's requests itself.
+        # PersistentHttpClient overrides it.
+        def trunkline_hooked? = true
+
         # @return [Session, nil] nil, after a warning, when the session must be Net::HTTP's own
         def trunkline_session
           reason = Options.obstacle(self)
-          return Session.new(self) unless reason
+          return Session.new(self, hooked: trunkline_hooked?) unless reason
 
           Warnings.fallback(reason)
           nil
@@ -64,32 +69,44 @@ module Trunkline
           nil
         end
 
-        # A session that began with a socket keeps using sockets.
+        # A session that began with a socket of Net::HTTP's keeps using those.
         def connect
-          return super if @trunkline_fallback || @socket || !trunkline_enabled?
+          return super if @trunkline_fallback || @socket.is_a?(Net::BufferedIO) || !trunkline_enabled?
 
-          session = @trunkline_session
+          session = @trunkline_session || trunkline_session or return super
           @trunkline_session = nil
-          unless session
-            session = trunkline_session or return super
-            session.open
-          end
+          session.open
           @socket = session
           on_connect
         end
 
         # @socket is read once: another thread may finish the session meanwhile.
-        def transport_request(req)
+        def transport_request(req, &block)
           session = @socket
           return super unless session.is_a?(Session)
 
-          request = trunkline_build(session, req, block_given?) or return super
+          if session.closed?
+            connect
+            session = @socket
+            return super unless session.is_a?(Session)
+          end
+          request = trunkline_build(session, req, block) or return super
+          trunkline_exchange(session, req, request, &block)
+        end
+
+        # As in Net::HTTP, a request that fails ends the session's connection, so the next one calls #connect.
+        def trunkline_exchange(session, req, request)
           response = session.perform(request)
           converted = ResponseAdapter.convert(response, req, self)
           body = BodySource.new(response, req, session)
           body.finish unless req.response_body_permitted? && converted.class.body_permitted?
           converted.reading_body(body, req.response_body_permitted?) { yield converted if block_given? }
+          @curr_http_version = converted.http_version
+          session.close unless keep_alive?(req, converted)
           converted
+        rescue StandardError
+          session.close
+          raise
         ensure
           response&.close # a body that was not read to its end closes the connection
         end
@@ -99,7 +116,7 @@ module Trunkline
           req["connection"] ||= "close" if close_on_empty_response && !req.response_body_permitted?
           req.update_uri(address, port, use_ssl?)
           req["host"] ||= addr_port
-          session.build(req, req.path, streaming)
+          session.build(req, req.path, !streaming.nil?)
         rescue InvalidRequest => error
           trunkline_fall_back(error.message)
           nil

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "net/http"
 require "tempfile"
 require_relative "../../content"
 require_relative "../../memo"
@@ -15,7 +16,9 @@ module Trunkline
         include Redacted
 
         KNOWN = 256
-        private_constant :KNOWN
+        # Whether net-http itself sets a default. A module of the AWS SDK has the method with any edition.
+        DEFAULTS_CONTENT_TYPE = Gem::Version.new(Net::HTTP::VERSION) < Gem::Version.new("0.8")
+        private_constant :KNOWN, :DEFAULTS_CONTENT_TYPE
 
         @names = {}
 
@@ -139,9 +142,9 @@ module Trunkline
           @req.dup.tap { |copy| copy.initialize_http_header({}) }
         end
 
-        # Only net-http before 0.8 sets a default; libraries override the method to prevent that.
+        # Libraries override the method to prevent the default.
         def default_content_type
-          @req.send(:supply_default_content_type) if @req.respond_to?(:supply_default_content_type, true)
+          @req.send(:supply_default_content_type) if DEFAULTS_CONTENT_TYPE
         end
 
         # Reads from an object that has readpartial and no read, as IO.copy_stream does.

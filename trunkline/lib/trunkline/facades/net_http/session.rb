@@ -37,9 +37,11 @@ module Trunkline
         attr_reader :endpoint
 
         # @param http [Net::HTTP]
+        # @param hooked [Boolean] whether interceptors that hook Net::HTTP itself see its requests there
         # @raise [InvalidRequest] when Trunkline cannot run the session
-        def initialize(http)
+        def initialize(http, hooked:)
           @http = http
+          @hooked = hooked
           @endpoint = http.proxy? ? "#{http.proxy_address}:#{http.proxy_port}" : "#{http.address}:#{http.port}"
           @origin = Options.origin(http)
           forget_clients
@@ -50,7 +52,7 @@ module Trunkline
         # Opens a connection unless one is idle: Net::HTTP#start raises when it cannot connect.
         # @raise [SystemCallError, SocketError, Net::OpenTimeout, OpenSSL::SSL::SSLError]
         def open
-          @info = Errors.converting(self) { client(false).connect(@origin) }
+          @info = intercepting { Errors.converting(self) { client(false).connect(@origin) } }
         end
 
         # @return [String] "127.0.0.1:80"
@@ -72,7 +74,7 @@ module Trunkline
 
         # @return [Response]
         def perform(request)
-          Errors.converting(self) { @client.send_once(request) }
+          intercepting { Errors.converting(self) { @client.send_once(request) } }
         end
 
         def io
@@ -87,12 +89,18 @@ module Trunkline
           @closed = true
         end
 
-        # Net::HTTP calls these on its socket before it stores a changed timeout; #client reads the timeouts again.
-        %i[read_timeout= write_timeout= continue_timeout=].each do |name|
-          define_method(name) { |_| forget_clients }
+        # Net::HTTP calls the writers before it stores a changed timeout; #client reads the timeouts again.
+        %i[read_timeout write_timeout continue_timeout].each do |name|
+          define_method(name) { @http.public_send(name) }
+          define_method(:"#{name}=") { |_| forget_clients }
         end
 
         private
+
+        # Interception is loaded with the first interceptor.
+        def intercepting(&block)
+          @hooked && defined?(Interception) ? Interception.hooked(:net_http, &block) : yield
+        end
 
         # The message does not quote the method, target or field: they may contain a credential.
         def raw(client, req, target, adapter, streaming)

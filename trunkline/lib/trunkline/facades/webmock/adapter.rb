@@ -23,6 +23,10 @@ module WebMock
           ::Trunkline::Interception.remove(self)
         end
 
+        # WebMock's own adapter for Net::HTTP sees what comes from there.
+        # @api private
+        def hooks?(library) = library == :net_http
+
         # @api private
         # @return [Trunkline::Interception::Answer, #call, nil] see Trunkline::Interception
         def intercept(request, body)
