@@ -73,6 +73,7 @@ desc "WebMock's own examples for clients (WEBMOCK_SOURCE=a checkout of its sourc
 task webmock: :compile do
   paths = %w[lib test/facades/webmock].flat_map { |folder| ["-I", File.join(ROOT, "trunkline", folder)] }
   sh "rspec", "--options", File::NULL, *paths, File.join(ROOT, "trunkline/test/facades/webmock/acceptance_spec.rb")
+  ruby "-I", paths[1], File.join(ROOT, "trunkline/test/facades/webmock/net_http/compare.rb")
 end
 
 desc "The Ruby suite of trunkline with the collector pushed harder and harder around each test"

@@ -27,8 +27,9 @@ class TestWebMock < TrunklineTest
     super
   end
 
-  def ruby(program)
-    out, err, status = Subprocess.run_command({}, [RbConfig.ruby, "-I", Subprocess::LIB, "-e", program], 20)
+  def ruby(program, *arguments)
+    command = [RbConfig.ruby, "-I", Subprocess::LIB, "-e", program, *arguments]
+    out, err, status = Subprocess.run_command({}, command, 20)
     assert_predicate status, :success?, err
     out
   end
@@ -198,6 +199,55 @@ class TestWebMock < TrunklineTest
       RUBY
       assert_equal "stubbed", out.strip
     end
+  end
+
+  INSTALL = "require \"trunkline/net_http\"; Trunkline::NetHTTP.install!\n"
+  NET_HTTP = <<~RUBY
+    include WebMock::API
+    PORT = Integer(ARGV[0])
+    told = []
+    WebMock.enable!
+    WebMock.allow_net_connect!
+    WebMock.after_request { |request, response| told << [request.method, response.body] }
+    Net::HTTP.get(URI("http://127.0.0.1:\#{PORT}/a"))
+    Net::HTTP.post(URI("http://127.0.0.1:\#{PORT}/a"), "b")
+    told << WebMock::RequestRegistry.instance.requested_signatures.hash.values
+    [true, false].each do |at_start|
+      WebMock.allow_net_connect!(net_http_connect_on_start: at_start)
+      Net::HTTP.start("127.0.0.1", PORT, read_timeout: 7) do |http|
+        told << http.ipaddr << http.instance_variable_get(:@socket).class.ancestors.include?(Net::BufferedIO)
+        http.get("/b")
+        told << http.instance_variable_get(:@socket).read_timeout
+      end
+    end
+    stub_request(:get, "http://127.0.0.1:\#{PORT}/stub").to_return(body: "stubbed")
+    told << Net::HTTP.get(URI("http://127.0.0.1:\#{PORT}/stub"))
+    WebMock.enable!(except: [:net_http])
+    told << Net::HTTP.get(URI("http://127.0.0.1:\#{PORT}/stub"))
+    p told
+  RUBY
+
+  def test_net_http_is_seen_once_and_by_its_own_adapter
+    server = serve(answer("real"))
+    plain, *others = ["", INSTALL, nil].map do |install|
+      parts = install ? [install, "require \"webmock\""] : ["require \"webmock\"", INSTALL]
+      ruby([*parts, NET_HTTP].join("\n"), server.port.to_s)
+    end
+    assert_includes plain, '[:get, "real"], [:post, "real"], [1, 1]'
+    others.each { |told| assert_equal plain, told }
+  end
+
+  def test_stubs_of_our_own_answer_net_http
+    out = ruby(<<~RUBY)
+      #{INSTALL}
+      require "webmock"
+      require "trunkline/stubs"
+      WebMock.enable!
+      WebMock.allow_net_connect!
+      Trunkline::Stubs.new.enable.get("#{URL}").answer(body: "ours")
+      puts Net::HTTP.get(URI("#{URL}"))
+    RUBY
+    assert_equal "ours", out.strip
   end
 
   def test_without_webmock_nothing_is_loaded

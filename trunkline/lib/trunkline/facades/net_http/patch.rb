@@ -71,7 +71,7 @@ module Trunkline
 
         # A session that began with a socket of Net::HTTP's keeps using those.
         def connect
-          return super if @trunkline_fallback || @socket.is_a?(Net::BufferedIO) || !trunkline_enabled?
+          return super if @trunkline_fallback || @socket.instance_of?(Net::BufferedIO) || !trunkline_enabled?
 
           session = @trunkline_session || trunkline_session or return super
           @trunkline_session = nil

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "net/protocol"
 require_relative "../../redacted"
 require_relative "clients"
 require_relative "errors"
@@ -10,9 +11,10 @@ require_relative "warnings"
 module Trunkline
   module Facades
     module NetHTTP
-      # Takes the place of the socket in a Net::HTTP session that Trunkline runs. It holds no connection: each request
-      # takes one from the pool and gives it back, so any number of sessions share them.
-      class Session
+      # Takes the place of the socket in a Net::HTTP session that Trunkline runs, and is one for libraries that look at
+      # its class. It holds no connection: each request takes one from the pool and gives it back, so any number of
+      # sessions share them.
+      class Session < Net::BufferedIO
         include Redacted
 
         # What Session#io returns, for libraries that use the socket (net-http-persistent sets socket options).
@@ -40,6 +42,7 @@ module Trunkline
         # @param hooked [Boolean] whether interceptors that hook Net::HTTP itself see its requests there
         # @raise [InvalidRequest] when Trunkline cannot run the session
         def initialize(http, hooked:)
+          super(Socket.new(self))
           @http = http
           @hooked = hooked
           @endpoint = http.proxy? ? "#{http.proxy_address}:#{http.proxy_port}" : "#{http.address}:#{http.port}"
@@ -75,10 +78,6 @@ module Trunkline
         # @return [Response]
         def perform(request)
           intercepting { Errors.converting(self) { @client.send_once(request) } }
-        end
-
-        def io
-          Socket.new(self)
         end
 
         def closed?

@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+# Replaces WebMock's own spec_helper for its examples of Net::HTTP (see compare.rb): no other client, and servers of our
+# own in place of the public ones. INSTALL says when install! comes: "never", or "before" or "after" WebMock.
+
+source = ENV.fetch("WEBMOCK_SOURCE")
+$LOAD_PATH.unshift(File.join(source, "spec"), File.join(source, "lib"))
+$LOADED_FEATURES << File.join(source, "spec/support/webmock_server.rb")
+
+def install
+  require "trunkline/net_http"
+  Trunkline::NetHTTP.install!
+end
+
+install if ENV["INSTALL"] == "before"
+require "webmock/rspec"
+install if ENV["INSTALL"] == "after"
+
+require "openssl"
+require "ostruct"
+require "singleton"
+require "socket"
+require "support/failures"
+require "support/my_rack_app"
+require_relative "../../../support/test_ca"
+
+CURL_EXAMPLE_OUTPUT_PATH = File.join(source, "spec/support/example_curl_output.txt")
+HTTP_STATUS_SERVICE = "http://status.test"
+
+# The servers of the examples.
+class WebMockServer
+  include Singleton
+
+  # The server that WebMock brings along: its answer has a byte more than it announces.
+  OWN = "HTTP/1.1 200 OK\r\nDate: Fri, 31 Dec 1999 23:59:59 GMT\r\nContent-Type: text/html\r\nContent-Length: 11\r\n" \
+        "Set-Cookie: bar\r\nSet-Cookie: foo\r\n\r\nhello world\n"
+
+  attr_reader :port
+
+  def initialize
+    @port = serve(TCPServer.new("127.0.0.1", 0)) do |socket|
+      head(socket)
+      socket.write(OWN)
+    end
+    public_servers
+  end
+
+  def host_with_port = "localhost:#{port}"
+
+  private
+
+  # The status service, Google and the others.
+  def public_servers
+    tls = OpenSSL::SSL::SSLServer.new(TCPServer.new("127.0.0.1", 443), TestCA.server_context)
+    [TCPServer.new("127.0.0.1", 80), tls].each do |listener|
+      serve(listener) do |socket|
+        while (line = head(socket))
+          status = line.include?("/201") ? "201 Created" : "200 OK"
+          text = listener.equal?(tls) ? "<title>Google</title>" : status.ljust(11)
+          socket.write("HTTP/1.1 #{status}\r\nServer: Kestrel\r\nContent-Length: #{text.size}\r\n\r\n#{text}")
+        end
+      end
+    end
+  end
+
+  # @return [String, nil] the request line
+  def head(socket)
+    line = socket.gets or return
+    length = 0
+    while (field = socket.gets) && field != "\r\n"
+      length = Integer(field[/\d+/]) if field.start_with?(/content-length:/i)
+    end
+    socket.read(length)
+    line
+  end
+
+  def serve(listener, &answer)
+    Thread.new { loop { Thread.new(listener.accept) { |socket| converse(socket, &answer) } } }
+    listener.addr[1]
+  end
+
+  def converse(socket)
+    yield socket
+  rescue IOError, SystemCallError, OpenSSL::SSL::SSLError
+    nil # the client has gone
+  ensure
+    socket.close
+  end
+end
+
+# In place of the gem rspec-retry: no example fails at times.
+RSpec::Core::Example::Procsy.class_eval { def run_with_retry(**) = run }
+
+RSpec.configure do |config|
+  config.filter_run_excluding without_webmock: true
+  config.include Failures
+  config.before(:suite) { WebMockServer.instance }
+end
