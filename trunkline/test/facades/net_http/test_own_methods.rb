@@ -62,6 +62,7 @@ class TestNetHTTPOwnMethods < TrunklineTest
     tell("stream") { http.request_get("/a") { |response| response.read_body { |piece| SEEN << ["piece", piece] } }.code }
     tell("session") { http.start { |one| [one.get("/a").code, one.post("/b", "").code] } }
     tell("a connection that ends") { http.start { |one| [one.get("/close").code, one.get("/a").code] } }
+    tell("idle") { http.tap { |one| one.keep_alive_timeout = 0.1 }.start { |one| [one.get("/a"), sleep(0.2), one.get("/a")].last.code } }
     tell("refused") { http(CLOSED).get("/") }
     tell("broken") { http.start { |one| [(one.get("/broken") rescue $!.class), one.get("/a").code] } }
     tell("timeout") { http.tap { |one| one.read_timeout = 0.1 }.get("/slow") }

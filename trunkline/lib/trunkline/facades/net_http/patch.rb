@@ -77,6 +77,7 @@ module Trunkline
           @trunkline_session = nil
           session.open
           @socket = session
+          @last_communicated = nil
           on_connect
         end
 
@@ -85,16 +86,26 @@ module Trunkline
           session = @socket
           return super unless session.is_a?(Session)
 
-          if session.closed?
-            connect
-            session = @socket
-            return super unless session.is_a?(Session)
-          end
+          session = trunkline_connected(session)
+          return super unless session.is_a?(Session)
+
           request = trunkline_build(session, req, block) or return super
           trunkline_exchange(session, req, request, &block)
         end
 
-        # As in Net::HTTP, a request that fails ends the session's connection, so the next one calls #connect.
+        # As in Net::HTTP, a session whose connection has ended, or was idle for too long, calls #connect.
+        # @return [Session, Net::BufferedIO]
+        def trunkline_connected(session)
+          expires = @last_communicated && keep_alive_timeout && (@last_communicated + keep_alive_timeout)
+          expired = expires && expires < Process.clock_gettime(Process::CLOCK_MONOTONIC)
+          return session unless session.closed? || expired
+
+          session.close
+          connect
+          @socket
+        end
+
+        # As in Net::HTTP, a request that fails ends the session's connection.
         def trunkline_exchange(session, req, request)
           response = session.perform(request)
           converted = ResponseAdapter.convert(response, req, self)
@@ -102,6 +113,7 @@ module Trunkline
           body.finish unless req.response_body_permitted? && converted.class.body_permitted?
           converted.reading_body(body, req.response_body_permitted?) { yield converted if block_given? }
           @curr_http_version = converted.http_version
+          @last_communicated = Process.clock_gettime(Process::CLOCK_MONOTONIC)
           session.close unless keep_alive?(req, converted)
           converted
         rescue StandardError
