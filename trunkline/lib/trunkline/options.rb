@@ -105,10 +105,15 @@ module Trunkline
     def to_engine(owner)
       raise MissingTimeout unless timeout
 
-      settings = { owner: owner, max_streamed_bytes: @max_streamed_bytes || 0, sockets: {}, tls: {} }
+      settings = { owner: owner, max_streamed_bytes: @max_streamed_bytes || 0, lenient: lenient?,
+                   sockets: {}, tls: { common_name: lenient? } }
       TOLD.each { |group, told| tell(group ? settings[group] : settings, told) }
       settings
     end
+
+    # Whether answers and certificates are taken as Net::HTTP takes them. The facade's options override it.
+    # @api private
+    def lenient? = false
 
     # Credentials, what may be one, and the caller's own objects are not shown.
     def inspect

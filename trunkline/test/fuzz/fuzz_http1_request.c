@@ -37,7 +37,7 @@ static void demand(bool holds) {
  * first line. */
 static void read_back(buffer *out, const http1_header *headers, size_t count) {
     static const char status[] = "HTTP/1.1 204";
-    const http1_limits limits = {1 << 20, PARTS, 0, 0, 0, 0};
+    const http1_limits limits = {1 << 20, PARTS, 0, 0, 0, 0, false};
     uint8_t *line_end = memchr(buffer_head(out), '\r', buffer_length(out));
     demand(line_end != NULL);
     buffer answer = {0};

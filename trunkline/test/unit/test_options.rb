@@ -138,11 +138,11 @@ class TestOptions < UnitTest
                                   :max_decode_ratio, :owner)
     assert_equal({ verify: true, verify_hostname: true, ca_file: nil, ca_path: nil, ca_store: nil, client_cert: nil,
                    client_key: nil, verify_depth: nil, min_version: 0x0303, max_version: 0, ciphers: nil,
-                   ciphersuites: nil },
+                   ciphersuites: nil, common_name: false },
                  engine[:tls].except(:keylog))
     assert_equal({ address: nil, interface: nil, keepalive_idle: 30, keepalive_interval: 10, user_timeout: 0 },
                  engine[:sockets])
-    assert_equal %i[busy_poll decode expect http idle_timeout max_age max_body_bytes max_connections_per_host
+    assert_equal %i[busy_poll decode expect http idle_timeout lenient max_age max_body_bytes max_connections_per_host
                     max_decode_ratio max_header_bytes max_headers max_streamed_bytes owner replay_safe sockets timeouts
                     tls total], engine.keys.sort
   end

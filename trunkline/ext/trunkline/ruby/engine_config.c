@@ -67,10 +67,17 @@ static char *string_of(VALUE string) {
     return copy;
 }
 
+static void take_what_net_http_takes(http1_limits *limits) {
+    limits->lenient = true;
+    limits->extension_line = limits->extension_total = limits->trailer_bytes = 1024 * 1024;
+    limits->informational = 100;
+}
+
 static void fill_limits(call_options *options, VALUE hash) {
     options->limits = http1_default_limits;
     options->limits.head_bytes = NUM2SIZET(engine_fetch(hash, "max_header_bytes"));
     options->limits.fields = NUM2UINT(engine_fetch(hash, "max_headers"));
+    if (RTEST(engine_fetch(hash, "lenient"))) take_what_net_http_takes(&options->limits);
     options->max_body_bytes = NUM2ULL(engine_fetch(hash, "max_body_bytes"));
     options->max_streamed_bytes = NUM2ULL(engine_fetch(hash, "max_streamed_bytes"));
     options->max_decode_ratio = NUM2UINT(engine_fetch(hash, "max_decode_ratio"));
@@ -88,6 +95,7 @@ static void fill_tls(tls_options *tls, VALUE hash) {
     tls->verify = RTEST(engine_fetch(hash, "verify"));
     tls->ca_file = string_of(engine_fetch(hash, "ca_file"));
     tls->any_name = !RTEST(engine_fetch(hash, "verify_hostname"));
+    tls->common_name = RTEST(engine_fetch(hash, "common_name"));
     tls->ca_path = string_of(engine_fetch(hash, "ca_path"));
     tls->ca_store = openssl_store_keep(engine_fetch(hash, "ca_store"));
     tls->client_cert = string_of(engine_fetch(hash, "client_cert"));

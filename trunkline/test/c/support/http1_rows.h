@@ -15,9 +15,10 @@ typedef struct {
     const char *expected;
     bool head_request;
     int ending;
+    const http1_limits *limits; /* NULL: http1_default_limits */
 } http1_row;
 
-/* ROW(title, bytes, expected, .head_request = true, .ending = DRIVE_CLOSED) */
+/* ROW(title, bytes, expected, .head_request = true, .ending = DRIVE_CLOSED, .limits = &own) */
 #define ROW(words, in, out, ...) \
     { .title = words, .bytes = in, .length = sizeof(in) - 1, .expected = out, __VA_ARGS__ }
 
@@ -58,7 +59,8 @@ static inline void run_every_way(const http1_row *row) {
     static const char poison[] = "\0\r\n0\r\n\r\nHTTP/1.1 666 EVIL\r\n";
     http1_response r = {0};
     size_t length = row->length;
-    drive_plan whole = {&http1_default_limits, row->head_request, row->ending, SIZE_MAX, 1, false};
+    const http1_limits *limits = row->limits ? row->limits : &http1_default_limits;
+    drive_plan whole = {limits, row->head_request, row->ending, SIZE_MAX, 1, false};
     drive_plan plan = whole;
     run_row(row, &r, "", 0, &whole, "whole");
     for (int direct = 0; direct < 2; direct++) {

@@ -95,14 +95,8 @@ static bool open_stage(inflater *i, const content_coding *coding, bool last) {
     return s->state != NULL && (last || s->pending != NULL);
 }
 
-failure_code inflater_new(inflater **out, bool *known, const char *codings, size_t length,
-                          const inflater_limits *limits) {
-    const content_coding *chain[INFLATER_CHAIN];
-    *out = NULL;
-    *known = true;
-    int count = length > 0 ? read_chain(chain, known, codings, length) : 0;
-    if (count == 0 || !*known) return FAILURE_NONE;
-    if (count > INFLATER_CHAIN) return FAILURE_CODING_CHAIN;
+static failure_code make(inflater **out, const content_coding *const *chain, int count,
+                         const inflater_limits *limits) {
     inflater *made = calloc(1, sizeof(*made));
     if (made == NULL) return FAILURE_OUT_OF_MEMORY;
     made->limits = *limits;
@@ -114,6 +108,26 @@ failure_code inflater_new(inflater **out, bool *known, const char *codings, size
     }
     *out = made;
     return FAILURE_NONE;
+}
+
+failure_code inflater_new(inflater **out, bool *known, const char *codings, size_t length,
+                          const inflater_limits *limits) {
+    const content_coding *chain[INFLATER_CHAIN];
+    *out = NULL;
+    *known = true;
+    int count = length > 0 ? read_chain(chain, known, codings, length) : 0;
+    if (count == 0 || !*known) return FAILURE_NONE;
+    if (count > INFLATER_CHAIN) return FAILURE_CODING_CHAIN;
+    return make(out, chain, count, limits);
+}
+
+failure_code inflater_new_zlib(inflater **out, const char *coding, size_t length,
+                               const inflater_limits *limits) {
+    const content_coding *const zlib = &coding_zlib;
+    *out = NULL;
+    bool named = same_name(coding, length, "gzip") || same_name(coding, length, "x-gzip") ||
+                 same_name(coding, length, "deflate");
+    return named ? make(out, &zlib, 1, limits) : FAILURE_NONE;
 }
 
 void inflater_free(inflater *i) {

@@ -45,6 +45,11 @@ const char *inflater_accepts(void);
 failure_code inflater_new(inflater **out, bool *known, const char *codings, size_t length,
                           const inflater_limits *limits);
 
+/* The same as Net::HTTP has it: for the one coding gzip, x-gzip or deflate, whichever of gzip and
+ * zlib the data is; bytes after its end are passed over. *out is NULL for all else. */
+failure_code inflater_new_zlib(inflater **out, const char *coding, size_t length,
+                               const inflater_limits *limits);
+
 /* Decodes input to output, and says how many bytes of each in *consumed and *produced. */
 inflater_result inflater_feed(inflater *i, const uint8_t *input, size_t input_length,
                               size_t *consumed, uint8_t *output, size_t output_length,

@@ -32,6 +32,8 @@ typedef struct {
 } content_coding;
 
 extern const content_coding coding_gzip, coding_deflate;
+/* gzip or zlib, whichever the data is; what follows its end is passed over. */
+extern const content_coding coding_zlib;
 #ifdef HAVE_BROTLI
 extern const content_coding coding_brotli;
 #endif

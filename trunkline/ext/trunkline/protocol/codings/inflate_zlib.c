@@ -7,6 +7,7 @@
 #define GZIP_WINDOW (15 + 16)
 #define ZLIB_WINDOW 15
 #define RAW_WINDOW (-15)
+#define EITHER_WINDOW (15 + 32) /* the header says which */
 #define GZIP_MAGIC 0x1F
 #define ZLIB_HEADER 2
 
@@ -121,5 +122,21 @@ static failure_code step_deflate(void *opaque, coding_span *span, bool *at_end) 
     return failure;
 }
 
+static void *open_either(void) {
+    return open_zlib(EITHER_WINDOW);
+}
+
+static failure_code step_either(void *opaque, coding_span *span, bool *at_end) {
+    zlib_state *state = opaque;
+    failure_code failure = FAILURE_NONE;
+    if (state->complete)
+        coding_used(span, span->input_length, 0);
+    else
+        failure = run_zlib(state, span);
+    *at_end = state->complete;
+    return failure;
+}
+
+const content_coding coding_zlib = {"gzip or zlib", open_either, step_either, close_zlib};
 const content_coding coding_gzip = {"gzip", open_gzip, step_gzip, close_zlib};
 const content_coding coding_deflate = {"deflate", open_deflate, step_deflate, close_zlib};

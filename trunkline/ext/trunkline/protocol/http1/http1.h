@@ -6,7 +6,8 @@
 
 /*
  * HTTP/1.1 (RFC 9112): composes requests and parses responses, strictly. It knows bytes only; the
- * caller owns the connection and the buffers.
+ * caller owns the connection and the buffers. With http1_limits.lenient it takes what Net::HTTP
+ * takes, and reads it as Net::HTTP does; the connection is not used again then.
  *
  * The order of calls for one response: http1_begin, http1_head until HTTP1_DONE (again after
  * http1_again for each 1xx), http1_body until HTTP1_DONE, http1_free.
@@ -28,6 +29,7 @@ typedef struct {
     uint32_t extension_total; /* in one body: 16 KiB */
     uint32_t trailer_bytes;   /* 8 KiB */
     uint32_t informational;   /* 1xx before the answer: 16 */
+    bool lenient;             /* take what Net::HTTP takes */
 } http1_limits;
 
 extern const http1_limits http1_default_limits;
@@ -109,7 +111,7 @@ void http1_again(http1_response *r);
 
 /* Parses the head in bytes[0..length). After HTTP1_MORE it is called again with the same bytes,
  * which may have moved, and more behind them; it goes on where it stopped. HTTP1_DONE: the head is
- * the first ->head_length bytes, and its line folds were overwritten by spaces (RFC 9112 5.2).
+ * the first ->head_length bytes, and each of its line folds has become a space (RFC 9112 5.2).
  * Limits hold for incomplete lines too. */
 http1_result http1_head(http1_response *r, uint8_t *bytes, size_t length);
 

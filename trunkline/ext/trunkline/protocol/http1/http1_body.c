@@ -8,41 +8,7 @@ static int hex_digit(uint8_t byte) {
     return letter < 6 ? letter + 10 : -1;
 }
 
-/* Sizes beyond INT64_MAX are refused, so that none equals UINT64_MAX, "until close". */
-static failure_code chunk_size_byte(http1_response *r, uint8_t byte) {
-    int digit = hex_digit(byte);
-    if (digit >= 0) {
-        if (r->digits == MOST_DIGITS || r->remaining > INT64_MAX >> 4) return FAILURE_CHUNK_SIZE;
-        r->remaining = r->remaining << 4 | (uint64_t)digit;
-        r->digits++;
-        return FAILURE_NONE;
-    }
-    if (r->digits == 0) return FAILURE_CHUNK_SIZE;
-    switch (byte) {
-    case ';': r->state = STATE_CHUNK_EXTENSION; return FAILURE_NONE;
-    case '\r': r->state = STATE_CHUNK_LF; return FAILURE_NONE;
-    case '\n': return FAILURE_LINE_END;
-    default: return FAILURE_CHUNK_SIZE; /* white space too */
-    }
-}
-
-/* Extensions are ignored, but limited in length, and must be text. */
-static failure_code extension_byte(http1_response *r, uint8_t byte) {
-    if (byte == '\r') {
-        r->state = STATE_CHUNK_LF;
-        return FAILURE_NONE;
-    }
-    if (byte == '\n') return FAILURE_LINE_END;
-    if (!http1_is(byte, CLASS_TEXT)) return FAILURE_CHUNK_EXTENSION;
-    r->line_extension++;
-    r->total_extension++;
-    bool fits = r->line_extension <= r->limits->extension_line &&
-                r->total_extension <= r->limits->extension_total;
-    return fits ? FAILURE_NONE : FAILURE_CHUNK_EXTENSION;
-}
-
-static failure_code chunk_line_end(http1_response *r, uint8_t byte) {
-    if (byte != '\n') return FAILURE_LINE_END;
+static failure_code chunk_line_end(http1_response *r) {
     uint64_t weight = r->framing_bytes / HTTP1_OVERHEAD_RATIO;
     if (weight > r->body_bytes + HTTP1_OVERHEAD_SLACK / HTTP1_OVERHEAD_RATIO)
         return FAILURE_CHUNK_OVERHEAD;
@@ -57,12 +23,56 @@ static failure_code chunk_line_end(http1_response *r, uint8_t byte) {
     return FAILURE_NONE;
 }
 
+/* Net::HTTP takes it for a line's end. */
+static failure_code bare_line_feed(http1_response *r) {
+    if (!r->limits->lenient) return FAILURE_LINE_END;
+    r->tolerated = true;
+    return chunk_line_end(r);
+}
+
+/* Sizes beyond INT64_MAX are refused, so that none equals UINT64_MAX, "until close". */
+static failure_code chunk_size_byte(http1_response *r, uint8_t byte) {
+    int digit = hex_digit(byte);
+    if (digit >= 0) {
+        if (r->digits == MOST_DIGITS || r->remaining > INT64_MAX >> 4) return FAILURE_CHUNK_SIZE;
+        r->remaining = r->remaining << 4 | (uint64_t)digit;
+        r->digits++;
+        return FAILURE_NONE;
+    }
+    if (r->digits == 0) return FAILURE_CHUNK_SIZE;
+    switch (byte) {
+    case ';': r->state = STATE_CHUNK_EXTENSION; return FAILURE_NONE;
+    case '\r': r->state = STATE_CHUNK_LF; return FAILURE_NONE;
+    case '\n': return bare_line_feed(r);
+    default: /* white space too */
+        if (!r->limits->lenient) return FAILURE_CHUNK_SIZE;
+        r->tolerated = true;
+        r->state = STATE_CHUNK_EXTENSION;
+        return FAILURE_NONE;
+    }
+}
+
+/* Extensions are ignored, but limited in length, and must be text. */
+static failure_code extension_byte(http1_response *r, uint8_t byte) {
+    if (byte == '\r') {
+        r->state = STATE_CHUNK_LF;
+        return FAILURE_NONE;
+    }
+    if (byte == '\n') return bare_line_feed(r);
+    if (!http1_is(byte, CLASS_TEXT)) return FAILURE_CHUNK_EXTENSION;
+    r->line_extension++;
+    r->total_extension++;
+    bool fits = r->line_extension <= r->limits->extension_line &&
+                r->total_extension <= r->limits->extension_total;
+    return fits ? FAILURE_NONE : FAILURE_CHUNK_EXTENSION;
+}
+
 static failure_code chunk_byte(http1_response *r, uint8_t byte) {
     r->framing_bytes++;
     switch (r->state) {
     case STATE_CHUNK_SIZE: return chunk_size_byte(r, byte);
     case STATE_CHUNK_EXTENSION: return extension_byte(r, byte);
-    case STATE_CHUNK_LF: return chunk_line_end(r, byte);
+    case STATE_CHUNK_LF: return byte == '\n' ? chunk_line_end(r) : FAILURE_LINE_END;
     case STATE_CHUNK_END_CR:
         r->state = STATE_CHUNK_END_LF;
         return byte == '\r' ? FAILURE_NONE : FAILURE_CHUNK_END;

@@ -27,24 +27,28 @@ static http1_field *unfinish_field(http1_response *r, http1_section *s) {
     return *s->list + --*s->count;
 }
 
-/* Overwrites each line end of a value, and the blanks around it, by spaces. */
-static void unfold_value(uint8_t *at, const uint8_t *end) {
-    uint8_t *blanks = at; /* where those before `at` begin */
-    bool fold = false;
-    for (; at <= end; at++) {
-        bool line_end = at < end && (*at == '\r' || *at == '\n');
-        fold |= line_end;
-        if (at < end && (line_end || http1_blank(*at))) continue;
-        if (fold) memset(blanks, ' ', (size_t)(at - blanks));
-        fold = false;
-        blanks = at + 1;
+/* Writes one space for each line end of a value and the blanks around it. Returns its new end. */
+static uint8_t *unfold_value(uint8_t *at, const uint8_t *end) {
+    uint8_t *out = at;
+    while (at < end) {
+        const uint8_t *text = at;
+        bool fold = false;
+        for (; text < end && (http1_blank(*text) || *text == '\r' || *text == '\n'); text++)
+            fold |= !http1_blank(*text);
+        if (fold) {
+            *out++ = ' ';
+            at += text - at;
+        }
+        while (at < text) *out++ = *at++;
+        if (at < end) *out++ = *at++;
     }
+    return out;
 }
 
 static void unfold(http1_response *r, const http1_section *s) {
     for (http1_field *field = *s->list; field < *s->list + *s->count; field++) {
         uint8_t *value = s->bytes + field->value, *end = value + field->value_length;
-        unfold_value(value, end);
+        end = unfold_value(value, end);
         while (value < end && http1_blank(*value)) value++;
         field->value = (uint32_t)(value - s->bytes);
         field->value_length = trimmed_length(value, end);
@@ -72,6 +76,26 @@ static const uint8_t *usual_lines(http1_section *s, uint32_t most, const uint8_t
     return at;
 }
 
+/* The end of a name, and of a value, as Net::HTTP has it: whatever is there up to what must follow.
+ */
+static const uint8_t *skip_name(http1_response *r, const uint8_t *at, const uint8_t *end) {
+    while (at < end && http1_is(*at, CLASS_TOKEN)) at++;
+    if (!r->limits->lenient) return at;
+    const uint8_t *token_end = at;
+    while (at < end && *at != ':' && *at != '\r' && *at != '\n') at++;
+    r->tolerated |= at > token_end;
+    return at;
+}
+
+static const uint8_t *skip_value(http1_response *r, const uint8_t *at, const uint8_t *end) {
+    at = http1_skip_text(at, end);
+    if (!r->limits->lenient) return at;
+    const uint8_t *text_end = at;
+    while (at < end && *at != '\r' && *at != '\n') at++;
+    r->tolerated |= at > text_end;
+    return at;
+}
+
 /* One pass. Each case falls through to the next when its part of the line is complete; otherwise
  * parsing resumes there. White space before the first field is an invalid name (RFC 9112 2.2). */
 http1_result http1_parse_fields(http1_response *r, http1_section *s) {
@@ -92,14 +116,19 @@ http1_result http1_parse_fields(http1_response *r, http1_section *s) {
                 field = unfinish_field(r, s);
                 continue;
             }
+            if (http1_blank(*at) && r->limits->lenient) {
+                r->tolerated = true;
+                at++;
+                continue;
+            }
             if (*s->count >= r->limits->fields) return http1_refuse(r, FAILURE_TOO_MANY_FIELDS);
             field->name = (uint32_t)(at - bytes);
             r->position = AT_NAME;
             /* fall through */
         case AT_NAME:
-            while (at < end && http1_is(*at, CLASS_TOKEN)) at++;
+            at = skip_name(r, at, end);
             if (at == end) continue;
-            field->name_length = (uint32_t)(at - bytes) - field->name;
+            field->name_length = trimmed_length(bytes + field->name, at);
             if (*at != ':' || field->name_length == 0) return http1_refuse(r, FAILURE_FIELD_NAME);
             at++;
             r->position = AT_BLANK;
@@ -111,7 +140,7 @@ http1_result http1_parse_fields(http1_response *r, http1_section *s) {
             r->position = AT_VALUE;
             /* fall through */
         case AT_VALUE:
-            at = http1_skip_text(at, end);
+            at = skip_value(r, at, end);
             if (at == end) continue;
             if (*at != '\r' && *at != '\n') return http1_refuse(r, FAILURE_FIELD_VALUE);
             field->value_length = trimmed_length(bytes + field->value, at);

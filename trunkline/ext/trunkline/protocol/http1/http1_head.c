@@ -75,13 +75,59 @@ static bool usual_status_line(http1_response *r, const uint8_t *bytes, size_t le
     return true;
 }
 
+static const uint8_t *skip_digits(const uint8_t *at, const uint8_t *end) {
+    while (at < end && http1_digit(*at)) at++;
+    return at;
+}
+
+/* A version, which may be missing: 1.0 is told from all others. NULL: it is malformed. */
+static const uint8_t *lenient_version(http1_response *r, const uint8_t *at, const uint8_t *end) {
+    r->minor_version = 1;
+    if (at == end || *at != '/') return at;
+    const uint8_t *major = at + 1, *dot = skip_digits(major, end);
+    if (dot == major || dot == end || *dot != '.') return NULL;
+    at = skip_digits(dot + 1, end);
+    if (at == dot + 1) return NULL;
+    r->minor_version = memcmp(major, "1.0", 3) == 0 && at == major + 3 ? 0 : 1;
+    return at;
+}
+
+/* The line as Net::HTTP reads it: in any case, with any version or none, and any blanks. */
+static http1_result lenient_status_line(http1_response *r, const uint8_t *bytes, size_t length) {
+    const uint8_t *line_end = memchr(bytes, '\n', length), *end = line_end;
+    if (line_end == NULL) return HTTP1_MORE;
+    if (end > bytes && end[-1] == '\r') end--;
+    if (end - bytes < 4 || !HTTP1_SAME(bytes, 4, "HTTP"))
+        return http1_refuse(r, FAILURE_STATUS_LINE);
+    const uint8_t *after = lenient_version(r, bytes + 4, end), *status = after;
+    if (after == NULL) return http1_refuse(r, FAILURE_VERSION);
+    while (status < end && http1_blank(*status)) status++;
+    if (status == after || skip_digits(status, end) != status + 3 || *status == '0')
+        return http1_refuse(r, FAILURE_STATUS_LINE);
+    const uint8_t *reason = status + 3;
+    if (reason < end && !http1_blank(*reason)) return http1_refuse(r, FAILURE_STATUS_LINE);
+    r->status = (status[0] - '0') * 100 + (status[1] - '0') * 10 + (status[2] - '0');
+    while (reason < end && http1_blank(*reason)) reason++;
+    r->reason = (uint32_t)(reason - bytes);
+    r->reason_length = (uint32_t)(end - reason);
+    r->scan = (uint32_t)(line_end + 1 - bytes);
+    r->state = STATE_FIELDS;
+    r->tolerated = true;
+    return HTTP1_DONE;
+}
+
+static http1_result odd_status_line(http1_response *r, const uint8_t *bytes, size_t length,
+                                    failure_code wrong) {
+    return r->limits->lenient ? lenient_status_line(r, bytes, length) : http1_refuse(r, wrong);
+}
+
 /* Up to the reason phrase, which may be missing with its space (RFC 9112 4). Reads at most twelve
  * bytes again that it read the last time. */
 static http1_result status_line(http1_response *r, const uint8_t *bytes, size_t length) {
     if (usual_status_line(r, bytes, length)) return HTTP1_DONE;
     for (size_t at = 0; at < length && at < STATUS_LENGTH; at++) {
         failure_code wrong = status_byte(at, bytes[at]);
-        if (wrong != FAILURE_NONE) return http1_refuse(r, wrong);
+        if (wrong != FAILURE_NONE) return odd_status_line(r, bytes, length, wrong);
     }
     if (length <= STATUS_LENGTH) return HTTP1_MORE;
     r->minor_version = bytes[7] - '0';
@@ -90,7 +136,7 @@ static http1_result status_line(http1_response *r, const uint8_t *bytes, size_t 
     if (bytes[r->scan] == ' ')
         r->scan++;
     else if (!(bytes[r->scan] == '\r' || bytes[r->scan] == '\n'))
-        return http1_refuse(r, FAILURE_STATUS_LINE);
+        return odd_status_line(r, bytes, length, FAILURE_STATUS_LINE);
     r->reason = r->scan;
     r->state = STATE_REASON;
     return HTTP1_DONE;
@@ -119,6 +165,7 @@ static http1_result reason_end(http1_response *r, const uint8_t *bytes, size_t l
 typedef struct {
     bool close;
     bool keep_alive;
+    bool chunked;
     uint32_t transfer_codings;
 } meaning;
 
@@ -178,9 +225,16 @@ static void keep_alive_hint(http1_response *r, comma_list list) {
     }
 }
 
-static failure_code transfer_coding(meaning *m, const uint8_t *value, size_t length) {
-    bool chunked = HTTP1_SAME(value, length, "chunked");
-    return chunked && m->transfer_codings++ == 0 ? FAILURE_NONE : FAILURE_TRANSFER_CODING;
+/* Net::HTTP looks for `chunked` anywhere, and undoes no other coding. */
+static failure_code transfer_coding(http1_response *r, meaning *m, comma_list list) {
+    uint32_t before = m->transfer_codings;
+    while (comma_list_next(&list)) {
+        m->transfer_codings++;
+        m->chunked |= ELEMENT_IS(&list, "chunked");
+    }
+    if (m->chunked && m->transfer_codings == 1 && before == 0) return FAILURE_NONE;
+    r->tolerated |= r->limits->lenient;
+    return r->limits->lenient ? FAILURE_NONE : FAILURE_TRANSFER_CODING;
 }
 
 /* Selects by length first, so that most names are not compared at all. */
@@ -197,7 +251,7 @@ static failure_code field_meaning(http1_response *r, meaning *m, const uint8_t *
         return content_length(r, list_of(bytes, field));
     case sizeof("Transfer-Encoding") - 1:
         if (!NAMED("Transfer-Encoding")) return FAILURE_NONE;
-        return transfer_coding(m, bytes + field->value, field->value_length);
+        return transfer_coding(r, m, list_of(bytes, field));
     default: return FAILURE_NONE;
     }
 #undef NAMED
@@ -212,7 +266,7 @@ static void set_framing(http1_response *r, const meaning *m) {
     if (http1_bodiless(r->status, r->head_request)) {
         r->framing = HTTP1_FRAMING_NONE;
     } else if (m->transfer_codings > 0) {
-        r->framing = HTTP1_FRAMING_CHUNKED;
+        r->framing = m->chunked ? HTTP1_FRAMING_CHUNKED : HTTP1_FRAMING_CLOSE;
     } else if (r->content_length >= 0) {
         r->framing = HTTP1_FRAMING_LENGTH;
         r->remaining = (uint64_t)r->content_length;
@@ -233,6 +287,11 @@ static failure_code fields_meaning(http1_response *r, meaning *m, const uint8_t 
         if (first == FAILURE_NONE) first = wrong;
     }
     if (first != FAILURE_NONE || m->transfer_codings == 0) return first;
+    if (r->limits->lenient) { /* the coding counts, with a length and in HTTP/1.0 too */
+        r->tolerated |= r->content_length >= 0 || r->minor_version == 0;
+        r->content_length = -1;
+        return FAILURE_NONE;
+    }
     if (r->content_length >= 0) return FAILURE_LENGTH_AND_CODING;
     return r->minor_version == 0 ? FAILURE_TRANSFER_CODING : FAILURE_NONE;
 }

@@ -104,14 +104,23 @@ static bool content_codings(const exchange *x, char *out, size_t room, size_t *l
 
 static bool start_inflating(exchange *x) {
     if (x->answer.framing == HTTP1_FRAMING_NONE || !x->request.options->decode) return true;
+    const http1_response *r = &x->answer;
+    bool lenient = x->request.options->limits.lenient;
+    /* Net::HTTP leaves a part of a coded body as it is. */
+    if (lenient && http1_find(r->fields, r->field_count, x->head, "Content-Range", 13) != NULL)
+        return true;
     const inflater_limits limits = {x->body_limit, x->request.options->max_decode_ratio};
     char codings[256];
     size_t length;
     failure_code code = FAILURE_CODING_CHAIN;
     bool known;
     if (content_codings(x, codings, sizeof(codings), &length)) {
-        code = length == 0 ? FAILURE_NONE
-                           : inflater_new(&x->inflater, &known, codings, length, &limits);
+        if (length == 0)
+            code = FAILURE_NONE;
+        else if (lenient)
+            code = inflater_new_zlib(&x->inflater, codings, length, &limits);
+        else
+            code = inflater_new(&x->inflater, &known, codings, length, &limits);
     }
     if (code != FAILURE_NONE) {
         exchange_broke(x, code, 0, NULL);

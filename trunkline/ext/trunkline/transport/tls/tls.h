@@ -26,6 +26,7 @@ typedef struct tls tls;
 typedef struct {
     bool verify;         /* chain, host name or IP */
     bool any_name;       /* the chain alone: whatever name the certificate is for */
+    bool common_name;    /* Ruby's rule: it counts where there is no alternative name of a host */
     const char *ca_file; /* NULL: the system's (SSL_CERT_FILE, SSL_CERT_DIR, OpenSSL's defaults) */
     const char *ca_path;
     struct x509_store_st *ca_store; /* instead of both; NULL: none. The context keeps a reference */

@@ -230,8 +230,8 @@ static char *describe(const tls_options *o, const tls_authorities *a) {
     FILE *out = open_memstream(&key, &size);
     if (out == NULL) return NULL;
     /* The context keeps its store, so that the address is not used again. */
-    fprintf(out, "%d,%d,%d,%d,%d,%p,", o->verify, o->any_name, o->min_version, o->max_version,
-            o->limit_depth ? o->verify_depth : -1, (void *)o->ca_store);
+    fprintf(out, "%d,%d,%d,%d,%d,%d,%p,", o->verify, o->any_name, o->common_name, o->min_version,
+            o->max_version, o->limit_depth ? o->verify_depth : -1, (void *)o->ca_store);
     tls_note(out, o->ciphers);
     tls_note(out, o->ciphersuites);
     tls_note(out, o->alpn);

@@ -110,6 +110,9 @@ int tls_verify_callback(int good, X509_STORE_CTX *store);
  * t->complaint. */
 bool tls_verify_again(tls *t);
 
+/* tls_identity.c. Is the certificate for this name, or literal, as Ruby's OpenSSL has it? */
+bool tls_identity_matches(X509 *certificate, const char *name, bool numeric);
+
 /* tls_fork.c. Returns true, with *f, when this process cannot use TLS. */
 bool tls_refused(failure *f);
 

@@ -13,6 +13,7 @@ bool tls_verify_expect(tls *t, failure *f) {
     if (!t->numeric && t->name[0] != '\0' && SSL_set_tlsext_host_name(t->ssl, t->name) != 1)
         return tls_no_memory(f);
     if (!t->context->options.verify || t->context->options.any_name) return true;
+    if (t->context->options.common_name) return true; /* tls_verify_again checks the name */
     /* OpenSSL takes a leading dot for any subdomain, and an empty name for any name. */
     if (t->name[0] == '\0' || t->name[0] == '.')
         return failure_set(f, FAILURE_TLS, PHASE_TLS, 0, "\"%s\" is no name to verify", t->name);
@@ -151,6 +152,8 @@ static X509 *peer_certificate(SSL *ssl) {
 
 static bool named(const tls *t, X509 *certificate) {
     if (t->context->options.any_name) return true;
+    if (t->context->options.common_name)
+        return tls_identity_matches(certificate, t->name, t->numeric);
     if (t->numeric) return X509_check_ip_asc(certificate, t->name, HOST_FLAGS) == 1;
     return X509_check_host(certificate, t->name, 0, HOST_FLAGS, NULL) == 1;
 }

@@ -22,7 +22,7 @@ module Trunkline
         end
         Net::HTTPResponse.prepend(Patch)
 
-        CODING = /\A(?:x-)?#{Regexp.union(Engine::CODINGS.split(", "))}\z/i
+        CODING = /\A(?:gzip|x-gzip|deflate)\z/i
         IDENTITY = /\A(?:none|identity)\z/i
         # net-http since 0.3 sets Content-Length to the length of the decoded body.
         SETS_LENGTH = Net::HTTPResponse.const_get(:Inflater).method_defined?(:bytes_inflated)
@@ -52,8 +52,8 @@ module Trunkline
         # @param dest [#<<]
         # @param converted [Net::HTTPResponse]
         def read_into(dest, converted)
-          coding = converted["content-encoding"] if @decode
-          decoded = coding ? coding.split(/[ \t]*,[ \t]*/).all?(CODING) : false
+          coding = converted["content-encoding"] if @decode && !converted.key?("content-range")
+          decoded = CODING.match?(coding.to_s)
           bytes = dest.is_a?(String) && dest.empty? ? fill(dest, decoded) : stream(dest, converted)
           converted.delete("content-encoding") if decoded || IDENTITY.match?(coding.to_s)
           converted["content-length"] = bytes.to_s if decoded && SETS_LENGTH && converted.key?("content-length")

@@ -13,7 +13,13 @@ module Trunkline
         # Net::HTTP takes any number of connections and header fields, and a body of any size.
         LIMITS = { **Connections::UNLIMITED, max_header_bytes: 1024 * 1024, max_headers: Connections::NO_LIMIT }.freeze
         KNOWN = 256
-        private_constant :LIMITS, :KNOWN
+
+        # Takes what Net::HTTP takes from a server.
+        class LenientOptions < Trunkline::Options
+          def lenient? = true
+        end
+
+        private_constant :LIMITS, :KNOWN, :LenientOptions
 
         @connections = Connections.new
         @clients = {}
@@ -35,7 +41,8 @@ module Trunkline
 
           # Trunkline.configure does not apply to Net::HTTP's requests.
           def make(options)
-            Client.new(nil, Trunkline::Options.defaults.merge(LIMITS.merge(options)), @connections.family)
+            defaults = LenientOptions.new(Trunkline::Options.defaults.to_h)
+            Client.new(nil, defaults.merge(LIMITS.merge(options)), @connections.family)
           end
         end
       end

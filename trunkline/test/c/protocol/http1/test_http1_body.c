@@ -118,7 +118,7 @@ static const http1_row trailers[] = {
     ROW("space before the colon", CHUNKED "0\r\nA : b\r\n\r\n", SAID_CHUNKED "\nFIELD_NAME"),
     ROW("space before the first", CHUNKED "0\r\n A: b\r\n\r\n", SAID_CHUNKED "\nFIELD_NAME"),
     ROW("folded", CHUNKED "0\r\nA: b\r\n c\r\nD: e\r\n\r\n",
-        SAID_CHUNKED "\n+ A: b   c\n+ D: e\ndone"),
+        SAID_CHUNKED "\n+ A: b c\n+ D: e\ndone"),
     ROW("no colon: a next answer", CHUNKED "0\r\nHTTP/1.1 200 OK\r\n\r\n",
         SAID_CHUNKED "\nFIELD_NAME"),
     ROW("bare LF", CHUNKED "0\r\nA: b\n\r\n", SAID_CHUNKED "\n+ A: b\ndone"),
