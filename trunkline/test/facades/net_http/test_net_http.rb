@@ -347,22 +347,6 @@ class TestNetHTTP < TrunklineTest
     refute_predicate Trunkline::NetHTTP, :installed?
   end
 
-  def test_a_debug_output_gets_the_wire_from_net_http
-    server = catalogue
-    install
-    output = StringIO.new
-    _, said = capture_io do
-      2.times do
-        http = Net::HTTP.new("127.0.0.1", server.port)
-        http.set_debug_output(output)
-        assert_equal "200", http.get("/text").code
-      end
-    end
-    assert_match(%r{GET /text HTTP/1.1}, output.string)
-    assert_equal 1, said.scan("set_debug_output").size, "it is said once"
-    assert_equal 2, server.connection_count
-  end
-
   def test_options_of_the_socket_are_ignored_and_that_is_said
     server = catalogue
     install

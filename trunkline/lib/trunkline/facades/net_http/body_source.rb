@@ -17,7 +17,10 @@ module Trunkline
           private
 
           def read_body_0(dest)
-            @socket.is_a?(BodySource) ? @socket.read_into(dest, self) : super
+            return super unless @socket.is_a?(BodySource)
+            return @socket.read_into(dest, self) unless @socket.traced?
+
+            inflater { |source| source.read_all(dest) }
           end
         end
         Net::HTTPResponse.prepend(Patch)
@@ -47,6 +50,23 @@ module Trunkline
           Errors.converting(@session) { @response.body }
         end
 
+        def traced? = !@session.trace.nil?
+
+        # Appends the body to dest as it was received. Net::HTTP's own decoder calls it, too.
+        #
+        # @param dest [#<<]
+        def read_all(dest)
+          trace = @session.trace
+          length = @response["content-length"]
+          trace.line("reading #{length ? "#{length} bytes" : "all"}...")
+          bytes = each_chunk do |chunk|
+            trace.received(chunk)
+            dest << chunk
+          end
+          dest << "" if bytes.zero?
+          trace.line("read #{bytes} bytes")
+        end
+
         # Appends the body to dest, and changes the fields of the response as Net::HTTP does when it decodes.
         #
         # @param dest [#<<]
@@ -69,12 +89,18 @@ module Trunkline
         end
 
         def stream(dest, converted)
+          bytes = each_chunk { |chunk| dest << chunk }
+          dest << "".b if bytes.zero? && !converted.chunked?
+          bytes
+        end
+
+        # @return [Integer] bytes
+        def each_chunk
           bytes = 0
           while (chunk = Errors.converting(@session) { @response.read })
             bytes += chunk.bytesize
-            dest << chunk
+            yield chunk
           end
-          dest << "".b if bytes.zero? && !converted.chunked?
           bytes
         end
       end

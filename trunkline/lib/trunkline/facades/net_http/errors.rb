@@ -26,6 +26,9 @@ module Trunkline
         # The name of the resolver in the messages of Ruby's own sockets.
         RESOLVER = RUBY_VERSION >= "3.4" ? "getaddrinfo(3)" : "getaddrinfo"
 
+        BY_TCP_SOCKET = Gem::Version.new(Net::HTTP::VERSION) >= Gem::Version.new("0.3")
+        private_constant :BY_TCP_SOCKET
+
         class << self
           # Runs the block and converts its errors. The block must call no code of the caller, whose errors stay as they
           # are.
@@ -63,12 +66,16 @@ module Trunkline
           end
 
           def not_connected(error, endpoint)
-            host, port = endpoint.match(/\A(.*):(\d+)\z/).captures
-            reason = SystemCallError.new("connect(2) for #{host.inspect} port #{port}",
+            reason = SystemCallError.new("connect(2) for #{socket_words(endpoint)}",
                                          error.errno || Errno::ECONNREFUSED::Errno)
             return Net::OpenTimeout.new(not_opened(endpoint, reason.message)) if reason.is_a?(Errno::ETIMEDOUT)
 
             reason.exception(not_opened(endpoint, reason.message))
+          end
+
+          # Net::HTTP connects by TCPSocket.open, and before net-http 0.3 by Socket.tcp.
+          def socket_words(endpoint)
+            BY_TCP_SOCKET ? endpoint.sub(/\A(.*):(\d+)\z/, '"\1" port \2') : endpoint
           end
 
           # Net::HTTP raises the same class for a status from a proxy as Net::HTTPResponse#error! for one from a server.

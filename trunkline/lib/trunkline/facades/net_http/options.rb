@@ -28,7 +28,6 @@ module Trunkline
 
         # Settings that Trunkline does not support, and whether an object has them.
         OBSTACLES = {
-          "set_debug_output" => ->(http) { http.instance_variable_get(:@debug_output) },
           "a proxy together with ipaddr" => ->(http) { http.proxy? && http.instance_variable_get(:@ipaddr) },
           "a proxy over TLS" => ->(http) { http.proxy? && http.instance_variable_get(:@proxy_use_ssl) },
           "local_host, which is no address" => ->(http) { http.local_host && !ADDRESS.match?(http.local_host) },

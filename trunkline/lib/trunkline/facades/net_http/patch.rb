@@ -114,9 +114,12 @@ module Trunkline
           converted.reading_body(body, req.response_body_permitted?) { yield converted if block_given? }
           @curr_http_version = converted.http_version
           @last_communicated = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-          session.close unless keep_alive?(req, converted)
+          alive = keep_alive?(req, converted)
+          session.trace&.line(alive ? "Conn keep-alive" : "Conn close")
+          session.close unless alive
           converted
-        rescue StandardError
+        rescue StandardError => error
+          session.trace&.line("Conn close because of error #{error}")
           session.close
           raise
         ensure

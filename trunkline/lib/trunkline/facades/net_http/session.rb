@@ -3,6 +3,7 @@
 require "net/protocol"
 require_relative "../../redacted"
 require_relative "clients"
+require_relative "debug_output"
 require_relative "errors"
 require_relative "options"
 require_relative "request_adapter"
@@ -37,12 +38,16 @@ module Trunkline
 
         # @return [String] "127.0.0.1:80", the server or proxy that connections are made to
         attr_reader :endpoint
+        # @return [DebugOutput, nil] of a session that has set_debug_output
+        attr_reader :trace
 
         # @param http [Net::HTTP]
         # @param hooked [Boolean] whether interceptors that hook Net::HTTP itself see its requests there
         # @raise [InvalidRequest] when Trunkline cannot run the session
         def initialize(http, hooked:)
-          super(Socket.new(self))
+          output = http.instance_variable_get(:@debug_output)
+          super(Socket.new(self), debug_output: output)
+          @trace = output && DebugOutput.new(output)
           @http = http
           @hooked = hooked
           @endpoint = http.proxy? ? "#{http.proxy_address}:#{http.proxy_port}" : "#{http.address}:#{http.port}"
@@ -55,7 +60,10 @@ module Trunkline
         # Opens a connection unless one is idle: Net::HTTP#start raises when it cannot connect.
         # @raise [SystemCallError, SocketError, Net::OpenTimeout, OpenSSL::SSL::SSLError]
         def open
+          @trace&.line("opening connection to #{endpoint}...")
           @info = intercepting { Errors.converting(self) { client(false).connect(@origin) } }
+          @trace&.connected(@info, endpoint)
+          @info
         end
 
         # @return [String] "127.0.0.1:80"
@@ -71,13 +79,18 @@ module Trunkline
         def build(req, target, streaming)
           adapter = RequestAdapter.new(req)
           wait = adapter.expects_continue? && Options.seconds(@http.continue_timeout)
-          client = client(req.decode_content, expect: wait || false)
-          Errors.converting(self) { raw(client, req, target, adapter, streaming) }
+          # Net::HTTP itself decodes a body that is traced, because the trace has its bytes.
+          client = client(req.decode_content && !@trace, expect: wait || false)
+          request = Errors.converting(self) { raw(client, req, target, adapter, streaming || !@trace.nil?) }
+          @trace&.request(req.method, target, adapter)
+          request
         end
 
         # @return [Response]
         def perform(request)
-          intercepting { Errors.converting(self) { @client.send_once(request) } }
+          response = intercepting { Errors.converting(self) { @client.send_once(request) } }
+          @trace&.head(response)
+          response
         end
 
         def closed?
