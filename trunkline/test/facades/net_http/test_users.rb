@@ -66,6 +66,12 @@ class TestNetHTTPUsers < TrunklineTest
         tell s3.head_object(bucket: "b", key: "object").content_length
         tell (s3.get_object(bucket: "b", key: "missing") rescue $!.class.name)
         tell s3.delete_object(bucket: "b", key: "object").to_h
+        log = StringIO.new
+        traced = Aws::S3::Client.new(**s3.config.to_h.slice(:region, :credentials, :force_path_style, :retry_limit),
+                                     endpoint: PLAIN, http_wire_trace: true, logger: Logger.new(log))
+        traced.get_object(bucket: "b", key: "object")
+        trace = log.string.lines.grep(/^(opening|<-|->|read)/).map { |line| line[0, 40].gsub(/\d+/, "0") }
+        tell trace.empty? ? abort("no wire trace") : trace
         Seahorse::Client::NetHttp::ConnectionPool.pools.each(&:empty!)
         tell Net::HTTP.post_form(URI(PLAIN + "/echo"), "beside" => "the SDK").body
         tell Net::HTTP.post(URI(PLAIN + "/echo"), "beside").body
