@@ -2,25 +2,35 @@
 
 #include <stdlib.h>
 
-/* A free list of memory blocks of one size, for requests and responses with their heads: free(3)
+/* Free lists of the memory blocks of requests and of responses with their heads: free(3)
  * reads the neighbours of each block that the collector frees, long after they have left the cache.
- * The collector is told of each block in use: counting objects alone, it would let blocks gather
- * for as long as its heap has free slots. The GVL protects the list. */
+ * The collector is told of each block but those of the free lists: counting objects alone, it would
+ * let blocks gather for as long as its heap has free slots. The GVL protects the lists. */
 
-#define KEPT 512
+#define KEPT 2048
 
-static void *kept[KEPT]; /* owned */
-static int kept_count;
+typedef struct {
+    size_t bytes; /* of each block */
+    int count;
+    void *kept[KEPT]; /* owned */
+} free_list;
 
-void *block_take(void) {
-    rb_gc_adjust_memory_usage(BLOCK_BYTES);
-    return kept_count > 0 ? kept[--kept_count] : malloc(BLOCK_BYTES);
+static free_list lists[] = {
+    [BLOCK_REQUEST] = {.bytes = REQUEST_BYTES}, [BLOCK_RESPONSE] = {.bytes = RESPONSE_BYTES}};
+
+void *block_take(block_kind kind) {
+    free_list *l = &lists[kind];
+    if (l->count > 0) return l->kept[--l->count];
+    rb_gc_adjust_memory_usage((ssize_t)l->bytes);
+    return malloc(l->bytes);
 }
 
-void block_give(void *block) {
-    rb_gc_adjust_memory_usage(-BLOCK_BYTES);
-    if (kept_count < KEPT)
-        kept[kept_count++] = block;
-    else
+void block_give(block_kind kind, void *block) {
+    free_list *l = &lists[kind];
+    if (l->count < KEPT) {
+        l->kept[l->count++] = block;
+    } else {
+        rb_gc_adjust_memory_usage(-(ssize_t)l->bytes);
         free(block);
+    }
 }

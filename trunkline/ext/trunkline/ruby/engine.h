@@ -21,11 +21,14 @@ static inline VALUE engine_symbol(const char *word) {
 
 /* ---- blocks.c ---- */
 
-#define BLOCK_BYTES 1024
+#define REQUEST_BYTES 512
+#define RESPONSE_BYTES 1024
 
-/* Returns BLOCK_BYTES of memory, which is the caller's until block_give; NULL without memory. */
-void *block_take(void);
-void block_give(void *block);
+typedef enum { BLOCK_REQUEST, BLOCK_RESPONSE } block_kind;
+
+/* Returns memory for one, which is the caller's until block_give; NULL without memory. */
+void *block_take(block_kind kind);
+void block_give(block_kind kind, void *block);
 
 /* ---- engine_pool.c ---- */
 
@@ -73,7 +76,8 @@ typedef struct {
     proxy proxy;           /* what `to` points at, when there is one */
     const char *authority; /* the value of Host */
     const char *prefix;    /* "https://api.test:8443" */
-    char *strings;         /* owned: what all texts point into */
+    size_t authority_length, prefix_length;
+    char *strings; /* owned: what all texts point into */
     size_t strings_size;
     buffer key;           /* owned; made when the first request is begun */
     bool absolute_form;   /* requests are sent to a proxy, with `prefix` before their targets */

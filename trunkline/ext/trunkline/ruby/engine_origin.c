@@ -199,6 +199,8 @@ static void fill_texts(origin_object *o, VALUE facts, VALUE through) {
     for (size_t i = 0; i < ORIGIN_TEXTS; i++)
         *members[i] = place_string(&at, engine_fetch(facts, origin_texts[i]));
     if (!NIL_P(through)) place_proxy(o, &at, through);
+    o->authority_length = strlen(o->authority);
+    o->prefix_length = strlen(o->prefix);
 }
 
 /* call-seq: Origin.new(config, url, facts); see lib/trunkline/engine.rb for the keys */

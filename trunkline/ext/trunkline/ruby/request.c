@@ -32,12 +32,12 @@ static void request_free(void *data) {
     request_object *r = data;
     if (r == NULL) return;
     if (head_is_apart(r)) free(r->head);
-    block_give(r);
+    block_give(BLOCK_REQUEST, r);
 }
 
 static size_t request_size(const void *data) {
     const request_object *r = data;
-    return r == NULL ? 0 : BLOCK_BYTES + (head_is_apart(r) ? r->head_length : 0);
+    return r == NULL ? 0 : REQUEST_BYTES + (head_is_apart(r) ? r->head_length : 0);
 }
 
 static const rb_data_type_t request_type = {
@@ -48,7 +48,7 @@ static const rb_data_type_t request_type = {
 
 static VALUE request_s_allocate(VALUE class) {
     VALUE self = TypedData_Wrap_Struct(class, &request_type, NULL);
-    request_object *r = block_take();
+    request_object *r = block_take(BLOCK_REQUEST);
     if (r == NULL) rb_memerror();
     memset(r, 0, sizeof(*r));
     r->origin = r->method = r->uri = r->content = r->early_hints = Qnil;

@@ -32,6 +32,7 @@ typedef struct {
     uint8_t group; /* a field replaces those of the same name in lower groups */
     uint8_t kind;
     bool underscores; /* "_" in the name stands for "-": it was a Symbol */
+    bool whole;       /* in memory the name is followed by ": ", the value, CR and LF */
     bool replaced;
 } request_field;
 

@@ -350,6 +350,7 @@ static VALUE builder_next_unusual(VALUE self, VALUE locations, VALUE from) {
         VALUE location = RARRAY_AREF(locations, at);
         bool usual = RB_TYPE_P(location, T_STRING) && !NIL_P(g.b->config);
         g.origin = Qnil;
+        g.origin_length = 0;
         if (!usual || !building_place_usual(&g, location)) return LONG2NUM(at);
         at++;
     }

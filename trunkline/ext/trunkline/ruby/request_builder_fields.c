@@ -15,17 +15,30 @@ static size_t pairs_length(VALUE pairs) {
         VALUE pair = rb_ary_entry(pairs, i);
         Check_Type(pair, T_ARRAY);
         VALUE name = rb_ary_entry(pair, 0), value = rb_ary_entry(pair, 1);
-        total += (size_t)RSTRING_LEN(StringValue(name));
+        total += (size_t)RSTRING_LEN(StringValue(name)) + 4;
         total += NIL_P(value) ? 0 : (size_t)RSTRING_LEN(StringValue(value));
     }
     return total;
 }
 
-static const char *keep_text(char **at, VALUE string) {
+static const char *keep_bytes(char **at, const char *bytes, long length) {
     char *start = *at;
-    memcpy(start, RSTRING_PTR(string), (size_t)RSTRING_LEN(string));
-    *at += RSTRING_LEN(string);
+    memcpy(start, bytes, (size_t)length);
+    *at += length;
     return start;
+}
+
+/* Keeps a field as the line that is sent. */
+static void keep_field(request_field *f, char **at, VALUE name, VALUE value) {
+    f->name_length = (uint32_t)RSTRING_LEN(name);
+    f->name = keep_bytes(at, RSTRING_PTR(name), RSTRING_LEN(name));
+    f->kind = (uint8_t)field_kind(f->name, f->name_length, false);
+    if (NIL_P(value)) return;
+    keep_bytes(at, ": ", 2);
+    f->value_length = (uint32_t)RSTRING_LEN(value);
+    f->value = keep_bytes(at, RSTRING_PTR(value), RSTRING_LEN(value));
+    keep_bytes(at, "\r\n", 2);
+    f->whole = true;
 }
 
 void builder_take_fields(builder *b, VALUE pairs, VALUE unbound) {
@@ -39,16 +52,8 @@ void builder_take_fields(builder *b, VALUE pairs, VALUE unbound) {
     b->fields = calloc(b->field_count + 1, sizeof(*b->fields));
     if (b->strings == NULL || b->fields == NULL) rb_memerror();
     for (uint32_t i = 0; i < b->field_count; i++) {
-        VALUE pair = rb_ary_entry(pairs, i), name = rb_ary_entry(pair, 0),
-              value = rb_ary_entry(pair, 1);
-        request_field *f = &b->fields[i].field;
-        f->name_length = (uint32_t)RSTRING_LEN(name);
-        f->name = keep_text(&at, name);
-        if (!NIL_P(value)) {
-            f->value_length = (uint32_t)RSTRING_LEN(value);
-            f->value = keep_text(&at, value);
-        }
-        f->kind = (uint8_t)field_kind(f->name, f->name_length, false);
+        VALUE pair = rb_ary_entry(pairs, i);
+        keep_field(&b->fields[i].field, &at, rb_ary_entry(pair, 0), rb_ary_entry(pair, 1));
         b->fields[i].own = RTEST(rb_ary_entry(pair, 2));
     }
 }

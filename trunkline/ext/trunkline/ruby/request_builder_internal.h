@@ -40,7 +40,8 @@ typedef struct {
     VALUE headers, params, bearer, basic, follow, early_hints, stream, body, json, form, multipart;
     /* where it goes */
     VALUE origin, uri, target, path;
-    VALUE userinfo; /* the value of Authorization that the URL's userinfo makes, or nil */
+    size_t origin_length; /* of an absolute URL in ->target; 0: it has no origin */
+    VALUE userinfo;       /* the value of Authorization that the URL's userinfo makes, or nil */
     /* what it carries */
     VALUE method, query, content, content_type, authorization;
     bool is_json, is_multipart, has_content;

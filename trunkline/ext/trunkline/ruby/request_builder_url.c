@@ -25,10 +25,11 @@ static VALUE origin_of(const building *g, VALUE url) {
 
 /* From here on URLs that begin as this one does are looked up as they stand. */
 static void learn_prefix(const building *g, VALUE location) {
-    size_t origin;
-    if (RB_TYPE_P(location, T_STRING) &&
-        url_scan(RSTRING_PTR(location), (size_t)RSTRING_LEN(location), &origin) == URL_ABSOLUTE)
-        origin_table_add(&g->b->origins, RSTRING_PTR(location), origin, g->origin);
+    if (!RB_TYPE_P(location, T_STRING)) return;
+    const char *text = RSTRING_PTR(location);
+    size_t length = (size_t)RSTRING_LEN(location);
+    if (url_is_absolute(text, length))
+        origin_table_add(&g->b->origins, text, url_origin_length(text, length), g->origin);
 }
 
 void building_place_url(building *g, VALUE url) {
@@ -55,6 +56,28 @@ static VALUE base_origin(const building *g) {
     return g->b->base_origin;
 }
 
+/* How many bytes of `text` are the client's own origin; 0: it does not begin with that. */
+static size_t own_origin_length(const origin_object *own, const char *text, size_t length) {
+    size_t prefix = own->prefix_length;
+    if (length < prefix || memcmp(text, own->prefix, prefix) != 0) return 0;
+    return length == prefix || text[prefix] == '/' || text[prefix] == '?' ? prefix : 0;
+}
+
+/* Most absolute URLs are of the client's own origin, which needs no look-up. */
+static void place_absolute(building *g, const char *text, size_t length) {
+    const builder *b = g->b;
+    if (!NIL_P(b->base)) {
+        VALUE own = base_origin(g);
+        g->origin_length = own_origin_length(origin_get(own), text, length);
+        if (g->origin_length > 0) g->origin = own;
+    }
+    if (g->origin_length == 0) {
+        g->origin_length = url_origin_length(text, length);
+        g->origin = origin_table_find(&b->origins, text, g->origin_length);
+    }
+    if (!url_sendable(text + g->origin_length, length - g->origin_length)) g->origin = Qnil;
+}
+
 /* False: the URL class must look at it. */
 bool building_place_usual(building *g, VALUE location) {
     const builder *b = g->b;
@@ -65,15 +88,12 @@ bool building_place_usual(building *g, VALUE location) {
         return relative;
     }
     if (!RB_TYPE_P(location, T_STRING) || !rb_enc_str_asciicompat_p(location)) return false;
-    size_t origin;
     const char *text = RSTRING_PTR(location);
     size_t length = (size_t)RSTRING_LEN(location);
-    url_form form = url_scan(text, length, &origin);
-    if (form == URL_ABSOLUTE) {
-        g->origin = origin_table_find(&b->origins, text, origin);
-        g->path = Qundef; /* "/" when there is none */
-    } else if (form != URL_UNUSUAL && relative) {
-        g->path = form == URL_ROOTED ? Qnil : text[0] == '?' ? b->base_path : b->base_folder;
+    if (url_is_absolute(text, length)) {
+        place_absolute(g, text, length);
+    } else if (relative && url_reference_usual(text, length)) {
+        g->path = text[0] == '/' ? Qnil : text[0] == '?' ? b->base_path : b->base_folder;
         g->origin = base_origin(g);
     }
     g->target = location;
@@ -82,7 +102,7 @@ bool building_place_usual(building *g, VALUE location) {
 
 void building_place(building *g, VALUE location) {
     if (!building_place_usual(g, location)) {
-        g->path = Qnil;
+        g->origin_length = 0;
         place_unusual(g, location);
     }
 }
@@ -91,11 +111,9 @@ static void fill_path(composition *c, const building *g) {
     const char *text = RSTRING_PTR(g->target);
     size_t length = (size_t)RSTRING_LEN(g->target);
     c->path = "";
-    if (g->path == Qundef) { /* an absolute URL */
-        size_t origin;
-        url_scan(text, length, &origin);
-        text += origin;
-        length -= origin;
+    if (g->origin_length > 0) {
+        text += g->origin_length;
+        length -= g->origin_length;
         if (length == 0 || text[0] == '?') {
             c->path = "/";
             c->path_length = 1;

@@ -77,13 +77,13 @@ static bool in_line(const composition *c, const request_field *f) {
 }
 
 static adjustments adjust(const composition *c) {
-    adjustments a = {c->origin->authority, strlen(c->origin->authority), -1, c->decode};
+    adjustments a = {c->origin->authority, c->origin->authority_length, -1, c->decode};
     for (uint32_t i = 0; i < c->field_count; i++) {
         const request_field *f = &c->fields[i];
         if (f->replaced) continue;
         if (f->kind == FIELD_HOST) {
             a.host = f->value ? f->value : c->origin->authority;
-            a.host_length = f->value ? f->value_length : strlen(a.host);
+            a.host_length = f->value ? f->value_length : c->origin->authority_length;
         } else if (f->kind == FIELD_CONTENT_LENGTH) {
             a.declared = f->value ? number(f->value, f->value_length) : -1;
         } else if (f->kind == FIELD_ACCEPT_ENCODING || f->kind == FIELD_RANGE) {
@@ -103,6 +103,7 @@ static char *put(char *at, const char *bytes, size_t length) {
 #define PUT(at, literal) put(at, literal, sizeof(literal) - 1)
 
 static char *put_field(char *at, const request_field *f) {
+    if (f->whole) return put(at, f->name, f->name_length + f->value_length + 4);
     at = put(at, f->name, f->name_length);
     for (uint32_t i = 0; f->underscores && i < f->name_length; i++) {
         char *byte = at - f->name_length + i;
@@ -118,11 +119,14 @@ static const char *proxy_authorization(const origin_object *o) {
     return via != NULL && !via->tunnel ? via->authorization : NULL;
 }
 
+/* What put_head adds to the texts that it is given. */
+#define ADDED_MOST 200
+
 /* An upper bound of the head's length. */
 static size_t head_room(const composition *c, const adjustments *a) {
     const char *authorization = proxy_authorization(c->origin);
-    size_t room = c->method_length + strlen(c->origin->prefix) + c->path_length + c->target_length +
-                  c->query_length + a->host_length + 256;
+    size_t room = c->method_length + c->origin->prefix_length + c->path_length + c->target_length +
+                  c->query_length + a->host_length + ADDED_MOST;
     for (uint32_t i = 0; i < c->field_count; i++)
         room += c->fields[i].name_length + c->fields[i].value_length + 4;
     return room + (authorization ? strlen(authorization) : 0);
@@ -137,7 +141,7 @@ static char *put_request_line(char *at, request_object *r, const composition *c)
     at = put(at, c->method, c->method_length);
     at = PUT(at, " ");
     if (c->origin->absolute_form && !is_asterisk(c))
-        at = put(at, c->origin->prefix, strlen(c->origin->prefix));
+        at = put(at, c->origin->prefix, c->origin->prefix_length);
     char *target = at;
     at = put(at, c->path, c->path_length);
     at = put(at, c->target, c->target_length);
@@ -213,9 +217,9 @@ static void put_head(request_object *r, const composition *c, const adjustments 
 }
 
 static bool make_room(request_object *r, size_t room) {
-    r->head = room <= BLOCK_BYTES - sizeof(*r) ? (char *)(r + 1)
-              : room < UINT32_MAX              ? malloc(room)
-                                               : NULL;
+    r->head = room <= REQUEST_BYTES - sizeof(*r) ? (char *)(r + 1)
+              : room < UINT32_MAX                ? malloc(room)
+                                                 : NULL;
     return r->head != NULL;
 }
 

@@ -45,13 +45,13 @@ static void response_free(void *data) {
     free(r->trailers);
     free_hints(r->early_hints);
     free(r->broken);
-    block_give(r);
+    block_give(BLOCK_RESPONSE, r);
 }
 
 static size_t response_size(const void *data) {
     const response *r = data;
     if (r == NULL) return 0;
-    size_t size = BLOCK_BYTES;
+    size_t size = RESPONSE_BYTES;
     size += ((r->head_block ? r->field_count : 0) + r->trailer_count) * sizeof(http1_field);
     if (r->live != NULL)
         size += sizeof(*r->live) + r->live->input.capacity + r->live->body.capacity;
@@ -66,7 +66,7 @@ static const rb_data_type_t response_type = {
 
 VALUE response_allocate(response **out) {
     VALUE self = TypedData_Wrap_Struct(cResponse, &response_type, NULL);
-    response *r = block_take();
+    response *r = block_take(BLOCK_RESPONSE);
     if (r == NULL) rb_memerror();
     memset(r, 0, offsetof(response, attempts));
     r->request = r->into = r->body = Qnil;
@@ -83,7 +83,7 @@ response *response_get(VALUE object) {
 bool response_keep_head(response *r, const http1_response *answer, const uint8_t *bytes) {
     size_t fields_size = answer->field_count * sizeof(http1_field);
     size_t size = fields_size + answer->head_length;
-    uint8_t *place = size <= BLOCK_BYTES - sizeof(*r) ? (uint8_t *)(r + 1) : malloc(size);
+    uint8_t *place = size <= RESPONSE_BYTES - sizeof(*r) ? (uint8_t *)(r + 1) : malloc(size);
     if (place == NULL) return false;
     r->head_block = place == (uint8_t *)(r + 1) ? NULL : place;
     if (fields_size > 0) memcpy(place, answer->fields, fields_size);

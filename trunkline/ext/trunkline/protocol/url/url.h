@@ -9,20 +9,20 @@
  * need a full parser; and encodes forms.
  */
 
-typedef enum {
-    URL_UNUSUAL,  /* it may be valid, but not as it stands */
-    URL_ABSOLUTE, /* http://authority or https://authority, then a path or query or nothing */
-    URL_ROOTED,   /* a path from the root: "/users?page=2" */
-    URL_RELATIVE  /* a path below another, or a query alone: "users", "?page=2" */
-} url_form;
+/* Does `text` begin with http:// or https:// and more? */
+bool url_is_absolute(const char *text, size_t length);
 
-/* Tells which form `text` has and where it divides. The authority is not checked: the caller looks
- * it up among those that were. Dot segments, fragments, bytes to be percent-encoded, and references
- * that begin with "//" or have a colon in their first segment make it unusual.
- *
- * text, length: any bytes. *origin: set to the length of "https://authority", 0 in a reference;
- * of no meaning when the form is URL_UNUSUAL. */
-url_form url_scan(const char *text, size_t length, size_t *origin);
+/* The length of "https://authority" at the beginning of an absolute URL. The authority is not
+ * checked: the caller looks it up among those that were. */
+size_t url_origin_length(const char *text, size_t length);
+
+/* Can a path and a query, or nothing, be sent as they stand? */
+bool url_sendable(const char *text, size_t length);
+
+/* Is this a reference of which no more must be known than whether it begins with "/" or "?"? Dot
+ * segments, fragments, bytes to be percent-encoded, and references that are empty, begin with "//"
+ * or have a colon in their first segment are unusual. */
+bool url_reference_usual(const char *text, size_t length);
 
 /* How many bytes form_put writes for these. */
 size_t form_length(const char *bytes, size_t length);

@@ -1,57 +1,77 @@
 #include "check.h"
 #include "protocol/url/url.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static const struct {
     const char *text;
-    url_form form;
-    size_t origin;
-} urls[] = {
-    {"http://a.test", URL_ABSOLUTE, 13},
-    {"https://a.test:8443/x?y=/z?", URL_ABSOLUTE, 19},
-    {"http://a.test?x=1", URL_ABSOLUTE, 13},
-    {"http://a.test/a/../b", URL_ABSOLUTE, 13},
-    {"http://a.test/%20%eF", URL_ABSOLUTE, 13},
-    {"/users?page=2", URL_ROOTED, 0},
-    {"/", URL_ROOTED, 0},
-    {"users/1", URL_RELATIVE, 0},
-    {"?page=2", URL_RELATIVE, 0},
-    {"users?at=12:30", URL_RELATIVE, 0},
-    {"", URL_UNUSUAL, 0},
-    {"HTTP://a.test/", URL_UNUSUAL, 0},
-    {"ftp://a.test/", URL_UNUSUAL, 0},
-    {"//a.test/", URL_UNUSUAL, 0},
-    {"a:b", URL_UNUSUAL, 0},
-    {"./a", URL_UNUSUAL, 0},
-    {"../a", URL_UNUSUAL, 0},
-    {"a/../b", URL_UNUSUAL, 0},
-    {"/a/.", URL_UNUSUAL, 0},
-    {"/a#b", URL_UNUSUAL, 0},
-    {"/a b", URL_UNUSUAL, 0},
-    {"/a\r\nb", URL_UNUSUAL, 0},
-    {"/%", URL_UNUSUAL, 0},
-    {"/%2", URL_UNUSUAL, 0},
-    {"/%2g", URL_UNUSUAL, 0},
-    {"/\xc3\xbc", URL_UNUSUAL, 0},
-    {"http://a.test/\\", URL_UNUSUAL, 0},
+    size_t origin; /* 0: it is not absolute */
+    bool sendable;
+} absolutes[] = {
+    {"http://a.test", 13, true},
+    {"https://a.test:8443/x?y=/z?", 19, true},
+    {"http://a.test?x=1", 13, true},
+    {"http://a.test/a/../b", 13, true},
+    {"http://a.test/%20%eF", 13, true},
+    {"http://a.test/\\", 13, false},
+    {"http://a.test#b", 13, false},
+    {"http://", 0, false},
+    {"HTTP://a.test/", 0, false},
+    {"ftp://a.test/", 0, false},
+    {"/users", 0, false},
 };
 
-static void test_scan(void) {
-    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
-        size_t origin = 0;
-        check_case("\"%s\"", urls[i].text);
-        url_form form = url_scan(urls[i].text, strlen(urls[i].text), &origin);
-        CHECK(form == urls[i].form, "form %d", (int)form);
-        CHECK(form != URL_ABSOLUTE || origin == urls[i].origin, "an origin of %zu bytes", origin);
+static void test_absolute(void) {
+    for (size_t i = 0; i < sizeof(absolutes) / sizeof(absolutes[0]); i++) {
+        const char *text = absolutes[i].text;
+        size_t length = strlen(text);
+        check_case("\"%s\"", text);
+        CHECK(url_is_absolute(text, length) == (absolutes[i].origin > 0), "whether it is absolute");
+        if (absolutes[i].origin == 0) continue;
+        size_t origin = url_origin_length(text, length);
+        CHECK(origin == absolutes[i].origin, "an origin of %zu bytes", origin);
+        CHECK(url_sendable(text + origin, length - origin) == absolutes[i].sendable, "the rest");
+    }
+}
+
+static const struct {
+    const char *text;
+    bool usual;
+} references[] = {
+    {"/users?page=2", true},  {"/", true},     {"users/1", true},    {"?page=2", true},
+    {"users?at=12:30", true}, {"", false},     {"//a.test/", false}, {"a:b", false},
+    {"./a", false},           {"../a", false}, {"a/../b", false},    {"/a/.", false},
+    {"/a#b", false},          {"/a b", false}, {"/a\r\nb", false},   {"/%", false},
+    {"/%2", false},           {"/%2g", false}, {"/\xc3\xbc", false},
+};
+
+static void test_reference(void) {
+    for (size_t i = 0; i < sizeof(references) / sizeof(references[0]); i++) {
+        check_case("\"%s\"", references[i].text);
+        bool usual = url_reference_usual(references[i].text, strlen(references[i].text));
+        CHECK(usual == references[i].usual, "whether it is usual");
+    }
+}
+
+/* Bytes are looked at four at a time: each place among them is tried. */
+static void test_sendable_places(void) {
+    for (size_t at = 0; at < 12; at++) {
+        char text[] = "aaaaaaaaaaaa";
+        text[at] = '#';
+        CHECK(!url_sendable(text, 12), "a \"#\" at %zu", at);
+        CHECK(url_sendable(text, at), "what is before it");
+        memcpy(text, "aaaaaaaaaaaa", 12);
+        if (at > 9) continue;
+        memcpy(text + at, "%2F", 3);
+        CHECK(url_sendable(text, 12), "\"%%2F\" at %zu", at);
+        CHECK(!url_sendable(text, at + 2), "\"%%2\" at %zu and no more", at);
     }
 }
 
 static void test_nul(void) {
-    size_t origin;
-    CHECK(url_scan("/a\0b", 4, &origin) == URL_UNUSUAL, "a NUL in a path");
-    CHECK(url_scan("http://a.test\0/b", 16, &origin) == URL_ABSOLUTE,
-          "the authority is not checked");
+    CHECK(!url_reference_usual("/a\0b", 4), "a NUL in a path");
+    size_t origin = url_origin_length("http://a.test\0/b", 16);
     CHECK(origin == 14, "an authority with a NUL is %zu bytes, and no known origin", origin);
 }
 
@@ -78,7 +98,9 @@ static void test_form(void) {
 }
 
 int main(void) {
-    RUN(test_scan());
+    RUN(test_absolute());
+    RUN(test_reference());
+    RUN(test_sendable_places());
     RUN(test_nul());
     RUN(test_form());
     return check_report();
