@@ -126,7 +126,7 @@ module Trunkline
     end
 
     def deliver(pending, result)
-      Interrupts.raise_unhidden(result) if result.is_a?(Exception)
+      Interrupts.raise_unhidden(result) unless result.is_a?(Response)
       @progress&.count(result)
       callback = pending.callback
       return @results[callback] = result if callback.is_a?(Integer)

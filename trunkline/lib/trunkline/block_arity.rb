@@ -15,10 +15,11 @@ module Trunkline
     # @yieldreturn [String] what the message calls the block
     # @raise [InvalidRequest]
     def check(block, count, arguments)
-      return if block.nil? || !block.lambda? && block.arity.between?(-count - 1, count)
+      return if block.nil?
 
       arity = block.arity
-      return if block.lambda? && (arity.negative? ? -arity - 1 <= count : arity == count)
+      fits = block.lambda? ? arity == count || arity.negative? : arity <= count
+      return if fits && arity + count >= -1 # negative: -1 and less one for each parameter that must be given
 
       raise InvalidRequest, "#{yield} must take #{count} argument#{"s" if count > 1} (#{arguments}), it takes #{arity}"
     end

@@ -16,7 +16,7 @@ module Trunkline
 
     # @return [Family] whose pool the calls use
     attr_reader :family
-    # @return [CallPolicy] of a call without options of its own
+    # @return [CallPolicy, nil] of a call without options of its own
     attr_reader :policy
 
     # @return [RequestBuilder]
@@ -55,7 +55,7 @@ module Trunkline
     end
 
     # @param request [Request]
-    # @return [CallPolicy]
+    # @return [CallPolicy, nil] nil: the call is one exchange, and its response is the call's result
     def policy_for(request)
       request.follow == @options.follow ? @policy : policy_of(request.follow)
     end
@@ -83,8 +83,10 @@ module Trunkline
     end
 
     def policy_of(follow)
-      CallPolicy.new(@requests, follow: follow, signer: @options.digest || @options.auth, base: @base,
-                                total: @options.timeout&.total)
+      signer = @options.digest || @options.auth
+      return unless follow || signer || @requests.forwards?
+
+      CallPolicy.new(@requests, follow: follow, signer: signer, base: @base, total: @options.timeout&.total)
     end
   end
 end

@@ -7,7 +7,7 @@ require_relative "redacted"
 
 module Trunkline
   # The rules of a call beyond one exchange: redirects, challenges, the total timeout, and a proxy's 407. All calls of a
-  # client with the same follow: share one. Frozen.
+  # client with the same follow: share one. A call that is one exchange has none. Frozen.
   #
   # @api private
   class CallPolicy
@@ -16,7 +16,7 @@ module Trunkline
     # @return [Policy::Redirect, nil]
     attr_reader :redirect
 
-    # @param requests [RequestBuilder, nil] nil: a 407 is the server's own
+    # @param requests [RequestBuilder]
     # @param follow [Integer, false, nil] how many redirects at most
     # @param signer [#sign, #retry?, nil]
     # @param base [URL, nil] whose origin the signer's credentials are for; nil: that of each call's own URL
@@ -27,18 +27,11 @@ module Trunkline
       @signer = signer
       @base = base
       @total = total
-      @repeats = !(@redirect.nil? && signer.nil?)
-      @final = !@repeats && !requests&.forwards?
       freeze
     end
 
     # @return [Boolean] whether a call may be more than one exchange
-    attr_reader :repeats
-    alias repeats? repeats
-
-    # @return [Boolean] whether every response is the call's result: nothing to follow, no proxy that may have made it
-    attr_reader :final
-    alias final? final
+    def repeats? = !(@redirect.nil? && @signer.nil?)
 
     # @return [Boolean] whether requests are signed
     def signs? = !@signer.nil?
@@ -62,7 +55,7 @@ module Trunkline
     def checked(response)
       return response unless response.status == 407
 
-      proxy = @requests && response.request.origin.forwarder
+      proxy = response.request.origin.forwarder
       proxy ? Proxy.refused(proxy, response) : response
     end
 
@@ -75,8 +68,5 @@ module Trunkline
     def of_whole_call(error, began, now)
       error.retold({ elapsed: now - began, limit: (@total if error.is_a?(TotalTimeout)) }.compact)
     end
-
-    # For callers that follow redirects and answer challenges themselves.
-    NONE = new(nil)
   end
 end

@@ -47,7 +47,7 @@ module Trunkline
       @requests = RequestBuilder.new(options, base, family.owner)
       @variants = {}
       @builder = CallBuilder.new(@requests, options, base, family) { |lasting| variant(lasting).builder }
-      @final = @builder.policy.final?
+      @final = @builder.policy.nil?
     end
 
     # In all verbs the options are one positional Hash, which takes keywords just as well: with **options, Ruby 3.1
@@ -313,10 +313,10 @@ module Trunkline
     # Takes a request through its redirects and challenges, if it may have some, to its answer.
     def finish(request, begun = nil)
       policy = @builder.policy_for(request)
-      return follow(request, policy, begun) if policy.repeats?
+      return follow(request, policy, begun) if policy&.repeats?
 
       response = send_once(request, nil, begun)
-      policy.final? ? response : accepted(response, policy)
+      policy ? accepted(response, policy) : response
     end
 
     # @return [Response]

@@ -50,6 +50,7 @@ module Trunkline
   #   max_connections=, max_buffered_bytes=
   #                                limits of the whole process (see Options::OF_PROCESS); nil for the usual one
   #   process_stats                Hash of these limits and of what is in use: connections_in_use, buffered_bytes
+  #   now                          monotonic seconds, those of Process::CLOCK_MONOTONIC
   #   response(request, head, body) -> Response
   #                                an answer that came over no connection, for tests: head as a server would
   #                                write it, body as the caller is to get it

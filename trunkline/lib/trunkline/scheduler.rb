@@ -25,7 +25,7 @@ module Trunkline
     # How many requests may wait while the caller looks for requests to other origins.
     LOOK_AHEAD = 512
     # How many waiting requests stay composed; others are composed again when they start, to save memory.
-    COMPOSED = 1000
+    COMPOSED = 4096
     # Seconds: the least wait.
     SHORTEST_WAIT = 0.0005
 
@@ -42,16 +42,18 @@ module Trunkline
       @rate = options.rate && Limiter::Rate.new(options.rate, clock)
       @max_in_flight = options.max_in_flight
       @origins = Origins.new(options)
+      @backlogged = @origins.backlogged
       @in_flight = 0
       # Request and result in turns; those from @next on have not been yielded.
       @completed = []
       @next = 0
       # The request on its way from a queue to the engine, or from the engine to the caller.
       @current = nil
-      # The OriginQueue that room? has found open, until something starts.
-      @open = nil
+      # The OriginQueue of the last request, and the one that room? has found open, until something starts.
+      @last = @open = nil
       # The time at which the result came that is being yielded. What the caller adds then starts at that time.
       @completed_at = nil
+      @woken = false
       @wakeup = Condition.new
       @lock = Mutex.new
     end
@@ -60,7 +62,7 @@ module Trunkline
     attr_reader :in_flight
 
     # @return [Boolean] whether there is nothing to do
-    def idle? = @in_flight.zero? && !@origins.waiting?
+    def idle? = @in_flight.zero? && @backlogged.empty?
 
     # @return [Integer] sum of the limits of the origins in use
     def limit = @origins.limit
@@ -69,8 +71,8 @@ module Trunkline
     # @param pending [PendingRequest] composed
     def add(pending)
       now = @completed_at || clock
-      queue = @origins.queue_for(pending, now)
-      may_start = queue.waiting.empty? && (queue.equal?(@open) || room_in?(queue, now))
+      queue = @last = @origins.queue_for(pending, now)
+      may_start = (@backlogged.empty? || queue.waiting.empty?) && (queue == @open || room_in?(queue, now))
       may_start ? start(pending, queue, now) : enqueue(pending, queue)
     end
 
@@ -82,13 +84,13 @@ module Trunkline
 
     # @return [Boolean] whether one more request is wanted, to whichever origin
     def room?
-      return false if @in_flight >= @max_in_flight || @origins.waiting >= LOOK_AHEAD
+      return false if @in_flight >= @max_in_flight || (!@backlogged.empty? && @origins.waiting >= LOOK_AHEAD)
 
       now = @completed_at || clock
       return false if @rate && !@rate.ready?(now)
 
       # Most requests go to the origin of the one before.
-      @open = @origins.last_ready(now)
+      @open = @last if @last&.ready?(now)
       @open ? true : @origins.room?(now)
     end
 
@@ -100,7 +102,7 @@ module Trunkline
     #   an Error. The block may call run_once
     def run_once(longest = nil, pulling: false)
       @open = nil
-      start_waiting(clock) if @origins.waiting?
+      start_waiting(clock) unless @backlogged.empty?
       await(longest, pulling) if @next == @completed.size
       completed = @completed
       while (at = @next) < completed.size
@@ -110,7 +112,7 @@ module Trunkline
 
         @current = nil
         yield pending, result
-        start_waiting(@completed_at || clock) if @origins.waiting?
+        start_waiting(@completed_at || clock) unless @backlogged.empty?
       end
       forget_completed
     ensure
@@ -153,7 +155,7 @@ module Trunkline
     def clear
       forget_completed
       @in_flight = 0
-      @current = nil
+      @current = @last = @open = nil
     end
 
     def completed_requests = @completed.drop(@next).each_slice(2).map(&:first)
@@ -172,7 +174,7 @@ module Trunkline
       @next = 0
     end
 
-    def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    def clock = Engine.now
 
     # ---- starting ----
 
@@ -186,7 +188,7 @@ module Trunkline
     end
 
     def start_waiting(now)
-      while @origins.waiting? && @in_flight < @max_in_flight && (@rate.nil? || @rate.ready?(now))
+      while !@backlogged.empty? && @in_flight < @max_in_flight && (@rate.nil? || @rate.ready?(now))
         queue = @origins.next_ready(now) or return
         start(@origins.shift(queue), queue, now)
       end
@@ -201,7 +203,7 @@ module Trunkline
       @in_flight += 1
       @rate&.take(now)
       @reader.compose(pending) unless pending.request
-      error = begin_call(pending, now) if pending.policy.repeats?
+      error = begin_call(pending, pending.policy, now) if pending.policy
       return fail_with(error, pending) if error
 
       # A Multi is made when it is first needed, since it has a descriptor.
@@ -223,12 +225,14 @@ module Trunkline
 
     # Of a call that may be more than one exchange.
     # @return [StandardError, nil] what the signer raised
-    def begin_call(pending, now)
-      pending.began ||= now
-      pending.deadline ||= pending.policy.deadline(now)
-      return unless pending.policy.signs? && pending.flow.nil?
+    def begin_call(pending, policy, now)
+      return unless policy.repeats?
 
-      flow = RedirectFlow.new(pending.request, pending.policy.redirect, pending.policy.auth(pending.request))
+      pending.began ||= now
+      pending.deadline ||= policy.deadline(now)
+      return unless policy.signs? && pending.flow.nil?
+
+      flow = RedirectFlow.new(pending.request, policy.redirect, policy.auth(pending.request))
       signed = flow.first
       return signed if signed.is_a?(Exception)
 
@@ -251,7 +255,7 @@ module Trunkline
     # @return [Float, nil] until time alone may let something start; nil: only the end of a request can
     def seconds_to_start(pulling)
       pulling &&= @origins.waiting < LOOK_AHEAD
-      return if @in_flight >= @max_in_flight || !(pulling || @origins.waiting?)
+      return if @in_flight >= @max_in_flight || !(pulling || !@backlogged.empty?)
 
       now = clock
       seconds = @origins.wait(now, all: pulling)
@@ -273,7 +277,7 @@ module Trunkline
     # @return [Response, Error, String, nil] the result of the call, or a part of it; nil when it goes on, or when a
     #   streamed one has ended
     def handle_result(pending, result)
-      now = @completed_at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      now = @completed_at = Engine.now
       @next += 2
       return result if pending.streamed && !(result.nil? || result.is_a?(Exception))
 
@@ -281,7 +285,7 @@ module Trunkline
       @in_flight -= 1
       pending.id = nil
       pending.queue.complete(pending, result, now)
-      result = result_of_call(pending, result, now) unless pending.policy.final?
+      result = result_of_call(pending, result, now) if pending.policy
       pending.request&.release if result
       result
     end

@@ -25,6 +25,8 @@ module Trunkline
         @source = source
         @checked = {} # by index
         @index = 0
+        @enumerator = nil # of a source that is no Array
+        @exhausted = false
       end
 
       # @yield [item, result, index]
@@ -69,12 +71,12 @@ module Trunkline
         pull
         until @exhausted && @scheduler.idle?
           @scheduler.run_once(@progress && Progress::INTERVAL, pulling: !@exhausted) do |pending, result|
-            Interrupts.raise_unhidden(result) if result.is_a?(Exception)
+            Interrupts.raise_unhidden(result) unless result.is_a?(Response)
             @progress&.count(result)
             yield pending.item, result, pending.index
             result._empty if @reuse_bodies && result.is_a?(Response)
             # The next request starts at once: the limiter learns only from results that came while all slots were used.
-            pull_one(pending.policy.repeats? ? nil : pending)
+            pull_one(pending.policy ? nil : pending)
           end
           @progress&.tell(@scheduler)
           pull
@@ -90,7 +92,8 @@ module Trunkline
       def pull_one(used = nil)
         return if @exhausted || !@scheduler.room?
 
-        item = take
+        item = @enumerator ? take : @source[@index]
+        @exhausted ||= @index >= @source.size unless @enumerator
         return if @exhausted
 
         pending = @checked.delete(@index) unless @checked.empty?
@@ -101,10 +104,7 @@ module Trunkline
 
       # @return [Object, nil] the next request; nil when there is none, and @exhausted is true then
       def take
-        return Interrupts.throwing_on { @enumerator.next } if @enumerator
-
-        @exhausted = @index >= @source.size
-        @source[@index]
+        Interrupts.throwing_on { @enumerator.next }
       rescue StopIteration
         @exhausted = true
         nil

@@ -33,6 +33,7 @@ module Trunkline
         @last_end = now
         @options = options
         @fixed = options.concurrency unless options.concurrency == :auto
+        @limiter = nil
         return if @fixed
 
         @limiter = adaptive_limiter(now)
@@ -83,7 +84,7 @@ module Trunkline
       def complete(pending, result, now)
         @last_end = now
         @in_flight -= 1
-        return unless @limiter || refused?(result)
+        return if @limiter.nil? && ((result.is_a?(Response) && result.status < 429) || !refused?(result))
 
         @limiter ||= Limiter.new(now, fixed: @fixed, in_flight: @in_flight + 1)
         inform_limiter(pending, result, now)
@@ -104,10 +105,9 @@ module Trunkline
         Limiter.new(now, maximum: @options.maximum, remembered: facts && facts[:limit], rate: facts && facts[:rate])
       end
 
+      # @return [Boolean] whether a fixed number needs a Limiter from now on
       def refused?(result)
-        return false if result.is_a?(Response) && result.status < 429
-
-        @fixed != Float::INFINITY && !(result.is_a?(Response) && result.status != 503 && result.status != 429)
+        @fixed != Float::INFINITY && (!result.is_a?(Response) || result.status == 429 || result.status == 503)
       end
 
       def inform_limiter(pending, result, now)

@@ -14,10 +14,13 @@ module Trunkline
 
       # @return [Integer] requests that wait, in all queues
       attr_reader :waiting
+      # @return [Hash{OriginQueue => true}] those of which requests wait; the same Hash at all times
+      attr_reader :backlogged
 
       # @param options [BatchOptions]
       def initialize(options)
         @options = options
+        @backlogged = {}.compare_by_identity
         clear
       end
 
@@ -26,26 +29,18 @@ module Trunkline
       # @return [OriginQueue] of the origin that it goes to
       def queue_for(pending, now)
         origin = pending.request.origin
-        @last = @by_origin[origin] || learn(origin, now)
-      end
-
-      # @return [OriginQueue, nil] that of the last request, when one more may start there
-      def last_ready(now)
-        @last if @last&.ready?(now)
+        @by_origin[origin] || learn(origin, now)
       end
 
       # @return [Boolean] whether there is an origin that one more request may start to, or reason to look for one
       def room?(now)
-        @last.nil? || @queues.any? { |queue| queue.ready?(now) || queue.stalled?(now) }
+        @queues.empty? || @queues.any? { |queue| queue.ready?(now) || queue.stalled?(now) }
       end
 
       # @return [Integer] sum of the limits of the origins in use
       def limit
         @queues.sum { |queue| queue.empty? ? 0 : queue.limit }
       end
-
-      # @return [Boolean]
-      def waiting? = @waiting.positive?
 
       # Has a request wait.
       def push(pending, queue)
@@ -108,9 +103,8 @@ module Trunkline
         @by_origin = {}.compare_by_identity # of Engine::Origins, of which each client has its own
         @by_name = {}
         @queues = []
-        @backlogged = {}.compare_by_identity
+        @backlogged.clear
         @waiting = 0
-        @last = nil
       end
 
       # @param origin [Engine::Origin]

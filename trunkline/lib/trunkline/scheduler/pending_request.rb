@@ -9,7 +9,7 @@ module Trunkline
     #
     # item, index  what the caller gave, and its index among all that it gave
     # callback     who gets the result: a block, an index of the results, a Future, or nil
-    # policy       the CallPolicy
+    # policy       the CallPolicy; nil: the call is one exchange
     # request      what is to be sent next; nil while many wait, to save memory
     # queue, started, generation
     #              the OriginQueue that it was started from, when (monotonic seconds), and the limit's generation then

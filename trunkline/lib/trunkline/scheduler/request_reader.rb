@@ -24,6 +24,8 @@ module Trunkline
       # @param builder [CallBuilder]
       def initialize(builder)
         @builder = builder
+        @requests = builder.requests
+        @policy = builder.policy
       end
 
       # @param item [Object] as the caller gave it
@@ -35,7 +37,11 @@ module Trunkline
       def read(item, index, pending = PendingRequest.new)
         pending.item = item
         pending.index = index
-        item.is_a?(String) ? @builder.prepare(pending, "GET", item) : compose(pending)
+        return compose(pending) unless item.is_a?(String)
+
+        pending.request = @requests.build("GET", item, nil, false)
+        pending.policy = @policy
+        pending
       rescue InvalidRequest => error
         raise InvalidRequest, "request #{index}: #{error.message}"
       end
@@ -46,7 +52,7 @@ module Trunkline
         item = pending.item
         return @builder.prepare(pending, "GET", item) if item.is_a?(String)
 
-        method, url, options = parts(item)
+        method, url, options = item.is_a?(Array) ? parts_of_array(item) : parts(item)
         @builder.prepare(pending, method, url, options)
       end
 
@@ -62,7 +68,6 @@ module Trunkline
       # @return [Array] method, URL and options or nil
       def parts(item)
         case item
-        when Array then parts_of_array(item)
         when URI::Generic, URL then ["GET", item, nil]
         when Hash then parts_of_hash(item)
         else parts_of_request(item)
@@ -71,10 +76,12 @@ module Trunkline
 
       def parts_of_array(item)
         method, url, options = item
-        fits = item.size.between?(2, 3) && (method.is_a?(Symbol) || method.is_a?(String)) &&
-               (options.nil? || options.is_a?(Hash))
-        refuse(item) unless fits
-        method.is_a?(Symbol) ? [verb(method), url, options] : item
+        size = item.size
+        refuse(item) unless size > 1 && size < 4 && (options.nil? || options.is_a?(Hash))
+        return item if method.is_a?(String)
+
+        refuse(item) unless method.is_a?(Symbol)
+        [verb(method), url, options]
       end
 
       def parts_of_hash(item)

@@ -149,7 +149,6 @@ module Typhoeus
     def new_pending(transfer)
       ::Trunkline::Scheduler::PendingRequest.new.tap do |pending|
         pending.callback = transfer
-        pending.policy = ::Trunkline::CallPolicy::NONE
         pending.deadline = transfer.deadline
         pending.streamed = transfer.streamed?
       end
