@@ -9,15 +9,21 @@ require_relative "../../trunkline/test/support/puma_server"
 # - https://api.test stands for the reader's server; here it is a local one that answers every request with a
 #   JSON object {method, path, query, headers, body}, or with status <code> below /status/<code>.
 #   `url` is that server's address, for the rare example that needs it by name.
+#   Below /slow it answers after a second.
+# - <!-- setup ... --> is Ruby that runs in its turn, and that readers do not see.
 # - ```ruby no-run marks what cannot run here (it is only parsed).
+# What an example shows ("# => value", "# prints: text") is compared with what it gives: see Shown.
 class Snippets
-  FENCE = /^```ruby(?<flags>[^\n]*)\n(?<code>.*?)^```$/m
+  FENCE = /^```ruby(?<flags>[^\n]*)\n(?<code>.*?)^```$|^<!-- setup\n(?<setup>.*?)^-->$/m
+  VALUE = /^(?<indent> *)(?<code>\S.*?) +# => (?<text>.*)$/
+  PRINTS = /^ *# prints: (?<text>.*)$/
   PLACEHOLDER = "https://api.test"
 
   Snippet = Struct.new(:code, :line, :run, keyword_init: true)
 
   # The answer of the local server.
   ECHO = lambda do |environment|
+    sleep(1) if environment["PATH_INFO"].start_with?("/slow")
     status = environment["PATH_INFO"][%r{\A/status/(\d{3})\z}, 1] || "200"
     names = environment.select { |name, _| name.start_with?("HTTP_") }
     body = JSON.generate(method: environment["REQUEST_METHOD"], path: environment["PATH_INFO"],
@@ -43,7 +49,8 @@ class Snippets
     text = File.read(page)
     text.to_enum(:scan, FENCE).map do
       match = Regexp.last_match
-      Snippet.new(code: match[:code], line: match.pre_match.count("\n") + 2, run: !match[:flags].include?("no-run"))
+      Snippet.new(code: match[:code] || match[:setup], line: match.pre_match.count("\n") + 2,
+                  run: !match[:flags].to_s.include?("no-run"))
     end
   end
 
@@ -65,10 +72,20 @@ class Snippets
 
   # `eval` with the page's name and line, in one binding, makes errors point into the page.
   def program(snippets, url)
-    blocks = snippets.map do |snippet|
-      "eval(#{snippet.code.gsub(PLACEHOLDER, url).dump}, reader, #{page.dump}, #{snippet.line})"
+    shown = File.expand_path("shown", __dir__)
+    "require \"trunkline\"\nrequire #{shown.dump}\nShown.url = #{url.dump}\nShown.placeholder = #{PLACEHOLDER.dump}\n" \
+      "def url = #{url.dump}\nreader = binding\n#{snippets.map { |snippet| step(snippet, url) }.join("\n")}\n"
+  end
+
+  def step(snippet, url)
+    place = "#{page}:#{snippet.line}"
+    code = snippet.code.gsub(PLACEHOLDER, url).gsub(VALUE) do
+      match = Regexp.last_match
+      "#{match[:indent]}Shown.value((#{match[:code]}), #{match[:text].dump}, #{place.dump})"
     end
-    "require \"trunkline\"\ndef url = #{url.dump}\nreader = binding\n#{blocks.join("\n")}\n"
+    lines = snippet.code.scan(PRINTS).flatten
+    run = "eval(#{code.dump}, reader, #{page.dump}, #{snippet.line})"
+    lines.empty? ? run : "Shown.output(#{lines}, #{place.dump}) { #{run} }"
   end
 
   def execute(program, ruby)

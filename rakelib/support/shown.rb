@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+require "stringio"
+
+# Compares what an example of the documentation shows with what it gives. Loaded by the program that Snippets makes of a
+# page.
+#
+#   expression # => value       the value's inspect
+#   # prints: text              a line that the block prints; a block that has some prints nothing else
+module Shown
+  class Differs < StandardError; end
+
+  class << self
+    # The address that stands for the page's server, and the page's own; replaced in what is compared.
+    attr_accessor :url, :placeholder
+
+    # @return [Object] value
+    def value(value, text, place)
+      compare(value.inspect, text, place)
+      value
+    end
+
+    # @param lines [Array<String>]
+    # @yield prints them
+    def output(lines, place)
+      before = [$stdout, $stderr]
+      $stdout = $stderr = printed = StringIO.new
+      yield
+      $stdout, $stderr = before
+      compare(printed.string.chomp, lines.join("\n"), place)
+    ensure
+      $stdout, $stderr = before
+    end
+
+    private
+
+    def compare(given, text, place)
+      given = given.gsub(url, placeholder).gsub(url.delete_prefix("http://"), "api.test:443")
+      raise Differs, "#{place}: the page says #{text}\nit is #{given}" unless given == text
+    end
+  end
+end
