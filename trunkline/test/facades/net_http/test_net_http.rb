@@ -160,7 +160,8 @@ class TestNetHTTP < TrunklineTest
   def test_start_raises_where_nobody_listens
     port = refused_port
     errors = both { assert_raises(Errno::ECONNREFUSED) { Net::HTTP.start("127.0.0.1", port) { flunk } } }
-    assert_equal(*errors.map(&:message))
+    # Editions write the address in two ways: host:port, and "host" port port.
+    assert_equal(*errors.map { |error| error.message.delete('"').sub(" port ", ":") })
     assert_match(/\AFailed to open TCP connection to 127.0.0.1:#{port} \(Connection refused/, errors.last.message)
     assert_kind_of Trunkline::ConnectError, errors.last.cause
   end
