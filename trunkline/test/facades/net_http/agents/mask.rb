@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+module Agents
+  # Takes out of a report what differs from run to run (ids, times, ports, addresses in memory), and the messages of
+  # exceptions, which are Trunkline's own sentences.
+  class Mask
+    RULES = {
+      /\b\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\b/ => "UUID", /0x\h{8,}/ => "ADDRESS", %r{\beyJ[\w+/=]+} => "BASE64",
+      /\b\d+\.\d{3,}(e-\d+)?/ => "TIME", /\b(?=\h*\d)\h{9,40}\b/ => "ID"
+    }.freeze
+
+    # @param ports [Array<Integer>]
+    # @param messages [Array<String>]
+    def initialize(ports, messages: [])
+      @ports = ports
+      texts = messages.uniq.reject(&:empty?).sort_by { |message| -message.size }
+      @rules = { Regexp.union(*texts) => "MESSAGE", /(?<!\d)(?:#{ports.join("|")})(?!\d)/ => "PORT", **RULES }
+    end
+
+    # @param value [Object] of what JSON can say
+    def call(value)
+      case value
+      when Hash then value.to_h { |key, inner| [text(key.to_s), call(inner)] }
+      when Array then value.map { |inner| call(inner) }
+      when String, Symbol then text(value.to_s)
+      when Integer then @ports.include?(value) ? "PORT" : value
+      when Float then "TIME"
+      else value
+      end
+    end
+
+    private
+
+    def text(string)
+      string = string.dup.force_encoding(Encoding::UTF_8).scrub
+      @rules.reduce(string) { |masked, (pattern, replacement)| masked.gsub(pattern, replacement) }
+    end
+  end
+end

@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+require_relative "../../../test_helper"
+require_relative "results"
+
+# The agents that are used most, beside install! in both orders: as the kept results and so docs/switching.md say.
+# `rake agents` runs all of them.
+class TestAgents < TrunklineTest
+  time_limit 90
+
+  KEPT = Agents::Results.kept
+
+  Agents::Comparison::AGENTS.select(&:common).each do |agent|
+    define_method("test_#{agent.file}") do
+      skip "the gems of gemfiles/agents are not installed; bin/setup says why" unless Agents::Comparison.installed?
+
+      found = Agents::Results.of(agent)
+
+      assert_nil found["unavailable"]
+      assert_empty news(found["differences"], KEPT[agent].fetch("differences"))
+    end
+  end
+
+  def test_every_agent_has_its_row
+    rows = KEPT.levels.flat_map { |level, agents| agents.keys.map { |title| [level, title] } }
+
+    assert_equal Agents::Comparison::AGENTS.map { |agent| [agent.level, agent.title] }, rows
+  end
+
+  def test_the_tables_are_made_from_the_results
+    assert_equal KEPT.page, File.read(Agents::Results::PAGE)
+  end
+
+  private
+
+  # What differs, and does not according to the kept results.
+  def news(found, kept)
+    found.to_h { |order, cases| [order, cases.except(*kept.fetch(order).keys)] }.reject { |_, cases| cases.empty? }
+  end
+end
