@@ -119,6 +119,13 @@ class TestFaradayAdapter < TrunklineTest
     assert_match(/^Transfer-Encoding: chunked\r\n.*in chunks/mi, server.raw_requests[1])
   end
 
+  # As with net_http: google-apis tells so how much it will upload.
+  def test_a_string_has_its_own_length_whatever_the_header_says
+    server = serve
+    ["", "text"].each { |body| faraday(server.url).post("/", body, "Content-Length" => "440000") }
+    assert_equal ["", "text"], server.requests.map(&:body)
+  end
+
   def test_streaming
     body = "0123456789" * 20_000
     server = serve(answer(body, "Content-Type" => "text/plain"))

@@ -10,7 +10,7 @@ module Trunkline
         METHODS = %i[get head post put patch delete options trace]
           .to_h { |name| [name, name.name.upcase.freeze] }.freeze
         # Fields in whose place a call has options.
-        OPTIONS = %w[Transfer-Encoding Expect Accept-Encoding].freeze
+        OPTIONS = %w[Transfer-Encoding Expect Accept-Encoding Content-Length].freeze
         private_constant :METHODS, :OPTIONS
 
         module_function
@@ -27,7 +27,8 @@ module Trunkline
           env.url.to_s
         end
 
-        # A caller that sends Accept-Encoding decodes the body itself.
+        # A caller that sends Accept-Encoding decodes the body itself. A String has the length it has, whatever
+        # Content-Length says, as with the other adapters.
         #
         # @param env [Faraday::Env]
         # @return [Hash{Symbol => Object}] options of a call: headers:, body:, and options in place of the fields
@@ -50,6 +51,7 @@ module Trunkline
             case name.downcase
             when "transfer-encoding" then options[:body] = chunked(body)
             when "expect" then options[:expect] = 1
+            when "content-length" then options[:headers] << [name, value.to_s] if body.respond_to?(:read)
             else
               options[:decode] = false if name.casecmp?("accept-encoding")
               Array(value).each { |one| options[:headers] << [name, one.to_s] }
