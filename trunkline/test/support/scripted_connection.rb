@@ -24,8 +24,10 @@ class ScriptedConnection
   end
 
   # One whole request, its body included; nil at the end of the connection.
+  # @yield [String] the head, before the body is read: for an interim response
   def read_request
     head = read_head or return
+    yield head if block_given?
     body = read_body(head)
     note(head, body)
   end

@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+desc "Run every SDK of gemfiles/sdks with and without install!, keep the results (SDK=stripe: show one)"
+task sdks: ["sdks:install", :compile] do
+  require "minitest"
+  require_relative "../trunkline/test/facades/net_http/sdks/results"
+
+  chosen = SDK.all.select { |sdk| [nil, sdk.file].include?(ENV.fetch("SDK", nil)) }
+  results = SDK::Results.measure(chosen) do |sdk, kept|
+    puts "== #{sdk.about.title} #{kept["version"]}#{kept["unavailable"]} #{kept["connections"]}"
+    kept["differences"]&.each { |mode, found| found.each { |difference| puts "#{mode}: #{difference}" } }
+  end
+  results.write unless ENV["SDK"]
+end
+
+namespace :sdks do
+  # The official SDKs of OpenAI and Anthropic want Ruby 3.2, and run on 3.1 when they are forced to.
+  task :install do
+    require_relative "../trunkline/test/facades/net_http/sdks/comparison"
+    environment = { "BUNDLE_GEMFILE" => SDK::Comparison::GEMFILE, "BUNDLE_PATH" => SDK::Comparison::BUNDLE,
+                    "RUBYOPT" => nil, "RUBYLIB" => nil }
+    sh environment, "bundle", "install", "--jobs", "2", "--quiet"
+    SDK.all.map(&:about).select(&:forced).each do |about|
+      folder = "#{SDK::Comparison::BUNDLE}/forced"
+      next if File.directory?("#{folder}/gems/#{about.gem}-#{about.forced}")
+
+      sh environment, "gem", "install", about.gem, "--version", about.forced, "--force", "--ignore-dependencies",
+         "--no-document", "--install-dir", folder
+    end
+  end
+end

@@ -1,0 +1,26 @@
+# frozen_string_literal: true
+
+require_relative "../openai_answers"
+
+# Chats and streams by a block.
+class RubyLLMSDK < SDK
+  include OpenaiAnswers
+
+  about "ruby_llm", gem: "ruby_llm", over: "Faraday (net_http)"
+
+  def call
+    require "ruby_llm"
+    RubyLLM.configure do |config|
+      config.openai_api_key = "sk"
+      config.openai_api_base = url
+      config.max_retries = 0
+    end
+    tell("ask") { chat.ask("hé").content }
+    tell("stream") { [].tap { |pieces| chat.ask("hé") { |chunk| pieces << chunk.content } } }
+    tell("refused") { chat("none").ask("hé") }
+  end
+
+  private
+
+  def chat(model = "gpt") = RubyLLM.chat(model: model, provider: :openai, assume_model_exists: true)
+end
