@@ -143,6 +143,22 @@ module Trunkline
         end
       end
 
+      def test_two_loads_have_samples_enough_for_a_verdict
+        Dir.mktmpdir do |folder|
+          files = %w[a.json b.json].map { |name| File.join(folder, name) }
+          files.each { |file| lab("load", "-n", "200", "-c", "2", "--quiet", "--json", file, "short") }
+          result = JSON.parse(File.read(files.first))
+
+          assert_empty(SCHEMA.validate(result).map { |problem| problem["error"] })
+          result["figures"].each { |figure| assert_operator figure["samples"].size, :>=, 16, figure["name"] }
+          status, out, = lab("compare", *files)
+
+          assert_equal DONE, status
+          assert_match(/Of 6 figures: /, out)
+          refute_includes out, "too few samples"
+        end
+      end
+
       # 20 calls of 10 ms each by one connection take 200 ms, but should have started within 20 ms.
       def test_load_with_a_rate_tells_what_waiting_for_a_turn_cost
         skip "without nginx, how long an answer takes is another matter" unless Origins::Nginx.available?

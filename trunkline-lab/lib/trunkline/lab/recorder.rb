@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "clock"
+require_relative "intervals"
 
 module Trunkline
   module Lab
@@ -11,7 +12,9 @@ module Trunkline
 
       attr_reader :completed
 
-      def initialize
+      # @param interval [Integer, nil] how many calls the first intervals have; nil: the run is not cut into any
+      def initialize(interval: nil)
+        @intervals = interval && Intervals.new(interval)
         @latency = Hash.new(0)
         @corrected = Hash.new(0)
         @phases = PHASES.to_h { |phase| [phase, Hash.new(0)] }
@@ -34,7 +37,9 @@ module Trunkline
 
       # @param seconds [Float]
       def record(seconds, status, bytes)
-        @latency[rounded(seconds)] += 1
+        latency = rounded(seconds)
+        @latency[latency] += 1
+        @intervals&.record(latency)
         @statuses[status] += 1
         @lengths[bytes] += 1
         @bytes += bytes
@@ -55,13 +60,15 @@ module Trunkline
 
       def failed(name)
         @errors[name] += 1
+        @intervals&.record(nil)
         @completed += 1
       end
 
       def to_h
         { latency: @latency, corrected: @corrected, phases: @phases, statuses: @statuses, errors: @errors,
           bytes: @bytes, head_bytes: @head_bytes, length: @lengths.max_by(&:last)&.first,
-          other_lengths: @lengths.each_value.sum - @lengths.each_value.max.to_i, opened: @opened }
+          other_lengths: @lengths.each_value.sum - @lengths.each_value.max.to_i, opened: @opened,
+          intervals: @intervals.to_a }
       end
 
       private

@@ -67,10 +67,10 @@ module Trunkline
       # Calls with so many in flight, until there were enough or the time is over.
       # @param kind [String] one of Calls::KINDS
       # @param rate [Numeric, nil] calls a second in all
-      # @param timings [Boolean] each phase of each call too (Trunkline alone)
+      # @param timings [Boolean] each phase of each call too (Trunkline alone), and the run in intervals
       def many(call:, concurrency:, kind: "repeated", requests: nil, seconds: nil, rate: nil, timings: false)
         calls = Calls.new(Peer::Call.of(**call), kind, limit(requests, seconds))
-        recorder = Recorder.new
+        recorder = Recorder.new(interval: (concurrency if timings))
         extras = { rate: rate, timings: timings }.select { |_, value| value }
         usage = @peer.session do
           Clock.measure do

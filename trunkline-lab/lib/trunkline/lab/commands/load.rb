@@ -18,6 +18,7 @@ module Trunkline
         usage "[-n REQUESTS | -z SECONDS] [-c N] [-q RATE] URL|short|medium|slow|workers"
 
         CPU_BAR = 0.9 # of a core
+        SHARES = [50, 90, 99, 99.9].freeze
 
         private
 
@@ -97,16 +98,23 @@ module Trunkline
           verdicts
         end
 
+        # Samples are the intervals of the run; the whole run is the one sample when it was too short for two.
         def figures
-          latency = Histogram.of(@sample[:latency])
-          done = @sample[:requests]
-          @result.figure([done / @sample[:wall]], name: "requests/s", unit: "requests/s")
-          if done.positive?
-            @result.figure([@sample[:cpu] / done * 1e6], name: "CPU per request", unit: "us",
-                                                         better: "lower")
-          end
-          [50, 90, 99, 99.9].each do |share|
-            @result.figure([latency.percentile(share)], name: "latency, #{share} %", unit: "us", better: "lower")
+          intervals = @sample[:intervals].size < 2 ? [@sample] : @sample[:intervals]
+          @result.figure(intervals.map { |one| one[:requests] / one[:wall] }, name: "requests/s", unit: "requests/s")
+          return unless @sample[:requests].positive?
+
+          @result.figure(intervals.map { |one| one[:cpu] / one[:requests] * 1e6 }, name: "CPU per request", unit: "us",
+                                                                                   better: "lower")
+          latencies(intervals.map { |one| one[:latency] }.reject(&:empty?).map { |counts| Histogram.of(counts) })
+        end
+
+        def latencies(intervals)
+          return if intervals.empty?
+
+          SHARES.each do |share|
+            @result.figure(intervals.map { |latency| latency.percentile(share) }, name: "latency, #{share} %",
+                                                                                  unit: "us", better: "lower")
           end
         end
 
