@@ -36,6 +36,10 @@ module Trunkline
         assert_match(/"ftp:/, refused("load", "ftp://127.0.0.1/"))
         assert_match(/invalid option: --bogus/, refused("load", "--bogus", "short"))
         assert_match(/-n must be more than 0/, refused("load", "-n", "0", "short"))
+        assert_match(/"not-a-url" is no URL: give http/, refused("sweep", "not-a-url"))
+        assert_match(/"not-a-url" is no URL: give http/, refused("sweep", "not-a-url", "10", "2"))
+        assert_match(/"FETCH" is no method: GET/, refused("sweep", "FETCH", "http://127.0.0.1/"))
+        assert_match(/give a URL/, refused("sweep", "post"))
         assert_match(/REQUESTS and REPEATS/, refused("sweep", "short", "many"))
         assert_match(/no client "nobody"; there are async_http/, refused("clients", "--client", "nobody"))
         ["a", "5..1", ",", "1,,x"].each do |list|

@@ -65,15 +65,21 @@ module Trunkline
         end
 
         def arguments(rest)
-          if rest.first && !Target::BUILT_IN.key?(rest.first) && !rest.first.include?(":")
-            @call[:verb] = verb(rest.shift)
-          end
+          @call[:verb] = verb(rest.shift) if method_first?(rest)
           @place = rest.shift or raise Stop.new("give a URL, or one of #{Target::BUILT_IN.keys.join(", ")}", USAGE)
           unless rest.size <= 2 && rest.all?(SIZE)
             raise Stop.new("#{rest.join(" ").inspect}: after the URL come REQUESTS and REPEATS, two numbers", USAGE)
           end
 
           @requests, @repeats = rest.map { |text| positive(text.to_i, "REQUESTS and REPEATS") }
+        end
+
+        # Before another word that is no number stands a method, known or not; a word alone is a URL unless it is one.
+        def method_first?(rest)
+          word, second = rest
+          return false if word.nil? || word.include?(":") || Target::BUILT_IN.key?(word)
+
+          VERBS.include?(word.upcase) || !(second.nil? || SIZE.match?(second))
         end
 
         def title = "#{@call[:verb]} #{place}: requests/s by how many are in flight"
