@@ -51,6 +51,31 @@ module Trunkline
         assert_includes 21..32, found.refused_from
       end
 
+      # 8 workers make 400/s from 8 in flight on, refusals begin beyond 40; each sample is off by up to 15 %.
+      def test_takes_no_noise_on_the_plateau_for_a_refusal
+        100.times do |seed|
+          random = Random.new(seed)
+          service = service(workers: 8, room: 40)
+          found = Search.new(most: 256) do |concurrency|
+            service.call(concurrency).map { |sample| sample.merge(good: sample[:good] * random.rand(0.85..1.15)) }
+          end
+          found.run
+
+          assert_equal :server, found.limiter, "seed #{seed}"
+          assert_includes 6..16, found.answer.concurrency, "seed #{seed}"
+        end
+      end
+
+      def test_one_good_sample_shows_that_a_concurrency_is_enough
+        service = service(workers: 8, room: 40)
+        found = Search.new(most: 256) do |concurrency|
+          rates = concurrency == 8 ? [0.5, 0.5, 1] : [1, 1, 1]
+          service.call(concurrency).zip(rates).map { |sample, rate| sample.merge(good: sample[:good] * rate) }
+        end
+
+        assert_equal 8, found.run.concurrency
+      end
+
       def test_names_the_cpu_of_the_client
         assert_equal :cpu, search(workers: 8, cpu: 0.97).limiter
       end

@@ -11,10 +11,12 @@ module Trunkline
       GROWTH = 1.05
       CPU_BAR = 0.9 # of a core: the client has no more to give
       REFUSED = 0.01 # of the calls: beyond, the server says no
+      GROWING = 0.75 # of the best goodput: a smaller share at half the calls means that they were still too few
 
       # The samples of one concurrency.
       Point = Struct.new(:concurrency, :samples) do
-        def goodput = Statistics.median(samples.map { |sample| sample[:good] / sample[:wall] })
+        def rates = samples.map { |sample| sample[:good] / sample[:wall] }
+        def goodput = Statistics.median(rates)
         def total(name) = samples.sum { |sample| sample[name] }
         def cpu = total(:cpu) / total(:wall)
         def refused = total(:refused) / total(:requests).to_f
@@ -56,7 +58,7 @@ module Trunkline
       # @return [Symbol] :refusal, :cpu, :ceiling or :server
       def limiter
         return :cpu if best.cpu >= CPU_BAR
-        return :refusal if refused_from && answer.concurrency > largest_acceptable / 2.0
+        return :refusal if refused_from && grew_until_refused?
         return :ceiling if answer.concurrency > @most * ENOUGH
 
         :server
@@ -107,9 +109,21 @@ module Trunkline
         end
       end
 
+      # Whether goodput still grew where refusals began: half of the calls that the server takes brought clearly less.
+      # On a plateau, noise may put any of the medians first, but not that far above the others.
+      def grew_until_refused?
+        half = largest_acceptable / 2.0
+        @points.each_value.none? { |point| point.concurrency <= half && point.goodput > best.goodput * GROWING }
+      end
+
+      def bar = best.goodput * ENOUGH
+
+      # One sample that is enough will do: the others may have met noise, and where more calls at once still bring more
+      # every sample stays below the bar.
+      def maybe_enough?(point) = point.acceptable? && point.rates.max >= bar
+
       def good_enough
-        bar = best.goodput * ENOUGH
-        enough = @points.each_value.select { |point| point.acceptable? && point.goodput >= bar }
+        enough = @points.each_value.select { |point| maybe_enough?(point) }
         enough.empty? ? [best] : enough
       end
 
