@@ -5,6 +5,7 @@
 #   DEBUG=1                       unoptimised, with -DTRUNKLINE_DEBUG
 #   TRUNKLINE_POLL=1              as where there is no epoll, eventfd, ppoll and the like (macOS), to test that here
 #   SANITIZE=address,undefined    built for the sanitizers; load it with their runtime preloaded
+#   TRUNKLINE_STATIC=1            the libraries become a part of the extension (rake package:native)
 
 require "mkmf"
 
@@ -60,6 +61,7 @@ OPTIONAL.each do |key, library|
   end
 end
 have_library("pthread") # resolver threads; part of libc since glibc 2.34
+have_library("dl", "dladdr", "dlfcn.h") # the same
 if switch?("TRUNKLINE_POLL")
   $defs << "-DTRUNKLINE_POLL"
 else
@@ -90,7 +92,29 @@ sources.map { |source| File.dirname(source) }.uniq.each { |folder| FileUtils.mkd
 $srcs = sources
 $objs = sources.map { |source| source.sub(/\.c\z/, ".#{$OBJEXT}") }
 
+# For a gem that is compiled already: nothing but libc is needed where it is installed. The engine and its libraries
+# become libtrunkline.so, one for all Rubies, beside which each Ruby has a small extension. The libraries' functions are
+# hidden in it, so that no other copy of OpenSSL in the process is used for ours, nor ours for it.
+rules = ""
+if switch?("TRUNKLINE_STATIC")
+  engine, $objs = $objs.partition { |object| !object.start_with?("ruby/") }
+  names = [*REQUIRED, *OPTIONAL.values].map(&:name).join("|")
+  libraries = $libs.gsub(/-l(#{names})(?=\s|\z)/, '-l:lib\1.a').sub("-l:libbrotlidec.a", '\0 -l:libbrotlicommon.a')
+  $libs = "-L. -l:libtrunkline.so"
+  $DLDFLAGS << " -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,--gc-sections -Wl,-rpath,'$$ORIGIN/..' -s"
+  # The version of the symbols keeps those of other libraries from being taken for them.
+  File.write("libtrunkline.map", "TRUNKLINE { global: *; };\n")
+  rules = <<~MAKE
+    ENGINE = #{engine.join(" ")}
+    $(ENGINE): CFLAGS += -fvisibility=default -ffunction-sections -fdata-sections
+    libtrunkline.so: $(ENGINE)
+    \t$(LDSHARED) -o $@ $(ENGINE) -Wl,-soname,$@ -Wl,--version-script=libtrunkline.map $(DLDFLAGS) #{libraries} -lc
+    $(TARGET_SO): libtrunkline.so
+    -include $(ENGINE:.#{$OBJEXT}=.d)
+  MAKE
+end
+
 create_makefile("trunkline/trunkline")
 
 # The compiler itself says which headers a source includes.
-File.open("Makefile", "a") { |makefile| makefile.puts("-include $(OBJS:.#{$OBJEXT}=.d)") }
+File.open("Makefile", "a") { |makefile| makefile.puts(rules, "-include $(OBJS:.#{$OBJEXT}=.d)") }

@@ -72,5 +72,7 @@ module Trunkline
   end
 end
 
-require "trunkline/trunkline"
+# A gem that is compiled already has one extension for each Ruby.
+compiled = "#{__dir__}/#{RUBY_VERSION[/\A\d+\.\d+/]}/trunkline.so"
+require File.exist?(compiled) ? compiled : "trunkline/trunkline"
 require_relative "engine/pool"

@@ -71,6 +71,21 @@ class TestTLS < TrunklineTest
     assert_includes refused.message, "OpenSSL::X509::Store"
   end
 
+  # OpenSSL finds a directory's certificates when it needs them, also where the store is of another copy of OpenSSL.
+  def test_a_store_of_a_directory
+    url = serve_tls.url(host: "localhost")
+    store = OpenSSL::X509::Store.new.tap { |one| one.add_path(TestCA.ca_path) }
+    2.times { assert_equal "ok", client(ca_store: store).get(url).body }
+    empty = OpenSSL::X509::Store.new.tap { |one| one.add_path(TestCA.empty_ca_path) }
+    assert_raises(Trunkline::CertificateError) { client(ca_store: empty).get(url) }
+  end
+
+  def test_the_flags_of_a_store
+    url = serve_tls.url(host: "localhost")
+    unchecked = TestCA.store.tap { |store| store.flags = OpenSSL::X509::V_FLAG_CRL_CHECK }
+    assert_match(/CRL/, assert_raises(Trunkline::CertificateError) { client(ca_store: unchecked).get(url) }.message)
+  end
+
   def test_the_common_name_alone_is_no_name
     server = serve_tls(identity: :without_names)
     assert_raises(Trunkline::CertificateError) { secure_client.get(server.url(host: "localhost")) }

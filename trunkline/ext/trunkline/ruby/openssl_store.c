@@ -1,34 +1,25 @@
 #include "engine.h"
 
-#include <openssl/x509.h>
 #include <string.h>
-
-/* Ruby's own OpenSSL extension may be built with another libcrypto than this one: then its objects
- * are not ours to use. */
-static bool same_library(void) {
-    VALUE openssl = rb_const_get(rb_cObject, rb_intern("OpenSSL"));
-    VALUE version = rb_const_get(openssl, rb_intern("OPENSSL_LIBRARY_VERSION"));
-    return strcmp(StringValueCStr(version), OpenSSL_version(OPENSSL_VERSION)) == 0;
-}
 
 struct x509_store_st *openssl_store_keep(VALUE object) {
     if (NIL_P(object)) return NULL;
     if (!RB_TYPE_P(object, T_DATA) || !RTYPEDDATA_P(object) ||
-        strcmp(RTYPEDDATA_TYPE(object)->wrap_struct_name, "OpenSSL/X509/STORE") != 0 ||
-        !same_library())
-        errors_invalid(
-            "ca_store: must be an OpenSSL::X509::Store of the OpenSSL that trunkline uses (%s)",
-            OpenSSL_version(OPENSSL_VERSION));
-    X509_STORE *store = RTYPEDDATA_DATA(object);
-    if (store == NULL) errors_invalid("ca_store: must be initialized");
+        strcmp(RTYPEDDATA_TYPE(object)->wrap_struct_name, "OpenSSL/X509/STORE") != 0)
+        errors_invalid("ca_store: must be an OpenSSL::X509::Store");
+    if (RTYPEDDATA_DATA(object) == NULL) errors_invalid("ca_store: must be initialized");
     tls_enter();
-    X509_STORE_up_ref(store);
+    /* The type is a variable of Ruby's OpenSSL extension. */
+    struct x509_store_st *store = tls_store_keep(RTYPEDDATA_DATA(object), RTYPEDDATA_TYPE(object));
     tls_leave();
+    if (store == NULL)
+        errors_invalid("ca_store: the OpenSSL of Ruby is another copy than trunkline's, and its "
+                       "stores cannot be read; use ca_file: or ca_path:");
     return store;
 }
 
 void openssl_store_release(struct x509_store_st *store) {
     tls_enter();
-    X509_STORE_free(store);
+    tls_store_release(store);
     tls_leave();
 }

@@ -42,6 +42,14 @@ typedef struct {
     const char *alpn;               /* comma list, "http/1.1"; NULL: none is offered */
 } tls_options;
 
+/* Returns a store for `ca_store`, with a reference for the caller: `store` itself, or, when it
+ * belongs to another copy of OpenSSL in the process, a store of ours that looks everything up in
+ * it. `maker`: an address inside the library that made it; whose OpenSSL that library calls
+ * decides, by the address of X509_STORE_up_ref. NULL when that OpenSSL's functions cannot be found,
+ * or without memory. Calls must not overlap. */
+struct x509_store_st *tls_store_keep(void *store, const void *maker);
+void tls_store_release(struct x509_store_st *store); /* NULL is fine */
+
 /* Returns the context for these options, with one reference for the caller; the same for equal
  * options and unchanged files. Strings are copied. When its files change, new connections use the
  * new ones as soon as these are valid. NULL with *f: FAILURE_TLS_OPTIONS, with the file's name, for
