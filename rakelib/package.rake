@@ -51,8 +51,18 @@ def with_gem_home
 end
 
 namespace :package do
+  desc "Does each gem have its licence, pages, addresses, and only links that lead somewhere?"
+  task :check do
+    require_relative "support/package_check"
+
+    gemspecs = Dir["#{ROOT}/trunkline*/*.gemspec"]
+    faults = gemspecs.flat_map { |gemspec| PackageCheck.new(gemspec).faults }
+    abort faults.join("\n") unless faults.empty?
+    puts "#{gemspecs.size} gems: licence, pages, addresses and links are there"
+  end
+
   desc "Install the gems into a GEM_HOME of their own and run the README's first examples from there"
-  task test: :package do
+  task test: %i[check package] do
     require_relative "support/snippets"
 
     with_gem_home do |environment|

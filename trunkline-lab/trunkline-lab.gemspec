@@ -15,10 +15,16 @@ Gem::Specification.new do |spec|
   spec.homepage = "https://rubygems.org/gems/trunkline-lab"
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.1"
-  spec.metadata = { "rubygems_mfa_required" => "true" }
+  pages = "https://www.rubydoc.info/gems/#{spec.name}/#{spec.version}"
+  spec.metadata = {
+    "source_code_uri" => "https://github.com/trunkline-ruby/trunkline",
+    "documentation_uri" => pages,
+    "changelog_uri" => "#{pages}/file/CHANGELOG.md",
+    "rubygems_mfa_required" => "true"
+  }
 
   spec.files = Dir.glob("{exe,lib}/**/*", base: __dir__).select { |path| File.file?(File.join(__dir__, path)) } +
-               Dir.glob("{README,CHANGELOG}.md", base: __dir__)
+               Dir.glob(["LICENSE", ".yardopts", "{README,CHANGELOG}.md"], base: __dir__)
   spec.bindir = "exe"
   spec.executables = ["trunkline-lab"]
   spec.require_paths = ["lib"]

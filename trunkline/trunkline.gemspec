@@ -14,11 +14,17 @@ Gem::Specification.new do |spec|
   spec.homepage = "https://rubygems.org/gems/trunkline"
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.1"
-  spec.metadata = { "rubygems_mfa_required" => "true" }
+  pages = "https://www.rubydoc.info/gems/#{spec.name}/#{spec.version}"
+  spec.metadata = {
+    "source_code_uri" => "https://github.com/trunkline-ruby/trunkline",
+    "documentation_uri" => pages,
+    "changelog_uri" => "#{pages}/file/CHANGELOG.md",
+    "rubygems_mfa_required" => "true"
+  }
 
   spec.files = Dir.glob("{lib,sig}/**/*.{rb,rbs}", base: __dir__) +
                Dir.glob("ext/**/*.{c,h,rb}", base: __dir__) +
-               Dir.glob("{README,CHANGELOG}.md", base: __dir__)
+               Dir.glob(["LICENSE", ".yardopts", "{README,CHANGELOG}.md", "{docs,docs/decisions}/*.md"], base: __dir__)
   spec.extensions = ["ext/trunkline/extconf.rb"]
   spec.require_paths = ["lib"]
 
