@@ -48,6 +48,17 @@ module Trunkline
       push([method, url, options].freeze, block)
     end
 
+    # Adds a request whose response is yielded in parts. Redirects and challenges are parts, too.
+    #
+    # @api private for facades
+    # @yield [part] the Response when its head has arrived, a String for each chunk of its body, nil at the end; or the
+    #   Error that ended it. The block ends the request by returning nil or false
+    # @return [nil]
+    # @raise [InvalidRequest] with the request's index
+    def stream(method, url, options, &block)
+      push([method, url, options].freeze, block, streamed: true)
+    end
+
     # @param request [String, URI, Array, Hash, Request] anything that names a request (docs/batches.md)
     # @return [nil]
     # @see #request
@@ -77,9 +88,9 @@ module Trunkline
     private
 
     # Only the thread that runs the batch may use the Scheduler, and not while that waits: another fiber may add then.
-    def push(item, block)
+    def push(item, block, streamed: false)
       BlockArity.check(block, 1, "the result") { "request #{@count}: the block" }
-      pending = make(item, block)
+      pending = make(item, block, streamed)
       if @runner.nil?
         @scheduler.hold(pending)
       elsif @runner.equal?(Thread.current) && !@waiting
@@ -91,9 +102,11 @@ module Trunkline
       nil
     end
 
-    def make(item, block)
+    def make(item, block, streamed)
       @lock.synchronize do
-        pending = @reader.read(item, @count)
+        pending = Scheduler::PendingRequest.new
+        pending.streamed = streamed
+        @reader.read(item, @count, pending)
         pending.callback = block || @results.size
         @results << nil unless block
         @count += 1
@@ -132,7 +145,8 @@ module Trunkline
       return @results[callback] = result if callback.is_a?(Integer)
 
       begin
-        callback.call(result)
+        goes_on = callback.call(result)
+        @scheduler.cancel(pending) if pending.streamed && !goes_on
       rescue StandardError => error
         raise if Interrupts.ended_by?(error)
 

@@ -49,7 +49,7 @@ module Trunkline
     def prepare(pending, method, url, options = nil)
       return prepare_with(options, pending, method, url) if options
 
-      pending.request = @requests.build(method, url, nil, false)
+      pending.request = @requests.build(method, url, nil, pending.streamed)
       pending.policy = @policy
       pending
     end
@@ -64,7 +64,7 @@ module Trunkline
 
     # @param options [Hash] of this call alone
     def prepare_own(pending, method, url, options)
-      pending.request = @requests.build(method, url, options, false)
+      pending.request = @requests.build(method, url, options, pending.streamed)
       pending.policy = policy_for(pending.request)
       pending
     end

@@ -36,9 +36,9 @@ module Trunkline
       end
 
       # Raises a result that is no StandardError, since no rescue is to hide it.
-      # @param result [Exception]
+      # @param result [Object]
       def raise_unhidden(result)
-        raise result unless result.is_a?(StandardError)
+        raise result if result.is_a?(Exception) && !result.is_a?(StandardError)
       end
 
       # Runs what has a fiber of its own, an Enumerator's or a signer's: a throw out of it ends there, and goes on here.

@@ -165,6 +165,14 @@ static VALUE response_reason(VALUE self) {
     return text_of(r->head + r->reason, r->reason_length);
 }
 
+/* nil: the status line ends behind the code, or is HTTP/2's. "": a space follows the code (RFC 9112
+ * 4). */
+static VALUE response_given_reason(VALUE self) {
+    const response *r = response_get(self);
+    bool given = r->reason_length > 0 || (r->reason > 0 && r->head[r->reason - 1] == ' ');
+    return given ? response_reason(self) : Qnil;
+}
+
 /* nil: HTTP/2 */
 static VALUE response_minor_version(VALUE self) {
     const response *r = response_get(self);
@@ -374,6 +382,7 @@ void response_init(void) {
     rb_undef_alloc_func(cResponse);
     rb_define_method(cResponse, "status", response_status, 0);
     rb_define_method(cResponse, "reason", response_reason, 0);
+    rb_define_method(cResponse, "_given_reason", response_given_reason, 0);
     rb_define_method(cResponse, "minor_version", response_minor_version, 0);
     rb_define_method(cResponse, "[]", response_aref, 1);
     rb_define_method(cResponse, "request", response_request, 0);

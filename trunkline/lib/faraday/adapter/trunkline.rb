@@ -29,8 +29,9 @@ module Faraday
     # allow one connection only.
     #
     # Raises Faraday::TimeoutError, Faraday::SSLError and Faraday::ConnectionFailed; wrapped_exception is the
-    # Trunkline::Error, with the phase and whether the server can have seen the request. A request that cannot be sent
-    # raises Trunkline::InvalidRequest (an ArgumentError).
+    # Trunkline::Error, with the phase and whether the server can have seen the request. A URL that cannot be requested
+    # raises Faraday::ConnectionFailed, and a TLS file that cannot be read Faraday::SSLError; any other request that
+    # cannot be sent raises Trunkline::InvalidRequest (an ArgumentError).
     class Trunkline < Faraday::Adapter
       include ::Trunkline::Redacted
 
@@ -39,7 +40,9 @@ module Faraday
       Facade = ::Trunkline::Facades::Faraday
       # How many clients are kept, one for each set of Faraday's options.
       KNOWN_CLIENTS = 32
-      private_constant :Facade, :KNOWN_CLIENTS
+      # Options of the adapter with which a call may be several exchanges.
+      REPEATING = %i[follow digest auth].freeze
+      private_constant :Facade, :KNOWN_CLIENTS, :REPEATING
 
       # @return [Parallel] the manager of in_parallel
       def self.setup_parallel_manager(_options = nil)
@@ -101,10 +104,21 @@ module Faraday
 
       # Adds a request to a batch.
       # @api private
-      # @yield [result]
+      # @yield [result] of a request with on_data, the parts of the response: the Response, each chunk, nil at the end
+      # @raise [Faraday::Error, ::Trunkline::InvalidRequest]
       def add(batch, env, &block)
         options = client_options(env).merge(Facade::RequestAdapter.call_options(env))
-        batch.request(Facade::RequestAdapter.http_method(env), Facade::RequestAdapter.url(env), options, &block)
+        request = [Facade::RequestAdapter.http_method(env), Facade::RequestAdapter.url(env), options]
+        streams?(env) ? batch.stream(*request, &block) : batch.request(*request, &block)
+      rescue ::Trunkline::InvalidRequest => error
+        raise Facade::Errors.convert(error)
+      end
+
+      # Whether the chunks of a request in a batch reach on_data as they arrive. With options that may repeat a request,
+      # the response is known only when all exchanges are done, so its body is one chunk.
+      # @api private
+      def streams?(env)
+        env.stream_response? && REPEATING.none? { |name| @client_options[name] }
       end
 
       # Saves a result in env and runs the response middleware.
@@ -115,11 +129,23 @@ module Faraday
         return complete_failed(env, result) if result.is_a?(Exception)
 
         body = Facade::ResponseAdapter.body(result)
-        if env.stream_response? # a batch receives the body as a whole
-          env.stream_response { |&on_data| on_data.call(body) }
-          body = +""
-        end
         save_head(env, result, body)
+        return env.response.finish(env) unless env.stream_response?
+
+        env.stream_response { |&on_data| on_data.call(body) }
+        finish_stream(env)
+      end
+
+      # Saves the head of a streamed response in env, before its chunks arrive.
+      # @api private
+      def begin_stream(env, response)
+        save_head(env, response, nil)
+      end
+
+      # Runs the response middleware when the last chunk has arrived.
+      # @api private
+      def finish_stream(env)
+        env.response_body = +""
         env.response.finish(env)
       end
 
@@ -159,6 +185,8 @@ module Faraday
         build_connection(env).request(method, Facade::RequestAdapter.url(env), options)
       rescue ::Trunkline::Error => error
         error
+      rescue ::Trunkline::InvalidRequest => error
+        raise Facade::Errors.convert(error)
       end
 
       # The client refuses a TRACE with a body (RFC 9110 9.3.8); Faraday's other adapters send it.
@@ -174,16 +202,15 @@ module Faraday
         response = result(env, stream: true)
         return complete_failed(env, response) if response.is_a?(Exception)
 
-        save_head(env, response, nil)
+        begin_stream(env, response)
         env.stream_response { |&on_data| each_chunk(response, &on_data) }
-        env.response_body = +""
-        env.response.finish(env)
+        finish_stream(env)
       ensure
         response.close if response.is_a?(::Trunkline::Response)
       end
 
       def save_head(env, response, body)
-        save_response(env, response.status, body, response._fields_by_name, response.reason, finished: false)
+        save_response(env, response.status, body, response._fields_by_name, response._given_reason, finished: false)
       end
 
       # Faraday treats a proxy's 407 (RFC 9110 15.5.8) as a response.

@@ -107,7 +107,9 @@ module Trunkline
 
       # @return [Boolean] whether a fixed number needs a Limiter from now on
       def refused?(result)
-        @fixed != Float::INFINITY && (!result.is_a?(Response) || result.status == 429 || result.status == 503)
+        return false if @fixed == Float::INFINITY || result.nil? # nil: a streamed one has ended
+
+        !result.is_a?(Response) || result.status == 429 || result.status == 503
       end
 
       def inform_limiter(pending, result, now)

@@ -17,6 +17,40 @@ module Faraday
           attr_accessor :others
         end
 
+        # Passes the parts of one response to its request's on_data.
+        class Streamed
+          include ::Trunkline::Redacted
+
+          def initialize(adapter, env)
+            @adapter = adapter
+            @env = env
+            @bytes = 0
+          end
+
+          # @param part [::Trunkline::Response, String, nil, Exception] see Batch#stream
+          def receive(part)
+            case part
+            when ::Trunkline::Response then @adapter.begin_stream(@env, part)
+            when String then report(part)
+            when nil then finish
+            else @adapter.complete(@env, part)
+            end
+          end
+
+          private
+
+          def report(chunk)
+            @bytes += chunk.bytesize
+            @env.request.on_data.call(chunk, @bytes, @env)
+          end
+
+          # As Faraday::Env#stream_response does: an empty body is one empty chunk.
+          def finish
+            report(+"") if @bytes.zero?
+            @adapter.finish_stream(@env)
+          end
+        end
+
         def initialize
           @queued = []
           @failures = []
@@ -53,9 +87,19 @@ module Faraday
         def start(adapter, batch)
           own, @queued = @queued.partition { |owner, _| owner.equal?(adapter) }
           own.map(&:last).each do |env|
-            collect_failure do
-              adapter.add(batch, env) { |result| complete(adapter, env, result, batch) }
-            end
+            collect_failure { adapter.add(batch, env, &receiver(adapter, env, batch)) }
+          end
+        end
+
+        def receiver(adapter, env, batch)
+          return ->(result) { complete(adapter, env, result, batch) } unless adapter.streams?(env)
+
+          streamed = Streamed.new(adapter, env)
+          lambda do |part|
+            failures = @failures.size
+            collect_failure { streamed.receive(part) }
+            start(adapter, batch)
+            @failures.size == failures
           end
         end
 
