@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "open3"
+require_relative "support/webmock_source"
 
 # The Ruby suites. Each gem has its own `<name>:test`; `rake test` runs them all.
 module Suites
@@ -69,8 +70,12 @@ namespace :trunkline do
   task(test: :compile) { Suites.run_side_by_side("trunkline", 3) }
 end
 
-desc "WebMock's own examples for clients (WEBMOCK_SOURCE=a checkout of its source)"
+desc "WebMock's own examples for clients, of a pinned gem (or WEBMOCK_SOURCE=a checkout of its source)"
 task webmock: :compile do
+  ENV["WEBMOCK_SOURCE"] = WebMockSource.path
+  next puts "not run: WebMock's examples, because webmock-#{WebMockSource::VERSION}.gem could not be had" \
+    unless ENV["WEBMOCK_SOURCE"]
+
   paths = %w[lib test/facades/webmock].flat_map { |folder| ["-I", File.join(ROOT, "trunkline", folder)] }
   sh "rspec", "--options", File::NULL, *paths, File.join(ROOT, "trunkline/test/facades/webmock/acceptance_spec.rb")
   ruby "-I", paths[1], File.join(ROOT, "trunkline/test/facades/webmock/net_http/compare.rb")

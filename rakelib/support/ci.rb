@@ -6,13 +6,19 @@ require_relative "command"
 class CI
   # How tools say what they ran. What says neither counts as one.
   MINITEST = /^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) skips/
+  RSPEC = /^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?/
   TALLY = /^(?:[\w .-]+: )?(\d+) passed, (\d+) failed$/
+
+  # How a task says what it could not run, and why.
+  NOT_RUN = /^not run: .*/
 
   # Lines of a failed section that are said again behind the summary: what is left of a log is often its end.
   ENDING = 40
 
   Outcome = Struct.new(:title, :passed, :failed, :seconds, :output, keyword_init: true) do
     def ending = ["", "== How it ended: #{title}", *output.lines.last(ENDING)]
+
+    def not_run = output.scan(NOT_RUN)
 
     def to_s
       mark = failed.zero? ? "ok  " : "FAIL"
@@ -28,7 +34,7 @@ class CI
   # Returns whether everything passed.
   def run # rubocop:disable Naming/PredicateMethod
     outcomes = @sections.map { |title, task| section(title, task) }
-    puts "", "== Summary", *outcomes
+    puts "", "== Summary", *outcomes, *outcomes.flat_map(&:not_run)
     outcomes.reject { |outcome| outcome.failed.zero? }.each { |outcome| puts outcome.ending }
     failed = outcomes.sum(&:failed)
     puts "#{outcomes.sum(&:passed)} passed, #{failed} failed"
@@ -50,8 +56,14 @@ class CI
   def count(output)
     suites = output.scan(MINITEST).map { |counts| counts.map(&:to_i) }
     tallies = output.scan(TALLY).map { |counts| counts.map(&:to_i) }
+    tallies += output.scan(RSPEC).map { |counts| tally_of_rspec(counts) }
     passed = suites.sum { |runs, failures, errors, skips| runs - failures - errors - skips } + tallies.sum(&:first)
     [passed, suites.sum { |_, failures, errors, _| failures + errors } + tallies.sum(&:last)]
+  end
+
+  def tally_of_rspec(counts)
+    examples, failures, pending = counts.map(&:to_i)
+    [examples - failures - pending, failures]
   end
 
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

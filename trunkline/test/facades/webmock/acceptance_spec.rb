@@ -9,11 +9,19 @@ module TrunklineSpecHelper
 
   # @return [Seen] the response in the form that the examples expect
   def http_request(method, uri, options = {})
+    skip "sends a Content-Length that its body has not, which is refused" if wrong_length?(options)
+
     uri = WebMock::Util::URI.heuristic_parse(uri).normalize.to_s
     given = { timeout: 10, basic: options[:basic_auth], headers: options[:headers], body: options[:body] }.compact
     response = perform(method.to_sym, uri, given)
     Seen.new(body: response.body, headers: WebMock::Util::Headers.normalize_headers(response.headers.to_h),
              status: response.status.to_s, message: response.reason)
+  end
+
+  # Until 3.18 the examples of headers had Content-Length: 8888, and no body.
+  def wrong_length?(options)
+    given = options[:headers]&.find { |name, _| name.casecmp?("content-length") }
+    given && given.last != options[:body].to_s.bytesize.to_s
   end
 
   def client_timeout_exception_class = Trunkline::TimeoutError

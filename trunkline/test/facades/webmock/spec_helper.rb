@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Replaces WebMock's own spec_helper, which requires every client that WebMock supports. WEBMOCK_SOURCE is a checkout of
-# WebMock, because its gem contains no examples. The examples run with the library of that checkout.
+# Replaces WebMock's own spec_helper, which requires every client that WebMock supports. WEBMOCK_SOURCE is WebMock's
+# source with its examples, which its newer gems do not contain. The examples run with the library of that source.
 
 source = ENV.fetch("WEBMOCK_SOURCE") { abort "WEBMOCK_SOURCE: must be a directory with WebMock's source" }
 $LOAD_PATH.unshift(File.join(source, "spec"), File.join(source, "lib"))
