@@ -86,7 +86,7 @@ class TestInput < TrunklineTest
   # option => values that are not allowed
   BAD_OPTIONS = {
     timeout: [0, -1, "5", :five, Float::NAN, Float::INFINITY, { connect: 0 }, { connect: "1" }, { sleep: 1 }, [1]],
-    follow: [-1, "5", 1.5, true],
+    follow: [-1, "5", 1.5, 1001],
     replay: [:always, true, "safe"],
     expect: [0, -1, "1"],
     decode: [1, "yes"],

@@ -48,7 +48,7 @@ class TestSecrets < TrunklineTest
     basic: [CANARY, [CANARY], "user:#{CANARY}", { user: CANARY }],
     digest: [CANARY, ["a", CANARY, 3], { user: CANARY }], auth: [CANARY, { token: CANARY }],
     netrc: ["machine a.test login a password #{CANARY}", "machine a.test\n#{CANARY}\n", CANARY, 5],
-    proxy: ["user:#{CANARY}@host:1", "http://user:#{CANARY}@host:1/path", "http://user:#{CANARY}",
+    proxy: ["user:#{CANARY}@host:x", "http://user:#{CANARY}@host:1/path", "http://user:#{CANARY}",
             "http://user:a b@#{CANARY}",
             "ftp://user:#{CANARY}@host", "http://user:%@#{CANARY}", { url: CANARY }, ["http://user:#{CANARY}@host:1"],
             "socks5://user#{CANARY}@host:1", CANARY.to_sym, "//#{CANARY}@host:1", "http://#{CANARY} @host"],

@@ -158,6 +158,7 @@ module Trunkline
     end
 
     def seconds(timeout)
+      timeout = Timeouts.plain(timeout)
       return [timeout, Timeouts::ENDLESS].min if timeout.is_a?(Numeric) && timeout.real? && timeout <= Float::INFINITY
 
       raise InvalidRequest.of("timeout", timeout, "a number of seconds")

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "options/table"
+require_relative "options/unknown"
+require_relative "params"
 require_relative "redacted"
 
 module Trunkline
@@ -50,7 +52,7 @@ module Trunkline
       given.to_h { |name, value| [name, check(name, value)] }
     end
 
-    # @return [InvalidRequest] for a name that is no option of a client, with the nearest that is one
+    # @return [InvalidRequest] for a name that is no option of a client
     def self.unknown(name, known = NAMES)
       if CALL_ONLY.include?(name)
         return InvalidRequest.new("#{name}: is an option of a call, not of a client: client.post(url, #{name}: ...)")
@@ -60,9 +62,7 @@ module Trunkline
         return InvalidRequest.new("#{name}: is a limit of the process: Trunkline.configure { |c| c.#{name} = ... }")
       end
 
-      nearest = DidYouMean::SpellChecker.new(dictionary: known).correct(name).first if defined?(DidYouMean)
-      InvalidRequest.new("unknown option #{name.inspect}#{"; did you mean #{nearest}:?" if nearest} " \
-                         "(known are #{known.join(", ")})")
+      Unknown.error(name, known)
     end
 
     # @param base [Hash, Array, nil] params set before

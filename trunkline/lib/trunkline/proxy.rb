@@ -20,7 +20,7 @@ module Trunkline
     SHOWN = %r{\A(?:[a-z][a-z0-9+.-]*://)?[\w.-]*(?::\d*)?(?:/[\w./-]*)?\z}i
     private_constant :SHOWN
     ALLOWED = "a URL such as http://proxy.test:3128 (http, https, socks5 or socks5h, perhaps with user:password@, " \
-              "no path), or false for none"
+              "no path), host:port for http, or false for none"
     REFUSAL_BYTES = 16 * 1024
     # One byte says how long each of them is (RFC 1929 2).
     SOCKS_BYTES = 1..255
@@ -62,6 +62,13 @@ module Trunkline
                        })
       end
 
+      # @return [InvalidRequest]
+      # @api private
+      def refusal(source, text)
+        got = SHOWN.match?(text.b) ? ", got #{text.inspect}" : "; what was given is not shown"
+        InvalidRequest.new("#{source}: must be #{ALLOWED}#{got}")
+      end
+
       private
 
       def beginning(response)
@@ -72,11 +79,6 @@ module Trunkline
         bytes.byteslice(0, REFUSAL_BYTES)
       ensure
         response.close
-      end
-
-      def refusal(source, text)
-        got = SHOWN.match?(text.b) ? ", got #{text.inspect}" : "; what was given is not shown"
-        InvalidRequest.new("#{source}: must be #{ALLOWED}#{got}")
       end
 
       def credentials(source, scheme, userinfo)

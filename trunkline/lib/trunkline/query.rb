@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "errors"
+require_relative "params"
 require_relative "percent"
 
 module Trunkline
@@ -16,7 +17,7 @@ module Trunkline
     # @return [String] "" for nothing
     # @raise [InvalidRequest]
     def encode(params, argument = "params")
-      pairs = case params
+      pairs = case params = Params.plain(argument, params)
               when nil then return ""
               when Hash then sorted(params)
               when Array then params
@@ -33,11 +34,11 @@ module Trunkline
     def sorted(hash)
       return hash.to_a if hash.size < 2
 
-      hash.sort_by { |name, _| name.to_s }
+      Params.distinct(hash).sort_by { |name, _| name.to_s }
     end
 
     def append(parts, name, value, argument)
-      case value
+      case value = Params.plain(argument, value)
       when Hash
         sorted(value).each { |key, inner| append(parts, "#{name}%5B#{Percent.form(key.to_s)}%5D", inner, argument) }
       when Array

@@ -17,6 +17,11 @@ module Trunkline
   class Timeouts
     PHASES = %i[queue resolve connect tls write first_byte read].freeze
     NAMES = [*PHASES, :total].freeze
+    # Names that other clients have for the phases.
+    SYNONYMS = { open: :connect, open_timeout: :connect, connect_timeout: :connect, ssl: :tls, ssl_timeout: :tls,
+                 read_timeout: :read, write_timeout: :write, timeout: :total, overall: :total, request: :total,
+                 response: :first_byte, pool: :queue, dns: :resolve }.freeze
+    private_constant :SYNONYMS
     ALLOWED = "a positive number of seconds, or a Hash of them by #{NAMES.join(", ")}".freeze
 
     # Seconds for each phase that was not named, or was given as nil, where there is no total.
@@ -26,14 +31,14 @@ module Trunkline
 
     attr_reader(*NAMES)
 
-    # @param given [Numeric, Hash, Timeouts] a number is the total, and replaces what was set before; a Hash changes
-    #   the limits it names
+    # @param given [Numeric, ActiveSupport::Duration, Hash, Timeouts] a number is the total, and replaces what was set
+    #   before; a Hash changes the limits it names
     # @param base [Timeouts, nil] what was set before
     # @return [Timeouts]
     # @raise [InvalidRequest]
     # @raise [MissingTimeout] when none is given, as in {}, or none is left
     def self.of(given, base = nil)
-      case given
+      case given = plain(given)
       when Timeouts then given
       when nil then raise MissingTimeout
       when Numeric then new({ total: given })
@@ -45,12 +50,26 @@ module Trunkline
     # @param seconds [Hash{Symbol => Numeric, nil}]
     def initialize(seconds)
       unknown = seconds.keys - NAMES
-      raise InvalidRequest.of("timeout", unknown.first, "of #{NAMES.join(", ")}") unless unknown.empty?
+      raise Timeouts.unknown(unknown.first) unless unknown.empty?
       raise MissingTimeout if seconds.values.compact.empty?
 
       @given = NAMES.to_h { |name| [name, Timeouts.seconds_or_nil("timeout: #{name}", seconds[name])] }.compact.freeze
       NAMES.each { |name| instance_variable_set(:"@#{name}", @given.fetch(name) { default(name) }) }
       freeze
+    end
+
+    # @return [InvalidRequest]
+    # @api private
+    def self.unknown(name)
+      ours = SYNONYMS[name]
+      InvalidRequest.of("timeout", name, "of #{NAMES.join(", ")}#{"; the name here is #{ours}:" if ours}")
+    end
+
+    # @return [Object] of an ActiveSupport::Duration, its seconds as a Float; all else as it is
+    # @api private
+    def self.plain(value)
+      # Not is_a?, which a Duration answers as its number would.
+      defined?(::ActiveSupport::Duration) && ::ActiveSupport::Duration === value ? value.to_f : value # rubocop:disable Style/CaseEquality
     end
 
     # @param argument [String, Symbol] what the value was given for
@@ -59,6 +78,7 @@ module Trunkline
     # @raise [InvalidRequest] for what is no positive number
     # @api private
     def self.seconds(argument, value)
+      value = plain(value)
       seconds = [value, Float::MAX].min.to_f if value.is_a?(Numeric) && value.real? && value.finite?
       return seconds if seconds&.positive?
 

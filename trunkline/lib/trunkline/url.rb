@@ -38,7 +38,7 @@ module Trunkline
     attr_reader :userinfo
 
     class << self
-      # @param text [String, URI, URL]
+      # @param text [String, URI, Addressable::URI, URL]
       # @return [URL]
       # @raise [InvalidRequest]
       def parse(text)
@@ -56,7 +56,7 @@ module Trunkline
       # What a caller's url stands for: an absolute URL, or one below base. A base's path counts as a folder
       # ("https://api.test/v1" and "users" make /v1/users); "/users" starts from the host's root.
       #
-      # @param location [String, URI, URL, nil] nil and "" are the base itself
+      # @param location [String, URI, Addressable::URI, URL, nil] nil and "" are the base itself
       # @param base [URL, nil]
       # @return [URL]
       # @raise [InvalidRequest]
@@ -69,6 +69,12 @@ module Trunkline
         return base.below(text) unless text.start_with?("//")
 
         raise InvalidRequest.of("url", redact(text), "an absolute URL, or a path with one leading /")
+      end
+
+      # @return [Boolean] whether it is an object of the standard library or of Addressable
+      # @api private
+      def uri?(value)
+        value.is_a?(URI::Generic) || (defined?(::Addressable::URI) && value.is_a?(::Addressable::URI)) || false
       end
 
       # @return [String] for messages: userinfo, query and fragment hidden; text need not be a valid URL
@@ -110,7 +116,7 @@ module Trunkline
       end
 
       def stringified(location)
-        return location.to_s if location.is_a?(URI::Generic) || location.is_a?(URL)
+        return location.to_s if location.is_a?(URL) || uri?(location)
 
         raise InvalidRequest.of("url", location, "a String or URI")
       end

@@ -70,7 +70,7 @@ class TestOptions < UnitTest
   end
 
   BAD = {
-    headers: ["x", 5, { "A\n" => "1" }], params: [5, "a=1"], follow: [0, -1, true, 1.5, "3"],
+    headers: ["x", 5, { "A\n" => "1" }], params: [5, "a=1"], follow: [0, -1, 1001, 1.5, "3"],
     redirect_body_to_http: [nil, 1, "yes"],
     credential_headers: ["X-A", [1], ["a b"]], replay: [true, :always, "safe", nil], expect: [0, -1, true, "1"],
     decode: [nil, 1, "true"], early_hints: [5, "x"], verify: [nil, :none, 0],
@@ -113,8 +113,36 @@ class TestOptions < UnitTest
   def test_unknown_options_are_named_with_the_nearest
     assert_refused(":folow", "follow:") { @options.merge(folow: 3) }
     assert_refused(":max_idel", "max_idle:") { @options.merge(max_idel: 3) }
-    assert_refused(":zzzz", "known are timeout") { @options.merge(zzzz: 3) }
-    assert_refused('"timeout"') { @options.merge("timeout" => 3) }
+    refused = assert_refused(":zzzz", "docs/options.md") { @options.merge(zzzz: 3) }
+    assert_equal 3, refused.message[/the nearest are (.*?);/, 1].split(", ").size
+    assert_refused('"timeout"', "Symbol: timeout:") { @options.merge("timeout" => 3) }
+    assert_refused("class Integer") { @options.merge(5 => 3) }
+  end
+
+  def test_names_of_other_clients_are_answered_with_ours
+    { query: "params:", ssl_verify: "verify:", open_timeout: "connect:", verify_ssl: "verify:",
+      allow_redirects: "follow:", data: "form:", files: "multipart:", basic_auth: "basic:", cert: "client_cert:",
+      "followlocation" => "follow:" }.each do |theirs, ours|
+      assert_refused("unknown option #{theirs.inspect}; instead: ", ours) { @options.merge(theirs => "secret") }
+    end
+    assert_refused("basic: [user, password]") { @options.merge(auth: %w[user secret]) }
+    assert_refused("bearer: token") { @options.merge(auth: "secret") }
+    assert_refused("the name here is connect:") { @options.merge(timeout: { open: 3 }) }
+  end
+
+  def test_what_is_told_for_other_clients_names_exists
+    told = Options::Unknown::SYNONYMS.each_value.flat_map { |text| text.gsub(/"[^"]*"/, "").scan(/\b([a-z_]+):/).flatten }
+    assert_includes told, "basic"
+    assert_empty told.uniq - Options::TABLE.keys.map(&:to_s) - Trunkline::Timeouts::NAMES.map(&:to_s) - ["name"]
+    assert_empty Options::Unknown::SYNONYMS.keys & Options::TABLE.keys
+  end
+
+  def test_follow_true_has_a_number
+    assert_equal [10, false, false], [true, false, nil].map { |value| @options.merge(follow: value).follow }
+  end
+
+  def test_names_of_params_are_one_as_symbol_and_string
+    assert_equal({ "a" => 2, "b" => 3 }, @options.merge(params: { a: 1, "b" => 3, "a" => 2 }).params)
   end
 
   def test_options_of_a_call_are_told_apart

@@ -44,6 +44,9 @@ class TestProxy < Minitest::Test
     refute Trunkline::Options.check(:proxy, false)
     assert_raises(Trunkline::InvalidRequest) { Trunkline::Options.check(:proxy, 8080) }
     assert_raises(Trunkline::InvalidRequest) { Trunkline::Options.defaults.merge(proxy: "nonsense") }
+    assert_equal "http://proxy.test:3128", Trunkline::Options.check(:proxy, "proxy.test:3128").to_s
+    assert_equal "http://[::1]:3128", Trunkline::Options.check(:proxy, "robin:pw@[::1]:3128").to_s
+    assert_equal "socks5://p.test:1", Trunkline::Options.check(:proxy, URI("socks5://p.test:1")).to_s
     options = Trunkline::Options.defaults.merge(proxy: "http://robin:secret@proxy.test")
     refute_match(/secret/, options.inspect)
   end

@@ -35,6 +35,12 @@ class TestQuery < UnitTest
     assert_equal "", Trunkline::Query.encode(nil)
   end
 
+  def test_names_are_one_as_symbol_and_string_and_the_later_counts
+    assert_equal "a=2&b=3", Trunkline::Query.encode({ a: 1, b: 3, "a" => 2 })
+    assert_equal "a=1", Trunkline::Query.encode({ "a" => 2, a: 1 })
+    assert_equal "a%5Bb%5D=2", Trunkline::Query.encode({ a: { "b" => 1, b: 2 } })
+  end
+
   def test_pairs_keep_their_order
     assert_equal "b=1&a=2&b=3", Trunkline::Query.encode([["b", 1], [:a, 2], ["b", 3]])
   end

@@ -170,6 +170,14 @@ class TestRequestBuilder < UnitTest
     assert_equal "/?a=1&b=2&c=4", sent.uri.target
   end
 
+  def test_names_of_params_are_one_as_symbol_and_string
+    target = ->(client, call) { request("GET", "http://a.test/", client: { params: client }, params: call).uri.query }
+    assert_equal "a=2&b=3", target.call(nil, { a: 1, "b" => 3, "a" => 2 })
+    assert_equal "a=2", target.call({ "a" => 1 }, { a: 2 })
+    assert_equal "a=2", target.call({ a: 1, "a" => 5 }, { a: 2 })
+    assert_equal "a=2&b%5B%5D=1", target.call({ a: 1, b: [1] }, { "a" => 2 })
+  end
+
   def test_params_are_added_to_the_query_that_is_there
     { "http://a.test/x?a=1" => "/x?a=1&b=2", "http://a.test/x" => "/x?b=2", "http://a.test/x?" => "/x?b=2",
       "http://a.test?" => "/?b=2", "http://a.test/x y?" => "/x%20y?b=2" }.each do |url, target|

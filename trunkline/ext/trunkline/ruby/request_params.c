@@ -60,12 +60,28 @@ static void sort(request_params *p) {
     }
 }
 
+static bool same_name(VALUE one, VALUE other) {
+    return !before(one, other) && !before(other, one);
+}
+
+/* :a and "a" are one name, whose later value counts: the sort is stable. */
+static void drop_repeated(request_params *p) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        if (i + 1 < p->count && same_name(p->names[i], p->names[i + 1])) continue;
+        p->names[kept] = p->names[i];
+        p->values[kept++] = p->values[i];
+    }
+    p->count = kept;
+}
+
 bool params_take(request_params *p, VALUE hash) {
     p->count = 0;
     if (!RB_TYPE_P(hash, T_HASH)) return false;
     rb_hash_foreach(hash, add, (VALUE)p);
     if (p->count > PARAMS_MOST) return false;
     sort(p);
+    drop_repeated(p);
     return true;
 }
 

@@ -6,8 +6,10 @@ require_relative "../headers"
 require_relative "../host"
 require_relative "../netrc"
 require_relative "../policy/auth/digest"
+require_relative "../params"
 require_relative "../proxy"
 require_relative "../timeouts"
+require_relative "../url"
 
 module Trunkline
   class Options
@@ -33,6 +35,8 @@ module Trunkline
       KEEPALIVE_SECONDS = ->(value) { value.is_a?(Integer) && value.between?(1, 32_767) }
       # IFNAMSIZ, its NUL included, is 16.
       INTERFACE = %r{\A[[:graph:]&&[^/:]]{1,15}\z}
+      # For follow: true. Browsers stop at 20, clients of APIs at 3 to 10.
+      REDIRECTS = 10
       # Seconds. About what it costs a thread to sleep and to be woken: polling for longer gains little.
       BUSY_POLL = 0.00006
       LONGEST_BUSY_POLL = 0.001
@@ -87,8 +91,13 @@ module Trunkline
         value.map { |field| Headers.field_name(field, name.to_s).downcase }.freeze
       end
 
+      # @return [Hash, Array] of Hashes a name that is there as Symbol and as String, once, so that what a call gives
+      #   for it replaces it
       def params(name, value)
-        value.is_a?(Hash) || value.is_a?(Array) ? value : refuse(name, value, "a Hash or pairs")
+        value = Params.plain(name, value)
+        return value if value.is_a?(Array)
+
+        value.is_a?(Hash) ? Params.distinct(value) : refuse(name, value, "a Hash or pairs")
       end
 
       def bearer(name, value)
@@ -118,7 +127,10 @@ module Trunkline
       def auth(name, value)
         return value if value.respond_to?(:sign) && value.respond_to?(:retry?)
 
-        raise InvalidRequest, "#{name}: must be an object with #sign(request) and #retry?(response), got #{value.class}"
+        hint = "; a user and a password are basic: [user, password]" if value.is_a?(Array) || value.is_a?(Hash)
+        hint = "; a token is bearer: token" if value.is_a?(String)
+        raise InvalidRequest, "#{name}: must be an object with #sign(request) and #retry?(response), got " \
+                              "#{value.class}#{hint}"
       end
 
       def netrc(name, value)
@@ -133,7 +145,12 @@ module Trunkline
       end
 
       def follow(name, value)
-        value.nil? || value == false ? false : integer(name, value, 1..1000)
+        case value
+        when nil, false then false
+        when true then REDIRECTS
+        when 1..1000 then integer(name, value, 1..1000)
+        else refuse(name, value, "an Integer from 1 to 1000, true for #{REDIRECTS}, or false")
+        end
       end
 
       def expect(name, value)
@@ -194,9 +211,17 @@ module Trunkline
       def proxy(name, value)
         case value
         when false, Proxy then value
-        when String, URI::Generic then Proxy.parse(value)
+        when String then proxy_of_text(name, value)
+        when ->(any) { URL.uri?(any) } then Proxy.parse(value)
         else refuse(name, value, Proxy::ALLOWED)
         end
+      end
+
+      # @param text [String] a URL, or host:port; a host alone may be a slip of the pen
+      def proxy_of_text(name, text)
+        return Proxy.parse(text) if text.include?("://")
+
+        text.match?(/[:@]/n) ? Proxy.parse("http://#{text}") : raise(Proxy.refusal(name.to_s, text))
       end
 
       # @return [String] a list with commas
@@ -221,11 +246,11 @@ module Trunkline
       # @param value [Boolean, Integer, Hash, nil] seconds of silence before the first probe, or { idle:, interval: }
       # @return [Hash] { idle:, interval: }; zeros for none
       def tcp_keepalive(name, value)
-        whole = case value
+        whole = case value = whole_seconds(value)
                 when nil, true then return KEEPALIVE
                 when false then return NO_KEEPALIVE
                 when Integer then KEEPALIVE.merge(idle: value)
-                when Hash then KEEPALIVE.merge(value)
+                when Hash then KEEPALIVE.merge(value.transform_values { |one| whole_seconds(one) })
                 end
         return whole.freeze if whole && whole.size == KEEPALIVE.size && whole.each_value.all?(KEEPALIVE_SECONDS)
 
@@ -246,7 +271,7 @@ module Trunkline
 
       # @return [Float] seconds; 0 for none
       def busy_poll(name, value)
-        case value
+        case value = Timeouts.plain(value)
         when nil, false then return 0.0
         when true then return BUSY_POLL
         when Integer, Float, Rational then return value.to_f if (0..LONGEST_BUSY_POLL).cover?(value)
@@ -277,6 +302,11 @@ module Trunkline
         [Host.normalise(match[1], name.to_s).freeze, port].freeze
       end
 
+      def whole_seconds(value)
+        seconds = Timeouts.plain(value)
+        seconds.is_a?(Float) && !value.is_a?(Float) && seconds == seconds.floor ? seconds.to_i : value
+      end
+
       def address_without_mask?(text)
         IPAddr.new(text)
         !text.include?("/")
@@ -284,7 +314,7 @@ module Trunkline
         false
       end
 
-      private_class_method :refuse, :refuse_contents, :address, :address_without_mask?
+      private_class_method :proxy_of_text, :refuse, :refuse_contents, :address, :whole_seconds, :address_without_mask?
     end
   end
 end

@@ -33,7 +33,7 @@ module Trunkline
       Option.new(:netrc, "bool | path | nil", "true for ~/.netrc, or a path of such a file: basic credentials by host",
                  check: :netrc, default_doc: "false", hidden: true),
 
-      Option.new(:follow, "Integer | false | nil", "how many redirects to follow",
+      Option.new(:follow, "Integer | bool | nil", "how many redirects to follow; true for 10",
                  check: :follow, default: false, per_call: true),
       Option.new(:redirect_body_to_http, "bool",
                  "whether a redirect from https to http that keeps the method (307, 308) may send the body on, " \
@@ -103,7 +103,8 @@ module Trunkline
                  check: :connect_to),
       Option.new(:unix, "path?", "path of a Unix socket to connect to instead", check: :unix),
       Option.new(:proxy, "(String | URI::Generic | false)?",
-                 "http://, https://, socks5:// or socks5h://, perhaps with user:password@; false for none",
+                 "http://, https://, socks5:// or socks5h://, perhaps with user:password@; host:port for http; false " \
+                 "for none",
                  check: :proxy, default_doc: "the environment's http_proxy, https_proxy, all_proxy and no_proxy"),
       Option.new(:no_proxy, "(String | Array[String])?", "hosts that no proxy is for (see NoProxy)",
                  check: :no_proxy, default_doc: "the environment's no_proxy, for the environment's proxies"),

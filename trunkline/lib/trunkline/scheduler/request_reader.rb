@@ -68,7 +68,7 @@ module Trunkline
       # @return [Array] method, URL and options or nil
       def parts(item)
         case item
-        when URI::Generic, URL then ["GET", item, nil]
+        when URL, ->(any) { URL.uri?(any) } then ["GET", item, nil]
         when Hash then parts_of_hash(item)
         else parts_of_request(item)
         end

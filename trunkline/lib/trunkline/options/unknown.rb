@@ -1,0 +1,104 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+
+module Trunkline
+  class Options
+    # The error for a name that is no option: it names ours where other clients have that name for it, else the three
+    # that are spelled most like it.
+    #
+    # @api private
+    module Unknown
+      BASIC = "basic: [user, password]"
+      FOLLOW = "follow: true, or follow: 5 for at most five redirects"
+      CONNECT = "timeout: { connect: 2 }"
+      VERIFY = "verify: false to accept any certificate, ca_file: to trust another authority"
+      BODY = "body: for bytes or a file, form: for a Hash of fields, json: for JSON"
+      CONNECTIONS = "max_connections_per_host:; connections are always kept and reused"
+      RETRY = "replay: :safe, which sends safe requests once more when a reused connection was closed"
+      BASE = 'Trunkline.new("https://api.test", ...), with the base URL as its first argument'
+      private_constant :BASIC, :FOLLOW, :CONNECT, :VERIFY, :BODY, :CONNECTIONS, :RETRY, :BASE
+
+      # What to write instead, by the names that curl and the other clients of Ruby and Python have for it.
+      SYNONYMS = {
+        %i[query query_params search] => "params:",
+        %i[header] => "headers:",
+        %i[cookies cookie] => 'headers: { "Cookie" => "name=value" }',
+        %i[user_agent useragent] => 'headers: { "User-Agent" => ... }',
+        %i[content_type] => 'headers: { "Content-Type" => ... }',
+        %i[accept] => 'headers: { "Accept" => ... }',
+        %i[data payload body_stream postfields] => BODY,
+        %i[files file upload] => "multipart: { name: File.open(path) }",
+        %i[basic_auth userpwd user username password http_basic_authentication] => BASIC,
+        %i[digest_auth] => "digest: [user, password]",
+        %i[token bearer_token access_token oauth_token] => "bearer: token",
+        %i[authorization] => "bearer: token, #{BASIC}, or headers: { \"Authorization\" => ... }",
+        %i[open_timeout connect_timeout connecttimeout] => CONNECT,
+        %i[read_timeout] => "timeout: { read: 5 } between two parts of the answer, first_byte: for its beginning",
+        %i[write_timeout] => "timeout: { write: 5 }",
+        %i[ssl_timeout] => "timeout: { tls: 5 }",
+        %i[max_time request_timeout total_timeout deadline operation_timeout] => "timeout: 5 for the whole call",
+        %i[timeout_ms connecttimeout_ms] => "timeout: in seconds",
+        %i[allow_redirects follow_redirects follow_redirect followlocation follow_location max_redirects maxredirs
+           redirect redirects] => FOLLOW,
+        %i[ssl_verify verify_ssl ssl_verifypeer verify_peer ssl_verify_peer ssl_verify_mode verify_mode insecure
+           ssl ssl_options tls] => VERIFY,
+        %i[ssl_verifyhost verify_host ssl_verify_hostname] => "verify_hostname: false",
+        %i[cacert cainfo ca_certs ca_cert ssl_ca_file sslcacert] => "ca_file:",
+        %i[capath ssl_ca_path] => "ca_path:",
+        %i[cert_store ssl_cert_store] => "ca_store:",
+        %i[cert certificate sslcert ssl_client_cert pem p12 pkcs12 ssl_cert] => "client_cert:",
+        %i[key private_key sslkey ssl_client_key ssl_key] => "client_key:",
+        %i[ssl_version sslversion min_version ssl_min_version] => 'min_tls: "1.2" or max_tls: "1.3"',
+        %i[proxies proxy_url http_proxy https_proxy http_proxyaddr proxy_host] => 'proxy: "http://host:port"',
+        %i[unix_socket socket sockethost unixsocket unix_socket_path] => "unix:",
+        %i[interface local_host localaddress] => "bind:",
+        %i[resolve host_mapping] => "connect_to:",
+        %i[http_version http2 httpversion version] => "http: :auto, :h1 or :h2",
+        %i[compress compressed accept_encoding encoding] => "decode:",
+        %i[max_size maxfilesize max_filesize] => "max_body_bytes:",
+        %i[pool_size pool max_connections_per_route connection_pool persistent keep_alive keepalive
+           keep_alive_timeout] => CONNECTIONS,
+        %i[tcp_keep_alive tcp_keepalive_interval] => "tcp_keepalive:",
+        %i[retry retries max_retries] => RETRY,
+        %i[base_url base_uri prefix_url url host] => BASE,
+        %i[stream_to on_data stream_body] => "a block, which takes the body as it comes"
+      }.each_with_object({}) { |(names, ours), all| names.each { |name| all[name] = ours } }.freeze
+
+      NEAREST = 3
+      private_constant :NEAREST
+
+      class << self
+        # @param name [Object] a Symbol, or whatever else was given for one
+        # @param known [Array<Symbol>]
+        # @return [InvalidRequest]
+        def error(name, known)
+          InvalidRequest.new("unknown option #{shown(name)}; #{advice(name, known)}")
+        end
+
+        private
+
+        def advice(name, known)
+          symbol = name.to_sym if name.is_a?(String) || name.is_a?(Symbol)
+          return "its name must be a Symbol: #{name}:" if name.is_a?(String) && known.include?(symbol)
+          return "instead: #{SYNONYMS[symbol]}" if SYNONYMS.key?(symbol)
+
+          nearest = nearest(name.to_s, known)
+          "#{"the nearest are #{nearest}; " if nearest}docs/options.md lists all"
+        end
+
+        # @return [String, nil] nil without did_you_mean (ruby --disable-did_you_mean)
+        def nearest(text, known)
+          return unless defined?(DidYouMean::JaroWinkler)
+
+          names = known.max_by(NEAREST) { |option| DidYouMean::JaroWinkler.distance(option.to_s, text) }
+          names.map { |option| "#{option}:" }.join(", ")
+        end
+
+        def shown(name)
+          name.is_a?(String) || name.is_a?(Symbol) ? name.inspect[0, 60] : "of class #{name.class}"
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "test_helper"
+require_relative "support/subprocess"
+
+# What Rails and Addressable hand over. In a program of its own: what they load changes Ruby's classes.
+class TestRailsValues < Minitest::Test
+  PRELUDE = <<~RUBY
+    $VERBOSE = nil # the warnings of other gems
+    require "json"
+    require "action_controller"
+    require "active_support/all"
+    require "addressable/uri"
+
+    def build(url = "http://a.test/", client: {}, **options)
+      settings = Trunkline::Options.defaults.merge(timeout: 5, **client)
+      Trunkline::RequestBuilder.new(settings, nil, 1).build("POST", url, options, false)
+    end
+
+    def refused
+      yield
+      nil
+    rescue Trunkline::InvalidRequest => error
+      error.message
+    end
+
+    def parameters(hash) = ActionController::Parameters.new(hash)
+  RUBY
+
+  # @param code [String] whose value is a Hash for JSON
+  def results(code)
+    ran = Subprocess.run("#{PRELUDE}puts JSON.generate(begin\n#{code}\nend)")
+    assert_predicate ran.status, :success?, ran.err
+    JSON.parse(ran.out)
+  end
+
+  def test_a_duration_is_taken_wherever_seconds_are
+    told = results(<<~RUBY)
+      options = Trunkline::Options.defaults.merge(
+        timeout: { connect: 1.5.seconds, total: 2.minutes }, idle_timeout: 1.minute, max_age: 1.hour, expect: 2.seconds,
+        tcp_keepalive: { idle: 1.minute, interval: 5.seconds }, tcp_user_timeout: 3.seconds, busy_poll: 0.0005.seconds
+      )
+      {
+        timeouts: [options.timeout.connect, options.timeout.total], whole: options.merge(timeout: 5.seconds).timeout.total,
+        others: [options.idle_timeout, options.max_age, options.expect, options.tcp_user_timeout, options.busy_poll],
+        keepalive: options.tcp_keepalive.values, idle: options.merge(tcp_keepalive: 1.minute).tcp_keepalive[:idle],
+        refused: refused { options.merge(timeout: -1.seconds) }
+      }
+    RUBY
+    assert_equal [[1.5, 120.0], 5.0], told.values_at("timeouts", "whole")
+    assert_equal [60.0, 3600.0, 2.0, 3000, 0.0005], told["others"]
+    assert_equal [[60, 5], 60], told.values_at("keepalive", "idle")
+    assert_match(/\Atimeout: /, told["refused"])
+  end
+
+  def test_parameters_are_taken_when_they_are_permitted
+    told = results(<<~RUBY)
+      given = parameters(a: "1", b: { c: ["2"] }, "d" => "secret")
+      permitted = given.permit(:a, b: { c: [] })
+      {
+        params: build(params: permitted).uri.query, nested: build(params: { f: permitted }).uri.query,
+        client: build(client: { params: permitted }, params: { a: 3 }).uri.query,
+        form: build(form: permitted).body,
+        refused: [refused { build(params: given) }, refused { build(form: { x: given }) },
+                  refused { build(client: { params: given }) }]
+      }
+    RUBY
+    assert_equal "a=1&b%5Bc%5D%5B%5D=2", told["params"]
+    assert_equal told["params"], told["form"]
+    assert_equal "f%5Ba%5D=1&f%5Bb%5D%5Bc%5D%5B%5D=2", told["nested"]
+    assert_equal "a=3&b%5Bc%5D%5B%5D=2", told["client"]
+    told["refused"].each { |message| assert_match(/must be permitted parameters: params\.permit/, message) }
+    refute_match(/secret/, told.to_s)
+  end
+
+  def test_an_addressable_uri_is_taken_for_a_url_and_a_proxy
+    told = results(<<~RUBY)
+      uri = Addressable::URI.parse("http://b.test:81/x?y=1")
+      {
+        url: build(uri).url, base: Trunkline.new(uri, timeout: 1).inspect,
+        proxy: Trunkline::Options.check(:proxy, Addressable::URI.parse("http://p.test:3128")).to_s
+      }
+    RUBY
+    assert_equal ["http://b.test:81/x?y=1", "http://p.test:3128"], told.values_at("url", "proxy")
+    assert_includes told["base"], "b.test:81"
+  end
+end
