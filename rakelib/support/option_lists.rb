@@ -14,7 +14,8 @@ class OptionLists
     "[String, String]" => "Array(String, String)", "Array[String]" => "Array<String>",
     "Array[field_name]" => "Array<String, Symbol>", "Hash[String, String]" => "Hash{String => String}",
     "{ ?idle: Integer, ?interval: Integer }" => "Hash",
-    "untyped" => "Object", "_Signer" => "#sign, #retry?", "_EarlyHints" => "#call"
+    "untyped" => "Object", "_Signer" => "#sign, #retry?", "_EarlyHints" => "#call",
+    "_JSONEncoder" => "#call", "_JSONDecoder" => "#call"
   }.freeze
 
   # @param options [Array<Trunkline::Options::Option>]

@@ -85,4 +85,25 @@ class TestRailsValues < Minitest::Test
     assert_equal ["http://b.test:81/x?y=1", "http://p.test:3128"], told.values_at("url", "proxy")
     assert_includes told["base"], "b.test:81"
   end
+
+  def test_json_has_the_forms_of_active_support
+    told = results(<<~RUBY)
+      Point = Struct.new(:x)
+      value = { at: Time.utc(2026, 1, 2, 3, 4, 5), zone: Time.utc(2026).in_time_zone("Berlin"), point: [Point.new(1)],
+                price: BigDecimal("1.5"), nan: Float::NAN, safe: "<b>".html_safe, span: 5.seconds, set: Set[1],
+                indifferent: { a: 1 }.with_indifferent_access, permitted: parameters(a: Date.new(2026)).permit(:a) }
+      {
+        same: value.to_h { |name, one| [name, build(json: { v: one }).body] },
+        theirs: value.to_h { |name, one| [name, ActiveSupport::JSON.encode({ v: one })] },
+        copy: Trunkline::JSONEncoding.generate_copy(value) == build(json: value).body,
+        refused: refused { build(json: [parameters(a: "secret")]) }
+      }
+    RUBY
+    plain = ->(texts) { texts.transform_values { |text| JSON.parse(text) } }
+    assert_equal plain.call(told["theirs"]), plain.call(told["same"])
+    assert_equal '{"v":"2026-01-02T03:04:05.000Z"}', told["same"]["at"]
+    assert told["copy"]
+    assert_match(/permit/, told["refused"])
+    refute_match(/secret/, told["refused"])
+  end
 end

@@ -170,6 +170,17 @@ class TestResponse < TrunklineTest
     end
   end
 
+  def test_a_decoder_of_ones_own
+    decoder = ->(text, keys: 0) { text == "{private" ? raise("what came: #{text}") : [text, keys] }
+    json = ->(body, **options) { client(serve(answer(body)).url, json_decoder: decoder).get("/").json(**options) }
+    assert_equal ['{"a":1}', 0], json.call('{"a":1}')
+    assert_equal ["{}", 1], json.call("{}", keys: 1)
+    error = assert_raises(Trunkline::DecodeError) { json.call("{private") }
+    assert_match(/json_decoder: raised RuntimeError/, error.message)
+    refute_match(/private/, error.message)
+    assert_match(/what came/, error.cause.message)
+  end
+
   def test_no_body_is_no_json
     ["204 X\r\n", "205 X\r\nContent-Length: 0\r\n"].each { |head| assert_nil get("HTTP/1.1 #{head}\r\n").json }
     assert_nil get(answer("")).json

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require "json"
 require_relative "body"
+require_relative "json_encoding"
 require_relative "multipart"
 require_relative "query"
 require_relative "redacted"
@@ -36,7 +36,7 @@ module Trunkline
 
     def self.encode(kind, value)
       case kind
-      when :json then new(generate_json(value), "application/json")
+      when :json then new(JSONEncoding.generate(value), "application/json")
       when :form then new(Query.encode(value, "form"), "application/x-www-form-urlencoded")
       when :multipart
         multipart = Multipart.new(value)
@@ -45,15 +45,6 @@ module Trunkline
       end
     end
     private_class_method :encode
-
-    # @return [String]
-    # @raise [InvalidRequest]
-    def self.generate_json(value)
-      JSON.generate(value)
-    rescue JSON::JSONError, EncodingError => error
-      # Without its cause, which has the whole of what was given.
-      raise InvalidRequest, "json: cannot be generated: #{error.message}", cause: nil
-    end
 
     def initialize(source, type = nil)
       @source = source

@@ -21,8 +21,9 @@ module Trunkline
   #                                port:, unix_path: what is dialled; tls_name: to verify, nil for plain; label: for
   #                                messages; authority: for Host; prefix: "https://api.test"; proxy: nil, or what
   #                                Proxy#through gives; forwarder: the Proxy that is sent the requests themselves, or
-  #                                nil; authorization: that netrc has, or nil; bound_fields: whether the client's
-  #                                credentials are for it. #url, #forwarder
+  #                                nil; authorization: that netrc has, or nil; json_decoder: see Options::TABLE;
+  #                                bound_fields: whether the client's credentials are for it. #url, #forwarder,
+  #                                #json_decoder
   #   Trunkline::RequestBuilder    makes requests, see request_builder.rb
   #   Trunkline::Request           all that the engine is told of one call, see request.rb
   #   perform(pool, request, deadline, begun) -> Response

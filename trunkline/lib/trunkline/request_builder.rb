@@ -4,6 +4,7 @@ require_relative "content"
 require_relative "engine"
 require_relative "framing"
 require_relative "headers"
+require_relative "json_encoding"
 require_relative "options"
 require_relative "proxies"
 require_relative "query"
@@ -128,6 +129,7 @@ module Trunkline
                            tls_name: (@options.tls_name || url.host if url.tls?), label: url.label,
                            authority: url.authority, prefix: url.origin, proxy: proxy&.through(forwarder.nil?),
                            forwarder: forwarder, authorization: (authorization(nil, netrc) if netrc),
+                           json_decoder: @options.json_decoder,
                            bound_fields: @base.nil? || url.origin == @base.origin
                          })
     end
@@ -170,8 +172,15 @@ module Trunkline
       [content.producer.is_a?(String) ? content.producer : content, content.type, content.multipart?]
     end
 
+    # @return [String]
     def generate_json(value)
-      Content.generate_json(value)
+      encoder = @options.json_encoder
+      return JSONEncoding.generate(value) unless encoder
+
+      text = encoder.call(value)
+      return text if text.is_a?(String)
+
+      raise InvalidRequest.of("json_encoder", text.class, "callable, and return a String")
     end
 
     # @return [String, nil] the value of an Authorization field

@@ -51,20 +51,19 @@ module Trunkline
     # @return [Boolean] whether the status is 200 to 299
     def ok? = status.between?(200, 299)
 
-    # @param options [Hash] for JSON.parse, such as symbolize_names: true
+    # @param options [Hash] for JSON.parse, such as symbolize_names: true, or for json_decoder:
     # @return [Object, nil] the body, parsed; nil for an answer of status 204 or 205, and for an empty body
-    # @raise [DecodeError] when the body is no JSON; its cause is a JSON::ParserError
+    # @raise [DecodeError] when the body is no JSON; its cause is a JSON::ParserError, or what json_decoder: raised
     def json(**options)
       text = body
       return if text.empty? || status == 204 || status == 205
 
       text = text.dup.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY # RFC 8259 8.1
-      JSON.parse(text, **options)
+      decoder = request.origin&.json_decoder
+      decoder ? decoded_by(decoder, text, options) : JSON.parse(text, **options)
     rescue JSON::ParserError, EncodingError => error
       cause = without_quotations(error)
-      raise DecodeError.about(self, "was answered #{status} and a body that is no JSON, of " \
-                                    "#{self["content-type"]&.inspect || "no type"}: #{cause.message}; the server has " \
-                                    "the whole request"), cause: cause
+      raise no_json(cause.message), cause: cause
     end
 
     # Of a streamed answer that is refused, up to 64 KiB that come within a second are read, and are the #body; one that
@@ -181,6 +180,20 @@ module Trunkline
 
     # @param error [JSON::ParserError, EncodingError] whose message may quote the body, which may hold a credential
     # @return [JSON::ParserError] with the reason and the place alone
+    # The message of the decoder's own error may quote the body; it is the cause's alone.
+    def decoded_by(decoder, text, options)
+      options.empty? ? decoder.call(text) : decoder.call(text, **options)
+    rescue JSON::ParserError, EncodingError
+      raise
+    rescue StandardError => error
+      raise no_json("json_decoder: raised #{error.class}")
+    end
+
+    def no_json(why)
+      DecodeError.about(self, "was answered #{status} and a body that is no JSON, of " \
+                              "#{self["content-type"]&.inspect || "no type"}: #{why}; the server has the whole request")
+    end
+
     def without_quotations(error)
       return JSON::ParserError.new("bytes that are not valid #{body.encoding}") if error.is_a?(EncodingError)
 

@@ -155,6 +155,14 @@ class TestRequestBuilder < UnitTest
     assert_refused("json") { request("POST", json: Float::NAN) }
   end
 
+  def test_an_encoder_of_ones_own
+    client = { json_encoder: ->(value) { "<#{value.size}>" } }
+    sent = request("POST", client: client, json: { a: 1 })
+    assert_equal ["<1>", "application/json"], [sent.body, sent.headers["Content-Type"]]
+    assert_refused("json_encoder", "String") { request("POST", client: { json_encoder: ->(_) {} }, json: 1) }
+    assert_refused("json_encoder", "JSON.method(:generate)") { builder(json_encoder: JSON) }
+  end
+
   # ---- method and place ----
 
   def test_methods

@@ -69,6 +69,7 @@ void engine_config_init(void);
 typedef struct {
     VALUE config_value;    /* keeps `config` alive */
     VALUE url;             /* the origin's root, a Trunkline::URL */
+    VALUE json_decoder;    /* callable, or nil */
     VALUE forwarder;       /* the Proxy that is sent the requests themselves, or nil */
     VALUE authorization;   /* the value of Authorization that netrc has for the host, or nil */
     config_object *config; /* borrowed from config_value */

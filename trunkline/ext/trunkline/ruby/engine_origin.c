@@ -134,6 +134,7 @@ static void origin_mark(void *data) {
     rb_gc_mark(o->config_value);
     rb_gc_mark(o->url);
     rb_gc_mark(o->forwarder);
+    rb_gc_mark(o->json_decoder);
     rb_gc_mark(o->authorization);
 }
 
@@ -165,7 +166,7 @@ origin_object *origin_get(VALUE object) {
 static VALUE origin_s_allocate(VALUE class) {
     origin_object *o;
     VALUE self = TypedData_Make_Struct(class, origin_object, &origin_type, o);
-    o->config_value = o->url = o->forwarder = o->authorization = Qnil;
+    o->config_value = o->url = o->forwarder = o->json_decoder = o->authorization = Qnil;
     return self;
 }
 
@@ -221,6 +222,7 @@ static VALUE origin_initialize(VALUE self, VALUE config, VALUE url, VALUE facts)
     o->url = url;
     o->authorization = authorization;
     o->forwarder = engine_fetch(facts, "forwarder");
+    o->json_decoder = engine_fetch(facts, "json_decoder");
     o->absolute_form = !NIL_P(o->forwarder);
     o->bound_fields = RTEST(engine_fetch(facts, "bound_fields"));
     o->to.sharing = sharing_of(o);
@@ -249,10 +251,15 @@ static VALUE origin_forwarder(VALUE self) {
     return origin_get(self)->forwarder;
 }
 
+static VALUE origin_json_decoder(VALUE self) {
+    return origin_get(self)->json_decoder;
+}
+
 void engine_origin_init(void) {
     VALUE cOrigin = rb_define_class_under(mEngine, "Origin", rb_cObject);
     rb_define_alloc_func(cOrigin, origin_s_allocate);
     rb_define_method(cOrigin, "initialize", origin_initialize, 3);
     rb_define_method(cOrigin, "url", origin_url, 0);
     rb_define_method(cOrigin, "forwarder", origin_forwarder, 0);
+    rb_define_method(cOrigin, "json_decoder", origin_json_decoder, 0);
 }

@@ -158,7 +158,10 @@ module Trunkline
       end
 
       def callable(name, value)
-        value.respond_to?(:call) ? value : refuse(name, value, "callable, or nil")
+        return value if value.respond_to?(:call)
+
+        example = ", such as #{value}.method(:generate)" if value.is_a?(Module)
+        refuse(name, value, "callable#{example}, or nil")
       end
 
       def ca_store(name, value)

@@ -56,6 +56,13 @@ module Trunkline
       Option.new(:early_hints, "_EarlyHints?", "called with the Headers of each 103",
                  check: :callable, per_call: true, hidden: true),
 
+      Option.new(:json_encoder, "_JSONEncoder?",
+                 "called with what json: is given, returns the JSON: Oj.method(:generate), for example",
+                 check: :callable, default_doc: "ActiveSupport's forms when it is loaded, and the json gem",
+                 hidden: true),
+      Option.new(:json_decoder, "_JSONDecoder?", "called with a body, returns what Response#json returns",
+                 check: :callable, default_doc: "JSON.parse", hidden: true),
+
       Option.new(:verify, "bool", "whether to check the server's certificate",
                  check: :boolean, default: true, engine: :verify, group: :tls),
       Option.new(:verify_hostname, "bool", "whether the certificate must be for the server's name",
