@@ -15,7 +15,7 @@ class OptionLists
     "Array[field_name]" => "Array<String, Symbol>", "Hash[String, String]" => "Hash{String => String}",
     "{ ?idle: Integer, ?interval: Integer }" => "Hash",
     "untyped" => "Object", "_Signer" => "#sign, #retry?", "_EarlyHints" => "#call",
-    "_JSONEncoder" => "#call", "_JSONDecoder" => "#call"
+    "_Token" => "#call", "_Credentials" => "#call", "_JSONEncoder" => "#call", "_JSONDecoder" => "#call"
   }.freeze
 
   # @param options [Array<Trunkline::Options::Option>]

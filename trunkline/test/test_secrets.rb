@@ -77,8 +77,8 @@ class TestSecrets < TrunklineTest
 
   # Classes whose objects hold nothing that could be a credential.
   HARMLESS = %w[
-    Trunkline::Attempt Trunkline::Condition Trunkline::ConnectionInfo Trunkline::Engine::Multi
-    Trunkline::Engine::Pool Trunkline::Engine::Origin
+    Trunkline::Attempt Trunkline::AttemptValues::Placeholder Trunkline::Condition Trunkline::ConnectionInfo
+    Trunkline::Engine::Multi Trunkline::Engine::Pool Trunkline::Engine::Origin
     Trunkline::Engine::Config Trunkline::NoProxy Trunkline::Options::Option Trunkline::Progress
     Trunkline::Progress::Reporter Trunkline::Stats Trunkline::Stubs::Fault Trunkline::Timeouts Trunkline::Timings
     Typhoeus::Cache::Dalli Typhoeus::Cache::Rails Typhoeus::Cache::Redis Typhoeus::Response::Header

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "attempt_values"
 require_relative "call_policy"
 require_relative "errors"
 require_relative "options"
@@ -34,6 +35,7 @@ module Trunkline
       @base = base
       @family = family
       @variant = variant
+      @values = AttemptValues.of(options.headers, options.bearer, options.basic)
       @policy = policy_of(options.follow)
     end
 
@@ -55,17 +57,19 @@ module Trunkline
     end
 
     # @param request [Request]
+    # @param values [AttemptValues, nil] of the call
     # @return [CallPolicy, nil] nil: the call is one exchange, and its response is the call's result
-    def policy_for(request)
-      request.follow == @options.follow ? @policy : policy_of(request.follow)
+    def policy_for(request, values = nil)
+      request.follow == @options.follow && values.nil? ? @policy : policy_of(request.follow, values)
     end
 
     protected
 
     # @param options [Hash] of this call alone
-    def prepare_own(pending, method, url, options)
+    # @param values [AttemptValues, nil] of this call
+    def prepare_own(pending, method, url, options, values = nil)
       pending.request = @requests.build(method, url, options, pending.streamed)
-      pending.policy = policy_for(pending.request)
+      pending.policy = policy_for(pending.request, values)
       pending
     end
 
@@ -79,14 +83,16 @@ module Trunkline
       return prepare_own(pending, method, url, options) if RequestBuilder.per_call?(options)
 
       builder = @variant.call(options.except(*Options::PER_CALL))
-      builder.prepare_own(pending, method, url, options.slice(*Options::PER_CALL))
+      builder.prepare_own(pending, method, url, *AttemptValues.of_call(options.slice(*Options::PER_CALL)))
     end
 
-    def policy_of(follow)
+    def policy_of(follow, values = nil)
       signer = @options.digest || @options.auth
-      return unless follow || signer || @requests.forwards?
+      values = @values&.merge(values) || values
+      return unless follow || signer || values || @requests.forwards?
 
-      CallPolicy.new(@requests, follow: follow, signer: signer, base: @base, total: @options.timeout&.total)
+      CallPolicy.new(@requests, follow: follow, signer: signer, values: values, base: @base,
+                                total: @options.timeout&.total)
     end
   end
 end

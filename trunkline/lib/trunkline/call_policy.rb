@@ -19,27 +19,29 @@ module Trunkline
     # @param requests [RequestBuilder]
     # @param follow [Integer, false, nil] how many redirects at most
     # @param signer [#sign, #retry?, nil]
+    # @param values [AttemptValues, nil] what the caller computes for each request
     # @param base [URL, nil] whose origin the signer's credentials are for; nil: that of each call's own URL
     # @param total [Float, nil] seconds for all exchanges of a call together
-    def initialize(requests, follow: nil, signer: nil, base: nil, total: nil)
+    def initialize(requests, follow: nil, signer: nil, values: nil, base: nil, total: nil)
       @requests = requests
       @redirect = follow ? Policy::Redirect.new(follow, requests) : nil
       @signer = signer
+      @values = values ? Policy::FieldValues.new(values, requests) : nil
       @base = base
       @total = total
       freeze
     end
 
-    # @return [Boolean] whether a call may be more than one exchange
-    def repeats? = !(@redirect.nil? && @signer.nil?)
+    # @return [Boolean] whether a call may be more than one exchange, or a request is not sent as it was composed
+    def repeats? = !(@redirect.nil? && @signer.nil? && @values.nil?)
 
-    # @return [Boolean] whether requests are signed
-    def signs? = !@signer.nil?
+    # @return [Boolean] whether each request is completed before it is sent: by callable values, a signature, or both
+    def signs? = !(@signer.nil? && @values.nil?)
 
     # @param request [Request] the call's first
-    # @return [Policy::Auth, nil]
+    # @return [Policy::Auth, Policy::FieldValues, nil]
     def auth(request)
-      Policy::Auth.new(@signer, (@base || request.uri).origin, @requests) if @signer
+      @signer ? Policy::Auth.new(@signer, (@base || request.uri).origin, @requests, @values) : @values
     end
 
     # @param now [Float] monotonic seconds, when the call begins

@@ -281,12 +281,13 @@ module Trunkline
     attr_reader :builder
 
     # @param own [Hash, nil] options of the call alone
+    # @param values [AttemptValues, nil] of the call
     # @return [Response]
-    def execute(method, url, own, &block)
-      return stream(@requests.build(method, url, own, true), &block) if block
+    def execute(method, url, own, values = nil, &block)
+      return stream(@requests.build(method, url, own, true), values, &block) if block
 
       request = @requests.build(method, url, own, false)
-      @final && request.plain? ? Engine.perform(@pool, request, nil, nil) : finish(request)
+      @final && values.nil? && request.plain? ? Engine.perform(@pool, request, nil, nil) : finish(request, values)
     end
 
     private
@@ -300,19 +301,19 @@ module Trunkline
       raise InvalidRequest.of("options", options, "keywords, such as timeout: 2") unless options.is_a?(Hash)
       return execute(method, url, options, &block) if RequestBuilder.per_call?(options)
 
-      own = options.slice(*Options::PER_CALL)
-      variant(options.except(*Options::PER_CALL)).execute(method, url, own, &block)
+      own = AttemptValues.of_call(options.slice(*Options::PER_CALL))
+      variant(options.except(*Options::PER_CALL)).execute(method, url, *own, &block)
     end
 
-    def stream(request, &block)
-      finish(request, begun = []).each(&block)
+    def stream(request, values, &block)
+      finish(request, values, begun = []).each(&block)
     ensure
       begun&.each(&:close) # whatever comes between the engine and the block, such as an interrupt
     end
 
     # Takes a request through its redirects and challenges, if it may have some, to its answer.
-    def finish(request, begun = nil)
-      policy = @builder.policy_for(request)
+    def finish(request, values, begun = nil)
+      policy = @builder.policy_for(request, values)
       return follow(request, policy, begun) if policy&.repeats?
 
       response = send_once(request, nil, begun)

@@ -65,6 +65,13 @@ module Trunkline
         raise InvalidRequest, "#{argument}: must be a field name of letters, digits and !#$%&'*+-.^_`|~, got #{shown}"
       end
 
+      # @param pair [Array(String, String)] user and password
+      # @return [String] the value of an Authorization field (RFC 7617)
+      # @api private
+      def basic(pair)
+        "Basic #{[pair.join(":")].pack("m0")}"
+      end
+
       # @return [Boolean] whether a field's value may be a credential
       # @api private
       def hidden?(name)

@@ -2,6 +2,7 @@
 
 require_relative "policy/auth"
 require_relative "policy/auth/digest"
+require_relative "policy/field_values"
 require_relative "policy/redirect"
 
 module Trunkline
@@ -27,8 +28,15 @@ module Trunkline
     # @return [Request]
     def self.add_fields(request, fields, builder)
       own = Redirect.next_fields(request.headers, same_origin: true, same_method: true)
-      all = Headers.overlay(own, fields) << ["Accept-Encoding", nil] # none but what was asked for at first
-      builder.rebuild(request, request.method, request.uri, all, true)
+      replace_fields(request, Headers.overlay(own, fields), builder)
+    end
+
+    # @param fields [Array<Array(String, String)>] all but those that frame the content
+    # @param builder [RequestBuilder]
+    # @return [Request]
+    def self.replace_fields(request, fields, builder)
+      fields << ["Accept-Encoding", nil] # none but what was asked for at first
+      builder.rebuild(request, request.method, request.uri, fields, true)
     end
   end
 end

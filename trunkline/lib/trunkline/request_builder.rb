@@ -190,7 +190,7 @@ module Trunkline
       raise InvalidRequest, "bearer: and basic: exclude each other; give one" if bearer && basic
       return "Bearer #{bearer}" if bearer
 
-      "Basic #{[basic.join(":")].pack("m0")}" if basic
+      Headers.basic(basic) if basic
     end
 
     def check_option(name, value)

@@ -420,15 +420,46 @@ static VALUE builder_raw(VALUE self, VALUE method, VALUE url, VALUE target, VALU
     return request;
 }
 
+/* May it be callable? Then the value is computed for each request (AttemptValues). */
+static bool may_be_callable(VALUE value) {
+    if (SPECIAL_CONST_P(value)) return false;
+    switch (BUILTIN_TYPE(value)) {
+    case T_STRING:
+    case T_SYMBOL:
+    case T_ARRAY:
+    case T_FLOAT:
+    case T_BIGNUM: return false;
+    default: return true;
+    }
+}
+
+static int find_callable(VALUE name, VALUE value, VALUE found) {
+    (void)name;
+    *(bool *)found = may_be_callable(value);
+    return *(bool *)found ? ST_STOP : ST_CONTINUE;
+}
+
+/* Of headers: that are no Hash, Ruby decides. */
+static bool computed_for_each_attempt(VALUE key, VALUE value) {
+    bool found = false;
+    if (key == ID2SYM(option_ids[2]) || key == ID2SYM(option_ids[3])) return may_be_callable(value);
+    if (key != ID2SYM(option_ids[0]) || NIL_P(value)) return false;
+    if (!RB_TYPE_P(value, T_HASH)) return RB_TYPE_P(value, T_ARRAY);
+    rb_hash_foreach(value, find_callable, (VALUE)&found);
+    return found;
+}
+
 static int find_other(VALUE key, VALUE value, VALUE found) {
-    (void)value;
     building unused;
-    if (option_slot(&unused, key) != NULL) return ST_CONTINUE;
+    if (option_slot(&unused, key) != NULL && !computed_for_each_attempt(key, value))
+        return ST_CONTINUE;
     *(bool *)found = true;
     return ST_STOP;
 }
 
-/* call-seq: RequestBuilder.per_call?(options) -> whether all of them are a call's own */
+/* call-seq: RequestBuilder.per_call?(options) -> bool
+ *
+ * Whether all of them are a call's own, and none is computed for each request. */
 static VALUE builder_s_per_call_p(VALUE class, VALUE options) {
     bool other = false;
     (void)class;

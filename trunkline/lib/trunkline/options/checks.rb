@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "ipaddr"
+require_relative "../attempt_values"
 require_relative "../errors"
 require_relative "../headers"
 require_relative "../host"
@@ -82,7 +83,7 @@ module Trunkline
       end
 
       def headers(_name, value)
-        Headers.pairs(value)
+        Headers.pairs(AttemptValues.in_headers(value))
       end
 
       def field_names(name, value)
@@ -101,6 +102,7 @@ module Trunkline
       end
 
       def bearer(name, value)
+        return AttemptValues.in_place_of(value) if AttemptValues.callable?(value)
         return value.dup.freeze if value.is_a?(String) && value.match?(/\A[\x21-\x7e]+\z/)
 
         raise InvalidRequest, "#{name}: must be a String of visible ASCII characters (RFC 6750); " \
@@ -108,6 +110,8 @@ module Trunkline
       end
 
       def basic(name, value)
+        return [AttemptValues.in_place_of(value), ""].freeze if AttemptValues.callable?(value)
+
         if value.is_a?(Array) && value.size == 2 && value.all?(String) && !value.first.include?(":") &&
            value.none? { |text| text.b.match?(/[\x00-\x1f\x7f]/n) }
           return value.map { |text| text.dup.freeze }.freeze

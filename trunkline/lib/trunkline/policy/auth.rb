@@ -22,10 +22,12 @@ module Trunkline
       # @param signer [#sign, #retry?]
       # @param origin [String] whose credentials they are
       # @param builder [RequestBuilder]
-      def initialize(signer, origin, builder)
+      # @param values [FieldValues, nil] what completes each request before it is signed
+      def initialize(signer, origin, builder, values = nil)
         @signer = signer
         @origin = origin
         @builder = builder
+        @values = values
       end
 
       # @param request [Request]
@@ -33,7 +35,7 @@ module Trunkline
       # @return [Response] whose #challenges are the answers that asked for a signature
       # @raise [AuthError]
       def call(request)
-        return yield request unless request.uri.origin == @origin
+        return yield filled(request) unless request.uri.origin == @origin
 
         passed = []
         loop do
@@ -53,7 +55,12 @@ module Trunkline
         response._challenged(passed)
       end
 
+      def filled(request)
+        @values ? @values.fill(request) : request
+      end
+
       def signed(request)
+        request = filled(request)
         signature = @signer.sign(request)
         return request if signature.nil? || signature.empty?
 

@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+require_relative "../redacted"
+require_relative "redirect"
+
+module Trunkline
+  module Policy
+    # Puts the values of AttemptValues into each request before it is signed and sent.
+    class FieldValues
+      include Redacted
+
+      # @param values [AttemptValues]
+      # @param builder [RequestBuilder]
+      def initialize(values, builder)
+        @values = values
+        @builder = builder
+      end
+
+      # @param request [Request]
+      # @yield [request] sends it and returns its Response
+      # @return [Response]
+      def call(request)
+        yield fill(request)
+      end
+
+      # @param request [Request] as it was composed
+      # @return [Request] to be sent
+      # @raise [InvalidRequest]
+      def fill(request)
+        own = Redirect.next_fields(request.headers, same_origin: true, same_method: true)
+        filled = own.map { |name, value| [name, @values.fetch(name, value)] }
+        return request if filled == own
+
+        Policy.replace_fields(request, filled, @builder)
+      end
+    end
+  end
+end
