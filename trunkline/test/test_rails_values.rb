@@ -106,4 +106,46 @@ class TestRailsValues < Minitest::Test
     assert_match(/permit/, told["refused"])
     refute_match(/secret/, told["refused"])
   end
+
+  UPLOADS = <<~RUBY
+    require "rack"
+    require "rack/test"
+    require "tempfile"
+    file = Tempfile.new(["RackMultipart", ".bin"])
+    file.write("PNG")
+    file.flush
+    rails = lambda do
+      file.rewind
+      ActionDispatch::Http::UploadedFile.new(tempfile: file, filename: "sea.png", type: "image/png")
+    end
+    test = Rack::Test::UploadedFile.new(StringIO.new("PNG"), "image/png", original_filename: "sea.png")
+    sent = lambda do |content|
+      body = build(**content).content
+      text = +""
+      while (chunk = body.next_chunk)
+        text << chunk
+      end
+      text
+    end
+    parsed = lambda do |form|
+      type = "multipart/form-data; boundary=" + form[/\\A--(.*?)\\r/, 1]
+      Rack::Multipart.parse_multipart("CONTENT_TYPE" => type, "CONTENT_LENGTH" => form.bytesize.to_s,
+                                      "rack.input" => StringIO.new(form))
+    end
+  RUBY
+
+  def test_uploads_of_rails_and_rack_are_sent_with_their_names
+    told = results(<<~RUBY)
+      #{UPLOADS}
+      form = sent.call(multipart: { "doc" => rails.call })
+      {
+        rails: form, rack: sent.call(multipart: { "doc" => parsed.call(form)["doc"] }),
+        permitted: sent.call(multipart: parameters(doc: rails.call).permit(:doc)),
+        test: sent.call(multipart: { "doc" => test }), body: sent.call(body: rails.call)
+      }
+    RUBY
+    assert_equal "PNG", told.delete("body")
+    expected = "filename=\"sea.png\"\r\nContent-Type: image/png\r\n\r\nPNG\r\n--"
+    told.each { |name, form| assert_includes form, expected, name }
+  end
 end

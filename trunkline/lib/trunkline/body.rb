@@ -27,7 +27,7 @@ module Trunkline
       case source
       when String then Text.new(source)
       when ->(any) { any.respond_to?(:next_chunk) } then source
-      when ->(any) { any.respond_to?(:to_path) && !any.respond_to?(:pos) } then PathOnly.new(source)
+      when ->(any) { path_only?(any) } then PathOnly.new(source)
       when ->(any) { any.respond_to?(:read) } then Stream.new(source)
       when Array then List.new(source)
       when Hash then raise InvalidRequest.of("body", source, "#{ALLOWED}; a Hash belongs into json: or form:")
@@ -36,6 +36,16 @@ module Trunkline
       else raise InvalidRequest.of("body", source, ALLOWED)
       end
     end
+
+    # A Tempfile that was closed is still there by its path, until it is unlinked.
+    #
+    # @return [Boolean]
+    def self.path_only?(source)
+      return false unless source.respond_to?(:to_path)
+
+      !source.respond_to?(:pos) || (defined?(::Tempfile) && source.is_a?(::Tempfile) && source.closed?)
+    end
+    private_class_method :path_only?
 
     # @return [String] the chunk, checked
     def self.chunk(chunk)

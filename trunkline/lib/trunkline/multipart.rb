@@ -2,6 +2,7 @@
 
 require "securerandom"
 require_relative "body"
+require_relative "params"
 require_relative "part"
 require_relative "redacted"
 
@@ -58,6 +59,7 @@ module Trunkline
     private
 
     def pieces(values)
+      values = Params.plain("multipart", values)
       raise InvalidRequest.of("multipart", values, ALLOWED) unless values.is_a?(Hash) || values.is_a?(Array)
 
       pieces = values.flat_map do |name, value|

@@ -33,6 +33,7 @@ module Trunkline
       when String then new(value)
       when Symbol, Numeric, true, false then new(value.to_s)
       when nil then new("")
+      when Hash then of_hash(value)
       else
         return new(value) if value.respond_to?(:read) || value.respond_to?(:to_path)
 
@@ -40,10 +41,25 @@ module Trunkline
       end
     end
 
+    # What Rack makes of an uploaded file ({ tempfile:, filename:, type: }), and Active Storage attaches
+    # ({ io:, filename:, content_type: }).
+    def self.of_hash(hash)
+      given = hash.transform_keys(&:to_s)
+      body = given["tempfile"] || given["io"]
+      if body.nil?
+        raise InvalidRequest, "multipart: a Hash must be a file with tempfile: (or io:), filename: and type: (or " \
+                              "content_type:); fields of a nested name are given as \"user[name]\" => \"...\""
+      end
+
+      new(body, filename: given["filename"], content_type: given["type"] || given["content_type"])
+    end
+    private_class_method :of_hash
+
     # @param body [String, IO, Pathname, Enumerable, #call] a Pathname is opened when its turn comes, and closed
-    # @param filename [String, nil, false] by default the name of a file; false for none
-    # @param content_type [String, nil] by default what the filename's extension says, or
-    #   application/octet-stream for a file
+    # @param filename [String, nil, false] by default the original_filename of an upload, or the name of a file; false
+    #   for none
+    # @param content_type [String, nil] by default the content_type of an upload, or what the filename's extension says,
+    #   or application/octet-stream for a file
     # @param headers [Hash] further header fields of the part
     # @raise [InvalidRequest]
     def initialize(body, filename: nil, content_type: nil, headers: {})
@@ -53,17 +69,24 @@ module Trunkline
         raise InvalidRequest.of("multipart: filename", filename, "a String without NUL, or false")
       end
 
-      @content_type = content_type || (@filename && Part.type_of(@filename))
+      @content_type = content_type || Part.told_type(body) || (@filename && Part.type_of(@filename))
       @headers = Headers.pairs(headers)
       freeze
     end
 
-    # @return [String, nil] the base name of a file's path
+    # @return [String, nil] the name that an upload had, or the base name of a file's path
     # @api private
     def self.name_of(body)
-      path = body.respond_to?(:to_path) ? body.to_path : nil
-      path ||= body.original_filename if body.respond_to?(:original_filename)
+      path = body.original_filename if body.respond_to?(:original_filename)
+      path ||= body.to_path if body.respond_to?(:to_path)
       File.basename(path) if path.is_a?(String)
+    end
+
+    # @return [String, nil] the type that an upload came with
+    # @api private
+    def self.told_type(body)
+      type = body.content_type if body.respond_to?(:content_type)
+      type if type.is_a?(String) && !type.empty?
     end
 
     # @return [String]

@@ -66,6 +66,45 @@ class TestMultipartBody < UnitTest
     assert_includes text(a: part), "name=\"a\"; filename=\"a.bin\"\r\nContent-Type: image/png\r\nX-Id: 5\r\n\r\nx\r\n"
   end
 
+  def test_a_closed_tempfile_is_sent_by_its_path
+    file = Tempfile.new(["a", ".txt"])
+    file.write("saved")
+    file.close
+    name = File.basename(file.path)
+    assert_includes text(a: file), "filename=\"#{name}\"\r\nContent-Type: text/plain\r\n\r\nsaved\r\n"
+    file.unlink
+    assert_refused("body") { text(a: file) }
+  end
+
+  # As ActionDispatch::Http::UploadedFile: neither pos nor seek, but a path.
+  Upload = Struct.new(:original_filename, :content_type, :to_path) { def read(*) = raise("read by its path") }
+
+  def test_an_upload_brings_name_and_type
+    Tempfile.create(["RackMultipart", ".jpg"]) do |file|
+      File.write(file.path, "PNG")
+      upload = Upload.new("../sea.png", "image/png", file.path)
+      expected = "filename=\"sea.png\"\r\nContent-Type: image/png\r\n\r\nPNG\r\n"
+      assert_includes text(a: upload), expected
+      [{ filename: "sea.png", type: "image/png", name: "a", tempfile: file, head: "x" },
+       { "filename" => "sea.png", "content_type" => "image/png", "io" => StringIO.new("PNG") }].each do |hash|
+        assert_includes text(a: [hash]), expected
+      end
+    end
+  end
+
+  def test_a_string_io_with_name_and_type
+    io = StringIO.new("PNG")
+    def io.original_filename = "sea.png"
+    def io.content_type = "image/x"
+    assert_includes text(a: io), "filename=\"sea.png\"\r\nContent-Type: image/x\r\n\r\nPNG\r\n"
+    assert_includes text(a: Part.new(io, content_type: "image/y")), "Content-Type: image/y"
+  end
+
+  def test_a_hash_that_is_no_file_is_refused
+    refused = assert_refused("multipart", "tempfile:", "user[name]") { text(user: { name: "secret" }) }
+    refute_includes refused.message, "secret"
+  end
+
   def test_a_file_without_a_name
     Tempfile.create { |file| refute_includes text(a: Part.new(file, filename: false)), "filename" }
   end
