@@ -28,7 +28,8 @@ module Trunkline
     TOLD = client.group_by(&:group).transform_values { |options| options.flat_map(&:told) }.freeze
     # Ways to authenticate: one at a time.
     AUTHENTICATION = %i[bearer basic digest auth].freeze
-    private_constant :TOLD, :AUTHENTICATION
+    CLIENT_CERTIFICATE = %i[client_cert client_key client_key_password].freeze
+    private_constant :TOLD, :AUTHENTICATION, :CLIENT_CERTIFICATE
 
     attr_reader(*NAMES)
 
@@ -161,12 +162,17 @@ module Trunkline
       (AUTHENTICATION - given).each { |name| values[name] = nil } unless given.empty?
     end
 
-    # A PEM file may hold both certificate and key: client_key: is client_cert: unless it is given.
+    # A certificate that is given brings its key, or has it given beside it.
     def complete_client_certificate(values)
-      values[:client_key] = values[:client_cert] if values.key?(:client_cert) && !values.key?(:client_key)
-      return if values.fetch(:client_key) { client_key }.nil? || values.fetch(:client_cert) { client_cert }
+      return unless CLIENT_CERTIFICATE.any? { |name| values.key?(name) }
 
-      raise InvalidRequest, "client_key: needs client_cert: beside it"
+      before = values.key?(:client_cert) ? {} : CLIENT_CERTIFICATE.to_h { |name| [name, public_send(name)] }
+      given = before.merge(values.slice(*CLIENT_CERTIFICATE))
+      if given[:client_cert].nil? && (lone = given.compact.keys.first)
+        raise InvalidRequest, "#{lone}: needs client_cert: beside it"
+      end
+
+      values.merge!(ClientCertificate.complete(given))
     end
 
     def check_tls_versions(values)

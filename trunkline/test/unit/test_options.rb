@@ -165,8 +165,8 @@ class TestOptions < UnitTest
                  engine.values_at(:total, :expect, :replay_safe, :max_body_bytes, :max_streamed_bytes,
                                   :max_decode_ratio, :owner)
     assert_equal({ verify: true, verify_hostname: true, ca_file: nil, ca_path: nil, ca_store: nil, client_cert: nil,
-                   client_key: nil, verify_depth: nil, min_version: 0x0303, max_version: 0, ciphers: nil,
-                   ciphersuites: nil, common_name: false },
+                   client_key: nil, client_key_password: nil, verify_depth: nil, min_version: 0x0303, max_version: 0,
+                   ciphers: nil, ciphersuites: nil, common_name: false },
                  engine[:tls].except(:keylog))
     assert_equal({ address: nil, interface: nil, keepalive_idle: 30, keepalive_interval: 10, user_timeout: 0 },
                  engine[:sockets])

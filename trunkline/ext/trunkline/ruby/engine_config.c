@@ -18,6 +18,7 @@ static void config_free(void *data) {
     free((char *)c->tls.ca_path);
     free((char *)c->tls.client_cert);
     free((char *)c->tls.client_key);
+    free((char *)c->tls.client_key_password);
     free((char *)c->tls.ciphers);
     free((char *)c->tls.ciphersuites);
     free((char *)c->tls.keylog);
@@ -100,6 +101,7 @@ static void fill_tls(tls_options *tls, VALUE hash) {
     tls->ca_store = openssl_store_keep(engine_fetch(hash, "ca_store"));
     tls->client_cert = string_of(engine_fetch(hash, "client_cert"));
     tls->client_key = string_of(engine_fetch(hash, "client_key"));
+    tls->client_key_password = string_of(engine_fetch(hash, "client_key_password"));
     tls->keylog = string_of(engine_fetch(hash, "keylog"));
     tls->min_version = NUM2INT(engine_fetch(hash, "min_version"));
     tls->max_version = NUM2INT(engine_fetch(hash, "max_version"));
@@ -215,7 +217,7 @@ void config_need_context(config_object *c, VALUE request) {
 /* A proxy is spoken to in HTTP/1.1, and does not get the client certificate. */
 void config_need_proxy_context(config_object *c, VALUE request) {
     tls_options options = c->tls;
-    options.client_cert = options.client_key = NULL;
+    options.client_cert = options.client_key = options.client_key_password = NULL;
     options.alpn = "http/1.1";
     need_context(&c->options.proxy_tls, &options, request);
 }

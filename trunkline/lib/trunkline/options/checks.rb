@@ -11,6 +11,7 @@ require_relative "../params"
 require_relative "../proxy"
 require_relative "../timeouts"
 require_relative "../url"
+require_relative "client_certificate"
 
 module Trunkline
   class Options
@@ -77,8 +78,23 @@ module Trunkline
         fits && File.readable?(value) ? value : refuse(name, value, "a readable #{kind}")
       end
 
-      def pem_file(name, value)
+      def client_cert(name, value)
+        ClientCertificate.certificate(name, value)
+      end
+
+      def client_key(name, value)
+        ClientCertificate.key(name, value)
+      end
+
+      def client_key_password(name, value)
+        ClientCertificate.password(name, value)
+      end
+
+      # @param allowed [String] for the error
+      # @return [String] the path of a file that can be read
+      def readable_pem(name, value, allowed)
         refuse_contents(name, value)
+        refuse(name, value, allowed) unless value.is_a?(String) || value.respond_to?(:to_path)
         readable(name, value, "file")
       end
 

@@ -49,6 +49,8 @@ module Trunkline
         %i[cert_store ssl_cert_store] => "ca_store:",
         %i[cert certificate sslcert ssl_client_cert pem p12 pkcs12 ssl_cert] => "client_cert:",
         %i[key private_key sslkey ssl_client_key ssl_key] => "client_key:",
+        %i[keypasswd key_password pem_password p12_password cert_password sslkeypasswd ssl_key_pass] =>
+          "client_key_password:",
         %i[ssl_version sslversion min_version ssl_min_version] => 'min_tls: "1.2" or max_tls: "1.3"',
         %i[proxies proxy_url http_proxy https_proxy http_proxyaddr proxy_host] => 'proxy: "http://host:port"',
         %i[unix_socket socket sockethost unixsocket unix_socket_path] => "unix:",

@@ -30,16 +30,18 @@ typedef struct {
     const char *ca_file; /* NULL: the system's (SSL_CERT_FILE, SSL_CERT_DIR, OpenSSL's defaults) */
     const char *ca_path;
     struct x509_store_st *ca_store; /* instead of both; NULL: none. The context keeps a reference */
-    const char *client_cert;        /* a PEM file: the certificate, and its chain behind it */
-    const char *client_key;         /* a PEM file; NULL: in client_cert */
-    int min_version;                /* 0x0303 (TLS 1.2) or 0x0304 */
-    int max_version;                /* the same; 0: the newest there is */
-    const char *ciphers;            /* for TLS 1.2, in OpenSSL's format; NULL: OpenSSL's default */
-    const char *ciphersuites;       /* for TLS 1.3, "A:B"; NULL: OpenSSL's default */
-    bool limit_depth;               /* false: OpenSSL's default depth */
-    int verify_depth;               /* CA certificates between leaf and root, at most */
-    const char *keylog;             /* file for SSLKEYLOGFILE lines; NULL: none */
-    const char *alpn;               /* comma list, "http/1.1"; NULL: none is offered */
+    /* PEM, as a file's path or as text: the certificate, and its chain behind it */
+    const char *client_cert;
+    const char *client_key;          /* PEM, as a path or as text; NULL: in client_cert */
+    const char *client_key_password; /* NULL: the key is not encrypted */
+    int min_version;                 /* 0x0303 (TLS 1.2) or 0x0304 */
+    int max_version;                 /* the same; 0: the newest there is */
+    const char *ciphers;             /* for TLS 1.2, in OpenSSL's format; NULL: OpenSSL's default */
+    const char *ciphersuites;        /* for TLS 1.3, "A:B"; NULL: OpenSSL's default */
+    bool limit_depth;                /* false: OpenSSL's default depth */
+    int verify_depth;                /* CA certificates between leaf and root, at most */
+    const char *keylog;              /* file for SSLKEYLOGFILE lines; NULL: none */
+    const char *alpn;                /* comma list, "http/1.1"; NULL: none is offered */
 } tls_options;
 
 /* Returns a store for `ca_store`, with a reference for the caller: `store` itself, or, when it

@@ -42,33 +42,7 @@ static void on_keylog(const SSL *ssl, const char *line) {
     (void)written; /* a failed write must not fail the call */
 }
 
-/* Fails for a key with a password, which OpenSSL would ask for on the terminal. */
-static int no_password(char *buffer, int size, int writing, void *data) {
-    (void)buffer, (void)size, (void)writing, (void)data;
-    return 0;
-}
-
 /* ---- setting up ---- */
-
-static bool file_failed(failure *f, const char *option, const char *path) {
-    char words[160];
-    return failure_set(f, FAILURE_TLS_OPTIONS, PHASE_TLS, 0, "%s %s: %s", option, path,
-                       tls_words(words, sizeof(words)));
-}
-
-static bool use_client_certificate(SSL_CTX *ssl, const tls_options *o, failure *f) {
-    if (o->client_cert == NULL) return true;
-    const char *key = o->client_key != NULL ? o->client_key : o->client_cert;
-    if (!tls_check_file("client_cert", o->client_cert, f) || !tls_check_file("client_key", key, f))
-        return false;
-    SSL_CTX_set_default_passwd_cb(ssl, no_password);
-    if (SSL_CTX_use_certificate_chain_file(ssl, o->client_cert) != 1)
-        return file_failed(f, "client_cert", o->client_cert);
-    if (SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) != 1)
-        return file_failed(f, "client_key", key);
-    if (SSL_CTX_check_private_key(ssl) != 1) return file_failed(f, "client_key", key);
-    return true;
-}
 
 static bool use_authorities(SSL_CTX *ssl, const tls_options *o, const tls_authorities *a,
                             failure *f) {
@@ -158,7 +132,7 @@ static bool set_up(SSL_CTX *ssl, const tls_options *o, const tls_authorities *a,
     if (o->limit_depth) SSL_CTX_set_verify_depth(ssl, o->verify_depth);
     if (o->keylog != NULL) SSL_CTX_set_keylog_callback(ssl, on_keylog);
     return limit_versions(ssl, o, f) && choose_ciphers(ssl, o, f) &&
-           use_client_certificate(ssl, o, f) && use_authorities(ssl, o, a, f) &&
+           tls_use_client_certificate(ssl, o, f) && use_authorities(ssl, o, a, f) &&
            offer_protocols(ssl, o->alpn, f);
 }
 
@@ -183,12 +157,12 @@ static SSL_CTX *make_ssl(const tls_context *c, failure *f) {
 
 /* ---- its options ---- */
 
-#define OPTION_TEXTS 8
+#define OPTION_TEXTS 9
 
 static void list_texts(tls_options *o, const char **texts[OPTION_TEXTS]) {
     const char **all[OPTION_TEXTS] = {&o->ca_file,    &o->ca_path, &o->client_cert,
                                       &o->client_key, &o->ciphers, &o->ciphersuites,
-                                      &o->keylog,     &o->alpn};
+                                      &o->keylog,     &o->alpn,    &o->client_key_password};
     memcpy(texts, all, sizeof(all));
 }
 
@@ -238,6 +212,7 @@ static char *describe(const tls_options *o, const tls_authorities *a) {
     tls_note(out, o->keylog);
     tls_note_file(out, o->client_cert);
     tls_note_file(out, o->client_key);
+    tls_note(out, o->client_key_password);
     if (o->verify && o->ca_store == NULL) tls_note_authorities(out, a);
     if (fclose(out) == 0) return key;
     free(key);

@@ -13,6 +13,7 @@
  *   tls.c          one connection: made, freed, asked about
  *   tls_io.c       its bytes: the BIO over the socket; handshake, read, write, check
  *   tls_context.c  contexts, one for each set of options
+ *   tls_client_certificate.c  the client's certificate and key
  *   tls_store.c    stores of CA certificates, one for each set of CA files
  *   tls_session.c  sessions to resume, by context and key
  *   tls_verify.c   certificates: what they must name, and what is wrong with them
@@ -71,6 +72,12 @@ BIO_METHOD *tls_bio_method(void);
  */
 SSL *tls_context_open(tls_context *c, uint64_t *sessions);
 
+/* tls_client_certificate.c. Does nothing without a client certificate. False with *f. */
+bool tls_use_client_certificate(SSL_CTX *ssl, const tls_options *o, failure *f);
+
+/* Is it PEM text, rather than a path? False for NULL. */
+bool tls_is_pem(const char *text);
+
 /* tls_store.c. Where CA certificates are. Strings are borrowed. */
 typedef struct {
     const char *file, *directories;
@@ -87,7 +94,8 @@ bool tls_authorities_exist(const tls_authorities *a);
  * changed. The caller holds the registry's lock. NULL with *f. */
 X509_STORE *tls_store_obtain(const tls_authorities *a, failure *f);
 
-/* Write to `out` a text, or a file's name and state (inode, time, size), as part of a key. */
+/* Write to `out` a text, or a file's name and state (inode, time, size), as part of a key. PEM in
+ * the place of a path is a text. */
 void tls_note(FILE *out, const char *text);
 void tls_note_file(FILE *out, const char *path);
 void tls_note_authorities(FILE *out, const tls_authorities *a);

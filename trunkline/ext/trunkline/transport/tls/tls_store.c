@@ -79,7 +79,7 @@ void tls_note(FILE *out, const char *text) {
 void tls_note_file(FILE *out, const char *path) {
     struct stat about;
     tls_note(out, path);
-    if (path == NULL || stat(path, &about) != 0) return;
+    if (path == NULL || tls_is_pem(path) || stat(path, &about) != 0) return;
     fprintf(out, "%llu/%lld.%ld/%lld,", (unsigned long long)about.st_ino,
             (long long)about.st_mtim.tv_sec, (long)about.st_mtim.tv_nsec, (long long)about.st_size);
 }

@@ -194,6 +194,10 @@ static void test_options_that_cannot_be_used_are_named(void) {
     check_no_context((tls_options){.client_cert = pem, .client_key = "/nowhere/k"},
                      "client_key /nowhere/k");
     check_no_context((tls_options){.client_cert = pem, .client_key = key}, "key.pem");
+    check_no_context((tls_options){.client_cert = "-----BEGIN SECRET"},
+                     "client_cert given as text: ");
+    check_no_context((tls_options){.client_cert = pem, .client_key = "-----BEGIN SECRET"},
+                     "client_key given as text: ");
     check_no_context((tls_options){.keylog = "/nowhere/keys"}, "keylog /nowhere/keys");
     check_no_context((tls_options){.alpn = ",h2"}, "ALPN");
     check_no_context((tls_options){.ciphers = "NOSUCH"}, "ciphers NOSUCH: ");

@@ -1,0 +1,87 @@
+#include "tls_internal.h"
+
+#include <openssl/pem.h>
+#include <string.h>
+
+/* Loads the client's certificate and key, from files or from PEM text in memory. */
+
+bool tls_is_pem(const char *text) {
+    return text != NULL && strstr(text, "-----BEGIN ") != NULL;
+}
+
+/* Gives OpenSSL the password, or an error: OpenSSL itself would ask for one on the terminal. */
+static int give_password(char *buffer, int size, int writing, void *password) {
+    (void)writing;
+    size_t length = password != NULL ? strlen(password) : 0;
+    if (length == 0 || length > (size_t)size) return -1;
+    memcpy(buffer, password, length);
+    return (int)length;
+}
+
+static bool failed(failure *f, const char *option, const char *given) {
+    char words[160];
+    return failure_set(f, FAILURE_TLS_OPTIONS, PHASE_TLS, 0, "%s %s: %s", option,
+                       tls_is_pem(given) ? "given as text" : given,
+                       tls_words(words, sizeof(words)));
+}
+
+static bool key_failed(const tls_options *o, const char *key, failure *f) {
+    unsigned long error = ERR_peek_last_error();
+    bool no_password =
+        ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_BAD_PASSWORD_READ;
+    if (!no_password) return failed(f, "client_key", key);
+    ERR_clear_error();
+    return failure_set(f, FAILURE_TLS_OPTIONS, PHASE_TLS, 0, "client_key %s: is encrypted, and %s",
+                       tls_is_pem(key) ? "given as text" : key,
+                       o->client_key_password != NULL ? "client_key_password is too long"
+                                                      : "client_key_password is not given");
+}
+
+/* Those behind the first are its chain. */
+static bool use_certificates(SSL_CTX *ssl, BIO *text) {
+    X509 *certificate = PEM_read_bio_X509_AUX(text, NULL, give_password, NULL);
+    bool used = certificate != NULL && SSL_CTX_use_certificate(ssl, certificate) == 1;
+    X509_free(certificate);
+    while (used && (certificate = PEM_read_bio_X509(text, NULL, give_password, NULL)) != NULL) {
+        used = SSL_CTX_add0_chain_cert(ssl, certificate) == 1;
+        if (!used) X509_free(certificate);
+    }
+    if (used) ERR_clear_error(); /* the end of the text is an error to PEM_read_bio_X509 */
+    return used;
+}
+
+static bool use_key(SSL_CTX *ssl, BIO *text, const char *password) {
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(text, NULL, give_password, (void *)password);
+    bool used = key != NULL && SSL_CTX_use_PrivateKey(ssl, key) == 1;
+    EVP_PKEY_free(key);
+    return used;
+}
+
+static bool load_certificates(SSL_CTX *ssl, const char *given) {
+    if (!tls_is_pem(given)) return SSL_CTX_use_certificate_chain_file(ssl, given) == 1;
+    BIO *text = BIO_new_mem_buf(given, -1);
+    bool used = text != NULL && use_certificates(ssl, text);
+    BIO_free(text);
+    return used;
+}
+
+static bool load_key(SSL_CTX *ssl, const char *given, const char *password) {
+    BIO *text = tls_is_pem(given) ? BIO_new_mem_buf(given, -1) : BIO_new_file(given, "r");
+    bool used = text != NULL && use_key(ssl, text, password);
+    BIO_free(text);
+    return used;
+}
+
+static bool is_there(const char *option, const char *given, failure *f) {
+    return tls_is_pem(given) || tls_check_file(option, given, f);
+}
+
+bool tls_use_client_certificate(SSL_CTX *ssl, const tls_options *o, failure *f) {
+    if (o->client_cert == NULL) return true;
+    const char *key = o->client_key != NULL ? o->client_key : o->client_cert;
+    if (!is_there("client_cert", o->client_cert, f) || !is_there("client_key", key, f))
+        return false;
+    if (!load_certificates(ssl, o->client_cert)) return failed(f, "client_cert", o->client_cert);
+    if (!load_key(ssl, key, o->client_key_password)) return key_failed(o, key, f);
+    return SSL_CTX_check_private_key(ssl) == 1 || failed(f, "client_key", key);
+}

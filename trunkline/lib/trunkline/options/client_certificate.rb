@@ -1,0 +1,126 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../redacted"
+
+module Trunkline
+  class Options
+    # What client_cert:, client_key: and client_key_password: may be, and what the engine is told of them: paths of PEM
+    # files, which it reads again when they change, or PEM text. Objects of Ruby's OpenSSL become text, since the engine
+    # may use another copy of the library.
+    #
+    # @api private
+    module ClientCertificate
+      PEM = "-----BEGIN "
+      CERTIFICATE = "-----BEGIN CERTIFICATE-----"
+      CERTIFICATES = "a readable PEM file, PEM text, an OpenSSL::X509::Certificate, an Array of these for a chain, " \
+                     "or PKCS#12: a readable .p12 or .pfx file, its bytes, or an OpenSSL::PKCS12"
+      KEYS = "a readable PEM file, PEM text, or a private OpenSSL::PKey"
+      WRONG = "is not the password of the key; what was given is not shown"
+      private_constant :PEM, :CERTIFICATE, :CERTIFICATES, :KEYS, :WRONG
+
+      # PKCS#12 that has not been opened: it needs the password, which is another option.
+      Sealed = Struct.new(:bytes) { include Redacted }
+
+      class << self
+        # @param name [Symbol]
+        # @param value [Object] as given for client_cert:
+        # @return [String, Sealed, OpenSSL::PKCS12]
+        # @raise [InvalidRequest]
+        def certificate(name, value)
+          return value if openssl?("PKCS12", value)
+          return Sealed.new(value) if value.is_a?(String) && pkcs12?(value)
+          return chain(name, value) if value.is_a?(Array) || openssl?("X509::Certificate", value) || pem?(value)
+
+          path = Checks.readable_pem(name, value, CERTIFICATES)
+          path.match?(/\.(?:p12|pfx)\z/i) ? Sealed.new(File.binread(path)) : path
+        end
+
+        # @param name [Symbol]
+        # @param value [Object] as given for client_key:
+        # @return [String]
+        # @raise [InvalidRequest]
+        def key(name, value)
+          return private_text(name, value) if value.respond_to?(:private_to_pem)
+
+          pem?(value) ? value.dup.freeze : Checks.readable_pem(name, value, KEYS)
+        end
+
+        # @param name [Symbol]
+        # @param value [Object] as given for client_key_password:
+        # @return [String]
+        # @raise [InvalidRequest]
+        def password(name, value)
+          return value.dup.freeze if value.is_a?(String) && value.bytesize.between?(1, 1023) && !value.include?("\0")
+
+          raise InvalidRequest, "#{name}: must be a String of 1 to 1023 bytes, without NUL; what was given is not shown"
+        end
+
+        # @param values [Hash{Symbol => Object}] the three options, checked one by one
+        # @return [Hash{Symbol => String, nil}] the same as the engine is told them
+        # @raise [InvalidRequest] for a key that cannot be read, and for a wrong password
+        def complete(values)
+          certificate, key, password = values.values_at(:client_cert, :client_key, :client_key_password)
+          return opened(certificate, password) if certificate.is_a?(Sealed) || openssl?("PKCS12", certificate)
+
+          # A PEM file may hold both certificate and key.
+          check_key(key || certificate, password) if pem?(key || certificate) || (password && certificate)
+          { client_cert: certificate, client_key: key || certificate, client_key_password: password }
+        end
+
+        private
+
+        def pem?(value) = value.is_a?(String) && value.include?(PEM) && !value.include?("\0")
+
+        # DER of PKCS#12 begins with a SEQUENCE of more than 127 bytes, or of unknown length.
+        def pkcs12?(value)
+          value.getbyte(0) == 0x30 && [0x80, 0x81, 0x82, 0x83].include?(value.getbyte(1)) && value.bytesize > 64
+        end
+
+        def openssl?(name, value)
+          defined?(::OpenSSL::PKey) && value.is_a?(::OpenSSL.const_get(name))
+        end
+
+        def chain(name, value)
+          text = Array(value).map { |one| one.respond_to?(:to_pem) ? one.to_pem : one }
+          return text.join("\n").freeze if text.all? { |one| pem?(one) } && text.first.to_s.include?(CERTIFICATE)
+
+          raise InvalidRequest, "#{name}: must be #{CERTIFICATES}; what was given is not shown"
+        end
+
+        def private_text(name, key)
+          key.private_to_pem.freeze
+        rescue StandardError # OpenSSL::PKey::PKeyError, for a public key
+          raise InvalidRequest, "#{name}: must be #{KEYS}; the key that was given is not private", cause: nil
+        end
+
+        # Without a password OpenSSL would ask for one on the terminal: "" is none, and opens no key.
+        def check_key(given, password)
+          require "openssl"
+          text = pem?(given) ? given : File.read(given)
+          key = ::OpenSSL::PKey.read(text, password || "")
+          private_text(:client_key, key)
+        rescue ::OpenSSL::PKey::PKeyError, SystemCallError
+          raise InvalidRequest, "client_key_password: #{WRONG}", cause: nil if password
+          raise InvalidRequest, "client_key: is encrypted; give client_key_password: too" if text.include?("ENCRYPTED")
+
+          raise InvalidRequest, "client_key: must be #{KEYS}; what was given is not shown", cause: nil
+        end
+
+        def opened(sealed, password)
+          require "openssl"
+          archive = sealed.is_a?(Sealed) ? ::OpenSSL::PKCS12.new(sealed.bytes, password.to_s) : sealed
+          unless archive.certificate && archive.key
+            raise InvalidRequest, "client_cert: its PKCS#12 must hold a certificate and a key"
+          end
+
+          { client_cert: chain(:client_cert, [archive.certificate, *archive.ca_certs]),
+            client_key: private_text(:client_key, archive.key), client_key_password: nil }
+        rescue ::OpenSSL::PKCS12::PKCS12Error
+          raise InvalidRequest, "client_cert: its PKCS#12 cannot be read; is client_key_password: its password?",
+                cause: nil
+        end
+      end
+    end
+  end
+end
