@@ -115,8 +115,8 @@ module Trunkline
 
         def row(kind, point, answer:)
           name = "#{TITLES.fetch(kind)}, #{point.concurrency} in flight"
-          figure = @result.figure(point.rates, name: "#{name}: goodput/s", unit: "goodput/s", group: name, label: "Trunkline",
-                                               key: answer)
+          figure = @result.figure(point.rates, name: "#{name}: goodput/s", unit: "goodput/s", group: name,
+                                               label: "Trunkline", key: answer)
           [point.concurrency, figure.value.round, figure.interval.map(&:round).join(" to "), percent(point.refused),
            percent(point.failed), percent(point.cpu), (point.latency * 1e6).round]
         end
