@@ -21,7 +21,7 @@ class PackageCheck
 
   def missing_files
     (FILES - @spec.files).map { |file| "#{file} is not packed" } +
-      @spec.files.select { |file| File.symlink?(File.join(@folder, file)) }.map { |link| "#{link} is a symbolic link" } +
+      @spec.files.select { |file| File.symlink?(File.join(@folder, file)) }.map { |link| "#{link}: a symbolic link" } +
       (same_licence? ? [] : ["LICENSE is another one than the project's"])
   end
 
