@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "json"
+require "minitest"
+require "net/http"
+require "tmpdir"
+require_relative "../support/free_port"
+require_relative "../support/nginx"
+require_relative "migration"
+
+# What an application gains by moving: the lab's load on it, before and after, while it asks an nginx over TLS for
+# four products in each request.
+class Gain
+  SECONDS = Integer(ENV.fetch("SECONDS", "4"))
+  LAB = ["ruby", "-I#{Migration::ROOT}/trunkline/lib", "-I#{Migration::ROOT}/trunkline-lab/lib",
+         "#{Migration::ROOT}/trunkline-lab/exe/trunkline-lab"].freeze
+  FIGURES = ["requests/s", "latency, 50 %", "latency, 99 %"].freeze
+  # Of rspec's summary.
+  BAD = %w[failure_count pending_count errors_outside_of_examples_count].freeze
+  ORDER = { "id" => 1, "names" => (1..4).map { |id| "product #{id}" } }.freeze
+  PAGE = File.join(Migration::ROOT, "docs/switching.md")
+  PLACE = %r{^<!-- migrations -->\n\K.*?(?=^<!-- /migrations -->$)}m
+
+  Measured = Struct.new(:specs, :output, :path, keyword_init: true) do
+    def green?
+      specs["example_count"].positive? && specs.values_at(*BAD).all?(&:zero?)
+    end
+
+    def figures
+      JSON.parse(File.read(path))["figures"].to_h { |figure| [figure["name"], figure["value"].round] }.slice(*FIGURES)
+    end
+  end
+
+  # @param application [Migration]
+  def initialize(application)
+    @application = application
+  end
+
+  # @return [Measured]
+  def measure
+    specs, output = @application.specs
+    path = File.join(@application.folder, "load-#{Time.now.to_f}.json")
+    @application.serve(catalog, "SSL_CERT_FILE" => TestCA.ca_file) { |url| load("#{url}/orders/1", path) }
+    Measured.new(specs: specs, output: output, path: path)
+  end
+
+  # Prints how the specs went, and what the lab says of the two runs.
+  # @return [Hash] "green": were they, before and after; and the lab's figures before and after
+  def compare(client, before, after)
+    puts "== #{client}"
+    [before, after].each { |one| puts one.green? ? "specs green" : one.output }
+    system(*LAB, "compare", before.path, after.path)
+    { "green" => [before, after].all?(&:green?), "before" => before.figures, "after" => after.figures }
+  end
+
+  # Writes the table in docs/switching.md.
+  # @param results [Hash{String => Hash}] what compare returned, by client
+  def self.write(results)
+    rows = results.map do |client, result|
+      figures = result.values_at("before", "after").map(&:values).transpose.map { |pair| pair.join(" → ") }
+      "| #{[client, result["green"] ? "green → green" : "red", *figures].join(" | ")} |"
+    end
+    table = ["| moved from | specs | #{FIGURES.join(" | ")} |", "|---|---|---|---|---|", *rows].join("\n")
+    File.write(PAGE, File.read(PAGE).sub(PLACE) { "\n#{table}\n\n" })
+  end
+
+  private
+
+  # First a second that is not measured, for what the first requests load and open.
+  def load(url, path)
+    raise "the application answers something else" unless JSON.parse(Net::HTTP.get(URI(url))) == ORDER
+
+    command = [*LAB, "load", "-c", "3", "--calls", "repeated", "--i-own-this-server", "--accept-noise", "--quiet"]
+    [["-z", "1"], ["-z", SECONDS.to_s, "--json", path]].each do |options|
+      system(*command, *options, url, out: File::NULL, exception: true)
+    end
+  end
+
+  def catalog
+    folder = File.join(Nginx.instance.directory, "documents", "products")
+    FileUtils.mkdir_p(folder)
+    (1..4).each { |id| File.write(File.join(folder, "#{id}.json"), JSON.generate(name: "product #{id}")) }
+    Nginx.url("", :tls)
+  end
+end
