@@ -111,11 +111,12 @@ class S3SDK < SDK
     end
   end
 
-  # What Net::HTTP's debug output was told of, without what it says of itself.
+  # The lines and fields that Net::HTTP's debug output shows as sent (<-) and received (->), without those that differ
+  # from run to run.
   def traced
     log = StringIO.new
     client(http_wire_trace: true, logger: Logger.new(log)).get_object(bucket: "b", key: "object")
-    log.string.lines.grep(/(?:<-|->) "/).map { |line| line[/(?:<-|->) ".*/] }
-      .grep_v(/Authorization|Amz-|Connection|User-Agent/i)
+    log.string.scan(/(<-|->) "(.*)"/).flat_map { |way, text| text.split('\r\n').map { |line| "#{way} #{line}" } }
+      .grep_v(/(Authorization|X-Amz-Date|Amz-Sdk-\S+|Connection|User-Agent):/i)
   end
 end
