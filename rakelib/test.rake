@@ -81,6 +81,14 @@ task webmock: :compile do
   ruby "-I", paths[1], File.join(ROOT, "trunkline/test/facades/webmock/net_http/compare.rb")
 end
 
+namespace :typhoeus do
+  desc "Compare with the real Typhoeus, and write docs/typhoeus.md"
+  task(differences: :compile) do
+    require_relative "../trunkline/test/facades/typhoeus/compared/differences"
+    File.write(Differences::PAGE, Differences.new.page)
+  end
+end
+
 desc "The Ruby suite of trunkline with the collector pushed harder and harder around each test"
 task gc: :compile do
   Suites::LEVELS.each do |level|

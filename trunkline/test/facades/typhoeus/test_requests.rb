@@ -269,4 +269,30 @@ class TestTyphoeusRequests < TyphoeusTest
     assert_match(/^> Authorization: \[hidden\]$/, shown)
     assert_match(%r{^< HTTP/1.1 200 OK$}, shown)
   end
+
+  # As Typhoeus: a verb that it sends by customrequest itself overrides the caller's.
+  def test_customrequest
+    url = serve_echo.url
+    sent = ->(verb, **options) { Typhoeus.public_send(verb, url, customrequest: "BREW", **options).body[/\A\S+/] }
+    assert_equal %w[BREW BREW BREW DELETE], %i[get post put delete].map { |verb| sent.call(verb) }
+    assert_equal "GET", sent.call(:get, body: "a=1")
+  end
+
+  def test_requests_without_a_body_that_have_a_length
+    url = serve_echo.url
+    lengths = %i[get delete options patch put post].map do |verb|
+      Typhoeus.public_send(verb, url).body[/^Content-Length: .*\d/i]
+    end
+    assert_equal [nil, *["content-length: 0"] * 5], lengths.map { |field| field&.downcase }
+  end
+
+  def test_options_of_other_protocols_change_nothing
+    assert_equal 200, request(serve.url, transfertext: true, ftp_use_epsv: true, mail_from: "a@b.test").run.code
+    assert_raises(Typhoeus::Errors::UnsupportedOption) { request("http://127.0.0.1:1", header: true).run }
+  end
+
+  def test_normalized_options
+    assert_equal request("a", method: "GET").normalized_options, request("a").normalized_options
+    assert_equal :post, request("a", "method" => "POST", method: "POST").normalized_options[:method]
+  end
 end

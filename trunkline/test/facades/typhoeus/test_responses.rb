@@ -105,7 +105,10 @@ class TestTyphoeusResponses < TyphoeusTest
   end
 
   def test_maxfilesize
-    assert_equal :filesize_exceeded, request(serve(answer("x" * 100)).url, maxfilesize: 10).run.return_code
+    response = request(serve(answer("x" * 100)).url, maxfilesize: 10).run
+    assert_equal [:filesize_exceeded, 200, ""], [response.return_code, response.code, response.body]
+    assert_kind_of Trunkline::BodyTooLarge, response.error
+    assert_equal "x" * 100, request(serve(answer("x" * 100)).url, "maxfilesize" => 100).run.body
   end
 
   def test_304_is_not_modified

@@ -47,8 +47,13 @@ module Trunkline
         attr_reader :client_options
         # @return [String]
         attr_reader :method
+        # @return [String, nil] what is sent in place of a method, for those that Typhoeus does not set this way itself
+        attr_reader :custom_method
         # @return [Integer, nil]
         attr_reader :port
+
+        # @return [Integer, nil] of the largest body
+        attr_reader :maximum_bytes
 
         # @param given [Hash]
         # @raise [Typhoeus::Errors::InvalidOption, ArgumentError]
@@ -87,7 +92,7 @@ module Trunkline
 
         def read(name, value)
           name = renamed(name)
-          return if IGNORED.include?(name)
+          return if IGNORED.include?(name) || OTHER_PROTOCOLS.include?(name)
           return __send__(:"option_#{name}", value) if SUPPORTED.include?(name)
 
           invalid(name) unless LIBCURL_ONLY.key?(name)
@@ -136,7 +141,7 @@ module Trunkline
         end
 
         def option_customrequest(value)
-          @method = value.to_s if value
+          @custom_method = value.to_s if value
         end
 
         def option_port(value)
@@ -265,7 +270,7 @@ module Trunkline
         def option_low_speed_limit(_value); end
 
         def option_maxfilesize(value)
-          @client_options[:max_body_bytes] = Integer(value) if value && value != 0
+          @maximum_bytes = Integer(value) if value && value != 0
         end
         alias option_maxfilesize_large option_maxfilesize
 

@@ -16,7 +16,10 @@ module Trunkline
         FORM = [["Content-Type", "application/x-www-form-urlencoded"]].freeze
         # libcurl sets no Content-Type for uploads.
         WITHOUT_TYPE = %w[PUT].freeze
-        private_constant :SCHEME, :FORM, :WITHOUT_TYPE
+        CUSTOMIZABLE = %w[GET HEAD POST PUT].freeze
+        # They have no body and no Content-Length when there is none to send.
+        BODILESS = %w[GET HEAD].freeze
+        private_constant :SCHEME, :FORM, :WITHOUT_TYPE, :CUSTOMIZABLE, :BODILESS
 
         # @param options [Options]
         # @param builder [RequestBuilder]
@@ -39,7 +42,7 @@ module Trunkline
           url = Encoding.url(url, options) if options.key?(:params)
           content = content(options)
           builder = content&.key?(:multipart) ? @multipart_builder : @builder
-          builder.build(@options.method, location(url), content, streaming)
+          builder.build(method(content), location(url), content, streaming)
         end
 
         # @param request [Typhoeus::Request]
@@ -49,6 +52,14 @@ module Trunkline
         end
 
         private
+
+        # Typhoeus sets customrequest itself for every method but these, and for GET with a body.
+        def method(content)
+          custom = @options.custom_method
+          return @options.method if custom.nil? || (@options.method == "GET" && content)
+
+          CUSTOMIZABLE.include?(@options.method) ? custom : @options.method
+        end
 
         # A URL without a scheme gets the default one; libcurl guesses others from host names.
         def absolute(text)
@@ -86,7 +97,9 @@ module Trunkline
 
         # libcurl sets the Content-Type of a form for an empty POST, too.
         def empty
-          @options.method == "POST" ? form("") : nil
+          return form("") if @options.method == "POST"
+
+          BODILESS.include?(@options.method) ? nil : { body: "" }
         end
 
         def form(text)

@@ -90,6 +90,9 @@ module Trunkline
         def fails_on_error? = @options.fails_on_error?
         def verbose? = @options.verbose?
 
+        # @return [Integer, nil] of the largest body
+        def maximum_bytes = @options.maximum_bytes
+
         # @return [Hash, nil] the options of Cookies
         def cookies = @options.cookies
 

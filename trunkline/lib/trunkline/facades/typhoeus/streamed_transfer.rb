@@ -48,11 +48,13 @@ module Trunkline
           @partial.request = @request
           abort_if(@request.execute_headers_callbacks(@partial).include?(:abort))
           report_progress unless finished?
+          refuse_larger(@response["content-length"].to_i)
         end
 
         # The body of a redirect is discarded.
         def receive_chunk(bytes)
           @received += bytes.bytesize
+          return if refuse_larger(@received)
           return report_chunk(bytes) unless @held
 
           @held << bytes if @response.status == 401
@@ -70,6 +72,16 @@ module Trunkline
           up = [upload_size, 0].max
           ::Typhoeus.on_progress_blocks&.each { |block| block.call(total, @received, up, up) }
           @request.on_progress_blocks&.each { |block| block.call(total, @received, up, up) }
+        end
+
+        # The engine's own limit would end the request without its status, which libcurl tells.
+        def refuse_larger(bytes)
+          maximum = @config.maximum_bytes
+          return if maximum.nil? || bytes <= maximum || finished?
+
+          error = BodyTooLarge.new("the body is larger than allowed (maxfilesize: #{maximum})",
+                                   request: @http_request, phase: :read, sent: :all)
+          finish(ResponseAdapter.new(self, @response, :filesize_exceeded, error, String.new))
         end
 
         def abort_if(wanted)

@@ -17,6 +17,9 @@ module Trunkline
       class Transfer
         include Redacted
 
+        SIZE_LIMITS = %i[maxfilesize maxfilesize_large].freeze
+        private_constant :SIZE_LIMITS
+
         # @return [Trunkline::Request, nil] what is to be sent; nil when the URL is bad
         attr_reader :http_request
         # @return [Float, nil] monotonic seconds
@@ -41,8 +44,14 @@ module Trunkline
 
           # Whether a callback must be called before the end.
           def streamed?(request)
-            request.streaming? || any?(request.on_headers_blocks) || any?(request.on_progress_blocks) ||
+            limited?(request.options) || request.streaming? ||
+              any?(request.on_headers_blocks) || any?(request.on_progress_blocks) ||
               any?(::Typhoeus.on_headers_blocks) || any?(::Typhoeus.on_progress_blocks)
+          end
+
+          # The status is told of a body that is too large, too.
+          def limited?(options)
+            SIZE_LIMITS.any? { |name| options[name] || options[name.name] }
           end
 
           def any?(blocks)

@@ -31,6 +31,8 @@ module Typhoeus
     attr_reader :queued_requests
     # @return [Hash{Request => Response}] responses of this run, when Config.memoize is on
     attr_reader :memory
+    # @return [Hash{Request => Array<Request>}] memoizable requests in flight, and those that wait for the same response
+    attr_reader :pending
 
     # @param options [Hash] max_concurrency: (200); max_total_connections:, another limit of the same;
     #   max_host_connections:
@@ -44,7 +46,7 @@ module Typhoeus
 
       @queued_requests = []
       @memory = {}
-      @followers = {}
+      @pending = {}
     end
 
     # @raise [ArgumentError] unless it is above 0
@@ -166,7 +168,7 @@ module Typhoeus
 
     def complete(transfer)
       scheduler.cancel(transfer.pending) if transfer.pending&.in_flight? # a callback has aborted it
-      finish_followers(transfer.request) unless @followers.empty?
+      finish_followers(transfer.request) unless @pending.empty?
       dequeue_many
     end
 
@@ -184,7 +186,7 @@ module Typhoeus
     def finish
       @scheduler.close if @scheduler && @process == Process.pid
       @scheduler = nil
-      [@memory, @followers].each(&:clear)
+      [@memory, @pending].each(&:clear)
     end
 
     # ---- memory ----
@@ -194,19 +196,19 @@ module Typhoeus
       if (response = @memory[request])
         copy(request, response)
         dequeue_many
-      elsif (waiting = @followers[request])
+      elsif (waiting = @pending[request])
         waiting << request
       else
-        @followers[request] = []
+        @pending[request] = []
         start(request)
       end
     end
 
     # Found by identity: a callback may have changed the leader's options, and with them its hash.
     def finish_followers(leader)
-      waiting = @followers.find { |request, _| request.equal?(leader) }&.last or return
+      waiting = @pending.find { |request, _| request.equal?(leader) }&.last or return
 
-      @followers = @followers.reject { |request, _| request.equal?(leader) }
+      @pending = @pending.reject { |request, _| request.equal?(leader) }
       response = @memory.find { |request, _| request.equal?(leader) }&.last || leader.response
       waiting.each { |request| copy(request, response) }
     end

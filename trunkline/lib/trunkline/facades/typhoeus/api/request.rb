@@ -142,6 +142,17 @@ module Typhoeus
       response
     end
 
+    # Finishes the request with a copy of a cached response.
+    #
+    # @param response [Response]
+    # @return [Response] the copy
+    def finish_cached_response(response)
+      copy = response.dup
+      copy.cached = true
+      copy.request = self
+      deliver(copy)
+    end
+
     # @param value [Response]
     def response=(value)
       # Copies: callbacks may change the response.
@@ -170,7 +181,8 @@ module Typhoeus
 
     # Whether class, URL and options are equal; names of headers are compared with case.
     def eql?(other)
-      self.class == other.class && base_url.to_s == other.base_url.to_s && identity == other.identity
+      self.class == other.class && base_url.to_s == other.base_url.to_s &&
+        normalized_options == other.normalized_options
     end
 
     def hash
@@ -179,13 +191,20 @@ module Typhoeus
 
     # @return [String] the same for equal URL and options in any order, without cache: and cache_ttl:
     def cache_key
-      Digest::SHA1.hexdigest("#{self.class.name}#{base_url}#{canonical(identity.except(:cache, :cache_ttl))}")
+      Digest::SHA1.hexdigest("#{self.class.name}#{base_url}#{canonical(normalized_options.except(:cache, :cache_ttl))}")
     end
 
     # @api private
     # @return [Symbol]
     def request_method
       (options[:method] || :get).to_s.downcase.to_sym
+    end
+
+    # @return [Hash] the options that #eql? compares; method: :get equals no method
+    def normalized_options
+      method = request_method
+      rest = options.except(:method, "method")
+      method == :get ? rest : rest.merge(method: method)
     end
 
     # @return [String] without user, password, query and options
@@ -214,7 +233,7 @@ module Typhoeus
     # @return [Array(Boolean, Object)] whether the request must not be sent, and then the value of #run
     # @raise [Errors::NoStub]
     def settle_locally
-      if (blocks = Typhoeus.before_blocks_for(self))
+      if (blocks = Typhoeus.before_callbacks_for(self))
         settled, value = call_before(blocks)
         return [true, value] if settled
       end
@@ -223,16 +242,7 @@ module Typhoeus
       raise Errors::NoStub, self if blocked?
 
       cached = cached_response
-      cached ? [true, finish_cached(cached)] : false
-    end
-
-    protected
-
-    # The options that #eql? compares; method: :get equals no method.
-    def identity
-      method = request_method
-      rest = options.except(:method, "method")
-      method == :get ? rest : rest.merge(method: method)
+      cached ? [true, finish_cached_response(cached)] : false
     end
 
     private
@@ -267,13 +277,6 @@ module Typhoeus
     # A stub's block may have run this request already.
     def finish_stubbed(response)
       response.request.equal?(self) ? response : deliver(response)
-    end
-
-    def finish_cached(cached)
-      copy = cached.dup
-      copy.cached = true
-      copy.request = self
-      deliver(copy)
     end
 
     def deliver(response)

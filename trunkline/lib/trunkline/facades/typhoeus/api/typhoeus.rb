@@ -76,7 +76,7 @@ module Typhoeus
 
     # @api private
     # @return [Array<Proc>, nil]
-    def before_blocks_for(request)
+    def before_callbacks_for(request)
       own = request.before_blocks
       return if (@before.nil? || @before.empty?) && (own.nil? || own.empty?)
       return unless Config.feature_enabled?(:before)

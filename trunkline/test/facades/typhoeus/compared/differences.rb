@@ -1,0 +1,110 @@
+# frozen_string_literal: true
+
+require "bundler"
+require "json"
+require "open3"
+require "rbconfig"
+require "tmpdir"
+require_relative "echo_server"
+
+# Runs the same requests with the real Typhoeus and with trunkline/typhoeus (probe.rb), each in a process of its own,
+# and writes docs/typhoeus.md from what differs.
+class Differences
+  ROOT = File.expand_path("../../../../..", __dir__)
+  PAGE = File.join(ROOT, "docs/typhoeus.md")
+  PROBE = File.join(__dir__, "probe.rb")
+  BUNDLE = { "BUNDLE_GEMFILE" => File.join(ROOT, "gemfiles/typhoeus/Gemfile"),
+             "BUNDLE_PATH" => File.join(ROOT, "vendor/bundle/typhoeus") }.freeze
+
+  # What became of one case.
+  Outcome = Struct.new(:given, :return_code, :status, :request_line, :body) do
+    def refused? = return_code == "refused"
+
+    # With the lines of the request that the other did not send. The server answers with the request as the body.
+    def described(other)
+      ["`#{return_code}`, #{status}",
+       *(bodies?(other) ? lines - other.lines : "#{"no " if body.empty?}body")].join(", ")
+    end
+
+    def lines = [request_line, *body.lines(chomp: true)].compact.reject(&:empty?).uniq.map { |line| "`#{line}`" }
+    def bodies?(other) = body.empty? == other.body.empty?
+  end
+
+  # @return [Boolean] whether bin/setup could install the real one
+  def self.installed?
+    _, status = Bundler.with_unbundled_env { Open3.capture2e(BUNDLE, "bundle", "check") }
+    status.success?
+  end
+
+  def initialize
+    EchoServer.run { |url| Dir.mktmpdir { |folder| compare(url, folder) } }
+  end
+
+  # @return [String] of the libcurl that Typhoeus used
+  attr_reader :libcurl
+
+  # @return [Array<String>] what is refused here and not there
+  def refused = others.select { |name, _| @ours[name].refused? }.keys
+
+  # @return [Hash{String => Outcome}] what both take, with different results
+  def different = others.reject { |name, _| @ours[name].refused? }
+
+  # @return [Integer] cases with the same result
+  def same = @theirs.size - others.size - @theirs.values.count(&:refused?)
+
+  # @return [String] of docs/typhoeus.md
+  def page
+    <<~MARKDOWN
+      # Typhoeus: requests and options, compared
+
+      Written by `rake typhoeus:differences`, which sends the same requests with Typhoeus 1.7.1 (libcurl #{libcurl})
+      and with `trunkline/typhoeus`: every method with and without a body, and a GET with each of Ethon's easy options.
+      Of #{same + refused.size + different.size} cases that Typhoeus takes, #{same} have the same bytes and result.
+      [switching.md](switching.md#typhoeus) tells of responses, redirects and errors.
+
+      ## Different
+
+      | | given | Typhoeus | here |
+      |---|---|---|---|
+      #{different.map { |name, theirs| row(name, theirs) }.join("\n")}
+
+      ## Refused by name
+
+      Unless their value switches them off, these raise `Typhoeus::Errors::UnsupportedOption`:
+
+      #{wrapped(refused.map { |name| "`#{name}`" })}
+    MARKDOWN
+  end
+
+  private
+
+  # @param folder [String] where options may make libcurl write
+  def compare(url, folder)
+    cases = File.join(folder, "cases")
+    ruby = [RbConfig.ruby, "-I", File.join(ROOT, "trunkline/lib")]
+    @theirs, @libcurl = outcomes(folder, BUNDLE, "bundle", "exec", "ruby", PROBE, "typhoeus", url, cases)
+    @ours, = outcomes(folder, {}, *ruby, PROBE, "trunkline/typhoeus", url, cases)
+  end
+
+  def others
+    @theirs.reject { |name, theirs| theirs.refused? || theirs == @ours[name] }
+  end
+
+  def row(name, theirs)
+    ours = @ours[name]
+    "| #{name} | `#{theirs.given}` | #{theirs.described(ours)} | #{ours.described(theirs)} |"
+  end
+
+  def wrapped(words)
+    words.join(", ").gsub(/(.{1,118})(?: |\z)/, "\\1\n").chomp
+  end
+
+  # @return [Array] outcomes by name, and the first line, which says the version
+  def outcomes(folder, environment, *command)
+    out, err, status = Bundler.with_unbundled_env { Open3.capture3(environment, *command, chdir: folder) }
+    raise "#{command.join(" ")}: #{out.lines.last}#{err}" unless status.success?
+
+    version, *lines = out.lines(chomp: true)
+    [lines.to_h { |line| JSON.parse(line).then { |name, *rest| [name, Outcome.new(*rest)] } }, version]
+  end
+end
