@@ -52,6 +52,9 @@ module Trunkline
         assert_match(/port: must be a number from 1 to 65535/, refused("load", "http://127.0.0.1:99999/"))
         assert_match(/no client ""; there are/, refused("clients", "--client", ","))
         assert_match(/no experiment ""; there are/, refused("tour", "--only", ","))
+        ["p99>50", "p101>5ms", "p99=5ms", "errors>5ms", "requests/s<5s", "speed>1", ""].each do |limit|
+          assert_match(/#{Regexp.escape(limit.inspect)}: give p50/, refused("load", "--fail-if", limit, "short"))
+        end
         assert_match(/-1.0: give seconds/, refused("clients", "--within", "-1"))
       end
 

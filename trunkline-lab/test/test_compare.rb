@@ -34,6 +34,18 @@ module Trunkline
         assert_equal "too few samples", verdict(slow.first(3), fast.first(3))
       end
 
+      def test_a_worse_figure_fails_where_that_is_asked_for
+        slow = [100.0, 101.0, 99.0, 100.5, 102.0]
+        fast = [150.0, 151.0, 149.0, 150.5, 152.0]
+        Dir.mktmpdir do |folder|
+          before, after = [fast, slow].map.with_index { |samples, number| written(folder, "#{number}.json", samples) }
+
+          assert_equal CROSSED, lab("compare", "--fail-if-worse", before, after).first
+          assert_equal DONE, lab("compare", "--fail-if-worse", after, before).first
+          assert_equal DONE, lab("compare", "--fail-if-worse", before, before).first
+        end
+      end
+
       def test_refuses_what_cannot_be_compared
         Dir.mktmpdir do |folder|
           sweep = written(folder, "a.json", [1.0])

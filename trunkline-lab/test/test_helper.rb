@@ -34,17 +34,25 @@ module Trunkline
       # Runs a command and reads its JSON. Its page and its CSV tell the same.
       def measured(*argv)
         Dir.mktmpdir do |folder|
-          json, csv, html = %w[json csv html].map { |kind| File.join(folder, "result.#{kind}") }
-          status, out, err = lab(*argv, "--json", json, "--csv", csv, "--html", html)
+          files = Output::Files::KINDS.keys.to_h { |kind| [kind, File.join(folder, "result.#{kind}")] }
+          status, out, err = lab(*argv, *files.flat_map { |kind, file| ["--#{kind}", file] })
 
           assert_includes MEASURED, status, err
-          result = JSON.parse(File.read(json))
+          result = JSON.parse(File.read(files["json"]))
 
-          assert_equal result["figures"].map { |figure| figure["name"] }, CSV.read(csv, headers: true)["figure"]
-          assert_equal [result["command"]], File.read(html).scan(/<section id="([a-z]+)-1"/).flatten
+          assert_written(files, result)
           refute_includes out, "\e"
           yield result, out
         end
+      end
+
+      def assert_written(files, result)
+        figures = result["figures"]
+
+        assert_equal figures.map { |one| one["name"] }, CSV.read(files["csv"], headers: true)["figure"]
+        assert_equal figures.sum { |one| one["samples"].size }, CSV.read(files["samples"]).size - 1
+        assert_equal [result["command"]], File.read(files["html"]).scan(/<section id="([a-z]+)-1"/).flatten
+        assert_match(/\A## /, File.read(files["markdown"]))
       end
 
       def refused(*argv, status: USAGE)

@@ -21,6 +21,7 @@ module Trunkline
     FAILED = 1   # a server refused or erred, a part is missing
     USAGE = 2    # the command line cannot be understood, or asks for more than is polite
     NOISY = 3    # measured, but the machine was too noisy to call it a result
+    CROSSED = 4  # beyond what --fail-if allows
     STOPPED = 130 # Ctrl-C
   end
 end

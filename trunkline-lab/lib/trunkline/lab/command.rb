@@ -114,8 +114,8 @@ module Trunkline
       end
 
       def common(parser)
-        Output::Files::KINDS.each do |kind|
-          parser.on("--#{kind} FILE", "write the result as #{kind.upcase}") { |file| @files[kind] = file }
+        Output::Files::KINDS.each do |kind, what|
+          parser.on("--#{kind} FILE", "write #{what}") { |file| @files[kind] = file }
         end
         parser.on("--quiet", "no progress, no tables: the sentences alone") { @quiet = true }
         return unless self.class.timed

@@ -45,6 +45,7 @@ module Trunkline
       def percentile(share) = size.zero? ? 0 : @hdr.percentile(share)
 
       def size = @counts.each_value.sum
+      def empty? = @counts.empty?
       def min = @counts.keys.min || 0
       def max = @counts.keys.max || 0
       def mean = size.zero? ? 0.0 : @hdr.mean

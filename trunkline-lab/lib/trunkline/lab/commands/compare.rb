@@ -13,6 +13,10 @@ module Trunkline
 
         private
 
+        def options(parser)
+          parser.on("--fail-if-worse", "exit with #{CROSSED} when a figure of B is slower or worse") { @strict = true }
+        end
+
         def arguments(rest)
           raise Stop.new("give two files, written by --json", USAGE) unless rest.size == 2
 
@@ -36,7 +40,9 @@ module Trunkline
                         optional: ["B", "A", "95 % interval", "p"])
           noisy = [@before, @after].zip(@files_compared).reject { |result, _| result[:state] == "result" }
           noisy.each { |result, file| @result.say("#{file} is #{Result::STATES.fetch(result[:state])}.") }
-          @result.say(summary(compared.map(&:last)))
+          verdicts = compared.map(&:last)
+          @result.say(summary(verdicts))
+          @worse = verdicts.intersect?(%w[slower worse])
         end
 
         def shared
@@ -69,6 +75,8 @@ module Trunkline
 
         def better(figure) = figure[:unit].include?("/s") ? "faster" : "better"
         def worse(figure) = figure[:unit].include?("/s") ? "slower" : "worse"
+
+        def status = @strict && @worse ? CROSSED : super
 
         def summary(verdicts)
           told = verdicts.tally.map { |verdict, count| "#{count} #{verdict}" }.join(", ")

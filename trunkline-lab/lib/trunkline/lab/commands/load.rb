@@ -4,6 +4,7 @@ require_relative "../call_kinds"
 require_relative "../call_options"
 require_relative "../histogram"
 require_relative "../output/ab_report"
+require_relative "../threshold"
 
 module Trunkline
   module Lab
@@ -26,6 +27,7 @@ module Trunkline
           start_call
           @timeout = 10.0
           @concurrency = 1
+          @thresholds = []
         end
 
         def options(parser)
@@ -38,6 +40,8 @@ module Trunkline
                     "request should have started") { |n| @rate = positive(n, "-q") }
           parser.on("-m", "--method METHOD", "GET, POST ... (GET)") { |text| @call[:verb] = verb(text) }
           parser.on("-k", "--[no-]keepalive", "keep connections (yes)") { |keep| @keep = keep }
+          parser.on("--fail-if LIMIT", "exit with #{CROSSED} beyond it, such as \"p99>50ms\"; any number; of",
+                    Threshold::HELP) { |text| @thresholds << Threshold.new(text) }
           kind_option(parser)
           http_option(parser)
           call_options(parser)
@@ -96,6 +100,7 @@ module Trunkline
           @result.say(report.to_s)
           @result.say("Measured with #{TITLES.fetch(kind)}.")
           verdicts
+          @crossed = crossed.each { |sentence| @result.say(sentence) }
         end
 
         # Samples are the intervals of the run; the whole run is the one sample when it was too short for two.
@@ -129,14 +134,24 @@ module Trunkline
           @result.say("#{failed.each_value.sum} of #{@sample[:requests]} calls failed: #{told}.")
         end
 
+        # @return [Array<String>]
+        def crossed
+          run = { latency: Histogram.of(@sample[:latency]), errors: failed.each_value.sum,
+                  **@sample.slice(:requests, :wall, :cpu) }
+          @thresholds.filter_map { |threshold| threshold.crossed(run) }
+        end
+
         # @return [Hash{String => Integer}] how often calls ended by which error, or were answered with which status
         def failed
           erred = @sample[:statuses].select { |status, _| status.to_s.to_i >= 400 }
           @sample[:errors].merge(erred.transform_keys { |status| "answered #{status}" })
         end
 
+        # Where errors have a limit of the user's, that alone says how many are too many.
         def status
-          return FAILED if @sample && !@result.interrupted && failed.any?
+          return STOPPED if @result.interrupted
+          return CROSSED if @crossed&.any?
+          return FAILED if @sample && failed.any? && @thresholds.none?(&:errors?)
 
           super
         end

@@ -2,6 +2,7 @@
 
 require "csv"
 require "json"
+require_relative "markdown"
 require_relative "page"
 
 module Trunkline
@@ -9,8 +10,17 @@ module Trunkline
     module Output
       # Writes results to the files that the user names.
       module Files
-        KINDS = %w[json csv html].freeze
-        CSV_COLUMNS = %w[command group label figure unit better value low high samples].freeze
+        # Kind => what the option --kind writes.
+        KINDS = {
+          "json" => "the result as JSON, which compare and report read",
+          "csv" => "the figures as CSV, a row for each",
+          "samples" => "the samples as CSV, a row for each sample of each figure",
+          "markdown" => "the sentences and tables as Markdown",
+          "html" => "the result as a page with charts"
+        }.freeze
+        FIGURE_COLUMNS = %w[command group label figure unit better].freeze
+        CSV_COLUMNS = [*FIGURE_COLUMNS, "value", "low", "high", "samples"].freeze
+        SAMPLE_COLUMNS = [*FIGURE_COLUMNS, "sample", "value"].freeze
 
         module_function
 
@@ -25,16 +35,29 @@ module Trunkline
         def json(results) = "#{JSON.pretty_generate(results.size == 1 ? results.first : results)}\n"
 
         def csv(results)
+          rows(CSV_COLUMNS, results) { |figure| [[figure[:value], *figure[:interval], figure[:samples].size]] }
+        end
+
+        def samples(results)
+          rows(SAMPLE_COLUMNS, results) do |figure|
+            figure[:samples].each.with_index(1).map { |value, number| [number, value] }
+          end
+        end
+
+        # @yield [figure] gives the rows of one, without what says which figure it is
+        def rows(columns, results)
           CSV.generate do |csv|
-            csv << CSV_COLUMNS
+            csv << columns
             results.each do |result|
               result[:figures].each do |figure|
-                csv << [result[:command], *figure.values_at(:group, :label, :name, :unit, :better, :value),
-                        *figure[:interval], figure[:samples].size]
+                named = [result[:command], *figure.values_at(:group, :label, :name, :unit, :better)]
+                yield(figure).each { |row| csv << [*named, *row] }
               end
             end
           end
         end
+
+        def markdown(results) = Markdown.new(results).to_s
 
         def html(results) = Page.new(results).to_s
 
