@@ -1,38 +1,25 @@
 # frozen_string_literal: true
 
 require_relative "test_helper"
-require "trunkline/lab/processes"
+require_relative "support/browser"
 
 module Trunkline
   module Lab
     class TestPage < Minitest::Test
-      FLAGS = %w[--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run --disable-sync
-                 --disable-dev-shm-usage --enable-logging=stderr --v=0].freeze
-      # Looks at every mark the way a pointer and the keyboard would, and writes what it saw into the title.
-      LOOK = <<~JS
-        const tip = document.getElementById("tip");
-        const seen = [...document.querySelectorAll("[data-tip]")].map((mark) => {
-          mark.dispatchEvent(new Event("pointerenter"));
-          const hovered = !tip.hidden && tip.textContent === mark.dataset.tip;
-          mark.dispatchEvent(new Event("pointerleave"));
-          mark.focus();
-          mark.dispatchEvent(new FocusEvent("focus")); // a page without a window is never told itself
-          return hovered && document.activeElement === mark && !tip.hidden;
-        });
-        dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
-        document.title = `marks ${seen.length} good ${seen.filter(Boolean).length} escaped ${tip.hidden}`;
-      JS
-
       def result
         result = Result.new(command: "sweep", title: "A <title> & more", arguments: ["short"])
         result.figure([1.0, 2.0], name: "f", unit: "s")
         points = [1, 10, 100].map { |x| { x: x, y: x * 10.0, low: x * 9.0, high: x * 11.0, dot: 40 } }
+        far = points.map { |point| point.merge(y: point[:y] * 40, low: nil, high: nil) }
         result.chart(:sweep, "sweep", x: "in flight", y: "requests/s", dots: "CPU %",
                                       series: [{ label: "Net::HTTP", ours: false, points: points },
-                                               { label: "Trunkline", ours: true, points: points }])
+                                               { label: "Trunkline", ours: true, points: points },
+                                               { label: "limit: wrk", ours: false, points: far }])
         result.chart(:bars, "bars", unit: "ms", bars: [{ label: "Trunkline", value: 1.5, ours: true },
                                                        { label: "other", value: 3.0, ours: false }])
         result.table("numbers", %w[client value], [["Trunkline", 1], ["<b>", "2.0 %"]])
+        columns = Array.new(13) { |number| "column us #{number}" }
+        result.table("many columns", columns, [["Trunkline", *Array.new(12) { |number| 123_456 + number }]])
         result.say("A sentence with <b>.")
         result.missing["wreq"] = "needs Ruby"
         result.close
@@ -54,26 +41,121 @@ module Trunkline
       def test_can_be_read_without_eyes_or_a_pointer
         marks = page.scan(/<(?:circle|rect)[^>]*data-tip[^>]*>/)
 
-        assert_equal 16, marks.size
+        assert_equal 44, marks.size # of two results, and for two widths
         assert(marks.all? { |mark| mark.include?("tabindex=\"0\"") && mark.match?(/aria-label="[^"]+"/) })
         assert_equal page.scan("<table>").size, page.scan("<caption>").size
         assert_includes page, "<html lang=\"en\">"
         assert_includes page, "prefers-color-scheme: dark"
       end
 
-      def test_opens_in_a_browser_without_an_error
-        browser = %w[chromium chromium-browser google-chrome].filter_map { |name| Processes.available?(name) }.first
-        skip "no Chromium here (bin/setup installs it where there is a package of it)" unless browser
+      def test_the_narrow_chart_says_the_same_as_the_wide_one
+        wide, narrow = %w[wide narrow].map do |width|
+          page.scan(%r{<svg class="#{width}".*?</svg>}m).map { |svg| svg.scan(/data-tip="([^"]+)"/) }
+        end
+
+        assert_equal wide, narrow
+        assert_equal 4, wide.size
+      end
+
+      def test_a_row_far_above_the_others_makes_the_axis_logarithmic
+        assert_includes page, "requests/s (log scale)"
+        scale = Output::Scale.new([100, 1_000, 100_000])
+
+        assert_predicate scale, :log?
+        assert_in_delta 1 / 3.0, scale.share(1_000)
+        assert_equal [0.0, 1.0, 0.0], [100, 100_000, 0].map { |value| scale.share(value) }
+        refute_predicate Output::Scale.new([100, 900]), :log?
+        assert_equal [0.0, 25.0, 50.0, 75.0, 100.0], Output::Scale.new([90, 40]).ticks.map(&:to_f)
+      end
+
+      # Every label, in pixels of the window.
+      LETTERS = <<~JS
+        Math.min(...[...document.querySelectorAll("figure > svg text")].filter((text) => text.checkVisibility())
+          .map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a))
+      JS
+      # What is wider than the page: its own right edge, or a cell beyond it.
+      OVERFLOW = <<~JS
+        [...document.querySelectorAll("td, th, pre, svg")].filter((one) => one.checkVisibility())
+          .filter((one) => one.getBoundingClientRect().right > innerWidth + 1).length
+      JS
+      # The labels of lines against the charts below them.
+      LEGENDS_APART = <<~JS
+        [...document.querySelectorAll("figure")].every((figure) => {
+          const legend = figure.querySelector("ul.legend");
+          const chart = [...figure.querySelectorAll(":scope > svg")].find((svg) => svg.checkVisibility());
+          return !legend || legend.getBoundingClientRect().bottom <= chart.getBoundingClientRect().top;
+        })
+      JS
+
+      # The marks of the charts that are shown at this width.
+      MARKS = "[...document.querySelectorAll('[data-tip]')].filter((one) => one.checkVisibility())"
+
+      # @yield [browser, path] the page of the result
+      def browse
+        skip "no Chromium here (bin/setup installs it where there is a package of it)" unless Browser.program
         Dir.mktmpdir do |folder|
           file = File.join(folder, "page.html")
-          File.write(file, page.sub("</script>", "#{LOOK}</script>"))
-          output, status = Processes.run(browser, *FLAGS, "--user-data-dir=#{folder}/profile", "--dump-dom",
-                                         "file://#{file}")
-
-          assert_predicate status, :success?, output
-          assert_includes output, "<title>marks 16 good 16 escaped true</title>"
-          refute_match(/CONSOLE/, output)
+          File.write(file, page)
+          Browser.open { |browser| yield browser, file }
         end
+      end
+
+      def test_can_be_read_on_a_wide_screen_on_a_telephone_and_on_paper
+        browse do |browser, file|
+          [1400, 390].each do |width|
+            browser.open(file, width: width)
+
+            assert_operator browser.js(LETTERS), :>=, 11, "at #{width}"
+            assert_equal width, browser.js("document.documentElement.scrollWidth")
+            assert browser.js(LEGENDS_APART), "at #{width}"
+          end
+          browser.print_to_screen(1030) # A4 across, less its margins
+
+          assert_equal 0, browser.js(OVERFLOW)
+          assert_empty browser.complaints
+        end
+      end
+
+      def test_a_pointer_and_the_keyboard_are_told_what_a_mark_is
+        browse do |browser, file|
+          [1400, 390].each do |width|
+            browser.open(file, width: width)
+
+            assert_equal 22, browser.js("#{MARKS}.length")
+            [0, 4, 9, 10].each { |number| assert_pointed(browser, number) }
+            assert_focused(browser)
+          end
+          assert_empty browser.complaints
+        end
+      end
+
+      # Points at a mark: the picture of the window is another one, and the old one again when the pointer has gone.
+      def assert_pointed(browser, number)
+        mark = "#{MARKS}[#{number}]"
+        browser.js("#{mark}.scrollIntoView({ block: 'center' })")
+        browser.point(1, 1)
+        before = browser.screenshot
+        x, y = browser.js("(({ left, top, width, height }) => [left + width / 2, top + height / 2])" \
+                          "(#{mark}.getBoundingClientRect())")
+        browser.point(x, y)
+
+        assert_equal browser.js("document.elementFromPoint(#{x}, #{y}).dataset.tip"), browser.js("tip.textContent")
+        assert browser.js("(({ left, top, right, bottom }) => !tip.hidden && left >= 0 && top >= 0 && " \
+                          "right <= innerWidth && bottom <= innerHeight)(tip.getBoundingClientRect())")
+        refute_equal before, browser.screenshot
+        browser.point(1, 1)
+
+        assert browser.js("tip.hidden")
+        assert_equal before, browser.screenshot
+      end
+
+      def assert_focused(browser)
+        browser.js("#{MARKS}[1].focus()")
+
+        assert_equal browser.js("document.activeElement.dataset.tip"), browser.js("tip.hidden ? null : tip.textContent")
+        browser.press("Escape")
+
+        assert browser.js("tip.hidden")
       end
     end
   end

@@ -18,5 +18,6 @@
     mark.addEventListener("blur", hide);
   }
   addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+  addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("details")) one.open = true; });
   addEventListener("scroll", hide, { passive: true });
 })();

@@ -30,7 +30,11 @@ module Trunkline
 
         def state(result) = Result::STATES.fetch(result[:state])
 
-        def chart(chart) = SVG.new(chart).to_s
+        # For either kind of screen; the style shows one.
+        def charts(chart) = [SVG::WIDE, SVG::NARROW].map { |width| SVG.new(chart, width: width).to_s }.join("\n")
+
+        # @return [Array] of a chart with lines: which is whose
+        def legend(chart) = SVG.new(chart).legend
 
         def cell(value, first:)
           return "<th scope=\"row\">#{h(value)}</th>" if first

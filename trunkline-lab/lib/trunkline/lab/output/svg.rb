@@ -1,25 +1,35 @@
 # frozen_string_literal: true
 
 require "cgi"
+require_relative "scale"
 
 module Trunkline
   module Lab
     module Output
-      # Charts as SVG: colours come from the page's style, every point can be focused and says what it is.
+      # Charts as SVG: colours come from the page's style, every point can be focused and says what it is. A chart is
+      # drawn for one width; letters keep their size where the page shows it at that width.
       class SVG
-        WIDTH = 760
-        HEIGHT = 340
-        LEFT = 70
-        RIGHT = 60
-        TOP = 36
+        WIDE = 760
+        NARROW = 340 # a telephone's, less the page's edges
+        LEFT = 58
+        RIGHT = 40
+        TOP = 30
         BOTTOM = 46
+        HEIGHTS = { WIDE => 340, NARROW => 300 }.freeze
         BAR = 28
+        BAR_NARROW = 44 # the label above the bar
         LABELS = 170..330
         LETTER = 7
+        VALUE = 100 # the room for a bar's value
+        GAP = 34 # between the labels of ticks
         COLORS = 8
 
-        def initialize(chart)
+        # @param chart [Hash] as Result#chart makes them
+        # @param width [Integer] WIDE or NARROW
+        def initialize(chart, width: WIDE)
           @chart = chart
+          @width = width
+          @series = chart[:series].to_a.reject { |one| one[:points].empty? }.partition { |one| one[:ours] }.flatten
         end
 
         # @return [String]
@@ -31,52 +41,70 @@ module Trunkline
           end
         end
 
+        # Which line is whose, beside the chart, so that it covers none.
+        # @return [Array(String, String)] classes of the line, and the label
+        def legend = @series.each_with_index.map { |one, index| [style(one, index), one[:label]] }
+
         private
 
         # Requests/s as lines on the left axis, CPU as dots on the right one.
         def sweep
-          @series = @chart[:series].reject { |one| one[:points].empty? }.partition { |one| one[:ours] }.flatten
           return "" if @series.empty?
 
-          points = @series.flat_map { |one| one[:points] }
-          @right = points.map { |point| point[:x] }.max.to_f
-          @top = round_up(points.map { |point| point[:high] || point[:y] }.max.to_f)
-          @dots = [100.0, round_up(points.map { |point| point[:dot].to_f }.max)].max
-          frame(HEIGHT, "#{@chart[:title]}: #{@chart[:y]} as lines, #{@chart[:dots]} as dots") do
-            [grid, legend, @series.each_with_index.map { |one, index| line(one, index) }].join
+          @height = HEIGHTS.fetch(@width)
+          scales
+          frame(@height, "#{@chart[:title]}: #{@chart[:y]} as lines, #{@chart[:dots]} as dots") do
+            [grid, @series.each_with_index.map { |one, index| line(one, index) }].join
           end
+        end
+
+        def scales
+          points = @series.flat_map { |one| one[:points] }
+          @across = Scale.new(points.map { |point| point[:x] }, zero: false, wide: 20.0)
+          @up = Scale.new(points.flat_map { |point| point.values_at(:y, :low, :high).compact })
+          @dots = Scale.new([100.0, *points.map { |point| point[:dot].to_f }], wide: Float::INFINITY)
         end
 
         def grid
-          steps = (0..4).map do |step|
-            y = across(step / 4.0)
-            "<line class=\"grid\" x1=\"#{LEFT}\" x2=\"#{WIDTH - RIGHT}\" y1=\"#{y}\" y2=\"#{y}\"/>" +
-              text(LEFT - 8, y + 4, short(@top * step / 4),
-                   "end") + text(WIDTH - RIGHT + 8, y + 4, short(@dots * step / 4))
+          lines = @up.ticks.map do |tick|
+            y = height(tick)
+            "<line class=\"grid\" x1=\"#{LEFT}\" x2=\"#{@width - RIGHT}\" y1=\"#{y}\" y2=\"#{y}\"/>" +
+              text(LEFT - 6, y + 4, short(tick), "end")
           end
-          spread = ticks.map { |x| text(along(x), HEIGHT - BOTTOM + 18, x, "middle") }
-          steps.join + spread.join + text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, @chart[:x], "middle") +
-            text(LEFT - 60, 18, @chart[:y]) + text(WIDTH - 4, 18, @chart[:dots], "end")
+          right = @dots.ticks.map { |tick| text(@width - RIGHT + 10, level(@dots.share(tick)) + 4, short(tick)) }
+          [*lines, *right, *ticks.map { |x| text(along(x), @height - BOTTOM + 18, x, "middle") }, names].join
         end
+
+        def names
+          text((LEFT + @width - RIGHT) / 2, @height - 8, name(@chart[:x], @across), "middle") +
+            text(4, 16, name(@chart[:y], @up)) + text(@width - 4, 16, @chart[:dots], "end")
+        end
+
+        def name(text, scale) = scale.log? ? "#{text} (log scale)" : text
 
         # Labels that do not run into each other.
         def ticks
           xs = @series.flat_map { |one| one[:points].map { |point| point[:x] } }.uniq.sort
-          xs.each_with_object([]) { |x, kept| kept << x if kept.empty? || along(x) - along(kept.last) > 28 }
+          xs.each_with_object([]) { |x, kept| kept << x if kept.empty? || along(x) - along(kept.last) > GAP }
         end
 
         def line(one, index)
-          color = "c#{index % COLORS}"
           path = one[:points].map { |point| "#{along(point[:x])},#{height(point[:y])}" }.join(" ")
-          marks = one[:points].map { |point| mark(one, point, color) }
-          "<polyline class=\"line #{color}#{" ours" if one[:ours]}\" points=\"#{path}\"/>#{marks.join}"
+          marks = one[:points].map { |point| mark(one, point, color(index)) }
+          "<polyline class=\"#{style(one, index)}\" points=\"#{path}\"/>#{marks.join}"
         end
+
+        def style(one, index)
+          "line #{color(index)}#{" ours" if one[:ours]}#{" limit" if one[:label].start_with?("limit:")}"
+        end
+
+        def color(index) = "c#{index % COLORS}"
 
         def mark(one, point, color)
           x = along(point[:x])
           whisker = point[:low] && "<line class=\"whisker #{color}\" x1=\"#{x}\" x2=\"#{x}\" " \
                                    "y1=\"#{height(point[:low])}\" y2=\"#{height(point[:high])}\"/>"
-          dot = "<circle class=\"dot #{color}\" cx=\"#{x}\" cy=\"#{across(point[:dot].to_f / @dots)}\" r=\"3\"/>"
+          dot = "<circle class=\"dot #{color}\" cx=\"#{x}\" cy=\"#{level(@dots.share(point[:dot].to_f))}\" r=\"2.5\"/>"
           told = told(say(one, point))
           point = "<circle class=\"point #{color}\" cx=\"#{x}\" cy=\"#{height(point[:y])}\" r=\"5\" #{told}/>"
           "#{whisker}#{dot}#{point}"
@@ -88,39 +116,33 @@ module Trunkline
           "#{where}: #{short(point[:y])} #{@chart[:y]}, #{point[:dot]} #{@chart[:dots]}#{spread}"
         end
 
-        def legend
-          x = WIDTH - RIGHT - 150
-          back = "<rect class=\"legend\" x=\"#{x - 8}\" y=\"#{TOP - 6}\" width=\"156\" " \
-                 "height=\"#{(@series.size * 18) + 8}\"/>"
-          back + @series.each_with_index.map do |one, index|
-            y = TOP + 14 + (index * 18)
-            "<line class=\"line c#{index % COLORS}\" x1=\"#{x}\" x2=\"#{x + 22}\" y1=\"#{y - 4}\" y2=\"#{y - 4}\"/>" +
-              text(x + 28, y, one[:label])
-          end.join
-        end
-
         def bars
           bars = @chart[:bars].reject { |bar| bar[:value].nil? }
           return "" if bars.empty?
 
-          @labels = ((bars.map { |bar| bar[:label].size }.max * LETTER) + 12).clamp(LABELS)
+          narrow = @width == NARROW
+          @labels = narrow ? 0 : ((bars.map { |bar| bar[:label].size }.max * LETTER) + 12).clamp(LABELS)
+          step = narrow ? BAR_NARROW : BAR
           top = bars.map { |bar| bar[:value] }.max.to_f
-          frame((bars.size * BAR) + 12, "#{@chart[:title]}, #{@chart[:unit]}") do
-            bars.each_with_index.map { |bar, index| bar(bar, index * BAR, top) }.join
+          frame((bars.size * step) + 12, "#{@chart[:title]}, #{@chart[:unit]}") do
+            bars.each_with_index.map { |bar, index| bar(bar, index * step, top, narrow) }.join
           end
         end
 
-        def bar(bar, y, top)
-          length = top.zero? ? 0 : ((WIDTH - @labels - 100) * bar[:value] / top).round(1)
+        def bar(bar, y, top, narrow)
+          length = top.zero? ? 0 : ((@width - @labels - VALUE) * bar[:value] / top).round(1)
           told = "#{bar[:label]}: #{short(bar[:value])} #{@chart[:unit]}"
-          text(@labels - 8, y + 20, bar[:label], "end") +
-            "<rect class=\"bar#{" ours" if bar[:ours]}\" x=\"#{@labels}\" y=\"#{y + 6}\" " \
-            "width=\"#{[length, 1].max}\" height=\"#{BAR - 9}\" rx=\"3\" #{told(told)}/>" +
-            text(@labels + length + 8, y + 20, short(bar[:value]))
+          label = narrow ? text(6, y + 18, bar[:label]) : text(@labels - 8, y + 20, bar[:label], "end")
+          left = narrow ? 6 : @labels
+          y += BAR_NARROW - BAR if narrow
+          label + "<rect class=\"bar#{" ours" if bar[:ours]}\" x=\"#{left}\" y=\"#{y + 6}\" " \
+                  "width=\"#{[length, 1].max}\" height=\"#{BAR - 9}\" rx=\"3\" #{told(told)}/>" +
+            text(left + length + 8, y + 20, short(bar[:value]))
         end
 
         def frame(height, label)
-          "<svg viewBox=\"0 0 #{WIDTH} #{height}\" role=\"group\" aria-label=\"#{escape(label)}\">#{yield}</svg>"
+          "<svg class=\"#{@width == NARROW ? "narrow" : "wide"}\" viewBox=\"0 0 #{@width} #{height}\" role=\"group\" " \
+            "aria-label=\"#{escape(label)}\">#{yield}</svg>"
         end
 
         # What a pointer, the keyboard and a screen reader are told.
@@ -130,16 +152,9 @@ module Trunkline
           "<text x=\"#{x}\" y=\"#{y}\" text-anchor=\"#{anchor}\">#{escape(text.to_s)}</text>"
         end
 
-        def along(x) = (LEFT + ((WIDTH - LEFT - RIGHT) * x / @right)).round(1)
-        def height(y) = across(y / @top)
-        def across(share) = (HEIGHT - BOTTOM - ((HEIGHT - TOP - BOTTOM) * share)).round(1)
-
-        def round_up(number)
-          return 1.0 unless number.positive?
-
-          unit = 10.0**Math.log10(number).floor
-          [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map { |factor| factor * unit }.find { |bound| bound >= number }
-        end
+        def along(x) = (LEFT + ((@width - LEFT - RIGHT) * @across.share(x))).round(1)
+        def height(y) = level(@up.share(y))
+        def level(share) = (@height - BOTTOM - ((@height - TOP - BOTTOM) * share)).round(1)
 
         def short(number)
           return "-" if number.nil?

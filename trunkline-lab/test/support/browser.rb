@@ -1,0 +1,128 @@
+# frozen_string_literal: true
+
+require "io/nonblock"
+require "json"
+require "tmpdir"
+require "trunkline/lab/clock"
+require "trunkline/lab/processes"
+
+module Trunkline
+  module Lab
+    # Chromium with one tab, told over a pipe what to do (the DevTools protocol).
+    class Browser
+      FLAGS = %w[--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run --disable-sync
+                 --disable-dev-shm-usage --hide-scrollbars --remote-debugging-pipe].freeze
+      LIMIT = 30 # seconds for one answer
+
+      # @return [String, nil] the program
+      def self.program
+        %w[chromium chromium-browser google-chrome].filter_map { |name| Processes.available?(name) }.first
+      end
+
+      # @yield [browser] stopped whatever happens
+      def self.open
+        Dir.mktmpdir do |folder|
+          browser = new(folder)
+          yield browser
+        ensure
+          browser&.stop
+        end
+      end
+
+      # @return [Array<String>] what the page's script complained of
+      attr_reader :complaints
+
+      def initialize(folder)
+        @number = 0
+        @complaints = []
+        commands, @commands = IO.pipe
+        @replies, replies = IO.pipe
+        [commands, replies].each { |pipe| pipe.nonblock = false } # the browser takes EAGAIN for the end
+        @log = File.join(folder, "log")
+        @pid = Processes.spawn(Browser.program, *FLAGS, "--user-data-dir=#{folder}/profile", "about:blank",
+                               3 => commands, 4 => replies, out: @log, err: @log, in: File::NULL)
+        [commands, replies].each(&:close)
+        attach
+      end
+
+      def open(path, width:)
+        resize(width)
+        ask("Page.navigate", url: "file://#{path}")
+        deadline = Clock.now + LIMIT
+        until js("location.protocol === 'file:' && document.readyState === 'complete'")
+          raise "#{path} was not loaded" if Clock.now > deadline
+
+          sleep 0.01
+        end
+      end
+
+      # @return [Object] what the expression is, as JSON has it
+      def js(expression)
+        told = ask("Runtime.evaluate", expression: expression, returnByValue: true)
+        raise told["exceptionDetails"].to_s if told["exceptionDetails"]
+
+        told["result"]["value"]
+      end
+
+      # Moves the pointer of the mouse to a place in the window.
+      def point(x, y) = ask("Input.dispatchMouseEvent", type: "mouseMoved", x: x, y: y)
+
+      def press(key) = %w[keyDown keyUp].each { |type| ask("Input.dispatchKeyEvent", type: type, key: key, code: key) }
+
+      # @return [String] a PNG of the window
+      def screenshot = ask("Page.captureScreenshot", format: "png")["data"].unpack1("m")
+
+      # @param width [Integer] of the paper's inside, in CSS pixels
+      def print_to_screen(width)
+        ask("Emulation.setEmulatedMedia", media: "print")
+        resize(width)
+      end
+
+      def stop
+        Processes.stop(@pid)
+        [@commands, @replies].each(&:close)
+      end
+
+      private
+
+      def resize(width)
+        ask("Emulation.setDeviceMetricsOverride", width: width, height: 800, deviceScaleFactor: 1, mobile: false)
+      end
+
+      def attach
+        target = ask("Target.createTarget", url: "about:blank")["targetId"]
+        @session = ask("Target.attachToTarget", targetId: target, flatten: true)["sessionId"]
+        %w[Page Runtime Log].each { |domain| ask("#{domain}.enable") }
+      end
+
+      # Messages are JSON that ends with a zero byte.
+      def ask(method, **params)
+        id = @number += 1
+        @commands.write(JSON.generate({ id: id, method: method, params: params, sessionId: @session }.compact), "\0")
+        loop do
+          told = receive(method)
+          note(told)
+          next unless told["id"] == id
+
+          raise "#{method}: #{told["error"]}" if told["error"]
+
+          return told["result"]
+        end
+      end
+
+      def receive(method)
+        raise "#{method}: no answer within #{LIMIT} s" unless @replies.wait_readable(LIMIT)
+
+        line = @replies.gets("\0") or raise "#{method}: the browser has ended: #{File.read(@log)}"
+        JSON.parse(line.chomp("\0"))
+      end
+
+      def note(told)
+        case told["method"]
+        when "Runtime.exceptionThrown" then @complaints << told["params"]["exceptionDetails"].to_s
+        when "Log.entryAdded", "Runtime.consoleAPICalled" then @complaints << told["params"].to_s
+        end
+      end
+    end
+  end
+end
