@@ -5,7 +5,7 @@ require "trunkline/lab/search"
 
 module Trunkline
   module Lab
-    # The search against services whose knee is known.
+    # The search against services whose capacity is known.
     class TestSearch < Minitest::Test
       # So many workers, each answering 50 a second, and so many that may wait; beyond, calls are refused.
       def service(workers:, room: Float::INFINITY, cpu: 0.1)
@@ -20,11 +20,11 @@ module Trunkline
         end
       end
 
-      def search(most: 256, **knee)
-        Search.new(most: most, &service(**knee)).tap(&:run)
+      def search(most: 256, **capacity)
+        Search.new(most: most, &service(**capacity)).tap(&:run)
       end
 
-      def test_finds_the_knee_and_names_the_server
+      def test_finds_the_capacity_and_names_the_server
         [1, 3, 8, 12, 50].each do |workers|
           found = search(workers: workers)
 
@@ -43,7 +43,7 @@ module Trunkline
         assert_equal :server, found.limiter
       end
 
-      def test_names_the_refusal_that_came_before_the_knee
+      def test_names_the_refusal_that_came_before_the_capacity
         found = search(workers: 64, room: 20)
 
         assert_equal :refusal, found.limiter

@@ -5,7 +5,7 @@ require_relative "lab/version"
 module Trunkline
   # Experiments with HTTP from Ruby, on this machine. `trunkline-lab --help` lists them; docs are in the README.
   module Lab
-    # What the user is told in one sentence, and what the program exits with.
+    # Ends the program with one sentence for the user and an exit status.
     class Stop < StandardError
       # @return [Integer]
       attr_reader :status

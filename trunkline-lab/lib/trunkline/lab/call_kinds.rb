@@ -37,7 +37,7 @@ module Trunkline
       # Whether no other call than a GET was asked for.
       def plain? = @call.nil? || (@call[:verb] == "GET" && @call[:body].nil?)
 
-      # What a task is told for calls of that kind.
+      # Arguments of a task for calls of that kind.
       # @param call [Hash] the call as it was asked for
       def told(kind, call)
         return { call: call, kind: kind } unless kind == "json"

@@ -4,8 +4,8 @@ require "json"
 
 module Trunkline
   module Lab
-    # The calls that a client makes in one task, of one kind. It lives in the worker, where only the peer's gems are, so
-    # it is plain Ruby. Several threads may share it.
+    # The calls that a client makes in one task, of one kind. It runs in the worker, where only the peer's gems are, so
+    # it needs no gem. Several threads may share it.
     class Calls
       # Kind => what it is, for people.
       KINDS = {

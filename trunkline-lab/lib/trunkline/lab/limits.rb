@@ -4,8 +4,8 @@
 
 module Trunkline
   module Lab
-    # Programs in C that show how far this machine goes: the rows "limit: ..." beside the clients. They are told the
-    # same as a client's worker (Tasks), as far as they can do it.
+    # Programs in C that show how far this machine goes: the rows "limit: ..." beside the clients. They take the
+    # tasks of a client's worker (Tasks) that they can do.
     module Limits
       PREFIX = "limit: "
 

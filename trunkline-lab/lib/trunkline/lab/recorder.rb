@@ -5,8 +5,8 @@ require_relative "intervals"
 
 module Trunkline
   module Lab
-    # What became of many calls: how long each took, to three significant digits, and how it ended. It lives in the
-    # worker, where only the peer's gems are, so it is plain Ruby and says everything in plain Hashes.
+    # Counts many calls: by latency, to three significant digits, by status and by error. It runs in the worker, where
+    # only the peer's gems are, so it needs no gem and returns Hashes that JSON can carry.
     class Recorder
       PHASES = %i[connect processing waiting].freeze
 

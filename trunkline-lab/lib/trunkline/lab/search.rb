@@ -9,8 +9,8 @@ module Trunkline
     class Search
       ENOUGH = 0.95
       GROWTH = 1.05
-      CPU_BAR = 0.9 # of a core: the client has no more to give
-      REFUSED = 0.01 # of the calls: beyond, the server says no
+      CPU_BAR = 0.9 # of a core: from there the client is the limit
+      REFUSED = 0.01 # of the calls: with a larger share of 429 and 503 the server counts as refusing
       GROWING = 0.75 # of the best goodput: a smaller share at half the calls means that they were still too few
 
       # The samples of one concurrency.
@@ -64,7 +64,7 @@ module Trunkline
         :server
       end
 
-      # @return [Integer, nil] the smallest concurrency at which the server said no
+      # @return [Integer, nil] the smallest concurrency at which the server refused calls
       def refused_from = @points.each_value.select { |point| point.refused > REFUSED }.map(&:concurrency).min
 
       private

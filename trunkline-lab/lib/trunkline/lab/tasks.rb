@@ -9,7 +9,7 @@ require_relative "peer"
 
 module Trunkline
   module Lab
-    # What a worker can be told to do with its peer. Every task answers with plain numbers and strings.
+    # The tasks of a worker, each a public method. Every one returns numbers and strings that JSON can carry.
     class Tasks
       # @param file [String] of the peer
       # @param options [Hash] those of Peer.new
@@ -96,7 +96,7 @@ module Trunkline
         { wall: Clock.now - started, ended_with: ended }
       end
 
-      # The first call is interrupted; the second one's body is told.
+      # The first call is interrupted; returns the second one's body.
       # @param way [String] "timeout" or "raise"
       def interrupted(first:, second:, after:, way:)
         @peer.session do

@@ -10,7 +10,7 @@ module Trunkline
   module Lab
     # One class for each command of the command line.
     module Commands
-      # One run against one URL, told the way that ApacheBench tells it, in microseconds.
+      # One run against one URL, reported as ApacheBench does, in microseconds.
       class Load < Command
         include CallOptions
         include CallKinds

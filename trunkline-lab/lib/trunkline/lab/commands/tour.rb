@@ -14,7 +14,7 @@ module Trunkline
         summary "all experiments, one after the other, and report.html"
         timed false
 
-        # In the order in which they are told. How often each is repeated is for a machine that has nothing else to do.
+        # In the order of the page. How often each is repeated is for a machine that has nothing else to do.
         STEPS = {
           "keepalive" => %w[6 7],
           "chatty" => %w[15 5],

@@ -4,7 +4,7 @@ module Trunkline
   module Lab
     module Output
       # One axis: where a value lies between its ends, and where its ticks are. Values that are more than WIDE times as
-      # far apart are shown on a logarithmic scale, so that the largest does not press the others into one line.
+      # far apart are shown on a logarithmic scale, so that the largest leaves the others apart.
       class Scale
         WIDE = 10.0
         STEPS = [1, 2, 5].freeze

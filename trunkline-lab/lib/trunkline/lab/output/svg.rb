@@ -20,7 +20,7 @@ module Trunkline
         BAR_NARROW = 44 # the label above the bar
         LABELS = 170..330
         LETTER = 7
-        VALUE = 100 # the room for a bar's value
+        VALUE = 100 # width kept for a bar's value
         GAP = 34 # between the labels of ticks
         COLORS = 8
 
@@ -145,7 +145,7 @@ module Trunkline
             "aria-label=\"#{escape(label)}\">#{yield}</svg>"
         end
 
-        # What a pointer, the keyboard and a screen reader are told.
+        # Attributes for the pointer, the keyboard and screen readers.
         def told(text) = "tabindex=\"0\" role=\"img\" aria-label=\"#{escape(text)}\" data-tip=\"#{escape(text)}\""
 
         def text(x, y, text, anchor = "start")

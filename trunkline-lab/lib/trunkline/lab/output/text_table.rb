@@ -6,7 +6,7 @@ module Trunkline
   module Lab
     module Output
       # A table for a terminal, no wider than that: first columns that one can do without are left out, the last first;
-      # if that does not do, each row is told in lines of its own. A pipe (width nil) has no width.
+      # if that does not do, each cell stands on a line of its own. A pipe (width nil) has no width.
       class TextTable
         OURS = /\ATrunkline\b/
         NUMBER = /\A[<>~-]?[\d.,]+\s*(%|x|us|ms|s)?\z/
