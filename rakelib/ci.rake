@@ -20,6 +20,7 @@ task :ci do
     "trunkline: what waits, without epoll, eventfd, ppoll" => "poll:quick",
     "Examples in the documentation" => "docs:test",
     "Figures in the READMEs" => "figures:check",
+    "trunkline: TLS with two copies of OpenSSL" => "package:two_openssls",
     "Packages, installed into a GEM_HOME of their own" => "package:test"
   }
   exit(CI.new(sections).run)

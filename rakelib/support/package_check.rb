@@ -20,9 +20,10 @@ class PackageCheck
   private
 
   def missing_files
-    (FILES - @spec.files).map { |file| "#{file} is not packed" } +
-      @spec.files.select { |file| File.symlink?(File.join(@folder, file)) }.map { |link| "#{link}: a symbolic link" } +
-      (same_licence? ? [] : ["LICENSE is another one than the project's"])
+    links = @spec.files.select { |file| File.symlink?(File.join(@folder, file)) }
+    [*(FILES - @spec.files).map { |file| "#{file} is not packed" },
+     *links.map { |file| "#{file} is a symbolic link" },
+     *("LICENSE is another one than the project's" unless same_licence?)]
   end
 
   def same_licence?

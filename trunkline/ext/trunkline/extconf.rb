@@ -6,6 +6,8 @@
 #   TRUNKLINE_POLL=1              as where there is no epoll, eventfd, ppoll and the like (macOS), to test that here
 #   SANITIZE=address,undefined    built for the sanitizers; load it with their runtime preloaded
 #   TRUNKLINE_STATIC=1            the libraries become a part of the extension (rake package:native)
+# and by an argument:
+#   --with-openssl-dir=/opt/ssl   another OpenSSL than the Ruby was configured with
 
 require "mkmf"
 
@@ -51,6 +53,20 @@ SYSTEM_FUNCTIONS = {
 
 def switch?(name) = !["", "0"].include?(ENV.fetch(name, ""))
 
+# One OpenSSL for Ruby's own extension and this one: without the argument, mkmf takes that with which the Ruby was
+# configured. The loader must be told where it is too, or it takes the system's.
+def follow_openssl
+  include, folder = dir_config("openssl")
+  return unless include
+
+  folders = folder.split(File::PATH_SEPARATOR).flat_map { |path| [path, "#{path}64"] }
+  folder = folders.find { |path| !Dir["#{path}/libcrypto.*"].empty? }
+  abort("--with-openssl-dir: there is no libcrypto beside #{include}") unless folder
+  $DEFLIBPATH.unshift(folder) # before the folder of the Ruby, where the system's may be
+  $DLDFLAGS << " -Wl,-rpath,#{folder}"
+end
+
+follow_openssl
 REQUIRED.each { |library| abort(library.missing) unless library.present? }
 OPTIONAL.each do |key, library|
   if library.present?
