@@ -16,11 +16,13 @@ class Chroot
 
   attr_reader :name
 
-  # name: the folder under HOME, and Debian's name of the release
+  # name: the folder under HOME
+  # release: Debian's name of the release
   # ruby: the Ruby's command and package
   # extra_suite: a further suite of the same archive from which the Ruby comes (or nil)
-  def initialize(name, ruby: "ruby", extra_suite: nil)
+  def initialize(name, release: name, ruby: "ruby", extra_suite: nil)
     @name = name
+    @release = release
     @ruby = ruby
     @extra_suite = extra_suite
   end
@@ -34,7 +36,8 @@ class Chroot
     partial = "#{path}.partial"
     FileUtils.rm_rf(partial)
     FileUtils.mkdir_p(HOME)
-    sh("debootstrap", "--variant=minbase", "--include=#{BASE_PACKAGES.join(",")}", name, partial, archive)
+    sh("debootstrap", "--variant=minbase", "--include=#{BASE_PACKAGES.join(",")}", *debootstrap_options,
+       @release, partial, archive)
     adopt_network_settings(partial)
     add_extra_suite(partial) if @extra_suite
     install_ruby(partial)
@@ -64,6 +67,8 @@ class Chroot
   end
 
   private
+
+  def debootstrap_options = []
 
   # A clean one: what Bundler, rake or a version manager set for this machine's Ruby is not for the one inside.
   def environment

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "extension"
 require_relative "strict"
 
 module Trunkline
@@ -7,7 +8,7 @@ module Trunkline
   module XML
     begin
       # TRUNKLINE_XML=ruby keeps the extension out, for comparing and for tests.
-      require_relative "trunkline_xml" unless ENV["TRUNKLINE_XML"] == "ruby"
+      require Extension.path("trunkline_xml") unless ENV["TRUNKLINE_XML"] == "ruby"
     rescue LoadError
       # No compiler at installation, JRuby, TruffleRuby: the Ruby class writes the same.
     end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "extension"
 require_relative "unicode"
 
 module Trunkline
@@ -32,7 +33,7 @@ module Trunkline
       BLANK = /\A[[:space:]]*\z/
 
       begin
-        require_relative "trunkline_xml_parser" unless ENV["TRUNKLINE_XML_PARSER"] == "nokogiri"
+        require Extension.path("trunkline_xml_parser") unless ENV["TRUNKLINE_XML_PARSER"] == "nokogiri"
       rescue LoadError
         # libxml2 was not there at installation.
       end
