@@ -21,6 +21,7 @@ class ForeignImage < Image
        @release, partial, archive)
     Dir["#{partial}/var/cache/apt/archives/*.deb"].each { |package| sh("dpkg-deb", "--extract", package, partial) }
     FileUtils.cp("#{HOME}/native#{QEMU}", "#{partial}#{QEMU}")
+    FileUtils.cp("/etc/hosts", "#{partial}/etc/hosts")
     File.rename(partial, path)
   end
 
