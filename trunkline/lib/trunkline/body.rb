@@ -100,7 +100,7 @@ module Trunkline
         @buffer = +"" if io.is_a?(IO)
       end
 
-      # A file that grew since its length was told is sent as far as was told.
+      # A file that has grown since its length was read is sent up to that length.
       def next_chunk
         return if @left&.zero?
 
@@ -111,7 +111,7 @@ module Trunkline
         chunk
       end
 
-      # @return [Boolean] whether as much was given as was told: nobody asks for more
+      # @return [Boolean] whether all bytes of a known length were read, so that nobody asks for more
       def spent?
         @left == 0 # rubocop:disable Style/NumericPredicate -- or nil
       end
@@ -214,7 +214,7 @@ module Trunkline
       end
     end
 
-    # Anything else with each: walked once, by an Enumerator that stops between chunks.
+    # Any other object with each. An Enumerator takes one chunk at a time; it is not started again.
     class Enumeration
       include Redacted
 

@@ -5,7 +5,7 @@ module Trunkline
   class InvalidRequest < ArgumentError
     # Longer values are cut in messages.
     SHOWN = 80
-    # Arguments in which credentials stand: only the class of what was given for them is told.
+    # Arguments whose values may be credentials: an error tells the class of such a value alone.
     SECRET = /\A(?:headers|params|form|json|body|multipart|bearer|basic|digest|auth|netrc|proxy|options|requests?)\b/
     private_constant :SHOWN, :SECRET
 
@@ -48,7 +48,7 @@ module Trunkline
     end
   end
 
-  # Whatever goes wrong once a call has begun. Every error knows how far the call had come.
+  # The failure of a call that has begun. It tells how far the call had come.
   class Error < StandardError
     # @return [Request, nil] what was asked
     attr_reader :request
@@ -167,7 +167,8 @@ module Trunkline
   # The connection was opened by the parent process; a forked child must not use it.
   class ForkedConnection < ConnectionError; end
 
-  # A proxy did not open the way to the server: it refused (then it said so by a status), broke the protocol, or went.
+  # A proxy did not open the way to the server: it refused, with a status, it broke the protocol, or it closed the
+  # connection.
   class ProxyError < ConnectionError
     # @return [Integer, nil] the status an HTTP proxy refused with, such as 407; nil when it said none
     attr_reader :status

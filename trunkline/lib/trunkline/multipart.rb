@@ -22,7 +22,7 @@ module Trunkline
     attr_reader :length
 
     # @param values [Hash, Array<Array>] an Array as value gives one part for each of its elements
-    # @param boundary [String] a line that no part can hold
+    # @param boundary [String] text that is in no part
     # @raise [InvalidRequest]
     def initialize(values, boundary: "trunkline-#{SecureRandom.hex(16)}")
       @boundary = boundary

@@ -116,7 +116,7 @@ module Trunkline
     # @api private
     def lenient? = false
 
-    # Credentials, what may be one, and the caller's own objects are not shown.
+    # Hides credentials, values that may contain one, and the caller's own objects.
     def inspect
       shown = to_h.reject { |name, value| value == DEFAULTS[name] }.map do |name, value|
         value = value.to_h.compact if name == :timeout
@@ -141,7 +141,7 @@ module Trunkline
       end
     end
 
-    # Values that depend on those set before, or on one another.
+    # Completes values that depend on the options set before, or on one another.
     def combine(values)
       values[:timeout] = Timeouts.of(values[:timeout], timeout) if values[:timeout]
       # The default is for bodies that are kept whole; a limit that was asked for holds for all.
@@ -154,7 +154,7 @@ module Trunkline
       values
     end
 
-    # The one that is set replaces that set before.
+    # A way to authenticate replaces the one that was set before.
     def choose_authentication(values)
       given = AUTHENTICATION.select { |name| values[name] }
       raise InvalidRequest, "#{given.join(": and ")}: exclude each other; give one" if given.size > 1

@@ -34,7 +34,8 @@ module Trunkline
   #   per_call?(options)
   #                     of the class: whether all of these options are a call's own
   #
-  # The engine composes what is usual by itself. The private methods here are for all else: they check it, or raise.
+  # The engine composes ordinary requests without Ruby, and calls the private methods below for everything else. They
+  # return the checked value, or raise InvalidRequest.
   #
   # @api private
   class RequestBuilder
@@ -76,7 +77,7 @@ module Trunkline
 
     # ---- what all requests share ----
 
-    # What was said for the client counts more than a file.
+    # Credentials that are options of the client win over those of a netrc file.
     def names_caller?(options)
       options.bearer || options.basic || options.digest || options.auth ||
         options.headers.any? { |name, _| name.casecmp?("authorization") }

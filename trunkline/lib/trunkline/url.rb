@@ -7,8 +7,8 @@ require_relative "percent"
 require_relative "redacted"
 
 module Trunkline
-  # An http or https URL, checked and normalised, frozen (RFC 3986, RFC 9110 4.2). Fragments are dropped: they are
-  # never sent. Userinfo is kept apart (it becomes basic auth) and is in no text made of the URL.
+  # An http or https URL, checked and normalised, frozen (RFC 3986, RFC 9110 4.2). It has no fragment, because a
+  # fragment is never sent. Its userinfo becomes basic authentication, and is in no text made of the URL.
   class URL
     include Redacted
 
@@ -53,7 +53,7 @@ module Trunkline
         new(scheme, Host.normalise(host), port_number(port, scheme), path, query, credentials(userinfo))
       end
 
-      # What a caller's url stands for: an absolute URL, or one below base. A base's path counts as a folder
+      # Resolves a caller's url: an absolute URL, or a path below base. The path of base counts as a folder
       # ("https://api.test/v1" and "users" make /v1/users); "/users" starts from the host's root.
       #
       # @param location [String, URI, Addressable::URI, URL, nil] nil and "" are the base itself
@@ -109,7 +109,7 @@ module Trunkline
 
       private
 
-      # A Location field comes as bytes. Browsers read it as UTF-8, and percent-encode what is none.
+      # A Location field comes as bytes. As in browsers, they are UTF-8 if they are valid UTF-8, and else encoded.
       def decoded(bytes)
         text = bytes.dup.force_encoding(Encoding::UTF_8)
         text.valid_encoding? ? text : bytes

@@ -29,7 +29,7 @@ module Trunkline
       CIPHERS = [/\A[A-Za-z0-9_!@+\-=.,: ]+\z/, 'a list in the format of OpenSSL, such as "ECDHE+AESGCM:!SHA1"'].freeze
       CIPHERSUITES = [/\ATLS_[A-Z0-9_]+(?::TLS_[A-Z0-9_]+)*\z/,
                       'names of TLS 1.3 (RFC 8446 B.4) joined by ":", such as "TLS_AES_128_GCM_SHA256"'].freeze
-      # Begins as a path or ends as one, on one line; base64 does neither.
+      # One line that begins as a path does, or ends in an extension. Base64, as of a key, does neither.
       PATH = %r{\A(?:[/.~][^\n]*|[^\n]*\.\w{1,8})\z}
       # Seconds. With the kernel's nine probes, a peer that vanishes is noticed after about two minutes of silence.
       KEEPALIVE = { idle: 30, interval: 10 }.freeze
@@ -240,7 +240,7 @@ module Trunkline
         end
       end
 
-      # @param text [String] a URL, or host:port; a host alone may be a slip of the pen
+      # @param text [String] a URL, or host:port; a host without a port is refused, because any word would be one
       def proxy_of_text(name, text)
         return Proxy.parse(text) if text.include?("://")
 
@@ -307,7 +307,7 @@ module Trunkline
         raise InvalidRequest.of(name, value, allowed)
       end
 
-      # A path of a file that may not be there is shown, what such a file holds must not be.
+      # An error shows the path of a missing file, but never the contents of a file that were given in its place.
       def refuse_contents(name, value)
         return if !value.is_a?(String) || PATH.match?(value.b) || (!value.b.include?("\0") && File.file?(value))
 
