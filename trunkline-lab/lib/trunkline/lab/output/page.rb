@@ -15,7 +15,7 @@ module Trunkline
         STYLE = File.read(File.join(__dir__, "page.css"))
         SCRIPT = File.read(File.join(__dir__, "page.js"))
 
-        RANGE = /\A[\d.,]+ to [\d.,]+\z/
+        RANGE = /\A([\d.,]+ to [\d.,]+|-)\z/
 
         # @param results [Array<Hash>] as Result.read gives them
         def initialize(results) = @results = results
@@ -44,10 +44,11 @@ module Trunkline
 
         # Over numbers, it stands where they do.
         def heading(table, index)
-          numbers = table[:rows].any? && table[:rows].all? { |row| number(row[index]) || row[index] == "-" }
+          numbers = table[:rows].any? && table[:rows].all? { |row| number(row[index]) }
           "<th scope=\"col\"#{" class=\"number\"" if numbers}>#{h(table[:columns][index])}</th>"
         end
 
+        # A dash stands where a number would.
         def number(value)
           " class=\"number\"" if TextTable::NUMBER.match?(value.to_s) || RANGE.match?(value.to_s)
         end
