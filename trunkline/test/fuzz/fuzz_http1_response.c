@@ -28,7 +28,9 @@ static void same(const buffer *a, size_t a_taken, const buffer *b, size_t b_take
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 3) return 0;
     drive_plan plan = {
-        .limits = data[0] & 32 ? &lenient : data[0] & 1 ? &small : &http1_default_limits,
+        .limits = data[0] & 32  ? &lenient
+                  : data[0] & 1 ? &small
+                                : &http1_default_limits,
         .head_request = data[0] & 2,
         .ending = (data[0] >> 2) % 3,
         .first = SIZE_MAX,

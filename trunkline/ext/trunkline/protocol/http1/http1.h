@@ -106,7 +106,7 @@ bool http1_bodiless(int status, bool head_request);
  * its first use. `limits` is borrowed. */
 void http1_begin(http1_response *r, const http1_limits *limits, bool head_request);
 
-/* Readies `r` for the next head after a 1xx (status < 200 and not 101). */
+/* Readies `r` for the next head after a 1xx (status < 200; 101 is a failure, unless lenient). */
 void http1_again(http1_response *r);
 
 /* Parses the head in bytes[0..length). After HTTP1_MORE it is called again with the same bytes,
@@ -130,6 +130,10 @@ void http1_took(http1_response *r, uint64_t count);
  * body, else HTTP1_FAILED: TRUNCATED, TRUNCATED_TLS; in a head TRUNCATED_HEAD, TRUNCATED_HEAD_TLS,
  * or CLOSED without a byte of it. */
 http1_result http1_end(http1_response *r, bool clean, size_t received);
+
+/* When the connection has ended in a head: what http1_head must be given behind it to take it as it
+ * is, as Net::HTTP does; NULL: it is an error. The text is static. */
+const char *http1_missing_end(const http1_response *r);
 
 void http1_free(http1_response *r);
 

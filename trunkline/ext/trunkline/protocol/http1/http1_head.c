@@ -308,7 +308,10 @@ static http1_result head_complete(http1_response *r, const uint8_t *bytes) {
         r->content_length = -1;
         r->tolerated = true;
     }
-    if (r->status == 101) return http1_refuse(r, FAILURE_SWITCHED);
+    if (r->status == 101) {
+        if (!r->limits->lenient) return http1_refuse(r, FAILURE_SWITCHED);
+        r->tolerated = true;
+    }
     set_framing(r, &m);
     return HTTP1_DONE;
 }
@@ -335,4 +338,15 @@ http1_result http1_head(http1_response *r, uint8_t *bytes, size_t length) {
     }
     if (result == HTTP1_MORE && seen == limit) return http1_refuse(r, FAILURE_HEAD_TOO_LARGE);
     return result;
+}
+
+const char *http1_missing_end(const http1_response *r) {
+    if (!r->limits->lenient || r->state != STATE_FIELDS) return NULL;
+    switch (r->position) {
+    case AT_FIELD: return "\r\n";
+    case AT_VALUE_LF: return "\n\r\n";
+    case AT_LAST_LF: return "\n";
+    case AT_NAME: return NULL; /* such a line is malformed */
+    default: return "\r\n\r\n";
+    }
 }

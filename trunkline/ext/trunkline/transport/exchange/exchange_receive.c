@@ -170,6 +170,14 @@ static step_result at_end(exchange *x, bool clean) {
     return exchange_cut_short(x, x->answer.failure, 0);
 }
 
+/* The connection has ended: completes a head that may end so. False: it may not, or needs not. */
+static bool complete_head(exchange *x) {
+    const char *end = x->head == NULL ? http1_missing_end(&x->answer) : NULL;
+    if (end == NULL || !buffer_append(&x->input, end, strlen(end))) return false;
+    x->answer.tolerated = true;
+    return true;
+}
+
 /* Parses what was read. STEP_WAIT: more must be read. */
 static step_result parse_input(exchange *x, nanoseconds now) {
     if (x->head == NULL) {
@@ -190,6 +198,10 @@ step_result exchange_receive(exchange *x, nanoseconds now) {
         if (reads > 0 && (!x->again || reads >= READS_AT_ONCE)) break;
         x->again = false;
         io_result io = read_some(x, now);
+        if (io == IO_END && complete_head(x)) {
+            x->again = true;
+            continue;
+        }
         if (io == IO_END || io == IO_TRUNCATED) {
             step = at_end(x, io == IO_END);
             return step == STEP_DONE ? exchange_body_complete(x) : step;

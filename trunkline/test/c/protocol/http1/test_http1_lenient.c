@@ -85,6 +85,7 @@ static const http1_row chunks[] = {
 };
 
 static const http1_row bodiless[] = {
+    LENIENT("another protocol", "HTTP/1.1 101 S\r\n\r\n" OK EMPTY, "1.1 101 S none\n\n" SAID("")),
     LENIENT("a 1xx with a coding", "HTTP/1.1 100 C\r\nTransfer-Encoding: x\r\n\r\n" OK EMPTY,
             "1.1 100 C none\nTransfer-Encoding: x\n\n" SAID("")),
 };
