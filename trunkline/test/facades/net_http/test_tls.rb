@@ -170,6 +170,14 @@ class TestNetHTTPTLS < TrunklineTest
     end
   end
 
+  def test_the_version_and_the_cipher_can_be_had
+    secure(serve_tls(context: { min: :TLS1_3 }), ca_file: TestCA.ca_file).start do |http|
+      socket = http.instance_variable_get(:@socket).io
+      assert_equal "TLSv1.3", socket.ssl_version
+      assert_match(/\ATLS_/, socket.cipher.first)
+    end
+  end
+
   def test_a_handshake_that_hangs
     server = serve(handshake: false, &:stall)
     assert_raises(Net::OpenTimeout) { secure(server, open_timeout: 0.2, ca_file: TestCA.ca_file).start }

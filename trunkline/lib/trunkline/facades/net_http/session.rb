@@ -29,6 +29,12 @@ module Trunkline
             Warnings.once("socket options are ignored where Net::HTTP shares connections: others use them too")
           end
 
+          # @return [String, nil] of the connection that #open found; nil without TLS
+          def ssl_version = session.info.tls_version
+
+          # @return [Array, nil] as OpenSSL::SSL::SSLSocket#cipher, without the bits
+          def cipher = session.info.cipher && [session.info.cipher, ssl_version]
+
           # @return [Array] as IPSocket#peeraddr, of the connection that #open found
           def peeraddr(*)
             host, port = session.address.delete("[]").match(/\A(.*):(\d+)\z/).captures
@@ -66,10 +72,11 @@ module Trunkline
           @info
         end
 
+        # @return [ConnectionInfo] of a connection that #open found
+        def info = @info || self.open
+
         # @return [String] "127.0.0.1:80"
-        def address
-          (@info || self.open).address
-        end
+        def address = info.address
 
         # @param req [Net::HTTPGenericRequest]
         # @param target [String] for the request line

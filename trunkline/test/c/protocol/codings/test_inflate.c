@@ -279,6 +279,57 @@ static void test_making(void) {
     inflater_free(NULL);
 }
 
+/* Feeds the inflater that Net::HTTP's facade has, byte by byte. */
+static failure_code unpack_as_net_http(buffer *out, const char *coding, const buffer *packed) {
+    inflater *i;
+    failure_code failure = inflater_new_zlib(&i, coding, strlen(coding), &unlimited);
+    if (failure != FAILURE_NONE || i == NULL) return failure;
+    inflater_result result = INFLATER_MORE;
+    for (size_t at = packed->start; at < packed->end && result == INFLATER_MORE; at++) {
+        uint8_t room[4096];
+        size_t consumed, produced;
+        result = inflater_feed(i, packed->bytes + at, 1, &consumed, room, sizeof(room), &produced);
+        CHECK(consumed == 1 || result != INFLATER_MORE, "%s: stuck at %zu", coding, at);
+        if (!buffer_append(out, room, produced)) abort();
+    }
+    failure = inflater_finish(i);
+    inflater_free(i);
+    return failure;
+}
+
+static void test_as_net_http(void) {
+    buffer text = {0}, packed = {0}, none = {0};
+    static const char *const codings[] = {"gzip", "X-GZip", "deflate"};
+    write_text(&text, 300);
+    for (size_t c = 0; c < 3; c++) {
+        for (size_t p = 0; p < PACKINGS; p++) {
+            bool zlib = strcmp(packings[p].coding, "gzip") == 0 ||
+                        strcmp(packings[p].coding, "deflate") == 0;
+            buffer out = {0};
+            if (!zlib) continue;
+            buffer_clear(&packed);
+            packings[p].pack(&packed, text.bytes, buffer_length(&text));
+            if (!buffer_append(&packed, "and more", 8)) abort();
+            failure_code was = unpack_as_net_http(&out, codings[c], &packed);
+            bool raw = was == FAILURE_CODING_DATA; /* one of the forms of deflate has no header */
+            CHECK(raw || (was == FAILURE_NONE && same(&out, &text)), "%s as %s: %s",
+                  packings[p].coding, codings[c], failure_name(was));
+            buffer_free(&out);
+        }
+    }
+    packed.end -= 12;
+    CHECK(unpack_as_net_http(&none, "gzip", &packed) != FAILURE_NONE, "cut");
+    static const char *const others[] = {"br", "gzip, gzip", "gzip,", "identity", "", "zip"};
+    for (size_t o = 0; o < sizeof(others) / sizeof(others[0]); o++) {
+        inflater *i;
+        failure_code was = inflater_new_zlib(&i, others[o], strlen(others[o]), &unlimited);
+        CHECK(was == FAILURE_NONE && i == NULL, "\"%s\" is left as it is", others[o]);
+    }
+    buffer_free(&text);
+    buffer_free(&packed);
+    buffer_free(&none);
+}
+
 /* No byte at all: an answer to HEAD, or an empty body that somebody labelled. */
 static void test_empty_body(void) {
     for (size_t p = 0; p < PACKINGS; p++) {
@@ -295,6 +346,7 @@ int main(void) {
     RUN(test_making());
     RUN(test_each_coding());
     RUN(test_empty_body());
+    RUN(test_as_net_http());
     RUN(test_cut());
     RUN(test_damaged());
     RUN(test_gzip_members());
