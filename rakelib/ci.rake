@@ -15,7 +15,7 @@ task :ci do
     "transport/: unit tests, plain and sanitized" => "transport:test",
     "transport/: unit tests without epoll, eventfd, ppoll" => "transport:test:poll",
     "protocol/: fuzzing" => "protocol:fuzz",
-    "WebMock's examples for clients" => "webmock",
+    "WebMock's examples for clients" => "webmock:clients",
     **suites.transform_keys { |folder| "#{folder}: the Ruby suite" },
     "trunkline: what waits, without epoll, eventfd, ppoll" => "poll:quick",
     "Examples in the documentation" => "docs:test",

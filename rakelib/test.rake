@@ -70,15 +70,33 @@ namespace :trunkline do
   task(test: :compile) { Suites.run_side_by_side("trunkline", 3) }
 end
 
-desc "WebMock's own examples for clients, of a pinned gem (or WEBMOCK_SOURCE=a checkout of its source)"
-task webmock: :compile do
-  ENV["WEBMOCK_SOURCE"] = WebMockSource.path
-  next puts "not run: WebMock's examples, because webmock-#{WebMockSource::VERSION}.gem could not be had" \
-    unless ENV["WEBMOCK_SOURCE"]
+desc "WebMock's own examples, of a pinned gem (or WEBMOCK_SOURCE=a checkout of its source)"
+task webmock: %w[webmock:clients webmock:net_http]
 
+namespace :webmock do
   paths = %w[lib test/facades/webmock].flat_map { |folder| ["-I", File.join(ROOT, "trunkline", folder)] }
-  sh "rspec", "--options", File::NULL, *paths, File.join(ROOT, "trunkline/test/facades/webmock/acceptance_spec.rb")
-  ruby "-I", paths[1], File.join(ROOT, "trunkline/test/facades/webmock/net_http/compare.rb")
+
+  # Yields when the source is there; says what was not run otherwise.
+  with_source = lambda do |what, &run|
+    ENV["WEBMOCK_SOURCE"] = WebMockSource.path
+    next run.call if ENV["WEBMOCK_SOURCE"]
+
+    puts "not run: #{what}, because webmock-#{WebMockSource::VERSION}.gem could not be had"
+  end
+
+  desc "WebMock's own examples for clients (CI)"
+  task clients: :compile do
+    with_source.call("WebMock's examples for clients") do
+      sh "rspec", "--options", File::NULL, *paths, File.join(ROOT, "trunkline/test/facades/webmock/acceptance_spec.rb")
+    end
+  end
+
+  desc "WebMock's own examples of Net::HTTP, with and without Trunkline"
+  task net_http: :compile do
+    with_source.call("WebMock's examples of Net::HTTP") do
+      ruby "-I", paths[1], File.join(ROOT, "trunkline/test/facades/webmock/net_http/compare.rb")
+    end
+  end
 end
 
 namespace :typhoeus do
