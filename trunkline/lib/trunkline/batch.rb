@@ -139,7 +139,7 @@ module Trunkline
     end
 
     def deliver(pending, result)
-      Interrupts.raise_unhidden(result) unless result.is_a?(Response)
+      Interrupts.raise_unhidden(result) unless result.is_a?(Response) || !result.is_a?(Exception)
       @progress&.count(result)
       callback = pending.callback
       return @results[callback] = result if callback.is_a?(Integer)
