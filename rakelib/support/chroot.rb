@@ -37,7 +37,7 @@ class Chroot
     FileUtils.rm_rf(partial)
     FileUtils.mkdir_p(HOME)
     sh("debootstrap", "--variant=minbase", "--include=#{BASE_PACKAGES.join(",")}", *debootstrap_options,
-       @release, partial, archive)
+       @release, partial, archive, *debootstrap_script)
     adopt_network_settings(partial)
     add_extra_suite(partial) if @extra_suite
     install_ruby(partial)
@@ -69,6 +69,7 @@ class Chroot
   private
 
   def debootstrap_options = []
+  def debootstrap_script = []
 
   # A clean one: what Bundler, rake or a version manager set for this machine's Ruby is not for the one inside.
   def environment

@@ -54,6 +54,9 @@ class Image < Chroot
     ["--keyring=#{HOME}/native/usr/share/keyrings/ubuntu-archive-keyring.gpg", "--components=main,universe"]
   end
 
+  # Debian's debootstrap knows no newer Ubuntu by name; this is the script of all.
+  def debootstrap_script = @archive ? ["/usr/share/debootstrap/scripts/gutsy"] : []
+
   def install_ruby(root)
     target = @extra_suite ? "--target-release #{@extra_suite}" : ""
     run("apt-get update --quiet=2 && apt-get install --yes --quiet=2 --no-install-recommends #{target} #{@ruby}",
