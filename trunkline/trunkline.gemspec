@@ -23,9 +23,14 @@ Gem::Specification.new do |spec|
   }
 
   spec.files = Dir.glob("{lib,sig}/**/*.{rb,rbs}", base: __dir__) +
-               Dir.glob("ext/**/*.{c,h,rb}", base: __dir__) +
+               Dir.glob("{exe/*,ext/**/*.{c,h,rb}}", base: __dir__) +
                Dir.glob(["LICENSE", ".yardopts", "{README,CHANGELOG}.md", "{docs,docs/decisions}/*.md"], base: __dir__)
+  # RubyGems shows what extconf.rb prints only when it fails.
+  spec.post_install_message = "trunkline has HTTP/2, br and zstd where libnghttp2, libbrotli and libzstd were found: " \
+                              "`trunkline doctor` tells what was built in, and what to do."
   spec.extensions = ["ext/trunkline/extconf.rb"]
+  spec.bindir = "exe"
+  spec.executables = ["trunkline"]
   spec.require_paths = ["lib"]
 
   spec.add_dependency "mini_mime", "~> 1.1" # loaded for the content types of multipart: alone

@@ -3,6 +3,7 @@ import { defineConfig } from 'vitepress'
 
 const guides = [
   ['Recipes', 'docs/recipes'],
+  ['The command', 'docs/command'],
   ['Switching from another client', 'docs/switching'],
   ['Rails and Puma', 'docs/rails'],
   ['Sidekiq', 'docs/sidekiq'],

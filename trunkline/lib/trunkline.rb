@@ -4,6 +4,7 @@ require_relative "trunkline/version"
 require_relative "trunkline/engine"
 require_relative "trunkline/client"
 require_relative "trunkline/defaults"
+require_relative "trunkline/features"
 require_relative "trunkline/verbs"
 
 # HTTP over connections that stay open, each call with a deadline that holds, nothing sent twice unless asked.

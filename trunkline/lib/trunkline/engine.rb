@@ -51,6 +51,9 @@ module Trunkline
   #   max_connections=, max_buffered_bytes=
   #                                limits of the whole process (see Options::OF_PROCESS); nil for the usual one
   #   process_stats                Hash of these limits and of what is in use: connections_in_use, buffered_bytes
+  #   libraries                    {openssl: "OpenSSL 3.0.1 ...", zlib:, nghttp2:, brotli:, zstd:}, nil for those that
+  #                                the build is without
+  #   same_openssl?(store)         whether Ruby's OpenSSL, which made the OpenSSL::X509::Store, is the engine's
   #   now                          monotonic seconds, those of Process::CLOCK_MONOTONIC
   #   response(request, head, body) -> Response
   #                                an answer that came over no connection, for tests: head as a server would

@@ -208,11 +208,13 @@ struct x509_store_st;
 /* Returns the store within an OpenSSL::X509::Store, with a reference for the caller; NULL for nil.
  * Raises for any other object. */
 struct x509_store_st *openssl_store_keep(VALUE object);
+void openssl_store_init(void);
 void openssl_store_release(struct x509_store_st *store); /* NULL is fine */
 
 /* ---- bounds.c ---- */
 
 void bounds_init(void);
+void features_init(void);
 
 /* ---- stub_response.c ---- */
 

@@ -18,6 +18,19 @@ struct x509_store_st *openssl_store_keep(VALUE object) {
     return store;
 }
 
+/* call-seq: Engine.same_openssl?(store) -> whether Ruby's OpenSSL, which made the
+ * OpenSSL::X509::Store, is the engine's */
+static VALUE engine_same_openssl_p(VALUE self, VALUE store) {
+    (void)self;
+    if (!RB_TYPE_P(store, T_DATA) || !RTYPEDDATA_P(store))
+        errors_invalid("store: must be an OpenSSL::X509::Store");
+    return tls_same_openssl(RTYPEDDATA_TYPE(store)) ? Qtrue : Qfalse;
+}
+
+void openssl_store_init(void) {
+    rb_define_singleton_method(mEngine, "same_openssl?", engine_same_openssl_p, 1);
+}
+
 void openssl_store_release(struct x509_store_st *store) {
     tls_enter();
     tls_store_release(store);

@@ -32,6 +32,8 @@ void Init_trunkline(void) {
     request_init();
     request_builder_init();
     bounds_init();
+    features_init();
+    openssl_store_init();
     charset_init();
     response_init();
     response_builder_init();

@@ -50,6 +50,9 @@ typedef struct {
  * decides, by the address of X509_STORE_up_ref. NULL when that OpenSSL's functions cannot be found,
  * or without memory. Calls must not overlap. */
 struct x509_store_st *tls_store_keep(void *store, const void *maker);
+
+/* Does the library that `address` lies in call the same copy of OpenSSL as the engine? */
+bool tls_same_openssl(const void *address);
 void tls_store_release(struct x509_store_st *store); /* NULL is fine */
 
 /* Returns the context for these options, with one reference for the caller; the same for equal

@@ -206,6 +206,14 @@ static bool same_copy(const other *o) {
     return theirs == X509_STORE_up_ref;
 }
 
+bool tls_same_openssl(const void *address) {
+    other o = {.library = library_of(address)};
+    if (o.library == NULL) return false;
+    bool same = same_copy(&o);
+    dlclose(o.library);
+    return same;
+}
+
 struct x509_store_st *tls_store_keep(void *store, const void *maker) {
     X509_STORE *ours = known_stand_in(store);
     other *o = ours == NULL ? calloc(1, sizeof(*o)) : NULL;

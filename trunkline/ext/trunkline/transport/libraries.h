@@ -1,0 +1,16 @@
+#ifndef TRUNKLINE_TRANSPORT_LIBRARIES_H
+#define TRUNKLINE_TRANSPORT_LIBRARIES_H
+
+/* The libraries that the engine was built with, by the versions that are loaded. */
+
+typedef struct {
+    const char *name;
+    char version[64]; /* "" when the engine was built without it */
+} library;
+
+#define LIBRARIES 5
+
+/* Fills in all of `out`. */
+void libraries_list(library out[LIBRARIES]);
+
+#endif

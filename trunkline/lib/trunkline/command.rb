@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require "optparse"
+require_relative "../trunkline"
+require_relative "command/arguments"
+require_relative "command/doctor"
+require_relative "command/printer"
+
+module Trunkline
+  # The command "trunkline": one call, shown to a person, or a look at what this machine lets the client do.
+  #
+  #   trunkline get https://api.test/users
+  #   trunkline post https://api.test/users --json name=Ada
+  #   trunkline doctor
+  #
+  # @api private
+  class Command
+    # The exit statuses.
+    OK = 0
+    FAILED = 1 # no answer, or doctor found a fault
+    USAGE = 2
+    REFUSED = 3 # the answer is 4xx
+    BROKEN = 4 # the answer is 5xx
+
+    # @param out [IO] bodies, and all that doctor says
+    # @param err [IO] everything else
+    # @param input [IO] the body for --body -
+    def initialize(out: $stdout, err: $stderr, input: $stdin)
+      @out = out
+      @err = err
+      @input = input
+    end
+
+    # @param argv [Array<String>]
+    # @return [Integer] the exit status
+    def run(argv)
+      arguments = Arguments.new(@input).parse(argv)
+      return show(arguments.text) if arguments.text
+      return Doctor.new(@out).run if arguments.verb == "doctor"
+
+      call(arguments)
+    rescue OptionParser::ParseError, ArgumentError => error # InvalidRequest is an ArgumentError
+      @err.puts "trunkline: #{error.message}", "Try: trunkline --help"
+      USAGE
+    rescue Error => error
+      @err.puts "trunkline: #{error.message}"
+      FAILED
+    rescue Interrupt
+      130
+    end
+
+    private
+
+    def show(text)
+      @out.puts text
+      OK
+    end
+
+    def call(arguments)
+      client = Trunkline.new(arguments.client_options)
+      printer = Printer.new(@out, @err, arguments)
+      response = nil
+      arguments.repeat.times do |number|
+        response = client.request(arguments.verb.upcase, arguments.url, arguments.call_options)
+        printer.timings(response, number + 1)
+      end
+      printer.answer(response)
+      status_of(response)
+    ensure
+      client&.close
+    end
+
+    def status_of(response)
+      case response.status
+      when 400..499 then REFUSED
+      when 500..599 then BROKEN
+      else OK
+      end
+    end
+  end
+end

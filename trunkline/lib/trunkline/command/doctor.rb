@@ -1,0 +1,146 @@
+# frozen_string_literal: true
+
+require "openssl"
+require "socket"
+require "uri"
+require_relative "../features"
+
+module Trunkline
+  class Command
+    # Looks at what this build and this machine let the client do, and says what to do about the rest.
+    class Doctor
+      # A Check's state is :good, :note (works, with less) or :fault. `advice` is nil when there is nothing to do.
+      Check = Struct.new(:state, :name, :found, :advice)
+
+      MARKS = { good: "ok   ", note: "note ", fault: "FAULT" }.freeze
+      OPTIONAL = { nghttp2: ["HTTP/2", "libnghttp2-dev"], brotli: %w[br libbrotli-dev],
+                   zstd: %w[zstd libzstd-dev] }.freeze
+      PROXY_VARIABLES = %w[http_proxy https_proxy all_proxy no_proxy].flat_map { |name| [name, name.upcase] }.freeze
+      # Fewer descriptors are soon used up by connections.
+      FEW_DESCRIPTORS = 1024
+      # An address for documentation (RFC 3849): a datagram socket is connected to it, and nothing is sent.
+      SOMEWHERE = "2001:db8::1"
+
+      def initialize(out)
+        @out = out
+      end
+
+      # @return [Integer] the exit status
+      def run
+        checks = all
+        width = checks.map { |check| check.name.size }.max
+        checks.each do |check|
+          @out.puts "#{MARKS.fetch(check.state)}  #{check.name.ljust(width)}  #{check.found}"
+          @out.puts "       #{" " * width}  -> #{check.advice}" if check.advice
+        end
+        checks.any? { |check| check.state == :fault } ? FAILED : OK
+      end
+
+      # @return [Array<Check>]
+      def all
+        [version, *libraries, openssl, trusted, names, ipv6, *proxies, clock, descriptors]
+      end
+
+      private
+
+      def version
+        Check.new(:good, "trunkline", "#{VERSION} on #{RUBY_ENGINE} #{RUBY_VERSION} (#{RUBY_PLATFORM})")
+      end
+
+      def libraries
+        OPTIONAL.map do |library, (what, package)|
+          found = Engine.libraries[library]
+          next Check.new(:good, what, "#{library} #{found}") if found
+
+          Check.new(:note, what, "not built in: #{library} was not there when the gem was installed",
+                    "apt-get install #{package} (or your system's name for it), then: gem pristine trunkline")
+        end
+      end
+
+      def openssl
+        ours = Engine.libraries[:openssl]
+        return Check.new(:good, "OpenSSL", "#{ours}, the same that Ruby uses") if same_openssl?
+
+        Check.new(:note, "OpenSSL", "#{ours}; Ruby uses another copy, #{OpenSSL::OPENSSL_LIBRARY_VERSION}",
+                  "nothing, unless TLS behaves differently here and there: a gem that is compiled on this machine " \
+                  "follows Ruby's (gem install trunkline --platform ruby)")
+      end
+
+      def same_openssl? = Engine.same_openssl?(OpenSSL::X509::Store.new)
+
+      def trusted
+        file = ENV.fetch("SSL_CERT_FILE", OpenSSL::X509::DEFAULT_CERT_FILE)
+        folder = ENV.fetch("SSL_CERT_DIR", OpenSSL::X509::DEFAULT_CERT_DIR)
+        count = certificates_in(file)
+        hashed = Dir.glob(File.join(folder, "*.[0-9]")).size
+        if count.zero? && hashed.zero?
+          return Check.new(:fault, "trusted CAs", "none, neither in #{file} nor in #{folder}: https will fail",
+                           "apt-get install ca-certificates, or set SSL_CERT_FILE")
+        end
+        Check.new(:good, "trusted CAs", count.zero? ? "#{hashed} in #{folder}" : "#{count} in #{file}")
+      end
+
+      def certificates_in(file)
+        File.foreach(file).count { |line| line.start_with?("-----BEGIN CERTIFICATE") }
+      rescue SystemCallError
+        0
+      end
+
+      def names
+        servers = nameservers
+        began = Engine.now
+        Addrinfo.getaddrinfo("localhost", nil)
+        took = "localhost in #{((Engine.now - began) * 1000).round(1)} ms"
+        return Check.new(:good, "DNS", "#{took}; nameservers: #{servers.join(", ")}") unless servers.empty?
+
+        Check.new(:note, "DNS", "#{took}; no nameserver in /etc/resolv.conf",
+                  "check how this machine resolves names: getent hosts NAME")
+      rescue SocketError => error
+        Check.new(:fault, "DNS", "localhost has no address: #{error.message}",
+                  "check /etc/hosts and /etc/nsswitch.conf")
+      end
+
+      def nameservers
+        File.read("/etc/resolv.conf").scan(/^nameserver\s+(\S+)/).flatten
+      rescue SystemCallError
+        []
+      end
+
+      def ipv6
+        UDPSocket.open(Socket::AF_INET6) { |socket| socket.connect(SOMEWHERE, 9) }
+        Check.new(:good, "IPv6", "there is a route")
+      rescue SystemCallError
+        Check.new(:note, "IPv6", "there is no route: servers are called by IPv4", nil)
+      end
+
+      def proxies
+        set = PROXY_VARIABLES.select { |name| ENV.key?(name) && !ENV[name].empty? }
+        return [Check.new(:good, "proxies", "none in the environment")] if set.empty?
+
+        set.map do |name|
+          Check.new(:note, name, without_credentials(ENV.fetch(name)),
+                    "proxy: false on a client ignores the environment")
+        end
+      end
+
+      def without_credentials(text) = text.sub(%r{\A([a-z0-9]+://)?[^/@]*@}i, "\\1[hidden]@")
+
+      # The gem's own files cannot be younger than now.
+      def clock
+        now = Time.now.utc
+        return Check.new(:good, "clock", now.strftime("%Y-%m-%d %H:%M:%S UTC")) if now > File.mtime(__FILE__)
+
+        Check.new(:fault, "clock", "#{now.strftime("%Y-%m-%d %H:%M UTC")}, before this gem was installed: " \
+                                   "certificates will seem not to be valid yet", "set the clock")
+      end
+
+      def descriptors
+        limit = Process.getrlimit(:NOFILE).first
+        return Check.new(:good, "descriptors", "#{limit} for a process") if limit > FEW_DESCRIPTORS
+
+        Check.new(:note, "descriptors", "#{limit} for a process: half of them may be connections",
+                  "ulimit -n 65536, or LimitNOFILE= of systemd, for thousands of calls at once")
+      end
+    end
+  end
+end
