@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 namespace :site do
-  pages = FileList["README.md", "docs/**/*.md", "trunkline*/README.md", "trunkline*/docs/**/*.md"]
+  # trunkline/docs is a link to docs/.
+  pages = FileList["README.md", "docs/**/*.md", "trunkline*/README.md", "trunkline-*/docs/**/*.md"]
 
   task :pages do
     rm_rf "site/pages", verbose: false
