@@ -105,7 +105,7 @@ module Trunkline
     def make(item, block, streamed)
       @lock.synchronize do
         pending = Scheduler::PendingRequest.new
-        pending.streamed = streamed
+        pending.streamed = true if streamed
         @reader.read(item, @count, pending)
         pending.callback = block || @results.size
         @results << nil unless block
@@ -146,7 +146,7 @@ module Trunkline
 
       begin
         goes_on = callback.call(result)
-        @scheduler.cancel(pending) if pending.streamed && !goes_on
+        @scheduler.cancel(pending) if !goes_on && pending.streamed
       rescue StandardError => error
         raise if Interrupts.ended_by?(error)
 
