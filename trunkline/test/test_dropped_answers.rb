@@ -32,7 +32,8 @@ class TestDroppedAnswers < TrunklineTest
     assert_equal 0, http.stats[:connections]
     error = assert_raises(Trunkline::ServerError) { http.get("/", stream: true).raise_for_status! }
     refute_predicate error.response, :complete?
-    assert_raises(Trunkline::Error) { error.response.body }
+    assert_equal LARGE[0, 65_536], error.response.body
+    assert_raises(Trunkline::Error) { error.response.read }
   end
 
   def test_a_refused_answer_that_is_slow_is_closed

@@ -47,6 +47,37 @@ class TestStreaming < TrunklineTest
     assert_equal "aaabbb", kept.join.delete("!")
   end
 
+  def test_a_block_of_two_parameters_gets_the_response
+    server = serve(chunked_answer("one", "two"))
+    [->(chunk, response) { @seen << [chunk, response] },
+     proc { |chunk, response| @seen << [chunk, response] }, method(:see)].each do |taker|
+      @seen = []
+      response = client(server.url).get("/", &taker)
+      assert_equal "onetwo", @seen.map(&:first).join
+      assert(@seen.map(&:last).all? { |seen| seen.equal?(response) })
+    end
+    assert_equal(200, client(server.url).get("/") { |_, response| break response.status })
+  end
+
+  def test_other_blocks_get_the_chunk_alone
+    server = serve(chunked_answer("one"))
+    [->(chunk) { @seen = [chunk] }, proc { |*all| @seen = all }, ->(chunk, more = nil) { @seen = [chunk, *more] },
+     proc { |chunk, more = nil| @seen = [chunk, *more] }, (text = +"").method(:<<)].each do |taker|
+      @seen = nil
+      client(server.url).get("/", &taker)
+      assert_equal ["one"], @seen || [text]
+    end
+  end
+
+  def test_a_block_that_cannot_take_a_chunk_is_refused_before_anything_is_sent
+    server = serve(answer)
+    [-> {}, ->(_, _, _) {}, proc { |_, _, _| }].each do |taker|
+      error = assert_raises(Trunkline::InvalidRequest) { client(server.url).get("/", &taker) }
+      assert_match(/the block must take 1 argument/, error.message)
+    end
+    assert_equal 0, server.connection_count
+  end
+
   def test_chunks_are_decoded
     body = "hello " * 10_000
     packed = Zlib.gzip(body)
@@ -288,6 +319,8 @@ class TestStreaming < TrunklineTest
   end
 
   private
+
+  def see(chunk, response) = @seen << [chunk, response]
 
   def assert_left_early
     server = serve_endless

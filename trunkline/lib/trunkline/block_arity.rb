@@ -24,6 +24,16 @@ module Trunkline
       raise InvalidRequest, "#{yield} must take #{count} argument#{"s" if count > 1} (#{arguments}), it takes #{arity}"
     end
 
+    # @param block [Proc] that takes the chunks of a body
+    # @return [Boolean] whether it takes their response as well: it must have two parameters that are not optional
+    # @raise [InvalidRequest] when it cannot be called with either
+    def takes_response?(block)
+      return true if block.arity == 2
+
+      check(block, 1, "the chunk; or 2: the chunk and its response") { "the block" }
+      false
+    end
+
     # @param block [Proc] of a request and its result, or of both in an Array
     # @return [Proc] that can be called with an index as well; a plain block of two parameters ignores it as it is
     def ignoring_index(block)

@@ -58,7 +58,7 @@ module Trunkline
 
     # @param request [Request]
     # @param values [AttemptValues, nil] of the call
-    # @return [CallPolicy, nil] nil: the call is one exchange, and its response is the call's result
+    # @return [CallPolicy, nil] nil: the first response is the call's result
     def policy_for(request, values = nil)
       request.follow == @options.follow && values.nil? ? @policy : policy_of(request.follow, values)
     end
@@ -89,10 +89,10 @@ module Trunkline
     def policy_of(follow, values = nil)
       signer = @options.digest || @options.auth
       values = @values&.merge(values) || values
-      return unless follow || signer || values || @requests.forwards?
+      return unless follow || signer || values || @options.raises? || @requests.forwards?
 
       CallPolicy.new(@requests, follow: follow, signer: signer, values: values, base: @base,
-                                total: @options.timeout&.total)
+                                total: @options.timeout&.total, raises: @options.raises?)
     end
   end
 end

@@ -6,8 +6,8 @@ require_relative "proxy"
 require_relative "redacted"
 
 module Trunkline
-  # The rules of a call beyond one exchange: redirects, challenges, the total timeout, and a proxy's 407. All calls of a
-  # client with the same follow: share one. A call that is one exchange has none. Frozen.
+  # The rules of a call beyond one exchange: redirects, challenges, the total timeout, a proxy's 407, and raise:. All
+  # calls of a client with the same follow: share one. A call whose first answer is its result has none. Frozen.
   #
   # @api private
   class CallPolicy
@@ -22,13 +22,15 @@ module Trunkline
     # @param values [AttemptValues, nil] what the caller computes for each request
     # @param base [URL, nil] whose origin the signer's credentials are for; nil: that of each call's own URL
     # @param total [Float, nil] seconds for all exchanges of a call together
-    def initialize(requests, follow: nil, signer: nil, values: nil, base: nil, total: nil)
+    # @param raises [Boolean] whether a final answer of 4xx or 5xx is an error
+    def initialize(requests, follow: nil, signer: nil, values: nil, base: nil, total: nil, raises: false)
       @requests = requests
       @redirect = follow ? Policy::Redirect.new(follow, requests) : nil
       @signer = signer
       @values = values ? Policy::FieldValues.new(values, requests) : nil
       @base = base
       @total = total
+      @raises = raises
       freeze
     end
 
@@ -59,6 +61,12 @@ module Trunkline
 
       proxy = response.request.origin.forwarder
       proxy ? Proxy.refused(proxy, response) : response
+    end
+
+    # @param response [Response, nil] the last of the call
+    # @return [Response, StatusError, nil] what the call results in
+    def result(response)
+      @raises && response && response.status >= 400 ? response._status_error : response
     end
 
     # Corrects an error of one exchange: its times are those of the whole call.

@@ -23,12 +23,13 @@ module Trunkline
   #
   # Every verb takes a URL (or, with a base URL, a path below it) and options as keywords; Trunkline.new lists them.
   # Of a call alone are body: (String, IO, Pathname, Enumerable or callable; streamed), json:, form:, multipart: and
-  # stream:. With a block, the body is yielded chunk by chunk as it comes, whatever the status, and the Response's
-  # own body is ""; leaving the block early closes the connection.
+  # stream:. With a block, the body is yielded chunk by chunk as it comes (see Response#each), whatever the status
+  # unless raise: true, and the Response's own body is ""; a block of two parameters gets the Response with each chunk.
+  # Leaving the block early closes the connection.
   #
   # A verb raises InvalidRequest or MissingTimeout before anything is sent, ClosedError after #close, and otherwise
   # what its request met: a ConnectionError, TimeoutError, ProtocolError, BodyError or RedirectError. A status of 4xx
-  # or 5xx raises nothing (see Response#raise_for_status!).
+  # or 5xx raises nothing, unless raise: true (see Response#raise_for_status!).
   class Client
     include Redacted
 
@@ -56,7 +57,7 @@ module Trunkline
     # Transfers a representation (RFC 9110 9.3.1).
     # @param url [String, URI, URL, nil] nil is the base URL
     # @param options [Hash, nil] as keywords
-    # @yield [chunk] the body, as it comes
+    # @yield [chunk, response] the body, as it comes; a block of one parameter gets the chunk alone
     # @return [Response]
     def get(url = nil, options = nil, &block)
       call("GET", url, options, &block)
@@ -284,7 +285,7 @@ module Trunkline
     # @param values [AttemptValues, nil] of the call
     # @return [Response]
     def execute(method, url, own, values = nil, &block)
-      return stream(@requests.build(method, url, own, true), values, &block) if block
+      return stream(method, url, own, values, block) if block
 
       request = @requests.build(method, url, own, false)
       @final && values.nil? && request.plain? ? Engine.perform(@pool, request, nil, nil) : finish(request, values)
@@ -305,8 +306,10 @@ module Trunkline
       variant(options.except(*Options::PER_CALL)).execute(method, url, *own, &block)
     end
 
-    def stream(request, values, &block)
-      finish(request, values, begun = []).each(&block)
+    def stream(method, url, own, values, block)
+      with_response = BlockArity.takes_response?(block)
+      response = finish(@requests.build(method, url, own, true), values, begun = [])
+      with_response ? response.each { |chunk| block.call(chunk, response) } : response.each(&block)
     ensure
       begun&.each(&:close) # whatever comes between the engine and the block, such as an interrupt
     end
@@ -317,13 +320,20 @@ module Trunkline
       return follow(request, policy, begun) if policy&.repeats?
 
       response = send_once(request, nil, begun)
-      policy ? accepted(response, policy) : response
+      policy ? judged(accepted(response, policy), policy) : response
     end
 
     # @return [Response]
     # @raise [Error] when a proxy has answered in the place of its server
     def accepted(response, policy)
       result = policy.checked(response)
+      result.is_a?(Error) ? raise(result) : result
+    end
+
+    # @return [Response]
+    # @raise [StatusError] with raise: true
+    def judged(response, policy)
+      result = policy.result(response)
       result.is_a?(Error) ? raise(result) : result
     end
 
@@ -339,7 +349,7 @@ module Trunkline
 
         raise policy.of_whole_call(error, began, now)
       end
-      Policy.execute(request, policy.redirect, policy.auth(request), &once)
+      judged(Policy.execute(request, policy.redirect, policy.auth(request), &once), policy)
     rescue AnswerError => error
       raise policy.of_whole_call(error, began, now)
     end

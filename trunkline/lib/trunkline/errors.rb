@@ -252,7 +252,8 @@ module Trunkline
   # A challenge (401) that cannot be answered; #response is it.
   class AuthError < AnswerError; end
 
-  # Raised by Response#raise_for_status! alone: the status is not 2xx or 3xx.
+  # Raised by Response#raise_for_status!, and by calls with raise: true: the status is 4xx or 5xx. #response is the
+  # answer. Of a body that was to be streamed, it has up to 64 KiB (see Response#raise_for_status!).
   class StatusError < AnswerError; end
   # Status 400 to 499.
   class ClientError < StatusError; end

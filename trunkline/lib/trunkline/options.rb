@@ -31,7 +31,10 @@ module Trunkline
     CLIENT_CERTIFICATE = %i[client_cert client_key client_key_password].freeze
     private_constant :TOLD, :AUTHENTICATION, :CLIENT_CERTIFICATE
 
-    attr_reader(*NAMES)
+    attr_reader(*NAMES - [:raise])
+
+    # @return [Boolean] the option raise:, whose reader would stand in the way of Kernel#raise
+    def raises? = @raise
 
     # @return [Options] with every default, and no timeout
     def self.defaults

@@ -66,17 +66,22 @@ module Trunkline
       raise no_json(cause.message), cause: cause
     end
 
-    # Of a streamed answer that is refused, up to 64 KiB that come within a second are read, and are the #body; one that
-    # is larger or slower is closed. Either way its connection is not held any more.
+    # Of a streamed answer that is refused, up to 64 KiB that come within a second are read, and are the #body, which
+    # may be a part (see #complete?). One that is larger or slower is closed, and the #body of a slower one raises.
+    # Either way its connection is not held any more.
     #
     # @return [self] when the status is below 400
     # @raise [ClientError] for 4xx
     # @raise [ServerError] for 5xx
     def raise_for_status!
-      return self if status < 400
+      status < 400 ? self : raise(_status_error)
+    end
 
+    # @api private
+    # @return [ClientError, ServerError] of a status of 4xx or 5xx, after #settle
+    def _status_error
       settle if @streamed
-      raise (status < 500 ? ClientError : ServerError).about(self, "was answered #{status} #{reason}".rstrip)
+      (status < 500 ? ClientError : ServerError).about(self, "was answered #{status} #{reason}".rstrip)
     end
 
     # @return [String] where the answer came from, after redirects

@@ -294,7 +294,7 @@ module Trunkline
     def result_of_call(pending, result, now)
       result = pending.policy.checked(result) if result.is_a?(Response)
       goes_on = pending.policy.repeats? && (pending.flow || RedirectFlow.redirect?(result))
-      goes_on ? follow(pending, result, now) : result
+      goes_on ? follow(pending, result, now) : final(pending, result)
     end
 
     # @return (see #handle_result)
@@ -302,13 +302,15 @@ module Trunkline
       result = pending.policy.of_whole_call(result, pending.began, now) if result.is_a?(Error)
       pending.flow ||= RedirectFlow.new(pending.request, pending.policy.redirect)
       result = pending.flow.after(result)
-      return pending.policy.of_whole_call(result, pending.began, now) if result.is_a?(AnswerError)
-      return result unless result.is_a?(Request)
+      return send_next(pending, result, now) if result.is_a?(Request)
 
-      send_next(pending, result, now)
+      result = final(pending, result)
+      result.is_a?(AnswerError) ? pending.policy.of_whole_call(result, pending.began, now) : result
     rescue InvalidRequest => error
       error
     end
+
+    def final(pending, result) = result.is_a?(Response) ? pending.policy.result(result) : result
 
     # @return [nil]
     def send_next(pending, request, now)

@@ -160,8 +160,8 @@ static VALUE response_body(VALUE self) {
 
 /* call-seq: _settle(bytes) -> nil
  *
- * Reads a streamed answer to its end and makes it the body, if that is at most `bytes` and comes
- * soon; else closes it. Raises what reading raises. */
+ * Reads a streamed answer to its end and makes it the body. Of a larger one, the first `bytes` are
+ * the body, and it is closed; so is one that does not come soon. Raises what reading raises. */
 static VALUE response_settle(VALUE self, VALUE bytes) {
     response *r = response_get(self);
     size_t most = NUM2SIZET(bytes);
@@ -172,7 +172,9 @@ static VALUE response_settle(VALUE self, VALUE bytes) {
     while ((size_t)RSTRING_LEN(all) <= most && !NIL_P(piece = read_piece(self, Qnil)))
         rb_str_buf_append(all, piece);
     response_end(r);
-    if (r->complete) set_body(self, r, all);
+    bool larger = (size_t)RSTRING_LEN(all) > most;
+    if (larger) rb_str_set_len(all, (long)most);
+    if (larger || r->complete) set_body(self, r, all);
     return Qnil;
 }
 

@@ -40,6 +40,10 @@ module Trunkline
 
       Option.new(:follow, "Integer | bool | nil", "how many redirects to follow; true for 10",
                  check: :follow, default: false, per_call: true),
+      Option.new(:raise, "bool",
+                 "whether an answer of 4xx or 5xx is raised as a ClientError or ServerError, before a block gets any " \
+                 "of its body; among many requests, the error is the result",
+                 check: :boolean, default: false),
       Option.new(:redirect_body_to_http, "bool",
                  "whether a redirect from https to http that keeps the method (307, 308) may send the body on, " \
                  "unencrypted; otherwise such a redirect is refused",
