@@ -77,9 +77,38 @@ module Trunkline
       client.request(method, url, options, &block)
     end
 
+    # As Client#batch, with one client for the whole process. Here and below the options are those of Trunkline.new,
+    # too: Trunkline.map(urls, timeout: 5, concurrency: 20).
+    # @return [Batch, Array<Response, Error>]
+    def batch(options = nil, &block) = client_with(options) { |client, own| client.batch(own, &block) }
+
+    # As Client#each, with one client for the whole process.
+    # @return [nil, Enumerator]
+    def each(requests, options = nil, &block)
+      client_with(options) { |client, own| client.each(requests, own, &block) }
+    end
+
+    # As Client#map, with one client for the whole process.
+    # @return [Array<Response, Error>]
+    def map(requests, options = nil, &block)
+      client_with(options) { |client, own| client.map(requests, own, &block) }
+    end
+
+    # As Client#async, with one client for the whole process.
+    # @return [Async]
+    def async = client.async
+
     private
 
     def defaults = @defaults || Options.defaults
+
+    # @yield [client, options] a client with the options that are its, and the others
+    def client_with(options)
+      return yield client, options unless options.is_a?(Hash)
+
+      own = options.slice(*Scheduler::BatchOptions::NAMES)
+      yield (own.size == options.size ? client : client.with(options.except(*own.keys))), own
+    end
 
     def client
       @client || @lock.synchronize do

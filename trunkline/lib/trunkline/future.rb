@@ -3,6 +3,7 @@
 require_relative "block_arity"
 require_relative "cancelled"
 require_relative "condition"
+require_relative "future/groups"
 require_relative "interrupts"
 require_relative "redacted"
 
@@ -10,6 +11,7 @@ module Trunkline
   # The result of a call that runs in the background (see Client#async). Any thread or fiber may wait for it.
   class Future
     include Redacted
+    extend Groups
 
     # @api private
     # @param pending [Scheduler::PendingRequest, nil] nil for a future of #then
@@ -63,6 +65,16 @@ module Trunkline
       result
     end
 
+    # Waits until the call has ended, however it ended.
+    #
+    # @param timeout [Numeric, nil] seconds to wait at the most; the request goes on
+    # @return [self, nil] nil when the time was over first
+    # @raise [InvalidRequest] when timeout is no number
+    def wait(timeout = nil)
+      value = value(timeout)
+      ready? || value ? self : nil
+    end
+
     # @return [Boolean] whether #value would not wait
     def ready? = @ready
 
@@ -89,7 +101,26 @@ module Trunkline
 
       BlockArity.check(block, 1, "the response") { "then: the block" }
       following = Future.new
-      on_ready { |value| following.follow(value, block) }
+      on_ready { |value| value.is_a?(Exception) ? following.settle(value) : following.follow(value, block) }
+      following
+    end
+
+    # Goes on after an error, as #then does after a Response.
+    #
+    # @param classes [Array<Class>] of the errors that are meant; StandardError unless given
+    # @yield [error]
+    # @return [Future] of the block's value; any other value, or error, skips the block
+    # @raise [InvalidRequest] without a block
+    def rescue(*classes, &block)
+      raise InvalidRequest, "rescue: needs a block" unless block
+
+      BlockArity.check(block, 1, "the error") { "rescue: the block" }
+      classes = [StandardError] if classes.empty?
+      following = Future.new
+      on_ready do |value|
+        meant = value.is_a?(Exception) && classes.any? { |one| one === value } # rubocop:disable Style/CaseEquality -- as rescue
+        meant ? following.follow(value, block) : following.settle(value)
+      end
       following
     end
 
@@ -124,16 +155,17 @@ module Trunkline
       tell if first
     end
 
-    protected
-
+    # @api private Calls it with the value, at once when there is one.
     def on_ready(&callback)
       waits = @lock.synchronize { @callbacks << callback unless @ready }
       callback.call(@value) unless waits
     end
 
+    protected
+
     def follow(value, block)
       Interrupts.watch
-      value = block.call(value) unless value.is_a?(Exception)
+      value = block.call(value)
       return value.on_ready { |inner| settle(inner) } if value.is_a?(Future)
 
       settle(value)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "content"
+require_relative "curl_command"
 require_relative "engine"
 require_relative "headers"
 require_relative "redacted"
@@ -38,6 +39,10 @@ module Trunkline
     # @return [Object, nil] what the caller gave as the body, or as it was encoded: a String, IO, Enumerable, callable
     #   or Multipart
     def body = content.is_a?(Content) ? content.source : content
+
+    # @param secrets [Boolean] whether the values of credentials are shown; a query and a body are in any case
+    # @return [String] as a command of curl; a body that is no String is expected on its standard input
+    def to_curl(secrets: false) = CurlCommand.of(self, secrets: secrets)
 
     # Header fields and the query are not shown: they may be credentials.
     # @return [String]

@@ -6,6 +6,7 @@ require_relative "connection_info"
 require_relative "errors"
 require_relative "headers"
 require_relative "redacted"
+require_relative "response/facts"
 require_relative "timings"
 
 module Trunkline
@@ -17,6 +18,7 @@ module Trunkline
   # (a Hash, see Headers#to_h).
   class Response
     include Redacted
+    include Facts
 
     # @return [String] "2", "1.1" or "1.0"
     def http_version

@@ -80,6 +80,11 @@ class TestCommand < TrunklineTest
     assert_match(/^> Authorization: \[hidden\]$/i, err)
   end
 
+  def test_curl
+    _, err, = here("get", server.url("/x"), "--curl", "--bearer", "sesame")
+    assert_match(/^curl .*'Authorization: \[hidden\]'.* #{Regexp.escape(server.url("/x"))}$/, err)
+  end
+
   def test_exit_statuses
     assert_equal [3, 4], [404, 503].map { |code| here("get", server.url("/status/#{code}")).last }
     assert_equal 1, here("get", "http://127.0.0.1:#{refused_port}/").last

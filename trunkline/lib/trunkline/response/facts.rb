@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require_relative "../curl_command"
+require_relative "../links"
+
+module Trunkline
+  class Response
+    # What follows from an answer's status, fields and body.
+    module Facts
+      CHARSET = /;\s*charset\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))/i
+
+      # @return [String, nil] the media type of Content-Type, without its parameters, down-cased: "application/json"
+      def content_type
+        type = self["content-type"]
+        type && type[/\A[^;,]*/].strip.downcase
+      end
+
+      # @return [String, nil] the charset of Content-Type as it was sent, such as "utf-8"
+      def charset
+        quoted, plain = self["content-type"]&.match(CHARSET)&.captures
+        quoted ? quoted.gsub(/\\(.)/, '\1') : plain
+      end
+
+      # @return [Links] those of the Link fields (RFC 8288), with URLs resolved against this answer's
+      def links
+        Links.parse(self["link"], request.uri)
+      end
+
+      # @param secrets [Boolean] whether the values of credentials are shown; a query and a body are in any case
+      # @return [String] the request as a command of curl; a body that is no String is expected on its standard input
+      def to_curl(secrets: false) = request.to_curl(secrets: secrets)
+
+      # For pattern matching:
+      #
+      #   case response
+      #   in { status: 200, json: { id: } } then id
+      #   in { status: 404 } then nil
+      #   end
+      #
+      # @param keys [Array<Symbol>, nil] nil: all
+      # @return [Hash] status, reason, ok, url, headers, content_type, body, and json: the parsed body with Symbols as
+      #   names, nil when it is no JSON
+      def deconstruct_keys(keys)
+        (keys || FACTS.keys).filter_map { |key| [key, instance_exec(&FACTS[key])] if FACTS.key?(key) }.to_h
+      end
+
+      # @return [Boolean] whether both are complete, and have the same URL, status, fields and body
+      def ==(other)
+        return true if equal?(other)
+        return false unless other.is_a?(Response) && complete? && other.complete?
+
+        [url, status, headers.to_a, body] == [other.url, other.status, other.headers.to_a, other.body]
+      end
+
+      # @raise [TypeError] always
+      def dup(*)
+        raise TypeError, "a response is not copied: it may hold a connection; keep its status, headers and body"
+      end
+      alias clone dup
+
+      private
+
+      def parsed
+        json(symbolize_names: true)
+      rescue DecodeError
+        nil
+      end
+
+      FACTS = {
+        status: -> { status }, reason: -> { reason }, ok: -> { ok? }, url: -> { url }, headers: -> { headers },
+        content_type: -> { content_type }, body: -> { body }, json: -> { parsed }
+      }.freeze
+      private_constant :FACTS
+    end
+  end
+end
