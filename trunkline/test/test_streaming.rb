@@ -284,7 +284,7 @@ class TestStreaming < TrunklineTest
   def test_a_buffer_that_is_none_is_refused
     server = serve(chunked_answer(PIECE))
     client.get(server.url, stream: true).tap do |response|
-      assert_raises(TypeError) { response.read(5) }
+      assert_raises(TypeError) { response.read(:five) }
       assert_raises(FrozenError) { response.read("") }
       text = +""
       buffer = +""

@@ -60,7 +60,7 @@ module Trunkline
       def body
         return super unless @rest
 
-        while (piece = _read)
+        while (piece = next_bytes)
           @whole << piece.force_encoding(@whole.encoding)
         end
         @whole

@@ -2,6 +2,7 @@
 
 require "json"
 require_relative "attempt"
+require_relative "body_reading"
 require_relative "connection_info"
 require_relative "errors"
 require_relative "headers"
@@ -17,6 +18,7 @@ module Trunkline
   # ended with the connection, so that no one can tell it was whole), #complete?, #close; not public: #_fields_by_name
   # (a Hash, see Headers#to_h).
   class Response
+    include BodyReading
     include Redacted
     include Facts
 
@@ -115,35 +117,6 @@ module Trunkline
       @early_hints ||= _early_hints.map { |fields| Headers.new(fields) }.freeze
     end
 
-    # Pulls the body of a streamed answer (stream: true); of any other, it is one chunk. When the block is left
-    # early, the connection is closed: the rest of the body is on it.
-    #
-    # @yield [chunk] a String, decoded, never empty
-    # @return [self, Enumerator]
-    # @raise [Error] as a call does, when the body breaks off or a limit of time is reached
-    def each
-      return enum_for(:each) unless block_given?
-
-      while (chunk = read)
-        yield chunk
-      end
-      self
-    ensure
-      close if block_given?
-    end
-
-    # @param buffer [String, nil] to read into, and to be returned, as of IO#read: a reader that is done with a chunk
-    #   when it asks for the next spares the collector all of them
-    # @return [String, nil] the next chunk of a streamed answer, decoded; nil at the end
-    # @raise [Error] as #each
-    def read(buffer = nil)
-      return _read(buffer) if @streamed
-      return if @read || body.empty?
-
-      @read = true
-      buffer ? buffer.replace(body) : body
-    end
-
     # @return [String]
     def inspect
       "#<#{self.class} #{status} #{request.method} #{request.uri.shown}>"
@@ -217,6 +190,7 @@ module Trunkline
       nil # that it was refused matters more
     end
 
-    private :_read, :_fields, :_trailers, :_timings, :_connection, :_attempts, :_early_hints, :minor_version
+    private :_read, :_whole_characters, :_fields, :_trailers, :_timings, :_connection, :_attempts, :_early_hints,
+            :minor_version
   end
 end

@@ -130,6 +130,19 @@ int charset_index(const char *name, size_t length) {
     return index;
 }
 
+/* A character that is not complete is at the end. What looks like its beginning is compared with
+ * all that follows: invalid bytes are complete. */
+long charset_whole(const char *bytes, long length, rb_encoding *encoding) {
+    const char *end = bytes + length, *whole = end;
+    if (rb_enc_mbmaxlen(encoding) == 1) return length;
+    while (whole > bytes) {
+        const char *last = rb_enc_left_char_head(bytes, whole - 1, end, encoding);
+        if (!MBCLEN_NEEDMORE_P(rb_enc_precise_mbclen(last, end, encoding))) break;
+        whole = last;
+    }
+    return whole - bytes;
+}
+
 /* call-seq: Engine.charset(name) -> Encoding or nil */
 static VALUE charset(VALUE module, VALUE name) {
     (void)module;

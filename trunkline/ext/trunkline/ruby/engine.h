@@ -191,6 +191,9 @@ void response_builder_init(void);
 /* Returns the index of the Encoding for a charset's name, after loading it; -1: it is not known.
  * The name needs no NUL. */
 int charset_index(const char *name, size_t length);
+
+/* Returns how many of the bytes, which begin with a character, are whole characters or invalid. */
+long charset_whole(const char *bytes, long length, rb_encoding *encoding);
 void charset_init(void);
 
 /* ---- perform.c ---- */

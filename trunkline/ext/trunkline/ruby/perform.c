@@ -8,6 +8,8 @@
  * connection is closed and not used again.
  */
 
+static ID id_held;
+
 /* ---- the drive ---- */
 
 /* A streaming caller gets the data that came before a failure; its next read raises. */
@@ -140,12 +142,23 @@ static void set_body(VALUE self, response *r, VALUE body) {
     response_set_encoding(r, body);
 }
 
+/* What lib/trunkline/body_reading.rb has read too much, in a String of its own. */
+static VALUE take_held(VALUE self) {
+    VALUE held = rb_attr_get(self, id_held);
+    VALUE bytes = rb_str_new(NULL, 0);
+    if (!NIL_P(held)) {
+        rb_str_buf_append(bytes, held);
+        rb_ivar_set(self, id_held, Qnil);
+    }
+    return bytes;
+}
+
 static void read_rest(VALUE self, response *r) {
-    VALUE all = Qnil;
+    VALUE all = take_held(self);
     if (r->live != NULL && !r->busy) exchange_keep_rest(r->live);
     for (VALUE piece; !NIL_P(piece = read_piece(self, Qnil));)
-        all = NIL_P(all) ? piece : rb_str_buf_append(all, piece);
-    set_body(self, r, NIL_P(all) ? rb_str_new(NULL, 0) : all);
+        all = RSTRING_LEN(all) == 0 ? piece : rb_str_buf_append(all, piece);
+    set_body(self, r, all);
 }
 
 /* call-seq: response.body -> String; of a streamed answer: what has not been read yet */
@@ -168,7 +181,7 @@ static VALUE response_settle(VALUE self, VALUE bytes) {
     if (r->live == NULL) return Qnil;
     nanoseconds limit = clock_now() + SETTLED_WITHIN;
     r->live->total_deadline = clock_earlier(r->live->total_deadline, limit);
-    VALUE all = rb_str_new(NULL, 0), piece;
+    VALUE all = take_held(self), piece;
     while ((size_t)RSTRING_LEN(all) <= most && !NIL_P(piece = read_piece(self, Qnil)))
         rb_str_buf_append(all, piece);
     response_end(r);
@@ -186,6 +199,7 @@ static VALUE response_close(VALUE self) {
 }
 
 void perform_init(void) {
+    id_held = rb_intern("@held");
     rb_define_singleton_method(mEngine, "perform", perform, 4);
     rb_define_singleton_method(mEngine, "connect", connect_ahead, 2);
     rb_define_method(cResponse, "body", response_body, 0);

@@ -255,26 +255,52 @@ static size_t charset_of(const char *value, size_t length, const char **start) {
     return 0;
 }
 
-/* JSON is UTF-8 (RFC 8259 8.1): application/json and anything +json. */
-static bool json_type(const char *value, size_t length) {
+/* Those that are UTF-8 without a charset: JSON (RFC 8259 8.1) and anything +json, streams of JSON,
+ * and event streams (HTML 9.2.5). */
+static bool utf8_type(const char *value, size_t length) {
+    static const char *const types[] = {
+        "application/json",       "application/x-ndjson",  "application/ndjson",
+        "application/jsonl",      "application/jsonlines", "application/x-jsonlines",
+        "application/json-lines", "application/json-seq",  "text/event-stream",
+    };
     size_t type = (size_t)(skip_to(value, value + length, ';') - value);
     while (type > 0 && (value[type - 1] == ' ' || value[type - 1] == '\t')) type--;
-    return (type == 16 && strncasecmp(value, "application/json", 16) == 0) ||
-           (type > 5 && strncasecmp(value + type - 5, "+json", 5) == 0);
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (http1_same((const uint8_t *)value, type, types[i], strlen(types[i]))) return true;
+    return type > 5 && strncasecmp(value + type - 5, "+json", 5) == 0;
 }
 
-void response_set_encoding(const response *r, VALUE body) {
+/* Returns the index of the body's Encoding; -1: none is known. */
+static int body_encoding(const response *r) {
     const http1_field *type = http1_find(r->fields, r->field_count, r->head, "Content-Type", 12);
-    if (type == NULL) return;
+    if (type == NULL) return -1;
     const char *value = (const char *)r->head + type->value;
     const char *charset = NULL;
     size_t length = charset_of(value, type->value_length, &charset);
-    if (length > 0) {
-        int index = charset_index(charset, length);
-        if (index >= 0) rb_enc_associate_index(body, index);
-    } else if (json_type(value, type->value_length)) {
-        rb_enc_associate_index(body, rb_utf8_encindex());
+    if (length > 0) return charset_index(charset, length);
+    return utf8_type(value, type->value_length) ? rb_utf8_encindex() : -1;
+}
+
+void response_set_encoding(const response *r, VALUE body) {
+    int index = body_encoding(r);
+    if (index >= 0) rb_enc_associate_index(body, index);
+}
+
+/* call-seq: _whole_characters(chunk) -> Integer
+ *
+ * Gives a chunk the body's encoding, and returns how many of its bytes are whole characters. All
+ * are when no encoding is known, or one without characters of their own, as ISO-2022-JP; then the
+ * chunk keeps its own. */
+static VALUE response_whole_characters(VALUE self, VALUE chunk) {
+    Check_Type(chunk, T_STRING);
+    int index = body_encoding(response_get(self));
+    rb_encoding *encoding = index < 0 ? NULL : rb_enc_from_index(index);
+    long length = RSTRING_LEN(chunk);
+    if (encoding != NULL && !rb_enc_dummy_p(encoding)) {
+        rb_enc_associate_index(chunk, index);
+        length = charset_whole(RSTRING_PTR(chunk), length, encoding);
     }
+    return LONG2NUM(length);
 }
 
 /* call-seq: _asked_at(place) -> nil */
@@ -393,6 +419,7 @@ void response_init(void) {
     rb_define_private_method(cResponse, "_trailers", response_trailers, 0);
     rb_define_private_method(cResponse, "_early_hints", response_early_hints, 0);
     rb_define_method(cResponse, "_asked_at", response_asked_at, 1);
+    rb_define_private_method(cResponse, "_whole_characters", response_whole_characters, 1);
     rb_define_private_method(cResponse, "_timings", response_timings, 0);
     rb_define_private_method(cResponse, "_connection", response_connection, 0);
     rb_define_private_method(cResponse, "_attempts", response_all_attempts, 0);

@@ -97,7 +97,7 @@ module Trunkline
         # @return [Integer] bytes
         def each_chunk
           bytes = 0
-          while (chunk = Errors.converting(@session) { @response.read })
+          while (chunk = Errors.converting(@session) { @response.next_bytes })
             bytes += chunk.bytesize
             yield chunk
           end

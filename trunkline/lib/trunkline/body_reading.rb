@@ -1,0 +1,211 @@
+# frozen_string_literal: true
+
+require_relative "redacted"
+
+module Trunkline
+  # How a Response's body is read: chunk by chunk, or as an IO is, so that IO.copy_stream and CSV.new take the Response.
+  # Of a streamed answer (stream: true) each part comes as it is asked for; of any other, the body is one chunk, and
+  # Response#body stays whole.
+  #
+  # Chunks and lines have the encoding of the Response's charset, and a character is never divided between them; a body
+  # that ends within a character ends with what there is of it. They are BINARY when no charset is known, or one in
+  # which a character depends on what came before it (ISO-2022-JP, UTF-7, UTF-16 without LE or BE). JSON, its streams
+  # of lines and text/event-stream are UTF-8 when they name no charset.
+  #
+  # All raise what a call raises when the body breaks off or a limit of time is reached, and Cancelled after #close.
+  module BodyReading
+    # When the block is left early, the connection is closed: the rest of the body is on it.
+    #
+    # @yield [chunk] a String, decoded, never empty
+    # @return [self, Enumerator]
+    def each
+      return enum_for(:each) unless block_given?
+
+      while (chunk = next_text)
+        yield chunk
+      end
+      self
+    ensure
+      if block_given?
+        @held = nil
+        close
+      end
+    end
+
+    # Without a length, the next chunk; with one, as IO#read.
+    #
+    # @overload read
+    #   @return [String, nil] the next chunk, as #each yields it; nil at the end
+    # @overload read(buffer)
+    #   A reader that is done with a chunk when it asks for the next spares the collector all of them.
+    #   @param buffer [String]
+    #   @return [String, nil] buffer, with the bytes of the next chunk; nil at the end
+    # @overload read(length, buffer = nil)
+    #   @param length [Integer] bytes, fewer at the end alone
+    #   @param buffer [String, nil] to read into; "" at the end
+    #   @return [String, nil] BINARY; nil at the end, unless length is 0
+    #   @raise [ArgumentError] for a negative length
+    def read(length = nil, buffer = nil)
+      return read_bytes(length, buffer) if length.is_a?(Integer)
+      return next_bytes(length || buffer) if length || buffer
+
+      next_text
+    end
+
+    # As IO#readpartial.
+    #
+    # @param most [Integer] bytes
+    # @param buffer [String, nil] to read into
+    # @return [String] BINARY: what is there, or the next that comes
+    # @raise [EOFError] at the end
+    def readpartial(most, buffer = nil)
+      check_length(most)
+      return into(buffer, "") if most.zero?
+
+      bytes = next_bytes
+      into(buffer, bytes ? take(bytes, most) : "").tap { raise EOFError, "end of file reached" unless bytes }
+    end
+
+    # As IO#gets, without its paragraphs: a separator of "" is refused.
+    #
+    # @param separator [String, nil] where a line ends; nil: at the end of the body
+    # @param limit [Integer, nil] bytes of the longest line, which ends behind a whole character
+    # @param chomp [Boolean] whether to leave the separator out
+    # @return [String, nil] the next line; nil at the end
+    # @raise [ArgumentError]
+    def gets(separator = "\n", limit = nil, chomp: false)
+      return gets("\n", separator, chomp: chomp) if separator.is_a?(Integer)
+      raise ArgumentError, "an empty separator: paragraphs cannot be read" if separator == ""
+
+      check_length(limit) if limit
+      separator &&= separator.b
+      line = next_line(separator, limit) or return
+      if separator && line.end_with?(separator)
+        line = line.chomp(separator) if chomp
+      else
+        complete_character(line)
+      end
+      _whole_characters(line)
+      line
+    end
+
+    # @yield [line] see #gets
+    # @return [self, Enumerator]
+    def each_line(separator = "\n", limit = nil, chomp: false)
+      return enum_for(:each_line, separator, limit, chomp: chomp) unless block_given?
+
+      while (line = gets(separator, limit, chomp: chomp))
+        yield line
+      end
+      self
+    end
+
+    # Waits for the next chunk, or for the end.
+    # @return [Boolean] whether all has been read
+    def eof?
+      hold(next_bytes)
+      @held.nil?
+    end
+    alias eof eof?
+
+    # @return [Encoding] of chunks and lines
+    def external_encoding
+      _whole_characters(probe = "".b)
+      probe.encoding
+    end
+
+    # @return [nil] nothing is converted
+    def internal_encoding = nil
+
+    # @api private
+    # @param buffer [String, nil] to read into
+    # @return [String, nil] the next chunk, whose end may divide a character
+    def next_bytes(buffer = nil)
+      if (held = @held)
+        @held = nil
+        return buffer ? into(buffer, held) : held
+      end
+      return _read(buffer) if @streamed
+      return if @read || body.empty?
+
+      @read = true
+      buffer ? buffer.replace(body) : body
+    end
+
+    private
+
+    # What was read too much comes first in the next read. C knows the variable: what is held is a part of #body.
+    def hold(bytes)
+      @held = bytes unless bytes.nil? || bytes.empty?
+    end
+
+    def next_text
+      chunk = next_bytes
+      return chunk if chunk.nil? || (!@streamed && chunk.equal?(body))
+
+      while (whole = _whole_characters(chunk)).zero?
+        more = next_bytes or return chunk
+        chunk = chunk.b << more
+      end
+      return chunk if whole == chunk.bytesize
+
+      hold(chunk.byteslice(whole..).b)
+      chunk.byteslice(0, whole)
+    end
+
+    def read_bytes(length, buffer)
+      check_length(length)
+      bytes = "".b
+      while bytes.bytesize < length && (chunk = next_bytes)
+        bytes << take(chunk, length - bytes.bytesize)
+      end
+      ended = bytes.empty? && length.positive?
+      bytes = into(buffer, bytes) if buffer
+      ended ? nil : bytes
+    end
+
+    # @return [String] BINARY: the first bytes; the others are held
+    def take(bytes, most)
+      bytes = bytes.b unless bytes.encoding == Encoding::BINARY
+      return bytes if bytes.bytesize <= most
+
+      hold(bytes.byteslice(most..))
+      bytes.byteslice(0, most)
+    end
+
+    def into(buffer, bytes)
+      buffer ? buffer.replace(bytes).force_encoding(Encoding::BINARY) : bytes.b
+    end
+
+    # @return [String, nil] BINARY, up to and with the separator
+    def next_line(separator, limit)
+      text = next_bytes&.b or return
+      from = 0
+      until (stop = line_end(text, separator, limit, from))
+        more = next_bytes or return text
+        from = [text.bytesize - separator.bytesize + 1, 0].max if separator
+        text << more.b
+      end
+      take(text, stop)
+    end
+
+    def line_end(text, separator, limit, from)
+      at = separator && text.index(separator, from)
+      stop = at + separator.bytesize if at
+      return stop if limit.nil? || (stop && stop <= limit)
+
+      limit if text.bytesize >= limit
+    end
+
+    # As IO#gets: a limit may be exceeded by the rest of a character.
+    def complete_character(line)
+      while _whole_characters(line) < line.bytesize && (byte = read_bytes(1, nil))
+        line.force_encoding(Encoding::BINARY) << byte
+      end
+    end
+
+    def check_length(length)
+      raise ArgumentError, "negative length #{length} given" if length.negative?
+    end
+  end
+end
