@@ -5,14 +5,14 @@ require_relative "redacted"
 
 module Trunkline
   # Header fields: in the order they came, repeated ones kept, names compared without case (RFC 9110 5.1).
-  # Frozen; cheap to make from what is there already.
+  # Frozen. Those of an answer are read from its bytes when they are asked for.
   class Headers
     include Enumerable
     include Redacted
 
     TOKEN = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+\z/
     FORBIDDEN = /[\x00-\x08\x0a-\x1f\x7f]/n
-    # White space around a value is none of it (RFC 9110 5.5).
+    # White space around a value does not belong to it (RFC 9110 5.5).
     PADDED = /\A[ \t]|[ \t]\z/n
     private_constant :FORBIDDEN, :PADDED
 
@@ -60,7 +60,7 @@ module Trunkline
         text = name.is_a?(Symbol) ? name.name.tr("_", "-") : name
         return frozen(text) if text.is_a?(String) && text.ascii_only? && TOKEN.match?(text)
 
-        # A whole field may have been given for its name.
+        # The caller may have given a whole field as its name: the value is not shown.
         shown = text.is_a?(String) ? "what begins with #{text.b[/\A[!#$%&'*+\-.^_`|~0-9A-Za-z]*/].inspect}" : name.class
         raise InvalidRequest, "#{argument}: must be a field name of letters, digits and !#$%&'*+-.^_`|~, got #{shown}"
       end
@@ -85,7 +85,8 @@ module Trunkline
         pairs.map { |name, value| [name, hidden?(name) ? Redacted::HIDDEN : value] }
       end
 
-      # Lays pairs over pairs: a name given again replaces what was there. A nil value stays, to remove a default.
+      # Joins two lists of pairs: a name in the second replaces that name's pairs in the first. A nil value stays, to
+      # remove a default.
       #
       # @return [Array<Array(String, String)>]
       # @api private
@@ -123,7 +124,9 @@ module Trunkline
       end
     end
 
-    # @api private of an answer, whose bytes are looked at when something is asked for
+    # The fields of an answer. They are read from its bytes when something is asked for.
+    #
+    # @api private
     # @param response [Response]
     # @return [Headers]
     def self.received(response)
@@ -211,12 +214,12 @@ module Trunkline
 
     def hash = comparable.hash
 
-    # What may be a credential is not shown: every value but those of fields that are known to be none.
+    # Shows the values of fields that are known to hold no credential, and hides all others.
     def inspect
       "#<#{self.class} #{Headers.redact(pairs).map { |pair| pair.join(": ") }.join(" | ")}>"
     end
 
-    # Marshal writes what inspect shows; who needs all of it writes #to_a.
+    # Marshal writes what inspect shows. To write all values, write #to_a.
     # @return [Array<Array(String, String)>]
     def marshal_dump = Headers.redact(pairs)
 

@@ -8,13 +8,13 @@ require_relative "fault"
 
 module Trunkline
   class Stubs
-    # What one kind of request is answered: one thing after another, the last one again and again.
+    # The answers to one kind of request: each is given once, in order, and the last one to all further calls.
     #
     #   stubs.get(url).answer(503).then.timeout(:read).then.answer(200, body: "ok")
     class Stub
       include Redacted
 
-      # @api private Stubs#on is the way in
+      # @api private See Stubs#on.
       def initialize(method:, url:, params:, headers:, body:)
         @method = method&.to_s&.upcase
         @url = url.is_a?(Regexp) || url.nil? ? url : URL.parse(url).without_userinfo
@@ -80,7 +80,7 @@ module Trunkline
         add { |_, _| raise error }
       end
 
-      # Reads well between two answers.
+      # Separates two answers in a chain; it does nothing.
       # @return [self]
       def then = self
 
@@ -133,7 +133,7 @@ module Trunkline
         Interception::Answer.of(request, status: status, reason: reason, headers: fields, body: body || "")
       end
 
-      # With params: the URL's own query is what the stub's URL has, and more.
+      # With params: the request's query has the query of the stub's URL, and more.
       def url?(request)
         case @url
         when nil then true
