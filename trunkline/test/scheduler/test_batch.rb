@@ -7,6 +7,12 @@ require_relative "../support/batch_tests"
 class TestBatch < TrunklineTest
   include BatchTests
 
+  def test_options_of_a_client_are_named
+    error = assert_raises(Trunkline::InvalidRequest) { client.map([], timeout: 1) }
+    assert_match(/got :timeout\z/, error.message)
+    assert_includes error.message, "client.with(timeout: ...)"
+  end
+
   def test_single_calls_of_other_threads_are_not_starved
     server = serve do |connection|
       while connection.read_request

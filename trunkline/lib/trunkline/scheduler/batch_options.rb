@@ -38,7 +38,7 @@ module Trunkline
       # @raise [InvalidRequest]
       def initialize(given, max_connections_per_host)
         unknown = given.keys - NAMES
-        raise InvalidRequest.of("option", unknown.first, "one of #{NAMES.join(", ")}") unless unknown.empty?
+        raise InvalidRequest.of("option", unknown.first, allowed(unknown.first)) unless unknown.empty?
 
         @concurrency = concurrency_of(given.fetch(:concurrency, :auto))
         @max_in_flight = in_flight_of(given[:max_in_flight])
@@ -59,6 +59,11 @@ module Trunkline
       end
 
       private
+
+      def allowed(name)
+        of_client = "; for all requests of a list: client.with(#{name}: ...)" if Options::NAMES.include?(name)
+        "one of #{NAMES.join(", ")}#{of_client}"
+      end
 
       def concurrency_of(value)
         return value if value == :auto || (value.is_a?(Integer) && value.between?(1, MOST))
