@@ -70,6 +70,21 @@ class TestResponseFacts < TrunklineTest
     assert_includes words, "--compressed"
   end
 
+  def test_to_curl_hides_what_a_name_says_is_a_credential
+    response = answered(path: "/?api_key=sesame&r[a]=1", headers: { "Api-Key" => "sesame", "X-Auth" => "sesame" })
+    refute_includes response.to_curl, "sesame"
+    assert_equal 3, response.to_curl(secrets: true).scan("sesame").size
+    assert_includes response.to_curl, "--globoff"
+  end
+
+  def test_to_curl_of_a_body_that_is_no_text
+    ["\xff".b, "a\0b", "\xff"].each do |body|
+      server = serve(["HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"])
+      request = client(server.url).post("/", body: body, headers: { "X-Note" => "é" }).request
+      assert_includes request.to_curl, "--data-binary @-"
+    end
+  end
+
   def test_to_curl_sends_the_same
     server = opened(ScriptedServer.new do |connection|
       2.times { connection.read_request && connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") }

@@ -9,8 +9,9 @@ module Trunkline
   module CurlCommand
     # What curl sends by itself.
     OWN = %w[host content-length transfer-encoding accept-encoding expect].freeze
-    # Fields whose values are credentials.
-    SECRET = /\A(authorization|proxy-authorization|cookie|x-api-key)\z|token|secret|password/i
+    # Names of fields and of parameters of a query whose values are credentials.
+    SECRET = /auth|cookie|key|token|secret|password|session|signature/i
+    SECRET_PARAMETER = /([?&][^=&]*(?:#{SECRET.source})[^=&]*=)[^&]*/i
 
     class << self
       # @param request [Request]
@@ -20,7 +21,8 @@ module Trunkline
         parts = ["curl", *verb(request)]
         parts.concat(fields(request.headers, secrets))
         parts << "--compressed" if request.headers.key?("accept-encoding")
-        [*parts, *body(request.content), quoted(request.url)].join(" ")
+        url = secrets ? request.url : request.url.gsub(SECRET_PARAMETER, "\\1#{Redacted::HIDDEN}")
+        [*parts, *body(request.content), "--globoff", quoted(url)].join(" ")
       end
 
       private
@@ -39,20 +41,22 @@ module Trunkline
         end
       end
 
-      # curl takes what a String cannot show from its standard input.
+      # What is no text, or no String, is expected on the command's standard input.
       def body(content)
-        case content
-        when nil then []
-        when String then ["--data-raw", quoted(content)]
-        else ["--data-binary", "@-"]
-        end
+        return [] if content.nil?
+        return ["--data-binary", "@-"] unless content.is_a?(String) && text(content).valid_encoding?
+
+        content.include?("\0") ? ["--data-binary", "@-"] : ["--data-raw", quoted(content)]
       end
 
-      # In a shell, nothing within single quotes has a meaning but the quote itself.
-      def quoted(text)
-        return text if text.match?(%r{\A[\w./:-]+\z})
+      def text(string) = string.dup.force_encoding(Encoding::UTF_8)
 
-        "'#{text.gsub("'", "'\\\\''")}'"
+      # In a shell, nothing within single quotes has a meaning but the quote itself.
+      def quoted(string)
+        shown = text(string).scrub
+        return shown if shown.match?(%r{\A[\w./:-]+\z})
+
+        "'#{shown.gsub("'", "'\\\\''")}'"
       end
     end
   end

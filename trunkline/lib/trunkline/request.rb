@@ -40,8 +40,9 @@ module Trunkline
     #   or Multipart
     def body = content.is_a?(Content) ? content.source : content
 
-    # @param secrets [Boolean] whether the values of credentials are shown; a query and a body are in any case
-    # @return [String] as a command of curl; a body that is no String is expected on its standard input
+    # @param secrets [Boolean] whether credentials are shown: values of fields and parameters whose names say so. A
+    #   body is shown in any case
+    # @return [String] as a command of curl; a body that is no text is expected on its standard input
     def to_curl(secrets: false) = CurlCommand.of(self, secrets: secrets)
 
     # Header fields and the query are not shown: they may be credentials.

@@ -53,6 +53,13 @@ class TestFutureGroups < TrunklineTest
     assert_kind_of Trunkline::TimeoutError, Trunkline::Future.race(failing).value(2)
   end
 
+  def test_nil_is_a_value
+    assert_nil Trunkline::Future.race(failing.rescue { nil }).value!(2)
+    assert_nil Trunkline::Future.any(get("/fast").then { nil }, failing).value!(2)
+    assert_predicate Trunkline::Future.race(get("/fast").then { nil }).wait(2), :ready?
+    assert_equal [nil], Trunkline::Future.all(get("/fast").then { nil }).value!(2)
+  end
+
   def test_bad_input
     assert_raises(Trunkline::InvalidRequest) { Trunkline::Future.race }
     assert_raises(Trunkline::InvalidRequest) { Trunkline::Future.any([]) }

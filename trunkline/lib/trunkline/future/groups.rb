@@ -7,6 +7,10 @@ module Trunkline
     # Futures of several futures. What becomes of the others when one decides is told by cancel: they go on, or they are
     # cancelled. Future#cancel of a group cancels no member.
     module Groups
+      # What a group's block returns while its value is not known.
+      OPEN = Object.new.freeze
+      private_constant :OPEN
+
       # @param futures [Array<Future>]
       # @param cancel [Boolean] whether the first error cancels the others
       # @return [Future] of an Array of their values in the order given; or of the first error
@@ -15,7 +19,7 @@ module Trunkline
         group(futures.flatten, cancel) do |whole, values, value|
           next value if value.is_a?(Exception)
 
-          whole.map(&:value) if values == whole.size
+          values == whole.size ? whole.map(&:value) : OPEN
         end
       end
 
@@ -25,7 +29,7 @@ module Trunkline
       # @raise [InvalidRequest]
       def any(*futures, cancel: false)
         group(some("any", futures), cancel) do |whole, values, value|
-          value if !value.is_a?(Exception) || values == whole.size
+          !value.is_a?(Exception) || values == whole.size ? value : OPEN
         end
       end
 
@@ -44,7 +48,7 @@ module Trunkline
       end
 
       # @yield [futures, ended, value] after each that ended
-      # @yieldreturn [Object, nil] the group's value; nil while it is open
+      # @yieldreturn [Object] the group's value, or OPEN
       def group(futures, cancel)
         wrong = futures.find { |one| !one.is_a?(Future) }
         raise InvalidRequest.of("futures", wrong, "Futures, or an Array of them") if wrong
@@ -56,7 +60,7 @@ module Trunkline
         futures.each do |future|
           future.on_ready do |value|
             result = yield(futures, lock.synchronize { ended += 1 }, value)
-            futures.each(&:cancel) if !result.nil? && decided.settle(result) && cancel
+            futures.each(&:cancel) if !result.equal?(OPEN) && decided.settle(result) && cancel
           end
         end
         decided

@@ -26,8 +26,9 @@ module Trunkline
         Links.parse(self["link"], request.uri)
       end
 
-      # @param secrets [Boolean] whether the values of credentials are shown; a query and a body are in any case
-      # @return [String] the request as a command of curl; a body that is no String is expected on its standard input
+      # @param secrets [Boolean] whether credentials are shown: values of fields and parameters whose names say so. A
+      #   body is shown in any case
+      # @return [String] the request as a command of curl; a body that is no text is expected on its standard input
       def to_curl(secrets: false) = request.to_curl(secrets: secrets)
 
       # For pattern matching:
