@@ -90,8 +90,8 @@ class TestResponseFacts < TrunklineTest
       2.times { connection.read_request && connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") }
     end)
     request = client(server.url).post("/a", json: { text: "it's \"€\" \\ $HOME\n@x" }).request
-    skip "no curl here" unless system("curl", "--version", out: File::NULL)
-    assert system("#{request.to_curl} --silent --noproxy '*'", out: File::NULL)
+    # What is preloaded for this process, such as a sanitizer, is not for curl.
+    assert system({ "LD_PRELOAD" => nil }, "#{request.to_curl} --silent --noproxy '*' --max-time 10", out: File::NULL)
     first, second = server.raw_requests.first(2)
     assert_equal first[/\r\n\r\n(.*)/m], second[/\r\n\r\n(.*)/m]
     assert_equal first.lines.first, second.lines.first

@@ -16,8 +16,9 @@ class Toolchain < Chroot
   def compile(extension, target)
     folder = "/build/#{target.name}/#{File.basename(extension)}"
     target.adopt(path)
+    # The command begins in the checkout.
     run("rm -rf #{folder} && mkdir -p #{folder} && cd #{folder} && " \
-        "TRUNKLINE_STATIC=1 ruby #{target.ruby_options.join(" ")} /work/#{extension}/extconf.rb >extconf.log && " \
+        "TRUNKLINE_STATIC=1 ruby #{target.ruby_options.join(" ")} $OLDPWD/#{extension}/extconf.rb >extconf.log && " \
         "make --silent -j2 >make.log")
     Dir["#{path}#{folder}/*.so"].tap { |made| raise "#{folder} has no shared object" if made.empty? }
   end
