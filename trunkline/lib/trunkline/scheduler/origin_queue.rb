@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require "time"
 require_relative "../limiter"
 require_relative "../limiter/memory"
 require_relative "../redacted"
+require_relative "../retry_after"
 
 module Trunkline
   class Scheduler
@@ -116,8 +116,8 @@ module Trunkline
         status = result.status if result.is_a?(Response)
         case status
         when nil then inform_of_error(result, now)
-        when 429 then @limiter.on_rate_limit(now, retry_after(result))
-        when 503 then @limiter.on_overload(now, "503", retry_after(result))
+        when 429 then @limiter.on_rate_limit(now, RetryAfter.seconds(result))
+        when 503 then @limiter.on_overload(now, "503", RetryAfter.seconds(result))
         else @limiter.on_success(now, pending.started, pending.generation)
         end
         return if @fixed || pending.generation <= @remembered
@@ -133,17 +133,6 @@ module Trunkline
                when TimeoutError then "a timeout"
                end
         what && @limiter.limit > FEWEST_AT_TIMEOUTS ? @limiter.on_overload(now, what) : @limiter.on_ignore
-      end
-
-      # RFC 9110 10.2.3: seconds, or a date.
-      # @return [Float, nil] seconds
-      def retry_after(response)
-        text = response["retry-after"] or return
-        return text.to_f if text.match?(/\A\d{1,9}\z/)
-
-        Time.httpdate(text) - Time.now
-      rescue ArgumentError
-        nil
       end
     end
   end
