@@ -2,6 +2,7 @@
 
 require_relative "attempt_values"
 require_relative "call_policy"
+require_relative "deadline"
 require_relative "errors"
 require_relative "options"
 require_relative "redacted"
@@ -53,8 +54,22 @@ module Trunkline
 
       pending.request = @requests.build(method, url, nil, pending.streamed)
       pending.policy = @policy
+      bound(pending) if Deadline.used?
       pending
     end
+
+    # Bounds a call by the deadline of the thread that asks for it.
+    #
+    # @param pending [Scheduler::PendingRequest] complete
+    # @return [void]
+    def bound(pending)
+      pending.limit ||= Deadline.current or return
+
+      pending.policy ||= bounded
+    end
+
+    # @return [CallPolicy] of a call that is one exchange and has a deadline
+    def bounded = @bounded ||= call_policy
 
     # @param request [Request]
     # @param values [AttemptValues, nil] of the call
@@ -70,6 +85,7 @@ module Trunkline
     def prepare_own(pending, method, url, options, values = nil)
       pending.request = @requests.build(method, url, options, pending.streamed)
       pending.policy = policy_for(pending.request, values)
+      bound(pending) if Deadline.used?
       pending
     end
 
@@ -87,12 +103,27 @@ module Trunkline
     end
 
     def policy_of(follow, values = nil)
-      signer = @options.digest || @options.auth
       values = @values&.merge(values) || values
-      return unless follow || signer || values || @options.raises? || @requests.forwards?
+      chain = Policy::Chain.of(@options, @requests, follow: follow, values: values, base: @base)
+      call_policy(chain) unless chain.empty? && !@options.raises? && !@requests.forwards?
+    end
 
-      CallPolicy.new(@requests, follow: follow, signer: signer, values: values, base: @base,
-                                total: @options.timeout&.total, raises: @options.raises?)
+    def call_policy(chain = Policy::Chain.new([]))
+      CallPolicy.new(@requests, chain: chain, total: @options.timeout&.total, raises: @options.raises?,
+                                rate: @options.rate, background: method(:submit))
+    end
+
+    def submit(request, policy, &block)
+      pending = Scheduler::PendingRequest.new(request)
+      pending.request = request
+      pending.policy = policy
+      future = pending.callback = Future.new(pending, @family)
+      future.on_ready(&block)
+      Scheduler::FutureThread.submit(@family.pool, pending, background_options)
+    end
+
+    def background_options
+      Scheduler::BatchOptions.new({}, @options.max_connections_per_host)
     end
   end
 end

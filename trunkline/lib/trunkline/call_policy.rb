@@ -1,55 +1,68 @@
 # frozen_string_literal: true
 
+require_relative "engine"
 require_relative "errors"
 require_relative "policy"
 require_relative "proxy"
 require_relative "redacted"
 
 module Trunkline
-  # The rules of a call beyond one exchange: redirects, challenges, the total timeout, a proxy's 407, and raise:. All
-  # calls of a client with the same follow: share one. A call whose first answer is its result has none. Frozen.
+  # The rules of a call beyond one exchange: the chain of its policies, the total timeout, a proxy's 407, and raise:.
+  # All calls of a client with the same follow: share one. A call whose first answer is its result has none. Frozen.
   #
   # @api private
   class CallPolicy
     include Redacted
 
-    # @return [Policy::Redirect, nil]
-    attr_reader :redirect
+    # @return [RequestBuilder]
+    attr_reader :requests
+    # @return [Policy::Chain]
+    attr_reader :chain
+    # @return [Policy::Rate, nil] what holds requests back before they start (see Scheduler)
+    attr_reader :rate
 
     # @param requests [RequestBuilder]
-    # @param follow [Integer, false, nil] how many redirects at most
-    # @param signer [#sign, #retry?, nil]
-    # @param values [AttemptValues, nil] what the caller computes for each request
-    # @param base [URL, nil] whose origin the signer's credentials are for; nil: that of each call's own URL
+    # @param chain [Policy::Chain]
     # @param total [Float, nil] seconds for all exchanges of a call together
     # @param raises [Boolean] whether a final answer of 4xx or 5xx is an error
-    def initialize(requests, follow: nil, signer: nil, values: nil, base: nil, total: nil, raises: false)
+    # @param rate [Policy::Rate, nil]
+    # @param background [#call, nil] given a request, a CallPolicy, and a block for the result
+    def initialize(requests, chain: Policy::Chain.new([]), total: nil, raises: false, rate: nil, background: nil)
       @requests = requests
-      @redirect = follow ? Policy::Redirect.new(follow, requests) : nil
-      @signer = signer
-      @values = values ? Policy::FieldValues.new(values, requests) : nil
-      @base = base
+      @chain = chain
       @total = total
       @raises = raises
+      @rate = rate
+      @background = background
+      @only_follows = chain.policies.all?(Policy::Redirect)
       freeze
     end
 
     # @return [Boolean] whether a call may be more than one exchange, or a request is not sent as it was composed
-    def repeats? = !(@redirect.nil? && @signer.nil? && @values.nil?)
+    def repeats? = !@chain.empty?
 
-    # @return [Boolean] whether each request is completed before it is sent: by callable values, a signature, or both
-    def signs? = !(@signer.nil? && @values.nil?)
-
-    # @param request [Request] the call's first
-    # @return [Policy::Auth, Policy::FieldValues, nil]
-    def auth(request)
-      @signer ? Policy::Auth.new(@signer, (@base || request.uri).origin, @requests, @values) : @values
-    end
+    # @return [Boolean] whether the first exchange is as without policies, and only a redirect makes others follow
+    def only_follows? = @only_follows
 
     # @param now [Float] monotonic seconds, when the call begins
     # @return [Float, nil] when it must be over
     def deadline(now)
       @total && (now + @total)
+    end
+
+    # Takes a request through the chain.
+    #
+    # @param request [Request]
+    # @param driver [Policy::ThreadDriver, Scheduler::Flow]
+    # @param began [Float] monotonic seconds
+    # @param limit [Float, nil] the end that Trunkline.deadline set, monotonic seconds
+    # @return [Response]
+    # @raise [Error]
+    def perform(request, driver, began, limit = nil)
+      call = Policy::Call.new(self, request, driver, began, limit)
+      judged(@chain.forward(request, call))
+    rescue Error => error
+      raise call.of_whole_call(error)
     end
 
     # RFC 9110 15.5.8: a proxy that wants credentials answers itself, and its server has not been asked.
@@ -69,14 +82,23 @@ module Trunkline
       @raises && response && response.status >= 400 ? response._status_error : response
     end
 
-    # Corrects an error of one exchange: its times are those of the whole call.
+    # Runs the policies behind one of the chain for a request, in the background.
     #
-    # @param error [Error]
-    # @param began [Float] when the call began
-    # @param now [Float]
-    # @return [Error]
-    def of_whole_call(error, began, now)
-      error.retold({ elapsed: now - began, limit: (@total if error.is_a?(TotalTimeout)) }.compact)
+    # @param policy [#call]
+    # @param request [Request]
+    # @yield [result] a Response or an Error
+    # @return [nil]
+    def in_background(policy, request, &block)
+      rest = CallPolicy.new(@requests, chain: @chain.after(policy), total: @total, rate: @rate, background: @background)
+      @background.call(request, rest, &block)
+      nil
+    end
+
+    private
+
+    def judged(response)
+      result = result(response)
+      result.is_a?(Error) ? raise(result) : result
     end
   end
 end

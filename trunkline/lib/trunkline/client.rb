@@ -5,6 +5,7 @@ require_relative "batch"
 require_relative "block_arity"
 require_relative "bounds"
 require_relative "call_builder"
+require_relative "deadline"
 require_relative "engine"
 require_relative "family"
 require_relative "memo"
@@ -288,7 +289,7 @@ module Trunkline
       return stream(method, url, own, values, block) if block
 
       request = @requests.build(method, url, own, false)
-      @final && values.nil? && request.plain? ? Engine.perform(@pool, request, nil, nil) : finish(request, values)
+      @final && values.nil? && request.plain? && !Deadline.used? ? Engine.perform(@pool, request, nil, nil) : finish(request, values)
     end
 
     private
@@ -314,44 +315,14 @@ module Trunkline
       begun&.each(&:close) # whatever comes between the engine and the block, such as an interrupt
     end
 
-    # Takes a request through its redirects and challenges, if it may have some, to its answer.
+    # Takes a request through its policies, if it has some, to its answer.
     def finish(request, values, begun = nil)
       policy = @builder.policy_for(request, values)
-      return follow(request, policy, begun) if policy&.repeats?
+      limit = Deadline.current if Deadline.used?
+      return send_once(request, nil, begun) unless policy || limit
 
-      response = send_once(request, nil, begun)
-      policy ? judged(accepted(response, policy), policy) : response
-    end
-
-    # @return [Response]
-    # @raise [Error] when a proxy has answered in the place of its server
-    def accepted(response, policy)
-      result = policy.checked(response)
-      result.is_a?(Error) ? raise(result) : result
-    end
-
-    # @return [Response]
-    # @raise [StatusError] with raise: true
-    def judged(response, policy)
-      result = policy.result(response)
-      result.is_a?(Error) ? raise(result) : result
-    end
-
-    # The total timeout spans all redirects and challenges: it becomes one moment for all of them.
-    def follow(request, policy, begun)
-      began = now
-      deadline = policy.deadline(began)
-      first = true
-      once = lambda do |step|
-        accepted(send_once(step, deadline, begun), policy).tap { first = false }
-      rescue Error => error
-        raise if first
-
-        raise policy.of_whole_call(error, began, now)
-      end
-      judged(Policy.execute(request, policy.redirect, policy.auth(request), &once), policy)
-    rescue AnswerError => error
-      raise policy.of_whole_call(error, began, now)
+      driver = Policy::ThreadDriver.new(@pool) { |step, deadline| send_once(step, deadline, begun) }
+      (policy || @builder.bounded).perform(request, driver, now, limit)
     end
 
     # A fixed number in flight needs as many connections; :auto keeps to max_connections_per_host.

@@ -70,7 +70,7 @@ module Trunkline
     #   connection_age:, address:, label:, errno:, attempts:, unprocessed:
     # @return [Error]
     def self.failure(class_name, facts)
-      facts = facts.merge(attempts: Attempt.list(facts[:attempts] || []))
+      facts = facts.merge(attempts: Attempt.of_failure(facts[:attempts] || [], facts[:elapsed]))
       Trunkline.const_get(class_name, false).new(Sentence.of(class_name, facts), facts)
     end
   end

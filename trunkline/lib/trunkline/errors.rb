@@ -113,10 +113,25 @@ module Trunkline
     end
 
     # The same failure with some facts corrected: those of a call that spans several requests.
-    # @api private
+    # @param facts [Hash{Symbol => Object}]
+    # @param name [Symbol] of another class
     # @return [Error]
-    def retold(facts)
-      Engine.failure(self.class.name.split("::").last.to_sym, @facts.merge(facts))
+    # @api private
+    def retold(facts, name = self.class.name.split("::").last.to_sym)
+      return Engine.failure(name, @facts.merge(facts)) if @facts.key?(:code)
+
+      self.class.new(message, @facts.merge(facts))
+    end
+
+    # @return [Boolean] whether the server said that it has not acted on the request (RFC 9113 8.7)
+    def unprocessed? = @facts[:unprocessed] ? true : false
+
+    # @param attempts [Array<Attempt>] of all its call, this one's included
+    # @return [self]
+    # @api private
+    def _attempted(attempts)
+      @attempts = attempts
+      self
     end
   end
 
@@ -201,8 +216,10 @@ module Trunkline
   class ReadTimeout < TimeoutError; end
   # No connection became free in time: max_connections_per_host of them were in use.
   class QueueTimeout < TimeoutError; end
-  # The whole call, redirects included, did not end in time.
+  # The whole call, with its redirects and retries, did not end in time.
   class TotalTimeout < TimeoutError; end
+  # The call did not end, or could not begin, before the end that Trunkline.deadline set.
+  class DeadlineExceeded < TotalTimeout; end
 
   # The answer breaks the protocol or a limit; its connection is closed.
   class ProtocolError < Error; end
@@ -231,12 +248,6 @@ module Trunkline
   # An answer that cannot be taken as it is; #response is that answer.
   class AnswerError < Error
     include WithResponse
-
-    # @api private
-    # @return [AnswerError]
-    def retold(facts)
-      self.class.new(message, @facts.merge(facts))
-    end
   end
 
   # A redirect was not followed; #response is the redirect.

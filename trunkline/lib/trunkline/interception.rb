@@ -5,6 +5,7 @@ require_relative "engine"
 require_relative "headers"
 require_relative "interrupts"
 require_relative "redacted"
+require_relative "response"
 
 module Trunkline
   # Interceptors, for tests, see each call of every client, batch and facade before it is sent, and may answer it. The
@@ -29,9 +30,7 @@ module Trunkline
       # @return [Answer]
       # @raise [InvalidRequest] for invalid headers
       def self.of(request, status:, reason: "", headers: [], body: "", error: nil)
-        fields = Headers.pairs(headers).filter_map { |name, value| "#{name}: #{value}\r\n".b if value }
-        head = "HTTP/1.1 #{format("%03d", status)} #{reason}\r\n".b + fields.join + "\r\n"
-        new(Engine.response(request, head, body), error)
+        new(Response.made(request, status, reason, Headers.pairs(headers), body), error)
       end
 
       # @return [Response]
@@ -41,47 +40,6 @@ module Trunkline
         raise error if error
 
         response
-      end
-    end
-
-    # Extends a Response whose body is there, so that it is read piece by piece, as a streamed one.
-    module Replay
-      PIECE_BYTES = 16 * 1024
-
-      # @param error [Exception, nil] raised after the last piece
-      def replay(error = nil)
-        text = body
-        @whole = (+"").force_encoding(text.encoding)
-        @error = error
-        @rest = text.b
-        self
-      end
-
-      def body
-        return super unless @rest
-
-        while (piece = next_bytes)
-          @whole << piece.force_encoding(@whole.encoding)
-        end
-        @whole
-      end
-
-      def close
-        return if @rest.empty?
-
-        @error ||= Cancelled.new("#{Sentence.call(request)} was given up before its answer was complete",
-                                 request: request, phase: :read, sent: :all)
-        @rest = +""
-      end
-
-      private
-
-      def _read(buffer = nil)
-        unless @rest.empty?
-          piece = @rest.slice!(0, PIECE_BYTES)
-          return buffer ? buffer.replace(piece) : piece
-        end
-        raise @error if @error
       end
     end
 

@@ -3,6 +3,7 @@
 require_relative "options/table"
 require_relative "options/unknown"
 require_relative "params"
+require_relative "policy"
 require_relative "redacted"
 
 module Trunkline
@@ -128,9 +129,18 @@ module Trunkline
       "#<#{self.class} #{shown.join(", ")}>"
     end
 
+    # Options that an answer does not depend on.
+    OWN = %i[timeout use raise retry breaker rate hedge].freeze
+    private_constant :OWN
+
+    # @return [Object] the same for all options that have the same answers to the same requests (see Policy::Coalesce)
+    # @api private
+    attr_reader :sharing
+
     protected
 
     def change(values)
+      @sharing = Object.new.freeze unless (values.keys - OWN).empty?
       values.each { |name, value| instance_variable_set(:"@#{name}", value) }
       freeze
     end
@@ -151,10 +161,19 @@ module Trunkline
       values[:max_streamed_bytes] = values[:max_body_bytes] if values.key?(:max_body_bytes)
       values[:headers] = Headers.overlay(headers, values[:headers]).freeze if values.key?(:headers)
       values[:params] = Options.join(params, values[:params]) if values.key?(:params)
+      values[:use] = values[:use].empty? ? values[:use] : (use + values[:use]).freeze if values.key?(:use)
+      add_standard(values) if values[:policies]
       choose_authentication(values)
       complete_client_certificate(values)
       check_tls_versions(values)
       values
+    end
+
+    # What was given beside policies: :standard stands.
+    def add_standard(values)
+      %i[retry breaker].each { |name| values[name] = Options.check(name, true) unless values.key?(name) }
+      limit = values[:timeout] || timeout
+      values[:timeout] = Timeouts.of({ total: Timeouts::DEFAULT }, limit) if limit && limit.total.nil?
     end
 
     # A way to authenticate replaces the one that was set before.

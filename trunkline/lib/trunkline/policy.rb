@@ -2,26 +2,19 @@
 
 require_relative "policy/auth"
 require_relative "policy/auth/digest"
+require_relative "policy/call"
+require_relative "policy/chain"
 require_relative "policy/field_values"
 require_relative "policy/redirect"
+require_relative "policy/thread_driver"
 
 module Trunkline
-  # Redirects and authentication: what happens around the exchanges of a call.
+  # What happens around the exchanges of a call: redirects, authentication, retries and the rest of docs/policies.md.
   #
   # @api private
   module Policy
-    # Takes a call through its challenges and redirects.
-    #
-    # @param request [Request]
-    # @param redirect [Redirect, nil] what follows redirects
-    # @param auth [#call, nil] what signs: an Auth, or its like
-    # @yield [request] sends it and returns its Response
-    # @return [Response]
-    # @raise [RedirectError, AuthError]
-    def self.execute(request, redirect, auth, &send_once)
-      signing = auth ? ->(step) { auth.call(step, &send_once) } : send_once
-      redirect ? redirect.follow(request, &signing) : signing.call(request)
-    end
+    %i[Breaker Budget Cache Coalesce Cookies DeadlineHeader Hedge Middleware Rate Retry Settings Signal State]
+      .each { |name| autoload name, "#{__dir__}/policy/#{name.to_s.gsub(/(?<=[a-z])(?=[A-Z])/, "_").downcase}" }
 
     # @param fields [Array<Array(String, String)>] to lay over the request's own
     # @param builder [RequestBuilder]

@@ -16,6 +16,7 @@ module Trunkline
   #   uri             the URL, without userinfo and fragment
   #   target          "/users?page=2", a String (RFC 9112 3.2)
   #   origin          the Engine::Origin that it goes to
+  #   builder         the RequestBuilder that made it, or nil
   #   content         nil, a String, or a Content
   #   content_length  bytes; -1 when it goes out chunked
   #   follow          how many redirects it follows: an Integer, or false
@@ -39,6 +40,30 @@ module Trunkline
     # @return [Object, nil] what the caller gave as the body, or as it was encoded: a String, IO, Enumerable, callable
     #   or Multipart
     def body = content.is_a?(Content) ? content.source : content
+
+    # @return [String, nil] the content's bytes, "" without content; nil when it is streamed. For signatures
+    def body_string
+      return "" if content.nil?
+      return content if content.is_a?(String)
+
+      content.producer if content.is_a?(Content) && content.producer.is_a?(String)
+    end
+
+    # Another request made of this one. Content stays with its type, unless body: is given. To another origin, the
+    # credentials and the Host of this one are left out, as after a redirect.
+    #
+    # @param url [String, URI, nil] absolute, or relative to this one's
+    # @param method [String, Symbol, nil]
+    # @param headers [Hash, Array, nil] laid over this one's; nil as a value removes one
+    # @param body [Object] as body: of a call; nil for none
+    # @return [Request]
+    # @raise [InvalidRequest]
+    def with(url: nil, method: nil, headers: nil, body: (kept = true))
+      raise InvalidRequest, "with: this request was made by no client" unless builder
+
+      builder.change(self, url: url && uri.follow(url.to_s), method: method, headers: headers,
+                           content: kept ? content : [body])
+    end
 
     # @param secrets [Boolean] whether credentials are shown: values of fields and parameters whose names say so. A
     #   body is shown in any case

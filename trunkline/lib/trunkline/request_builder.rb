@@ -58,6 +58,9 @@ module Trunkline
       _prepare(@config, unbound + bound, unbound.size, shared.merge(references))
     end
 
+    # @return [Object] see Options#sharing
+    def sharing = @options.sharing
+
     # @return [Boolean] whether a field of that name is bound to the origin it was set for
     def credential?(name)
       @credential_names.key?(name.downcase)
@@ -73,7 +76,33 @@ module Trunkline
       @proxies.forward?
     end
 
+    # Makes another request of one (see Request#with).
+    #
+    # @param url [URL, nil]
+    # @param content [Array(Object), Object] in an Array: what the caller gave as its new body
+    # @return [Request]
+    # @raise [InvalidRequest]
+    def change(request, url:, method:, headers:, content:)
+      url ||= request.uri
+      method = method ? check_method(method, nil) : request.method
+      request, type = with_content(request, content.first) if content.is_a?(Array)
+      fields = Policy::Redirect.next_fields(request.headers, same_origin: url.origin == request.uri.origin,
+                                                             same_method: !request.content.nil?) { |name| credential?(name) }
+      own = check_headers(headers || [])
+      fields = Headers.overlay(fields.reject { |name, _| own.any? { |other, _| other.casecmp?(name) } }, own)
+      fields << ["Content-Type", type] if type && fields.none? { |name, _| name.casecmp?("content-type") }
+      fields << ["Accept-Encoding", nil] if fields.none? { |name, _| name.casecmp?("accept-encoding") }
+      rebuild(request, method, url, fields, true)
+    end
+
     private
+
+    # @return [Array(Request, String)] with the content, and its type
+    def with_content(request, body)
+      content, type = content_of(body.nil? ? {} : { body: body })
+      content = nil if body.nil?
+      [request._with(content.is_a?(String) ? content.dup : content, request.streaming?), type]
+    end
 
     # ---- what all requests share ----
 

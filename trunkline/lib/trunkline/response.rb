@@ -7,6 +7,7 @@ require_relative "connection_info"
 require_relative "errors"
 require_relative "headers"
 require_relative "redacted"
+require_relative "replay"
 require_relative "response/facts"
 require_relative "timings"
 
@@ -21,6 +22,45 @@ module Trunkline
     include BodyReading
     include Redacted
     include Facts
+
+    # Makes an answer that came over no connection: what a middleware gives in the place of a server's.
+    #
+    # @param request [Request] that it answers
+    # @param status [Integer] 200 to 599
+    # @param headers [Hash, Array] as those of a call
+    # @param body [String] as the caller is to get it: it is not decoded
+    # @return [Response]
+    # @raise [InvalidRequest]
+    def self.build(request:, status:, headers: {}, body: "")
+      raise InvalidRequest.of("request", request, "a Request") unless request.is_a?(Request)
+      raise InvalidRequest.of("status", status, "an Integer from 200 to 599") unless
+        status.is_a?(Integer) && status.between?(200, 599)
+      raise InvalidRequest.of("body", body, "a String") unless body.is_a?(String)
+
+      made(request, status, "", Headers.pairs(headers), body)._as_asked
+    end
+
+    # @param pairs [Array<Array(String, String)>]
+    # @return [Response]
+    # @api private
+    def self.made(request, status, reason, pairs, body)
+      fields = pairs.filter_map { |name, value| "#{name}: #{value}\r\n".b if value }
+      head = "HTTP/1.1 #{format("%03d", status)} #{reason}\r\n".b + fields.join + "\r\n"
+      Engine.response(request, head, body)
+    end
+
+    # @param request [Request] of another caller
+    # @return [Response] the same answer for it, with a body of its own
+    # @api private
+    def _for(request)
+      copy = Response.made(request, status, reason, _pairs, body)
+      copy.instance_variable_set(:@connection, connection)
+      copy._attempted(attempts)._as_asked
+    end
+
+    # @return [self] to be read piece by piece if its request wants that
+    # @api private
+    def _as_asked = request.streaming? ? extend(Replay).replay : self
 
     # @return [String] "2", "1.1" or "1.0"
     def http_version
@@ -109,7 +149,16 @@ module Trunkline
 
     # @return [Array<Attempt>] usually one
     def attempts
-      @attempts ||= Attempt.list(_attempts)
+      @attempts ||= Attempt.list(_attempts, status: status, elapsed: timings.total, waited: timings.queue,
+                                            started_at: started_at, connection: connection)
+    end
+
+    # @param attempts [Array<Attempt>] of all its call, this one's included
+    # @return [self]
+    # @api private
+    def _attempted(attempts)
+      @attempts = attempts
+      self
     end
 
     # @return [Array<Headers>] what came with 103 Early Hints (RFC 8297)
@@ -158,6 +207,12 @@ module Trunkline
 
     private
 
+    # @return [Time, nil]
+    def started_at
+      began = _began
+      began && (Time.now - (Engine.now - began))
+    end
+
     # @param error [JSON::ParserError, EncodingError] whose message may quote the body, which may hold a credential
     # @return [JSON::ParserError] with the reason and the place alone
     # The message of the decoder's own error may quote the body; it is the cause's alone.
@@ -190,7 +245,7 @@ module Trunkline
       nil # that it was refused matters more
     end
 
-    private :_read, :_whole_characters, :_fields, :_trailers, :_timings, :_connection, :_attempts, :_early_hints,
+    private :_read, :_whole_characters, :_fields, :_trailers, :_timings, :_connection, :_attempts, :_began, :_early_hints,
             :minor_version
   end
 end

@@ -7,16 +7,18 @@ require_relative "interrupts"
 require_relative "limiter/rate"
 require_relative "redacted"
 require_relative "response"
+require_relative "scheduler/flow"
 require_relative "scheduler/origins"
 require_relative "scheduler/pending_request"
-require_relative "scheduler/redirect_flow"
+require_relative "scheduler/races"
+require_relative "scheduler/timers"
 
 module Trunkline
-  # Runs many requests on one Engine::Multi: decides which may start, follows redirects and challenges, and yields the
-  # results. All methods but #wake are for the thread that calls #run_once.
+  # Runs many requests on one Engine::Multi: decides which may start, runs their policies, and yields the results. All
+  # methods but #wake are for the thread that calls #run_once.
   #
-  # Each request given to it waits in an OriginQueue, is in flight, or has been yielded with its result. #close returns
-  # all others, so that none is lost, whatever interrupted it.
+  # Each request given to it waits in an OriginQueue or, for a policy, in the Timers, is in flight, or has been yielded
+  # with its result. #close returns all others, so that none is lost, whatever interrupted it.
   #
   # @api private
   class Scheduler
@@ -44,6 +46,10 @@ module Trunkline
       @origins = Origins.new(options)
       @backlogged = @origins.backlogged
       @in_flight = 0
+      @timers = Timers.new { wake }
+      @races = Races.new
+      # How many wait in @timers, or have a result without an exchange that has not been yielded.
+      @held = 0
       # Request and result in turns; those from @next on have not been yielded.
       @completed = []
       @next = 0
@@ -62,7 +68,7 @@ module Trunkline
     attr_reader :in_flight
 
     # @return [Boolean] whether there is nothing to do
-    def idle? = @in_flight.zero? && @backlogged.empty?
+    def idle? = @in_flight.zero? && @backlogged.empty? && @held.zero?
 
     # @return [Integer] sum of the limits of the origins in use
     def limit = @origins.limit
@@ -84,7 +90,7 @@ module Trunkline
 
     # @return [Boolean] whether one more request is wanted, to whichever origin
     def room?
-      return false if @in_flight >= @max_in_flight || (!@backlogged.empty? && @origins.waiting >= LOOK_AHEAD)
+      return false if @in_flight + @held >= @max_in_flight || (!@backlogged.empty? && @origins.waiting >= LOOK_AHEAD)
 
       now = @completed_at || clock
       return false if @rate && !@rate.ready?(now)
@@ -102,6 +108,7 @@ module Trunkline
     #   an Error. The block may call run_once
     def run_once(longest = nil, pulling: false)
       @open = nil
+      resume_due(clock) unless @timers.empty?
       start_waiting(clock) unless @backlogged.empty?
       await(longest, pulling) if @next == @completed.size
       completed = @completed
@@ -121,14 +128,9 @@ module Trunkline
 
     # @return [Boolean] whether it had not ended
     def cancel(pending) # rubocop:disable Naming/PredicateMethod -- it cancels
-      return true if @origins.delete(pending)
-
-      aborted = pending.in_flight? && @multi&.cancel(pending.id)
-      return false unless delete_completed(pending) || aborted
-
-      pending.queue.cancel
-      @in_flight -= 1
-      true
+      withdrawn = withdraw(pending)
+      pending.flow&.give_up if withdrawn
+      withdrawn
     end
 
     # Ends a #run_once that waits. For any thread.
@@ -147,18 +149,45 @@ module Trunkline
       @multi = nil
       left |= completed_requests
       left |= [@current] if @current
-      left.concat(@origins.close(clock)).tap { clear }
+      left |= @timers.clear
+      left.map! { |pending| @races.first_of(pending) || pending }.uniq!
+      left.concat(@origins.close(clock)).tap { clear }.each { |pending| pending.flow&.give_up }
     end
 
     private
 
     def clear
       forget_completed
-      @in_flight = 0
+      @races.clear
+      @in_flight = @held = 0
       @current = @last = @open = nil
     end
 
     def completed_requests = @completed.drop(@next).each_slice(2).map(&:first)
+
+    # @return [Boolean] whether it had not ended
+    def withdraw(pending) # rubocop:disable Naming/PredicateMethod -- it withdraws
+      end_race(pending, pending)
+      return true if @origins.delete(pending)
+
+      if @timers.delete(pending) || (pending.answered && delete_completed(pending))
+        @held -= 1
+        return true
+      end
+
+      aborted = pending.in_flight? && @multi&.cancel(pending.id)
+      return false unless delete_completed(pending) || aborted
+
+      end_exchange(pending)
+      true
+    end
+
+    # Counts an exchange that was cancelled.
+    def end_exchange(pending)
+      pending.queue.cancel
+      pending.id = nil
+      @in_flight -= 1
+    end
 
     # @return [Boolean] whether it had a result that had not been yielded
     def delete_completed(pending) # rubocop:disable Naming/PredicateMethod -- it deletes
@@ -199,13 +228,18 @@ module Trunkline
       @current = pending
       return @current = nil unless @may_start.nil? || @may_start.call(pending, now)
 
+      @reader.compose(pending) unless pending.request
+      pending.policy && pending.flow.nil? ? begin_call(pending, queue, now) : begin_exchange(pending, queue, now)
+    rescue InvalidRequest, MissingTimeout => error # of a request that is composed again
+      raise if Interrupts.ended_by?(error)
+
+      answer(pending, error)
+    end
+
+    def begin_exchange(pending, queue, now)
       queue.start(pending, now)
       @in_flight += 1
       @rate&.take(now)
-      @reader.compose(pending) unless pending.request
-      error = begin_call(pending, pending.policy, now) if pending.policy
-      return fail_with(error, pending) if error
-
       # A Multi is made when it is first needed, since it has a descriptor.
       pending.id = (@multi ||= Engine::Multi.new(@pool)).add(pending.request, pending.deadline, pending)
       @current = nil
@@ -223,22 +257,35 @@ module Trunkline
       @current = nil
     end
 
-    # Of a call that may be more than one exchange.
-    # @return [StandardError, nil] what the signer raised
-    def begin_call(pending, policy, now)
-      return unless policy.repeats?
+    # Of a call that may be more than one exchange. With redirects alone, its policies run from the first on.
+    def begin_call(pending, queue, now)
+      policy = pending.policy
+      return hold_back(pending, queue) if policy.rate && held_back?(pending, queue, now)
+      return begin_exchange(pending, queue, now) unless policy.repeats? || pending.limit
 
       pending.began ||= now
-      pending.deadline ||= policy.deadline(now)
-      return unless policy.signs? && pending.flow.nil?
+      pending.deadline ||= [policy.deadline(now), pending.limit].compact.min
+      return begin_exchange(pending, queue, now) if policy.only_follows? && pending.limit.nil?
 
-      flow = RedirectFlow.new(pending.request, policy.redirect, policy.auth(pending.request))
-      signed = flow.first
-      return signed if signed.is_a?(Exception)
+      go_on(pending, begin_flow(pending).first, now)
+    end
 
-      pending.flow = flow
-      pending.request = signed
-      nil
+    # @return [Flow]
+    def begin_flow(pending)
+      pending.flow = Flow.new(pending.policy, pending.request, pending.began, pending.limit)
+    end
+
+    # A rate limit holds its origin back, so that requests wait where they are not begun yet.
+    # @return [Boolean]
+    def held_back?(pending, queue, now)
+      delay = pending.policy.rate.delay(pending.request, now)
+      queue.hold_until(now + delay) if delay.positive?
+      delay.positive?
+    end
+
+    def hold_back(pending, queue)
+      @origins.unshift(pending, queue)
+      @current = nil
     end
 
     # ---- waiting ----
@@ -246,6 +293,7 @@ module Trunkline
     def await(longest, pulling)
       seconds = seconds_to_start(pulling)
       seconds = longest if longest && (seconds.nil? || longest < seconds)
+      seconds = [seconds, @timers.wait(clock)].compact.min unless @timers.empty?
       return sleep_until_woken(seconds || OriginQueue::STALL) if @in_flight.zero?
 
       forget_completed # those of a run_once around this one, too
@@ -279,6 +327,7 @@ module Trunkline
     def handle_result(pending, result)
       now = @completed_at = Engine.now
       @next += 2
+      return take_answer(pending, result) if @held.positive? && pending.answered
       return result if pending.streamed && !(result.nil? || result.is_a?(Exception))
 
       @current = pending
@@ -290,27 +339,55 @@ module Trunkline
       result
     end
 
+    # Has a result yielded that did not come from the engine.
+    # @return [nil]
+    def answer(pending, result)
+      pending.answered = true
+      @held += 1
+      @completed.push(pending, result)
+      @current = nil
+    end
+
+    def take_answer(pending, result)
+      @held -= 1
+      pending.answered = false
+      @current = pending
+      pending.request&.release
+      result
+    end
+
     # @return (see #handle_result)
     def result_of_call(pending, result, now)
-      result = pending.policy.checked(result) if result.is_a?(Response)
-      goes_on = pending.policy.repeats? && (pending.flow || RedirectFlow.redirect?(result))
-      goes_on ? follow(pending, result, now) : final(pending, result)
+      return end_lap(pending, result, now) if @races.first_of(pending)
+      return go_on(pending, pending.flow.after(result), now) if pending.flow
+
+      policy = pending.policy
+      if policy.repeats? && Policy::Redirect.redirect?(result)
+        begin_flow(pending).first # which sends what was sent
+        return go_on(pending, pending.flow.after(result), now)
+      end
+
+      result = policy.checked(result) if result.is_a?(Response)
+      result.is_a?(Response) ? policy.result(result) : result
     end
 
-    # @return (see #handle_result)
-    def follow(pending, result, now)
-      result = pending.policy.of_whole_call(result, pending.began, now) if result.is_a?(Error)
-      pending.flow ||= RedirectFlow.new(pending.request, pending.policy.redirect)
-      result = pending.flow.after(result)
-      return send_next(pending, result, now) if result.is_a?(Request)
-
-      result = final(pending, result)
-      result.is_a?(AnswerError) ? pending.policy.of_whole_call(result, pending.began, now) : result
-    rescue InvalidRequest => error
-      error
+    # Does what the policies of a call want next.
+    # @param wanted [Request, Flow::Pause, Flow::Race, Response, StandardError]
+    # @return [nil]
+    def go_on(pending, wanted, now)
+      case wanted
+      when Request then send_next(pending, wanted, now)
+      when Flow::Pause
+        @held += 1
+        @timers.add(pending, wanted)
+        @current = nil
+      when Flow::Race
+        @races.add(pending, wanted)
+        @timers.add(pending, wanted)
+        send_next(pending, wanted.request, now)
+      else answer(pending, wanted)
+      end
     end
-
-    def final(pending, result) = result.is_a?(Response) ? pending.policy.result(result) : result
 
     # @return [nil]
     def send_next(pending, request, now)
@@ -320,6 +397,50 @@ module Trunkline
 
       @origins.unshift(pending, queue)
       @current = nil
+    end
+
+    def resume_due(now)
+      @timers.each_due(now) do |pending, wait, set|
+        next begin_second(pending, now) if wait.is_a?(Flow::Race)
+
+        @held -= 1
+        @current = pending
+        go_on(pending, pending.flow.after(set), now)
+      end
+    end
+
+    # ---- two requests of one call ----
+
+    # A second request is sent only where there is room for it.
+    def begin_second(pending, now)
+      return unless pending.in_flight? && room_in?(pending.queue, now)
+
+      second = @races.second(pending, now)
+      begin_exchange(second, pending.queue, now) if second
+    end
+
+    # @return [nil]
+    def end_lap(pending, result, now)
+      first = @races.first_of(pending)
+      @current = first
+      return @current = nil unless @races.over?(pending, result, now)
+
+      end_race(first)
+      go_on(first, first.flow.after(result.is_a?(StandardError) && !result.is_a?(Error) ? result : nil), now)
+    end
+
+    # Cancels what is still in flight of a race.
+    # @param kept [PendingRequest, nil] all but this one
+    def end_race(first, kept = nil)
+      return unless @races.first_of(first)
+
+      @timers.delete(first)
+      @races.delete(first).each do |loser|
+        next if loser.equal?(kept)
+
+        @multi.cancel(loser.id) || delete_completed(loser)
+        end_exchange(loser)
+      end
     end
   end
 end

@@ -31,7 +31,8 @@ module Trunkline
       WriteTimeout: "%<label>s took no byte of %<call>s for %<limit>s",
       FirstByteTimeout: "no answer from %<label>s within %<limit>s of sending %<call>s",
       ReadTimeout: "the answer from %<label>s to %<call>s stopped for %<limit>s",
-      TotalTimeout: "%<call>s at %<label>s did not end within %<limit>s (it was %<phase>s)"
+      TotalTimeout: "%<call>s at %<label>s did not end within %<limit>s (it was %<phase>s)",
+      DeadlineExceeded: "%<call>s at %<label>s had %<limit>s until the deadline, and did not end (it was %<phase>s)"
     }.freeze
 
     module_function

@@ -17,6 +17,7 @@ static void request_mark(void *data) {
     const request_object *r = data;
     if (r == NULL) return;
     rb_gc_mark(r->origin);
+    rb_gc_mark(r->builder);
     rb_gc_mark(r->method);
     rb_gc_mark(r->uri);
     rb_gc_mark(r->content);
@@ -51,7 +52,7 @@ static VALUE request_s_allocate(VALUE class) {
     request_object *r = block_take(BLOCK_REQUEST);
     if (r == NULL) rb_memerror();
     memset(r, 0, sizeof(*r));
-    r->origin = r->method = r->uri = r->content = r->early_hints = Qnil;
+    r->origin = r->builder = r->method = r->uri = r->content = r->early_hints = Qnil;
     r->follow = Qfalse;
     RTYPEDDATA_DATA(self) = r;
     return self;
@@ -130,6 +131,10 @@ static VALUE request_origin(VALUE self) {
     return request_complete(self)->origin;
 }
 
+static VALUE request_builder(VALUE self) {
+    return request_complete(self)->builder;
+}
+
 static VALUE request_content(VALUE self) {
     return request_complete(self)->content;
 }
@@ -197,6 +202,7 @@ static VALUE request_with(VALUE self, VALUE content, VALUE streaming) {
     copy_head(to, from);
     to->streaming = RTEST(streaming);
     RB_OBJ_WRITE(copy, &to->origin, from->origin);
+    RB_OBJ_WRITE(copy, &to->builder, from->builder);
     RB_OBJ_WRITE(copy, &to->method, from->method);
     RB_OBJ_WRITE(copy, &to->uri, from->uri);
     RB_OBJ_WRITE(copy, &to->content, content);
@@ -259,6 +265,7 @@ void request_init(void) {
     rb_define_method(cRequest, "uri", request_uri, 0);
     rb_define_method(cRequest, "target", request_target, 0);
     rb_define_method(cRequest, "origin", request_origin, 0);
+    rb_define_method(cRequest, "builder", request_builder, 0);
     rb_define_method(cRequest, "content", request_content, 0);
     rb_define_method(cRequest, "content_length", request_content_length, 0);
     rb_define_method(cRequest, "follow", request_follow, 0);

@@ -8,6 +8,7 @@
 
 typedef struct {
     VALUE origin;           /* Engine::Origin; nil: no client has made it, and it cannot be sent */
+    VALUE builder;          /* the RequestBuilder that made it, or nil */
     VALUE method;           /* frozen String */
     VALUE uri;              /* a URL; nil: it is made of origin and target when it is asked for */
     VALUE content;          /* nil, a frozen String, or a Content */

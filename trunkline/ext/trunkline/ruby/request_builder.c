@@ -244,6 +244,7 @@ static VALUE composed(request_object *r, VALUE self, const building *g, composit
         errors_invalid("the method or the target is none that HTTP allows (RFC 9112 3)");
     }
     RB_OBJ_WRITE(self, &r->origin, g->origin);
+    RB_OBJ_WRITE(self, &r->builder, g->self);
     RB_OBJ_WRITE(self, &r->method, g->method);
     RB_OBJ_WRITE(self, &r->content, g->content);
     RB_OBJ_WRITE(self, &r->uri, c->query_length == 0 ? g->uri : Qnil);

@@ -352,6 +352,9 @@ static VALUE response_request(VALUE self) {
 
 /* ---- facts ---- */
 
+/* While the answer still comes in, the exchange knows; afterwards the response does. */
+#define FACT(r, name) ((r)->live ? (r)->live->name : (r)->name)
+
 VALUE response_attempts(const attempt *attempts, uint32_t count) {
     static const char *const reasons[] = {"first", "moved", "replayed"};
     VALUE array = rb_ary_new_capa(count);
@@ -376,12 +379,16 @@ static VALUE response_timings(VALUE self) {
         engine_seconds_or_nil(t->total));
 }
 
+/* call-seq: _began -> monotonic seconds, or nil for an answer that came over no connection */
+static VALUE response_began(VALUE self) {
+    const response *r = response_get(self);
+    nanoseconds began = FACT(r, timings).began;
+    return began > 0 ? DBL2NUM((double)began / 1e9) : Qnil;
+}
+
 static VALUE text_or_nil(const char *text) {
     return text && text[0] ? rb_utf8_str_new_cstr(text) : Qnil;
 }
-
-/* While the answer still comes in, the exchange knows; afterwards the response does. */
-#define FACT(r, name) ((r)->live ? (r)->live->name : (r)->name)
 
 static VALUE response_connection(VALUE self) {
     const response *r = response_get(self);
@@ -421,6 +428,7 @@ void response_init(void) {
     rb_define_method(cResponse, "_asked_at", response_asked_at, 1);
     rb_define_private_method(cResponse, "_whole_characters", response_whole_characters, 1);
     rb_define_private_method(cResponse, "_timings", response_timings, 0);
+    rb_define_private_method(cResponse, "_began", response_began, 0);
     rb_define_private_method(cResponse, "_connection", response_connection, 0);
     rb_define_private_method(cResponse, "_attempts", response_all_attempts, 0);
 }

@@ -98,6 +98,28 @@ module Trunkline
         readable(name, value, "file")
       end
 
+      # @param policy [Symbol] the class of Policy that the option makes
+      # @return [Object, nil] nil for false
+      def policy(_name, value, policy)
+        value == false ? nil : Policy.const_get(policy).of(value)
+      end
+
+      # @return [Symbol, nil]
+      def policies(name, value)
+        value == false ? nil : one_of(name, value, [:standard])
+      end
+
+      def use(name, value)
+        return [].freeze if value == false
+
+        list = value.is_a?(Array) ? value : [value]
+        list.map { |one| Policy::Middleware.of(name, one) }.freeze
+      end
+
+      def field_name(name, value)
+        value == false ? nil : Headers.field_name(value, name.to_s)
+      end
+
       def headers(_name, value)
         Headers.pairs(AttemptValues.in_headers(value))
       end

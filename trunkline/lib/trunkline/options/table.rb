@@ -7,7 +7,19 @@ module Trunkline
   class Options
     # The engine takes 0 for no limit.
     NIL_AS_ZERO = ->(value) { value || 0 }
-    private_constant :NIL_AS_ZERO
+    # Each option that makes a policy: its class in Policy, and what it does.
+    POLICIES = {
+      retry: [:Retry, "repeats what may be repeated, within a budget (docs/retries.md)"],
+      breaker: [:Breaker, "calls an origin that fails no more for a while (docs/breaker.md)"],
+      rate: [:Rate, "how many requests may start to an origin in a second (docs/rate.md)"],
+      hedge: [:Hedge, "sends a safe request once more when its answer is late (docs/hedging.md)"],
+      coalesce: [:Coalesce, "lets equal GETs that are in flight share one answer (docs/coalescing.md)"],
+      cache: [:Cache, "keeps answers as RFC 9111 allows (docs/cache.md)"],
+      cookies: [:Cookies, "keeps and sends cookies (docs/cookies.md)"]
+    }.freeze
+    POLICY_TYPES = { cache: "bool | _CacheStore | Hash[Symbol, untyped] | nil", cookies: "bool | CookieJar | nil",
+                     rate: "bool | :server | Hash[Symbol, untyped] | nil" }.freeze
+    private_constant :NIL_AS_ZERO, :POLICIES, :POLICY_TYPES
 
     # Every option by its name, in the order of the lists. To add one, add a row: Trunkline.new, calls and
     # Trunkline.configure know it then, and `rake options` writes it into RBS and docs/options.md.
@@ -64,6 +76,22 @@ module Trunkline
                  check: :boolean, default: true, engine: :decode),
       Option.new(:early_hints, "_EarlyHints?", "called with the Headers of each 103",
                  check: :callable, per_call: true, hidden: true),
+
+      Option.new(:policies, ":standard | false | nil",
+                 ":standard for the policies that are recommended for calls between services: retry: true, " \
+                 "breaker: true, and a total timeout (docs/policies.md)",
+                 check: :policies, default_doc: "none"),
+      Option.new(:use, "_Middleware | Array[_Middleware] | false",
+                 "middleware, outermost first: called with each request and with what forwards it; those of with and " \
+                 "of a call are added to the client's, false is none (docs/middleware.md)",
+                 check: :use, default: [].freeze, default_doc: "none", hidden: true),
+      *POLICIES.map do |name, (policy, doc)|
+        Option.new(name, POLICY_TYPES.fetch(name, "bool | Hash[Symbol, untyped] | nil"), doc, check: :policy, allowed: policy,
+                         default_doc: "none", hidden: true)
+      end,
+      Option.new(:deadline_header, "String | false | nil",
+                 "a field that tells the server how many seconds the call has left",
+                 check: :field_name, default_doc: "none"),
 
       Option.new(:json_encoder, "_JSONEncoder?",
                  "called with what json: is given, returns the JSON: Oj.method(:generate), for example",

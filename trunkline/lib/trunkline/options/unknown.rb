@@ -15,7 +15,7 @@ module Trunkline
       VERIFY = "verify: false to accept any certificate, ca_file: to trust another authority"
       BODY = "body: for bytes or a file, form: for a Hash of fields, json: for JSON"
       CONNECTIONS = "max_connections_per_host:; connections are always kept and reused"
-      RETRY = "replay: :safe, which sends safe requests once more when a reused connection was closed"
+      RETRY = "retry: true, or a Hash of its settings"
       BASE = 'Trunkline.new("https://api.test", ...), with the base URL as its first argument'
       private_constant :BASIC, :FOLLOW, :CONNECT, :VERIFY, :BODY, :CONNECTIONS, :RETRY, :BASE
 
@@ -23,7 +23,7 @@ module Trunkline
       SYNONYMS = {
         %i[query query_params search] => "params:",
         %i[header] => "headers:",
-        %i[cookies cookie] => 'headers: { "Cookie" => "name=value" }',
+        %i[cookie] => 'headers: { "Cookie" => "name=value" }',
         %i[user_agent useragent] => 'headers: { "User-Agent" => ... }',
         %i[content_type] => 'headers: { "Content-Type" => ... }',
         %i[accept] => 'headers: { "Accept" => ... }',
@@ -62,7 +62,11 @@ module Trunkline
         %i[pool_size pool max_connections_per_route connection_pool persistent keep_alive keepalive
            keep_alive_timeout] => CONNECTIONS,
         %i[tcp_keep_alive tcp_keepalive_interval] => "tcp_keepalive:",
-        %i[retry retries max_retries] => RETRY,
+        %i[retries max_retries retry_options] => RETRY,
+        %i[circuit_breaker circuit] => "breaker: true",
+        %i[rate_limit throttle limiter] => "rate: with a Hash of its settings",
+        %i[middleware middlewares plugins] => "use:",
+        %i[cookie_jar jar] => "cookies:",
         %i[base_url base_uri prefix_url url host] => BASE,
         %i[stream_to on_data stream_body] => "a block, which takes the body as it comes"
       }.each_with_object({}) { |(names, ours), all| names.each { |name| all[name] = ours } }.freeze

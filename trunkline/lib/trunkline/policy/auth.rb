@@ -18,9 +18,12 @@ module Trunkline
 
       # How often a call may be challenged: once to learn the nonce, once because it had grown old.
       CHALLENGES = 2
+      # When this process began: together with its number it names it.
+      START = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
+      private_constant :START
 
       # @param signer [#sign, #retry?]
-      # @param origin [String] whose credentials they are
+      # @param origin [String, nil] whose credentials they are; nil: that of each call's own URL
       # @param builder [RequestBuilder]
       # @param values [FieldValues, nil] what completes each request before it is signed
       def initialize(signer, origin, builder, values = nil)
@@ -30,21 +33,31 @@ module Trunkline
         @values = values
       end
 
+      # @return [String] names the signer; unique among processes
+      def name = "#{Process.pid}-#{START}-#{@signer.object_id}"
+
+      # @param request [Request] as it was composed
+      # @return [Request] with what the caller computes for it
+      def fill(request) = @values ? @values.fill(request) : request
+
       # @param request [Request]
+      # @param call [Call] whose attempts become those after the last challenge
       # @yield [request] sends it and returns its Response
       # @return [Response] whose #challenges are the answers that asked for a signature
       # @raise [AuthError]
-      def call(request)
-        return yield filled(request) unless request.uri.origin == @origin
+      def call(request, call)
+        return yield fill(request) unless request.uri.origin == (@origin || call.request.uri.origin)
 
         passed = []
         loop do
+          tried = call.attempts.size
           response = yield signed(request)
           return accepted(response, passed) unless response.status == 401
           return response._challenged(passed) unless passed.size < CHALLENGES && @signer.retry?(response)
 
           rewind(request, response)
           passed << response._discard
+          call.forget_attempts_since(tried)
         end
       end
 
@@ -55,12 +68,9 @@ module Trunkline
         response._challenged(passed)
       end
 
-      def filled(request)
-        @values ? @values.fill(request) : request
-      end
 
       def signed(request)
-        request = filled(request)
+        request = fill(request)
         signature = @signer.sign(request)
         return request if signature.nil? || signature.empty?
 

@@ -19,7 +19,7 @@ module Trunkline
       # @param request [Request]
       # @yield [request] sends it and returns its Response
       # @return [Response]
-      def call(request)
+      def call(request, _call)
         yield fill(request)
       end
 

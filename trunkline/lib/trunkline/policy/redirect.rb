@@ -18,6 +18,12 @@ module Trunkline
       COMPUTED = /\A(?:content-length|transfer-encoding|expect)\z/i
 
       class << self
+        # @param result [Response, Exception]
+        # @return [Boolean] whether it is a redirect
+        def redirect?(result)
+          result.is_a?(Response) && STATUSES.include?(result.status) && !result["location"].nil?
+        end
+
         # Which header fields follow.
         #
         # @param pairs [Enumerable<Array(String, String)>]
@@ -52,18 +58,21 @@ module Trunkline
       end
 
       # @param request [Request]
+      # @param call [Call] whose attempts become those of the last hop
       # @yield [request] sends it and returns its Response
       # @return [Response] the first that is no redirect
       # @raise [RedirectError]
-      def follow(request)
+      def call(request, call)
         seen = { key(request) => true }
         passed = []
         loop do
+          tried = call.attempts.size
           response = yield request
-          return response._redirected(passed) unless redirect?(response)
+          return response._redirected(passed) unless Redirect.redirect?(response)
 
           request = succeed(request, response, passed, seen)
           passed << response._discard
+          call.forget_attempts_since(tried)
         end
       end
 
@@ -71,10 +80,6 @@ module Trunkline
 
       def key(request)
         [request.method, request.url]
-      end
-
-      def redirect?(response)
-        STATUSES.include?(response.status) && !response["location"].nil?
       end
 
       def succeed(request, response, passed, seen)

@@ -33,7 +33,7 @@ module Trunkline
         @last_end = now
         @options = options
         @fixed = options.concurrency unless options.concurrency == :auto
-        @limiter = nil
+        @limiter = @held_until = nil
         return if @fixed
 
         @limiter = adaptive_limiter(now)
@@ -46,8 +46,16 @@ module Trunkline
       # @return [Boolean] whether no request waits or is in flight
       def empty? = @waiting.empty? && @in_flight.zero?
 
+      # Lets none start before a moment: a rate limit's.
+      # @param moment [Float] monotonic seconds
+      def hold_until(moment)
+        @held_until = moment
+      end
+
       # @return [Boolean] whether one more may start
       def ready?(now)
+        return false if @held_until && held?(now)
+
         @limiter ? @limiter.ready?(now) : @in_flight < @fixed
       end
 
@@ -58,9 +66,8 @@ module Trunkline
 
       # @return [Float, nil] seconds until one more may start; nil: when a request has ended
       def wait(now)
-        return @limiter.wait(now) if @limiter
-
-        0.0 if @in_flight < @fixed
+        seconds = @limiter ? @limiter.wait(now) : (0.0 if @in_flight < @fixed)
+        seconds && @held_until && held?(now) ? [seconds, @held_until - now].max : seconds
       end
 
       # Counts a request that starts, and notes in it what #complete needs.
@@ -99,6 +106,13 @@ module Trunkline
       end
 
       private
+
+      def held?(now)
+        return true if now < @held_until
+
+        @held_until = nil
+        false
+      end
 
       def adaptive_limiter(now)
         facts = MEMORY.recall(@origin, now)

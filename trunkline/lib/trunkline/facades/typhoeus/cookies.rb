@@ -44,7 +44,7 @@ module Trunkline
         # @param request [Trunkline::Request]
         # @yield [request] sends it, with its cookies
         # @return [Response]
-        def call(request)
+        def call(request, _call)
           @origin ||= request.uri.origin
           @own ||= request.headers["Cookie"].to_s # sent to the first origin only
           response = yield with_cookies(request)

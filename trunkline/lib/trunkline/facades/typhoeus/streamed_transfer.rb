@@ -40,7 +40,7 @@ module Trunkline
 
         # A redirect or a challenge may lead to another request. It is reported only when it turns out to be final.
         def provisional?(response)
-          (@config.redirect && Scheduler::RedirectFlow.redirect?(response)) || (@followed && response.status == 401)
+          (@config.redirect && Policy::Redirect.redirect?(response)) || (@followed && response.status == 401)
         end
 
         def report_head

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "../../headers"
-require_relative "../../scheduler/redirect_flow"
+require_relative "../../call_policy"
+require_relative "../../scheduler/flow"
 require_relative "../../redacted"
 require_relative "cookies"
 require_relative "errors"
@@ -17,8 +18,13 @@ module Trunkline
       class Transfer
         include Redacted
 
+        # Typhoeus gives a proxy's 407 to its caller.
+        class Policies < CallPolicy
+          def checked(response) = response
+        end
+
         SIZE_LIMITS = %i[maxfilesize maxfilesize_large].freeze
-        private_constant :SIZE_LIMITS
+        private_constant :Policies, :SIZE_LIMITS
 
         # @return [Trunkline::Request, nil] what is to be sent; nil when the URL is bad
         attr_reader :http_request
@@ -89,7 +95,7 @@ module Trunkline
         # @param result [Response, Error]
         # @return [Trunkline::Request, nil] the next request to send
         def receive(result)
-          if @followed || (@config.redirect && Scheduler::RedirectFlow.redirect?(result))
+          if @followed || (@config.redirect && Policy::Redirect.redirect?(result))
             result = follow(result)
             return @http_request = result if result.is_a?(Trunkline::Request)
           end
@@ -122,19 +128,21 @@ module Trunkline
           @cookies = Cookies.new(@config.cookies, @config.builder) if @config.cookies
           return unless auth || @cookies
 
-          @followed = Scheduler::RedirectFlow.new(@http_request, @config.redirect, around(auth, @cookies))
-          @http_request = @followed.first
-          raise @http_request if @http_request.is_a?(Exception)
+          request = begin_flow(auth, @cookies)
+          raise request if request.is_a?(Exception)
+
+          @http_request = request
         end
 
-        def around(auth, cookies)
-          return auth || cookies unless auth && cookies
-
-          ->(first, &once) { auth.call(first) { |step| cookies.call(step, &once) } }
+        # @return [Trunkline::Request, StandardError] the first to send
+        def begin_flow(*policies)
+          chain = Policy::Chain.new([@config.redirect, *policies].compact)
+          @followed = Scheduler::Flow.new(Policies.new(@config.builder, chain: chain), @http_request, Engine.now)
+          @followed.first
         end
 
         def follow(result)
-          @followed ||= Scheduler::RedirectFlow.new(@http_request, @config.redirect)
+          begin_flow unless @followed # which sends what was sent
           following = @followed.after(result)
           @followed_responses = [*@followed_responses, result] if following.is_a?(Trunkline::Request)
           following

@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+require_relative "../redacted"
+
+module Trunkline
+  module Policy
+    # Policies in their order: each is called with what the one before it forwards. Frozen.
+    #
+    # A policy has call(request, call), where call is a Call, and yields the request, or another, to the rest of the
+    # chain, which returns its Response or raises an Error.
+    #
+    # @api private
+    class Chain
+      include Redacted
+
+      # @return [Array<#call>]
+      attr_reader :policies
+
+      # @param policies [Array<#call>]
+      def initialize(policies)
+        @policies = policies.freeze
+        freeze
+      end
+
+      # @param options [Options] of a client
+      # @param requests [RequestBuilder]
+      # @param follow [Integer, false, nil] how many redirects at most
+      # @param values [AttemptValues, nil] what the caller computes for each request
+      # @param base [URL, nil] whose origin the credentials are for
+      # @return [Chain] in the order of docs/policies.md
+      def self.of(options, requests, follow: nil, values: nil, base: nil)
+        signer = options.digest || options.auth
+        fields = values && FieldValues.new(values, requests)
+        new([*options.use, options.cache, options.coalesce,
+             (Redirect.new(follow, requests) if follow),
+             options.cookies,
+             (Auth.new(signer, base&.origin, requests, fields) if signer),
+             options.retry,
+             (fields unless signer),
+             options.breaker, options.rate,
+             (DeadlineHeader.new(options.deadline_header) if options.deadline_header),
+             options.hedge].select(&:itself))
+      end
+
+      # @return [Boolean]
+      def empty? = @policies.empty?
+
+      # @param request [Request]
+      # @param call [Call]
+      # @param at [Integer] the first policy that is asked
+      # @return [Response]
+      # @raise [Error]
+      def forward(request, call, at = 0)
+        policy = @policies[at] or return call.exchange(request)
+
+        policy.call(request, call) { |following| forward(following, call, at + 1) }
+      end
+
+      # @param request [Request]
+      # @return [Request] with the fields that policies of the chain give it, but a signature
+      def completed(request)
+        @policies.reduce(request) { |one, policy| policy.respond_to?(:fill) ? policy.fill(one) : one }
+      end
+
+      # @return [String] names the signer; unique among processes
+      def signer_name
+        @policies.grep(Auth).first&.name || "-"
+      end
+
+      # @param policy [#call]
+      # @return [Chain] of those behind it
+      def after(policy)
+        Chain.new(@policies.drop(@policies.index { |one| one.equal?(policy) } + 1))
+      end
+    end
+  end
+end

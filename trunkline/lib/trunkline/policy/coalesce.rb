@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../redacted"
+require_relative "settings"
+require_relative "signal"
+
+module Trunkline
+  module Policy
+    # Lets equal GETs that are in flight share one answer. The first sends its request, the others wait for its result.
+    # One that gives up takes nobody else down: the next one sends then.
+    class Coalesce
+      include Redacted
+
+      # What a caller's own limits cause, and so is nobody else's result.
+      OWN = [TotalTimeout].freeze
+      NAMES = Settings::Check.new("an Array of field names", lambda do |value|
+        value.map { |name| Headers.field_name(name, "vary").downcase }.freeze if value.is_a?(Array)
+      end)
+      SETTINGS = Settings.new(:coalesce, vary: [%w[accept accept-encoding accept-language range].freeze, NAMES])
+      private_constant :NAMES
+
+      # A request in flight: what tells the others of its end, and its result; nil: its caller gave up.
+      Flight = Struct.new(:signal, :result) { include Redacted }
+
+      # @param value [true, Hash]
+      # @return [Coalesce]
+      # @raise [InvalidRequest]
+      def self.of(value)
+        value.is_a?(Coalesce) ? value : new(**SETTINGS.read(value))
+      end
+
+      # @param vary [Array<String>] fields that tell requests apart
+      def initialize(vary:)
+        @vary = vary
+        @flights = {}
+        @lock = Mutex.new
+        @pid = Process.pid
+      end
+
+      # @param request [Request]
+      # @param call [Call]
+      # @yield [request] sends it and returns its Response
+      # @return [Response]
+      # @raise [Error]
+      def call(request, call, &forward)
+        return yield(request) if request.method != "GET" || request.content? || request.streaming?
+
+        key = key_of(request, call)
+        loop do
+          flight, first = join(key)
+          return lead(key, flight, request, &forward) if first
+
+          call.wait(flight.signal) || raise(call.exceeded)
+          return follow(flight.result, request) if flight.result
+        end
+      end
+
+      private
+
+      def key_of(request, call)
+        sent = call.completed(request).headers
+        [request.url, call.credentials(request), sent["cookie"], *@vary.map { |name| sent[name] }, call.sharing]
+      end
+
+      # @return [Array(Flight, Boolean)] and whether it is new
+      def join(key)
+        @lock.synchronize do
+          forget_parents
+          flight = @flights[key]
+          flight ? [flight, false] : [@flights[key] = Flight.new(Signal.new), true]
+        end
+      end
+
+      # Those whom a forked child would wait for run in its parent.
+      def forget_parents
+        return if @pid == Process.pid
+
+        @flights.clear
+        @pid = Process.pid
+      end
+
+      def lead(key, flight, request)
+        flight.result = yield request
+      rescue Error => error
+        flight.result = error unless OWN.any? { |one| error.is_a?(one) }
+        raise
+      ensure
+        @lock.synchronize { @flights.delete(key) }
+        flight.signal.set
+      end
+
+      # Each caller has a Response of its own, whose body it may change.
+      def follow(result, request)
+        raise result.dup if result.is_a?(Error)
+
+        result._for(request)
+      end
+    end
+  end
+end

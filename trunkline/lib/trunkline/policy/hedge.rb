@@ -1,0 +1,94 @@
+# frozen_string_literal: true
+
+require_relative "../redacted"
+require_relative "budget"
+require_relative "settings"
+require_relative "state"
+
+module Trunkline
+  module Policy
+    # Sends a safe request once more, over another connection, when its answer is later than most answers of its origin,
+    # and takes the first answer. A budget keeps the load of it small.
+    class Hedge
+      include Redacted
+
+      SAFE = %w[GET HEAD OPTIONS TRACE].freeze
+      # Answers that must be known before the usual time is.
+      ENOUGH = 20
+      # Hedges that may be saved up.
+      MOST = 10
+      QUANTILE = /\Ap(\d{2}(?:\.\d+)?)\z/
+      AFTER = Settings::Check.new("a quantile from :p50 to :p99.9, or seconds", lambda do |value|
+        next value.to_f if value.is_a?(Numeric) && value.real? && value.positive? && value.to_f.finite?
+
+        text = QUANTILE.match(value.to_s)&.[](1) if value.is_a?(Symbol)
+        value if text && text.to_f.between?(50, 99.99)
+      end)
+      SETTINGS = Settings.new(:hedge, after: [:p95, AFTER], max: [0.05, Settings.number(0.0..1.0)])
+      private_constant :AFTER
+
+      # Of one origin: how long answers take, and how many more requests there may be.
+      Known = Struct.new(:latency, :budget) { include Redacted }
+
+      # @param value [true, Hash]
+      # @return [Hedge]
+      # @raise [InvalidRequest]
+      def self.of(value)
+        value.is_a?(Hedge) ? value : new(**SETTINGS.read(value))
+      end
+
+      # @return [Hash{String => Hash}] by origin: its budget, and the quantiles of its answers in seconds
+      def self.stats
+        State.all(:hedge).to_h { |(label, _), known| [label, known.budget.to_h.merge(known.latency.to_h)] }
+      end
+
+      # @param after [Symbol, Float] a quantile, or seconds
+      # @param max [Float] additional requests for each request
+      def initialize(after:, max:)
+        @seconds = after if after.is_a?(Float)
+        @quantile = QUANTILE.match(after)[1].to_f / 100 if after.is_a?(Symbol)
+        @max = max
+        freeze
+      end
+
+      # @param request [Request]
+      # @param call [Call]
+      # @yield [request] sends it and returns its Response
+      # @return [Response]
+      # @raise [Error]
+      def call(request, call)
+        return yield(request) if !SAFE.include?(request.method) || request.content? || request.streaming?
+
+        known = known_of(request)
+        known.budget.deposit(call.now)
+        began = call.now
+        response = first_answer(request, call, known) { yield request }
+        known.latency.add(call.now - began, call.now)
+        response
+      end
+
+      # @param known [Known]
+      # @param now [Float] monotonic seconds
+      # @return [Float, nil] seconds after which a second request is sent; nil: not yet known
+      def after(known, now)
+        @seconds || (known.latency.quantile(@quantile, now) if known.latency.count(now) >= ENOUGH)
+      end
+
+      # @param request [Request]
+      # @return [Known] of its origin
+      def known_of(request)
+        State.fetch(:hedge, [request.uri.label, @max]) do
+          Known.new(Quantile.new, Budget.new(ratio: @max, most: MOST))
+        end
+      end
+
+      private
+
+      def first_answer(request, call, known)
+        seconds = after(known, call.now) or return yield
+
+        call.race(request, seconds) { request if known.budget.take(call.now) }
+      end
+    end
+  end
+end

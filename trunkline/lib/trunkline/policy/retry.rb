@@ -1,0 +1,159 @@
+# frozen_string_literal: true
+
+require "securerandom"
+require_relative "../errors"
+require_relative "../redacted"
+require_relative "../retry_after"
+require_relative "budget"
+require_relative "settings"
+require_relative "state"
+
+module Trunkline
+  module Policy
+    # Sends a request again after a failure that may pass: when the method allows it (RFC 9110 9.2.2), or the server
+    # cannot have acted on the request. It waits in between, the longer the more often, and keeps the repetitions of all
+    # callers of an origin within a budget: a server that fails everything gets hardly more requests than without.
+    class Retry
+      include Redacted
+
+      IDEMPOTENT = %w[GET HEAD OPTIONS TRACE PUT DELETE].freeze
+      STATUSES = [429, 502, 503, 504].freeze
+      # Failures of a connection or a server, that may pass. Those of a caller's own limits are not among them.
+      ERRORS = [ConnectionError, ResolveTimeout, ConnectTimeout, TLSTimeout, WriteTimeout, FirstByteTimeout, ReadTimeout,
+                TruncatedBody, StreamReset].freeze
+      # Of ERRORS, those that stay.
+      LASTING = [CertificateError, ForkedConnection].freeze
+      # Repetitions that an origin may have beyond the ratio: so many at first, and so many each second; saved up to a
+      # most.
+      FLOOR = { initial: 10, per_second: 1.0, most: 50 }.freeze
+
+      METHODS = Settings::Check.new(":idempotent, or an Array of methods such as [:get, :post]", lambda do |value|
+        next IDEMPOTENT if value == :idempotent
+        next unless value.is_a?(Array) && value.all? { |name| name.is_a?(Symbol) || name.is_a?(String) }
+
+        value.map { |name| name.to_s.upcase.tr("_", "-") }.freeze
+      end)
+      STATUS_LIST = Settings::Check.new("an Array of statuses from 400 to 599", lambda do |value|
+        value.dup.freeze if value.is_a?(Array) && value.all? { |one| one.is_a?(Integer) && one.between?(400, 599) }
+      end)
+      ERROR_LIST = Settings::Check.new("an Array of error classes of Trunkline", lambda do |value|
+        value.dup.freeze if value.is_a?(Array) && value.all? { |one| one.is_a?(Class) && one <= Error }
+      end)
+      BACKOFF = Settings::Check.new("a Range of seconds, such as 0.1..2.0", lambda do |value|
+        next unless value.is_a?(Range) && [value.begin, value.end].all? { |one| one.is_a?(Numeric) && one.real? }
+
+        value.begin.to_f..value.end.to_f if value.begin >= 0 && value.end >= value.begin
+      end)
+      SETTINGS = Settings.new(:retry,
+                              attempts: [3, Settings.integer(1..100)],
+                              statuses: [STATUSES, STATUS_LIST],
+                              errors: [ERRORS, ERROR_LIST],
+                              backoff: [0.1..2.0, BACKOFF],
+                              budget: [0.1, Settings.any(Settings.one_of(false), Settings.number(0.0..1.0))],
+                              methods: [IDEMPOTENT, METHODS],
+                              max_wait: [10.0, Settings.seconds],
+                              idempotency_key: [false, Settings.boolean])
+      private_constant :METHODS, :STATUS_LIST, :ERROR_LIST, :BACKOFF
+
+      # @param value [true, Hash]
+      # @return [Retry]
+      # @raise [InvalidRequest]
+      def self.of(value)
+        value.is_a?(Retry) ? value : new(SETTINGS.read(value))
+      end
+
+      # @return [Hash{String => Hash}] by origin what its budget has left
+      def self.stats
+        State.all(:retry).to_h { |(label, _), budget| [label, budget.to_h] }
+      end
+
+      # @param settings [Hash{Symbol => Object}] of SETTINGS
+      def initialize(settings)
+        @attempts, @statuses, @errors, @backoff, @budget, @methods, @max_wait, @idempotency_key =
+          settings.values_at(*SETTINGS.names)
+        freeze
+      end
+
+      # @param request [Request]
+      # @param call [Call]
+      # @yield [request] sends it and returns its Response
+      # @return [Response] the last
+      # @raise [Error] the last
+      def call(request, call, &forward)
+        request = with_key(request, call) if @idempotency_key
+        budget = budget_of(request)
+        budget&.deposit(call.now)
+        (1..).each do |number|
+          result = attempt(request, &forward)
+          wait = pause_after(result, request, call, number, budget)
+          return result.is_a?(Exception) ? raise(result) : result unless wait
+
+          result._discard if result.is_a?(Response)
+          call.sleep(wait)
+          call.reason = :retry
+        end
+      end
+
+      # Decides what follows an attempt.
+      #
+      # @param result [Response, Error] of the attempt
+      # @param number [Integer] of the attempt, from 1
+      # @param budget [Budget, nil]
+      # @return [Float, nil] seconds to wait before the next; nil when the result stands
+      def pause_after(result, request, call, number, budget)
+        return unless number < @attempts && failed?(result) && repeatable?(request, result)
+
+        wait = wait_of(result, call, number) or return
+        left = call.left
+        return if left && left <= wait
+        return if budget && !budget.take(call.now)
+
+        wait
+      end
+
+      private
+
+      def attempt(request)
+        yield request
+      rescue Error => error
+        error
+      end
+
+      def failed?(result)
+        return @statuses.include?(result.status) if result.is_a?(Response)
+
+        @errors.any? { |one| result.is_a?(one) } && LASTING.none? { |one| result.is_a?(one) }
+      end
+
+      # @return [Boolean] whether it may be sent again: it changes nothing, the server knows it again, or has not seen it
+      def repeatable?(request, result)
+        return false unless request.rewindable?
+        return true if @methods.include?(request.method) || request.headers["idempotency-key"]
+
+        result.is_a?(Error) && (result.sent == :none || result.unprocessed?)
+      end
+
+      # @return [Float, nil] nil when the server asks for more patience than there is
+      def wait_of(result, call, number)
+        asked = RetryAfter.seconds(result, Time.now) if result.is_a?(Response)
+        return asked <= @max_wait ? asked : nil if asked
+
+        call.rand * [@backoff.end, @backoff.begin * (2**(number - 1))].min
+      end
+
+      # The key is the call's: a redirect keeps it.
+      def with_key(request, call)
+        return request if IDEMPOTENT.include?(request.method) || request.headers["idempotency-key"]
+
+        Policy.add_fields(request, [["Idempotency-Key", call.key]], call.builder)
+      end
+
+      def budget_of(request)
+        return unless @budget
+
+        label = request.uri.label
+        State.fetch(:retry, [label, @budget]) { Budget.new(ratio: @budget, **FLOOR) }
+      end
+    end
+  end
+end

@@ -1,0 +1,118 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../timeouts"
+
+module Trunkline
+  module Policy
+    # The settings of one policy: names, defaults and checks. The value of an option such as retry: is checked by them.
+    #
+    #   SETTINGS = Settings.new(:retry, attempts: [3, Settings.integer(1..20)])
+    #   SETTINGS.read(true)            # => {attempts: 3}
+    #   SETTINGS.read({ attempts: 5 }) # => {attempts: 5}
+    #
+    # @api private
+    class Settings
+      # What a setting may be: a description for the error, and what returns the value as it is used, or nil.
+      Check = Struct.new(:allowed, :convert) do
+        def call(value) = convert.call(value)
+      end
+
+      class << self
+        # @param range [Range]
+        # @return [Check]
+        def integer(range)
+          Check.new("an Integer from #{range.min} to #{range.max}",
+                    ->(value) { value if value.is_a?(Integer) && range.cover?(value) })
+        end
+
+        # @param range [Range] of Floats
+        # @return [Check]
+        def number(range, unit = nil)
+          Check.new("a number from #{range.begin} to #{range.end}#{" (#{unit})" if unit}", lambda do |value|
+            value = Timeouts.plain(value)
+            value.to_f if value.is_a?(Numeric) && value.real? && range.cover?(value.to_f)
+          end)
+        end
+
+        # @param most [Numeric]
+        # @return [Check]
+        def seconds(most = 86_400.0) = number(0.0..most.to_f, "seconds")
+
+        # @return [Check]
+        def boolean = one_of(true, false)
+
+        # @return [Check] false too is a value: it stands for itself
+        def one_of(*values)
+          Check.new(values.map(&:inspect).join(" or "), ->(value) { Kept.new(value) if values.include?(value) })
+        end
+
+        # @return [Check]
+        def callable(what = "callable")
+          Check.new(what, ->(value) { value if value.respond_to?(:call) })
+        end
+
+        # @param checks [Array<Check>] of which one must take the value
+        # @return [Check]
+        def any(*checks)
+          Check.new(checks.map(&:allowed).join(", or "), lambda do |value|
+            checks.each do |check|
+              taken = check.call(value)
+              return taken unless taken.nil?
+            end
+            nil
+          end)
+        end
+      end
+
+      # A checked value that may be false or nil.
+      Kept = Struct.new(:value)
+
+      # @return [Symbol] the option
+      attr_reader :option
+
+      # @param option [Symbol]
+      # @param table [Hash{Symbol => Array(Object, Check)}] default and check of each setting
+      def initialize(option, table)
+        @option = option
+        @checks = table.transform_values(&:last).freeze
+        @defaults = table.transform_values(&:first).freeze
+        freeze
+      end
+
+      # @param value [true, Hash]
+      # @return [Hash{Symbol => Object}] every setting
+      # @raise [InvalidRequest]
+      def read(value)
+        return @defaults if value == true
+        raise InvalidRequest.of(option, value, "true, false, or a Hash of #{names.join(", ")}") unless value.is_a?(Hash)
+
+        @defaults.merge(value.to_h { |name, given| [name, checked(name, given)] })
+      end
+
+      # @return [Array<Symbol>]
+      def names = @checks.keys
+
+      private
+
+      def checked(name, given)
+        check = @checks[name] or raise unknown(name)
+        taken = check.call(given)
+        raise InvalidRequest, "#{option}: #{name}: must be #{check.allowed}, got #{shown(name, given)}" if taken.nil?
+
+        taken.is_a?(Kept) ? taken.value : taken
+      end
+
+      def shown(name, given)
+        given.is_a?(Array) || given.is_a?(Range) ? given.inspect[0, 80] : InvalidRequest.shown(name, given)
+      end
+
+      def unknown(name)
+        nearest = DidYouMean::SpellChecker.new(dictionary: @checks.keys).correct(name).first if defined?(DidYouMean)
+        hint = "; did you mean #{nearest}:?" if nearest
+        shown = name.is_a?(Symbol) || name.is_a?(String) ? name.inspect[0, 60] : "of class #{name.class}"
+        InvalidRequest.new("#{option}: has no setting #{shown}#{hint}; it has #{names.join(", ")}")
+      end
+    end
+  end
+end

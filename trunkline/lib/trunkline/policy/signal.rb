@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+require_relative "../condition"
+
+module Trunkline
+  module Policy
+    # Something that happens once, for any number of calls to wait for: threads, fibers, and the calls of a Scheduler.
+    #
+    # @api private
+    class Signal
+      def initialize
+        @lock = Mutex.new
+        @condition = Condition.new
+        @set = false
+        @blocks = []
+      end
+
+      # @return [Boolean]
+      def set? = @set
+
+      # Wakes all who wait. For any thread; idempotent.
+      # @return [nil]
+      def set
+        blocks = @lock.synchronize do
+          @set = true
+          @condition.broadcast
+          @blocks.tap { @blocks = [] }
+        end
+        blocks.each(&:call)
+        nil
+      end
+
+      # Waits in this thread or fiber.
+      # @param seconds [Float, nil]
+      # @return [Boolean] whether it was set in time
+      def wait(seconds = nil)
+        limit = seconds && (Engine.now + seconds)
+        @lock.synchronize do
+          until @set
+            left = limit && (limit - Engine.now)
+            return false if left && left <= 0
+
+            @condition.wait(@lock, left)
+          end
+        end
+        true
+      end
+
+      # @yield when it is set; at once when it is
+      # @return [nil]
+      def on_set(&block)
+        waits = @lock.synchronize { @blocks << block unless @set }
+        block.call unless waits
+        nil
+      end
+    end
+  end
+end

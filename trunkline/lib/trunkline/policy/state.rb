@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module Policy
+    # What policies know of origins: one for all clients of the process. The oldest are forgotten, so that a crawl over
+    # many origins does not keep them all.
+    #
+    # @api private
+    module State
+      # Of each kind.
+      MOST = 4096
+
+      @lock = Mutex.new
+      @kinds = {}
+
+      class << self
+        # @param kind [Symbol] such as :breaker
+        # @param key [Object] an origin, with the settings if they differ
+        # @yieldreturn [Object] the state of one that is new
+        # @return [Object]
+        def fetch(kind, key)
+          @lock.synchronize do
+            entries = @kinds[kind] ||= {}
+            entries.fetch(key) do
+              entries.shift if entries.size >= MOST
+              entries[key] = yield
+            end
+          end
+        end
+
+        # @return [Hash{Object => Object}] a copy of all that is known of a kind
+        def all(kind)
+          @lock.synchronize { @kinds[kind].dup || {} }
+        end
+
+        # Forgets everything, for tests.
+        # @return [nil]
+        def clear
+          @lock.synchronize { @kinds.clear }
+          nil
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+require_relative "cancelled"
+require_relative "sentence"
+
+module Trunkline
+  # Extends a Response whose body is there, so that it is read piece by piece, as a streamed one.
+  module Replay
+    PIECE_BYTES = 16 * 1024
+
+    # @param error [Exception, nil] raised after the last piece
+    def replay(error = nil)
+      text = body
+      @whole = (+"").force_encoding(text.encoding)
+      @error = error
+      @rest = text.b
+      self
+    end
+
+    def body
+      return super unless @rest
+
+      while (piece = next_bytes)
+        @whole << piece.force_encoding(@whole.encoding)
+      end
+      @whole
+    end
+
+    def close
+      return if @rest.empty?
+
+      @error ||= Cancelled.new("#{Sentence.call(request)} was given up before its answer was complete",
+                               request: request, phase: :read, sent: :all)
+      @rest = +""
+    end
+
+    private
+
+    def _read(buffer = nil)
+      unless @rest.empty?
+        piece = @rest.slice!(0, PIECE_BYTES)
+        return buffer ? buffer.replace(piece) : piece
+      end
+      raise @error if @error
+    end
+  end
+end

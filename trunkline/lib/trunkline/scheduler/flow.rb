@@ -1,0 +1,97 @@
+# frozen_string_literal: true
+
+require_relative "../interrupts"
+require_relative "../policy"
+require_relative "../redacted"
+
+module Trunkline
+  class Scheduler
+    # The policies of one call among many. They are written for a single call, which waits for each response; here they
+    # run in a fiber, which is suspended until what it waits for is there. It is the driver of their Policy::Call.
+    #
+    # #first and #after return what the call wants next: a Request to send, a Pause or a Race; or its result, a Response
+    # or a StandardError.
+    class Flow
+      include Redacted
+
+      KEY = :trunkline_flow
+      private_constant :KEY
+
+      # Wait until a moment (monotonic seconds; nil: no end) or until the signal is set.
+      Pause = Struct.new(:until, :signal)
+
+      # Send the request of the first lap; when there is no answer at a moment, what #second returns, too. The flow goes
+      # on with its laps.
+      Race = Struct.new(:laps, :at, :second) do
+        include Redacted
+
+        # @return [Request] of the lap that was begun last
+        def request = laps.last.request
+      end
+
+      # Ends the fiber of a call that was given up, so that its policies clean up.
+      class GivenUp < Exception; end # rubocop:disable Lint/InheritException -- no policy is to rescue it
+
+      # @return [Flow, nil] that the current fiber runs
+      def self.current = Thread.current[KEY]
+
+      # @param policy [CallPolicy, #perform]
+      # @param request [Request] the call's first
+      # @param began [Float] monotonic seconds
+      # @param limit [Float, nil] as PendingRequest#limit
+      def initialize(policy, request, began, limit = nil)
+        # Blocking: a signer may wait for something, and a Fiber scheduler does not know this fiber.
+        @fiber = Fiber.new(blocking: true) do
+          Thread.current[KEY] = self
+          policy.perform(request, self, began, limit)
+        end
+      end
+
+      # Starts it.
+      def first = resume { @fiber.resume }
+
+      # @param result [Response, Exception] of the request that was wanted; of a Pause, whether its signal was set; of a
+      #   Race, nil
+      def after(result)
+        return result if result.is_a?(Exception) && !result.is_a?(StandardError) # no policy rescues it
+
+        resume { result.is_a?(Exception) ? @fiber.raise(result) : @fiber.resume(result) }
+      end
+
+      # Ends it before it has a result.
+      # @return [nil]
+      def give_up
+        resume { @fiber.raise(GivenUp) } if @fiber.alive?
+        nil
+      rescue GivenUp, FiberError # it had not begun
+        nil
+      end
+
+      # ---- the driver, in the fiber ----
+
+      # @return [Response]
+      # @raise [Error]
+      def exchange(request, _deadline) = Fiber.yield(request)
+
+      # As Policy::ThreadDriver#pause.
+      def pause(seconds, signal)
+        Fiber.yield(Pause.new(seconds && (Engine.now + seconds), signal))
+      end
+
+      # As Policy::ThreadDriver#race.
+      def race(lap, _deadline, after, second)
+        race = Race.new([lap], lap.began + after, second)
+        Fiber.yield(race)
+        race.laps
+      end
+
+      private
+
+      def resume(&block)
+        Interrupts.throwing_on(&block)
+      rescue StandardError => error
+        Interrupts.ended_by?(error) ? raise : error
+      end
+    end
+  end
+end

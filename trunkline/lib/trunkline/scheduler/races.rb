@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+require_relative "../policy/call"
+require_relative "../redacted"
+require_relative "pending_request"
+
+module Trunkline
+  class Scheduler
+    # The calls that have, or may have, two requests in flight (see Policy::Call#race). The second is a PendingRequest
+    # of its own, which the caller never sees.
+    class Races
+      include Redacted
+
+      def initialize
+        @races = {}.compare_by_identity   # Flow::Race by the first PendingRequest
+        @seconds = {}.compare_by_identity # the second PendingRequest by the first
+        @firsts = {}.compare_by_identity  # the first by the second
+      end
+
+      # @param pending [PendingRequest]
+      # @param race [Flow::Race]
+      def add(pending, race)
+        @races[pending] = race
+      end
+
+      # @param pending [PendingRequest] either
+      # @return [PendingRequest, nil] the first; nil: it is not in a race
+      def first_of(pending) = @races.key?(pending) ? pending : @firsts[pending]
+
+      # @param pending [PendingRequest] the first
+      # @param now [Float]
+      # @return [PendingRequest, nil] the second, to be sent
+      def second(pending, now)
+        race = @races[pending]
+        request = race.second.call or return
+
+        race.laps << Policy::Call::Lap.begin(request, now)
+        second = PendingRequest.new(pending.item, pending.index, nil, pending.policy, request)
+        second.deadline = pending.deadline
+        @firsts[second] = pending
+        @seconds[pending] = second
+      end
+
+      # Notes a result.
+      # @param pending [PendingRequest] either
+      # @param result [Response, Exception]
+      # @return [Boolean] whether the race is over: there is an answer, or nothing more is in flight
+      def over?(pending, result, now)
+        first = first_of(pending)
+        lap = @races[first].laps[pending.equal?(first) ? 0 : 1]
+        lap.ended = now
+        lap.result = result
+        other = pending.equal?(first) ? @seconds[first] : first
+        !result.is_a?(Error) || other.nil? || !other.in_flight?
+      end
+
+      # Forgets a race.
+      # @param first [PendingRequest]
+      # @return [Array<PendingRequest>] that are still in flight
+      def delete(first)
+        @races.delete(first)
+        second = @seconds.delete(first)
+        @firsts.delete(second)
+        [first, second].compact.select(&:in_flight?)
+      end
+
+      def clear
+        [@races, @seconds, @firsts].each(&:clear)
+      end
+    end
+  end
+end
