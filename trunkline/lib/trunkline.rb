@@ -65,6 +65,38 @@ module Trunkline
       nil
     end
 
+    # Bounds everything that is called inside of the block: single calls, batches and futures begun there. The total of
+    # each call becomes what is left; nested, the nearest end counts.
+    #
+    #   Trunkline.deadline(2) { client.get("/a"); client.get("/b") }
+    #   Thread.new(&Trunkline.deadline.wrap { client.get("/c") })
+    #
+    # @param seconds [Numeric, nil]
+    # @return [Object, Deadline] what the block returns; without seconds: what tells #left and can #wrap a block
+    # @raise [DeadlineExceeded] from a call in the block, which did not end in time, or was not sent
+    # @raise [InvalidRequest]
+    def deadline(seconds = nil, &block)
+      return Deadline.within(seconds, &block) if seconds
+      raise InvalidRequest, "deadline: needs seconds, when it is given a block" if block
+
+      Deadline
+    end
+
+    # Waits, in a middleware: among many calls the others go on meanwhile. Elsewhere it is Kernel#sleep.
+    # @param seconds [Numeric]
+    # @return [nil]
+    # @raise [InvalidRequest]
+    def sleep(seconds)
+      value = Timeouts.plain(seconds)
+      unless value.is_a?(Numeric) && value.real? && value >= 0 && value.to_f.finite?
+        raise InvalidRequest.of("sleep", seconds, "a number of seconds")
+      end
+
+      flow = Scheduler::Flow.current
+      flow ? flow.pause(value.to_f, nil) : Kernel.sleep(value)
+      nil
+    end
+
     # What all clients of the process use together.
     #
     # @return [Hash{Symbol => Integer}] connections_in_use, and its limit max_connections; buffered_bytes, that servers

@@ -146,13 +146,14 @@ module Trunkline
     # What the pool holds now and has done. It counts every client that shares it.
     # @return [Hash{Symbol => Integer}] connections, idle, in_use, waiting (callers); opened, reused, taken (opened or
     #   reused), closed; the limits max_idle and max_connections_per_host; what Trunkline.stats tells of the whole
-    #   process; #bounds and #limits
+    #   process; #bounds and #limits; and of the process, by origin: breakers, budgets (retry:), hedges, rates, caches
     def stats
       counts = @pool.stats
       Stats.new.merge!(counts, Engine.process_stats,
                        taken: counts[:opened] + counts[:reused], max_idle: @family.max_idle,
                        max_connections_per_host: @options.max_connections_per_host,
-                       bounds: Bounds.of(@options, @family), limits: Scheduler::OriginQueue::MEMORY.to_h)
+                       bounds: Bounds.of(@options, @family), limits: Scheduler::OriginQueue::MEMORY.to_h,
+                       **Policy.stats)
     end
 
     # Closes this client, every one made from it by #with, and their idle connections. Calls under way end as they
@@ -289,7 +290,12 @@ module Trunkline
       return stream(method, url, own, values, block) if block
 
       request = @requests.build(method, url, own, false)
-      @final && values.nil? && request.plain? && !Deadline.used? ? Engine.perform(@pool, request, nil, nil) : finish(request, values)
+      if @final && values.nil? && request.plain? && !Deadline.used?
+        Engine.perform(@pool, request, nil,
+                       nil)
+      else
+        finish(request, values)
+      end
     end
 
     private

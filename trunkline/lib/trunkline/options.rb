@@ -161,15 +161,19 @@ module Trunkline
       values[:max_streamed_bytes] = values[:max_body_bytes] if values.key?(:max_body_bytes)
       values[:headers] = Headers.overlay(headers, values[:headers]).freeze if values.key?(:headers)
       values[:params] = Options.join(params, values[:params]) if values.key?(:params)
-      values[:use] = values[:use].empty? ? values[:use] : (use + values[:use]).freeze if values.key?(:use)
-      add_standard(values) if values[:policies]
+      combine_policies(values)
       choose_authentication(values)
       complete_client_certificate(values)
       check_tls_versions(values)
       values
     end
 
-    # What was given beside policies: :standard stands.
+    # Middleware is added to that there is; none takes it away. What was given beside policies: :standard stands.
+    def combine_policies(values)
+      values[:use] = (use + values[:use]).freeze if values[:use]&.any?
+      add_standard(values) if values[:policies]
+    end
+
     def add_standard(values)
       %i[retry breaker].each { |name| values[name] = Options.check(name, true) unless values.key?(name) }
       limit = values[:timeout] || timeout

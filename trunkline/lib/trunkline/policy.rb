@@ -16,6 +16,15 @@ module Trunkline
     %i[Breaker Budget Cache Coalesce Cookies DeadlineHeader Hedge Middleware Rate Retry Settings Signal State]
       .each { |name| autoload name, "#{__dir__}/policy/#{name.to_s.gsub(/(?<=[a-z])(?=[A-Z])/, "_").downcase}" }
 
+    # What policies know, by their name in Client#stats. Each has .stats.
+    KNOWING = { breakers: :Breaker, budgets: :Retry, hedges: :Hedge, rates: :Rate, caches: :Cache }.freeze
+    private_constant :KNOWING
+
+    # @return [Hash{Symbol => Hash}] of the whole process; of a policy that was never used, {}
+    def self.stats
+      KNOWING.transform_values { |policy| autoload?(policy) ? {} : const_get(policy).stats }
+    end
+
     # @param fields [Array<Array(String, String)>] to lay over the request's own
     # @param builder [RequestBuilder]
     # @return [Request]

@@ -86,16 +86,26 @@ module Trunkline
       url ||= request.uri
       method = method ? check_method(method, nil) : request.method
       request, type = with_content(request, content.first) if content.is_a?(Array)
-      fields = Policy::Redirect.next_fields(request.headers, same_origin: url.origin == request.uri.origin,
-                                                             same_method: !request.content.nil?) { |name| credential?(name) }
-      own = check_headers(headers || [])
-      fields = Headers.overlay(fields.reject { |name, _| own.any? { |other, _| other.casecmp?(name) } }, own)
-      fields << ["Content-Type", type] if type && fields.none? { |name, _| name.casecmp?("content-type") }
-      fields << ["Accept-Encoding", nil] if fields.none? { |name, _| name.casecmp?("accept-encoding") }
+      fields = fields_for(request, url, check_headers(headers || []), type)
       rebuild(request, method, url, fields, true)
     end
 
     private
+
+    # @param own [Array<Array(String, String)>] fields to lay over the request's
+    # @param type [String, nil] of its new content
+    def fields_for(request, url, own, type)
+      same_origin = url.origin == request.uri.origin
+      kept = Policy::Redirect.next_fields(request.headers, same_origin: same_origin, same_method: request.content?) do |name|
+        credential?(name)
+      end
+      fields = Headers.overlay(kept, own)
+      fields << ["Content-Type", type] if type && !field?(fields, "content-type")
+      fields << ["Accept-Encoding", nil] unless field?(fields, "accept-encoding") # none but what was asked for at first
+      fields
+    end
+
+    def field?(fields, name) = fields.any? { |one, _| one.casecmp?(name) }
 
     # @return [Array(Request, String)] with the content, and its type
     def with_content(request, body)

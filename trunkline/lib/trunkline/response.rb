@@ -60,7 +60,7 @@ module Trunkline
 
     # @return [self] to be read piece by piece if its request wants that
     # @api private
-    def _as_asked = request.streaming? ? extend(Replay).replay : self
+    def _as_asked = request.streaming? ? extend(Replay).replay._streamed : self
 
     # @return [String] "2", "1.1" or "1.0"
     def http_version
@@ -245,7 +245,7 @@ module Trunkline
       nil # that it was refused matters more
     end
 
-    private :_read, :_whole_characters, :_fields, :_trailers, :_timings, :_connection, :_attempts, :_began, :_early_hints,
-            :minor_version
+    private :_read, :_whole_characters, :_fields, :_trailers, :_timings, :_connection, :_attempts, :_began,
+            :_early_hints, :minor_version
   end
 end

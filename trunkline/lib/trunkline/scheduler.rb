@@ -127,7 +127,7 @@ module Trunkline
     end
 
     # @return [Boolean] whether it had not ended
-    def cancel(pending) # rubocop:disable Naming/PredicateMethod -- it cancels
+    def cancel(pending)
       withdrawn = withdraw(pending)
       pending.flow&.give_up if withdrawn
       withdrawn

@@ -7,19 +7,18 @@ module Trunkline
   class Options
     # The engine takes 0 for no limit.
     NIL_AS_ZERO = ->(value) { value || 0 }
-    # Each option that makes a policy: its class in Policy, and what it does.
+    HASH = "Hash[Symbol, untyped]"
+    # Each option that makes a policy: its class in Policy, its type, and what it does.
     POLICIES = {
-      retry: [:Retry, "repeats what may be repeated, within a budget (docs/retries.md)"],
-      breaker: [:Breaker, "calls an origin that fails no more for a while (docs/breaker.md)"],
-      rate: [:Rate, "how many requests may start to an origin in a second (docs/rate.md)"],
-      hedge: [:Hedge, "sends a safe request once more when its answer is late (docs/hedging.md)"],
-      coalesce: [:Coalesce, "lets equal GETs that are in flight share one answer (docs/coalescing.md)"],
-      cache: [:Cache, "keeps answers as RFC 9111 allows (docs/cache.md)"],
-      cookies: [:Cookies, "keeps and sends cookies (docs/cookies.md)"]
+      retry: [:Retry, "bool | #{HASH} | nil", "repeats what may be repeated, within a budget"],
+      breaker: [:Breaker, "bool | #{HASH} | nil", "calls an origin that fails no more for a while"],
+      rate: [:Rate, "bool | :server | #{HASH} | nil", "how many requests may start to an origin in a second"],
+      hedge: [:Hedge, "bool | #{HASH} | nil", "sends a safe request once more when its answer is late"],
+      coalesce: [:Coalesce, "bool | #{HASH} | nil", "lets equal GETs that are in flight share one answer"],
+      cache: [:Cache, "bool | _CacheStore | #{HASH} | nil", "keeps answers as RFC 9111 allows"],
+      cookies: [:Cookies, "bool | CookieJar | nil", "keeps cookies and sends them"]
     }.freeze
-    POLICY_TYPES = { cache: "bool | _CacheStore | Hash[Symbol, untyped] | nil", cookies: "bool | CookieJar | nil",
-                     rate: "bool | :server | Hash[Symbol, untyped] | nil" }.freeze
-    private_constant :NIL_AS_ZERO, :POLICIES, :POLICY_TYPES
+    private_constant :NIL_AS_ZERO, :HASH, :POLICIES
 
     # Every option by its name, in the order of the lists. To add one, add a row: Trunkline.new, calls and
     # Trunkline.configure know it then, and `rake options` writes it into RBS and docs/options.md.
@@ -85,9 +84,9 @@ module Trunkline
                  "middleware, outermost first: called with each request and with what forwards it; those of with and " \
                  "of a call are added to the client's, false is none (docs/middleware.md)",
                  check: :use, default: [].freeze, default_doc: "none", hidden: true),
-      *POLICIES.map do |name, (policy, doc)|
-        Option.new(name, POLICY_TYPES.fetch(name, "bool | Hash[Symbol, untyped] | nil"), doc, check: :policy, allowed: policy,
-                         default_doc: "none", hidden: true)
+      *POLICIES.map do |name, (policy, type, doc)|
+        Option.new(name, type, "#{doc} (docs/policies.md)", check: :policy, allowed: policy, default_doc: "none",
+                                                            hidden: true)
       end,
       Option.new(:deadline_header, "String | false | nil",
                  "a field that tells the server how many seconds the call has left",

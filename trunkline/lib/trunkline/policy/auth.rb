@@ -68,7 +68,6 @@ module Trunkline
         response._challenged(passed)
       end
 
-
       def signed(request)
         request = fill(request)
         signature = @signer.sign(request)

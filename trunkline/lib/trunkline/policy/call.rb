@@ -189,8 +189,8 @@ module Trunkline
         return @sent = request.content unless @sent && request.content?
 
         unless request.rewindable?
-          raise BodyError.new("#{Sentence.call(request)} would be sent again, but its body was streamed and cannot be " \
-                              "rewound", request: request, phase: :write, sent: sent_so_far)
+          raise BodyError.new("#{Sentence.call(request)} would be sent again, but its body was streamed and cannot " \
+                              "be rewound", request: request, phase: :write, sent: sent_so_far)
         end
         request.rewind
       end

@@ -22,7 +22,7 @@ module Trunkline
         next value.to_f if value.is_a?(Numeric) && value.real? && value.positive? && value.to_f.finite?
 
         text = QUANTILE.match(value.to_s)&.[](1) if value.is_a?(Symbol)
-        value if text && text.to_f.between?(50, 99.99)
+        value if text&.to_f&.between?(50, 99.99)
       end)
       SETTINGS = Settings.new(:hedge, after: [:p95, AFTER], max: [0.05, Settings.number(0.0..1.0)])
       private_constant :AFTER
@@ -76,8 +76,8 @@ module Trunkline
 
       # @param request [Request]
       # @return [Known] of its origin
-      def known_of(request)
-        State.fetch(:hedge, [request.uri.label, @max]) do
+      def known_of(_request)
+        State.fetch(:hedge) do
           Known.new(Quantile.new, Budget.new(ratio: @max, most: MOST))
         end
       end

@@ -19,16 +19,21 @@ module Trunkline
       # @raise [InvalidRequest]
       def self.of(name, callable)
         return callable if callable.is_a?(Middleware)
-        raise InvalidRequest.of(name, callable, "callable with a request and what forwards it, or an Array of such") unless
-          callable.respond_to?(:call)
 
-        block = callable.is_a?(Proc) ? callable : callable.method(:call)
-        required = block.arity.negative? ? -block.arity - 1 : block.arity
-        fits = block.arity.negative? ? required <= 2 : required == 2
-        raise InvalidRequest, "#{name}: a middleware must take 2 arguments (request, forward), it takes #{block.arity}" unless fits
+        unless callable.respond_to?(:call)
+          raise InvalidRequest.of(name, callable, "callable with a request and what forwards it, or an Array of such")
+        end
 
+        check_arity(name, (callable.is_a?(Proc) ? callable : callable.method(:call)).arity)
         new(callable)
       end
+
+      def self.check_arity(name, arity)
+        return if arity == 2 || (arity.negative? && arity >= -3)
+
+        raise InvalidRequest, "#{name}: a middleware must take 2 arguments (request, forward), it takes #{arity}"
+      end
+      private_class_method :check_arity
 
       # @param callable [#call]
       def initialize(callable)
@@ -41,18 +46,22 @@ module Trunkline
       # @yield [request] the rest of the chain
       # @return [Response]
       def call(request, call)
-        forwarded = false
+        last = nil
         forward = lambda do |following|
           refuse(following, "forward", "a Request") unless following.is_a?(Request)
-          call.reason = :again if forwarded
-          forwarded = true
-          yield following
+          again(last, call) if last
+          last = yield following
         end
         response = @callable.call(request, forward)
         response.is_a?(Response) ? response : refuse(response, "use", "a middleware that returns a Response")
       end
 
       private
+
+      def again(last, call)
+        last._discard if last.request.streaming?
+        call.reason = :again
+      end
 
       def refuse(given, what, allowed)
         raise InvalidRequest.of(what, given.class, allowed)

@@ -19,8 +19,8 @@ module Trunkline
       IDEMPOTENT = %w[GET HEAD OPTIONS TRACE PUT DELETE].freeze
       STATUSES = [429, 502, 503, 504].freeze
       # Failures of a connection or a server, that may pass. Those of a caller's own limits are not among them.
-      ERRORS = [ConnectionError, ResolveTimeout, ConnectTimeout, TLSTimeout, WriteTimeout, FirstByteTimeout, ReadTimeout,
-                TruncatedBody, StreamReset].freeze
+      ERRORS = [ConnectionError, ResolveTimeout, ConnectTimeout, TLSTimeout, WriteTimeout, FirstByteTimeout,
+                ReadTimeout, TruncatedBody, StreamReset].freeze
       # Of ERRORS, those that stay.
       LASTING = [CertificateError, ForkedConnection].freeze
       # Repetitions that an origin may have beyond the ratio: so many at first, and so many each second; saved up to a
@@ -42,7 +42,7 @@ module Trunkline
       BACKOFF = Settings::Check.new("a Range of seconds, such as 0.1..2.0", lambda do |value|
         next unless value.is_a?(Range) && [value.begin, value.end].all? { |one| one.is_a?(Numeric) && one.real? }
 
-        value.begin.to_f..value.end.to_f if value.begin >= 0 && value.end >= value.begin
+        value.begin.to_f..value.end.to_f if value.begin.between?(0, value.end)
       end)
       SETTINGS = Settings.new(:retry,
                               attempts: [3, Settings.integer(1..100)],
@@ -125,7 +125,7 @@ module Trunkline
         @errors.any? { |one| result.is_a?(one) } && LASTING.none? { |one| result.is_a?(one) }
       end
 
-      # @return [Boolean] whether it may be sent again: it changes nothing, the server knows it again, or has not seen it
+      # @return [Boolean] whether it may be sent again: it changes nothing, or the server knows it, or has not seen it
       def repeatable?(request, result)
         return false unless request.rewindable?
         return true if @methods.include?(request.method) || request.headers["idempotency-key"]
@@ -151,8 +151,8 @@ module Trunkline
       def budget_of(request)
         return unless @budget
 
-        label = request.uri.label
-        State.fetch(:retry, [label, @budget]) { Budget.new(ratio: @budget, **FLOOR) }
+        request.uri.label
+        State.fetch(:retry) { Budget.new(ratio: @budget, **FLOOR) }
       end
     end
   end

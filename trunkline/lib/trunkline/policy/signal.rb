@@ -33,7 +33,7 @@ module Trunkline
       # Waits in this thread or fiber.
       # @param seconds [Float, nil]
       # @return [Boolean] whether it was set in time
-      def wait(seconds = nil)
+      def wait(seconds = nil) # rubocop:disable Naming/PredicateMethod -- it waits
         limit = seconds && (Engine.now + seconds)
         @lock.synchronize do
           until @set

@@ -57,17 +57,23 @@ module Trunkline
 
       # Until one has an answer, all have failed, or the time is over.
       def await(multi, limit, laps)
-        until laps.any? { |lap| lap.result.is_a?(Response) } || laps.all?(&:result)
+        until over?(laps)
           left = limit && (limit - Engine.now)
           return if left && left <= 0
 
-          multi.run(left).each_slice(2) do |lap, result|
-            raise result unless result.is_a?(Response) || result.is_a?(Error)
-
-            lap.ended = Engine.now
-            lap.result = result
-          end
+          multi.run(left).each_slice(2) { |lap, result| note(lap, result) }
         end
+      end
+
+      def over?(laps)
+        laps.any? { |lap| lap.result.is_a?(Response) } || laps.all?(&:result)
+      end
+
+      def note(lap, result)
+        raise result unless result.is_a?(Response) || result.is_a?(Error)
+
+        lap.ended = Engine.now
+        lap.result = result
       end
     end
   end

@@ -1,0 +1,132 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/ways_to_call"
+
+# coalesce:
+class TestCoalesce < TrunklineTest
+  include WaysToCall
+
+  time_limit 60
+
+  # Answers each request with its number, when all that are to wait do.
+  def serve_slowly(seconds = 0.3)
+    count = 0
+    serve do |connection|
+      while connection.read_request
+        number = (count += 1)
+        sleep(seconds)
+        connection << answer("answer #{number}")
+      end
+    end
+  end
+
+  def at_once(count, &block)
+    Array.new(count) { |index| Thread.new { result_of { block.call(index) } } }.map(&:value)
+  end
+
+  def test_threads_share_an_answer
+    server = serve_slowly
+    http = client(server.url, coalesce: true)
+    responses = at_once(10) { http.get("/") }
+    assert_equal ["answer 1"], responses.map(&:body).uniq
+    assert_equal 1, server.requests.size
+    responses.first.body << "changed"
+    assert_equal "answer 1", responses.last.body
+    assert_equal [1], responses.map { |one| one.attempts.size }.uniq
+    assert_equal "answer 2", http.get("/").body
+  end
+
+  def test_a_batch_shares_an_answer
+    server = serve_slowly
+    http = client(server.url, coalesce: true)
+    assert_equal %w[1 2], http.map(["/a", "/b"] * 10, concurrency: 5).map(&:body).uniq.map { |one| one[/\d/] }.sort
+    assert_equal 2, server.requests.size
+  end
+
+  def test_threads_futures_and_batches_together
+    server = serve_slowly(0.5)
+    http = client(server.url, coalesce: true)
+    future = http.async.get("/")
+    assert_equal 1, at_once(2) { |index| index.zero? ? http.get("/") : http.map(["/"] * 3).last }
+      .push(future.value(5)).map(&:body).uniq.size
+    assert_equal 1, server.requests.size
+  end
+
+  def test_what_differs_is_not_shared
+    server = serve_slowly
+    http = client(server.url, coalesce: { vary: %w[X-Lang] })
+    options = [{}, { params: { a: 1 } }, { headers: { "X-Lang" => "de" } }, { bearer: "one" }, { bearer: "two" },
+               { headers: { "Cookie" => "a=1" } }]
+    assert_equal 6, at_once(12) { |index| http.get("/", options[index % 6]) }.map(&:body).uniq.size
+    assert_equal 6, server.requests.size
+    assert_equal 2, at_once(2) { http.post("/", body: "x") }.map(&:body).uniq.size
+    assert_equal 1, at_once(2) { |index| http.get("/x", headers: { "X-Other" => index.to_s }) }.map(&:body).uniq.size
+  end
+
+  def test_errors_are_shared_and_not_kept
+    server = serve do |connection|
+      connection.read_request
+      sleep 0.3
+      connection.close
+    end
+    http = client(server.url, coalesce: true)
+    errors = at_once(5) { http.get("/") }
+    assert_equal [Trunkline::ConnectionClosed], errors.map(&:class).uniq
+    assert_equal 5, errors.uniq(&:object_id).size
+    assert_equal 1, server.requests.size
+    http.async.get("/").value(5)
+    assert_equal 2, server.requests.size
+  end
+
+  def test_one_that_gives_up_takes_nobody_down
+    server = serve_slowly(0.5)
+    http = client(server.url, coalesce: true, timeout: 5)
+    leader = Thread.new { result_of { http.get("/", timeout: 0.2) } }
+    sleep 0.05 until server.requests.size == 1
+    followers = Array.new(3) { Thread.new { result_of { http.get("/") } } }
+    impatient = Thread.new { result_of { http.get("/", timeout: 0.1) } }
+    assert_instance_of Trunkline::TotalTimeout, leader.value
+    assert_instance_of Trunkline::TotalTimeout, impatient.value
+    assert_equal ["answer 2"], followers.map { |one| one.value.body }.uniq
+    assert_equal 2, server.requests.size
+  end
+
+  def test_one_that_is_interrupted_takes_nobody_down
+    server = serve_slowly(0.4)
+    http = client(server.url, coalesce: true)
+    leader = Thread.new { http.get("/") }
+    sleep 0.05 until server.requests.size == 1
+    follower = Thread.new { http.get("/") }
+    sleep 0.1
+    leader.kill
+    assert_equal "answer 2", follower.value.body
+  end
+
+  def test_a_cancelled_future_takes_nobody_down
+    server = serve_slowly(0.4)
+    http = client(server.url, coalesce: true)
+    leader = http.async.get("/")
+    sleep 0.05 until server.requests.size == 1
+    followers = [http.async.get("/"), Thread.new { http.get("/") }]
+    sleep 0.1
+    assert leader.cancel
+    assert_equal ["answer 2"] * 2, followers.map { |one| one.value.body }
+  end
+
+  def test_a_follower_waits_no_longer_than_its_deadline
+    server = serve_slowly(1)
+    http = client(server.url, coalesce: true)
+    leader = Thread.new { http.get("/") }
+    sleep 0.05 until server.requests.size == 1
+    error = result_of { Trunkline.deadline(0.2) { http.get("/") } }
+    assert_instance_of Trunkline::DeadlineExceeded, error
+    assert_equal :none, error.sent
+    leader.join
+  end
+
+  def test_bad_settings
+    assert_match(/coalesce: vary: must be an Array of field names/,
+                 assert_raises(Trunkline::InvalidRequest) { client("http://a.test", coalesce: { vary: "a" }) }.message)
+  end
+end

@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/ways_to_call"
+
+# Trunkline.deadline { }
+class TestDeadline < TrunklineTest
+  include WaysToCall
+
+  time_limit 60
+
+  def held = @held ||= serve { |connection| connection.read_request && sleep(2) }
+
+  def test_bounds_every_way_of_calling
+    each_way do |way, call|
+      began = Trunkline::Engine.now
+      error = Trunkline.deadline(0.2) { call.call(client(held.url, timeout: 10), :get, "/") }
+      assert_instance_of Trunkline::DeadlineExceeded, error, way
+      assert_kind_of Trunkline::TotalTimeout, error
+      assert_in_delta 0.2, Trunkline::Engine.now - began, 0.4, way
+      assert_equal [:all, 1], [error.sent, error.attempts.size], way
+      assert_match(%r{GET / at #{held.address} had 0\.\d+ s until the deadline, and did not end}, error.message, way)
+    end
+  end
+
+  def test_the_calls_own_total_counts_when_it_is_nearer
+    each_way do |way, call|
+      error = Trunkline.deadline(5) { call.call(client(held.url, timeout: 0.2), :get, "/") }
+      assert_instance_of Trunkline::TotalTimeout, error, way
+    end
+  end
+
+  def test_when_it_is_over_nothing_is_sent
+    server = serve
+    each_way do |way, call|
+      error = Trunkline.deadline(0) { call.call(client(server.url), :get, "/") }
+      assert_instance_of Trunkline::DeadlineExceeded, error, way
+      assert_equal [:none, :queue, []], [error.sent, error.phase, error.attempts], way
+    end
+    assert_empty server.requests
+  end
+
+  def test_an_answer_in_time_is_as_without
+    each_way do |way, call|
+      assert_equal 200, Trunkline.deadline(5) { call.call(client(serve.url), :get, "/") }.status, way
+    end
+  end
+
+  def test_nested_the_nearest_counts
+    lefts = Trunkline.deadline(5) do
+      [Trunkline.deadline(1) { Trunkline.deadline.left }, Trunkline.deadline(50) { Trunkline.deadline.left },
+       Trunkline.deadline.left]
+    end
+    assert_equal [1.0, 5.0, 5.0], lefts.map { |left| left.round(1) }
+    assert_nil Trunkline.deadline.left
+  end
+
+  def test_it_ends_with_its_block
+    assert_raises(RuntimeError) { Trunkline.deadline(1) { raise "x" } }
+    assert_nil Trunkline.deadline.left
+  end
+
+  def test_many_calls_share_it
+    server = serve { |connection| connection << answer while connection.read_request && sleep(0.15) }
+    http = client(server.url, timeout: 10)
+    results = Trunkline.deadline(0.5) { http.map(["/"] * 20, concurrency: 1) }
+    assert_equal [Trunkline::Response, Trunkline::DeadlineExceeded], results.map(&:class).uniq
+    assert_operator results.grep(Trunkline::Response).size, :<=, 3
+    assert_equal :none, results.last.sent
+  end
+
+  def test_a_future_keeps_it
+    future = Trunkline.deadline(0.2) { client(held.url, timeout: 10).async.get("/") }
+    assert_instance_of Trunkline::DeadlineExceeded, future.value(5)
+  end
+
+  def test_carried_into_a_thread
+    assert_nil(Trunkline.deadline(1) { Thread.new { Trunkline.deadline.left }.value })
+    left, given = Trunkline.deadline(1) do
+      Thread.new(3, &Trunkline.deadline.wrap { |number| [Trunkline.deadline.left, number] }).value
+    end
+    assert_in_delta 1, left, 0.5
+    assert_equal 3, given
+    assert_nil Trunkline.deadline.wrap { Trunkline.deadline.left }.call
+  end
+
+  def test_retries_end_with_it
+    server = serve("HTTP/1.1 503 Busy\r\nRetry-After: 3\r\nContent-Length: 0\r\n\r\n")
+    response = Trunkline.deadline(0.5) { client(server.url, retry: true, timeout: 20).get("/") }
+    assert_equal [503, 1], [response.status, response.attempts.size]
+  end
+
+  def test_the_server_is_told
+    server = serve
+    http = client(server.url, timeout: 5, deadline_header: "X-Deadline")
+    each_way do |way, call|
+      call.call(http, :get, "/")
+      Trunkline.deadline(1) { call.call(http, :get, "/") }
+      own, bounded = server.requests.last(2).map { |request| Float(request["X-Deadline"]) }
+      assert_in_delta 5, own, 0.5, way
+      assert_in_delta 1, bounded, 0.5, way
+    end
+    assert_match(/\A[01]\.\d{3}\z/, server.requests.last["X-Deadline"])
+    http.get("/", deadline_header: false)
+    assert_nil server.requests.last["X-Deadline"]
+  end
+
+  def test_bad_input
+    [["2", /deadline: must be a number of seconds/], [Float::NAN, /deadline/]].each do |seconds, message|
+      assert_match message, assert_raises(Trunkline::InvalidRequest) { Trunkline.deadline(seconds) { 1 } }.message
+    end
+    assert_raises(Trunkline::InvalidRequest) { Trunkline.deadline(1) }
+    assert_raises(Trunkline::InvalidRequest) { Trunkline.deadline { 1 } }
+    assert_raises(Trunkline::InvalidRequest) { Trunkline.deadline.wrap }
+  end
+end
