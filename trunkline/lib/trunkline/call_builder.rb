@@ -110,7 +110,7 @@ module Trunkline
 
     def call_policy(chain = Policy::Chain.new([]))
       CallPolicy.new(@requests, chain: chain, total: @options.timeout&.total, raises: @options.raises?,
-                                rate: @options.rate, background: method(:submit))
+                                background: method(:submit))
     end
 
     def submit(request, policy, &block)

@@ -25,14 +25,13 @@ module Trunkline
     # @param chain [Policy::Chain]
     # @param total [Float, nil] seconds for all exchanges of a call together
     # @param raises [Boolean] whether a final answer of 4xx or 5xx is an error
-    # @param rate [Policy::Rate, nil]
     # @param background [#call, nil] given a request, a CallPolicy, and a block for the result
-    def initialize(requests, chain: Policy::Chain.new([]), total: nil, raises: false, rate: nil, background: nil)
+    def initialize(requests, chain: Policy::Chain.new([]), total: nil, raises: false, background: nil)
       @requests = requests
       @chain = chain
       @total = total
       @raises = raises
-      @rate = rate
+      @rate = chain.rate
       @background = background
       @only_follows = chain.policies.all?(Policy::Redirect)
       freeze
@@ -89,7 +88,7 @@ module Trunkline
     # @yield [result] a Response or an Error
     # @return [nil]
     def in_background(policy, request, &block)
-      rest = CallPolicy.new(@requests, chain: @chain.after(policy), total: @total, rate: @rate, background: @background)
+      rest = CallPolicy.new(@requests, chain: @chain.after(policy), total: @total, background: @background)
       @background.call(request, rest, &block)
       nil
     end

@@ -259,6 +259,12 @@ module Trunkline
       @async ||= Async.new(@builder, side_by_side(nil).first)
     end
 
+    # Takes a request that #raw has made through the client's policies.
+    # @param request [Request]
+    # @return [Response]
+    # @api private
+    def perform(request) = finish(request, nil)
+
     # Sends a request as it is, once: no redirect is followed, no challenge answered.
     #
     # @param request [Request]

@@ -5,6 +5,7 @@ require_relative "../trunkline"
 require_relative "facades/net_http/clients"
 require_relative "facades/net_http/own_methods"
 require_relative "facades/net_http/warnings"
+require_relative "facades/policies"
 require_relative "facades/x509_stores"
 
 module Trunkline
@@ -25,9 +26,17 @@ module Trunkline
     class << self
       # Idempotent. Sessions that were started before stay as they are. Where another library has replaced Net::HTTP's
       # own methods, says so once and leaves Net::HTTP as it is.
+      #
+      #   Trunkline::NetHTTP.install!(retry: true, breaker: true)
+      #
+      # @param policies [Hash] as keywords, of all its calls: policies:, retry:, breaker:, rate:, hedge:, coalesce:,
+      #   cache:, cookies:, use: and deadline_header: of docs/policies.md; those of the last call count
       # @return [nil]
-      def install!
+      # @raise [InvalidRequest]
+      def install!(**policies)
+        checked = Facades::Policies.check(policies, "Net::HTTP")
         @lock.synchronize do
+          Facades::NetHTTP::Clients.policies = checked
           obstacle = Facades::NetHTTP::OwnMethods.replace(plain)
           next Facades::NetHTTP::Warnings.fallback(obstacle) if obstacle
 

@@ -133,14 +133,13 @@ module Trunkline
     OWN = %i[timeout use raise retry breaker rate hedge].freeze
     private_constant :OWN
 
-    # @return [Object] the same for all options that have the same answers to the same requests (see Policy::Coalesce)
+    # @return [Hash] equal for all options that have the same answers to the same requests (see Policy::Coalesce)
     # @api private
-    attr_reader :sharing
+    def sharing = to_h.except(*OWN)
 
     protected
 
     def change(values)
-      @sharing = Object.new.freeze unless (values.keys - OWN).empty?
       values.each { |name, value| instance_variable_set(:"@#{name}", value) }
       freeze
     end

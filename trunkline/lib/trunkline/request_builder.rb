@@ -59,7 +59,7 @@ module Trunkline
     end
 
     # @return [Object] see Options#sharing
-    def sharing = @options.sharing
+    def sharing = @sharing ||= @options.sharing.freeze
 
     # @return [Boolean] whether a field of that name is bound to the origin it was set for
     def credential?(name)
@@ -95,10 +95,8 @@ module Trunkline
     # @param own [Array<Array(String, String)>] fields to lay over the request's
     # @param type [String, nil] of its new content
     def fields_for(request, url, own, type)
-      same_origin = url.origin == request.uri.origin
-      kept = Policy::Redirect.next_fields(request.headers, same_origin: same_origin, same_method: request.content?) do |name|
-        credential?(name)
-      end
+      same = { same_origin: url.origin == request.uri.origin, same_method: request.content? }
+      kept = Policy::Redirect.next_fields(request.headers, **same) { |name| credential?(name) }
       fields = Headers.overlay(kept, own)
       fields << ["Content-Type", type] if type && !field?(fields, "content-type")
       fields << ["Accept-Encoding", nil] unless field?(fields, "accept-encoding") # none but what was asked for at first

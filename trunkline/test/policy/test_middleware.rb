@@ -55,8 +55,9 @@ class TestMiddleware < TrunklineTest
                                 body: "changed"))
     end
     each_way do |way, call|
-      response = call.call(client(serve.url, use: change, bearer: "secret"), :post, "/", body: "first",
-                                                                                         headers: { "X-Gone" => "1", "X-Kept" => "2", "Content-Type" => "text/plain" })
+      fields = { "X-Gone" => "1", "X-Kept" => "2", "Content-Type" => "text/plain" }
+      http = client(serve.url, use: change, bearer: "secret")
+      response = call.call(http, :post, "/", body: "first", headers: fields)
       assert_equal "other", response.body, way
       request = other.requests.last
       assert_equal ["PUT /new", "changed"], [request.raw[/\A\S+ \S+/], request.body], way

@@ -41,7 +41,7 @@ module Faraday
       # How many clients are kept, one for each set of Faraday's options.
       KNOWN_CLIENTS = 32
       # Options of the adapter with which a call may be several exchanges.
-      REPEATING = %i[follow digest auth].freeze
+      REPEATING = %i[follow digest auth policies retry breaker rate hedge coalesce cache cookies use].freeze
       private_constant :Facade, :KNOWN_CLIENTS, :REPEATING
 
       # @return [Parallel] the manager of in_parallel

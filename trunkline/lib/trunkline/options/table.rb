@@ -4,6 +4,7 @@ require_relative "checks"
 require_relative "option"
 
 module Trunkline
+  # Reopened: the table of options.
   class Options
     # The engine takes 0 for no limit.
     NIL_AS_ZERO = ->(value) { value || 0 }

@@ -42,6 +42,9 @@ module Trunkline
              options.hedge].select(&:itself))
       end
 
+      # @return [Rate, nil]
+      def rate = @policies.find { |policy| policy.respond_to?(:delay) }
+
       # @return [Boolean]
       def empty? = @policies.empty?
 

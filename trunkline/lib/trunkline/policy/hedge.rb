@@ -77,7 +77,7 @@ module Trunkline
       # @param request [Request]
       # @return [Known] of its origin
       def known_of(_request)
-        State.fetch(:hedge) do
+        State.of(:hedge, [request.uri.label, @max]) do
           Known.new(Quantile.new, Budget.new(ratio: @max, most: MOST))
         end
       end

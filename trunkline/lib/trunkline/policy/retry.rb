@@ -152,7 +152,7 @@ module Trunkline
         return unless @budget
 
         request.uri.label
-        State.fetch(:retry) { Budget.new(ratio: @budget, **FLOOR) }
+        State.of(:retry, [request.uri.label, @budget]) { Budget.new(ratio: @budget, **FLOOR) }
       end
     end
   end

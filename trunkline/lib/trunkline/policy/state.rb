@@ -18,7 +18,7 @@ module Trunkline
         # @param key [Object] an origin, with the settings if they differ
         # @yieldreturn [Object] the state of one that is new
         # @return [Object]
-        def fetch(kind, key)
+        def of(kind, key)
           @lock.synchronize do
             entries = @kinds[kind] ||= {}
             entries.fetch(key) do

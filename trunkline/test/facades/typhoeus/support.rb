@@ -6,7 +6,8 @@ require "trunkline/typhoeus"
 # Base of the Typhoeus tests. Removes callbacks, stubs and idle connections before and after each test.
 class TyphoeusTest < TrunklineTest
   CALLBACKS = %i[before on_complete on_success on_failure on_headers on_progress].freeze
-  CONFIG = %i[block_connection memoize verbose timeout connecttimeout cache user_agent proxy exclude_features].freeze
+  CONFIG = %i[block_connection memoize verbose timeout connecttimeout cache user_agent proxy exclude_features
+              policies].freeze
 
   def setup
     super

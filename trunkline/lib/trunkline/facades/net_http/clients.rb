@@ -23,6 +23,7 @@ module Trunkline
 
         @connections = Connections.new
         @clients = {}
+        @policies = {}.freeze
 
         class << self
           # @param options [Hash{Symbol => Object}] of a client
@@ -30,6 +31,13 @@ module Trunkline
           # @raise [InvalidRequest]
           def for(options)
             @clients[options] || Memo.keep(@clients, KNOWN, options.freeze, make(options))
+          end
+
+          # @param options [Hash{Symbol => Object}] policies of all clients, checked
+          # @return [void]
+          def policies=(options)
+            @policies = options
+            @clients = {}
           end
 
           # @return [nil]
@@ -42,7 +50,7 @@ module Trunkline
           # Trunkline.configure does not apply to Net::HTTP's requests.
           def make(options)
             defaults = LenientOptions.new(Trunkline::Options.defaults.to_h)
-            Client.new(nil, defaults.merge(LIMITS.merge(options)), @connections.family)
+            Client.new(nil, defaults.merge({ **LIMITS, **@policies, **options }), @connections.family)
           end
         end
       end

@@ -14,7 +14,8 @@ module Trunkline
         TIMEOUTS = {
           ResolveTimeout => Net::OpenTimeout, ConnectTimeout => Net::OpenTimeout, TLSTimeout => Net::OpenTimeout,
           QueueTimeout => Net::OpenTimeout, WriteTimeout => Net::WriteTimeout, FirstByteTimeout => Net::ReadTimeout,
-          ReadTimeout => Net::ReadTimeout, TotalTimeout => Net::ReadTimeout
+          ReadTimeout => Net::ReadTimeout, TotalTimeout => Net::ReadTimeout,
+          DeadlineExceeded => Net::ReadTimeout
         }.freeze
 
         OTHERS = {

@@ -95,7 +95,7 @@ module Trunkline
 
         # @return [Response]
         def perform(request)
-          response = intercepting { Errors.converting(self) { @client.send_once(request) } }
+          response = intercepting { Errors.converting(self) { @client.perform(request) } }
           @trace&.head(response)
           response
         end

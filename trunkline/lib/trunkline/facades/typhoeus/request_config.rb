@@ -4,7 +4,9 @@ require_relative "../../memo"
 require_relative "../../options"
 require_relative "../../redacted"
 require_relative "../../request_builder"
+require_relative "../../call_policy"
 require_relative "../connections"
+require_relative "../policies"
 require_relative "best_auth"
 require_relative "options"
 require_relative "redirects"
@@ -23,6 +25,12 @@ module Trunkline
         KNOWN = 256
         private_constant :PER_REQUEST, :KNOWN
 
+        # Typhoeus gives a proxy's 407 to its caller.
+        class RequestPolicy < CallPolicy
+          def checked(response) = response
+        end
+
+        @policies = {}.freeze
         @known = {}
         @limited = {}
         @connections = Connections.new
@@ -30,6 +38,15 @@ module Trunkline
         class << self
           # @return [Connections] of all requests
           attr_reader :connections
+          # @return [Hash{Symbol => Object}] policies of all requests, checked
+          attr_reader :policies
+
+          # @return [void]
+          def policies=(options)
+            @policies = options
+            @known = {}
+            @limited = {}
+          end
 
           # @param options [Hash] of a request
           # @param connections [Integer] the most connections to a host
@@ -73,6 +90,8 @@ module Trunkline
         attr_reader :redirect
         # @return [RequestBuilder]
         attr_reader :builder
+        # @return [CallPolicy, nil] of each exchange: what Typhoeus::Config.policies says
+        attr_reader :policy
 
         def initialize(options, connections = Connections::NO_LIMIT)
           @options = Options.new(options)
@@ -80,6 +99,7 @@ module Trunkline
           checked = Trunkline::Options.defaults.merge({ **limits, **@options.client_options })
           @total = checked.timeout.total
           @builder = make_builder(checked)
+          @policy = policy_of(Policy::Chain.of(checked.merge(RequestConfig.policies), @builder))
           @request_adapter = RequestAdapter.new(@options, @builder, multipart_builder(limits, checked))
           @redirect = make_redirect if @options.redirects
           @challenged = @options.schemes != [:basic]
@@ -95,6 +115,12 @@ module Trunkline
 
         # @return [Hash, nil] the options of Cookies
         def cookies = @options.cookies
+
+        # @param chain [Policy::Chain]
+        # @return [CallPolicy, nil]
+        def policy_of(chain)
+          RequestPolicy.new(@builder, chain: chain, total: @total) unless chain.empty?
+        end
 
         # @param request [Typhoeus::Request]
         # @param streaming [Boolean] whether the body of the response is taken in pieces

@@ -20,18 +20,22 @@ module Trunkline
         end
 
         def perform(transfer, http_request)
-          transfer.receive(exchange(http_request, transfer.deadline))
+          transfer.receive(exchange(transfer, http_request))
         end
 
-        def exchange(http_request, deadline, begun = nil)
-          Engine.perform(RequestConfig.connections.pool, http_request, deadline, begun)
+        def exchange(transfer, http_request, begun = nil)
+          pool = RequestConfig.connections.pool
+          return Engine.perform(pool, http_request, transfer.deadline, begun) unless transfer.policy
+
+          driver = Policy::ThreadDriver.new(pool) { |request, deadline| Engine.perform(pool, request, deadline, begun) }
+          transfer.policy.perform(http_request, driver, Engine.now, transfer.deadline)
         rescue Error => error
           error
         end
 
         # An exception from a callback ends the exchange and is raised to the caller.
         def stream(transfer, http_request)
-          response = exchange(http_request, transfer.deadline, begun = [])
+          response = exchange(transfer, http_request, begun = [])
           following = transfer.receive(response)
           following = transfer.receive(chunk(response)) until following || transfer.finished?
           following

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "../../headers"
-require_relative "../../call_policy"
 require_relative "../../scheduler/flow"
 require_relative "../../redacted"
 require_relative "cookies"
@@ -18,13 +17,8 @@ module Trunkline
       class Transfer
         include Redacted
 
-        # Typhoeus gives a proxy's 407 to its caller.
-        class Policies < CallPolicy
-          def checked(response) = response
-        end
-
         SIZE_LIMITS = %i[maxfilesize maxfilesize_large].freeze
-        private_constant :Policies, :SIZE_LIMITS
+        private_constant :SIZE_LIMITS
 
         # @return [Trunkline::Request, nil] what is to be sent; nil when the URL is bad
         attr_reader :http_request
@@ -70,6 +64,7 @@ module Trunkline
           @config = RequestConfig.of(request.options, connections)
           @http_request = @config.build(request, streamed?)
           @deadline = @config.deadline
+          @deadline = [@deadline, Deadline.current].compact.min if Deadline.used?
           apply_policies
         rescue InvalidRequest => error
           raise unless @config && error.message.start_with?("url")
@@ -77,6 +72,9 @@ module Trunkline
           @http_request = nil
           @invalid = error
         end
+
+        # @return [CallPolicy, nil] of each exchange
+        def policy = @config.policy
 
         # @return [Boolean]
         def streamed? = false
@@ -137,7 +135,8 @@ module Trunkline
         # @return [Trunkline::Request, StandardError] the first to send
         def begin_flow(*policies)
           chain = Policy::Chain.new([@config.redirect, *policies].compact)
-          @followed = Scheduler::Flow.new(Policies.new(@config.builder, chain: chain), @http_request, Engine.now)
+          policy = RequestConfig::RequestPolicy.new(@config.builder, chain: chain)
+          @followed = Scheduler::Flow.new(policy, @http_request, Engine.now)
           @followed.first
         end
 

@@ -35,6 +35,17 @@ module Typhoeus
       @max_idle_easies = value
     end
 
+    # @return [Hash, nil] policies of every request, which Typhoeus itself does not have: retry:, breaker:, rate:,
+    #   hedge:, coalesce:, cache: and the others of docs/policies.md
+    attr_reader :policies
+
+    # @raise [Trunkline::InvalidRequest]
+    def policies=(given)
+      checked = ::Trunkline::Facades::Policies.check(given || {}, "Typhoeus")
+      ::Trunkline::Facades::Typhoeus::RequestConfig.policies = checked
+      @policies = given
+    end
+
     # @api private
     def feature_enabled?(feature)
       exclude_features.nil? || !exclude_features.include?(feature)

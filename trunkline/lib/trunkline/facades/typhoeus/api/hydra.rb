@@ -145,6 +145,7 @@ module Typhoeus
     def start_exchange(transfer, http_request)
       pending = transfer.pending ||= new_pending(transfer)
       pending.request = http_request
+      pending.flow = pending.began = nil
       scheduler.add(pending)
     end
 
@@ -152,6 +153,7 @@ module Typhoeus
       ::Trunkline::Scheduler::PendingRequest.new.tap do |pending|
         pending.callback = transfer
         pending.deadline = transfer.deadline
+        pending.policy = transfer.policy unless transfer.streamed?
         pending.streamed = transfer.streamed?
       end
     end

@@ -1,0 +1,27 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../options"
+require_relative "../policy/chain"
+
+module Trunkline
+  module Facades
+    # The policies that a program gives to a facade, whose own library has no options for them.
+    module Policies
+      NAMES = %i[policies retry breaker rate hedge coalesce cache cookies use deadline_header].freeze
+
+      # @param given [Hash{Symbol => Object}] options of a client
+      # @param library [String] for the error
+      # @return [Hash{Symbol => Object}] checked, which may be checked again
+      # @raise [InvalidRequest]
+      def self.check(given, library)
+        unknown = given.keys - NAMES
+        unless unknown.empty?
+          raise InvalidRequest.of("option", unknown.first, "one of #{NAMES.join(", ")}; others are #{library}'s own")
+        end
+
+        Options.check_call(given).freeze
+      end
+    end
+  end
+end

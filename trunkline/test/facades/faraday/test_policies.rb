@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+require_relative "../../test_helper"
+require_relative "../../support/ways_to_call"
+require "trunkline/faraday"
+
+# Policies as options of the Faraday adapter.
+class TestFaradayPolicies < TrunklineTest
+  include WaysToCall
+
+  time_limit 60
+
+  BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
+  RETRY = { backoff: 0.001..0.002, budget: false }.freeze
+
+  def faraday(url, **options)
+    opened(Faraday.new(url, request: { timeout: 5 }) { |builder| builder.adapter(:trunkline, **options) })
+  end
+
+  def test_retries
+    server = serve_in_turn("/" => [BUSY, answer("fine")], "/post" => [BUSY])
+    http = faraday(server.url, retry: RETRY)
+    assert_equal [200, "fine"], http.get("/").then { |one| [one.status, one.body] }
+    assert_equal [503, 3], [http.post("/post", "x").status, server.requests.size]
+  end
+
+  def test_retries_in_parallel_and_streamed
+    server = serve_in_turn("/a" => [BUSY, answer("a")], "/b" => [BUSY, answer("b")], "/c" => [BUSY, answer("c")])
+    http = faraday(server.url, retry: RETRY)
+    responses = []
+    chunks = []
+    http.in_parallel do
+      responses << http.get("/a") << http.get("/b")
+      responses << http.get("/c") { |request| request.options.on_data = ->(chunk, *) { chunks << chunk } }
+    end
+    assert_equal [200, 200, 200], responses.map(&:status)
+    assert_equal ["a", "b", "", "c"], [*responses.map(&:body), chunks.join]
+    http.get("/a") { |request| request.options.on_data = ->(chunk, *) { chunks << chunk } }
+    assert_equal "ca", chunks.join
+  end
+
+  def test_a_deadline
+    server = serve { |connection| connection.read_request && sleep(1) }
+    error = assert_raises(Faraday::TimeoutError) { Trunkline.deadline(0.2) { faraday(server.url).get("/") } }
+    assert_instance_of Trunkline::DeadlineExceeded, error.wrapped_exception
+  end
+
+  def test_middleware_and_coalescing
+    tag = ->(request, forward) { forward.call(request.with(headers: { "X-Tag" => "1" })) }
+    server = serve { |connection| connection << answer while connection.read_request && sleep(0.2) }
+    http = faraday(server.url, use: tag, coalesce: true)
+    assert_equal [200] * 3, Array.new(3) { Thread.new { http.get("/").status } }.map(&:value)
+    assert_equal ["1"], server.requests.map { |request| request["X-Tag"] }
+  end
+end
