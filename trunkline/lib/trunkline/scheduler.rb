@@ -229,24 +229,18 @@ module Trunkline
       return @current = nil unless @may_start.nil? || @may_start.call(pending, now)
 
       @reader.compose(pending) unless pending.request
-      pending.policy && pending.flow.nil? ? begin_call(pending, queue, now) : begin_exchange(pending, queue, now)
-    rescue InvalidRequest, MissingTimeout => error # of a request that is composed again
-      raise if Interrupts.ended_by?(error)
+      return if pending.policy && pending.flow.nil? && begin_call(pending, queue, now)
 
-      answer(pending, error)
-    end
-
-    def begin_exchange(pending, queue, now)
       queue.start(pending, now)
-      @in_flight += 1
+      counted = @in_flight += 1
       @rate&.take(now)
       # A Multi is made when it is first needed, since it has a descriptor.
       pending.id = (@multi ||= Engine::Multi.new(@pool)).add(pending.request, pending.deadline, pending)
       @current = nil
-    rescue Error, InvalidRequest => error # as of a single call: a TLS file that cannot be read, no descriptor
+    rescue Error, InvalidRequest, MissingTimeout => error # as of a single call: a TLS file that cannot be read
       raise if Interrupts.ended_by?(error)
 
-      fail_with(error, pending)
+      counted ? fail_with(error, pending) : answer(pending, error)
     end
 
     # @return [nil]
@@ -257,17 +251,19 @@ module Trunkline
       @current = nil
     end
 
-    # Of a call that may be more than one exchange. With redirects alone, its policies run from the first on.
+    # Begins a call that may be more than one exchange. With redirects alone, its policies run from the first on.
+    # @return [Boolean] whether its policies go on with it, or it waits; false: its request is sent as it is
     def begin_call(pending, queue, now)
       policy = pending.policy
       return hold_back(pending, queue) if policy.rate && held_back?(pending, queue, now)
-      return begin_exchange(pending, queue, now) unless policy.repeats? || pending.limit
+      return false unless policy.repeats? || pending.limit
 
       pending.began ||= now
       pending.deadline ||= [policy.deadline(now), pending.limit].compact.min
-      return begin_exchange(pending, queue, now) if policy.only_follows? && pending.limit.nil?
+      return false if policy.only_follows? && pending.limit.nil?
 
       go_on(pending, begin_flow(pending).first, now)
+      true
     end
 
     # @return [Flow]
@@ -286,6 +282,7 @@ module Trunkline
     def hold_back(pending, queue)
       @origins.unshift(pending, queue)
       @current = nil
+      true
     end
 
     # ---- waiting ----
@@ -327,7 +324,7 @@ module Trunkline
     def handle_result(pending, result)
       now = @completed_at = Engine.now
       @next += 2
-      return take_answer(pending, result) if @held.positive? && pending.answered
+      return take_answer(pending, result) if @held != 0 && pending.answered
       return result if pending.streamed && !(result.nil? || result.is_a?(Exception))
 
       @current = pending
@@ -416,7 +413,7 @@ module Trunkline
       return unless pending.in_flight? && room_in?(pending.queue, now)
 
       second = @races.second(pending, now)
-      begin_exchange(second, pending.queue, now) if second
+      start(second, pending.queue, now) if second
     end
 
     # @return [nil]

@@ -35,8 +35,8 @@ module Trunkline
         request = race.second.call or return
 
         race.laps << Policy::Call::Lap.begin(request, now)
-        second = PendingRequest.new(pending.item, pending.index, nil, pending.policy, request)
-        second.deadline = pending.deadline
+        second = pending.dup
+        second.request = request
         @firsts[second] = pending
         @seconds[pending] = second
       end
