@@ -7,7 +7,6 @@ gem "faraday-follow_redirects", "~> 0.3", require: false
 gem "faraday-multipart", "~> 1.0", require: false
 gem "faraday-net_http", "~> 3.4", require: false
 gem "faraday-retry", "~> 2.3", require: false
-gem "http-cookie", "~> 1.0", require: false
 gem "httparty", "~> 0.22", require: false
 gem "mechanize", "~> 2.12", require: false
 gem "net-http-persistent", "~> 4.0", require: false

@@ -9,3 +9,10 @@ gem "async", ">= 2.20", require: false
 
 # Header compression for the scripted server of HTTP/2.
 gem "protocol-hpack", "~> 1.5", require: false
+
+# What cookies: needs.
+gem "http-cookie", "~> 1.1", require: false
+gem "public_suffix", ">= 5", require: false
+
+# An example of middleware signs with it.
+gem "aws-sigv4", "~> 1.10", require: false

@@ -18,12 +18,19 @@ module Trunkline
 
     # Stands for the value of a callable; its text is in no other field.
     class Placeholder < String
+      BEGINNING = "value-of-each-attempt-"
+      private_constant :BEGINNING
+
+      # @param text [String]
+      # @return [Boolean] whether it is the text of one
+      def self.text?(text) = text.start_with?(BEGINNING)
+
       # @return [#call]
       attr_reader :callable
 
       def initialize(callable)
         @callable = callable
-        super("value-of-each-attempt-#{SecureRandom.hex(16)}")
+        super("#{BEGINNING}#{SecureRandom.hex(16)}")
         freeze
       end
     end

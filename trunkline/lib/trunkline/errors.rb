@@ -6,7 +6,7 @@ module Trunkline
     # Longer values are cut in messages.
     SHOWN = 80
     # Arguments whose values may be credentials: an error tells the class of such a value alone.
-    SECRET = /\A(?:headers|params|form|json|body|multipart|bearer|basic|digest|auth|netrc|proxy|options|requests?)\b/
+    SECRET = /\A(?:headers|params|form|json|body|multipart|bearer|basic|digest|auth|cookies|netrc|proxy|options|requests?)\b/
     private_constant :SHOWN, :SECRET
 
     # @param argument [String, Symbol] which argument it was

@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+require_relative "../redacted"
+
+module Trunkline
+  class CookieJar
+    # A Set-Cookie field as it was received (RFC 6265bis 5.6). Which cookie comes of it, if any, is for the jar to
+    # decide. SameSite and attributes that are not known are left out.
+    #
+    # @api private
+    class SetCookie
+      include Redacted
+
+      # The limits of RFC 6265bis 5.6 and 5.5, the last in seconds: 400 days.
+      PAIR_BYTES = 4096
+      ATTRIBUTE_BYTES = 1024
+      LONGEST = 400 * 86_400
+      CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/n
+      TAB = /\t/
+      PATH = %r{\A/[^\t]*\z}
+      private_constant :PAIR_BYTES, :ATTRIBUTE_BYTES, :LONGEST, :CONTROL, :TAB, :PATH
+
+      class << self
+        # @param field [String] a value of Set-Cookie: one cookie, whatever commas are in it
+        # @param now [Time]
+        # @return [SetCookie, nil] nil for what must be ignored: without a name, with control characters, too long
+        def parse(field, now)
+          field = field.b
+          pair, *attributes = field.split(";", -1)
+          name, equals, value = parts(pair.to_s)
+          return if equals.empty? || name.empty? || name.bytesize + value.bytesize > PAIR_BYTES
+          return if CONTROL.match?(field) || TAB.match?(name) || TAB.match?(value)
+
+          new(name, value, attributes, now)
+        end
+
+        # @return [Array(String, String, String)] what is before the first "=", that, and what is after it
+        def parts(text)
+          text.partition("=").map { |part| part.gsub(/\A[ \t]+|[ \t]+\z/, "") }
+        end
+      end
+
+      # @return [String] as they stand in the field, quotes included
+      attr_reader :name, :value
+      # @return [String, nil] in lower case, without a leading dot
+      attr_reader :domain
+      # @return [String, nil] one that begins with "/"
+      attr_reader :path
+      # @return [Time, nil] nil for a session cookie
+      attr_reader :expires
+
+      # Of attributes of one name, the last counts; Max-Age wins over Expires wherever it stands.
+      def initialize(name, value, attributes, now)
+        @name = name
+        @value = value
+        last = attributes.map { |attribute| SetCookie.parts(attribute) }
+          .reject { |_, _, text| text.bytesize > ATTRIBUTE_BYTES }
+          .to_h { |key, _, text| [key.downcase, text] }
+        @domain = last["domain"].to_s.delete_prefix(".").downcase
+        @domain = nil if @domain.empty?
+        @path = last["path"] if last["path"]&.match?(PATH)
+        @expires = expiry(last["max-age"], last["expires"], now)
+        @secure = last.key?("secure")
+        @http_only = last.key?("httponly")
+        freeze
+      end
+
+      def secure? = @secure
+      def http_only? = @http_only
+
+      private
+
+      # A time that cannot be read leaves a session cookie.
+      def expiry(max_age, date, now)
+        return now + max_age.to_i.clamp(0, LONGEST) if max_age&.match?(/\A-?\d+\z/)
+
+        time = date && HTTP::Cookie::Scanner.new("").parse_cookie_date(date)
+        [time, now + LONGEST].min if time
+      end
+    end
+  end
+end

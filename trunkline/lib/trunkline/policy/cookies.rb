@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require_relative "../attempt_values"
+require_relative "../cookie_jar"
+require_relative "../errors"
+require_relative "../redacted"
+
+module Trunkline
+  module Policy
+    # Sends the cookies of a jar with each request, redirects and challenges included, and keeps those that answers set.
+    class Cookies
+      include Redacted
+
+      # @param value [true, CookieJar, false, nil] true for a new jar
+      # @return [Cookies, nil]
+      # @raise [InvalidRequest]
+      def self.of(value)
+        case value
+        when nil, false then nil
+        when true then new(CookieJar.new)
+        when CookieJar then new(value)
+        when Cookies then value
+        else raise InvalidRequest.of(:cookies, value, "true, a Trunkline::CookieJar, or false")
+        end
+      end
+
+      # @return [CookieJar]
+      attr_reader :jar
+
+      # @param jar [CookieJar]
+      def initialize(jar)
+        @jar = jar
+        freeze
+      end
+
+      # @param request [Request]
+      # @yield [request] sends it and returns its Response
+      # @return [Response]
+      def call(request, _call)
+        response = yield fill(request)
+        keep(response)
+        response
+      end
+
+      # @param request [Request]
+      # @return [Request] with the jar's cookies behind those that the caller has given, of which they replace none
+      def fill(request)
+        kept = @jar.header(request.uri) or return request
+        computed, given = request.headers.get_all("Cookie").map(&:b)
+          .partition { |field| AttemptValues::Placeholder.text?(field) }
+        named = given.flat_map { |field| names(field) }.to_h { |name| [name, true] }
+        added = pairs(kept).reject { |pair| named.key?(name(pair)) }
+        return request if added.empty?
+
+        # One that is computed for each attempt is not known yet.
+        fields = [[*given, *added].join("; "), *computed].map { |field| ["Cookie", field] }
+        request.with(headers: fields)
+      end
+
+      private
+
+      def pairs(field) = field.split(/; */n)
+
+      def names(field) = pairs(field).map { |pair| name(pair) }
+
+      def name(pair) = pair[/\A[^=]*/n].strip
+
+      # Of a call that was challenged, each challenge may set cookies, too.
+      def keep(response)
+        [*response.challenges, response].each do |answer|
+          next unless answer["set-cookie"]
+
+          answer.headers.get_all("Set-Cookie").each { |cookie| @jar.set(answer.request.uri, cookie) }
+        end
+      end
+    end
+  end
+end
