@@ -9,8 +9,10 @@ module Trunkline
   module Policy
     # Signs each request of a call, and answers the challenges of its origin (RFC 9110 11), by an object with
     #
-    #   sign(request)         -> Hash of header fields to lay over the request's, or nil; called before each request
+    #   sign(request)     -> Hash of header fields to lay over the request's, or nil; called before each request
     #   retry?(response)  -> true to sign and send the request again, false to leave the 401 to the caller
+    #
+    # Either may take the Call as its second argument: by its #sleep and #wait it waits without holding others up.
     #
     # Requests to other origins, where a redirect may lead, are sent without it.
     class Auth
@@ -31,6 +33,8 @@ module Trunkline
         @origin = origin
         @builder = builder
         @values = values
+        @sign = with_call(:sign)
+        @retry = with_call(:retry?)
       end
 
       # @return [String] names the signer; unique among processes
@@ -51,9 +55,9 @@ module Trunkline
         passed = []
         loop do
           tried = call.attempts.size
-          response = yield signed(request)
+          response = yield signed(request, call)
           return accepted(response, passed) unless response.status == 401
-          return response._challenged(passed) unless passed.size < CHALLENGES && @signer.retry?(response)
+          return response._challenged(passed) unless passed.size < CHALLENGES && @retry.call(response, call)
 
           rewind(request, response)
           passed << response._discard
@@ -68,9 +72,15 @@ module Trunkline
         response._challenged(passed)
       end
 
-      def signed(request)
+      # @return [#call] the signer's method, for two arguments
+      def with_call(name)
+        method = @signer.method(name)
+        method.arity == 2 ? method : ->(about, _call) { method.call(about) }
+      end
+
+      def signed(request, call)
         request = fill(request)
-        signature = @signer.sign(request)
+        signature = @sign.call(request, call)
         return request if signature.nil? || signature.empty?
 
         Policy.add_fields(request, Headers.pairs(signature), @builder)
