@@ -2,6 +2,7 @@
 
 require_relative "../redacted"
 require_relative "budget"
+require_relative "hedge/quantile"
 require_relative "settings"
 require_relative "state"
 
