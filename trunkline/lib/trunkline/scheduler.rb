@@ -408,9 +408,9 @@ module Trunkline
 
     # ---- two requests of one call ----
 
-    # A second request is sent only where there is room for it.
+    # The second request comes on top of what may be in flight: its policy has a budget.
     def begin_second(pending, now)
-      return unless pending.in_flight? && room_in?(pending.queue, now)
+      return unless pending.in_flight?
 
       second = @races.second(pending, now)
       start(second, pending.queue, now) if second

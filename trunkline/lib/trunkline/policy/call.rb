@@ -97,6 +97,7 @@ module Trunkline
       def race(request, after, &second)
         prepare(request)
         laps = @driver.race(Lap.begin(request, now), @deadline, after, second)
+        @exchanges += laps.size - 1
         laps.each do |lap|
           settle(lap, lap.result) if lap.result
           record(lap, lap.equal?(laps.first) ? @reason : :hedge)
@@ -202,12 +203,12 @@ module Trunkline
       end
 
       def settle(lap, result)
-        lap.ended ||= now
         lap.result = result.is_a?(Response) ? @policy.checked(result) : result
       end
 
       def record(lap, reason)
-        rows = lap.result ? lap.result.attempts : [Attempt.new(1, :hedge, nil, :partial, "Cancelled")]
+        lap.ended ||= now
+        rows = lap.result ? lap.result.attempts : [Attempt.new(1, :first, nil, :partial, "Cancelled")]
         rows.each_with_index do |row, index|
           told = { number: @attempts.size + 1 }
           told.update(reason: reason || row.reason, waited: (row.waited || 0.0) + @waited) if index.zero?

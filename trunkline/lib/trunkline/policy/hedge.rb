@@ -77,7 +77,7 @@ module Trunkline
 
       # @param request [Request]
       # @return [Known] of its origin
-      def known_of(_request)
+      def known_of(request)
         State.of(:hedge, [request.uri.label, @max]) do
           Known.new(Quantile.new, Budget.new(ratio: @max, most: MOST))
         end

@@ -1,0 +1,161 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/ways_to_call"
+
+# hedge:
+class TestHedge < TrunklineTest
+  include WaysToCall
+
+  time_limit 120
+
+  HEDGE = { after: 0.1, max: 1.0 }.freeze
+
+  def teardown
+    super
+    Trunkline::Policy::State.clear
+  end
+
+  # Takes long for the first request to each target.
+  def serve_with_late_firsts(seconds = 1)
+    seen = Hash.new(0)
+    serve do |connection|
+      while (request = connection.read_request)
+        first = (seen[request.target] += 1) == 1
+        sleep(seconds) if first
+        connection << answer(first ? "late" : "early")
+      end
+    end
+  end
+
+  def test_the_first_answer_is_taken
+    each_way(but: [:streamed]) do |way, call|
+      server = serve_with_late_firsts
+      http = client(server.url, hedge: HEDGE)
+      began = Trunkline::Engine.now
+      response = call.call(http, :get, "/")
+      assert_equal "early", response.body, way
+      assert_in_delta 0.1, Trunkline::Engine.now - began, 1, way
+      assert_equal [[1, :first, nil, "Cancelled"], [2, :hedge, 200, nil]],
+                   response.attempts.map { |one| [one.number, one.reason, one.status, one.error] }, way
+      assert_equal [2, 2], [server.requests.size, server.connection_count], way
+      assert_equal 0, http.stats[:in_use], way
+    end
+  end
+
+  def test_the_first_request_may_still_win
+    each_way(but: [:streamed]) do |way, call|
+      count = 0
+      server = serve do |connection|
+        connection.read_request
+        sleep((count += 1) == 1 ? 0.4 : 1.5)
+        connection << answer("first")
+      end
+      response = call.call(client(server.url, hedge: HEDGE), :get, "/")
+      assert_equal "first", response.body, way
+      assert_equal [[:first, nil], [:hedge, "Cancelled"]], response.attempts.map { |one| [one.reason, one.error] }, way
+    end
+  end
+
+  def test_an_early_answer_needs_none
+    each_way do |way, call|
+      server = serve
+      assert_equal 1, call.call(client(server.url, hedge: HEDGE), :get, "/").attempts.size, way
+      assert_equal 1, server.requests.size, way
+    end
+  end
+
+  def test_an_error_waits_for_the_other
+    each_way(but: [:streamed]) do |way, call|
+      count = 0
+      server = serve do |connection|
+        connection.read_request
+        next sleep(0.3) if (count += 1) == 1
+
+        sleep 0.5
+        connection << answer("second")
+      end
+      response = call.call(client(server.url, hedge: HEDGE), :get, "/")
+      assert_equal ["second", ["ConnectionClosed", nil]], [response.body, response.attempts.map(&:error)], way
+    end
+  end
+
+  def test_when_both_fail_the_error_tells_both
+    each_way(but: [:streamed]) do |way, call|
+      server = serve { |connection| connection.read_request && sleep(0.3) && connection.close }
+      error = call.call(client(server.url, hedge: HEDGE), :get, "/")
+      assert_instance_of Trunkline::ConnectionClosed, error, way
+      assert_equal %i[first hedge], error.attempts.map(&:reason), way
+    end
+  end
+
+  def test_only_what_is_safe
+    server = serve_with_late_firsts(0.4)
+    http = client(server.url, hedge: HEDGE)
+    each_way { |way, call| assert_equal 1, call.call(http, :put, "/#{way}", body: "x").attempts.size, way }
+    assert_equal 1, http.get("/streamed-get", stream: true).tap(&:body).attempts.size
+  end
+
+  def test_the_budget_bounds_it
+    server = serve { |connection| connection << answer while connection.read_request && sleep(0.12) }
+    http = client(server.url, hedge: { after: 0.05, max: 0.1 })
+    http.map(Array.new(100) { |index| "/#{index}" }, concurrency: 10)
+    assert_operator server.requests.size, :<=, 110
+    assert_operator server.requests.size, :>, 103
+    assert_equal server.requests.size - 100, http.stats[:hedges][server.address][:taken]
+  end
+
+  def test_the_quantile_is_learnt
+    server = serve
+    http = client(server.url, hedge: { after: :p95, max: 1.0 })
+    100.times { |index| http.get("/#{index}") }
+    known = http.stats[:hedges][server.address]
+    assert_equal 100, known[:count]
+    assert_operator known[:p95], :>=, known[:p50]
+  end
+
+  def test_late_by_the_quantile
+    late = false
+    server = serve do |connection|
+      while connection.read_request
+        slow = late
+        late = false
+        sleep(slow ? 2 : 0.05)
+        connection << answer(slow ? "late" : "early")
+      end
+    end
+    http = client(server.url, hedge: { after: :p90, max: 1.0 })
+    30.times { http.get("/") }
+    late = true
+    response = http.get("/")
+    assert_equal ["early", 2], [response.body, response.attempts.size]
+  end
+
+  def test_within_the_timeout_and_with_retries
+    server = serve { |connection| connection.read_request && sleep(2) }
+    each_way(but: [:streamed]) do |way, call|
+      error = call.call(client(server.url, hedge: HEDGE, timeout: 0.4), :get, "/")
+      assert_instance_of Trunkline::TotalTimeout, error, way
+      assert_equal 2, error.attempts.size, way
+    end
+  end
+
+  def test_leaving_a_batch_cancels_both
+    server = serve { |connection| connection.read_request && sleep(2) }
+    http = client(server.url, hedge: HEDGE)
+    future = http.async.get("/")
+    sleep 0.05 until server.requests.size == 2
+    assert future.cancel
+    Thread.new { http.map(["/"]) }.tap { |thread| sleep 0.3 }.kill.join
+    sleep 0.05 while http.stats[:in_use].positive?
+    assert_equal 0, http.stats[:in_use]
+  end
+
+  def test_bad_settings
+    { { after: :p30 } => /hedge: after: must be a quantile from :p50 to :p99\.9, or seconds, got :p30/,
+      { after: 0 } => /hedge: after/, { max: 2 } => /hedge: max: must be a number from 0\.0 to 1\.0, got 2/ }
+      .each do |value, message|
+        assert_match message, assert_raises(Trunkline::InvalidRequest) { client("http://a.test", hedge: value) }.message
+      end
+  end
+end
