@@ -12,7 +12,7 @@ class TestErrors < TrunklineTest
     ForkedConnection: :ConnectionError, TimeoutError: :Error, ResolveTimeout: :TimeoutError,
     ConnectTimeout: :TimeoutError, TLSTimeout: :TimeoutError, WriteTimeout: :TimeoutError,
     FirstByteTimeout: :TimeoutError, ReadTimeout: :TimeoutError, QueueTimeout: :TimeoutError,
-    TotalTimeout: :TimeoutError, ProtocolError: :Error, InvalidResponse: :ProtocolError,
+    TotalTimeout: :TimeoutError, BreakerOpen: :Error, ProtocolError: :Error, InvalidResponse: :ProtocolError,
     HeadersTooLarge: :ProtocolError, TruncatedBody: :ProtocolError, DecodeError: :ProtocolError,
     BodyTooLarge: :ProtocolError, RedirectError: :Error, TooManyRedirects: :RedirectError,
     RedirectLoop: :RedirectError, UnsafeRedirect: :RedirectError, BodyError: :Error, StatusError: :Error,

@@ -60,7 +60,7 @@ module Trunkline
     def perform(request, driver, began, limit = nil)
       call = Policy::Call.new(self, request, driver, began, limit)
       judged(@chain.forward(request, call))
-    rescue Error => error
+    rescue Policy::Call::Correctable => error
       raise call.of_whole_call(error)
     end
 

@@ -221,6 +221,29 @@ module Trunkline
   # The call did not end, or could not begin, before the end that Trunkline.deadline set.
   class DeadlineExceeded < TotalTimeout; end
 
+  # The origin was not called, since too many of its last requests have failed (breaker:). Nothing was sent.
+  class BreakerOpen < Error
+    # @return [Float, nil] seconds until the breaker lets a request through to see whether the origin is well again; nil
+    #   when the store: of the breaker does not tell
+    attr_reader :retry_in
+
+    # @param request [Request]
+    # @param refused [Policy::Breaker::Refused]
+    # @param facts [Hash] of the call
+    # @return [BreakerOpen]
+    # @api private
+    def self.of(request, refused, facts)
+      new("#{request.method} #{request.uri.path} was not sent: the breaker of #{request.uri.label} is open, since " \
+          "#{refused.message} (breaker:)",
+          request: request, phase: :queue, retry_in: refused.retry_in, **facts)
+    end
+
+    def initialize(message = nil, facts = {})
+      super
+      @retry_in = facts[:retry_in]
+    end
+  end
+
   # The answer breaks the protocol or a limit; its connection is closed.
   class ProtocolError < Error; end
   # The answer's syntax or framing is not what RFC 9112 (RFC 9113 for HTTP/2) allows.

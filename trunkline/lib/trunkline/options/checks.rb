@@ -99,25 +99,25 @@ module Trunkline
       end
 
       # @param policy [Symbol] the class of Policy that the option makes
-      # @return [Object, nil] nil for false
+      # @return [Object, nil] nil for false and nil
       def policy(_name, value, policy)
-        value == false ? nil : Policy.const_get(policy).of(value)
+        Policy.const_get(policy).of(value) if value
       end
 
       # @return [Symbol, nil]
       def policies(name, value)
-        value == false ? nil : one_of(name, value, [:standard])
+        one_of(name, value, [:standard]) if value
       end
 
       def use(name, value)
-        return [].freeze if value == false
+        return [].freeze unless value
 
         list = value.is_a?(Array) ? value : [value]
         list.map { |one| Policy::Middleware.of(name, one) }.freeze
       end
 
       def field_name(name, value)
-        value == false ? nil : Headers.field_name(value, name.to_s)
+        Headers.field_name(value, name.to_s) if value
       end
 
       def headers(_name, value)

@@ -23,6 +23,12 @@ module Trunkline
         def self.begin(request, now) = new(request, Time.now, now)
       end
 
+      # For rescue: the errors that #of_whole_call corrects. A BreakerOpen tells of the whole call already, and costs a
+      # few microseconds as long as it is not raised again: that would write its backtrace, frame by frame.
+      module Correctable
+        def self.===(error) = error.is_a?(Error) && !error.is_a?(BreakerOpen)
+      end
+
       # @return [Request] as the caller made it
       attr_reader :request
       # @return [Float] monotonic seconds
@@ -153,12 +159,16 @@ module Trunkline
       # @param error [Error]
       # @return [Error]
       def of_whole_call(error)
-        named = @bounded && error.instance_of?(TotalTimeout) ? [:DeadlineExceeded] : []
-        return error unless @exchanges > 1 || error.is_a?(AnswerError) || !named.empty?
+        return error unless @exchanges > 1 || error.is_a?(AnswerError)
 
         facts = { elapsed: now - @began, limit: (allowed if error.is_a?(TotalTimeout)) }
         facts.update(attempt: @attempts.size, attempts: @attempts.dup.freeze, sent: sent_so_far) if @attempts.size > 1
-        error.retold(facts.compact, *named)
+        error.retold(facts.compact)
+      end
+
+      # @return [Hash{Symbol => Object}] what the error of a policy tells of the call that it ends
+      def facts
+        { elapsed: now - @began, attempt: @attempts.size + 1, attempts: @attempts.dup.freeze, sent: sent_so_far }
       end
 
       # @param request [Request]
@@ -203,7 +213,14 @@ module Trunkline
       end
 
       def settle(lap, result)
-        lap.result = result.is_a?(Response) ? @policy.checked(result) : result
+        lap.result = result.is_a?(Response) ? @policy.checked(result) : named(result)
+      end
+
+      # An end that Trunkline.deadline set has an error of its own, which policies tell from the server's failures.
+      def named(error)
+        return error unless @bounded && error.instance_of?(TotalTimeout)
+
+        error.retold({ limit: allowed }, :DeadlineExceeded)
       end
 
       def record(lap, reason)

@@ -115,7 +115,7 @@ module Trunkline
 
       def attempt(request)
         yield request
-      rescue Error => error
+      rescue *@errors => error # a BreakerOpen must not be raised again: see Call::Correctable
         error
       end
 

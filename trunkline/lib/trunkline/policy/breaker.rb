@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../redacted"
+require_relative "settings"
+require_relative "state"
+require_relative "breaker/circuit"
+require_relative "breaker/outcome"
+require_relative "breaker/store"
+
+module Trunkline
+  module Policy
+    # A circuit breaker: does not call an origin for a while when too many of its requests fail. The clients of a
+    # process that have the same settings share what is known of an origin.
+    class Breaker
+      include Redacted
+
+      CALLABLE = Settings.callable("callable: it is given a Response or an Error")
+      SETTINGS = Settings.new(:breaker,
+                              threshold: [0.5, Settings.number(0.01..1.0)],
+                              minimum: [20, Settings.integer(1..1_000_000)],
+                              window: [10.0, Settings.number(0.1..3600.0, "seconds")],
+                              cool_down: [5.0, Settings.number(0.01..3600.0, "seconds")],
+                              probes: [1, Settings.integer(1..1000)],
+                              failure: [Outcome.method(:failure?), CALLABLE],
+                              store: [nil, Store::CHECK])
+
+      # @param value [true, Hash, Breaker]
+      # @return [Breaker]
+      # @raise [InvalidRequest]
+      def self.of(value)
+        value.is_a?(Breaker) ? value : new(SETTINGS.read(value))
+      end
+
+      # @return [Hash{String => Hash}] by "host:port" what Circuit#to_h tells. Of an origin that clients with different
+      #   settings call, the circuit that refuses most
+      def self.stats
+        now = Engine.now
+        State.all(:breaker).each_with_object({}) do |((label, _), circuit), all|
+          told = circuit.to_h(now)
+          all[label] = told unless all[label] && STRICTNESS.index(all[label][:state]) >= STRICTNESS.index(told[:state])
+        end
+      end
+
+      STRICTNESS = %i[closed half_open open].freeze
+      private_constant :CALLABLE, :STRICTNESS
+
+      # @param settings [Hash{Symbol => Object}] of SETTINGS
+      def initialize(settings)
+        @failure = settings[:failure]
+        @store = settings[:store]
+        @settings = settings.except(:failure).freeze
+        freeze
+      end
+
+      # @param request [Request]
+      # @param call [Call]
+      # @yield [request] sends it and returns its Response
+      # @return [Response]
+      # @raise [BreakerOpen] instead of calling an origin that fails
+      def call(request, call)
+        circuit(request.uri.label).run(call) { judged { yield request } }
+      rescue Failed => error
+        result = error.result
+        result.is_a?(Error) ? raise(result, cause: result.cause) : result
+      rescue Refused => error
+        raise BreakerOpen.of(request, error, call.facts), cause: nil
+      end
+
+      private
+
+      def circuit(label)
+        State.of(:breaker, [label, @settings]) { @store ? @store.circuit(label, @settings) : Circuit.new(@settings) }
+      end
+
+      # @return [Response] that is no failure
+      # @raise [Failed]
+      # @raise [Error] that says nothing about the origin
+      def judged
+        response = yield
+        raise Failed.new(response), cause: nil if failure?(response)
+
+        response
+      rescue Error => error
+        raise unless @failure.call(error)
+
+        raise Failed.new(error), cause: nil
+      end
+
+      # Closes an answer that nobody will read, for failure: raised something.
+      def failure?(response)
+        told = false
+        failed = @failure.call(response)
+        told = true
+        failed
+      ensure
+        response.close unless told
+      end
+    end
+  end
+end

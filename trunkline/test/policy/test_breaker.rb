@@ -1,0 +1,301 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/ways_to_call"
+
+# breaker: an origin that fails is not called for a while.
+class TestBreaker < TrunklineTest
+  include WaysToCall
+
+  time_limit 120
+
+  # Seconds after which the breaker of QUICK probes.
+  COOLED = 0.35
+
+  BROKEN = Answers.answer("", status: "500 Broken")
+  # Opens at the third failure.
+  QUICK = { minimum: 3, cool_down: 0.3 }.freeze
+
+  def teardown
+    super
+    Trunkline::Policy::State.clear
+  end
+
+  # Answers 500 to /bad, waits in /slow until it is told to go on, and answers 200 to all others.
+  def serve_both(&block)
+    serve do |connection|
+      while (request = connection.read_request)
+        block&.call if request.target == "/slow"
+        connection << (request.target == "/bad" ? BROKEN : answer)
+      end
+    end
+  end
+
+  def state(server, http) = http.stats[:breakers].dig(server.address, :state)
+
+  # @return [BreakerOpen]
+  def open_breaker(http)
+    3.times { assert_equal 500, http.get("/bad").status }
+    assert_raises(Trunkline::BreakerOpen) { http.get("/") }
+  end
+
+  def test_an_origin_that_fails_is_not_called
+    each_way do |way, call|
+      server = serve_both
+      http = client(server.url, breaker: { minimum: 4, threshold: 0.5 })
+      results = %w[/bad / /bad / /bad].map { |path| call.call(http, :get, path).status }
+      assert_equal [500, 200, 500, 200, 500], results, way
+      assert_instance_of Trunkline::BreakerOpen, call.call(http, :post, "/", body: "x"), way
+      assert_equal 5, server.requests.size, way
+      assert_equal :open, state(server, http), way
+    end
+  end
+
+  def test_the_error_tells_which_origin_why_and_until_when
+    server = serve_both
+    error = open_breaker(client(server.url, breaker: { minimum: 3, cool_down: 7 }))
+    assert_includes 6.0..7.0, error.retry_in
+    assert_equal [:none, :queue, 1, []], [error.sent, error.phase, error.attempt, error.attempts]
+    assert_equal "/", error.request.uri.path
+    assert_includes 0.0..1.0, error.elapsed
+    why = "GET / was not sent: the breaker of #{server.address} is open, since 3 of 3 requests failed within 10.0 s"
+    assert_match(/\A#{Regexp.escape(why)}; it probes in \d\.\d+ s \(breaker:\)\z/, error.message)
+    assert_nil error.cause
+    assert_kind_of Trunkline::Error, error
+  end
+
+  def test_it_closes_when_a_probe_succeeds
+    server = serve_both
+    http = client(server.url, breaker: QUICK)
+    open_breaker(http)
+    sleep COOLED
+    assert_equal :half_open, state(server, http)
+    assert_equal 200, http.get("/").status
+    assert_equal :closed, state(server, http)
+    assert_equal 500, http.get("/bad").status
+    assert_equal :closed, state(server, http)
+  end
+
+  def test_it_opens_again_when_a_probe_fails
+    server = serve_both
+    http = client(server.url, breaker: QUICK)
+    open_breaker(http)
+    sleep COOLED
+    assert_equal 500, http.get("/bad").status
+    assert_raises(Trunkline::BreakerOpen) { http.get("/") }
+    assert_equal 4, server.requests.size
+    assert_equal 2, http.stats[:breakers][server.address][:openings]
+  end
+
+  def test_of_many_calls_one_probes
+    hold = Thread::Queue.new
+    server = serve_both { hold.pop }
+    http = client(server.url, breaker: QUICK)
+    open_breaker(http)
+    sleep COOLED
+    probe = http.async.get("/slow")
+    server.wait_for_requests(4)
+    others = http.map(["/slow"] * 20) + Array.new(5) { Thread.new { result_of { http.get("/slow") } } }.map(&:value)
+    assert_equal({ Trunkline::BreakerOpen => 25 }, others.map(&:class).tally)
+    assert_equal 4, server.requests.size
+    hold << true
+    assert_equal 200, probe.value.status
+    assert_equal [200] * 3, http.map(["/"] * 3).map(&:status)
+  end
+
+  def test_a_batch_probes_with_one_of_its_requests
+    server = serve_both
+    http = client(server.url, breaker: QUICK)
+    open_breaker(http)
+    sleep COOLED
+    results = http.map(["/bad"] * 10, concurrency: 10)
+    assert_equal({ Trunkline::BreakerOpen => 9, Trunkline::Response => 1 }, results.map(&:class).tally)
+    assert_equal 4, server.requests.size
+  end
+
+  # Each way a probe can end without a result.
+  GIVEN_UP = {
+    killed: ->(http) { Thread.new { http.get("/slow") }.tap { |thread| sleep 0.1 and thread.kill.join } },
+    raised: lambda do |http|
+      thread = Thread.new { http.get("/slow") }
+      thread.report_on_exception = false
+      sleep 0.1
+      thread.raise(Timeout::Error)
+      thread.join(5)
+    end,
+    timed_out: ->(http) { Timeout.timeout(0.1) { http.get("/slow") } },
+    future_cancelled: ->(http) { http.async.get("/slow").tap { sleep 0.1 }.cancel and sleep 0.1 },
+    batch_left: ->(http) { http.each(["/slow", "/other"]).first },
+    batch_interrupted: ->(http) { Timeout.timeout(0.1) { http.map(["/slow"]) } },
+    deadline: ->(http) { Trunkline.deadline(0.1) { http.get("/slow") } }
+  }.freeze
+
+  GIVEN_UP.each do |how, give_up|
+    define_method(:"test_a_probe_that_is_#{how}_gives_its_place_back") do
+      hold = Thread::Queue.new
+      server = serve_both { hold.pop }
+      http = client(server.url, breaker: { **QUICK, cool_down: 0.6 })
+      open_breaker(http)
+      sleep 0.65
+      begin
+        give_up.call(http)
+      rescue Timeout::Error, Trunkline::DeadlineExceeded
+        true
+      end
+      assert_equal :half_open, state(server, http)
+      assert_equal 200, http.get("/").status # and not BreakerOpen
+      hold << true
+    end
+  end
+
+  def test_what_is_a_failure
+    port = refused_port
+    http = client("http://127.0.0.1:#{port}", breaker: { minimum: 1 })
+    assert_raises(Trunkline::ConnectError) { http.get("/") }
+    assert_raises(Trunkline::BreakerOpen) { http.get("/") }
+
+    silent = serve { |connection| connection.read_request && sleep(5) }
+    [{ first_byte: 0.1 }, 0.1].each do |timeout|
+      Trunkline::Policy::State.clear
+      http = client(silent.url, timeout: timeout, breaker: { minimum: 1 })
+      assert_raises(Trunkline::TimeoutError) { http.get("/") }
+      assert_raises(Trunkline::BreakerOpen) { http.get("/") }
+    end
+  end
+
+  def test_what_the_caller_ended_is_no_failure
+    silent = serve { |connection| connection.read_request && sleep(5) }
+    http = client(silent.url, breaker: { minimum: 1 }, max_connections_per_host: 1)
+    assert_raises(Trunkline::DeadlineExceeded) { Trunkline.deadline(0.1) { http.get("/") } }
+    future = http.async.get("/")
+    silent.wait_for_requests(2)
+    assert_raises(Trunkline::QueueTimeout) { http.get("/", timeout: { queue: 0.1, total: 5 }) }
+    future.cancel
+    assert_raises(Trunkline::InvalidRequest) { http.get("/", headers: { "A" => "\n" }) }
+    told = http.stats[:breakers][silent.address]
+    assert_equal [:closed, 0, 0], told.values_at(:state, :requests, :failures)
+  end
+
+  def test_a_failure_is_what_the_caller_says
+    server = serve_in_turn("/" => [answer("", status: "429 Slow")], "/bad" => [BROKEN])
+    rule = ->(result) { result.is_a?(Trunkline::Response) && result.status == 429 }
+    http = client(server.url, breaker: { minimum: 2, failure: rule })
+    3.times { assert_equal 500, http.get("/bad").status }
+    4.times { result_of { http.get("/") } }
+    assert_instance_of Trunkline::BreakerOpen, result_of { http.get("/") }
+  end
+
+  def test_a_rule_that_raises_leaves_no_answer_behind
+    server = serve(answer("x" * 100_000))
+    http = client(server.url, breaker: { failure: ->(_) { raise IOError, "no rule" } })
+    assert_raises(IOError) { http.get("/", stream: true) }
+    assert_equal 0, http.stats[:in_use]
+    assert_equal "no rule", result_in_batch(http).message
+    assert_equal 0, http.stats[:breakers][server.address][:requests]
+  end
+
+  def result_in_batch(http)
+    http.map(["/"]).first
+  rescue IOError => error
+    error
+  end
+
+  def test_all_clients_share_what_is_known_of_an_origin
+    server = serve_both
+    open_breaker(client(server.url, breaker: QUICK))
+    other = client(server.url, breaker: QUICK)
+    assert_raises(Trunkline::BreakerOpen) { other.get("/") }
+    assert_raises(Trunkline::BreakerOpen) { client(breaker: QUICK).get("#{server.url}a") }
+    assert_equal 200, client(server.url).get("/").status
+    assert_equal 200, other.get("/", breaker: false).status
+    assert_equal 200, client(serve_both.url, breaker: QUICK).get("/").status
+  end
+
+  def test_clients_with_other_settings_have_breakers_of_their_own
+    server = serve_both
+    open_breaker(client(server.url, breaker: QUICK))
+    other = client(server.url, breaker: true)
+    assert_equal 200, other.get("/").status
+    assert_equal :open, state(server, other) # the one that refuses most is told
+  end
+
+  def test_a_forked_process_goes_on_with_what_was_known
+    server = serve_both
+    http = client(server.url, breaker: QUICK)
+    open_breaker(http)
+    assert_equal [:open, Trunkline::BreakerOpen], in_child { [state(server, http), result_of { http.get("/") }.class] }
+    sleep COOLED
+    assert_equal [200, :closed], in_child { [http.get("/").status, state(server, http)] }
+    assert_equal :half_open, state(server, http)
+  end
+
+  def test_a_child_whose_parent_was_probing_probes_itself
+    hold = Thread::Queue.new
+    server = serve_both { hold.pop }
+    http = client(server.url, breaker: QUICK)
+    open_breaker(http)
+    sleep COOLED
+    probe = Thread.new { http.get("/slow").status }
+    server.wait_for_requests(4)
+    assert_equal([Trunkline::BreakerOpen, 200], in_child do
+      first = result_of { http.get("/") }.class
+      sleep COOLED
+      [first, http.get("/").status]
+    end)
+    hold << true
+    assert_equal 200, probe.value
+  end
+
+  def in_child
+    reader, writer = IO.pipe
+    pid = fork do
+      writer.write(Marshal.dump(yield))
+      writer.close
+      exit!(0)
+    end
+    writer.close
+    Marshal.load(reader.read) # rubocop:disable Security/MarshalLoad -- of our own child
+  ensure
+    reader.close
+    Process.wait(pid)
+  end
+
+  # Its backtrace would be written, frame by frame, if it were raised again on its way: that takes longer than all else.
+  def test_the_backtrace_of_a_refusal_is_not_written_until_it_is_asked_for
+    server = serve_both
+    http = client(server.url, breaker: QUICK, retry: true)
+    error = open_breaker(http)
+    strings = deep(200) do
+      GC.disable
+      before = ObjectSpace.count_objects[:T_STRING]
+      result_of { http.get("/") }
+      ObjectSpace.count_objects[:T_STRING] - before
+    ensure
+      GC.enable
+    end
+    assert_operator strings, :<, 100
+    assert_match(/test_breaker/, error.backtrace.join("\n"))
+  end
+
+  def deep(frames, &block) = frames.zero? ? block.call : deep(frames - 1, &block)
+
+  def test_of_attempts_before_it_the_error_tells_what_was_sent
+    server = serve_both
+    http = client(server.url, breaker: QUICK, retry: { attempts: 9, statuses: [500], backoff: 0.001..0.001 })
+    error = assert_raises(Trunkline::BreakerOpen) { http.get("/bad") }
+    assert_equal [:all, 4, [500] * 3], [error.sent, error.attempt, error.attempts.map(&:status)]
+    assert_equal 3, server.requests.size
+  end
+
+  def test_bad_settings
+    { { treshold: 0.5 } => "did you mean threshold:", { threshold: 0 } => "threshold: must be a number from",
+      { threshold: 50 } => "got 50", { minimum: 0 } => "an Integer from 1", { window: "10s" } => "seconds",
+      { cool_down: -1 } => "cool_down:", { probes: 1.5 } => "probes: must be an Integer", { failure: 5 } => "callable",
+      { store: :redis } => "store: must be a Trunkline::Policy::Breaker", 5 => "breaker: must be true, false, or a Hash" }
+      .each do |settings, words|
+        error = assert_raises(Trunkline::InvalidRequest) { client("https://api.test", breaker: settings) }
+        assert_includes error.message, words
+      end
+    [nil, false].each { |off| assert_empty client("https://api.test", breaker: off).stats[:breakers] }
+  end
+end

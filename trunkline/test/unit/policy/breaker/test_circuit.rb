@@ -1,0 +1,196 @@
+# frozen_string_literal: true
+
+require_relative "../../../support/unit_test"
+require "trunkline"
+
+class TestCircuit < UnitTest
+  Breaker = Trunkline::Policy::Breaker
+
+  # A clock that a test moves.
+  Clock = Struct.new(:now)
+
+  def setup
+    @clock = Clock.new(1000.0)
+  end
+
+  def circuit(**settings) = Breaker::Circuit.new(Breaker::SETTINGS.read(settings))
+
+  def succeed(circuit, times = 1) = times.times { assert_equal :ok, circuit.run(@clock) { :ok } }
+
+  def fail_in(circuit, times = 1)
+    times.times { assert_raises(Breaker::Failed) { circuit.run(@clock) { raise Breaker::Failed, :no } } }
+  end
+
+  def refused(circuit) = assert_raises(Breaker::Refused) { circuit.run(@clock) { flunk } }
+
+  def state(circuit) = circuit.to_h(@clock.now)[:state]
+
+  def opened(minimum: 1, **settings)
+    circuit = circuit(minimum: minimum, **settings)
+    fail_in(circuit, minimum)
+    refused(circuit)
+    circuit
+  end
+
+  def test_it_opens_at_the_threshold_and_not_before_the_minimum
+    circuit = circuit(threshold: 0.5, minimum: 10)
+    fail_in(circuit, 9)
+    assert_equal :closed, state(circuit)
+    fail_in(circuit)
+    assert_equal :open, state(circuit)
+
+    circuit = circuit(threshold: 0.5, minimum: 10)
+    succeed(circuit, 10)
+    fail_in(circuit, 9)
+    assert_equal :closed, state(circuit)
+    fail_in(circuit)
+    assert_equal :open, state(circuit)
+  end
+
+  def test_only_the_window_counts
+    circuit = circuit(minimum: 4, window: 10)
+    fail_in(circuit, 3)
+    @clock.now += 11
+    fail_in(circuit)
+    assert_equal [:closed, 1, 1], circuit.to_h(@clock.now).values_at(:state, :requests, :failures)
+    @clock.now += 5
+    fail_in(circuit, 3)
+    assert_equal :open, state(circuit)
+  end
+
+  def test_the_window_slides
+    circuit = circuit(minimum: 1000, window: 10)
+    20.times do
+      succeed(circuit)
+      @clock.now += 1
+    end
+    assert_includes 9..10, circuit.to_h(@clock.now)[:requests]
+  end
+
+  def test_it_refuses_until_the_cool_down_is_over
+    circuit = opened(cool_down: 5)
+    @clock.now += 3
+    assert_in_delta 2.0, refused(circuit).retry_in, 0.001
+    assert_equal :open, state(circuit)
+    @clock.now += 2
+    assert_equal :half_open, state(circuit)
+    succeed(circuit)
+    assert_equal :closed, state(circuit)
+  end
+
+  def test_it_begins_anew_when_it_has_closed
+    circuit = opened(minimum: 2, threshold: 1.0)
+    @clock.now += 5
+    succeed(circuit)
+    fail_in(circuit)
+    assert_equal :closed, state(circuit)
+  end
+
+  def test_a_probe_that_fails_opens_it_again
+    circuit = opened(cool_down: 5)
+    @clock.now += 5
+    fail_in(circuit)
+    assert_in_delta 5.0, refused(circuit).retry_in, 0.001
+    assert_equal 2, circuit.to_h(@clock.now)[:openings]
+  end
+
+  def test_no_more_probes_than_asked_for
+    circuit = opened(probes: 2)
+    @clock.now += 5
+    circuit.run(@clock) do
+      circuit.run(@clock) { assert_match(/probe is under way/, refused(circuit).message) }
+      assert_equal :half_open, state(circuit)
+      refused(circuit)
+    end
+    assert_equal :closed, state(circuit)
+  end
+
+  def test_all_probes_must_succeed
+    circuit = opened(probes: 3)
+    @clock.now += 5
+    succeed(circuit, 2)
+    assert_equal :half_open, state(circuit)
+    fail_in(circuit)
+    assert_equal :open, state(circuit)
+  end
+
+  def test_a_probe_that_tells_nothing_gives_its_place_back
+    circuit = opened
+    @clock.now += 5
+    assert_raises(IOError) { circuit.run(@clock) { raise IOError } }
+    assert_equal(:thrown, catch(:out) { circuit.run(@clock) { throw :out, :thrown } })
+    assert_equal :half_open, state(circuit)
+    succeed(circuit)
+    assert_equal :closed, state(circuit)
+  end
+
+  def test_a_probe_that_never_ends_keeps_its_place_for_one_cool_down
+    circuit = opened(cool_down: 5)
+    @clock.now += 5
+    probe = Fiber.new { circuit.run(@clock) { Fiber.yield } }
+    probe.resume
+    @clock.now += 4.9
+    assert_in_delta 0.1, refused(circuit).retry_in, 0.001
+    @clock.now += 0.1
+    succeed(circuit)
+    assert_equal :closed, state(circuit)
+  end
+
+  def test_results_of_requests_from_before_are_ignored
+    circuit = circuit(minimum: 1, cool_down: 5)
+    late = Array.new(3) { Fiber.new { circuit.run(@clock) { Fiber.yield } } }
+    late.each(&:resume)
+    fail_in(circuit)
+    late[0].resume # closed when it began, open now
+    assert_equal :open, state(circuit)
+    @clock.now += 5
+    circuit.run(@clock) { late[1].resume } # half-open now
+    assert_equal :closed, state(circuit)
+    assert_raises(Breaker::Failed) { late[2].raise(Breaker::Failed, :no) }
+    assert_equal :closed, state(circuit)
+  end
+
+  def test_what_tells_nothing_is_not_counted
+    circuit = circuit(minimum: 1)
+    assert_raises(IOError) { circuit.run(@clock) { raise IOError } }
+    assert_equal 0, circuit.to_h(@clock.now)[:requests]
+  end
+
+  def test_it_tells_its_state
+    circuit = circuit(minimum: 2)
+    succeed(circuit)
+    assert_equal({ state: :closed, requests: 1, failures: 0, openings: 0, opened_at: nil, retry_in: nil },
+                 circuit.to_h(@clock.now))
+    fail_in(circuit)
+    told = circuit.to_h(@clock.now)
+    assert_equal({ state: :open, requests: 2, failures: 1, openings: 1, retry_in: 5.0 }, told.except(:opened_at))
+    assert_in_delta Time.now, told[:opened_at], 5
+  end
+
+  def test_of_many_threads_one_gets_the_probe
+    circuit = opened
+    @clock.now += 5
+    hold = Thread::Queue.new
+    threads = Array.new(20) { Thread.new { attempt(circuit) { hold.pop } } }
+    Thread.pass until threads.one?(&:alive?)
+    assert_equal :half_open, state(circuit)
+    hold << true
+    assert_equal({ nil => 1, Breaker::Refused => 19 }, threads.map(&:value).tally)
+    assert_equal :closed, state(circuit)
+  end
+
+  def test_threads_lose_no_count
+    circuit = circuit(minimum: 1_000_000)
+    failing = ->(number) { 500.times { attempt(circuit) { number.even? || (raise Breaker::Failed, :no) } } }
+    Array.new(8) { |number| Thread.new { failing.call(number) } }.each(&:join)
+    assert_equal [4000, 2000], circuit.to_h(@clock.now).values_at(:requests, :failures)
+  end
+
+  # @return [Class, nil] of the exception
+  def attempt(circuit, &block)
+    circuit.run(@clock, &block)
+    nil
+  rescue Breaker::Failed, Breaker::Refused => error
+    error.class
+  end
+end
