@@ -17,7 +17,8 @@ class OptionLists
     "untyped" => "Object", "_Signer" => "#sign, #retry?", "_EarlyHints" => "#call",
     "client_cert" => "String, Pathname, OpenSSL::X509::Certificate, Array, OpenSSL::PKCS12",
     "client_key" => "String, Pathname, OpenSSL::PKey::PKey",
-    "_Token" => "#call", "_Credentials" => "#call", "_JSONEncoder" => "#call", "_JSONDecoder" => "#call"
+    "_Token" => "#call", "_Credentials" => "#call", "_JSONEncoder" => "#call", "_JSONDecoder" => "#call",
+    "_DeprecationHandler" => "#call", "_Warns" => "#warn"
   }.freeze
 
   # @param options [Array<Trunkline::Options::Option>]

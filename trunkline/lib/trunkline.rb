@@ -50,7 +50,7 @@ module Trunkline
     # Sets defaults for every client made from now on, and for Trunkline's own verbs; and the limits of the process.
     #
     # @yield [defaults] a Defaults: one writer for each option of Trunkline.new, and for max_connections and
-    #   max_buffered_bytes, which hold for all clients together (see Options::OF_PROCESS)
+    #   max_buffered_bytes, which hold for all clients together (see Options::OF_PROCESS); logger and require_timeouts
     # @return [nil]
     # @raise [InvalidRequest] then nothing has changed
     def configure
@@ -58,14 +58,25 @@ module Trunkline
       changes = Defaults.new
       yield changes
       limits = changes.process
+      settings = changes.settings
       @lock.synchronize do
         options = changes.to_h
-        @defaults = defaults.merge(options)
-        @client = nil unless options.empty?
+        @defaults = (@defaults || Options.defaults).merge(options)
+        @logger = settings[:logger] if settings.key?(:logger)
+        @timeouts_required = settings[:require_timeouts] if settings.key?(:require_timeouts)
+        @client = nil unless options.empty? && settings.empty?
         limits.each { |name, value| Engine.public_send(:"#{name}=", value) }
       end
       nil
     end
+
+    # @return [#warn] what is told of deprecated endpoints, and of policies that cannot do their work: what was given by
+    #   configure, or Kernel
+    def logger = @logger || Kernel
+
+    # @return [Boolean] whether each client or call must be given a timeout (see Defaults#require_timeouts)
+    # @api private
+    def timeouts_required? = @timeouts_required || false
 
     # Bounds everything that is called inside of the block: single calls, batches and futures begun there. The total of
     # each call becomes what is left; nested, the nearest end counts.
@@ -134,7 +145,10 @@ module Trunkline
 
     private
 
-    def defaults = @defaults || Options.defaults
+    def defaults
+      defaults = @defaults || Options.defaults
+      @timeouts_required && defaults.timeout ? defaults.merge(timeout: nil) : defaults
+    end
 
     # @yield [client, options] a client with the options that are its, and the others
     def client_with(options)

@@ -105,12 +105,12 @@ module Trunkline
     def policy_of(follow, values = nil)
       values = @values&.merge(values) || values
       chain = Policy::Chain.of(@options, @requests, follow: follow, values: values, base: @base)
-      call_policy(chain) unless chain.empty? && !@options.raises? && !@requests.forwards?
+      call_policy(chain) if !chain.empty? || @options.raises? || @requests.forwards? || @options.deprecation_handler
     end
 
     def call_policy(chain = Policy::Chain.new([]))
       CallPolicy.new(@requests, chain: chain, total: @options.timeout&.total, raises: @options.raises?,
-                                background: method(:submit))
+                                deprecations: @options.deprecation_handler, background: method(:submit))
     end
 
     def submit(request, policy, &block)

@@ -2,6 +2,7 @@
 
 require_relative "engine"
 require_relative "errors"
+require_relative "interrupts"
 require_relative "policy"
 require_relative "proxy"
 require_relative "redacted"
@@ -25,12 +26,15 @@ module Trunkline
     # @param chain [Policy::Chain]
     # @param total [Float, nil] seconds for all exchanges of a call together
     # @param raises [Boolean] whether a final answer of 4xx or 5xx is an error
+    # @param deprecations [Deprecations, nil] who looks at each result
     # @param background [#call, nil] given a request, a CallPolicy, and a block for the result
-    def initialize(requests, chain: Policy::Chain.new([]), total: nil, raises: false, background: nil)
+    def initialize(requests, chain: Policy::Chain.new([]), total: nil, raises: false, deprecations: nil,
+                   background: nil)
       @requests = requests
       @chain = chain
       @total = total
       @raises = raises
+      @deprecations = deprecations
       @rate = chain.rate
       @background = background
       @only_follows = chain.policies.all?(Policy::Redirect)
@@ -76,9 +80,13 @@ module Trunkline
     end
 
     # @param response [Response, nil] the last of the call
-    # @return [Response, StatusError, nil] what the call results in
+    # @return [Response, Exception, nil] what the call results in: the Response; with raise:, a StatusError; what a
+    #   handler of deprecations: raises
     def result(response)
+      @deprecations&.look_at(response) if response
       @raises && response && response.status >= 400 ? response._status_error : response
+    rescue StandardError => error
+      Interrupts.ended_by?(error) ? raise : error
     end
 
     # Runs the policies behind one of the chain for a request, in the background.
@@ -97,7 +105,7 @@ module Trunkline
 
     def judged(response)
       result = result(response)
-      result.is_a?(Error) ? raise(result) : result
+      result.is_a?(Exception) ? raise(result) : result
     end
   end
 end

@@ -14,16 +14,45 @@ module Trunkline
   class Defaults
     include Redacted
 
+    # Of the process, beside its limits.
+    SETTINGS = %i[logger require_timeouts].freeze
+    private_constant :SETTINGS
+
     attr_writer(*Options::NAMES, *Options::OF_PROCESS)
+    # @param value [#warn, nil] a Logger or its like; nil: Kernel.warn
+    attr_writer :logger
+    # @param value [Boolean] whether each client, or each call of a client without one, must be given a timeout: then
+    #   the process's own does not count
+    attr_writer :require_timeouts
+
+    # As require_timeouts = true.
+    # @return [void]
+    def require_timeouts
+      @require_timeouts = true
+    end
 
     # @return [Hash{Symbol => Object}] the options that were set
-    def to_h = given.except(*Options::OF_PROCESS)
+    def to_h = given.except(*Options::OF_PROCESS, *SETTINGS)
 
     # @api private
     # @return [Hash{Symbol => Integer, nil}] the limits of the process that were set, checked
     # @raise [InvalidRequest]
     def process
       given.slice(*Options::OF_PROCESS).to_h { |name, value| [name, Options.check(name, value)] }
+    end
+
+    # @api private
+    # @return [Hash{Symbol => Object}] what else of the process was set, checked
+    # @raise [InvalidRequest]
+    def settings
+      set = given.slice(*SETTINGS)
+      logger, required = set.values_at(:logger, :require_timeouts)
+      unless logger.nil? || logger.respond_to?(:warn)
+        raise InvalidRequest.of("logger", logger, "an object with #warn, or nil")
+      end
+      return set if [nil, true, false].include?(required)
+
+      raise InvalidRequest.of("require_timeouts", required, "true or false")
     end
 
     private

@@ -6,7 +6,8 @@ module Trunkline
     # Longer values are cut in messages.
     SHOWN = 80
     # Arguments whose values may be credentials: an error tells the class of such a value alone.
-    SECRET = /\A(?:headers|params|form|json|body|multipart|bearer|basic|digest|auth|cookies|netrc|proxy|options|requests?)\b/
+    SECRET = /\A(?:headers|params|form|json|body|multipart|bearer|basic|digest|auth|cookies|netrc|proxy|options
+                 |requests?)\b/x
     private_constant :SHOWN, :SECRET
 
     # @param argument [String, Symbol] which argument it was
@@ -43,7 +44,8 @@ module Trunkline
   class MissingTimeout < ArgumentError
     def initialize(message = "timeout: is required; give seconds (timeout: 5), phases " \
                              "(timeout: { connect: 1, total: 5 }), or a default for the process " \
-                             "(Trunkline.configure { |defaults| defaults.timeout = 5 })")
+                             "(Trunkline.configure { |defaults| defaults.timeout = 5 }), which does not count " \
+                             "with require_timeouts")
       super
     end
   end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "deprecations"
 require_relative "options/table"
 require_relative "options/unknown"
 require_relative "params"
@@ -30,12 +31,19 @@ module Trunkline
     # Ways to authenticate: one at a time.
     AUTHENTICATION = %i[bearer basic digest auth].freeze
     CLIENT_CERTIFICATE = %i[client_cert client_key client_key_password].freeze
-    private_constant :TOLD, :AUTHENTICATION, :CLIENT_CERTIFICATE
+    LOGGED = Deprecations.of(true)
+    private_constant :TOLD, :AUTHENTICATION, :CLIENT_CERTIFICATE, :LOGGED
 
     attr_reader(*NAMES - [:raise])
 
     # @return [Boolean] the option raise:, whose reader would stand in the way of Kernel#raise
     def raises? = @raise
+
+    # @return [Deprecations, nil] who is told of deprecations; unless deprecations: says otherwise, the logger is when
+    #   the application has a name
+    def deprecation_handler
+      @deprecations.nil? && @app_name ? LOGGED : @deprecations || nil
+    end
 
     # @return [Options] with every default, and no timeout
     def self.defaults

@@ -126,9 +126,25 @@ module Trunkline
       own = @options.headers
       Framing.check(own)
       names = own.to_h { |name, _| [name.downcase, true] }
-      fields = Headers.overlay(Headers.overlay(USUAL, own), credentials(@options.bearer, @options.basic))
+      fields = Headers.overlay(Headers.overlay(usual_fields, own), credentials(@options.bearer, @options.basic))
       fields = fields.map { |name, value| [name, value, names.key?(name.downcase)] }
       fields.partition { |name, _| !credential?(name) && !name.casecmp?("host") }
+    end
+
+    # @return [Array<Array(String, String)>] that say which application calls
+    def usual_fields
+      name = @options.app_name
+      env = @options.app_env || (app_env if name)
+      return USUAL unless name || env
+
+      agent = [name, ("(#{env})" if env), "trunkline/#{VERSION}"].compact.join(" ")
+      own = [["User-Agent", agent], ["X-App-Name", name], ["X-App-Env", env]].select(&:last)
+      Headers.overlay(USUAL, own)
+    end
+
+    # @return [String, nil]
+    def app_env
+      Options.check(:app_env, ENV.values_at("RAILS_ENV", "RACK_ENV").compact.find { |one| !one.empty? })
     end
 
     def shared

@@ -53,14 +53,15 @@ module Faraday
       #   to the origin
       attr_reader :concurrency
 
-      # @param options [Hash] concurrency: (:auto); require_timeout: (false) whether a request without any timeout
-      #   raises Trunkline::MissingTimeout instead of getting 60 seconds; and the options of Trunkline.new
+      # @param options [Hash] concurrency: (:auto); require_timeout: (false, or what Trunkline.configure requires)
+      #   whether a request without any timeout raises Trunkline::MissingTimeout instead of getting 60 seconds; and the
+      #   options of Trunkline.new
       # @yield [client] a Trunkline::Defaults: one writer for each option of Trunkline.new
       def initialize(app = nil, options = {}, &block)
         super
         options = { **options.transform_keys(&:to_sym), **configured }
         @concurrency = options.delete(:concurrency) { :auto }
-        @require_timeout = options.delete(:require_timeout) { false }
+        @require_timeout = options.delete(:require_timeout) { ::Trunkline.timeouts_required? }
         @client_options = options
         @lock = Mutex.new
         @clients = {}

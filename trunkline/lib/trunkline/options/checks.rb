@@ -120,6 +120,11 @@ module Trunkline
         Headers.field_name(value, name.to_s) if value
       end
 
+      # @return [Deprecations, false]
+      def deprecations(_name, value)
+        Deprecations.of(value) || false
+      end
+
       def headers(_name, value)
         Headers.pairs(AttemptValues.in_headers(value))
       end

@@ -19,7 +19,9 @@ module Trunkline
       cache: [:Cache, "bool | _CacheStore | #{HASH} | nil", "keeps answers as RFC 9111 allows"],
       cookies: [:Cookies, "bool | CookieJar | nil", "keeps cookies and sends them"]
     }.freeze
-    private_constant :NIL_AS_ZERO, :HASH, :POLICIES
+    # In User-Agent it stands in parentheses (RFC 9110 10.1.5).
+    APP = [/\A[!-'*-~](?:[ -'*-~]*[!-'*-~])?\z/, "a text of visible ASCII characters without parentheses"].freeze
+    private_constant :NIL_AS_ZERO, :HASH, :POLICIES, :APP
 
     # Every option by its name, in the order of the lists. To add one, add a row: Trunkline.new, calls and
     # Trunkline.configure know it then, and `rake options` writes it into RBS and docs/options.md.
@@ -92,6 +94,15 @@ module Trunkline
       Option.new(:deadline_header, "String | false | nil",
                  "a field that tells the server how many seconds the call has left",
                  check: :field_name, default_doc: "none"),
+      Option.new(:app_name, "String?",
+                 "the name of the application, for X-App-Name and User-Agent (docs/identity.md)",
+                 check: :text, allowed: APP, default_doc: "none"),
+      Option.new(:app_env, "String?", "the environment that it runs in, for X-App-Env and User-Agent",
+                 check: :text, allowed: APP, default_doc: "with app_name:, RAILS_ENV or RACK_ENV"),
+      Option.new(:deprecations, "bool | _DeprecationHandler | _Warns | nil",
+                 "who is told, once for each endpoint, that a server will take it away (Deprecation, Sunset): true " \
+                 "for the logger, a callable, an ActiveSupport::Deprecation or a Logger",
+                 check: :deprecations, default_doc: "true with app_name:, else false", hidden: true),
 
       Option.new(:json_encoder, "_JSONEncoder?",
                  "called with what json: is given, returns the JSON: Oj.method(:generate), for example",

@@ -56,7 +56,7 @@ module Trunkline
           return { timeout: TOTAL } if on_none == :limit
 
           raise MissingTimeout, "no timeout: set one of #{TIMEOUTS.join(", ")} in the request's options " \
-                                "(the adapter was told to require one)"
+                                "(the adapter, or Trunkline.configure, was told to require one)"
         end
 
         def proxy(proxy)

@@ -1,0 +1,118 @@
+# frozen_string_literal: true
+
+require "time"
+require_relative "deprecation"
+require_relative "errors"
+require_relative "policy/state"
+require_relative "redacted"
+
+module Trunkline
+  # Tells the caller once of each endpoint whose answers have Deprecation (RFC 9745), Sunset (RFC 8594), or a Link of
+  # one of these relations: the option deprecations:. Frozen.
+  class Deprecations
+    include Redacted
+
+    RELATIONS = %w[sunset deprecation].freeze
+    # RFC 9745 2: a date of RFC 9651; earlier drafts had an HTTP date, or a boolean.
+    DATE = /\A@(-?\d{1,11})\z/
+    YES = /\A(?:true|\?1|version=.+)\z/i
+    # A segment of a path that is one resource's: a number, a UUID, or a longer text with a number in it.
+    IDENTIFIER = /\A(?:\d+|\h{8}(?:-\h{4}){3}-\h{12}|(?=.*\d)(?:[^.]{16,}|.*\d{4}.*))\z/
+    private_constant :RELATIONS, :DATE, :YES, :IDENTIFIER
+
+    class << self
+      # @param value [Object] as the option is given
+      # @return [Deprecations, nil]
+      # @raise [InvalidRequest]
+      # @api private
+      def of(value)
+        case value
+        when false, nil then nil
+        when true then new(nil)
+        when Deprecations then value
+        else
+          return new(value) if value.respond_to?(:call) || value.respond_to?(:warn)
+
+          raise InvalidRequest.of("deprecations", value, "true for the logger, what is called with each Deprecation, " \
+                                                         "an ActiveSupport::Deprecation, a Logger, or false")
+        end
+      end
+
+      # @param request [Request]
+      # @return [String] its method and URL without a query, with ":id" for what looks like an identifier
+      # @api private
+      def endpoint(request)
+        segments = request.uri.path.split("/", -1).map { |segment| IDENTIFIER.match?(segment) ? ":id" : segment }
+        "#{request.method} #{request.uri.origin}#{segments.join("/")}"
+      end
+    end
+
+    # @param handler [#call, #warn, nil] nil: Trunkline.logger
+    # @api private
+    def initialize(handler)
+      @handler = handler
+      freeze
+    end
+
+    # @param response [Response] of a call
+    # @return [void]
+    # @raise [Exception] what the handler raises
+    # @api private
+    def look_at(response)
+      [*response.redirects, response].each { |answer| tell_of(answer) if announces?(answer) }
+    end
+
+    private
+
+    def announces?(response)
+      response["sunset"] || response["deprecation"] || response["link"]&.match?(/sunset|deprecation/i)
+    end
+
+    def tell_of(response)
+      deprecation = deprecation_of(response) or return
+      new = false
+      Policy::State.of(:deprecations, [@handler, deprecation.endpoint]) { new = true }
+      tell(deprecation) if new
+    end
+
+    # @return [Deprecation, nil]
+    def deprecation_of(response)
+      told = response["deprecation"]
+      deprecated_at = date(told)
+      sunset_at = date(response["sunset"])
+      links = response.links.select { |link| link.rels.intersect?(RELATIONS) }.map(&:url)
+      return unless deprecated_at || sunset_at || !links.empty? || response["sunset"] || told&.match?(YES)
+
+      Deprecation.new(endpoint: Deprecations.endpoint(response.request), deprecated_at: deprecated_at,
+                      sunset_at: sunset_at, links: links.uniq.freeze, response: response)
+    end
+
+    # @return [Time, nil]
+    def date(text)
+      text = text.to_s[/\A[^;]+/].to_s.strip
+      return Time.at(Regexp.last_match(1).to_i) if DATE.match(text)
+
+      Time.httpdate(text)
+    rescue ArgumentError
+      nil
+    end
+
+    def tell(deprecation)
+      handler = @handler || Trunkline.logger
+      return handler.call(deprecation) if handler.respond_to?(:call)
+      return handler.warn(deprecation.message, callers) if defined?(::ActiveSupport::Deprecation) &&
+                                                           handler.is_a?(::ActiveSupport::Deprecation)
+
+      handler.warn(deprecation.message)
+    end
+
+    LIB = "#{__dir__}/".freeze
+    private_constant :LIB
+
+    # Of a call among many, the place that runs them.
+    # @return [Array<Thread::Backtrace::Location>]
+    def callers
+      caller_locations.reject { |location| location.path.start_with?(LIB) }
+    end
+  end
+end
