@@ -291,6 +291,33 @@ module Trunkline
         end
       end
 
+      # With 200 calls, a tenth of them and what a budget has at first are less than 1.2 for each.
+      def test_storm_counts_what_reaches_a_server_that_fails
+        clients = "trunkline_retry,trunkline_retry_unlimited,faraday_retry"
+        experiment("storm", "200", "1", "--client", clients) do |seen, out|
+          rows = seen["tables"].last["rows"].to_h { |label, *cells| [label, cells] }
+          loads = rows.fetch("Trunkline, retry: true").first(4).map(&:to_f)
+
+          loads.first(2).each { |load| assert_includes 1.05..1.2, load }
+          assert_equal [1.0, 1.0], loads.last(2)
+          assert_equal %w[3.00x 3.00x 1.00x 1.00x], rows.fetch("Trunkline, budget: false").first(4)
+          assert_includes rows.keys | seen["missing"].keys, "Faraday, faraday-retry"
+          assert_empty rows.values.map(&:last).uniq - [0], "POSTs that came twice"
+          assert_match(/^At most 1.2 requests for each call, whatever fails: Trunkline, retry: true\.$/, out)
+          assert_match(/retries without a budget: the server does not recover/, out)
+        end
+      end
+
+      def test_storm_simulates_the_same_with_one_seed
+        tables = []
+        2.times do
+          experiment("storm", "9", "1", "--simulation", "--seed", "5") { |result, _| tables << result["tables"] }
+        end
+
+        assert_equal 1, tables.uniq.size
+        assert_equal 1, tables.first.size
+      end
+
       def test_best_answers_with_a_number_and_a_limiter
         experiment("best", "workers", "--max", "2", "-z", "0.1", "--repeats", "2") do |result, out|
           assert_includes 1..2, result["data"]["use"]

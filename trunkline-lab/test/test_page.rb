@@ -57,6 +57,18 @@ module Trunkline
         assert_equal 4, wide.size
       end
 
+      # Zero is a value like others there.
+      def test_a_chart_over_time_has_one_linear_axis_and_no_dots
+        points = [[0, 0], [5, 1], [10, 400]].map { |x, y| { x: x, y: y } }
+        chart = { kind: "lines", title: "load", x: "seconds", y: "requests/s",
+                  series: [{ label: "Trunkline", ours: true, points: points }] }
+        drawn = Output::SVG.new(chart).to_s
+
+        assert_includes drawn, "data-tip=\"Trunkline, 10 seconds: 400 requests/s\""
+        assert_equal 3, drawn.scan("<circle class=\"point").size
+        refute_match(/class="dot|log scale|dots/, drawn)
+      end
+
       def test_a_row_far_above_the_others_makes_the_axis_logarithmic
         assert_includes page, "requests/s (log scale)"
         scale = Output::Scale.new([100, 1_000, 100_000])

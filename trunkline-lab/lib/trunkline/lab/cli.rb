@@ -7,7 +7,8 @@ module Trunkline
   module Lab
     # The command line. Every failure is reported in one sentence.
     module CLI
-      COMMANDS = %w[sweep best load keepalive clients chatty timeouts safety xml compare report tour install].freeze
+      COMMANDS = %w[sweep best load keepalive clients chatty timeouts safety storm xml compare report tour
+                    install].freeze
 
       module_function
 

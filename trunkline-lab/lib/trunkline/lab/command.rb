@@ -124,7 +124,7 @@ module Trunkline
       end
 
       def peer_choice(parser)
-        parser.on("--client LIST", "of #{Peer.all.map(&:id).sort.join(", ")}") { |list| @peers = choice(list) }
+        parser.on("--client LIST", "of #{known_peers.map(&:id).sort.join(", ")}") { |list| @peers = choice(list) }
         install_option(parser)
       end
 
@@ -144,7 +144,9 @@ module Trunkline
         end
       end
 
-      def choice(list) = names(list, Peer.all.map(&:id).sort, "client").map { |id| Peer.named(id) }
+      def choice(list)
+        names(list, known_peers.map(&:id).sort, "client").map { |id| known_peers.find { |peer| peer.id == id } }
+      end
 
       # @return [Array<String>] each of the names in the list, once
       # @raise [OptionParser::InvalidArgument]
@@ -156,9 +158,12 @@ module Trunkline
         raise OptionParser::InvalidArgument, "no #{what} #{unknown.first.inspect}; there are #{known.join(", ")}"
       end
 
+      # @return [Array<Class>] the clients that may be chosen
+      def known_peers = Peer.all
+
       # Our own client first.
       def peers
-        chosen = @peers || Peer.all
+        chosen = @peers || known_peers
         chosen.partition(&:ours?).flatten
       end
 

@@ -8,11 +8,11 @@ module Trunkline
     # The lab reads label and gems from the class; a worker process that has those gems makes an instance of it.
     class Peer
       class << self
-        # @return [Array<Class>]
-        def all
-          Dir[File.join(__dir__, "peers/*.rb")].each { |file| require file }
-          known
-        end
+        # @return [Array<Class>] each client by its defaults
+        def all = of("peers")
+
+        # @return [Array<Class>] clients that repeat what has failed or is late, for the experiments about that
+        def with_policies = of("peers/policies")
 
         # @return [Peer, nil] by id, "net_http"
         def named(id) = all.find { |peer| peer.id == id }
@@ -28,6 +28,10 @@ module Trunkline
         attr_accessor :file
 
         def id = File.basename(file, ".rb")
+
+        # The name that its gems are kept under: its superclass's when they are the same.
+        def bundle = superclass < Peer && superclass.gems == gems ? superclass.bundle : id
+
         def label(text = nil) = told(:@label, text)
 
         # Name => requirement, as in a Gemfile. Nothing: the client comes with Ruby.
@@ -43,7 +47,7 @@ module Trunkline
         def ours(*names) = told(:@ours, names.any? ? names : nil) || []
 
         # Whether it is our client itself.
-        def ours? = id == "trunkline"
+        def ours? = ours.include?("trunkline")
 
         # Why the peer cannot run on this Ruby, or nil.
         def missing
@@ -53,6 +57,12 @@ module Trunkline
         end
 
         private
+
+        def of(folder)
+          path = File.join(__dir__, folder)
+          Dir[File.join(path, "*.rb")].each { |file| require file }
+          known.select { |peer| File.dirname(peer.file) == path }
+        end
 
         # Subclasses inherit what their superclass was declared with.
         def told(name, value)

@@ -26,7 +26,7 @@ module Trunkline
         # @return [PeerProcess] to be stopped by the caller
         # @raise [Bundle::Failed]
         def of(peer, tasks: Tasks, **options)
-          new(tasks, peer.file, gems: peer.gems, folder: peer.id, ours: peer.ours, **options)
+          new(tasks, peer.file, gems: peer.gems, folder: peer.bundle, ours: peer.ours, **options)
         end
 
         # @yield [process] stopped whatever happens

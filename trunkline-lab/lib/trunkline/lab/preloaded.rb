@@ -34,7 +34,7 @@ module Trunkline
         @peer = peer
         @lock = Mutex.new
         @socket, theirs = UNIXSocket.pair
-        @pid = PeerProcess.spawn(Tasks, peer.file, gems: peer.gems, folder: peer.id, ours: peer.ours, preload: true,
+        @pid = PeerProcess.spawn(Tasks, peer.file, gems: peer.gems, folder: peer.bundle, ours: peer.ours, preload: true,
                                                    options: { base: NOWHERE }, in: theirs, err: File::NULL)
         theirs.close
       end

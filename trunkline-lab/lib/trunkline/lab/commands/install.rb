@@ -33,9 +33,9 @@ module Trunkline
 
         # @return [Hash] name => gems
         def bundles
-          able, others = Peer.all.partition { |peer| peer.missing.nil? }
+          able, others = (Peer.all + Peer.with_policies).partition { |peer| peer.missing.nil? }
           others.each { |peer| @result.missing[peer.label] = peer.missing }
-          clients = able.to_h { |peer| [peer.id, peer.gems] }
+          clients = able.to_h { |peer| [peer.bundle, peer.gems] }
           { **clients, **Chatty.bundles, **XML.bundles, **XMLRequests.bundles }.reject { |_, gems| gems.empty? }
         end
 

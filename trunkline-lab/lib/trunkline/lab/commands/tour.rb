@@ -23,11 +23,12 @@ module Trunkline
           "sweep" => %w[short 200 5 -c 1,5,20,100 --client trunkline,typhoeus,net_http],
           "best" => %w[workers -z 0.2],
           "timeouts" => %w[1],
+          "storm" => %w[200 3],
           "safety" => %w[]
         }.freeze
         # What each usually takes of the whole.
         WEIGHTS = { "keepalive" => 2, "chatty" => 2, "xml" => 3, "clients" => 1.5, "sweep" => 3, "best" => 2.5,
-                    "timeouts" => 2, "safety" => 4 }.freeze
+                    "timeouts" => 2, "storm" => 2, "safety" => 4 }.freeze
         SECONDS = 180.0
 
         private

@@ -35,7 +35,7 @@ module Trunkline
         # @return [String]
         def to_s
           case @chart[:kind]
-          when "sweep" then sweep
+          when "sweep", "lines" then lines
           when "bars" then bars
           else ""
           end
@@ -47,21 +47,25 @@ module Trunkline
 
         private
 
-        # Requests/s as lines on the left axis, CPU as dots on the right one.
-        def sweep
+        # Lines on the left axis; of a sweep also dots on the right one.
+        def lines
           return "" if @series.empty?
 
           @height = HEIGHTS.fetch(@width)
           scales
-          frame(@height, "#{@chart[:title]}: #{@chart[:y]} as lines, #{@chart[:dots]} as dots") do
+          frame(@height, "#{@chart[:title]}: #{@chart[:y]} as lines#{", #{@chart[:dots]} as dots" if dots?}") do
             [grid, @series.each_with_index.map { |one, index| line(one, index) }].join
           end
         end
 
+        def dots? = @chart.key?(:dots)
+
+        # Over time, zero is a value like others: no axis is logarithmic.
         def scales
           points = @series.flat_map { |one| one[:points] }
-          @across = Scale.new(points.map { |point| point[:x] }, zero: false, wide: 20.0)
-          @up = Scale.new(points.flat_map { |point| point.values_at(:y, :low, :high).compact })
+          @across = Scale.new(points.map { |point| point[:x] }, zero: false, wide: dots? ? 20.0 : Float::INFINITY)
+          @up = Scale.new(points.flat_map { |point| point.values_at(:y, :low, :high).compact },
+                          wide: dots? ? Scale::WIDE : Float::INFINITY)
           @dots = Scale.new([100.0, *points.map { |point| point[:dot].to_f }], wide: Float::INFINITY)
         end
 
@@ -71,13 +75,14 @@ module Trunkline
             "<line class=\"grid\" x1=\"#{LEFT}\" x2=\"#{@width - RIGHT}\" y1=\"#{y}\" y2=\"#{y}\"/>" +
               text(LEFT - 6, y + 4, short(tick), "end")
           end
-          right = @dots.ticks.map { |tick| text(@width - RIGHT + 10, level(@dots.share(tick)) + 4, short(tick)) }
+          right = dots? ? @dots.ticks : []
+          right = right.map { |tick| text(@width - RIGHT + 10, level(@dots.share(tick)) + 4, short(tick)) }
           [*lines, *right, *ticks.map { |x| text(along(x), @height - BOTTOM + 18, x, "middle") }, names].join
         end
 
         def names
           text((LEFT + @width - RIGHT) / 2, @height - 8, name(@chart[:x], @across), "middle") +
-            text(4, 16, name(@chart[:y], @up)) + text(@width - 4, 16, @chart[:dots], "end")
+            text(4, 16, name(@chart[:y], @up)) + (dots? ? text(@width - 4, 16, @chart[:dots], "end") : "")
         end
 
         def name(text, scale) = scale.log? ? "#{text} (log scale)" : text
@@ -104,7 +109,10 @@ module Trunkline
           x = along(point[:x])
           whisker = point[:low] && "<line class=\"whisker #{color}\" x1=\"#{x}\" x2=\"#{x}\" " \
                                    "y1=\"#{height(point[:low])}\" y2=\"#{height(point[:high])}\"/>"
-          dot = "<circle class=\"dot #{color}\" cx=\"#{x}\" cy=\"#{level(@dots.share(point[:dot].to_f))}\" r=\"2.5\"/>"
+          if dots?
+            cy = level(@dots.share(point[:dot].to_f))
+            dot = "<circle class=\"dot #{color}\" cx=\"#{x}\" cy=\"#{cy}\" r=\"2.5\"/>"
+          end
           told = told(say(one, point))
           point = "<circle class=\"point #{color}\" cx=\"#{x}\" cy=\"#{height(point[:y])}\" r=\"5\" #{told}/>"
           "#{whisker}#{dot}#{point}"
@@ -113,7 +121,8 @@ module Trunkline
         def say(one, point)
           where = "#{one[:label]}, #{point[:x]} #{@chart[:x]}"
           spread = point[:low] && " (95 %: #{short(point[:low])} to #{short(point[:high])})"
-          "#{where}: #{short(point[:y])} #{@chart[:y]}, #{point[:dot]} #{@chart[:dots]}#{spread}"
+          dot = ", #{point[:dot]} #{@chart[:dots]}" if dots?
+          "#{where}: #{short(point[:y])} #{@chart[:y]}#{dot}#{spread}"
         end
 
         def bars

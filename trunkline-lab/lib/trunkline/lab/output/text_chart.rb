@@ -18,12 +18,12 @@ module Trunkline
         # @return [String, nil]
         def of(chart, color: false)
           case chart[:kind]
-          when "sweep" then sweep(chart, color)
+          when "sweep", "lines" then lines(chart, color)
           when "bars" then bars(chart, color)
           end
         end
 
-        def sweep(chart, color)
+        def lines(chart, color)
           series = chart[:series].reject { |one| one[:points].size < 2 }
           return if series.empty?
 

@@ -18,8 +18,10 @@ module Trunkline
           session = session.with(ssl: { ca_file: @ca_file }) if @ca_file
           session = session.with(ssl: { verify_mode: OpenSSL::SSL::VERIFY_NONE }) if @insecure
           session = session.plugin(:follow_redirects) if @follow
-          @keep ? session.plugin(:persistent) : session
+          @keep ? persistent(session) : session
         end
+
+        def persistent(session) = session.plugin(:persistent)
 
         def exchange(session, call)
           response = session.request(call.verb, call.path, headers: call.headers, body: call.body)

@@ -1,0 +1,180 @@
+# frozen_string_literal: true
+
+require_relative "../calls"
+require_relative "../facts"
+require_relative "../origins/counting"
+require_relative "../simulated"
+require_relative "../simulation/storm"
+
+module Trunkline
+  module Lab
+    module Commands
+      # Retries towards a server that is in trouble: how many more requests it gets, and whether it recovers.
+      class Storm < Command
+        include Facts
+        include Simulated
+
+        summary "retries towards a server that fails: the load on it, with and without a budget for retries"
+        usage "[CALLS] [RUNS]"
+        timed false
+
+        CLIENTS = %w[trunkline_alone trunkline_retry trunkline_retry_unlimited faraday_retry httpx_retries].freeze
+        # Name => what the server does with each request.
+        FAILURES = {
+          "503" => ->(connection) { connection.answer("out of order", status: "503 Service Unavailable") },
+          "cut off" => ->(_connection) { :close }
+        }.freeze
+        # Name => what the clients send.
+        CALLS = {
+          "GET" => { call: { path: "/" }, kind: "distinct" },
+          "POST" => { call: { verb: "POST", path: "/", headers: { "Content-Type" => "application/json" } },
+                      kind: "json" }
+        }.freeze
+        TURNS = CALLS.keys.product(FAILURES.keys).freeze
+        IN_FLIGHT = 20
+        SECONDS = 120 # that a client may take for a turn
+        BOUND = 1.2   # requests for each call that a budget of 10 %, with its floor, comes to at the most
+        STEP = 5      # seconds of a simulation that a chart's point stands for
+
+        private
+
+        def defaults
+          @calls = 500
+          @runs = 3
+        end
+
+        def title = "Retries towards a server that fails"
+
+        def measure
+          simulate(Simulation::Storm::WAYS) { |way, seed| Simulation::Storm.run(way, seed) }
+          take unless @simulation_alone
+        end
+
+        # Each turn of each client in a process of its own and with a server of its own, so that no budget has saved
+        # anything before.
+        def take
+          loaded = load_all
+          rounds = rounds(@runs)
+          @screen.progress("storm", @runs * TURNS.size) do |advance|
+            rounds.each do
+              TURNS.shuffle.each do |turn|
+                loaded.shuffle.each { |preloaded| turn(rounds, preloaded, turn) }
+                advance.call
+              end
+            end
+          end
+        ensure
+          loaded&.each(&:stop)
+        end
+
+        def turn(rounds, preloaded, turn)
+          label = preloaded.peer.label
+          rounds.take([label, turn]) { sample(preloaded, *turn) } unless @result.missing.key?(label)
+        rescue PeerProcess::Failed => error
+          @result.missing[label] = error.message
+        end
+
+        # @return [Hash] load: requests that came for each call; twice: how many came more than once
+        def sample(preloaded, calls, failure)
+          Origins::Counting.open(FAILURES.fetch(failure)) do |origin, base|
+            preloaded.process(base: base) do |process|
+              came = origin.count do
+                process.ask(:many, **CALLS.fetch(calls), concurrency: IN_FLIGHT, requests: @calls, limit: SECONDS)
+              end
+              { load: came.sum / @calls.to_f, twice: came.count { |times| times > 1 } }
+            end
+          end
+        end
+
+        def conclude
+          show_simulation if simulated.any?
+          show_clients if measured.any?
+        end
+
+        def show_simulation
+          storm = Simulation::Storm
+          @result.table("Simulation: a server ten times slower for #{storm::TROUBLE.size} s",
+                        ["way", "load then", "load after", "answered", "recovers in"],
+                        simulated.map { |name, seen| simulated_row(name, seen) },
+                        note: "Requests for each call; medians of #{runs_told}, seeds from #{@seed} on. " \
+                              "#{storm::PER_SECOND} calls a second, of which the server can bear " \
+                              "#{(storm::WORKERS / storm::SECONDS).round}; callers wait #{storm::PATIENCE} s.")
+          draw("what reaches the server", "requests/s", &:arrived)
+          draw("what is answered in the end", "calls/s", &:good)
+          simulated.each { |name, seen| @result.say(recovery(name, seen)) }
+          @result.data[:simulation] = simulated.transform_values { |seen| seen.map(&:to_h) }
+        end
+
+        def runs_told = @runs == 1 ? "one run" : "#{@runs} runs"
+
+        def simulated_row(name, seen)
+          storm = Simulation::Storm
+          load = { "load then" => storm::TROUBLE, "load after" => storm::TROUBLE.end...storm::UNTIL }
+          loads = load.map do |what, seconds|
+            figure("simulation, #{name}", what, seen.map { |one| one.per_call(seconds) })
+          end
+          answered = Statistics.median(seen.map(&:answered))
+          [name, *loads.map { |one| format("%.2fx", one.value) }, format("%.1f %%", answered * 100), soon(seen)]
+        end
+
+        # @return [String] the longest of the runs
+        def soon(seen)
+          times = seen.map(&:recovery)
+          times.include?(nil) ? "not in #{Simulation::Storm::AFTER} s" : "#{times.max} s"
+        end
+
+        def recovery(name, seen)
+          what = "Simulation, #{name}: the server"
+          return "#{what} recovers within #{soon(seen)}." if seen.all?(&:recovery)
+
+          "#{what} does not recover in the #{Simulation::Storm::AFTER} s that follow, because what is sent again " \
+            "keeps it overloaded."
+        end
+
+        # The first run of each way.
+        def draw(what, unit)
+          series = simulated.map do |name, seen|
+            points = yield(seen.first).each_slice(STEP).with_index.map do |counts, index|
+              { x: index * STEP, y: counts.sum / counts.size.to_f }
+            end
+            { label: name, ours: ours?(name), points: points }
+          end
+          @result.chart(:lines, "Simulation: #{what}", x: "seconds", y: unit, series: series)
+        end
+
+        def show_clients
+          rows = measured.map { |label| [label, *TURNS.map { |turn| load_cell(label, turn) }, twice(label)] }
+          columns = TURNS.map { |turn| turn.join(", ") }
+          @result.table("A server that fails everything", ["client", *columns, "POSTs twice"], rows,
+                        note: "Requests that reached the server for each of #{@calls} calls, #{IN_FLIGHT} in flight, " \
+                              "medians of #{runs_told}; POSTs that it got more than once, in all.")
+          bars = rows.map { |row| { label: row.first, value: row[1].to_f, ours: ours?(row.first) } }
+          @result.chart(:bars, "Requests for each GET, all answered with 503", unit: "x", bars: bars)
+          say
+        end
+
+        def load_cell(label, turn)
+          taken = samples[[label, turn]] or return
+          format("%.2fx", figure(label, "requests for each #{turn.join(", ")}", taken.map { |one| one[:load] }).value)
+        end
+
+        def twice(label)
+          taken = samples.select { |(of, turn), _| of == label && turn.first == "POST" }
+          taken.each_value.sum { |list| list.sum { |one| one[:twice] } }
+        end
+
+        def say
+          within, beyond = measured.partition { |label| most(label) <= BOUND }
+          @result.say("At most #{BOUND} requests for each call, whatever fails: #{within.join("; ")}.") if within.any?
+          beyond.each { |label| @result.say("#{label}: up to #{format("%.2f", most(label))} requests for each call.") }
+          repeated = measured.select { |label| twice(label).positive? }
+          @result.say(repeated.empty? ? "No POST came twice." : "POSTs came twice from #{repeated.join("; ")}.")
+        end
+
+        def most(label)
+          TURNS.flat_map { |turn| samples[[label, turn]].to_a }.map { |one| one[:load] }.max
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require "trunkline/lab/simulation/storm"
+
+module Trunkline
+  module Lab
+    class TestSimulation < Minitest::Test
+      # Runs the block in a fiber of a simulation, to the end.
+      def simulate(seed = 1, &block)
+        simulation = Simulation.new(seed)
+        simulation.after(0) { Fiber.new { block.call(simulation) }.resume }
+        simulation.run
+      end
+
+      def test_events_come_by_time_and_those_of_one_time_as_they_were_pushed
+        random = Random.new(1)
+        times = Array.new(200) { random.rand(20) }
+        seen = []
+        simulation = Simulation.new(1)
+        times.each_with_index { |time, number| simulation.after(time) { seen << [simulation.now, number] } }
+        simulation.run
+
+        assert_equal times.each_with_index.sort, seen
+      end
+
+      def test_a_wait_ends_with_what_it_is_finished_with_or_with_its_time
+        seen = []
+        simulate do |simulation|
+          seen << [simulation.wait(5) { |waiter| simulation.after(2) { waiter.finish(:answer) } }, simulation.now]
+          seen << [simulation.wait(5) { |waiter| simulation.after(9) { waiter.finish(:late) } }, simulation.now]
+          seen << [simulation.wait(nil) { |waiter| waiter.finish(:at_once) }, simulation.now]
+        end
+
+        assert_equal [[:answer, 2.0], [nil, 7.0], [:at_once, 7.0]], seen
+      end
+
+      def test_arrivals_come_as_often_as_asked_for
+        count = 0
+        Simulation.new(1).tap { |simulation| simulation.arrivals(100, 50) { count += 1 } }.run
+
+        assert_in_delta 5_000, count, 300
+      end
+
+      # One worker that takes a second, and room for one request that waits.
+      def test_a_server_refuses_what_its_queue_cannot_hold_and_goes_on_for_those_who_gave_up
+        simulation = Simulation.new(1)
+        server = Simulation::Server.new(simulation, workers: 1, queue: 1) { 1.0 }
+        seen = Array.new(3) { nil }
+        [0.5, nil, nil].each_with_index do |patience, number|
+          Fiber.new { seen[number] = [simulation.wait(patience) { |one| server.serve(one) }, simulation.now] }.resume
+        end
+        simulation.run
+
+        assert_equal [[nil, 0.5], [200, 2.0], [503, 0.0]], seen
+        assert_equal [0.0, 0.0, 0.0], server.arrivals
+      end
+
+      def test_a_call_that_is_not_answered_in_time_raises_what_the_client_raises
+        error = nil
+        simulate do |simulation|
+          server = Simulation::Server.new(simulation, workers: 1) { 9.0 }
+          call = Simulation::Call.new(simulation, server, timeout: 1.0)
+          error = assert_raises(Trunkline::FirstByteTimeout) { call.perform(Simulation::Call.request, nil) }
+        end
+
+        assert_equal :all, error.sent
+      end
+
+      # Every run is of a few seconds' work, so tests share them.
+      def self.storms
+        @storms ||= Simulation::Storm::WAYS.transform_values { |way| Simulation::Storm.run(way, 7) }
+      end
+
+      def test_a_storm_goes_on_when_the_trouble_is_over_unless_there_is_a_budget
+        none, unlimited, budget = self.class.storms.values
+
+        assert_in_delta 1.0, none.per_call
+        assert_nil unlimited.recovery
+        assert_operator unlimited.per_call, :>, 2.0
+        assert_operator budget.per_call, :<=, 1.2
+        assert_operator budget.recovery, :<, 20
+        assert_operator none.recovery, :<, 20
+        assert_operator budget.answered, :>, unlimited.answered * 2
+      end
+
+      def test_one_seed_gives_one_result
+        seen = self.class.storms.values.last
+
+        assert_equal seen, Simulation::Storm.run(true, 7)
+        refute_equal seen, Simulation::Storm.run(true, 8)
+      end
+    end
+  end
+end
