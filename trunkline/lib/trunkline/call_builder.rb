@@ -110,7 +110,8 @@ module Trunkline
 
     def call_policy(chain = Policy::Chain.new([]))
       CallPolicy.new(@requests, chain: chain, total: @options.timeout&.total, raises: @options.raises?,
-                                deprecations: @options.deprecation_handler, background: method(:submit))
+                                deprecations: @options.deprecation_handler,
+                                proxy_answers: @options.lenient?, background: method(:submit))
     end
 
     def submit(request, policy, &block)

@@ -27,13 +27,15 @@ module Trunkline
     # @param total [Float, nil] seconds for all exchanges of a call together
     # @param raises [Boolean] whether a final answer of 4xx or 5xx is an error
     # @param deprecations [Deprecations, nil] who looks at each result
+    # @param proxy_answers [Boolean] whether a proxy's 407 is an answer like others
     # @param background [#call, nil] given a request, a CallPolicy, and a block for the result
     def initialize(requests, chain: Policy::Chain.new([]), total: nil, raises: false, deprecations: nil,
-                   background: nil)
+                   proxy_answers: false, background: nil)
       @requests = requests
       @chain = chain
       @total = total
       @raises = raises
+      @proxy_answers = proxy_answers
       @deprecations = deprecations
       @rate = chain.rate
       @background = background
@@ -73,7 +75,7 @@ module Trunkline
     # @param response [Response]
     # @return [Response, Error] an Error for a proxy's 407
     def checked(response)
-      return response unless response.status == 407
+      return response if response.status != 407 || @proxy_answers
 
       proxy = response.request.origin.forwarder
       proxy ? Proxy.refused(proxy, response) : response
@@ -96,7 +98,8 @@ module Trunkline
     # @yield [result] a Response or an Error
     # @return [nil]
     def in_background(policy, request, &block)
-      rest = CallPolicy.new(@requests, chain: @chain.after(policy), total: @total, background: @background)
+      rest = CallPolicy.new(@requests, chain: @chain.after(policy), total: @total, proxy_answers: @proxy_answers,
+                                       background: @background)
       @background.call(request, rest, &block)
       nil
     end

@@ -64,8 +64,6 @@ module Trunkline
     attr_reader :sent
     # @return [Float, nil] seconds since the connection was made; nil when there was none
     attr_reader :connection_age
-    # @return [Array<Attempt>] every attempt of the call, the failed one included
-    attr_reader :attempts
     # @return [Integer, nil] the system's number for what happened (Errno); nil when it was not the system
     attr_reader :errno
 
@@ -128,7 +126,17 @@ module Trunkline
     # @return [Boolean] whether the server said that it has not acted on the request (RFC 9113 8.7)
     def unprocessed? = @facts[:unprocessed] ? true : false
 
-    # @param attempts [Array<Attempt>] of all its call, this one's included
+    # @return [Array<Attempt>] every attempt of the call, the failed one included
+    def attempts
+      @attempts = @attempts.attempts unless @attempts.is_a?(Array) # a Policy::Log
+      @attempts
+    end
+
+    # @return [Array<Attempt>] of the exchange that failed
+    # @api private
+    def _own_attempts = @facts[:attempts] || []
+
+    # @param attempts [Policy::Log, Array<Attempt>] of all its call, this one's included
     # @return [self]
     # @api private
     def _attempted(attempts)

@@ -149,11 +149,18 @@ module Trunkline
 
     # @return [Array<Attempt>] usually one
     def attempts
-      @attempts ||= Attempt.list(_attempts, status: status, elapsed: timings.total, waited: timings.queue,
-                                            started_at: started_at, connection: connection)
+      @attempts = @attempts.attempts if @attempts.respond_to?(:attempts) # a Policy::Log
+      @attempts ||= _own_attempts
     end
 
-    # @param attempts [Array<Attempt>] of all its call, this one's included
+    # @return [Array<Attempt>] of the exchange that it came of
+    # @api private
+    def _own_attempts
+      Attempt.list(_attempts, status: status, elapsed: timings.total, waited: timings.queue, started_at: started_at,
+                              connection: connection)
+    end
+
+    # @param attempts [Policy::Log, Array<Attempt>] of all its call, this one's included
     # @return [self]
     # @api private
     def _attempted(attempts)

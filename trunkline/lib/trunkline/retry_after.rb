@@ -10,7 +10,9 @@ module Trunkline
     # A number that says more says "never".
     MOST = 1_000_000_000.0
     SECONDS = /\A\d+(?:\.\d+)?\z/
-    private_constant :MOST, :SECONDS
+    # A longer number is more than MOST.
+    DIGITS = 12
+    private_constant :MOST, :SECONDS, :DIGITS
 
     # A date is compared with the answer's own Date if it has one: the clocks of the two machines may differ.
     #
@@ -19,7 +21,7 @@ module Trunkline
     # @return [Float, nil] seconds, at least 0; nil when the field is missing or neither a number nor a date
     def self.seconds(response, now = Time.now)
       text = response["retry-after"] or return
-      return [text.to_f, MOST].min if SECONDS.match?(text)
+      return text.length > DIGITS ? MOST : [text.to_f, MOST].min if SECONDS.match?(text)
 
       date = time(text) or return
       [date - (time(response["date"]) || now), 0.0].max

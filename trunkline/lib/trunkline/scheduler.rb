@@ -229,7 +229,7 @@ module Trunkline
       return @current = nil unless @may_start.nil? || @may_start.call(pending, now)
 
       @reader.compose(pending) unless pending.request
-      return if pending.policy && pending.flow.nil? && begin_call(pending, queue, now)
+      return if pending.policy && begin_call(pending, queue, now)
 
       queue.start(pending, now)
       counted = @in_flight += 1
@@ -240,11 +240,14 @@ module Trunkline
     rescue Error, InvalidRequest, MissingTimeout => error # as of a single call: a TLS file that cannot be read
       raise if Interrupts.ended_by?(error)
 
-      counted ? fail_with(error, pending) : answer(pending, error)
+      not_started(error, pending, counted)
     end
 
+    # @param counted [Integer, nil] whether it counts as in flight
     # @return [nil]
-    def fail_with(error, pending)
+    def not_started(error, pending, counted)
+      return answer(pending, error) unless counted
+
       # An Error of Engine::Multi.new knows no request.
       error = error.retold({ request: pending.request }) if error.is_a?(Error) && error.request.nil? && pending.request
       @completed.push(pending, error)
@@ -253,9 +256,10 @@ module Trunkline
 
     # Begins a call that may be more than one exchange. With redirects alone, its policies run from the first on.
     # @return [Boolean] whether its policies go on with it, or it waits; false: its request is sent as it is
-    def begin_call(pending, queue, now)
+    def begin_call(pending, queue, now) # rubocop:disable Naming/PredicateMethod -- it begins
       policy = pending.policy
-      return hold_back(pending, queue) if policy.rate && held_back?(pending, queue, now)
+      return false if pending.flow
+      return true if policy.rate && held_back?(pending, queue, now)
       return false unless policy.repeats? || pending.limit
 
       pending.began ||= now
@@ -275,11 +279,9 @@ module Trunkline
     # @return [Boolean]
     def held_back?(pending, queue, now)
       delay = pending.policy.rate.delay(pending.request, now)
-      queue.hold_until(now + delay) if delay.positive?
-      delay.positive?
-    end
+      return false unless delay.positive?
 
-    def hold_back(pending, queue)
+      queue.hold_until(now + delay)
       @origins.unshift(pending, queue)
       @current = nil
       true

@@ -146,7 +146,7 @@ class TestHedge < TrunklineTest
     future = http.async.get("/")
     sleep 0.05 until server.requests.size == 2
     assert future.cancel
-    Thread.new { http.map(["/"]) }.tap { |thread| sleep 0.3 }.kill.join
+    Thread.new { http.map(["/"]) }.tap { sleep 0.3 }.kill.join
     sleep 0.05 while http.stats[:in_use].positive?
     assert_equal 0, http.stats[:in_use]
   end

@@ -54,14 +54,14 @@ module Trunkline
 
         passed = []
         loop do
-          tried = call.attempts.size
+          tries = call.tries
           response = yield signed(request, call)
           return accepted(response, passed) unless response.status == 401
           return response._challenged(passed) unless passed.size < CHALLENGES && @retry.call(response, call)
 
           rewind(request, response)
           passed << response._discard
-          call.forget_attempts_since(tried)
+          call.forget_since(tries)
         end
       end
 

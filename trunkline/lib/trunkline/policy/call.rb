@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 require "securerandom"
-require_relative "../attempt"
 require_relative "../engine"
 require_relative "../errors"
 require_relative "../redacted"
+require_relative "log"
 
 module Trunkline
   module Policy
@@ -14,14 +14,6 @@ module Trunkline
     # @api private
     class Call
       include Redacted
-
-      # One request that was sent: when (Time, and monotonic seconds), and its result; nil when it was cancelled.
-      Lap = Struct.new(:request, :started_at, :began, :ended, :result) do
-        include Redacted
-
-        # @return [Lap]
-        def self.begin(request, now) = new(request, Time.now, now)
-      end
 
       # For rescue: the errors that #of_whole_call corrects. A BreakerOpen tells of the whole call already, and costs a
       # few microseconds as long as it is not raised again: that would write its backtrace, frame by frame.
@@ -35,8 +27,6 @@ module Trunkline
       attr_reader :began
       # @return [Float, nil] monotonic seconds, when it must be over
       attr_reader :deadline
-      # @return [Array<Attempt>] so far
-      attr_reader :attempts
       # @return [Symbol, nil] why the next attempt is made, when it is not the first
       attr_writer :reason
 
@@ -54,7 +44,7 @@ module Trunkline
         own = policy.deadline(began)
         @bounded = !limit.nil? && (own.nil? || limit <= own)
         @deadline = @bounded ? limit : own
-        @attempts = []
+        @log = Log::NONE
         @exchanges = 0
         @waited = 0.0
         @sent = nil
@@ -86,10 +76,9 @@ module Trunkline
       # @raise [Error]
       def exchange(request)
         prepare(request)
-        lap = Lap.begin(request, now)
-        settle(lap, sending(request))
-        record(lap, @reason)
-        lap.result.is_a?(Exception) ? raise(lap.result) : lap.result._attempted(@attempts.dup.freeze)
+        lap = Log::Lap.new(request, now)
+        lap.result = sending(request)
+        conclude([lap])
       end
 
       # Sends a request, and a second one when the first has no answer in time. The first answer is taken, the other
@@ -102,14 +91,23 @@ module Trunkline
       # @raise [Error] of the last, when both fail
       def race(request, after, &second)
         prepare(request)
-        laps = @driver.race(Lap.begin(request, now), @deadline, after, second)
+        laps = @driver.race(Log::Lap.new(request, now), @deadline, after, second)
         @exchanges += laps.size - 1
-        laps.each do |lap|
-          settle(lap, lap.result) if lap.result
-          record(lap, lap.equal?(laps.first) ? @reason : :hedge)
-        end
-        result = laps.map(&:result).grep(Response).first || laps.last.result
-        result.is_a?(Exception) ? raise(result) : result._attempted(@attempts.dup.freeze)
+        laps.drop(1).each { |lap| lap.reason = :hedge }
+        conclude(laps)
+      end
+
+      # @return [Array<Attempt>] so far
+      def attempts = @log.attempts
+
+      # @return [Integer] requests that were sent so far, for #forget_since
+      def tries = @log.size
+
+      # Leaves what a hop has tried to the answer that ended it.
+      # @param tries [Integer] that stay
+      def forget_since(tries)
+        @log = @log.first(tries)
+        @reason = nil
       end
 
       # @param seconds [Float]
@@ -150,8 +148,8 @@ module Trunkline
       # @return [TotalTimeout, DeadlineExceeded]
       def exceeded
         Engine.failure(@bounded ? :DeadlineExceeded : :TotalTimeout,
-                       code: :total, request: @request, label: @request.uri.label, phase: :queue, sent: sent_so_far,
-                       elapsed: now - @began, limit: allowed, attempt: @attempts.size, attempts: @attempts.dup.freeze)
+                       code: :total, request: @request, label: @request.uri.label, phase: :queue, sent: @log.sent,
+                       elapsed: now - @began, limit: allowed, attempt: tries, attempts: attempts)
       end
 
       # Corrects an error of one exchange: it tells of the whole call.
@@ -162,13 +160,13 @@ module Trunkline
         return error unless @exchanges > 1 || error.is_a?(AnswerError)
 
         facts = { elapsed: now - @began, limit: (allowed if error.is_a?(TotalTimeout)) }
-        facts.update(attempt: @attempts.size, attempts: @attempts.dup.freeze, sent: sent_so_far) if @attempts.size > 1
+        facts.update(attempt: attempts.size, attempts: attempts, sent: @log.sent) if tries > 1
         error.retold(facts.compact)
       end
 
       # @return [Hash{Symbol => Object}] what the error of a policy tells of the call that it ends
       def facts
-        { elapsed: now - @began, attempt: @attempts.size + 1, attempts: @attempts.dup.freeze, sent: sent_so_far }
+        { elapsed: now - @began, attempt: tries + 1, attempts: attempts, sent: @log.sent }
       end
 
       # @param request [Request]
@@ -179,15 +177,11 @@ module Trunkline
       # @param request [Request]
       # @return [String] names whose request it is: two calls with different credentials have different ones
       def credentials(request)
-        "#{@policy.chain.signer_name} #{completed(request).headers["authorization"]}"
+        "#{signer} #{completed(request).headers["authorization"]}"
       end
 
-      # Leaves what a hop has tried to the answer that ended it.
-      # @param count [Integer] of attempts that stay
-      def forget_attempts_since(count)
-        @attempts.slice!(count..)
-        @reason = nil
-      end
+      # @return [String] names what signs the call's requests; unique among processes
+      def signer = @policy.chain.signer_name
 
       private
 
@@ -201,7 +195,7 @@ module Trunkline
 
         unless request.rewindable?
           raise BodyError.new("#{Sentence.call(request)} would be sent again, but its body was streamed and cannot " \
-                              "be rewound", request: request, phase: :write, sent: sent_so_far)
+                              "be rewound", request: request, phase: :write, sent: @log.sent)
         end
         request.rewind
       end
@@ -212,8 +206,24 @@ module Trunkline
         error
       end
 
-      def settle(lap, result)
-        lap.result = result.is_a?(Response) ? @policy.checked(result) : named(result)
+      # Notes what was sent, and gives the first answer, or the last error.
+      # @return [Response]
+      # @raise [Error]
+      def conclude(laps)
+        laps.each { |lap| note(lap) }
+        result = laps.size == 1 ? laps[0].result : laps.map(&:result).grep(Response).first || laps.last.result
+        @reason = nil
+        result.is_a?(Exception) ? raise(result._attempted(@log)) : result._attempted(@log)
+      end
+
+      def note(lap)
+        result = lap.result
+        lap.ended ||= now
+        lap.result = result.is_a?(Response) ? @policy.checked(result) : result && named(result)
+        lap.reason ||= @reason
+        lap.waited = @waited
+        @waited = 0.0
+        @log = @log.with(lap)
       end
 
       # An end that Trunkline.deadline set has an error of its own, which policies tell from the server's failures.
@@ -221,25 +231,6 @@ module Trunkline
         return error unless @bounded && error.instance_of?(TotalTimeout)
 
         error.retold({ limit: allowed }, :DeadlineExceeded)
-      end
-
-      def record(lap, reason)
-        lap.ended ||= now
-        rows = lap.result ? lap.result.attempts : [Attempt.new(1, :first, nil, :partial, "Cancelled")]
-        rows.each_with_index do |row, index|
-          told = { number: @attempts.size + 1 }
-          told.update(reason: reason || row.reason, waited: (row.waited || 0.0) + @waited) if index.zero?
-          told.update(started_at: lap.started_at, elapsed: lap.ended - lap.began) if index == rows.size - 1
-          @attempts << row.with(**told)
-        end
-        @waited = 0.0
-        @reason = nil
-      end
-
-      # @return [Symbol] what servers can have seen, of all attempts
-      def sent_so_far
-        states = @attempts.map(&:sent)
-        %i[all partial].find { |state| states.include?(state) } || :none
       end
     end
   end

@@ -60,7 +60,7 @@ module Trunkline
 
       def key_of(request, call)
         sent = call.completed(request).headers
-        [request.url, call.credentials(request), sent["cookie"], *@vary.map { |name| sent[name] }, call.sharing]
+        [request.url, call.signer, *%w[authorization cookie].concat(@vary).map { |name| sent[name] }, call.sharing]
       end
 
       # @return [Array(Flight, Boolean)] and whether it is new

@@ -66,13 +66,13 @@ module Trunkline
         seen = { key(request) => true }
         passed = []
         loop do
-          tried = call.attempts.size
+          tries = call.tries
           response = yield request
           return response._redirected(passed) unless Redirect.redirect?(response)
 
           request = succeed(request, response, passed, seen)
           passed << response._discard
-          call.forget_attempts_since(tried)
+          call.forget_since(tries)
         end
       end
 

@@ -34,16 +34,16 @@ module Trunkline
       end
 
       # As Call#race.
-      # @param lap [Call::Lap] that begins
+      # @param lap [Log::Lap] that begins
       # @param second [#call]
-      # @return [Array<Call::Lap>] those that were begun; without a result: it was cancelled
+      # @return [Array<Log::Lap>] those that were begun; without a result: it was cancelled
       def race(lap, deadline, after, second)
         multi = Engine::Multi.new(@pool)
         laps = [lap]
         multi.add(lap.request, deadline, lap)
         await(multi, lap.began + after, laps)
         if lap.result.nil? && (request = second.call)
-          laps << Call::Lap.begin(request, Engine.now)
+          laps << Log::Lap.new(request, Engine.now)
           multi.add(request, deadline, laps.last)
         end
         await(multi, nil, laps)

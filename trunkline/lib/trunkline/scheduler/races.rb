@@ -34,7 +34,7 @@ module Trunkline
         race = @races[pending]
         request = race.second.call or return
 
-        race.laps << Policy::Call::Lap.begin(request, now)
+        race.laps << Policy::Log::Lap.new(request, now)
         second = pending.dup
         second.request = request
         @firsts[second] = pending

@@ -25,11 +25,6 @@ module Trunkline
         KNOWN = 256
         private_constant :PER_REQUEST, :KNOWN
 
-        # Typhoeus gives a proxy's 407 to its caller.
-        class RequestPolicy < CallPolicy
-          def checked(response) = response
-        end
-
         @policies = {}.freeze
         @known = {}
         @limited = {}
@@ -99,7 +94,7 @@ module Trunkline
           checked = Trunkline::Options.defaults.merge({ **limits, **@options.client_options })
           @total = checked.timeout.total
           @builder = make_builder(checked)
-          @policy = policy_of(Policy::Chain.of(checked.merge(RequestConfig.policies), @builder))
+          @policy = own_policy(checked)
           @request_adapter = RequestAdapter.new(@options, @builder, multipart_builder(limits, checked))
           @redirect = make_redirect if @options.redirects
           @challenged = @options.schemes != [:basic]
@@ -116,10 +111,10 @@ module Trunkline
         # @return [Hash, nil] the options of Cookies
         def cookies = @options.cookies
 
-        # @param chain [Policy::Chain]
-        # @return [CallPolicy, nil]
-        def policy_of(chain)
-          RequestPolicy.new(@builder, chain: chain, total: @total) unless chain.empty?
+        # @param policies [Array<#call>] around each exchange
+        # @return [CallPolicy] that gives a proxy's 407 to the caller
+        def policy_of(policies)
+          CallPolicy.new(@builder, chain: Policy::Chain.new(policies), total: @total, proxy_answers: true)
         end
 
         # @param request [Typhoeus::Request]
@@ -147,6 +142,12 @@ module Trunkline
         end
 
         private
+
+        # @return [CallPolicy, nil]
+        def own_policy(options)
+          policies = Policy::Chain.of(options.merge(RequestConfig.policies), @builder).policies
+          policy_of(policies) unless policies.empty?
+        end
 
         def make_builder(checked)
           builder = @options.unrestricted_auth? ? Redirects::UnrestrictedBuilder : RequestBuilder

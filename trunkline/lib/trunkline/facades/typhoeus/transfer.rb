@@ -134,8 +134,7 @@ module Trunkline
 
         # @return [Trunkline::Request, StandardError] the first to send
         def begin_flow(*policies)
-          chain = Policy::Chain.new([@config.redirect, *policies].compact)
-          policy = RequestConfig::RequestPolicy.new(@config.builder, chain: chain)
+          policy = @config.policy_of([@config.redirect, *policies].compact)
           @followed = Scheduler::Flow.new(policy, @http_request, Engine.now)
           @followed.first
         end
