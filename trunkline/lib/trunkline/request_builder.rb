@@ -58,6 +58,9 @@ module Trunkline
       _prepare(@config, unbound + bound, unbound.size, shared.merge(references))
     end
 
+    # @return [Timeouts, nil] of the client
+    def timeouts = @options.timeout
+
     # @return [Object] see Options#sharing
     def sharing = @sharing ||= @options.sharing.freeze
 

@@ -24,8 +24,12 @@ module Trunkline
       return text.length > DIGITS ? MOST : [text.to_f, MOST].min if SECONDS.match?(text)
 
       date = time(text) or return
-      [date - (time(response["date"]) || now), 0.0].max
+      [date - server_time(response, now), 0.0].max
     end
+
+    # @param now [Time] the wall clock
+    # @return [Time] by the clock of the server that answered
+    def self.server_time(response, now = Time.now) = time(response["date"]) || now
 
     # @return [Time, nil]
     def self.time(text)

@@ -111,6 +111,8 @@ module Trunkline
       resume_due(clock) unless @timers.empty?
       start_waiting(clock) unless @backlogged.empty?
       await(longest, pulling) if @next == @completed.size
+      # The wait may have ended since one may start: it goes before any that are still to be pulled.
+      start_waiting(clock) if @next == @completed.size && !@backlogged.empty?
       completed = @completed
       while (at = @next) < completed.size
         pending = completed[at]

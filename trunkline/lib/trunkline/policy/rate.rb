@@ -1,0 +1,143 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../redacted"
+require_relative "../sentence"
+require_relative "settings"
+require_relative "state"
+require_relative "rate/schedule"
+require_relative "rate/quota"
+
+module Trunkline
+  module Policy
+    # Holds requests back, so that no more start to an origin than the caller, or the server itself, allows. Who comes
+    # first goes first. The clients of a process share what is known of a key, as far as their settings are the same.
+    #
+    # Of a pace (Schedule or Quota), a call reserves a slot, waits until its time has come, and tells it the answer.
+    class Rate
+      include Redacted
+
+      KEY = Settings::Check.new("a String, or callable with a Request", lambda do |value|
+        value.is_a?(String) ? value.dup.freeze : (value if value.respond_to?(:call))
+      end)
+      SETTINGS = Settings.new(:rate,
+                              per_second: [nil, Settings.number(1e-6..1e6)],
+                              burst: [nil, Settings.integer(1..1_000_000)],
+                              key: [nil, KEY])
+      # Seconds that requests among many are held back at most when the server says so. Where it says an hour, they
+      # begin, and fail as single calls do.
+      LONGEST_HOLD = 60.0
+      private_constant :KEY, :LONGEST_HOLD
+
+      # @param value [true, :server, Hash, Rate]
+      # @return [Rate]
+      # @raise [InvalidRequest]
+      def self.of(value)
+        case value
+        when Rate then value
+        when true, :server then new
+        when Hash then new(**check(SETTINGS.read(value)))
+        else raise InvalidRequest.of(:rate, value, ":server, true, or a Hash of #{SETTINGS.names.join(", ")}")
+        end
+      end
+
+      # @param settings [Hash{Symbol => Object}]
+      # @return [Hash{Symbol => Object}]
+      def self.check(settings)
+        return settings if settings[:per_second]
+
+        raise InvalidRequest, "rate: per_second: is required: how many requests may start in a second"
+      end
+      private_class_method :check
+
+      # @return [Hash{String => Hash}] by key, "host:port" where none was given, what Schedule#to_h or Quota#to_h tells
+      def self.stats
+        now = Engine.now
+        State.all(:rate).to_h { |(key, *), pace| [key, pace.to_h(now)] }
+      end
+
+      # @param per_second [Float, nil] nil: the server tells
+      # @param burst [Integer, nil]
+      # @param key [String, #call, nil] whose requests are counted together; nil: those to one origin
+      def initialize(per_second: nil, burst: nil, key: nil)
+        @per_second = per_second
+        @burst = burst || (per_second && Schedule.burst_of(per_second))
+        @key = key
+        freeze
+      end
+
+      # @param request [Request]
+      # @param call [Call]
+      # @yield [request] sends it and returns its Response
+      # @return [Response]
+      # @raise [QueueTimeout] at once, when the slot would come too late for the call
+      def call(request, call)
+        key = key_of(request) or return yield(request)
+
+        pace = pace(key)
+        slot = await_slot(pace, key, request, call)
+        yield(request).tap { |response| pace.learn(slot, response, call.now) }
+      end
+
+      # Asked before a request among many begins, so that it waits where it holds up nobody else.
+      #
+      # @param request [Request]
+      # @param now [Float] monotonic seconds
+      # @return [Float] seconds until it might start; nothing is reserved
+      def delay(request, now)
+        key = key_of(request) or return 0.0
+
+        seconds = pace(key).delay(now)
+        @per_second || seconds <= LONGEST_HOLD ? seconds : 0.0
+      end
+
+      private
+
+      # @return [String, nil] nil: no limit
+      def key_of(request)
+        case @key
+        when nil then request.uri.label
+        when String then @key
+        else @key.call(request)&.to_s
+        end
+      end
+
+      def pace(key)
+        State.of(:rate, [key, @per_second, @burst]) { @per_second ? Schedule.new(@per_second, @burst) : Quota.new }
+      end
+
+      # Waits. The server may have changed its mind meanwhile.
+      # @return [Object] the slot
+      def await_slot(pace, key, request, call)
+        limit = limit_of(call)
+        wait, slot = pace.reserve(call.now, limit - call.now)
+        until wait.zero?
+          raise too_late(pace, key, request, call, wait) if slot.nil? || call.now + wait > limit
+
+          call.sleep(wait)
+          wait = pace.wait(slot, call.now)
+        end
+        begun = slot
+      ensure
+        pace.cancel(slot) if slot && begun.nil?
+      end
+
+      # @return [Float] monotonic seconds until which the call may wait
+      def limit_of(call)
+        queue = call.builder.timeouts&.queue
+        [call.deadline, (call.now + queue if queue)].compact.min || Float::INFINITY
+      end
+
+      def too_late(pace, key, request, call, wait)
+        label = request.uri.label
+        counted = " for the key #{InvalidRequest.shown("key", key)}" unless key == label
+        left = [limit_of(call) - call.now, 0.0].max
+        times = "its turn is in #{Sentence.seconds(wait)}, and it may wait for #{Sentence.seconds(left)}"
+        QueueTimeout.new(
+          "#{Sentence.call(request)} at #{label} was not sent: #{pace.reason(call.now)}#{counted}; #{times} (rate:)",
+          request: request, phase: :queue, limit: left, **call.facts
+        )
+      end
+    end
+  end
+end

@@ -1,0 +1,266 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/ways_to_call"
+
+# rate: no more requests start than the caller or the server allows.
+class TestRate < TrunklineTest
+  include WaysToCall
+
+  time_limit 120
+
+  def teardown
+    super
+    Trunkline::Policy::State.clear
+  end
+
+  # @return [Array(ScriptedServer, Array<Float>)] and when its requests came
+  def serve_noting_times
+    times = Thread::Queue.new
+    server = serve do |connection|
+      while connection.read_request
+        times << now
+        connection << answer
+      end
+    end
+    [server, -> { Array.new(times.size) { times.pop }.sort }]
+  end
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+  def took
+    began = now
+    yield
+    now - began
+  end
+
+  def test_requests_start_at_the_rate_whoever_sends_them
+    server, times = serve_noting_times
+    http = client(server.url, rate: { per_second: 20, burst: 2 })
+    { alone: -> { 8.times { http.get("/") } },
+      threads: -> { Array.new(8) { Thread.new { http.get("/") } }.each(&:join) },
+      map: -> { http.map(["/"] * 8) },
+      each: -> { http.each(["/"].each_entry.lazy.cycle.first(8)) { |_, result| assert_equal 200, result.status } },
+      batch: -> { http.batch { |batch| 8.times { batch.get("/") } } },
+      futures: -> { Array.new(8) { http.async.get("/") }.each(&:value) } }.each do |way, calls|
+      Trunkline::Policy::State.clear
+      seconds = took(&calls)
+      seen = times.call
+      assert_equal 8, seen.size, way
+      assert_operator seen.last - seen.first, :>, 0.28, way # two at once, and six behind them
+      assert_operator seconds, :<, 3, way
+    end
+  end
+
+  def test_who_comes_first_goes_first
+    server = serve
+    http = client(server.url, rate: { per_second: 10, burst: 1 })
+    http.get("/first")
+    threads = Array.new(5) do |number|
+      Thread.new { http.get("/#{number}") }.tap { sleep 0.05 }
+    end
+    threads.each(&:join)
+    assert_equal %w[/first /0 /1 /2 /3 /4], server.requests.map(&:target)
+  end
+
+  def test_a_turn_that_comes_too_late_is_not_waited_for
+    each_way(but: %i[batch each map future]) do |way, call|
+      Trunkline::Policy::State.clear
+      server = serve
+      http = client(server.url, rate: { per_second: 0.1, burst: 1 }, timeout: 2)
+      http.get("/")
+      error = nil
+      assert_operator took { error = call.call(http, :get, "/") }, :<, 1, way
+      assert_instance_of Trunkline::QueueTimeout, error, way
+      assert_equal [:none, :queue, 1], [error.sent, error.phase, error.attempt], way
+      why = "GET / at #{server.address} was not sent: it may start 0.1 times a second, with a burst of 1; its turn is"
+      assert_match(/\A#{Regexp.escape(why)} in (?:10.0|9.\d+) s, and it may wait for (?:2.0|1.\d+) s \(rate:\)\z/,
+                   error.message)
+      assert_equal 1, server.requests.size, way
+    end
+  end
+
+  def test_each_limit_of_time_bounds_the_wait
+    http = client(serve.url, rate: { per_second: 2, burst: 1 })
+    http.get("/")
+    assert_raises(Trunkline::QueueTimeout) { http.get("/", timeout: { queue: 0.1, total: 10 }) }
+    assert_raises(Trunkline::QueueTimeout) { Trunkline.deadline(0.1) { http.get("/") } }
+    assert_equal 200, http.get("/", timeout: { queue: 2, total: 10 }).status
+  end
+
+  def test_among_many_a_turn_is_waited_for_where_it_costs_no_time
+    server, times = serve_noting_times
+    http = client(server.url, rate: { per_second: 4, burst: 1 }, timeout: 0.6)
+    assert_equal [200] * 5, http.map(["/"] * 5).map(&:status) # which take a second
+    assert_operator times.call.each_cons(2).map { |one, two| two - one }.min, :>, 0.15
+  end
+
+  def test_only_its_origin_is_held_back
+    slow = serve
+    quick = serve
+    key = ->(request) { "slow" if request.uri.to_s.start_with?(slow.url) }
+    http = client(rate: { per_second: 5, burst: 1, key: key })
+    order = []
+    urls = ([slow.url] * 4).zip([quick.url] * 4).flatten
+    seconds = took { http.each(urls, concurrency: 2) { |url, result| order << url if result.status == 200 } }
+    assert_equal 8, order.size
+    assert_operator order.first(6).count(quick.url), :>=, 4
+    assert_operator seconds, :>, 0.55
+  end
+
+  def test_an_endless_enumerable_is_pulled_as_it_is_sent
+    server = serve
+    http = client(server.url, rate: { per_second: 20, burst: 1 })
+    pulled = 0
+    endless = Enumerator.new { |urls| loop { urls << "/#{pulled += 1}" } }
+    done = 0
+    http.each(endless) { break if (done += 1) == 6 }
+    assert_operator pulled, :<=, 6 + 2
+  end
+
+  def test_what_a_call_waited_is_told
+    http = client(serve.url, rate: { per_second: 5, burst: 1 })
+    http.get("/")
+    assert_includes 0.1..2.0, http.get("/").attempts.first.waited
+  end
+
+  def test_clients_share_a_key
+    servers = [serve, serve]
+    settings = { per_second: 0.01, burst: 2, key: "search" }
+    clients = servers.map { |server| client(server.url, rate: settings, timeout: 1) }
+    assert_equal [200, 200], clients.map { |http| http.get("/").status }
+    error = assert_raises(Trunkline::QueueTimeout) { clients.first.get("/") }
+    assert_match(/for the key "search"/, error.message)
+    told = clients.first.stats[:rates]["search"]
+    assert_equal [0.01, 2], told.values_at(:per_second, :burst)
+    assert_in_delta 100, told[:wait], 10
+    assert_equal 200, clients.first.get("/", rate: false).status
+    assert_equal 200, client(servers.first.url, rate: { per_second: 1 }).get("/").status
+  end
+
+  def test_a_waiter_that_leaves_gives_its_turn_back
+    server = serve
+    http = client(server.url, rate: { per_second: 1, burst: 1 })
+    http.get("/")
+    5.times do
+      waiting = Thread.new { http.get("/never") }
+      sleep 0.05
+      waiting.kill.join
+    end
+    # A future is held back before it begins, and takes no turn.
+    http.async.get("/never").tap { sleep 0.05 }.cancel
+    assert_operator http.stats[:rates][server.address][:wait], :<, 1
+    assert_equal 200, http.get("/").status
+    assert_equal 2, server.requests.size
+  end
+
+  def test_a_retry_waits_for_its_turn_too
+    server = serve_in_turn("/" => [answer("", status: "503 Busy"), answer])
+    http = client(server.url, rate: { per_second: 5, burst: 1 }, retry: { backoff: 0.001..0.002 })
+    response = http.get("/")
+    assert_equal 2, response.attempts.size
+    assert_includes 0.1..2.0, response.attempts.last.waited
+  end
+
+  # ---- rate: :server ----
+
+  # A server that takes so many requests in each second, and refuses the others with 429.
+  # @yield [left, seconds] the fields of an answer
+  def serve_limited(limit, &fields)
+    lock = Mutex.new
+    ends = now + 1
+    taken = 0
+    serve do |connection|
+      while connection.read_request
+        refused, told = lock.synchronize do
+          periods = (now - ends).floor + 1
+          taken = 0 if periods.positive?
+          ends += [periods, 0].max
+          taken += 1
+          [taken > limit, fields.call([limit - taken, 0].max, ends - now)]
+        end
+        connection << answer("", status: refused ? "429 Slow" : "200 OK", **told)
+      end
+    end
+  end
+
+  FIELDS = {
+    draft: lambda do |left, seconds|
+      { "RateLimit" => "\"default\";r=#{left};t=#{seconds.ceil}", "RateLimit-Policy" => '"default";q=10;w=1' }
+    end,
+    x_seconds: ->(left, seconds) { { "X-RateLimit-Remaining" => left, "X-RateLimit-Reset-After" => seconds.ceil } },
+    x_moment: lambda do |left, seconds|
+      reset = (Time.now.to_f + seconds).ceil
+      { "X-RateLimit-Limit" => 10, "X-RateLimit-Remaining" => left, "X-RateLimit-Reset" => reset }
+    end
+  }.freeze
+
+  FIELDS.each do |form, fields|
+    define_method(:"test_what_the_server_tells_by_#{form}_is_kept_to") do
+      server = serve_limited(10, &fields)
+      http = client(server.url, rate: :server, max_connections_per_host: 4)
+      results = http.map(["/"] * 15, concurrency: 4)
+      assert_equal({ 200 => 15 }, results.map(&:status).tally)
+      threads = Array.new(4) { Thread.new { Array.new(2) { http.get("/").status } } }
+      assert_equal({ 200 => 8 }, threads.flat_map(&:value).tally)
+    end
+  end
+
+  def test_retry_after_holds_all_calls_back
+    server = serve_in_turn("/" => [answer("", status: "429 Slow", "Retry-After" => 1), answer])
+    http = client(server.url, rate: true)
+    assert_equal 429, http.get("/").status
+    assert_operator took { assert_equal 200, http.get("/").status }, :>, 0.9
+  end
+
+  def test_a_server_that_wants_an_hour_is_not_waited_for
+    server = serve(answer("", "RateLimit" => '"day";r=0;t=3600'))
+    http = client(server.url, rate: :server)
+    http.get("/")
+    each_way do |way, call|
+      error = nil
+      assert_operator took { error = call.call(http, :get, "/") }, :<, 1, way
+      assert_instance_of Trunkline::QueueTimeout, error, way
+      assert_match(/the server's limit is used up; its turn is in 3\d{3}/, error.message)
+    end
+    assert_equal({ limit: 1, remaining: 0 }, http.stats[:rates][server.address][:windows]["day"].except(:reset))
+    assert_equal 1, server.requests.size
+  end
+
+  def test_nothing_is_learnt_where_nothing_is_told
+    http = client(serve.url, rate: :server)
+    assert_operator took { assert_equal [200] * 50, http.map(["/"] * 50).map(&:status) }, :<, 2
+  end
+
+  def test_a_forked_process_keeps_the_rate
+    server = serve
+    http = client(server.url, rate: { per_second: 0.01, burst: 1 }, timeout: 1)
+    http.get("/")
+    reader, writer = IO.pipe
+    Process.wait(fork do
+      writer << result_of { http.get("/") }.class
+      writer.close
+      exit!(0)
+    end)
+    writer.close
+    assert_equal "Trunkline::QueueTimeout", reader.read
+    reader.close
+  end
+
+  def test_bad_settings
+    { {} => "per_second: is required", { burst: 3 } => "per_second: is required", 50 => "be :server, true, or a Hash",
+      :sever => ":server", { per_second: 0 } => "per_second: must be a number", { per_second: "50/s" } => "50/s",
+      { per_second: 1, burst: 0 } => "burst: must be an Integer", { per_second: 1, key: 5 } => "must be a String",
+      { per_seconds: 5 } => "did you mean per_second:" }.each do |settings, words|
+      error = assert_raises(Trunkline::InvalidRequest) { client("https://api.test", rate: settings) }
+      assert_includes error.message, words
+    end
+  end
+
+  def test_the_burst_that_is_not_given_is_what_20_ms_bring
+    http = client(serve.url, rate: { per_second: 500 })
+    http.get("/")
+    assert_equal [10], http.stats[:rates].values.map { |told| told[:burst] }
+    assert_equal 1, Trunkline::Policy::Rate::Schedule.burst_of(3.0)
+  end
+end

@@ -1,0 +1,167 @@
+# frozen_string_literal: true
+
+require_relative "../../support/unit_test"
+require "trunkline"
+
+# What a Rate asks when a request may start: without a server, without a clock.
+class TestRatePace < UnitTest
+  Rate = Trunkline::Policy::Rate
+  ENDLESS = Float::INFINITY
+
+  def schedule(per_second, burst) = Rate::Schedule.new(per_second.to_f, burst)
+
+  def waits(pace, count, now) = Array.new(count) { pace.reserve(now, ENDLESS).first.round(6) }
+
+  def test_a_burst_and_then_one_after_the_other
+    assert_equal [0.0, 0.0, 0.0, 0.1, 0.2, 0.3], waits(schedule(10, 3), 6, 100.0)
+    assert_equal [0.0, 0.1, 0.2], waits(schedule(10, 1), 3, 100.0)
+  end
+
+  def test_the_burst_comes_back_with_time
+    schedule = schedule(10, 3)
+    waits(schedule, 3, 100.0)
+    assert_equal [0.0, 0.1], waits(schedule, 2, 100.1)
+    assert_equal [0.0, 0.0, 0.0, 0.1], waits(schedule, 4, 200.0)
+  end
+
+  def test_no_more_than_the_rate_in_the_long_run
+    schedule = schedule(50, 10)
+    random = Random.new(16)
+    now = 0.0
+    starts = Array.new(5000) do
+      now += random.rand / 100
+      now + schedule.reserve(now, ENDLESS).first
+    end
+    assert_equal starts, starts.sort
+    starts.each_cons(60) { |some| assert_operator some.last - some.first, :>=, 49 / 50.0 - 1e-6 }
+  end
+
+  def test_a_slot_that_comes_too_late_is_not_taken
+    schedule = schedule(1, 1)
+    waits(schedule, 1, 0.0)
+    assert_equal [1.0, nil], schedule.reserve(0.0, 0.9)
+    assert_equal 1.0, schedule.reserve(0.0, 1.0).first
+  end
+
+  def test_the_last_slot_can_be_given_back
+    schedule = schedule(10, 1)
+    _, second, last = Array.new(3) { schedule.reserve(0.0, ENDLESS).last }
+    schedule.cancel(second) # others have come behind it
+    assert_in_delta 0.3, schedule.delay(0.0), 1e-6
+    schedule.cancel(last)
+    assert_in_delta 0.2, schedule.delay(0.0), 1e-6
+  end
+
+  def test_what_is_asked_is_not_reserved
+    schedule = schedule(10, 1)
+    waits(schedule, 1, 0.0)
+    assert_equal [0.1] * 3, Array.new(3) { schedule.delay(0.0).round(6) }
+    assert_equal [0.0, 0.05], [schedule.delay(5.0), schedule.wait(schedule.reserve(0.0, 9).last, 0.05).round(6)]
+    assert_equal({ per_second: 10.0, burst: 1, wait: 0.0 }, schedule.to_h(9.0))
+  end
+
+  # ---- what the server tells ----
+
+  def answered(status = 200, **fields)
+    lines = fields.map { |name, value| "#{name.to_s.tr("_", "-")}: #{value}\r\n" }.join
+    Trunkline::Engine.response(nil, "HTTP/1.1 #{status} X\r\nContent-Length: 0\r\n#{lines}\r\n", "")
+  end
+
+  # A Quota of which one start was answered at the time 0.
+  def quota(...)
+    quota = Rate::Quota.new
+    quota.learn(quota.reserve(0.0, ENDLESS).last, answered(...), 0.0)
+    quota
+  end
+
+  def test_nothing_is_held_back_before_something_is_told
+    assert_equal [0.0] * 100, waits(Rate::Quota.new, 100, 0.0)
+    assert_equal [0.0] * 100, waits(quota, 100, 0.0)
+  end
+
+  def test_what_is_left_may_start_and_the_rest_after_the_reset
+    quota = quota(RateLimit: '"a";r=2;t=30', RateLimit_Policy: '"a";q=3;w=60')
+    assert_equal [0.0, 0.0, 30.0, 30.0, 30.0, 90.0], waits(quota, 6, 0.0)
+    assert_equal 90.0, quota.delay(0.0)
+  end
+
+  def test_periods_follow_one_another
+    quota = quota(RateLimit: '"a";r=0;t=10', RateLimit_Policy: '"a";q=2;w=60')
+    assert_equal [0.0, 0.0, 35.0], waits(quota, 3, 35.0)
+    assert_equal [0.0], waits(quota, 1, 71.0) # one of this period was reserved before
+    assert_equal [0.0, 0.0, 49.0], waits(quota, 3, 10_041.0) # 166 periods later
+  end
+
+  def test_of_several_limits_each_holds
+    quota = quota(RateLimit: '"second";r=5;t=1, "day";r=1;t=1000',
+                  RateLimit_Policy: '"second";q=5;w=1, "day";q=9;w=1000')
+    assert_equal [0.0, 1000.0], waits(quota, 2, 0.0)
+  end
+
+  def test_starts_that_the_answer_did_not_count_are_taken_off
+    quota = Rate::Quota.new
+    slots = Array.new(4) { quota.reserve(0.0, ENDLESS).last }
+    quota.learn(slots.first, answered(RateLimit: '"a";r=5;t=10', RateLimit_Policy: '"a";q=6;w=10'), 0.0)
+    assert_equal [0.0, 0.0, 10.0], waits(quota, 3, 0.0)
+  end
+
+  def test_answers_that_overtake_each_other
+    quota = Rate::Quota.new
+    slots = Array.new(3) { quota.reserve(0.0, ENDLESS).last }
+    quota.learn(slots[1], answered(RateLimit: '"a";r=1;t=10'), 0.0)
+    quota.learn(slots[0], answered(RateLimit: '"a";r=9;t=10'), 0.2)
+    assert_equal 10.0, quota.delay(0.0).round
+  end
+
+  def test_an_unknown_limit_is_learnt
+    quota = quota(X_RateLimit_Remaining: 0, X_RateLimit_Reset: 5)
+    assert_equal [5.0, 10.0], waits(quota, 2, 0.0)
+    quota.learn(2, answered(X_RateLimit_Remaining: 7, X_RateLimit_Reset: 5), 5.0)
+    assert_equal [0.0] * 6, waits(quota, 6, 5.0)
+  end
+
+  def test_retry_after_holds_for_all
+    [429, 503].each do |status|
+      quota = quota(status, Retry_After: 7)
+      assert_equal [7.0, 7.0], waits(quota, 2, 0.0)
+      assert_equal [0.0, 0.0], waits(quota, 2, 7.0)
+    end
+    assert_equal 0.0, quota(500, Retry_After: 7).delay(0.0)
+    assert_equal 0.0, quota(301, Retry_After: 7).delay(0.0)
+  end
+
+  def test_a_slot_is_put_off_when_the_server_says_so_meanwhile
+    quota = quota(RateLimit: '"a";r=1;t=2', RateLimit_Policy: '"a";q=1;w=2')
+    wait, first = quota.reserve(0.0, ENDLESS)
+    late, second = quota.reserve(0.0, ENDLESS)
+    assert_equal [0.0, 2.0], [wait, late]
+    quota.learn(first, answered(429, Retry_After: 9), 1.0)
+    assert_equal 8.0, quota.wait(second, 2.0)
+    assert_equal 0.0, quota.wait(second, 10.0)
+  end
+
+  def test_the_last_start_can_be_given_back_to_the_server
+    quota = quota(RateLimit: '"a";r=1;t=5')
+    slot = quota.reserve(0.0, ENDLESS).last
+    assert_equal 5.0, quota.delay(0.0)
+    quota.cancel(slot)
+    assert_equal 0.0, quota.delay(0.0)
+    waits(quota, 1, 0.0)
+    assert_equal [5.0, nil], quota.reserve(0.0, 4.9)
+  end
+
+  def test_a_limit_of_which_nothing_more_is_told_is_forgotten
+    quota = quota(RateLimit: '"old";r=0;t=5')
+    quota.learn(1, answered(RateLimit: '"new";r=100;t=50'), 1.0)
+    assert_equal 4.0, quota.delay(1.0)
+    quota.learn(1, answered(RateLimit: '"new";r=100;t=50'), 6.0)
+    assert_equal %w[new], quota.to_h(6.0)[:windows].keys
+    assert_equal 0.0, quota.delay(6.0)
+  end
+
+  def test_it_tells_what_it_knows
+    quota = quota(RateLimit: '"a";r=2;t=30', RateLimit_Policy: '"a";q=3;w=60')
+    assert_equal({ wait: 0.0, windows: { "a" => { limit: 3, remaining: 2, reset: 20.0 } } }, quota.to_h(10.0))
+    assert_equal({ wait: 0.0, windows: {} }, Rate::Quota.new.to_h(0.0))
+  end
+end
