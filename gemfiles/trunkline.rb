@@ -16,3 +16,6 @@ gem "public_suffix", ">= 5", require: false
 
 # An example of middleware signs with it.
 gem "aws-sigv4", "~> 1.10", require: false
+
+# The examples of jobs.
+gem "sidekiq", ">= 7.3", require: false

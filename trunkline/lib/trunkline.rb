@@ -16,6 +16,7 @@ require_relative "trunkline/verbs"
 module Trunkline
   autoload :BearerRefresh, "#{__dir__}/trunkline/bearer_refresh"
   autoload :CookieJar, "#{__dir__}/trunkline/cookie_jar"
+  autoload :Rack, "#{__dir__}/trunkline/rack"
   # What stands in for Net::HTTP changes a process's Net::HTTP: it is there for those alone who name it.
   autoload :NetHTTP, "#{__dir__}/trunkline/net_http"
   autoload :PersistentHttpClient, "#{__dir__}/trunkline/persistent_http_client"
