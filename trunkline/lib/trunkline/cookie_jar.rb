@@ -164,7 +164,7 @@ module Trunkline
     # @return [String, nil] the domain whose hosts get the cookie; nil for the host alone
     # @yield when the host may not set a cookie for it
     def domain_of(text, host)
-      domain = Host.normalise(text.dup.force_encoding(Encoding::UTF_8)).chomp(".")
+      domain = Host.normalise(text.dup.force_encoding(Encoding::UTF_8))
       return yield unless domain == host || host.end_with?(".#{domain}")
       return domain unless public_suffix?(domain)
 

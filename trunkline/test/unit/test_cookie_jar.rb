@@ -18,6 +18,7 @@ class TestCookieJar < UnitTest
     ["the end of a name", "https://xapi.test/", "n=v; Domain=api.test", { "https://api.test/" => nil }],
     ["an empty domain", "https://api.test/", "n=v; Domain=",
      { "https://api.test/" => "n=v", "https://a.api.test/" => nil }],
+    ["a domain with a dot at its end", "https://api.test/", "n=v; Domain=api.test.", { "https://api.test/" => nil }],
     ["a suffix of the list", "https://shop.co.uk/", "n=v; Domain=co.uk", { "https://shop.co.uk/" => nil }],
     ["a private suffix", "https://me.github.io/", "n=v; Domain=github.io", { "https://you.github.io/" => nil }],
     ["a suffix's own", "https://github.io/", "n=v; Domain=github.io",

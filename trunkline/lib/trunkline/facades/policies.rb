@@ -8,7 +8,8 @@ module Trunkline
   module Facades
     # The policies that a program gives to a facade, whose own library has no options for them.
     module Policies
-      NAMES = %i[policies retry breaker rate hedge coalesce cache cookies use deadline_header].freeze
+      NAMES = %i[policies retry breaker rate hedge coalesce cache cookies use deadline_header
+                 deprecations].freeze
 
       # @param given [Hash{Symbol => Object}] options of a client
       # @param library [String] for the error

@@ -112,9 +112,11 @@ module Trunkline
         def cookies = @options.cookies
 
         # @param policies [Array<#call>] around each exchange
+        # @param deprecations [Deprecations, nil]
         # @return [CallPolicy] that gives a proxy's 407 to the caller
-        def policy_of(policies)
-          CallPolicy.new(@builder, chain: Policy::Chain.new(policies), total: @total, proxy_answers: true)
+        def policy_of(policies, deprecations = nil)
+          CallPolicy.new(@builder, chain: Policy::Chain.new(policies), total: @total, deprecations: deprecations,
+                                   proxy_answers: true)
         end
 
         # @param request [Typhoeus::Request]
@@ -145,8 +147,10 @@ module Trunkline
 
         # @return [CallPolicy, nil]
         def own_policy(options)
-          policies = Policy::Chain.of(options.merge(RequestConfig.policies), @builder).policies
-          policy_of(policies) unless policies.empty?
+          options = options.merge(RequestConfig.policies)
+          policies = Policy::Chain.of(options, @builder).policies
+          deprecations = options.deprecation_handler
+          policy_of(policies, deprecations) if deprecations || !policies.empty?
         end
 
         def make_builder(checked)

@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require "faraday"
+require "faraday/adapter/trunkline"
+require "net/http"
+require "trunkline/net_http"
+
+# cookies: and deprecations: of programs that stay with another library's API.
+class TestCookiesAndDeprecations < TrunklineTest
+  def setup
+    Trunkline::Policy::State.clear
+    @told = []
+    @options = { cookies: true, deprecations: ->(deprecation) { @told << deprecation.endpoint[/\S+\z/] } }
+    @server = serve(answer("in", "Set-Cookie" => "sid=1; Path=/", "Deprecation" => "true"))
+  end
+
+  def assert_kept_and_told
+    assert_equal [nil, "sid=1"], @server.requests.map { |request| request["Cookie"] }
+    assert_equal [@server.url("/a")], @told
+  end
+
+  def test_net_http
+    Trunkline::NetHTTP.install!(**@options)
+    2.times { assert_equal "in", Net::HTTP.get(URI(@server.url("/a"))) }
+    assert_kept_and_told
+  ensure
+    Trunkline::NetHTTP.install!
+    Trunkline::NetHTTP.uninstall!
+  end
+
+  def test_faraday
+    connection = Faraday.new(@server.url) { |faraday| faraday.adapter :trunkline, **@options }
+    2.times { assert_equal "in", connection.get("/a").body }
+    assert_kept_and_told
+    connection.close
+  end
+
+  TYPHOEUS = <<~'RUBY'
+    require "trunkline/typhoeus"
+    told = []
+    Typhoeus::Config.policies = { cookies: true, deprecations: ->(deprecation) { told << deprecation.endpoint } }
+    hydra = Typhoeus::Hydra.new
+    2.times do
+      hydra.queue(Typhoeus::Request.new("#{ARGV[0]}/a"))
+      hydra.run
+      Typhoeus.get("#{ARGV[0]}/b")
+    end
+    puts told
+  RUBY
+
+  def test_typhoeus
+    out, err, status = Subprocess.run_command({}, [*Subprocess.command(TYPHOEUS), @server.url("").chomp("/")], 20)
+    assert_predicate status, :success?, err
+    assert_equal %w[a b].map { |path| "GET #{@server.url("/#{path}")}\n" }.join, out
+    assert_equal [nil, *["sid=1"] * 3], @server.requests.map { |request| request["Cookie"] }
+  end
+end
