@@ -18,4 +18,4 @@ gem "public_suffix", ">= 5", require: false
 gem "aws-sigv4", "~> 1.10", require: false
 
 # The examples of jobs.
-gem "sidekiq", ">= 7.3", require: false
+gem "sidekiq", "~> 7.3", require: false

@@ -28,6 +28,8 @@ class TestSecrets < TrunklineTest
     proxy: { proxy: "http://user:#{CANARY}@127.0.0.1:9", no_proxy: "127.0.0.1" },
     socks: { proxy: "socks5h://#{CANARY}:p@127.0.0.1:9", no_proxy: "127.0.0.1" },
     proxy_uri: { proxy: URI("https://user:#{CANARY}@127.0.0.1:9"), no_proxy: ["127.0.0.1"] },
+    jar: { cookies: Trunkline::CookieJar.new.tap { |jar| jar.set("http://127.0.0.1/", "id=#{CANARY}; Path=/") } },
+    refreshed: { auth: Trunkline::BearerRefresh.new(CANARY) { nil } },
     params: { params: { token: CANARY } }, early_hints: { early_hints: Signer.new(CANARY).method(:sign) }
   }.freeze
 
@@ -47,6 +49,7 @@ class TestSecrets < TrunklineTest
     bearer: [" #{CANARY}", "#{CANARY}\n", [CANARY], CANARY.to_sym],
     basic: [CANARY, [CANARY], "user:#{CANARY}", { user: CANARY }],
     digest: [CANARY, ["a", CANARY, 3], { user: CANARY }], auth: [CANARY, { token: CANARY }],
+    cookies: [CANARY, { id: CANARY }, CANARY.to_sym],
     netrc: ["machine a.test login a password #{CANARY}", "machine a.test\n#{CANARY}\n", CANARY, 5],
     proxy: ["user:#{CANARY}@host:x", "http://user:#{CANARY}@host:1/path", "http://user:#{CANARY}",
             "http://user:a b@#{CANARY}",

@@ -3,6 +3,7 @@
 require "time"
 require_relative "../deadline"
 require_relative "../headers"
+require_relative "../redacted"
 
 module Trunkline
   module Rack
@@ -22,6 +23,8 @@ module Trunkline
     # else is ignored, as if the field was not there. What a body's #each calls when the application has returned is not
     # bounded.
     class Deadline
+      include Redacted
+
       NUMBER = /\A(-?\d{1,12}(?:\.\d{1,12})?)(s|ms)?\z/
       GRPC = /\A(\d{1,8})([HMSmun])\z/
       # Seconds.
