@@ -111,8 +111,6 @@ module Trunkline
       resume_due(clock) unless @timers.empty?
       start_waiting(clock) unless @backlogged.empty?
       await(longest, pulling) if @next == @completed.size
-      # The wait may have ended since one may start: it goes before any that are still to be pulled.
-      start_waiting(clock) if @next == @completed.size && !@backlogged.empty?
       completed = @completed
       while (at = @next) < completed.size
         pending = completed[at]
@@ -295,10 +293,14 @@ module Trunkline
       seconds = seconds_to_start(pulling)
       seconds = longest if longest && (seconds.nil? || longest < seconds)
       seconds = [seconds, @timers.wait(clock)].compact.min unless @timers.empty?
-      return sleep_until_woken(seconds || OriginQueue::STALL) if @in_flight.zero?
-
-      forget_completed # those of a run_once around this one, too
-      @completed = @multi.run(seconds)
+      if @in_flight.zero?
+        sleep_until_woken(seconds || OriginQueue::STALL)
+      else
+        forget_completed # those of a run_once around this one, too
+        @completed = @multi.run(seconds)
+      end
+      # The wait may have ended because one may start: it goes before any that are still to be pulled.
+      start_waiting(clock) if @completed.empty? && !@backlogged.empty?
     end
 
     # @return [Float, nil] until time alone may let something start; nil: only the end of a request can
