@@ -4,6 +4,10 @@
 gem "puma", "~> 8.0", require: false
 gem "rack", "~> 3.1", require: false
 
+# Who may keep the state of circuit breakers. Stoplight 6 needs Ruby 3.3.
+gem "semian", ">= 0.22", require: false
+gem "stoplight", "~> 6.0", require: false if RUBY_VERSION >= "3.3"
+
 # The newest scheduler for fibers that each Ruby can have.
 gem "async", ">= 2.20", require: false
 

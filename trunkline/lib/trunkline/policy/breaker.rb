@@ -15,6 +15,9 @@ module Trunkline
     class Breaker
       include Redacted
 
+      autoload :Semian, "#{__dir__}/breaker/semian"
+      autoload :Stoplight, "#{__dir__}/breaker/stoplight"
+
       CALLABLE = Settings.callable("callable: it is given a Response or an Error")
       SETTINGS = Settings.new(:breaker,
                               threshold: [0.5, Settings.number(0.01..1.0)],
@@ -29,7 +32,11 @@ module Trunkline
       # @return [Breaker]
       # @raise [InvalidRequest]
       def self.of(value)
-        value.is_a?(Breaker) ? value : new(SETTINGS.read(value))
+        return value if value.is_a?(Breaker)
+
+        settings = SETTINGS.read(value)
+        settings[:store]&.check(value)
+        new(settings)
       end
 
       # @return [Hash{String => Hash}] by "host:port" what Circuit#to_h tells. Of an origin that clients with different

@@ -1,14 +1,41 @@
 # frozen_string_literal: true
 
+require_relative "../../errors"
+require_relative "../../redacted"
 require_relative "../settings"
 
 module Trunkline
   module Policy
     class Breaker
-      # What may be given as store:.
-      module Store
+      # What may be given as store: keeps the circuits in the place of this process. Subclasses have #circuit, whose
+      # result responds to #run and #to_h as a Circuit does, and #heeded.
+      class Store
+        include Redacted
+
         CHECK = Settings::Check.new("a Trunkline::Policy::Breaker::Stoplight or ::Semian",
-                                    ->(value) { value if value.respond_to?(:circuit) })
+                                    ->(value) { value if value.is_a?(Store) })
+
+        # @param gem_name [String] that is loaded
+        # @param version [String] the oldest that will do
+        # @raise [InvalidRequest]
+        def initialize(gem_name, version)
+          require gem_name
+          found = Gem.loaded_specs[gem_name]&.version
+          return if found.nil? || found >= Gem::Version.new(version)
+
+          raise InvalidRequest, "store: #{self.class} needs #{gem_name} #{version} or newer, found #{found}"
+        rescue LoadError
+          raise InvalidRequest, "store: #{self.class} needs the gem #{gem_name} (#{version} or newer), which is not " \
+                                "installed"
+        end
+
+        # @param given [Hash{Symbol => Object}] settings of breaker: that the caller named
+        # @raise [InvalidRequest] for one that would have no effect
+        def check(given)
+          ignored = (given.keys - heeded - %i[store failure]).first or return
+
+          raise InvalidRequest, "breaker: #{ignored}: has no effect with a store: of #{self.class}"
+        end
       end
     end
   end

@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+require_relative "external"
+require_relative "store"
+
+module Trunkline
+  module Policy
+    class Breaker
+      # For store: the stoplight gem (6 or newer) keeps the state, in Redis for a whole fleet, or wherever it is
+      # configured to. A light has the name of its origin ("api.test:443") and the settings of the breaker: threshold:,
+      # window: and cool_down: (in whole seconds, rounded up), and probes:, one after the other. minimum: is Stoplight's
+      # own, 100.
+      #
+      #   system = Stoplight.register_system("http", data_store: Stoplight::DataStore::Redis.new(redis))
+      #   Trunkline.new(url, timeout: 5, breaker: { store: Trunkline::Policy::Breaker::Stoplight.new(system) })
+      class Stoplight < Store
+        HEEDED = %i[threshold window cool_down probes].freeze
+
+        # @param system [Stoplight::Wiring::System, nil] nil: Stoplight's default, as Stoplight.configure made it
+        # @raise [InvalidRequest] when the gem is not installed, or older
+        def initialize(system = nil)
+          super("stoplight", "6.0")
+          @system = system || ::Stoplight
+          freeze
+        end
+
+        # @return [Array<Symbol>] the settings of breaker: that it heeds
+        def heeded = HEEDED
+
+        # @param label [String] "host:port"
+        # @param settings [Hash{Symbol => Object}]
+        # @return [Light]
+        def circuit(label, settings) = Light.new(label, @system, settings)
+
+        # The light of one origin.
+        class Light < External
+          # @param system [#register]
+          def initialize(label, system, settings)
+            super(label)
+            @system = system
+            @settings = { traffic_control: :error_rate, threshold: settings[:threshold],
+                          window_size: settings[:window].ceil, cool_off_time: settings[:cool_down].ceil,
+                          recovery_threshold: settings[:probes], tracked_errors: [Failed] }.freeze
+          end
+
+          # @return [Hash{Symbol => Object}] state; nil when Stoplight cannot tell
+          def to_h(_now)
+            { state: STATES[light.color], retry_in: nil }
+          rescue StandardError => error
+            raise if Interrupts.ended_by?(error)
+
+            { state: nil, retry_in: nil }
+          end
+
+          STATES = { green: :closed, yellow: :half_open, red: :open }.freeze
+          private_constant :STATES
+
+          private
+
+          def light = @light ||= @system.register(@label, **@settings)
+
+          def guard(&request)
+            light.run(&request)
+          rescue ::Stoplight::Error::RedLight => error
+            seconds = error.retry_after && [error.retry_after - Time.now, 0.0].max
+            raise Refused.new("its light in Stoplight is red", seconds)
+          end
+        end
+      end
+    end
+  end
+end
