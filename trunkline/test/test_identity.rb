@@ -229,6 +229,15 @@ class TestIdentity < TrunklineTest
     assert_match(/\Alogger: must be an object with #warn, or nil/, error.message)
   end
 
+  def test_a_block_is_told
+    found = []
+    Trunkline.configure { |c| c.deprecations { |deprecation| found << deprecation.endpoint } }
+    server = serve(answer("Deprecation" => "true"))
+    client(server.url).get("/")
+    assert_equal ["GET #{server.url}"], found
+    assert_raises(Trunkline::InvalidRequest) { Trunkline.configure(&:deprecations) }
+  end
+
   def test_active_support_is_told
     server = serve(answer("Deprecation" => "true"))
     warned = []

@@ -31,6 +31,15 @@ module Trunkline
       @require_timeouts = true
     end
 
+    # As deprecations = block.
+    # @yieldparam deprecation [Deprecation]
+    # @return [void]
+    def deprecations(&block)
+      raise InvalidRequest, "deprecations: needs a block, which is called with each Deprecation" unless block
+
+      @deprecations = block
+    end
+
     # @return [Hash{Symbol => Object}] the options that were set
     def to_h = given.except(*Options::OF_PROCESS, *SETTINGS)
 
