@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "cookie_jar"
 require_relative "engine"
 require_relative "limiter"
 require_relative "limiter/memory"
@@ -18,7 +19,8 @@ module Trunkline
     FIXED = Engine::BOUNDS.merge(
       max_in_flight: Scheduler::BatchOptions::MAX_IN_FLIGHT, origins: Scheduler::Origins::MOST,
       held_back: Scheduler::LOOK_AHEAD, origins_remembered: Limiter::Memory::MOST,
-      retry_after: Limiter::LONGEST_PAUSE, challenges: Policy::Auth::CHALLENGES, discarded_bytes: Response::DISCARD_BYTES
+      retry_after: Limiter::LONGEST_PAUSE, challenges: Policy::Auth::CHALLENGES, discarded_bytes: Response::DISCARD_BYTES,
+      cookies: CookieJar::IN_ALL, cookies_per_domain: CookieJar::PER_DOMAIN
     ).freeze
 
     # @param options [Options]

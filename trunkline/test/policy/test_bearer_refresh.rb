@@ -101,6 +101,18 @@ class TestBearerRefresh < TrunklineTest
     end
   end
 
+  def test_bodies_of_100_calls_at_once
+    server = guarded(together: 100)
+    http = client(server.url, auth: tokens, retry: true, cookies: true, max_connections_per_host: 100, timeout: 20)
+    bodies = (1..100).map { |number| "body #{number}" }
+    results = http.batch(concurrency: 100) do |batch|
+      bodies.each { |body| batch.post("/", body: StringIO.new(body)) }
+    end
+    assert_equal bodies, results.map(&:body)
+    assert_equal %w[old], asked
+    assert_equal bodies.flat_map { |body| [body] * 2 }.sort, server.requests.map(&:body).sort
+  end
+
   def test_others_of_a_batch_go_on_meanwhile
     server = guarded
     other = serve

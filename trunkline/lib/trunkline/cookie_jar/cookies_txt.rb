@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "fileutils"
 require "securerandom"
 require_relative "../errors"
 
@@ -35,7 +34,7 @@ module Trunkline
         end
         File.rename(temporary, path)
       ensure
-        FileUtils.rm_f(temporary) if temporary
+        File.unlink(temporary) if temporary && File.exist?(temporary)
       end
 
       # @param path [String]
