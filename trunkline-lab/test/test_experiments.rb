@@ -308,14 +308,30 @@ module Trunkline
         end
       end
 
-      def test_storm_simulates_the_same_with_one_seed
-        tables = []
-        2.times do
-          experiment("storm", "9", "1", "--simulation", "--seed", "5") { |result, _| tables << result["tables"] }
-        end
+      # A hedge is paid for by twenty calls, of which the warm-up's may have saved ten.
+      def test_tail_measures_the_slowest_answers_and_counts_what_they_cost
+        clients = "trunkline_alone,trunkline_hedge,faraday_retry_impatient"
+        experiment("tail", "100", "1", "--client", clients) do |result, out|
+          rows = result["tables"].last["rows"].to_h { |label, *cells| [label, cells] }
 
-        assert_equal 1, tables.uniq.size
-        assert_equal 1, tables.first.size
+          assert_equal ["0.0 %", 0], rows.fetch("Trunkline").last(2)
+          assert_includes 0.0..15.0, rows.fetch("Trunkline, hedge: true")[3].to_f
+          assert_equal 0, rows.fetch("Trunkline, hedge: true").last
+          assert_includes rows.keys | result["missing"].keys, "Faraday, timeout and retry"
+          assert_match(/^Trunkline, hedge: true: p99 [\d.]+ ms, for [\d.]+ % more requests\.$/, out)
+          assert_equal %w[sweep bars], result["charts"].map { |chart| chart["kind"] }
+        end
+      end
+
+      def test_a_simulation_alone_is_told_as_facts
+        %w[storm tail].each do |command|
+          experiment(command, "9", "1", "--simulation", "--seed", "5") do |result, out|
+            assert_equal "facts", result["state"]
+            assert_match(/\ASimulation: /, titles(result).fetch(0))
+            assert_equal 1, titles(result).size
+            assert_includes out, "seeds from 5 on"
+          end
+        end
       end
 
       def test_best_answers_with_a_number_and_a_limiter

@@ -2,6 +2,7 @@
 
 require_relative "test_helper"
 require "trunkline/lab/simulation/storm"
+require "trunkline/lab/simulation/tail"
 
 module Trunkline
   module Lab
@@ -67,9 +68,10 @@ module Trunkline
         assert_equal :all, error.sent
       end
 
-      # Every run is of a few seconds' work, so tests share them.
-      def self.storms
-        @storms ||= Simulation::Storm::WAYS.transform_values { |way| Simulation::Storm.run(way, 7) }
+      class << self
+        # Tests share the runs.
+        def storms = @storms ||= Simulation::Storm::WAYS.transform_values { |way| Simulation::Storm.run(way, 7) }
+        def tails = @tails ||= Simulation::Tail::WAYS.transform_values { |way| Simulation::Tail.run(way, 7) }
       end
 
       def test_a_storm_goes_on_when_the_trouble_is_over_unless_there_is_a_budget
@@ -84,11 +86,31 @@ module Trunkline
         assert_operator budget.answered, :>, unlimited.answered * 2
       end
 
-      def test_one_seed_gives_one_result
-        seen = self.class.storms.values.last
+      def test_hedging_shortens_the_tail_for_a_few_more_requests
+        none, _, hedged = self.class.tails.values
 
-        assert_equal seen, Simulation::Storm.run(true, 7)
-        refute_equal seen, Simulation::Storm.run(true, 8)
+        assert_operator hedged.percentile(99), :<, none.percentile(99) / 2
+        assert_in_delta none.percentile(50), hedged.percentile(50), 0.002
+        assert_in_delta 0.0, none.extra
+        assert_operator hedged.extra, :<=, 0.055
+      end
+
+      # Then a second request for each is what the server cannot bear.
+      def test_the_budget_keeps_hedging_small_when_all_answers_are_slow
+        within = Simulation::Tail::TROUBLE
+        none, unlimited, hedged = self.class.tails.values
+
+        assert_operator unlimited.extra(within), :>, 0.5
+        assert_operator unlimited.percentile(50, within), :>, none.percentile(50, within) * 4
+        assert_operator hedged.extra(within), :<, 0.07
+        assert_operator hedged.percentile(50, within), :<, none.percentile(50, within) * 2
+      end
+
+      def test_one_seed_gives_one_result
+        { Simulation::Storm => self.class.storms, Simulation::Tail => self.class.tails }.each do |experiment, seen|
+          assert_equal seen.values.last, experiment.run(true, 7)
+          refute_equal seen.values.last, experiment.run(true, 8)
+        end
       end
     end
   end

@@ -40,7 +40,7 @@ module Trunkline
         arguments(parser.permute(argv.dup))
         Output::Files.check(@files.values)
         @screen = Output::Screen.new(@out, @err, quiet: @quiet)
-        @result = Result.new(command: self.class.name, title: title, arguments: argv, timed: self.class.timed)
+        @result = Result.new(command: self.class.name, title: title, arguments: argv, timed: timed?)
         @started = Clock.now
         begin
           measure
@@ -69,6 +69,9 @@ module Trunkline
       end
 
       def title = self.class.summary
+
+      # Whether the result is about speed, so that noise spoils it.
+      def timed? = self.class.timed
 
       def finish
         @result.close

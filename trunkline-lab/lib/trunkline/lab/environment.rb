@@ -58,7 +58,7 @@ module Trunkline
       def sentence(environment)
         machine = environment[:machine]
         loads = [environment[:load_before]&.first, environment[:load_after]&.first].compact.join(" before, ")
-        clients = environment[:clients].values
+        clients = environment[:clients].values.uniq
         lines = ["#{environment[:date]}; #{machine[:cores]} cores of #{machine[:cpu]}; #{machine[:kernel]}; " \
                  "load #{loads} after"]
         lines << environment[:versions].map { |name, version| "#{name} #{version}" }.join("; ")

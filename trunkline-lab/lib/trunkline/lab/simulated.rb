@@ -50,6 +50,8 @@ module Trunkline
 
       def simulated = @simulated.to_h
 
+      def told_runs(number) = number == 1 ? "one run" : "#{number} runs"
+
       # @return [Array<String>] the labels of those that were measured, our own first
       def measured = peers.map(&:label) & samples.keys.map { |key| Array(key).first }
 

@@ -96,7 +96,7 @@ module Trunkline
           @result.table("Simulation: a server ten times slower for #{storm::TROUBLE.size} s",
                         ["way", "load then", "load after", "answered", "recovers in"],
                         simulated.map { |name, seen| simulated_row(name, seen) },
-                        note: "Requests for each call; medians of #{runs_told}, seeds from #{@seed} on. " \
+                        note: "Requests for each call; medians of #{told_runs(@runs)}, seeds from #{@seed} on. " \
                               "#{storm::PER_SECOND} calls a second, of which the server can bear " \
                               "#{(storm::WORKERS / storm::SECONDS).round}; callers wait #{storm::PATIENCE} s.")
           draw("what reaches the server", "requests/s", &:arrived)
@@ -104,8 +104,6 @@ module Trunkline
           simulated.each { |name, seen| @result.say(recovery(name, seen)) }
           @result.data[:simulation] = simulated.transform_values { |seen| seen.map(&:to_h) }
         end
-
-        def runs_told = @runs == 1 ? "one run" : "#{@runs} runs"
 
         def simulated_row(name, seen)
           storm = Simulation::Storm
@@ -147,7 +145,7 @@ module Trunkline
           columns = TURNS.map { |turn| turn.join(", ") }
           @result.table("A server that fails everything", ["client", *columns, "POSTs twice"], rows,
                         note: "Requests that reached the server for each of #{@calls} calls, #{IN_FLIGHT} in flight, " \
-                              "medians of #{runs_told}; POSTs that it got more than once, in all.")
+                              "medians of #{told_runs(runs)}; POSTs that it got more than once, in all.")
           bars = rows.map { |row| { label: row.first, value: row[1].to_f, ours: ours?(row.first) } }
           @result.chart(:bars, "Requests for each GET, all answered with 503", unit: "x", bars: bars)
           say

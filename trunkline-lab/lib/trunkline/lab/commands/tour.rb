@@ -24,11 +24,12 @@ module Trunkline
           "best" => %w[workers -z 0.2],
           "timeouts" => %w[1],
           "storm" => %w[200 3],
+          "tail" => %w[400 5],
           "safety" => %w[]
         }.freeze
         # What each usually takes of the whole.
         WEIGHTS = { "keepalive" => 2, "chatty" => 2, "xml" => 3, "clients" => 1.5, "sweep" => 3, "best" => 2.5,
-                    "timeouts" => 2, "storm" => 2, "safety" => 4 }.freeze
+                    "timeouts" => 2, "storm" => 2, "tail" => 2, "safety" => 4 }.freeze
         SECONDS = 180.0
 
         private

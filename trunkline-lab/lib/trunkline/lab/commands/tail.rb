@@ -1,0 +1,188 @@
+# frozen_string_literal: true
+
+require_relative "../histogram"
+require_relative "../origins/counting"
+require_relative "../retrying"
+require_relative "../simulated"
+require_relative "../simulation/tail"
+
+module Trunkline
+  module Lab
+    module Commands
+      # A server whose answers are slow now and then: what hedging makes of the slowest, and what it costs the server.
+      class Tail < Command
+        include Simulated
+
+        summary "a server with a slow tail: p50, p95 and p99 with and without hedging, and the additional load"
+        usage "[CALLS] [RUNS]"
+
+        CLIENTS = %w[trunkline_alone trunkline_hedge faraday_retry_impatient httpx_retries_impatient].freeze
+        SECONDS = 0.005    # for an answer
+        SLOW_SECONDS = 0.2
+        SLOW_SHARE = 0.02
+        IN_FLIGHT = 4
+        WARM_UP = 100      # calls, after which the usual time of an answer is known
+        LIMIT = 120        # seconds that a client may take for its calls
+        SHARES = { "p50" => 50, "p95" => 95, "p99" => 99 }.freeze
+        QUANTILES = %i[p50 p75 p90 p95 p98 p99].freeze
+        SIMULATED = ["way", "p50", "p95", "p99", "p99.9", "more", "slow: p50", "slow: more"].freeze
+        # Name => settings of hedge: beside after:.
+        BUDGETS = { "hedging without a budget" => { max: 1.0 }, "Trunkline, the default budget" => {} }.freeze
+
+        private
+
+        def defaults
+          @calls = 1000
+          @runs = 5
+        end
+
+        def title = "A server with a slow tail, and hedging"
+
+        # A simulation is the same on any machine.
+        def timed? = super && !@simulation_alone
+
+        def measure
+          simulate(Simulation::Tail::WAYS) { |way, seed| Simulation::Tail.run(way, seed) }
+          @by_quantile = BUDGETS.transform_values { |settings| by_quantile(settings) }
+          take unless @simulation_alone
+        end
+
+        # @return [Hash{Symbol => Simulation::Tail::Seen}]
+        def by_quantile(settings)
+          QUANTILES.to_h { |after| [after, Simulation::Tail.run({ after: after, **settings }, @seed)] }
+        end
+
+        def take
+          Origins::Counting.open(method(:answer)) do |origin, base|
+            with_competitors(base: base) do |competitors|
+              @chance = Random.new(@seed)
+              competitors.each { |member| many(member, WARM_UP) }
+              take_rounds(competitors, origin)
+            end
+          end
+        end
+
+        # Each client's turn has the same chance: of its requests, those with the same numbers are slow.
+        def take_rounds(competitors, origin)
+          rounds = rounds(@runs)
+          @screen.progress("tail", @runs) do |advance|
+            rounds.each do |number|
+              competitors.each(competitors.members.shuffle) do |member|
+                @chance = Random.new(@seed + number)
+                rounds.take(member.label) { sample(member, origin) }
+              end
+              advance.call
+            end
+          end
+        end
+
+        def answer(connection)
+          sleep @chance.rand < SLOW_SHARE ? SLOW_SECONDS : SECONDS
+          connection.answer("done")
+        end
+
+        def many(member, requests)
+          member.ask(:many, call: { path: "/" }, kind: "distinct", concurrency: IN_FLIGHT, requests: requests,
+                            limit: LIMIT)
+        end
+
+        def sample(member, origin)
+          taken = nil
+          came = origin.count { taken = many(member, @calls) }
+          { latency: Histogram.of(taken[:latency]), more: ((came.sum / @calls.to_f) - 1) * 100,
+            failed: @calls - taken[:statuses].fetch(:"200", 0) }
+        end
+
+        def conclude
+          if @by_quantile
+            show_simulation
+            draw_quantiles
+          end
+          show_clients if measured.any?
+        end
+
+        def show_simulation
+          tail = Simulation::Tail
+          rows = simulated.map { |name, seen| [name, *well(name, seen), *trouble(name, seen)] }
+          title = "Simulation: one answer of #{(1 / tail::SLOW_SHARE).round} is slow, then all are"
+          note = "Milliseconds, and requests beyond one for each call; medians of #{told_runs(@runs)}, seeds from " \
+                 "#{@seed} on. #{tail::PER_SECOND} calls a second."
+          @result.table(title, SIMULATED, rows, optional: ["p99.9"], note: note)
+          say_simulation(*rows.map { |row| SIMULATED.zip(row).to_h })
+        end
+
+        # @param rows [Array<Hash>] of WAYS
+        def say_simulation(none, unlimited, hedged)
+          @result.say("Simulation: hedging takes p99 from #{none["p99"]} ms to #{hedged["p99"]} ms, for " \
+                      "#{hedged["more"]} more requests.")
+          @result.say("Simulation: when all answers are slow (p50 #{none["slow: p50"]} ms), hedging without a budget " \
+                      "sends #{unlimited["slow: more"]} more (p50 #{unlimited["slow: p50"]} ms), with the budget " \
+                      "#{hedged["slow: more"]} (p50 #{hedged["slow: p50"]} ms).")
+        end
+
+        def well(name, seen)
+          times = [50, 95, 99, 99.9].map do |share|
+            milliseconds(name, "p#{share}", seen) { |one| one.percentile(share) }
+          end
+          [*times, percent(name, "more requests", seen, &:extra)]
+        end
+
+        def trouble(name, seen)
+          within = Simulation::Tail::TROUBLE
+          [milliseconds(name, "p50 when all is slow", seen) { |one| one.percentile(50, within) },
+           percent(name, "more requests when all is slow", seen) { |one| one.extra(within) }]
+        end
+
+        def milliseconds(name, what, seen)
+          values = seen.map { |one| yield(one) * 1000 }
+          format("%.0f", figure("simulation, #{name}", "simulation: #{what}", values, unit: "ms").value)
+        end
+
+        def percent(name, what, seen)
+          values = seen.map { |one| yield(one) * 100 }
+          format("%.1f %%", figure("simulation, #{name}", "simulation: #{what}", values, unit: "%").value)
+        end
+
+        def draw_quantiles
+          series = @by_quantile.map do |name, seen|
+            points = seen.map do |after, one|
+              { x: after.to_s.delete_prefix("p").to_i, y: (one.percentile(99) * 1000).round(1),
+                dot: (one.extra * 100).round(1) }
+            end
+            { label: name, ours: ours?(name), points: points }
+          end
+          @result.chart(:sweep, "Simulation: p99 by the quantile after which a second request is sent",
+                        x: "quantile", y: "p99 ms", dots: "more %", series: series)
+        end
+
+        def show_clients
+          rows = measured.map { |label| row(label, samples.fetch(label)) }
+          @result.table("A server that takes #{ms(SECONDS)} ms, and #{ms(SLOW_SECONDS)} ms now and then",
+                        ["client", *SHARES.keys.map { |name| "#{name} ms" }, "more", "failed"], rows,
+                        note: "#{@calls} GETs, #{IN_FLIGHT} in flight, medians of #{told_runs(runs)}; " \
+                              "#{(SLOW_SHARE * 100).round} % of the requests are slow. \"timeout and retry\": after " \
+                              "#{ms(Retrying::IMPATIENT)} ms. More: what reached the server beyond one for each call.")
+          bars = rows.map { |row| { label: row.first, value: row[3].to_f, ours: ours?(row.first) } }
+          @result.chart(:bars, "99 of 100 GETs are answered within", unit: "ms", bars: bars)
+          rows.each { |row| say(*row) }
+        end
+
+        def say(label, _, _, longest, more, failed)
+          told = ", and #{failed} calls failed" if failed.positive?
+          @result.say("#{label}: p99 #{longest} ms, for #{more} more requests#{told}.")
+        end
+
+        def row(label, taken)
+          times = SHARES.map do |name, share|
+            values = taken.map { |one| one[:latency].percentile(share) / 1000.0 }
+            figure(label, name, values, unit: "ms", key: name == "p50").value
+          end
+          more = figure(label, "more requests", taken.map { |one| one[:more] }, unit: "%").value
+          [label, *times.map { |time| format("%.1f", time) }, format("%.1f %%", more), taken.sum { |one| one[:failed] }]
+        end
+
+        def ms(seconds) = (seconds * 1000).round
+      end
+    end
+  end
+end

@@ -1,0 +1,16 @@
+# frozen_string_literal: true
+
+require_relative "httpx_retries"
+
+module Trunkline
+  module Lab
+    module Peers
+      # Against a slow tail without hedging: a short timeout, and once more.
+      class HTTPXRetriesImpatient < HTTPXRetries
+        label "httpx, timeout and retry"
+
+        def initialize(**options) = super(**options, timeout: Retrying::IMPATIENT)
+      end
+    end
+  end
+end

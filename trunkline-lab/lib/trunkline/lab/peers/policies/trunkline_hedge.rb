@@ -1,0 +1,18 @@
+# frozen_string_literal: true
+
+require_relative "trunkline_alone"
+
+module Trunkline
+  module Lab
+    module Peers
+      # With the defaults of hedging.
+      class TrunklineHedge < TrunklineAlone
+        label "Trunkline, hedge: true"
+
+        private
+
+        def options = super.merge(hedge: true)
+      end
+    end
+  end
+end
