@@ -303,6 +303,7 @@ module Trunkline
           assert_equal %w[3.00x 3.00x 1.00x 1.00x], rows.fetch("Trunkline, budget: false").first(4)
           assert_includes rows.keys | seen["missing"].keys, "Faraday, faraday-retry"
           assert_empty rows.values.map(&:last).uniq - [0], "POSTs that came twice"
+          assert_equal "Trunkline #{Trunkline::VERSION}", seen["environment"]["clients"]["Trunkline, retry: true"]
           assert_match(/^At most 1.2 requests for each call, whatever fails: Trunkline, retry: true\.$/, out)
           assert_match(/retries without a budget: the server does not recover/, out)
         end

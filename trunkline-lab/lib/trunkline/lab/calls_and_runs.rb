@@ -21,13 +21,7 @@ module Trunkline
         time_option(parser)
       end
 
-      def arguments(rest)
-        raise Stop.new("give CALLS and RUNS, two numbers", USAGE) unless rest.size <= 2 && rest.all?(/\A[1-9]\d*\z/)
-
-        numbers = rest.map(&:to_i)
-        @calls = numbers[0] || @calls
-        @runs = numbers[1] || @runs
-      end
+      def arguments(rest) = calls_and_runs(rest)
     end
   end
 end

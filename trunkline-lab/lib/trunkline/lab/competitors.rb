@@ -108,10 +108,7 @@ module Trunkline
       end
 
       def note_versions(member)
-        return @clients[member.label] = "Trunkline #{Trunkline::VERSION}" if member.peer.ours?
-
-        found = member.ask(:versions, names: member.peer.gems.keys)
-        @clients[member.label] = found.map { |name, version| "#{name} #{version}" }.join(" with ") if found.any?
+        found = member.peer.versions(member.process) and @clients[member.label] = found
       end
     end
   end

@@ -49,6 +49,8 @@ module Trunkline
 
       def loaded?(preloaded)
         preloaded.wait_until_it_is_loaded
+        versions = preloaded.process(base: Preloaded::NOWHERE) { |process| preloaded.peer.versions(process) }
+        @result.clients[preloaded.peer.label] = versions if versions
         true
       rescue PeerProcess::Failed => error
         @result.missing[preloaded.peer.label] = error.message

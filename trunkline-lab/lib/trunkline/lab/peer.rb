@@ -49,6 +49,15 @@ module Trunkline
         # Whether it is our client itself.
         def ours? = ours.include?("trunkline")
 
+        # @param process [PeerProcess] that has its gems
+        # @return [String, nil] its gems with their versions; nil: it comes with Ruby
+        def versions(process)
+          return "Trunkline #{::Trunkline::VERSION}" if ours?
+
+          found = process.ask(:versions, names: gems.keys)
+          found.map { |name, version| "#{name} #{version}" }.join(" with ") if found.any?
+        end
+
         # Why the peer cannot run on this Ruby, or nil.
         def missing
           return if ruby.nil? || Gem::Requirement.new(ruby).satisfied_by?(Gem::Version.new(RUBY_VERSION))

@@ -17,6 +17,16 @@ module Trunkline
         end
       end
 
+      # @param rest [Array<String>] what is no option: CALLS and RUNS, or one of them, or none
+      # @raise [Stop]
+      def calls_and_runs(rest)
+        raise Stop.new("give CALLS and RUNS, two numbers", USAGE) unless rest.size <= 2 && rest.all?(/\A[1-9]\d*\z/)
+
+        numbers = rest.map(&:to_i)
+        @calls = numbers[0] || @calls
+        @runs = numbers[1] || @runs
+      end
+
       # @param wanted [Integer]
       # @param share [Float] of the time that is left
       # @return [Rounds] kept for #samples

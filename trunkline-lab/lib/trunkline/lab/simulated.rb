@@ -9,10 +9,12 @@ module Trunkline
     module Simulated
       include Repeats
 
+      SEEDS = 5 # at the most: more runs of a simulation tell no more
+
       private
 
       def options(parser)
-        parser.on("--seed N", Integer, "of the first simulated run; each of RUNS has the next one (1)") do |seed|
+        parser.on("--seed N", Integer, "of the first simulated run; each has the next one (1)") do |seed|
           @seed = seed
         end
         parser.on("--simulation", "the simulation alone: nothing is sent") { @simulation_alone = true }
@@ -20,13 +22,7 @@ module Trunkline
         time_option(parser)
       end
 
-      def arguments(rest)
-        raise Stop.new("give CALLS and RUNS, two numbers", USAGE) unless rest.size <= 2 && rest.all?(/\A[1-9]\d*\z/)
-
-        numbers = rest.map(&:to_i)
-        @calls = numbers[0] || @calls
-        @runs = numbers[1] || @runs
-      end
+      def arguments(rest) = calls_and_runs(rest)
 
       def known_peers
         all = Peer.with_policies
@@ -36,19 +32,20 @@ module Trunkline
       # Runs each way to make calls with each seed.
       # @param ways [Hash{String => Object}]
       # @yield [way, seed]
-      # @return [Hash{String => Array}] name => what each seed gave; after an interrupt, those that are whole
       def simulate(ways)
         @seed ||= 1
-        seen = @simulated ||= {}
-        @screen.progress("simulation", ways.size * @runs) do |advance|
+        @simulated = {}
+        @screen.progress("simulation", ways.size * seeds) do |advance|
           ways.each do |name, way|
-            seen[name] = Array.new(@runs) { |number| yield(way, @seed + number).tap { advance.call } }
+            @simulated[name] = Array.new(seeds) { |number| yield(way, @seed + number).tap { advance.call } }
           end
         end
-        seen
       end
 
+      # @return [Hash{String => Array}] name => what each seed gave; after an interrupt, those that are whole
       def simulated = @simulated.to_h
+
+      def seeds = [@runs, SEEDS].min
 
       def told_runs(number) = number == 1 ? "one run" : "#{number} runs"
 

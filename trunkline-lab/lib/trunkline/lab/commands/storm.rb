@@ -93,12 +93,12 @@ module Trunkline
 
         def show_simulation
           storm = Simulation::Storm
+          note = "Requests for each call; medians of #{told_runs(seeds)}, seeds from #{@seed} on, and the longest " \
+                 "time until the server recovers. #{storm::PER_SECOND} calls a second, of which it can bear " \
+                 "#{(storm::WORKERS / storm::SECONDS).round}; callers wait #{storm::PATIENCE.round} s."
           @result.table("Simulation: a server ten times slower for #{storm::TROUBLE.size} s",
                         ["way", "load then", "load after", "answered", "recovers in"],
-                        simulated.map { |name, seen| simulated_row(name, seen) },
-                        note: "Requests for each call; medians of #{told_runs(@runs)}, seeds from #{@seed} on. " \
-                              "#{storm::PER_SECOND} calls a second, of which the server can bear " \
-                              "#{(storm::WORKERS / storm::SECONDS).round}; callers wait #{storm::PATIENCE} s.")
+                        simulated.map { |name, seen| simulated_row(name, seen) }, note: note)
           draw("what reaches the server", "requests/s", &:arrived)
           draw("what is answered in the end", "calls/s", &:good)
           simulated.each { |name, seen| @result.say(recovery(name, seen)) }

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "digest"
 require_relative "../histogram"
 require_relative "../origins/counting"
 require_relative "../retrying"
@@ -23,6 +24,8 @@ module Trunkline
         IN_FLIGHT = 4
         WARM_UP = 100      # calls, after which the usual time of an answer is known
         LIMIT = 120        # seconds that a client may take for its calls
+        CALL = { call: { path: "/" }, kind: "distinct" }.freeze
+        BODY = "done"
         SHARES = { "p50" => 50, "p95" => 95, "p99" => 99 }.freeze
         QUANTILES = %i[p50 p75 p90 p95 p98 p99].freeze
         SIMULATED = ["way", "p50", "p95", "p99", "p99.9", "more", "slow: p50", "slow: more"].freeze
@@ -54,8 +57,8 @@ module Trunkline
 
         def take
           Origins::Counting.open(method(:answer)) do |origin, base|
-            with_competitors(base: base) do |competitors|
-              @chance = Random.new(@seed)
+            @chance = Random.new(@seed)
+            with_competitors(base: base, checks: [CALL.merge(digest: Digest::SHA256.hexdigest(BODY))]) do |competitors|
               competitors.each { |member| many(member, WARM_UP) }
               take_rounds(competitors, origin)
             end
@@ -78,12 +81,11 @@ module Trunkline
 
         def answer(connection)
           sleep @chance.rand < SLOW_SHARE ? SLOW_SECONDS : SECONDS
-          connection.answer("done")
+          connection.answer(BODY)
         end
 
         def many(member, requests)
-          member.ask(:many, call: { path: "/" }, kind: "distinct", concurrency: IN_FLIGHT, requests: requests,
-                            limit: LIMIT)
+          member.ask(:many, **CALL, concurrency: IN_FLIGHT, requests: requests, limit: LIMIT)
         end
 
         def sample(member, origin)
@@ -105,7 +107,7 @@ module Trunkline
           tail = Simulation::Tail
           rows = simulated.map { |name, seen| [name, *well(name, seen), *trouble(name, seen)] }
           title = "Simulation: one answer of #{(1 / tail::SLOW_SHARE).round} is slow, then all are"
-          note = "Milliseconds, and requests beyond one for each call; medians of #{told_runs(@runs)}, seeds from " \
+          note = "Milliseconds, and requests beyond one for each call; medians of #{told_runs(seeds)}, seeds from " \
                  "#{@seed} on. #{tail::PER_SECOND} calls a second."
           @result.table(title, SIMULATED, rows, optional: ["p99.9"], note: note)
           say_simulation(*rows.map { |row| SIMULATED.zip(row).to_h })
