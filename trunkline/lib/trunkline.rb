@@ -4,6 +4,7 @@ require_relative "trunkline/version"
 require_relative "trunkline/engine"
 require_relative "trunkline/client"
 require_relative "trunkline/defaults"
+require_relative "trunkline/events"
 require_relative "trunkline/features"
 require_relative "trunkline/verbs"
 
@@ -95,6 +96,18 @@ module Trunkline
 
       Deadline
     end
+
+    # Tells a block of what happens to calls: single ones, batches, futures, through facades, and stubs.
+    #
+    #   subscription = Trunkline.on(:call) { |event| puts "#{event.method} #{event.url} #{event.status}" }
+    #   subscription.off
+    #
+    # @param kinds [Array<Symbol>] of Event#kind; none for all
+    # @yield [event] in the thread that runs the call; what it raises harms no call, and is told once through the logger
+    # @yieldparam event [Event]
+    # @return [Events::Subscription]
+    # @raise [InvalidRequest]
+    def on(*kinds, &block) = Events.of_process.on(*kinds, &block)
 
     # Waits, in a middleware: among many calls the others go on meanwhile. Elsewhere it is Kernel#sleep.
     # @param seconds [Numeric]

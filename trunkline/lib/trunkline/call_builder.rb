@@ -2,11 +2,11 @@
 
 require_relative "attempt_values"
 require_relative "call_policy"
-require_relative "deadline"
 require_relative "errors"
 require_relative "options"
 require_relative "redacted"
 require_relative "request_builder"
+require_relative "surroundings"
 
 module Trunkline
   # Makes the Request and the CallPolicy of a method, a URL and options. A client gives it to its batches and futures,
@@ -54,22 +54,22 @@ module Trunkline
 
       pending.request = @requests.build(method, url, nil, pending.streamed)
       pending.policy = @policy
-      bound(pending) if Deadline.used?
+      surround(pending) if Surroundings.needed?
       pending
     end
 
-    # Bounds a call by the deadline of the thread that asks for it.
+    # Has a call take with it what surrounds it in the thread that asks for it.
     #
     # @param pending [Scheduler::PendingRequest] complete
     # @return [void]
-    def bound(pending)
-      pending.limit ||= Deadline.current or return
+    def surround(pending)
+      pending.surroundings ||= Surroundings.current or return
 
-      pending.policy ||= bounded
+      pending.policy ||= plain
     end
 
-    # @return [CallPolicy] of a call that is one exchange and has a deadline
-    def bounded = @bounded ||= call_policy
+    # @return [CallPolicy] of a call that is one exchange, and has surroundings
+    def plain = @plain ||= call_policy
 
     # @param request [Request]
     # @param values [AttemptValues, nil] of the call
@@ -85,7 +85,7 @@ module Trunkline
     def prepare_own(pending, method, url, options, values = nil)
       pending.request = @requests.build(method, url, options, pending.streamed)
       pending.policy = policy_for(pending.request, values)
-      bound(pending) if Deadline.used?
+      surround(pending) if Surroundings.needed?
       pending
     end
 
@@ -105,13 +105,16 @@ module Trunkline
     def policy_of(follow, values = nil)
       values = @values&.merge(values) || values
       chain = Policy::Chain.of(@options, @requests, follow: follow, values: values, base: @base)
-      call_policy(chain) if !chain.empty? || @options.raises? || @requests.forwards? || @options.deprecation_handler
+      needless = chain.empty? && !@options.raises? && !@requests.forwards? && @options.deprecation_handler.nil? &&
+                 @options.probes.empty?
+      call_policy(chain) unless needless
     end
 
     def call_policy(chain = Policy::Chain.new([]))
       CallPolicy.new(@requests, chain: chain, total: @options.timeout&.total, raises: @options.raises?,
                                 deprecations: @options.deprecation_handler,
-                                proxy_answers: @options.lenient?, background: method(:submit))
+                                proxy_answers: @options.lenient?, probes: @options.probes,
+                                background: method(:submit))
     end
 
     def submit(request, policy, &block)

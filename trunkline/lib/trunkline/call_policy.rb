@@ -19,6 +19,8 @@ module Trunkline
     attr_reader :requests
     # @return [Policy::Chain]
     attr_reader :chain
+    # @return [Array<Object>] the client's probes
+    attr_reader :probes
     # @return [Policy::Rate, nil] what holds requests back before they start (see Scheduler)
     attr_reader :rate
 
@@ -28,23 +30,27 @@ module Trunkline
     # @param raises [Boolean] whether a final answer of 4xx or 5xx is an error
     # @param deprecations [Deprecations, nil] who looks at each result
     # @param proxy_answers [Boolean] whether a proxy's 407 is an answer like others
+    # @param probes [Array<Object>] the client's own (see Instrument)
     # @param background [#call, nil] given a request, a CallPolicy, and a block for the result
     def initialize(requests, chain: Policy::Chain.new([]), total: nil, raises: false, deprecations: nil,
-                   proxy_answers: false, background: nil)
+                   proxy_answers: false, probes: [].freeze,
+                   background: nil)
       @requests = requests
       @chain = chain
       @total = total
       @raises = raises
       @proxy_answers = proxy_answers
+      @probes = probes
       @deprecations = deprecations
       @rate = chain.rate
       @background = background
-      @only_follows = chain.policies.all?(Policy::Redirect)
+      @only_follows = probes.empty? && chain.policies.all?(Policy::Redirect)
       freeze
     end
 
-    # @return [Boolean] whether a call may be more than one exchange, or a request is not sent as it was composed
-    def repeats? = !@chain.empty?
+    # @return [Boolean] whether a call may be more than one exchange, or a request is not sent as it was composed,
+    #   or probes watch it
+    def repeats? = !@chain.empty? || !@probes.empty?
 
     # @return [Boolean] whether the first exchange is as without policies, and only a redirect makes others follow
     def only_follows? = @only_follows
@@ -60,12 +66,12 @@ module Trunkline
     # @param request [Request]
     # @param driver [Policy::ThreadDriver, Scheduler::Flow]
     # @param began [Float] monotonic seconds
-    # @param limit [Float, nil] the end that Trunkline.deadline set, monotonic seconds
+    # @param surroundings [Surroundings, nil]
     # @return [Response]
     # @raise [Error]
-    def perform(request, driver, began, limit = nil)
-      call = Policy::Call.new(self, request, driver, began, limit)
-      judged(@chain.forward(request, call))
+    def perform(request, driver, began, surroundings = nil)
+      call = Policy::Call.new(self, request, driver, began, surroundings)
+      call.watched { judged(@chain.forward(request, call)) }
     rescue Policy::Call::Correctable => error
       raise call.of_whole_call(error)
     end
@@ -99,7 +105,7 @@ module Trunkline
     # @return [nil]
     def in_background(policy, request, &block)
       rest = CallPolicy.new(@requests, chain: @chain.after(policy), total: @total, proxy_answers: @proxy_answers,
-                                       background: @background)
+                                       probes: @probes, background: @background)
       @background.call(request, rest, &block)
       nil
     end

@@ -17,6 +17,7 @@ require_relative "response"
 require_relative "scheduler/batch_options"
 require_relative "scheduler/each"
 require_relative "stats"
+require_relative "surroundings"
 require_relative "url"
 
 module Trunkline
@@ -296,7 +297,7 @@ module Trunkline
       return stream(method, url, own, values, block) if block
 
       request = @requests.build(method, url, own, false)
-      if @final && values.nil? && request.plain? && !Deadline.used?
+      if @final && values.nil? && request.plain? && !Surroundings.needed?
         Engine.perform(@pool, request, nil,
                        nil)
       else
@@ -330,11 +331,11 @@ module Trunkline
     # Takes a request through its policies, if it has some, to its answer.
     def finish(request, values, begun = nil)
       policy = @builder.policy_for(request, values)
-      limit = Deadline.current if Deadline.used?
-      return send_once(request, nil, begun) unless policy || limit
+      surroundings = Surroundings.current if Surroundings.needed?
+      return send_once(request, nil, begun) unless policy || surroundings
 
       driver = Policy::ThreadDriver.new(@pool) { |step, deadline| send_once(step, deadline, begun) }
-      (policy || @builder.bounded).perform(request, driver, now, limit)
+      (policy || @builder.plain).perform(request, driver, now, surroundings)
     end
 
     # A fixed number in flight needs as many connections; :auto keeps to max_connections_per_host.

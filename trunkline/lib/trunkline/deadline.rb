@@ -11,13 +11,7 @@ module Trunkline
     KEY = :trunkline_deadline
     private_constant :KEY
 
-    @used = false
-
     class << self
-      # @return [Boolean] whether the process has had a deadline: else no call needs to look for one
-      # @api private
-      def used? = @used
-
       # @return [Float, nil] monotonic seconds
       # @api private
       def current = Thread.current[KEY]
@@ -54,7 +48,7 @@ module Trunkline
       private
 
       def run_until(limit)
-        @used = true
+        Surroundings.need
         outer = Thread.current[KEY]
         Thread.current[KEY] = limit
         yield

@@ -137,6 +137,12 @@ module Trunkline
       "#<#{self.class} #{shown.join(", ")}>"
     end
 
+    # @return [Array<Object>] that watch the client's calls (see Instrument)
+    # @api private
+    def probes = NO_PROBES
+    NO_PROBES = [].freeze
+    private_constant :NO_PROBES
+
     # Options that an answer does not depend on.
     OWN = %i[timeout use raise retry breaker rate hedge].freeze
     private_constant :OWN

@@ -260,19 +260,23 @@ module Trunkline
       policy = pending.policy
       return false if pending.flow
       return true if policy.rate && held_back?(pending, queue, now)
-      return false unless policy.repeats? || pending.limit
+      return false unless policy.repeats? || pending.surroundings
 
-      pending.began ||= now
-      pending.deadline ||= [policy.deadline(now), pending.limit].compact.min
-      return false if policy.only_follows? && pending.limit.nil?
+      begin_time(pending, policy, now)
+      return false if policy.only_follows? && pending.surroundings.nil?
 
       go_on(pending, begin_flow(pending).first, now)
       true
     end
 
+    def begin_time(pending, policy, now)
+      pending.began ||= now
+      pending.deadline ||= [policy.deadline(now), pending.surroundings&.limit].compact.min
+    end
+
     # @return [Flow]
     def begin_flow(pending)
-      pending.flow = Flow.new(pending.policy, pending.request, pending.began, pending.limit)
+      pending.flow = Flow.new(pending.policy, pending.request, pending.began, pending.surroundings)
     end
 
     # A rate limit holds its origin back, so that requests wait where they are not begun yet.
@@ -418,7 +422,7 @@ module Trunkline
     def begin_second(pending, now)
       return unless pending.in_flight?
 
-      second = @races.second(pending, now)
+      second = @races.second(pending)
       start(second, pending.queue, now) if second
     end
 

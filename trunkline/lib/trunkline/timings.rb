@@ -11,11 +11,13 @@ module Trunkline
   #   write       to write the request
   #   first_byte  from the written request to the response's first byte
   #   total       for the whole call
-  Timings = Struct.new(:queue, :resolve, :connect, :tls, :write, :first_byte, :total) do
+  #   gvl         from the complete answer until Ruby went on with it: while other threads had Ruby's lock. It is no
+  #               part of total; nil for an answer that is not complete
+  Timings = Struct.new(:queue, :resolve, :connect, :tls, :write, :first_byte, :total, :gvl) do
     def initialize(*)
       super
       freeze
     end
   end
-  Timings::PHASES = Timings.members.freeze
+  Timings::PHASES = (Timings.members - [:gvl]).freeze
 end

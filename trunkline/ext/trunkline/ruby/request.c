@@ -23,6 +23,7 @@ static void request_mark(void *data) {
     rb_gc_mark(r->content);
     rb_gc_mark(r->follow);
     rb_gc_mark(r->early_hints);
+    rb_gc_mark(r->template);
 }
 
 static bool head_is_apart(const request_object *r) {
@@ -52,7 +53,7 @@ static VALUE request_s_allocate(VALUE class) {
     request_object *r = block_take(BLOCK_REQUEST);
     if (r == NULL) rb_memerror();
     memset(r, 0, sizeof(*r));
-    r->origin = r->builder = r->method = r->uri = r->content = r->early_hints = Qnil;
+    r->origin = r->builder = r->method = r->uri = r->content = r->early_hints = r->template = Qnil;
     r->follow = Qfalse;
     RTYPEDDATA_DATA(self) = r;
     return self;
@@ -147,6 +148,10 @@ static VALUE request_follow(VALUE self) {
     return request_complete(self)->follow;
 }
 
+static VALUE request_template(VALUE self) {
+    return request_complete(self)->template;
+}
+
 static VALUE request_streaming_p(VALUE self) {
     return request_complete(self)->streaming ? Qtrue : Qfalse;
 }
@@ -208,6 +213,7 @@ static VALUE request_with(VALUE self, VALUE content, VALUE streaming) {
     RB_OBJ_WRITE(copy, &to->content, content);
     RB_OBJ_WRITE(copy, &to->follow, from->follow);
     RB_OBJ_WRITE(copy, &to->early_hints, from->early_hints);
+    RB_OBJ_WRITE(copy, &to->template, from->template);
     RB_GC_GUARD(self);
     return rb_obj_freeze(copy);
 }
@@ -269,6 +275,7 @@ void request_init(void) {
     rb_define_method(cRequest, "content", request_content, 0);
     rb_define_method(cRequest, "content_length", request_content_length, 0);
     rb_define_method(cRequest, "follow", request_follow, 0);
+    rb_define_method(cRequest, "template", request_template, 0);
     rb_define_method(cRequest, "streaming?", request_streaming_p, 0);
     rb_define_method(cRequest, "plain?", request_plain_p, 0);
     rb_define_method(cRequest, "release", request_release, 0);

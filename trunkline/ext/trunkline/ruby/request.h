@@ -14,6 +14,7 @@ typedef struct {
     VALUE content;          /* nil, a frozen String, or a Content */
     VALUE follow;           /* how many redirects: an Integer, or false */
     VALUE early_hints;      /* called with the fields of each 103, or nil */
+    VALUE template;         /* "/users/:id", for what watches calls; or nil */
     int64_t content_length; /* bytes; -1: chunked */
     bool streaming;         /* the caller takes the answer's body piece by piece */
     bool head_method;       /* HEAD: the answer has no body */

@@ -95,16 +95,16 @@ static VALUE ask(const building *g, ID method, VALUE argument) {
     return rb_funcall(g->self, method, 1, argument);
 }
 
-static ID option_ids[11];
-static const char *const option_names[] = {"headers", "params",      "bearer",   "basic",
-                                           "follow",  "early_hints", "stream",   "body",
-                                           "json",    "form",        "multipart"};
+static ID option_ids[12];
+static const char *const option_names[] = {"headers", "params",      "bearer",    "basic",
+                                           "follow",  "early_hints", "stream",    "body",
+                                           "json",    "form",        "multipart", "template"};
 #define OPTIONS (sizeof(option_names) / sizeof(option_names[0]))
 
 static VALUE *option_slot(building *g, VALUE key) {
-    VALUE *const slots[OPTIONS] = {&g->headers, &g->params,      &g->bearer,   &g->basic,
-                                   &g->follow,  &g->early_hints, &g->stream,   &g->body,
-                                   &g->json,    &g->form,        &g->multipart};
+    VALUE *const slots[OPTIONS] = {&g->headers, &g->params,      &g->bearer,    &g->basic,
+                                   &g->follow,  &g->early_hints, &g->stream,    &g->body,
+                                   &g->json,    &g->form,        &g->multipart, &g->template};
     for (size_t i = 0; SYMBOL_P(key) && i < OPTIONS; i++)
         if (key == ID2SYM(option_ids[i])) return slots[i];
     return NULL;
@@ -134,6 +134,7 @@ static building begin_building(VALUE self) {
                       .json = Qundef,
                       .form = Qundef,
                       .multipart = Qundef,
+                      .template = Qundef,
                       .origin = Qnil,
                       .uri = Qnil,
                       .target = Qnil,
@@ -334,6 +335,8 @@ static VALUE builder_build(VALUE self, VALUE method, VALUE location, VALUE optio
     RB_OBJ_WRITE(request, &r->early_hints,
                  g.early_hints == Qundef ? g.b->early_hints
                                          : ask(&g, id_check_hints, g.early_hints));
+    if (g.template != Qundef)
+        RB_OBJ_WRITE(request, &r->template, check_option(&g, "template", g.template));
     r->content_length = length_of(g.content);
     request = list_and_compose(&g, r, request);
     RB_GC_GUARD(location);
@@ -377,6 +380,7 @@ static VALUE builder_rebuild(VALUE self, VALUE request, VALUE method, VALUE url,
     r->streaming = from->streaming;
     RB_OBJ_WRITE(object, &r->follow, from->follow);
     RB_OBJ_WRITE(object, &r->early_hints, from->early_hints);
+    RB_OBJ_WRITE(object, &r->template, from->template);
     r->content_length = length_of(g.content);
     VALUE room;
     field_list list = {.at = ALLOCV_N(request_field, room, (size_t)RARRAY_LEN(pairs) + 1)};

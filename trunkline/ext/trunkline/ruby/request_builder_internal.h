@@ -37,7 +37,8 @@ typedef struct {
     VALUE self;
     builder *b;
     /* options */
-    VALUE headers, params, bearer, basic, follow, early_hints, stream, body, json, form, multipart;
+    VALUE headers, params, bearer, basic, follow, early_hints, stream, body, json, form, multipart,
+        template;
     /* where it goes */
     VALUE origin, uri, target, path;
     size_t origin_length; /* of an absolute URL in ->target; 0: it has no origin */

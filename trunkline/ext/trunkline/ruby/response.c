@@ -373,10 +373,10 @@ static VALUE response_timings(VALUE self) {
     const response *r = response_get(self);
     const exchange_timings *t = r->live ? &r->live->timings : &r->timings;
     return rb_ary_new_from_args(
-        7, engine_seconds_or_nil(t->queue), engine_seconds_or_nil(t->resolve),
+        8, engine_seconds_or_nil(t->queue), engine_seconds_or_nil(t->resolve),
         engine_seconds_or_nil(t->connect), engine_seconds_or_nil(t->tls),
         engine_seconds_or_nil(t->write), engine_seconds_or_nil(t->first_byte),
-        engine_seconds_or_nil(t->total));
+        engine_seconds_or_nil(t->total), engine_seconds_or_nil(t->gvl));
 }
 
 /* call-seq: _began -> monotonic seconds, or nil for an answer that came over no connection */

@@ -200,6 +200,7 @@ void response_conclude(VALUE self, response *r) {
         RB_OBJ_WRITE(self, &r->body, response_take_body(x, Qnil));
     if (!x->request.streaming) response_set_encoding(r, r->body);
     keep_rest(r);
+    x->timings.gvl = clock_now() - x->began - x->timings.total;
     response_end(r);
 }
 

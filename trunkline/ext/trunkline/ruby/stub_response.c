@@ -23,7 +23,7 @@ static void take_head(response *r, VALUE given) {
 
 /* One attempt that took no time: nothing was resolved, connected or sent. */
 static void take_facts(response *r) {
-    r->timings = (exchange_timings){-1, -1, -1, -1, -1, -1, 0};
+    r->timings = (exchange_timings){-1, -1, -1, -1, -1, -1, 0, 0, 0};
     r->connection_age = -1;
     r->attempts[0] = (attempt){.reason = ATTEMPT_FIRST, .sent = SENT_ALL};
     r->attempt_count = 1;

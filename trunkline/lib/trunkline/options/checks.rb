@@ -116,6 +116,12 @@ module Trunkline
         list.map { |one| Policy::Middleware.of(name, one) }.freeze
       end
 
+      def template(name, value)
+        return value.dup.freeze if value.is_a?(String) && !value.empty? && value.length <= 256
+
+        refuse(name, value, "a String of at most 256 characters")
+      end
+
       def field_name(name, value)
         Headers.field_name(value, name.to_s) if value
       end

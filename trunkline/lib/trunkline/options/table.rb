@@ -224,6 +224,9 @@ module Trunkline
       Option.new(:form, "params", "encoded as application/x-www-form-urlencoded", check: nil, set_by: :call),
       Option.new(:multipart, "multipart", "encoded as multipart/form-data; files are streamed",
                  check: nil, set_by: :call),
+      Option.new(:template, "String?",
+                 'what the URL is one of, such as "/users/:id": told to what watches calls, and never sent',
+                 check: :template, set_by: :call),
       Option.new(:stream, "bool", "whether the call returns at the head; Response#read and #each then take the body",
                  check: :boolean, default: false, set_by: :call),
 

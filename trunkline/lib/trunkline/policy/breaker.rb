@@ -71,6 +71,7 @@ module Trunkline
         result = error.result
         result.is_a?(Error) ? raise(result, cause: result.cause) : result
       rescue Refused => error
+        call.tell(:breaker, request: request, state: :open, retry_in: error.retry_in)
         raise BreakerOpen.of(request, error, call.facts), cause: nil
       end
 

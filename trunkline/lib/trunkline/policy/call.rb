@@ -5,6 +5,7 @@ require_relative "../engine"
 require_relative "../errors"
 require_relative "../redacted"
 require_relative "log"
+require_relative "watch"
 
 module Trunkline
   module Policy
@@ -34,13 +35,13 @@ module Trunkline
       # @param request [Request]
       # @param driver [ThreadDriver, Scheduler::Flow]
       # @param began [Float] monotonic seconds
-      # @param limit [Float, nil] the end that Trunkline.deadline set, monotonic seconds
-      def initialize(policy, request, driver, began, limit = nil)
+      # @param surroundings [Surroundings, nil]
+      def initialize(policy, request, driver, began, surroundings = nil)
         @policy = policy
         @request = request
         @driver = driver
         @began = began
-        @limit = limit
+        limit = surroundings&.limit
         own = policy.deadline(began)
         @bounded = !limit.nil? && (own.nil? || limit <= own)
         @deadline = @bounded ? limit : own
@@ -49,7 +50,34 @@ module Trunkline
         @waited = 0.0
         @sent = nil
         @reason = nil
+        @watch = Watch.of(self, surroundings&.notes, policy.probes)
       end
+
+      # Tells probes of the end of the call.
+      # @yieldreturn [Response]
+      # @return [Response]
+      def watched
+        return yield unless @watch
+
+        begin
+          result = yield
+        rescue StandardError => error
+          @watch.call_ends(error.is_a?(Error) ? of_whole_call(error) : error)
+          raise
+        end
+        @watch.call_ends(result)
+        result
+      end
+
+      # Tells probes what a policy does.
+      # @param kind [Symbol] :retry, :breaker or :cache
+      # @param facts [Hash{Symbol => Object}]
+      def tell(kind, facts)
+        @watch&.told(kind, facts)
+      end
+
+      # @return [String, nil] what the caller gave as template:
+      def template = @request.template
 
       # @return [RequestBuilder]
       def builder = @policy.requests
@@ -76,8 +104,8 @@ module Trunkline
       # @raise [Error]
       def exchange(request)
         prepare(request)
-        lap = Log::Lap.new(request, now)
-        lap.result = sending(request)
+        lap = begin_lap(request, 1)
+        lap.result = sending(lap.request)
         conclude([lap])
       end
 
@@ -91,7 +119,8 @@ module Trunkline
       # @raise [Error] of the last, when both fail
       def race(request, after, &second)
         prepare(request)
-        laps = @driver.race(Log::Lap.new(request, now), @deadline, after, second)
+        first = begin_lap(request, 1)
+        laps = @driver.race(first, @deadline, after, -> { (following = second.call) && begin_lap(following, 2) })
         @exchanges += laps.size - 1
         laps.drop(1).each { |lap| lap.reason = :hedge }
         conclude(laps)
@@ -206,6 +235,13 @@ module Trunkline
         error
       end
 
+      # @param ahead [Integer] which of the attempts that are about to be made
+      # @return [Log::Lap]
+      def begin_lap(request, ahead)
+        request, states = @watch.attempt_begins(request, tries + ahead) if @watch
+        Log::Lap.new(request, now).tap { |lap| lap.states = states }
+      end
+
       # Notes what was sent, and gives the first answer, or the last error.
       # @return [Response]
       # @raise [Error]
@@ -224,6 +260,10 @@ module Trunkline
         lap.waited = @waited
         @waited = 0.0
         @log = @log.with(lap)
+        return unless @watch
+
+        lap.result&._attempted(@log)
+        @watch.attempt_ends(lap.states, lap)
       end
 
       # An end that Trunkline.deadline set has an error of its own, which policies tell from the server's failures.

@@ -13,8 +13,9 @@ module Trunkline
       include Redacted
 
       # One request that was sent: when (monotonic seconds), its result, nil when it was cancelled; why (see
-      # Attempt#reason), nil for what the engine tells; and how long it waited for its policies before.
-      Lap = Struct.new(:request, :began, :ended, :result, :reason, :waited) { include Redacted }
+      # Attempt#reason), nil for what the engine tells; how long it waited for its policies before;
+      # and the states of probes.
+      Lap = Struct.new(:request, :began, :ended, :result, :reason, :waited, :states) { include Redacted }
 
       # @return [Array<Lap>]
       attr_reader :laps

@@ -88,6 +88,8 @@ module Trunkline
           wait = pause_after(result, request, call, number, budget)
           return result.is_a?(Exception) ? raise(result) : result unless wait
 
+          call.tell(:retry, request: request, result: result, number: number, wait: wait,
+                            reason: result.is_a?(Response) ? result.status : result.class.name)
           result._discard if result.is_a?(Response)
           call.sleep(wait)
           call.reason = :retry

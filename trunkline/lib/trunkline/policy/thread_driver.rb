@@ -35,16 +35,16 @@ module Trunkline
 
       # As Call#race.
       # @param lap [Log::Lap] that begins
-      # @param second [#call]
+      # @param second [#call] gives another lap, or nil
       # @return [Array<Log::Lap>] those that were begun; without a result: it was cancelled
       def race(lap, deadline, after, second)
         multi = Engine::Multi.new(@pool)
         laps = [lap]
         multi.add(lap.request, deadline, lap)
         await(multi, lap.began + after, laps)
-        if lap.result.nil? && (request = second.call)
-          laps << Log::Lap.new(request, Engine.now)
-          multi.add(request, deadline, laps.last)
+        if lap.result.nil? && (another = second.call)
+          laps << another
+          multi.add(another.request, deadline, another)
         end
         await(multi, nil, laps)
         laps

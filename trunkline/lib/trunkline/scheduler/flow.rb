@@ -38,12 +38,12 @@ module Trunkline
       # @param policy [CallPolicy, #perform]
       # @param request [Request] the call's first
       # @param began [Float] monotonic seconds
-      # @param limit [Float, nil] as PendingRequest#limit
-      def initialize(policy, request, began, limit = nil)
+      # @param surroundings [Surroundings, nil]
+      def initialize(policy, request, began, surroundings = nil)
         # Blocking: a signer may wait for something, and a Fiber scheduler does not know this fiber.
         @fiber = Fiber.new(blocking: true) do
           Thread.current[KEY] = self
-          policy.perform(request, self, began, limit)
+          policy.perform(request, self, began, surroundings)
         end
       end
 

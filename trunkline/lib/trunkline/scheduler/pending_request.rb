@@ -14,15 +14,14 @@ module Trunkline
     # queue, started, generation
     #              the OriginQueue that it was started from, when (monotonic seconds), and the limit's generation then
     # id           the engine's number of the exchange; nil when there is none
-    # limit        the end that Trunkline.deadline set when the call was asked for; monotonic seconds, or nil
+    # surroundings the Surroundings of the thread that asked for it, or nil
     # began, deadline
     #              monotonic seconds for the whole call; nil when one exchange is all
     # flow         the Flow, from where the call's policies run on
     # answered     true while it has a result that the engine did not give
     # streamed     true when the parts of the response are yielded as they arrive
-    PendingRequest = Struct.new(:item, :index, :callback, :policy, :request, :queue, :started, :generation, :id, :limit,
-                                :began, :deadline, :flow, :answered,
-                                :streamed) do
+    PendingRequest = Struct.new(:item, :index, :callback, :policy, :request, :queue, :started, :generation, :id,
+                                :surroundings, :began, :deadline, :flow, :answered, :streamed) do
       include Redacted
 
       # Compared by identity, as Hash keys too: a Struct would compare its members.

@@ -28,15 +28,14 @@ module Trunkline
       def first_of(pending) = @races.key?(pending) ? pending : @firsts[pending]
 
       # @param pending [PendingRequest] the first
-      # @param now [Float]
       # @return [PendingRequest, nil] the second, to be sent
-      def second(pending, now)
+      def second(pending)
         race = @races[pending]
-        request = race.second.call or return
+        lap = race.second.call or return
 
-        race.laps << Policy::Log::Lap.new(request, now)
+        race.laps << lap
         second = pending.dup
-        second.request = request
+        second.request = lap.request
         @firsts[second] = pending
         @seconds[pending] = second
       end

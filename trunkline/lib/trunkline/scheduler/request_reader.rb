@@ -41,7 +41,7 @@ module Trunkline
 
         pending.request = @requests.build("GET", item, nil, false)
         pending.policy = @policy
-        @builder.bound(pending) if Deadline.used?
+        @builder.surround(pending) if Surroundings.needed?
         pending
       rescue InvalidRequest => error
         raise InvalidRequest, "request #{index}: #{error.message}"

@@ -18,7 +18,7 @@ void exchange_begin(exchange *x, const exchange_request *request, pool *p, waker
     x->connection_age = -1;
     x->body_limit = request->streaming ? request->options->max_streamed_bytes
                                        : request->options->max_body_bytes;
-    x->timings = (exchange_timings){-1, -1, -1, -1, -1, -1, -1, 0};
+    x->timings = (exchange_timings){-1, -1, -1, -1, -1, -1, -1, -1, 0};
     x->idle_timeout = request->options->idle_timeout;
     x->max_age = request->options->max_age;
     x->began = x->timings.began = clock_now();

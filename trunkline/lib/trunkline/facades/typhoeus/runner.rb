@@ -28,7 +28,7 @@ module Trunkline
           return Engine.perform(pool, http_request, transfer.deadline, begun) unless transfer.policy
 
           driver = Policy::ThreadDriver.new(pool) { |request, deadline| Engine.perform(pool, request, deadline, begun) }
-          transfer.policy.perform(http_request, driver, Engine.now, transfer.deadline)
+          transfer.policy.perform(http_request, driver, Engine.now, transfer.surroundings)
         rescue Error => error
           error
         end

@@ -64,7 +64,8 @@ module Trunkline
           @config = RequestConfig.of(request.options, connections)
           @http_request = @config.build(request, streamed?)
           @deadline = @config.deadline
-          @deadline = [@deadline, Deadline.current].compact.min if Deadline.used?
+          @surroundings = Surroundings.current if Surroundings.needed?
+          @deadline = [@deadline, @surroundings&.limit].compact.min
           apply_policies
         rescue InvalidRequest => error
           raise unless @config && error.message.start_with?("url")
@@ -74,7 +75,10 @@ module Trunkline
         end
 
         # @return [CallPolicy, nil] of each exchange
-        def policy = @config.policy
+        def policy = @config.policy || (@plain ||= @config.policy_of([]) if @surroundings)
+
+        # @return [Surroundings, nil] of the thread that asked
+        attr_reader :surroundings
 
         # @return [Boolean]
         def streamed? = false

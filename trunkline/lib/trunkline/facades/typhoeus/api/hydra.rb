@@ -154,6 +154,7 @@ module Typhoeus
         pending.callback = transfer
         pending.deadline = transfer.deadline
         pending.policy = transfer.policy unless transfer.streamed?
+        pending.surroundings = transfer.surroundings
         pending.streamed = transfer.streamed?
       end
     end

@@ -1,0 +1,168 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+require_relative "instrument"
+require_relative "redacted"
+
+module Trunkline
+  # Something that happened to a call, as Trunkline.on tells it. Frozen. Members that a kind has not are nil.
+  #
+  #   kind        :call (it has ended), :attempt (one request of it has ended), :connection (one was opened, or could
+  #               not be), :retry (another attempt is about to wait), :breaker (a request was refused, or a breaker
+  #               changed its state), :cache (a cache was asked)
+  #   method      "GET"
+  #   url         String, without userinfo
+  #   template    what the caller gave as template: of the call: "/users/:id"
+  #   status      Integer
+  #   duration    seconds: of the call, of the attempt, or of opening the connection
+  #   attempts    Integer: of the call so far
+  #   number      Integer: of the attempt, from 1
+  #   error       the exception
+  #   timings     Timings of the response
+  #   started_at  Time
+  #   request     Request
+  #   response    Response
+  #   details     Hash{Symbol => Object}: of :retry wait: (seconds) and reason: (a status, or an error's class); of
+  #               :breaker state: and retry_in:; of :cache what Response#cache tells, as text
+  # rubocop:disable Lint/StructNewOverride -- as Request#method
+  Event = Struct.new(:kind, :method, :url, :template, :status, :duration, :attempts, :number, :error, :timings,
+                     :started_at, :request, :response, :details, keyword_init: true) do
+    # rubocop:enable Lint/StructNewOverride
+    include Redacted
+
+    def initialize(**)
+      super
+      freeze
+    end
+
+    # @return [String] without the query, which may hold credentials
+    def inspect
+      "#<#{self.class} #{kind} #{method} #{request&.uri&.shown} #{status || error&.class} #{details}>"
+    end
+  end
+
+  # Makes an Event of what a probe sees, and gives it to the blocks of Trunkline.on.
+  #
+  # @api private
+  class Events
+    include Redacted
+
+    KINDS = %i[call attempt connection retry breaker cache].freeze
+
+    # What Trunkline.on returns.
+    class Subscription
+      include Redacted
+
+      def initialize(kinds, block)
+        @kinds = kinds
+        @block = block
+      end
+
+      # Ends it. Idempotent.
+      # @return [nil]
+      def off
+        EVENTS.remove(self)
+        nil
+      end
+
+      # @api private
+      def wants?(kind) = @kinds.include?(kind)
+
+      # @api private
+      def tell(event) = Instrument.guard(@block) { @block.call(event) }
+    end
+
+    # Of one call.
+    State = Struct.new(:call, :started_at) { include Redacted }
+
+    def initialize
+      @subscriptions = [].freeze
+      @wanted = [].freeze
+      @lock = Mutex.new
+    end
+
+    # @param kinds [Array<Symbol>] of KINDS; none for all
+    # @yield [event]
+    # @return [Subscription]
+    # @raise [InvalidRequest]
+    def on(*kinds, &block)
+      raise InvalidRequest, "on: needs a block, which takes an event" unless block
+
+      unknown = kinds - KINDS
+      raise InvalidRequest.of("on", unknown.first, KINDS.map(&:inspect).join(", ")) unless unknown.empty?
+
+      Subscription.new(kinds.empty? ? KINDS : kinds.freeze, block).tap { |one| change { [*@subscriptions, one] } }
+    end
+
+    # @param subscription [Subscription]
+    # @return [void]
+    def remove(subscription)
+      change { @subscriptions.reject { |one| one.equal?(subscription) } }
+    end
+
+    # ---- a probe ----
+
+    def call_begins(call, _note) = State.new(call, Time.now)
+
+    def attempt_begins(state, _request, number) = [[state, number, Time.now], nil]
+
+    def attempt_ends(begun, lap)
+      return unless @wanted.include?(:attempt)
+
+      state, number, started_at = begun
+      emit(:attempt, state, lap.request, lap.result, number: number, started_at: started_at,
+                                                     duration: lap.ended - lap.began)
+    end
+
+    def told(state, kind, facts)
+      return unless @wanted.include?(kind)
+
+      request, result = facts.values_at(:request, :result)
+      own = kind == :connection ? { duration: opening(result) } : { details: facts.except(:request, :result).freeze }
+      emit(kind, state, request || state.call.request, result, **own)
+    end
+
+    def call_ends(state, result)
+      return unless @wanted.include?(:call)
+
+      emit(:call, state, state.call.request, result, started_at: state.started_at,
+                                                     duration: Engine.now - state.call.began)
+    end
+
+    private
+
+    # A probe stands in the way of nobody while nobody listens.
+    def change
+      @lock.synchronize do
+        before = @subscriptions
+        @subscriptions = yield.freeze
+        @wanted = KINDS.select { |kind| @subscriptions.any? { |one| one.wants?(kind) } }.freeze
+        next if before.empty? == @subscriptions.empty?
+
+        before.empty? ? Instrument.add(self) : Instrument.remove(self)
+      end
+    end
+
+    def emit(kind, state, request, result, **facts)
+      response = result if result.is_a?(Response)
+      event = Event.new(kind: kind, method: request.method, url: request.url, template: state.call.template,
+                        status: response&.status, attempts: state.call.tries, timings: response&.timings,
+                        error: (result if result.is_a?(Exception)), request: request, response: response, **facts)
+      @subscriptions.each { |one| one.tell(event) if one.wants?(kind) }
+    end
+
+    def opening(result)
+      timings = result.is_a?(Response) ? result.timings.to_h.values_at(:resolve, :connect, :tls).compact : []
+      timings.empty? ? nil : timings.sum
+    end
+
+    EVENTS = new
+    private_constant :EVENTS
+
+    class << self
+      # @return [Events] of the process
+      # @api private
+      def of_process = EVENTS
+    end
+  end
+end

@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+require_relative "interrupts"
+require_relative "redacted"
+
+module Trunkline
+  # The probes that see calls: those of the whole process, such as the listeners of Trunkline.on and the instruments for
+  # other libraries, and a client's own, such as its log. A probe has any of these methods:
+  #
+  #   note -> Object           called in the thread that makes a call, when it is made; for what belongs to that thread
+  #   call_begins(call, note) -> state
+  #                            call: the Policy::Call, with #request, #began, #template; state is given to the others
+  #   attempt_begins(state, request, number) -> [attempt_state, fields]
+  #                            before each request; fields: nil, or a Hash of header fields to lay over it
+  #   attempt_ends(attempt_state, lap)
+  #                            lap: a Policy::Log::Lap; its result is a Response, an Error, or nil when it was cancelled
+  #   told(state, kind, facts) of a policy: :retry, :breaker, :cache, :connection
+  #   call_ends(state, result) a Response or an exception
+  #
+  # What a probe raises never harms a call: it is told once, through the logger.
+  #
+  # @api private
+  module Instrument
+    @probes = [].freeze
+    @lock = Mutex.new
+    @failed = {}
+
+    class << self
+      # @return [Array<Object>] of the process
+      attr_reader :probes
+
+      # @return [void]
+      def add(probe)
+        @lock.synchronize { @probes = [*@probes, probe].freeze }
+        Surroundings.need
+      end
+
+      # @return [void]
+      def remove(probe)
+        @lock.synchronize { @probes = @probes.reject { |one| one.equal?(probe) }.freeze }
+      end
+
+      # @return [Hash{Object => Object}, nil] what the probes note in this thread; nil without probes
+      def notes
+        return if @probes.empty?
+
+        @probes.to_h { |probe| [probe, (guard(probe) { probe.note } if probe.respond_to?(:note))] }.compare_by_identity
+      end
+
+      # Runs a probe's method.
+      # @return [Object, nil] nil when it raised
+      def guard(probe)
+        yield
+      rescue StandardError => error
+        raise if Interrupts.ended_by?(error)
+
+        tell(probe, error)
+      end
+
+      private
+
+      # @return [nil]
+      def tell(probe, error)
+        key = [probe.class, error.class, error.backtrace&.first]
+        first = @lock.synchronize { @failed.size < 64 && !@failed[key] && (@failed[key] = true) }
+        return unless first
+
+        Trunkline.logger.warn("trunkline: #{probe.class} raised #{error.class}: #{error.message} " \
+                              "(#{error.backtrace&.first}); calls go on without it")
+        nil
+      end
+    end
+  end
+end

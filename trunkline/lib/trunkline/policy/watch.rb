@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+require_relative "../instrument"
+require_relative "../redacted"
+
+module Trunkline
+  module Policy
+    # The probes of one call, and their states.
+    #
+    # @api private
+    class Watch
+      include Redacted
+
+      # @param call [Call]
+      # @param notes [Hash{Object => Object}, nil] of the probes of the process
+      # @param own [Array<Object>] the client's probes
+      # @return [Watch, nil] nil when nothing watches
+      def self.of(call, notes, own)
+        new(call, notes || {}.compare_by_identity, own) if notes || !own.empty?
+      end
+
+      def initialize(call, notes, own)
+        @states = {}.compare_by_identity
+        [*notes.keys, *own].each do |probe|
+          @states[probe] = nil
+          next unless probe.respond_to?(:call_begins)
+
+          @states[probe] = Instrument.guard(probe) { probe.call_begins(call, notes[probe]) }
+        end
+      end
+
+      # @param request [Request]
+      # @param number [Integer] of the attempt
+      # @return [Array(Request, Hash)] to be sent, and the states of the attempt
+      def attempt_begins(request, number)
+        fields = []
+        states = {}.compare_by_identity
+        each(:attempt_begins) do |probe, state|
+          states[probe], more = probe.attempt_begins(state, request, number)
+          fields.concat(more.to_a) if more
+        end
+        [fields.empty? ? request : request.with(headers: fields), states]
+      end
+
+      # @param states [Hash] that #attempt_begins gave
+      # @param lap [Log::Lap]
+      def attempt_ends(states, lap)
+        each(:attempt_ends) { |probe, _| probe.attempt_ends(states[probe], lap) }
+        connection_of(lap)
+      end
+
+      # @param kind [Symbol] :retry, :breaker, :cache or :connection
+      # @param facts [Hash{Symbol => Object}]
+      def told(kind, facts)
+        each(:told) { |probe, state| probe.told(state, kind, facts) }
+      end
+
+      # @param result [Response, Exception]
+      def call_ends(result)
+        each(:call_ends) { |probe, state| probe.call_ends(state, result) }
+      end
+
+      private
+
+      def each(name)
+        @states.each do |probe, state|
+          Instrument.guard(probe) { yield probe, state } if probe.respond_to?(name)
+        end
+      end
+
+      PHASES = %i[resolve connect tls].freeze
+      private_constant :PHASES
+
+      # A connection that was opened, or could not be.
+      def connection_of(lap)
+        case (result = lap.result)
+        when Response
+          told(:connection, request: lap.request, result: result) unless result.connection.reused?
+        when Error
+          told(:connection, request: lap.request, result: result) if PHASES.include?(result.phase)
+        end
+      end
+    end
+  end
+end
