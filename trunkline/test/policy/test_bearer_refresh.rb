@@ -165,6 +165,22 @@ class TestBearerRefresh < TrunklineTest
     refute_includes error.message, "ret"
   end
 
+  def test_a_streamed_refusal_is_closed_when_the_block_raises
+    server = guarded
+    http = client(server.url, auth: tokens { raise KeyError, "no login" }, max_idle: 2)
+    assert_raises(KeyError) { http.get("/", stream: true) }
+    assert_equal 0, http.stats[:in_use]
+  end
+
+  def test_streaming
+    server = guarded
+    http = client(server.url, auth: tokens)
+    chunks = []
+    http.get("/a") { |chunk| chunks << chunk }
+    assert_equal ["/a"], chunks
+    assert_equal "no", client(server.url, auth: tokens { nil }).get("/b", stream: true).read
+  end
+
   def test_a_call_waits_no_longer_than_its_timeout
     server = guarded
     gate = Thread::Queue.new

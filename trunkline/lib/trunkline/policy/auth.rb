@@ -57,7 +57,7 @@ module Trunkline
           tries = call.tries
           response = yield signed(request, call)
           return accepted(response, passed) unless response.status == 401
-          return response._challenged(passed) unless passed.size < CHALLENGES && @retry.call(response, call)
+          return response._challenged(passed) unless passed.size < CHALLENGES && again?(response, call)
 
           rewind(request, response)
           passed << response._discard
@@ -84,6 +84,15 @@ module Trunkline
         return request if signature.nil? || signature.empty?
 
         Policy.add_fields(request, Headers.pairs(signature), @builder)
+      end
+
+      # Nobody else closes the answer when the signer raises.
+      def again?(response, call)
+        again = @retry.call(response, call)
+        decided = true
+        again
+      ensure
+        response.close unless decided
       end
 
       def rewind(request, response)
