@@ -81,12 +81,13 @@ class TestSecrets < TrunklineTest
   # Classes whose objects hold nothing that could be a credential.
   HARMLESS = %w[
     Trunkline::Attempt Trunkline::AttemptValues::Placeholder Trunkline::Condition Trunkline::ConnectionInfo
-    Trunkline::Engine::Multi Trunkline::Engine::Pool Trunkline::Engine::Origin
-    Trunkline::Engine::Config Trunkline::Command Trunkline::Command::Arguments Trunkline::Command::Doctor
-    Trunkline::Command::Doctor::Check Trunkline::Command::Printer Trunkline::NoProxy Trunkline::Options::Option Trunkline::Policy::Breaker::Circuit
-    Trunkline::Policy::Breaker::Window Trunkline::Policy::Budget Trunkline::Policy::Hedge::Quantile
-    Trunkline::Policy::Settings Trunkline::Policy::Settings::Check Trunkline::Policy::Settings::Kept
-    Trunkline::Policy::Signal Trunkline::Scheduler::Flow::Pause Trunkline::Progress
+    Trunkline::Engine::Multi Trunkline::Engine::Pool Trunkline::Engine::Origin Trunkline::Engine::Config
+    Trunkline::Command Trunkline::Command::Arguments Trunkline::Command::Doctor Trunkline::Command::Doctor::Check
+    Trunkline::Command::Printer Trunkline::NoProxy Trunkline::Options::Option Trunkline::Policy::Breaker::Circuit
+    Trunkline::Policy::Breaker::Window Trunkline::Policy::Budget Trunkline::Policy::Rate::Fields::Told
+    Trunkline::Policy::Rate::Quota Trunkline::Policy::Rate::Schedule Trunkline::Policy::Rate::Window
+    Trunkline::Policy::Hedge::Quantile Trunkline::Policy::Settings Trunkline::Policy::Settings::Check
+    Trunkline::Policy::Settings::Kept Trunkline::Policy::Signal Trunkline::Scheduler::Flow::Pause Trunkline::Progress
     Trunkline::Progress::Reporter Trunkline::Stats Trunkline::Stubs::Fault Trunkline::Timeouts Trunkline::Timings
     Typhoeus::Cache::Dalli Typhoeus::Cache::Rails Typhoeus::Cache::Redis Typhoeus::Response::Header
   ].freeze
