@@ -52,8 +52,8 @@ class TestEvents < TrunklineTest
       events.clear
       error = call.call(client("http://127.0.0.1:#{refused_port}"), :get, "/")
       sleep 0.05 while events.empty?
-      assert_equal [error.class, nil, 1], events[0].to_h.values_at(:error, :status, :attempts)
-                                                   .then { |one, *more| [one.class, *more] }, way
+      event = events.first
+      assert_equal [error.class, nil, 1], [event.error.class, event.status, event.attempts], way
     end
   end
 

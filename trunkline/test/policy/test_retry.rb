@@ -2,6 +2,8 @@
 
 require_relative "../test_helper"
 require_relative "../support/ways_to_call"
+require "async"
+require "tempfile"
 
 # retry: what is sent again, and what is told of it.
 class TestRetry < TrunklineTest
@@ -141,6 +143,15 @@ class TestRetry < TrunklineTest
       assert_in_delta 0.5, Trunkline::Engine.now - began, 0.4, way
       assert_operator error.attempts.size, :>=, 2, way
     end
+  end
+
+  def test_a_wait_parks_the_fiber
+    paths = Array.new(10) { |index| "/#{index}" }
+    server = serve_in_turn(paths.to_h { |path| [path, [BUSY, answer("fine")]] })
+    http = client(server.url, retry: { backoff: 0.4..0.4, budget: false })
+    began = Trunkline::Engine.now
+    waited = Sync { |task| paths.map { |path| task.async { http.get(path).attempts.last.waited } }.map(&:wait) }.sum
+    assert_operator Trunkline::Engine.now - began, :<, waited
   end
 
   def test_what_is_repeated_can_be_chosen

@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+require_relative "../support/http2/http2_test"
+
+# Policies over HTTP/2.
+class TestPoliciesOverHTTP2 < HTTP2Test
+  time_limit 60
+
+  def teardown
+    super
+    Trunkline::Policy::State.clear
+  end
+
+  def test_the_slower_stream_of_two_is_reset
+    resets = Thread::Queue.new
+    count = 0
+    server = serve_frames do |stream|
+      next stream.answer("second") unless (count += 1) == 1
+
+      resets << stream.wait_reset
+    end
+    response = h2_client(server.url, hedge: { after: 0.1, max: 1.0 }).get("/")
+    assert_equal ["second", 2, "2"], [response.body, response.attempts.size, response.http_version]
+    assert_equal :cancel, resets.pop
+    assert_equal 1, server.connection_count
+  end
+
+  # The engine itself moves a request once that its server has refused.
+  def test_what_was_not_processed_is_repeated
+    count = 0
+    server = serve_frames do |stream|
+      (count += 1) > 2 ? stream.answer("done") : stream.reset(:refused_stream)
+    end
+    response = h2_client(server.url, retry: { backoff: 0.001..0.002 }).post("/", body: "once")
+    assert_equal ["done", %i[first moved retry]], [response.body, response.attempts.map(&:reason)]
+  end
+end
