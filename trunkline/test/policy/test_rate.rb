@@ -73,7 +73,7 @@ class TestRate < TrunklineTest
       assert_operator took { error = call.call(http, :get, "/") }, :<, 1, way
       assert_instance_of Trunkline::QueueTimeout, error, way
       assert_equal [:none, :queue, 1], [error.sent, error.phase, error.attempt], way
-      why = "GET / at #{server.address} was not sent: it may start 0.1 times a second, with a burst of 1; its turn is"
+      why = "GET / at #{server.address} was not sent: the rate is 0.1 a second, with a burst of 1; its turn is"
       assert_match(/\A#{Regexp.escape(why)} in (?:10.0|9.\d+) s, and it may wait for (?:2.0|1.\d+) s \(rate:\)\z/,
                    error.message)
       assert_equal 1, server.requests.size, way

@@ -50,10 +50,14 @@ module Trunkline
       end
       private_class_method :check
 
-      # @return [Hash{String => Hash}] by key, "host:port" where none was given, what Schedule#to_h or Quota#to_h tells
+      # @return [Hash{String => Hash}] by key, "host:port" where none was given, what Schedule#to_h or Quota#to_h tells.
+      #   Of a key that clients with different settings have, what holds back longest
       def self.stats
         now = Engine.now
-        State.all(:rate).to_h { |(key, *), pace| [key, pace.to_h(now)] }
+        State.all(:rate).each_with_object({}) do |((key, *), pace), all|
+          told = pace.to_h(now)
+          all[key] = told unless all[key] && all[key][:wait] >= told[:wait]
+        end
       end
 
       # @param per_second [Float, nil] nil: the server tells

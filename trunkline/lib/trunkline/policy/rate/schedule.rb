@@ -60,7 +60,7 @@ module Trunkline
 
         # @return [String] the beginning of a sentence
         def reason(_now)
-          format("it may start %<rate>g times a second, with a burst of %<burst>d", rate: @per_second, burst: @burst)
+          format("the rate is %<rate>g a second, with a burst of %<burst>d", rate: @per_second, burst: @burst)
         end
 
         # @param now [Float] monotonic seconds
