@@ -51,6 +51,16 @@ class TestNetHTTPPolicies < TrunklineTest
     assert_equal 1, server.requests.size
   end
 
+  def test_a_breaker_that_is_open_is_a_connection_that_is_not_opened
+    server = serve_in_turn("/" => [BUSY])
+    install(breaker: { minimum: 1 }) do
+      assert_equal "503", Net::HTTP.get_response(URI(server.url("/"))).code
+      error = assert_raises(Net::OpenTimeout) { Net::HTTP.get(URI(server.url("/"))) }
+      assert_instance_of Trunkline::BreakerOpen, error.cause
+      assert_equal 1, server.requests.size
+    end
+  end
+
   def test_a_deadline
     server = serve { |connection| connection.read_request && sleep(1) }
     install do

@@ -30,6 +30,13 @@ class TestTyphoeusPolicies < TyphoeusTest
     assert_equal [[200, "a"], [200, "a"], [200, "c"]], requests.map { |one| [one.response.code, one.response.body] }
   end
 
+  def test_a_breaker_that_is_open_is_a_connection_that_is_not_made
+    server = serve_in_turn("/" => [BUSY])
+    Typhoeus::Config.policies = { breaker: { minimum: 1 } }
+    assert_equal %i[ok couldnt_connect], Array.new(2) { request(server.url).run.return_code }
+    assert_equal 1, server.requests.size
+  end
+
   def test_a_deadline
     server = serve { |connection| connection.read_request && sleep(1) }
     assert_equal :operation_timedout, Trunkline.deadline(0.2) { request(server.url).run.return_code }

@@ -20,6 +20,7 @@ module Trunkline
 
         OTHERS = {
           TruncatedBody => EOFError, ConnectionClosed => EOFError, ForkedConnection => EOFError,
+          BreakerOpen => Net::OpenTimeout,
           InvalidResponse => Net::HTTPBadResponse, HeadersTooLarge => Net::HTTPBadResponse,
           DecodeError => Zlib::DataError, BodyError => IOError, ClosedError => IOError
         }.freeze
