@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
+require_relative "../support/small_scheduler"
 require_relative "../support/ways_to_call"
 
 # rate: no more requests start than the caller or the server allows.
@@ -152,6 +153,18 @@ class TestRate < TrunklineTest
     assert_operator http.stats[:rates][server.address][:wait], :<, 1
     assert_equal 200, http.get("/").status
     assert_equal 2, server.requests.size
+  end
+
+  def test_under_a_fiber_scheduler_other_fibers_go_on
+    http = client(serve.url, rate: { per_second: 2, burst: 1 })
+    other = client(serve.url)
+    order = []
+    Thread.new do
+      Fiber.set_scheduler(SmallScheduler.new)
+      Fiber.schedule { 2.times { http.get("/") } and order << :held_back }
+      Fiber.schedule { 3.times { other.get("/") } and order << :free }
+    end.join
+    assert_equal %i[free held_back], order
   end
 
   def test_a_retry_waits_for_its_turn_too
