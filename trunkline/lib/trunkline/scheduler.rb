@@ -279,11 +279,12 @@ module Trunkline
       pending.flow = Flow.new(pending.policy, pending.request, pending.began, pending.surroundings)
     end
 
-    # A rate limit holds its origin back, so that requests wait where they are not begun yet.
+    # A rate limit holds its origin back, so that requests wait where they are not begun yet. One whose turn comes after
+    # its deadline begins, and ends at once.
     # @return [Boolean]
     def held_back?(pending, queue, now)
       delay = pending.policy.rate.delay(pending.request, now)
-      return false unless delay.positive?
+      return false if delay.zero? || (pending.limit && now + delay > pending.limit)
 
       queue.hold_until(now + delay)
       @origins.unshift(pending, queue)

@@ -125,6 +125,26 @@ class TestRate < TrunklineTest
     assert_includes 0.1..2.0, http.get("/").attempts.first.waited
   end
 
+  def test_a_turn_after_the_deadline_is_not_waited_for_among_many
+    server = serve
+    http = client(server.url, rate: { per_second: 1, burst: 1 })
+    seconds = took do
+      results = Trunkline.deadline(0.4) { http.map(["/"] * 4) + Array.new(2) { http.async.get("/") } }
+      results.map! { |one| one.is_a?(Trunkline::Future) ? result_of { one.value } : one }
+      assert_equal({ Trunkline::Response => 1, Trunkline::QueueTimeout => 5 }, results.map(&:class).tally)
+    end
+    assert_operator seconds, :<, 0.9
+    assert_equal 1, server.requests.size
+  end
+
+  def test_a_key_that_raises_ends_its_own_request
+    key = ->(request) { request.uri.path == "/bad" ? raise(IOError, "no key") : "key" }
+    http = client(serve.url, rate: { per_second: 100, key: key })
+    assert_raises(IOError) { http.get("/bad") }
+    assert_instance_of IOError, http.async.get("/bad").value
+    assert_equal [Trunkline::Response, IOError, Trunkline::Response], http.map(%w[/a /bad /b]).map(&:class)
+  end
+
   def test_clients_share_a_key
     servers = [serve, serve]
     settings = { per_second: 0.01, burst: 2, key: "search" }

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
+require_relative "../interrupts"
 require_relative "../redacted"
 require_relative "../sentence"
 require_relative "settings"
@@ -93,6 +94,10 @@ module Trunkline
 
         seconds = pace(key).delay(now)
         @per_second || seconds <= LONGEST_HOLD ? seconds : 0.0
+      rescue StandardError => error
+        raise if Interrupts.ended_by?(error)
+
+        0.0 # what key: raises is raised again in #call, where it ends its own request alone
       end
 
       private
