@@ -6,6 +6,7 @@ require_relative "limiter"
 require_relative "limiter/memory"
 require_relative "options"
 require_relative "policy/auth"
+require_relative "policy/state"
 require_relative "response"
 require_relative "scheduler"
 require_relative "scheduler/batch_options"
@@ -20,7 +21,8 @@ module Trunkline
       max_in_flight: Scheduler::BatchOptions::MAX_IN_FLIGHT, origins: Scheduler::Origins::MOST,
       held_back: Scheduler::LOOK_AHEAD, origins_remembered: Limiter::Memory::MOST,
       retry_after: Limiter::LONGEST_PAUSE, challenges: Policy::Auth::CHALLENGES, discarded_bytes: Response::DISCARD_BYTES,
-      cookies: CookieJar::IN_ALL, cookies_per_domain: CookieJar::PER_DOMAIN
+      cookies: CookieJar::IN_ALL, cookies_per_domain: CookieJar::PER_DOMAIN,
+      origins_of_policies: Policy::State::MOST
     ).freeze
 
     # @param options [Options]

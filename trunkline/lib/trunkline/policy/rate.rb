@@ -2,6 +2,7 @@
 
 require_relative "../errors"
 require_relative "../interrupts"
+require_relative "../limiter"
 require_relative "../redacted"
 require_relative "../sentence"
 require_relative "settings"
@@ -25,10 +26,7 @@ module Trunkline
                               per_second: [nil, Settings.number(1e-6..1e6)],
                               burst: [nil, Settings.integer(1..1_000_000)],
                               key: [nil, KEY])
-      # Seconds that requests among many are held back at most when the server says so. Where it says an hour, they
-      # begin, and fail as single calls do.
-      LONGEST_HOLD = 60.0
-      private_constant :KEY, :LONGEST_HOLD
+      private_constant :KEY
 
       # @param value [true, :server, Hash, Rate]
       # @return [Rate]
@@ -84,7 +82,8 @@ module Trunkline
         yield(request).tap { |response| pace.learn(slot, response, call.now) }
       end
 
-      # Asked before a request among many begins, so that it waits where it holds up nobody else.
+      # Asked before a request among many begins, so that it waits where it holds up nobody else. Where the server wants
+      # an hour, it begins, and fails as a single call does.
       #
       # @param request [Request]
       # @param now [Float] monotonic seconds
@@ -93,7 +92,7 @@ module Trunkline
         key = key_of(request) or return 0.0
 
         seconds = pace(key).delay(now)
-        @per_second || seconds <= LONGEST_HOLD ? seconds : 0.0
+        @per_second || seconds <= Limiter::LONGEST_PAUSE ? seconds : 0.0
       rescue StandardError => error
         raise if Interrupts.ended_by?(error)
 

@@ -92,6 +92,13 @@ class TestRatePace < UnitTest
     assert_equal [0.0, 0.0, 49.0], waits(quota, 3, 10_041.0) # 166 periods later
   end
 
+  def test_what_was_not_used_in_a_period_is_lost
+    [15.0, 35.0].each do |now|
+      quota = quota(RateLimit: '"a";r=2;t=10', RateLimit_Policy: '"a";q=2;w=10')
+      assert_equal [0.0, 0.0, 5.0], waits(quota, 3, now)
+    end
+  end
+
   def test_of_several_limits_each_holds
     quota = quota(RateLimit: '"second";r=5;t=1, "day";r=1;t=1000',
                   RateLimit_Policy: '"second";q=5;w=1, "day";q=9;w=1000')
