@@ -287,6 +287,14 @@ class TestBreaker < TrunklineTest
     assert_equal 3, server.requests.size
   end
 
+  def test_a_store_whose_gem_is_missing_or_old_is_refused
+    { %w[no_such_gem 1.0] => /needs the gem no_such_gem \(1\.0 or newer\), which is not installed/,
+      %w[minitest 99.0] => /needs minitest 99\.0 or newer, found 5/ }.each do |wanted, words|
+      error = assert_raises(Trunkline::InvalidRequest) { Trunkline::Policy::Breaker::Store.new(*wanted) }
+      assert_match words, error.message
+    end
+  end
+
   def test_bad_settings
     { { treshold: 0.5 } => "did you mean threshold:", { threshold: 0 } => "threshold: must be a number from",
       { threshold: 50 } => "got 50", { minimum: 0 } => "an Integer from 1", { window: "10s" } => "seconds",
