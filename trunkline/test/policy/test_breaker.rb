@@ -214,9 +214,11 @@ class TestBreaker < TrunklineTest
   def test_clients_with_other_settings_have_breakers_of_their_own
     server = serve_both
     open_breaker(client(server.url, breaker: QUICK))
-    other = client(server.url, breaker: true)
-    assert_equal 200, other.get("/").status
-    assert_equal :open, state(server, other) # the one that refuses most is told
+    [true, { **QUICK, failure: ->(_) { false } }].each do |settings|
+      other = client(server.url, breaker: settings)
+      assert_equal 200, other.get("/").status
+      assert_equal :open, state(server, other) # the one that refuses most is told
+    end
   end
 
   def test_a_forked_process_goes_on_with_what_was_known

@@ -56,7 +56,7 @@ module Trunkline
       def initialize(settings)
         @failure = settings[:failure]
         @store = settings[:store]
-        @settings = settings.except(:failure).freeze
+        @settings = settings.freeze
         freeze
       end
 
