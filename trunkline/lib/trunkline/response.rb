@@ -52,10 +52,36 @@ module Trunkline
     # @param request [Request] of another caller
     # @return [Response] the same answer for it, with a body of its own
     # @api private
-    def _for(request)
-      copy = Response.made(request, status, reason, _pairs, body)
-      copy.instance_variable_set(:@connection, connection)
-      copy._attempted(attempts)._as_asked
+    def _for(request) = Response.made(request, status, reason, _pairs, body)._sent_as(self)._shared._as_asked
+
+    # @param response [Response] that the server gave, in the place of which this one is
+    # @return [self]
+    # @api private
+    def _sent_as(response)
+      @connection = response.connection
+      @timings = response.timings
+      _attempted(response.attempts)
+    end
+
+    # @api private
+    def _shared
+      @shared = true
+      self
+    end
+
+    # @return [Boolean] whether it is the answer to another call's request (coalesce:)
+    # @api private
+    def shared? = @shared == true
+
+    # @return [Cache::Status, nil] what the cache has done for the call; nil without one (cache:)
+    attr_reader :cache
+
+    # @param status [Cache::Status]
+    # @return [self]
+    # @api private
+    def _cached(status)
+      @cache = status
+      self
     end
 
     # @return [self] to be read piece by piece if its request wants that

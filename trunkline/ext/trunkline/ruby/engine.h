@@ -148,6 +148,9 @@ void response_warn_of_dropped(void);
  */
 bool response_keep_head(response *r, const http1_response *answer, const uint8_t *bytes);
 response *response_get(VALUE object);
+/* Puts a field into a Hash of values by name in lower case. Repeated ones are joined by ", " (RFC
+ * 9110 5.3); value itself is not changed. */
+void fields_by_name_add(VALUE hash, const uint8_t *name, uint32_t length, VALUE value);
 VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *bytes);
 void response_set_encoding(const response *r, VALUE body);
 void response_init(void);

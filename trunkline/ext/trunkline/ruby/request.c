@@ -111,21 +111,44 @@ static VALUE request_uri(VALUE self) {
     return r->uri;
 }
 
+/* A field of a head: its name is length bytes. */
+typedef struct {
+    const char *name;
+    size_t length;
+    VALUE value;
+} head_field;
+
+/* Reads the field at *at, if that is before end, and moves *at behind it. */
+static bool next_field(const char **at, const char *end, head_field *out) {
+    if (*at >= end) return false;
+    const char *line_end = memchr(*at, '\r', (size_t)(end - *at));
+    const char *colon = memchr(*at, ':', (size_t)(line_end - *at));
+    const char *value = colon + 2;
+    *out = (head_field){*at, (size_t)(colon - *at), text_of(value, (size_t)(line_end - value))};
+    *at = line_end + 2;
+    return true;
+}
+
 /* call-seq: _fields -> [[name, value], ...], without those that are for a proxy */
 static VALUE request_fields(VALUE self) {
     const request_object *r = request_complete(self);
     VALUE pairs = rb_ary_new();
     const char *at = r->head + r->fields, *end = r->head + r->fields_end;
-    while (at < end) {
-        const char *line_end = memchr(at, '\r', (size_t)(end - at));
-        const char *colon = memchr(at, ':', (size_t)(line_end - at));
-        VALUE name = text_of(at, (size_t)(colon - at));
-        const char *value = colon + 2;
-        rb_ary_push(pairs, rb_assoc_new(name, text_of(value, (size_t)(line_end - value))));
-        at = line_end + 2;
-    }
+    for (head_field field; next_field(&at, end, &field);)
+        rb_ary_push(pairs, rb_assoc_new(text_of(field.name, field.length), field.value));
     RB_GC_GUARD(self);
     return pairs;
+}
+
+/* call-seq: _fields_by_name -> Hash of the same values by name in lower case, as a Response's */
+static VALUE request_fields_by_name(VALUE self) {
+    const request_object *r = request_complete(self);
+    VALUE hash = rb_hash_new();
+    const char *at = r->head + r->fields, *end = r->head + r->fields_end;
+    for (head_field field; next_field(&at, end, &field);)
+        fields_by_name_add(hash, (const uint8_t *)field.name, (uint32_t)field.length, field.value);
+    RB_GC_GUARD(self);
+    return hash;
 }
 
 static VALUE request_origin(VALUE self) {
@@ -281,4 +304,5 @@ void request_init(void) {
     rb_define_method(cRequest, "release", request_release, 0);
     rb_define_method(cRequest, "_with", request_with, 2);
     rb_define_private_method(cRequest, "_fields", request_fields, 0);
+    rb_define_method(cRequest, "_fields_by_name", request_fields_by_name, 0);
 }

@@ -187,15 +187,21 @@ static VALUE response_all_fields(VALUE self) {
 #define USUAL_NAME 64
 
 /* One frozen String for all fields of that name: most responses have the same names. */
-static VALUE lower_name(const http1_field *field, const uint8_t *bytes) {
-    const uint8_t *name = bytes + field->name;
+static VALUE lower_name(const uint8_t *name, uint32_t length) {
     char lower[USUAL_NAME];
-    if (field->name_length > USUAL_NAME) {
-        VALUE text = text_of(name, field->name_length);
-        return rb_str_to_interned_str(rb_funcall(text, rb_intern("downcase"), 0));
+    if (length > USUAL_NAME)
+        return rb_str_to_interned_str(rb_funcall(text_of(name, length), rb_intern("downcase"), 0));
+    for (uint32_t i = 0; i < length; i++) lower[i] = (char)http1_lower(name[i]);
+    return rb_interned_str(lower, length);
+}
+
+void fields_by_name_add(VALUE hash, const uint8_t *name, uint32_t length, VALUE value) {
+    VALUE lower = lower_name(name, length), before = rb_hash_lookup(hash, lower);
+    if (!NIL_P(before)) {
+        before = rb_str_cat(rb_str_dup(before), ", ", 2);
+        value = rb_str_cat(before, RSTRING_PTR(value), RSTRING_LEN(value));
     }
-    for (uint32_t i = 0; i < field->name_length; i++) lower[i] = (char)http1_lower(name[i]);
-    return rb_interned_str(lower, field->name_length);
+    rb_hash_aset(hash, lower, value);
 }
 
 /* call-seq: _fields_by_name -> Hash of values by name in lower case; repeated fields are joined by
@@ -204,14 +210,9 @@ static VALUE response_fields_by_name(VALUE self) {
     const response *r = response_get(self);
     VALUE hash = rb_hash_new();
     for (uint32_t i = 0; i < r->field_count; i++) {
-        VALUE name = lower_name(&r->fields[i], r->head);
-        VALUE value = value_of(&r->fields[i], r->head), before = rb_hash_lookup(hash, name);
-        if (NIL_P(before)) {
-            rb_hash_aset(hash, name, value);
-        } else {
-            rb_str_cat_cstr(before, ", ");
-            rb_str_append(before, value);
-        }
+        const http1_field *field = &r->fields[i];
+        fields_by_name_add(hash, r->head + field->name, field->name_length,
+                           value_of(field, r->head));
     }
     RB_GC_GUARD(self);
     return hash;

@@ -31,6 +31,15 @@ static void take_facts(response *r) {
     r->complete = true;
 }
 
+/* A String of its own with the same bytes, which the two share until one is changed. */
+static VALUE bytes_of(VALUE body) {
+    if (rb_obj_class(body) != rb_cString) return rb_str_new(RSTRING_PTR(body), RSTRING_LEN(body));
+
+    VALUE bytes = rb_str_dup(body);
+    rb_enc_associate(bytes, rb_ascii8bit_encoding());
+    return bytes;
+}
+
 /* call-seq: Engine.response(request, head, body) -> Response; see lib/trunkline/engine.rb */
 static VALUE stubbed(VALUE module, VALUE request, VALUE head, VALUE body) {
     (void)module;
@@ -39,7 +48,7 @@ static VALUE stubbed(VALUE module, VALUE request, VALUE head, VALUE body) {
     response *r;
     VALUE self = response_allocate(&r);
     RB_OBJ_WRITE(self, &r->request, request);
-    RB_OBJ_WRITE(self, &r->body, rb_str_new(RSTRING_PTR(body), RSTRING_LEN(body)));
+    RB_OBJ_WRITE(self, &r->body, bytes_of(body));
     take_head(r, head);
     take_facts(r);
     response_set_encoding(r, r->body);
