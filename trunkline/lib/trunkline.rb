@@ -16,6 +16,7 @@ require_relative "trunkline/verbs"
 #   Trunkline.get("https://api.test/users", timeout: 5).status
 module Trunkline
   autoload :BearerRefresh, "#{__dir__}/trunkline/bearer_refresh"
+  autoload :Cache, "#{__dir__}/trunkline/cache"
   autoload :CookieJar, "#{__dir__}/trunkline/cookie_jar"
   autoload :Rack, "#{__dir__}/trunkline/rack"
   # What stands in for Net::HTTP changes a process's Net::HTTP: it is there for those alone who name it.

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "digest"
 require_relative "deprecations"
 require_relative "options/table"
 require_relative "options/unknown"
@@ -150,6 +151,17 @@ module Trunkline
     # @return [Hash] equal for all options that have the same answers to the same requests (see Policy::Coalesce)
     # @api private
     def sharing = to_h.except(*OWN)
+
+    # Options that say which server an answer comes from, how far it is believed, and what of it is kept.
+    IDENTITY = %i[connect_to unix tls_name verify verify_hostname ca_file ca_path client_cert decode].freeze
+    private_constant :IDENTITY
+
+    # @return [String] a digest of those that are not the default; empty for none
+    # @api private
+    def identity
+      own = IDENTITY.to_h { |name| [name, public_send(name)] }.reject { |name, value| value == DEFAULTS[name] }
+      own.empty? ? "" : Digest::SHA256.hexdigest(own.inspect)
+    end
 
     protected
 

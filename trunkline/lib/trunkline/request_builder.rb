@@ -64,6 +64,13 @@ module Trunkline
     # @return [Object] see Options#sharing
     def sharing = @sharing ||= @options.sharing.freeze
 
+    # @return [String] the same for all clients, of whichever process, that reach the same servers in the same way, so
+    #   that the answers to the same requests are the same (see Policy::Cache)
+    def identity = @identity ||= @options.identity
+
+    # @return [Hash{String => true}] names of those that are bound to their origin, in lower case
+    attr_reader :credential_names
+
     # @return [Boolean] whether a field of that name is bound to the origin it was set for
     def credential?(name)
       @credential_names.key?(name.downcase)

@@ -209,7 +209,7 @@ module Trunkline
         "#{signer} #{completed(request).headers["authorization"]}"
       end
 
-      # @return [String] names what signs the call's requests; unique among processes
+      # @return [String, nil] names what signs the call's requests; unique among processes
       def signer = @policy.chain.signer_name
 
       private

@@ -15,10 +15,14 @@ module Trunkline
 
       # @return [Array<#call>]
       attr_reader :policies
+      # @return [String, nil] names the signer; unique among processes
+      attr_reader :signer_name
 
       # @param policies [Array<#call>]
       def initialize(policies)
         @policies = policies.freeze
+        @filling = policies.select { |policy| policy.respond_to?(:fill) }
+        @signer_name = policies.grep(Auth).first&.name
         freeze
       end
 
@@ -62,12 +66,7 @@ module Trunkline
       # @param request [Request]
       # @return [Request] with the fields that policies of the chain give it, but a signature
       def completed(request)
-        @policies.reduce(request) { |one, policy| policy.respond_to?(:fill) ? policy.fill(one) : one }
-      end
-
-      # @return [String] names the signer; unique among processes
-      def signer_name
-        @policies.grep(Auth).first&.name || "-"
+        @filling.reduce(request) { |one, policy| policy.fill(one) }
       end
 
       # @param policy [#call]

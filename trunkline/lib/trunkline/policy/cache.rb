@@ -1,0 +1,174 @@
+# frozen_string_literal: true
+
+require_relative "../cache"
+require_relative "../errors"
+require_relative "../redacted"
+require_relative "settings"
+require_relative "state"
+require_relative "cache/freshness"
+require_relative "cache/presented_request"
+require_relative "cache/revalidations"
+require_relative "cache/storage"
+require_relative "cache/stored_answer"
+require_relative "cache/transaction"
+
+module Trunkline
+  module Policy
+    # Keeps answers and gives them again as RFC 9111 allows a private cache. See docs/cache.md.
+    class Cache
+      include Redacted
+
+      READS = %w[GET HEAD].freeze
+      # They change nothing (RFC 9110 9.2.1), so what is kept stays.
+      SAFE = [*READS, "OPTIONS", "TRACE"].freeze
+      METHODS = %i[read write delete].freeze
+      STORE = Settings::Check.new("an object with read, write and delete",
+                                  ->(value) { value if METHODS.all? { |name| value.respond_to?(name) } })
+      SETTINGS = Settings.new(:cache,
+                              store: [nil, STORE],
+                              heuristic: [0.0, Settings.number(0.0..1.0)],
+                              stale_while_revalidate: [0.0, Settings.seconds(2_592_000)],
+                              stale_if_error: [0.0, Settings.seconds(2_592_000)],
+                              max_entry_bytes: [8 * 1024 * 1024, Settings.integer(1024..(2**31))])
+      # A head that is larger is not kept: what makes answers again refuses it.
+      MAX_HEAD_BYTES = 64 * 1024
+      private_constant :READS, :SAFE, :METHODS, :STORE, :MAX_HEAD_BYTES
+
+      # How often, for one origin; see docs/cache.md.
+      COUNTS = { hits: 0, stale: 0, revalidated: 0, misses: 0, stored: 0 }.freeze
+      COUNTING = Mutex.new
+      private_constant :COUNTS, :COUNTING
+
+      # @param value [true, Hash, #read, Cache]
+      # @return [Cache]
+      # @raise [InvalidRequest]
+      def self.of(value)
+        return value if value.is_a?(Cache)
+        return new(**SETTINGS.read(value)) if value == true || value.is_a?(Hash)
+        return new(**SETTINGS.read({ store: value })) if STORE.call(value)
+
+        allowed = "true, false, #{STORE.allowed}, or a Hash of #{SETTINGS.names.join(", ")}"
+        raise InvalidRequest.of(:cache, value, allowed)
+      end
+
+      # @return [Hash{String => Hash{Symbol => Integer}}] by origin
+      def self.stats
+        State.all(:cache).transform_values(&:dup)
+      end
+
+      # @return [Storage]
+      attr_reader :storage
+      # @return [Revalidations]
+      attr_reader :revalidations
+
+      # @param store [#read, nil] nil for a new Trunkline::Cache::Memory
+      # @param max_entry_bytes [Integer] of the largest answer that is kept
+      # @param rules [Hash] heuristic, stale_while_revalidate, stale_if_error
+      def initialize(store:, max_entry_bytes:, **rules)
+        @storage = Storage.new(store || Trunkline::Cache::Memory.new)
+        @max_entry_bytes = max_entry_bytes
+        @rules = rules.freeze
+        @revalidations = Revalidations.new
+        freeze
+      end
+
+      # @param request [Request]
+      # @param call [Call]
+      # @yield [request] sends it and returns its Response
+      # @return [Response]
+      # @raise [Error]
+      def call(request, call, &forward)
+        return change(request, call, &forward) unless READS.include?(request.method)
+
+        asked = PresentedRequest.new(request, call) unless request.content?
+        return bypass(yield(request)) if asked.nil? || asked.bypasses?
+
+        Transaction.new(self, asked, call).answer(&forward)
+      end
+
+      # @return [Float] seconds of the wall clock
+      def clock = Process.clock_gettime(Process::CLOCK_REALTIME)
+
+      # @param fields [Response] of an answer
+      # @param begun [Float] when its request was begun
+      # @return [Freshness]
+      def freshness(fields, begun) = Freshness.of(fields, begun, clock, @rules)
+
+      # @param response [Response] to a GET
+      # @param begun [Float] when its request was begun
+      # @return [StoredAnswer, nil] nil for one that is not to be kept (RFC 9111 3)
+      def storable(response, begun)
+        return unless whole?(response)
+
+        directives = Directives.of(response["cache-control"])
+        return unless Freshness.storable?(response, directives)
+
+        freshness = freshness(response, begun)
+        answer = StoredAnswer.of(response, freshness) if freshness.useful?
+        answer if answer && answer.bytesize <= @max_entry_bytes && answer.head.bytesize <= MAX_HEAD_BYTES
+      end
+
+      # @param asked [PresentedRequest]
+      # @param answer [StoredAnswer]
+      # @param response [Response] whose fields it has
+      # @param variants [Variants, nil] that were found for the request
+      # @return [Boolean] whether it is kept
+      def keep?(asked, answer, response, variants)
+        if Freshness.forbidden?(Directives.of(response["cache-control"]))
+          storage.forget([asked.key])
+          return false
+        end
+        return true if response.shared? # by the call whose request was sent
+
+        names = Variants.names(answer.vary)
+        storage.keep(asked, answer, names, variants)
+        count(:stored, asked)
+        true
+      end
+
+      # @param name [Symbol] one of COUNTS
+      # @param asked [PresentedRequest]
+      # @return [void]
+      def count(name, asked)
+        counts = State.of(:cache, asked.label) { COUNTS.dup }
+        COUNTING.synchronize { counts[name] += 1 }
+      end
+
+      private
+
+      # RFC 9111 3.3: a part is not kept, nor what may be one.
+      def whole?(response)
+        !response.request.streaming? && response.complete? && !response.length_unknown? && response.redirects.empty?
+      end
+
+      def bypass(response) = response._cached(Trunkline::Cache::Status.forwarded(:bypass))
+
+      # RFC 9111 4.4: what another method has changed is asked for again.
+      def change(request, call)
+        response = yield request
+        changed = changed_urls([*response.redirects, response])
+        unless changed.empty?
+          sent = (response.redirects.first || response).request
+          asked = PresentedRequest.new(request, call, call.signer ? call.completed(request) : sent)
+          storage.forget(changed.flat_map { |url| asked.keys_of(url) })
+        end
+        response._cached(Trunkline::Cache::Status.forwarded(:method))
+      end
+
+      def changed_urls(answers)
+        answers.reject { |answer| SAFE.include?(answer.request.method) || answer.status >= 400 }
+          .flat_map { |answer| [answer.request.url, *named_urls(answer)] }.uniq
+      end
+
+      # URLs of the same origin that an answer names.
+      def named_urls(answer)
+        answer.headers.to_h.values_at("location", "content-location").compact.filter_map do |reference|
+          url = answer.request.uri.follow(reference)
+          url.to_s if url.origin == answer.request.uri.origin
+        rescue InvalidRequest
+          nil
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+require_relative "freshness"
+
+module Trunkline
+  module Policy
+    class Cache
+      # What a caller's own conditions say of a stored answer (RFC 9110 13.1).
+      #
+      # @api private
+      module Conditions
+        TAG = %r{(?:W/)?"[^"]*"|[^\s,]+}n
+        private_constant :TAG
+
+        module_function
+
+        # @param fields [Hash{String => String}] of the request
+        # @param freshness [Freshness]
+        # @return [Boolean] whether the caller's own copy holds: the answer to it is a 304
+        def holds?(fields, freshness)
+          tags = fields["if-none-match"]
+          return matches?(tags, freshness.etag) if tags
+
+          since = Freshness.time(fields["if-modified-since"])
+          !since.nil? && changed(freshness) <= since
+        end
+
+        # RFC 9111 4.3.2: without a Last-Modified, when it was made.
+        def changed(freshness)
+          Freshness.time(freshness.last_modified) || (freshness.received - freshness.initial_age).floor
+        end
+
+        # @return [Boolean] whether a part may be given: the caller has the rest of the same answer, or has not asked
+        def same_whole?(fields, freshness)
+          condition = fields["if-range"] or return true
+          condition == (condition.start_with?('"') ? freshness.etag : freshness.last_modified)
+        end
+
+        # Weak comparison (RFC 9110 8.8.3.2).
+        def matches?(tags, etag)
+          return true if tags.strip == "*"
+          return false unless etag
+
+          wanted = etag.b.delete_prefix("W/")
+          tags.b.scan(TAG).any? { |tag| tag.delete_prefix("W/") == wanted }
+        end
+        private_class_method :changed, :matches?
+      end
+    end
+  end
+end

@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module Policy
+    class Cache
+      # What is being validated in the background: each answer once at a time.
+      class Revalidations
+        def initialize
+          @keys = {}
+          @lock = Mutex.new
+          @pid = Process.pid
+        end
+
+        # @param key [String]
+        # @return [Boolean] whether the caller is to do it
+        def begin?(key)
+          @lock.synchronize do
+            # A forked child has none of its parent's.
+            @keys.clear unless @pid == Process.pid
+            @pid = Process.pid
+            @keys.key?(key) ? false : @keys[key] = true
+          end
+        end
+
+        # @param key [String]
+        # @return [void]
+        def end(key)
+          @lock.synchronize { @keys.delete(key) }
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+require "digest"
+require_relative "../../cache"
+require_relative "../../interrupts"
+require_relative "../../redacted"
+require_relative "store_format"
+require_relative "variants"
+
+module Trunkline
+  module Policy
+    class Cache
+      # Puts answers into a store of the caller's, by their keys, and finds them. A store that fails is as one that has
+      # nothing: that is told once.
+      class Storage
+        include Redacted
+
+        # What was found for a request: the answer, and the fields that the answers of its URL vary by; nil each.
+        Found = Struct.new(:answer, :variants) { include Redacted }
+        NOTHING = Found.new.freeze
+        # Of the keys in a store of the caller's, which may allow few characters, and not many.
+        PREFIX = "trunkline/1/"
+        private_constant :NOTHING, :PREFIX
+
+        # @param store [#read, #write, #delete]
+        def initialize(store)
+          @store = store
+          @in_memory = store.is_a?(Trunkline::Cache::Memory)
+          @expires = Storage.expires?(store)
+          @told = false
+        end
+
+        # @return [Boolean] whether a store's write takes expires_in:, as those of ActiveSupport do
+        def self.expires?(store)
+          kinds = store.method(:write).parameters
+          kinds.any? { |kind, name| %i[keyrest rest].include?(kind) || name == :expires_in } ||
+            kinds.count { |kind, _| %i[req opt].include?(kind) } > 2
+        end
+
+        # @param asked [PresentedRequest]
+        # @return [Found]
+        def find(asked)
+          found = read(asked.key) or return NOTHING
+          return Found.new(found) unless found.is_a?(Variants)
+
+          answer = read(asked.variant_key(found.names, found.token))
+          Found.new((answer unless answer.is_a?(Variants)), found)
+        end
+
+        # @param asked [PresentedRequest]
+        # @param answer [StoredAnswer]
+        # @param names [Array<String>] fields that it varies by
+        # @param variants [Variants, nil] those that were found
+        # @return [void]
+        def keep(asked, answer, names, variants)
+          return write(asked.key, answer, answer.freshness.kept_for) if names.empty?
+
+          variants = Variants.new(names) unless variants && variants.names == names
+          write(asked.key, variants, answer.freshness.kept_for)
+          write(asked.variant_key(names, variants.token), answer, answer.freshness.kept_for)
+        end
+
+        # @param keys [Array<String>]
+        # @return [void]
+        def forget(keys)
+          keys.each { |key| guarded(:delete) { @store.delete(name(key)) } }
+        end
+
+        private
+
+        def read(key)
+          return @store.read(key) if @in_memory
+
+          guarded(:read) { StoreFormat.load(@store.read(name(key))) }
+        end
+
+        def write(key, value, seconds)
+          guarded(:write) do
+            value = StoreFormat.dump(value) unless @in_memory
+            @expires ? @store.write(name(key), value, expires_in: seconds.ceil) : @store.write(name(key), value)
+          end
+        end
+
+        def name(key) = @in_memory ? key : PREFIX + Digest::SHA256.hexdigest(key)
+
+        # @return [Object, nil] nil when it fails
+        def guarded(method)
+          Interrupts.watch # what another thread raises here is no failure of the store
+          yield
+        rescue StandardError => error
+          raise if Interrupts.ended_by?(error)
+
+          tell(method, error)
+          nil
+        end
+
+        def tell(method, error)
+          return if @told
+
+          @told = true
+          Trunkline.logger.warn("Trunkline: cache: #{method} of #{@store.class} failed with #{error.class}; calls go " \
+                                "on without it. This is told once")
+        end
+      end
+    end
+  end
+end

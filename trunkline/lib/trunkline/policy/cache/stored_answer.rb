@@ -1,0 +1,151 @@
+# frozen_string_literal: true
+
+require_relative "../../engine"
+require_relative "../../headers"
+require_relative "../../redacted"
+
+module Trunkline
+  module Policy
+    class Cache
+      # An answer as it is kept: its head without Age and without the fields of its connection, its body, and what
+      # Freshness has found out about it. Frozen.
+      class StoredAnswer
+        include Redacted
+
+        # RFC 9111 3.1: fields of the connection. Age is worked out anew.
+        CONNECTION = %w[connection keep-alive proxy-connection te transfer-encoding upgrade trailer age
+                        proxy-authenticate proxy-authentication-info proxy-authorization].freeze
+        # RFC 9111 3.2: those of the stored answer stay, because its body is as they say.
+        OF_BODY = %w[content-length content-encoding content-range].freeze
+        # RFC 9110 15.4.5
+        IN_304 = %w[cache-control content-location date etag expires vary last-modified].freeze
+        VARY = /^vary:[ \t]*([^\r]*)/in
+        private_constant :VARY, :CONNECTION, :OF_BODY, :IN_304
+
+        # @return [String] bytes: status line and fields, each line with its end
+        attr_reader :head
+        # @return [String] bytes
+        attr_reader :body
+        # @return [Freshness]
+        attr_reader :freshness
+
+        class << self
+          # @param response [Response] complete
+          # @param freshness [Freshness]
+          # @return [StoredAnswer]
+          def of(response, freshness)
+            pairs = kept(response)
+            pairs += [["Date", httpdate(freshness.received)]] unless response["date"] # RFC 9110 6.6.1
+            new(head_of(response.status, response.reason, pairs), response.body.b, freshness)
+          end
+
+          # @param pairs [Array<Array(String, String)>]
+          # @return [String]
+          def head_of(status, reason, pairs)
+            head = "HTTP/1.1 #{status} ".b << reason.b << "\r\n"
+            pairs.each { |name, value| head << name.b << ": " << value.b << "\r\n" }
+            head
+          end
+
+          # @param response [Response]
+          # @param more [Array<String>] names of others to be left out
+          # @return [Array<Array(String, String)>] its fields without those of the connection
+          def kept(response, more = [])
+            named = response["connection"].to_s.downcase.split(/[\s,]+/)
+            response._pairs.reject do |name, _|
+              name = name.downcase
+              CONNECTION.include?(name) || named.include?(name) || more.include?(name)
+            end
+          end
+
+          private
+
+          def httpdate(seconds) = Time.at(seconds).utc.strftime("%a, %d %b %Y %H:%M:%S GMT")
+        end
+
+        # @param head [String]
+        # @param body [String]
+        # @param freshness [Freshness]
+        def initialize(head, body, freshness)
+          @head = head.freeze
+          @body = body.freeze
+          @freshness = freshness
+          freeze
+        end
+
+        # @return [Integer]
+        def bytesize = @head.bytesize + @body.bytesize
+
+        # @return [String] the field Vary
+        def vary = @head[VARY, 1] ? @head.scan(VARY).join(",") : ""
+
+        # @param request [Request]
+        # @param age [Float, nil] seconds; nil when it was just validated
+        # @return [Response]
+        def response(request, age)
+          make(request, @head, age, @body)
+        end
+
+        # @param request [Request] whose condition holds for this answer
+        # @return [Response] 304 (Not Modified)
+        def not_modified(request, age)
+          pairs = to_response(request)._pairs.select { |name, _| IN_304.include?(name.downcase) }
+          make(request, StoredAnswer.head_of(304, "Not Modified", pairs), age, "")
+        end
+
+        # @param bytes [Range<Integer>] of the body
+        # @return [Response] 206 (Partial Content)
+        def part(request, age, bytes)
+          pairs = to_response(request)._pairs.reject { |name, _| OF_BODY.include?(name.downcase) }
+          pairs += [["Content-Range", "bytes #{bytes.begin}-#{bytes.end}/#{@body.bytesize}"],
+                    ["Content-Length", bytes.size.to_s]]
+          make(request, StoredAnswer.head_of(206, "Partial Content", pairs), age, @body.byteslice(bytes))
+        end
+
+        # @return [Boolean] whether parts of the body are parts of what the server would send
+        def whole? = @freshness.status == 200 && !@head.match?(/^content-encoding:/in)
+
+        # @param response [Response] to a HEAD
+        # @return [Boolean] whether it is about this answer (RFC 9111 4.3.5)
+        def same_as_head?(response)
+          length = response["content-length"]
+          @freshness.status == response.status && @freshness.of_same?(response) &&
+            (length.nil? || [nil, length].include?(to_response(response.request)["content-length"]))
+        end
+
+        # @param request [Request]
+        # @return [Response] with this answer's fields, for whoever reads them
+        def to_response(request) = Engine.response(request, "#{@head}\r\n", "")
+
+        # RFC 9111 3.2
+        #
+        # @param response [Response] with newer fields: a 304, or the answer to a HEAD
+        # @yieldparam fields [Response] all of them
+        # @yieldreturn [Freshness]
+        # @return [StoredAnswer] with the same body
+        def updated(response)
+          newer = StoredAnswer.kept(response, OF_BODY)
+          names = newer.map { |name, _| name.downcase }
+          old = to_response(response.request)
+          pairs = old._pairs.reject { |name, _| names.include?(name.downcase) } + newer
+          head = StoredAnswer.head_of(old.status, old.reason, pairs)
+          fields = Engine.response(response.request, "#{head}#{age_line(response)}\r\n", "")
+          StoredAnswer.new(head, @body, yield(fields))
+        end
+
+        private
+
+        def age_line(response) = ("Age: #{response["age"]}\r\n" if response["age"])
+
+        def make(request, head, age, body)
+          head = age ? "#{head}Age: #{age.to_i}\r\n\r\n" : "#{head}\r\n"
+          Engine.response(request, head, request.method == "HEAD" ? "" : body)._attempted(NOTHING)._as_asked
+        end
+
+        # Attempts of a call for which nothing was sent.
+        NOTHING = [].freeze
+        private_constant :NOTHING
+      end
+    end
+  end
+end

@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+require "securerandom"
+require_relative "../../redacted"
+
+module Trunkline
+  module Policy
+    class Cache
+      # The fields by which the answers of a URL vary. It is kept in the place of an answer; the answers are kept under
+      # keys that hold the values of these fields, and the token, so that they are lost with it. Frozen.
+      class Variants
+        # @return [Array<String>] names in lower case, sorted
+        attr_reader :names
+        # @return [String]
+        attr_reader :token
+
+        # @param vary [String] the field Vary of an answer
+        # @return [Array<String>]
+        def self.names(vary) = vary.downcase.split(/[\s,]+/).reject(&:empty?).uniq.sort
+
+        # @param names [Array<String>]
+        # @param token [String]
+        def initialize(names, token = SecureRandom.alphanumeric(16))
+          @names = names.map(&:freeze).freeze
+          @token = token.freeze
+          freeze
+        end
+
+        # @return [Integer]
+        def bytesize = @names.sum(&:bytesize) + @token.bytesize
+      end
+    end
+  end
+end

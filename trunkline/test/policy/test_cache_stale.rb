@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/numbered_answers"
+require_relative "../support/ways_to_call"
+
+# cache: stale answers, while they are validated and in the place of an error (RFC 5861).
+class TestCacheStale < TrunklineTest
+  include NumberedAnswers
+  include WaysToCall
+
+  time_limit 60
+
+  WHILE = { "Cache-Control" => "max-age=0, stale-while-revalidate=60", "ETag" => '"1"' }.freeze
+  IF_ERROR = { "Cache-Control" => "max-age=0, stale-if-error=60" }.freeze
+  BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
+
+  def eventually(seconds = 5)
+    limit = Trunkline::Engine.now + seconds
+    sleep 0.02 until (done = yield) || Trunkline::Engine.now > limit
+    assert done
+  end
+
+  def test_a_stale_answer_while_it_is_validated
+    each_way do |way, call|
+      server = serve_numbered { |_, number| number == 1 ? WHILE : { "Cache-Control" => "max-age=60" } }
+      http = cached(server)
+      http.get("/")
+      response = call.call(http, :get, "/")
+      assert_equal [["trunkline; hit; ttl=0", "answer 1"], "0"], [told(response), response["age"]], way
+      eventually { server.requests.size == 2 && http.get("/").body == "answer 2" }
+      assert_equal '"1"', server.requests.last["If-None-Match"]
+      assert_equal 2, server.requests.size, way
+    end
+  end
+
+  def test_one_validation_at_a_time
+    gate = Queue.new
+    server = serve_numbered do |_, number|
+      gate.pop if number == 2
+      WHILE
+    end
+    http = cached(server)
+    http.get("/")
+    10.times { assert_equal "answer 1", http.get("/").body }
+    eventually { server.requests.size == 2 }
+    gate << true
+    eventually { http.get("/").body != "answer 1" }
+  end
+
+  def test_a_part_is_given_while_the_whole_is_validated
+    server = serve_numbered { |_, number| number == 1 ? WHILE : { "Cache-Control" => "max-age=60" } }
+    http = cached(server)
+    http.get("/")
+    assert_equal [206, "an"], http.get("/", headers: { "Range" => "bytes=0-1" }).then { |one| [one.status, one.body] }
+    eventually { http.get("/").body == "answer 2" }
+    assert_nil server.requests.last["Range"]
+  end
+
+  def test_a_failed_validation_leaves_what_is_kept
+    server = serve_numbered { |_, number| number == 2 ? BUSY : WHILE }
+    http = cached(server)
+    http.get("/")
+    http.get("/")
+    eventually { server.requests.size == 2 }
+    assert_equal "answer 1", http.get("/").body
+    eventually { http.get("/").body == "answer 3" }
+  end
+
+  def test_a_stale_answer_instead_of_an_error
+    each_way do |way, call|
+      server = serve_numbered { |_, number| [nil, IF_ERROR, BUSY][number] }
+      http = cached(server)
+      http.get("/")
+      response = call.call(http, :get, "/")
+      assert_equal ["trunkline; hit; ttl=0; detail=stale-if-error", "answer 1"], told(response), way
+      assert_equal "answer 1", call.call(http, :get, "/").body, way # the server closes the connection
+    end
+  end
+
+  def test_a_server_that_is_gone
+    server = serve_numbered { IF_ERROR }
+    http = cached(server)
+    http.get("/")
+    server.stop
+    assert_equal "answer 1", http.get("/").body
+    assert_raises(Trunkline::ConnectionError) { http.get("/other") }
+    assert_raises(Trunkline::ConnectionError) { http.get("/", headers: { "Cache-Control" => "no-cache" }) }
+  end
+
+  def test_when_a_stale_answer_must_not_stand_for_an_error
+    [{ "Cache-Control" => "max-age=0" }, { "Cache-Control" => "max-age=0, stale-if-error=0", "Age" => "1" },
+     { "Cache-Control" => "max-age=0, stale-if-error=60, must-revalidate" }].each do |fields|
+      server = serve_numbered { |_, number| number == 1 ? { **fields, "ETag" => '"1"' } : BUSY }
+      http = cached(server)
+      http.get("/")
+      assert_equal [503, "busy"], http.get("/").then { |one| [one.status, one.body] }, fields
+    end
+  end
+
+  def test_by_settings_when_the_server_says_nothing
+    stale = { "Cache-Control" => "max-age=0", "ETag" => '"1"' }
+    server = serve_numbered { |_, number| number == 1 ? stale : BUSY }
+    http = cached(server, { stale_if_error: 60 })
+    http.get("/")
+    assert_equal "answer 1", http.get("/").body
+    http = cached(serve_numbered { stale }, { stale_while_revalidate: 60 })
+    assert_equal ["answer 1"] * 2, Array.new(2) { http.get("/").body }
+  end
+
+  def test_a_closed_client_validates_nothing
+    server = serve_numbered { WHILE }
+    http = cached(server)
+    http.get("/")
+    http.get("/")
+    http.close
+    eventually { server.requests.size <= 2 }
+  end
+end
