@@ -64,6 +64,15 @@ class TestCoalesce < TrunklineTest
     assert_equal 1, at_once(2) { |index| http.get("/x", headers: { "X-Other" => index.to_s }) }.map(&:body).uniq.size
   end
 
+  def test_parts_conditions_and_all_credentials_are_never_shared
+    server = serve_slowly
+    http = client(server.url, coalesce: { vary: [] }, credential_headers: %w[X-Tenant])
+    fields = [{}, { "Range" => "bytes=0-1" }, { "If-None-Match" => '"1"' }, { "X-Api-Key" => "k" },
+              { "X-Tenant" => "t" }]
+    assert_equal 5, at_once(10) { |index| http.get("/", headers: fields[index % 5]) }.map(&:body).uniq.size
+    assert_equal 5, server.requests.size
+  end
+
   def test_errors_are_shared_and_not_kept
     server = serve do |connection|
       connection.read_request

@@ -18,7 +18,9 @@ module Trunkline
         value.map { |name| Headers.field_name(name, "vary").downcase }.freeze if value.is_a?(Array)
       end)
       SETTINGS = Settings.new(:coalesce, vary: [%w[accept accept-encoding accept-language range].freeze, NAMES])
-      private_constant :NAMES
+      # Whoever asks for a part, or about a copy of its own, has an answer that nobody else can use.
+      OWN_ANSWER = %w[range if-range if-none-match if-modified-since if-match if-unmodified-since].freeze
+      private_constant :NAMES, :OWN_ANSWER
 
       # A request in flight: what tells the others of its end, and its result; nil: its caller gave up.
       Flight = Struct.new(:signal, :result) { include Redacted }
@@ -60,7 +62,8 @@ module Trunkline
 
       def key_of(request, call)
         sent = call.completed(request).headers
-        [request.url, call.signer, *%w[authorization cookie].concat(@vary).map { |name| sent[name] }, call.sharing]
+        names = OWN_ANSWER + call.builder.credential_names.keys + @vary
+        [request.url, call.signer, *names.map { |name| sent[name] }, call.sharing]
       end
 
       # @return [Array(Flight, Boolean)] and whether it is new
