@@ -25,13 +25,13 @@ class TestPoliciesOverHTTP2 < HTTP2Test
     assert_equal 1, server.connection_count
   end
 
-  # The engine itself moves a request once that its server has refused.
+  # The engine itself moves a request that its server has refused, a few times.
   def test_what_was_not_processed_is_repeated
     count = 0
     server = serve_frames do |stream|
-      (count += 1) > 2 ? stream.answer("done") : stream.reset(:refused_stream)
+      (count += 1) > 6 ? stream.answer("done") : stream.reset(:refused_stream)
     end
-    response = h2_client(server.url, retry: { backoff: 0.001..0.002 }).post("/", body: "once")
-    assert_equal ["done", %i[first moved retry]], [response.body, response.attempts.map(&:reason)]
+    response = h2_client(server.url, retry: { backoff: 0.001..0.002, attempts: 9 }).post("/", body: "once")
+    assert_equal ["done", %i[first moved retry]], [response.body, response.attempts.map(&:reason).uniq]
   end
 end
