@@ -284,7 +284,8 @@ module Trunkline
     # @return [Boolean]
     def held_back?(pending, queue, now)
       delay = pending.policy.rate.delay(pending.request, now)
-      return false if delay.zero? || (pending.limit && now + delay > pending.limit)
+      limit = pending.surroundings&.limit
+      return false if delay.zero? || (limit && now + delay > limit)
 
       queue.hold_until(now + delay)
       @origins.unshift(pending, queue)
