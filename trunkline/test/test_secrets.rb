@@ -29,7 +29,7 @@ class TestSecrets < TrunklineTest
     socks: { proxy: "socks5h://#{CANARY}:p@127.0.0.1:9", no_proxy: "127.0.0.1" },
     proxy_uri: { proxy: URI("https://user:#{CANARY}@127.0.0.1:9"), no_proxy: ["127.0.0.1"] },
     jar: { cookies: Trunkline::CookieJar.new.tap { |jar| jar.set("http://127.0.0.1/", "id=#{CANARY}; Path=/") } },
-    refreshed: { auth: Trunkline::BearerRefresh.new(CANARY) { nil } },
+    cache: { cache: true, bearer: CANARY }, refreshed: { auth: Trunkline::BearerRefresh.new(CANARY) { nil } },
     params: { params: { token: CANARY } }, early_hints: { early_hints: Signer.new(CANARY).method(:sign) }
   }.freeze
 
@@ -82,7 +82,7 @@ class TestSecrets < TrunklineTest
   HARMLESS = %w[
     Trunkline::Attempt Trunkline::AttemptValues::Placeholder Trunkline::Condition Trunkline::ConnectionInfo
     Trunkline::Engine::Multi Trunkline::Engine::Pool Trunkline::Engine::Origin Trunkline::Engine::Config
-    Trunkline::Command Trunkline::Command::Arguments Trunkline::Command::Doctor Trunkline::Command::Doctor::Check
+    Trunkline::Cache::Status Trunkline::Command Trunkline::Command::Arguments Trunkline::Command::Doctor Trunkline::Command::Doctor::Check
     Trunkline::Command::Printer Trunkline::NoProxy Trunkline::Options::Option Trunkline::Policy::Breaker::Circuit
     Trunkline::Policy::Breaker::Window Trunkline::Policy::Budget Trunkline::Policy::Rate::Fields::Told
     Trunkline::Policy::Rate::Quota Trunkline::Policy::Rate::Schedule Trunkline::Policy::Rate::Window

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "cache"
 require_relative "cookie_jar"
 require_relative "engine"
 require_relative "limiter"
@@ -22,7 +23,8 @@ module Trunkline
       held_back: Scheduler::LOOK_AHEAD, origins_remembered: Limiter::Memory::MOST,
       retry_after: Limiter::LONGEST_PAUSE, challenges: Policy::Auth::CHALLENGES, discarded_bytes: Response::DISCARD_BYTES,
       cookies: CookieJar::IN_ALL, cookies_per_domain: CookieJar::PER_DOMAIN,
-      origins_of_policies: Policy::State::MOST
+      origins_of_policies: Policy::State::MOST, cache_bytes: Cache::Memory::MAX_BYTES,
+      cache_entry_bytes: Cache::MAX_ENTRY_BYTES
     ).freeze
 
     # @param options [Options]

@@ -23,7 +23,7 @@ module Trunkline
   #   request     Request
   #   response    Response
   #   details     Hash{Symbol => Object}: of :retry wait: (seconds) and reason: (a status, or an error's class); of
-  #               :breaker state: and retry_in:; of :cache what Response#cache tells, as text
+  #               :breaker state: and retry_in:; of :cache status:, what Response#cache tells, as text
   # rubocop:disable Lint/StructNewOverride -- as Request#method
   Event = Struct.new(:kind, :method, :url, :template, :status, :duration, :attempts, :number, :error, :timings,
                      :started_at, :request, :response, :details, keyword_init: true) do

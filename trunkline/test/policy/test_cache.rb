@@ -354,6 +354,21 @@ class TestCache < TrunklineTest
     assert_equal({ hits: 0, stale: 1, revalidated: 2, misses: 1, stored: 3 }, http.stats[:caches].fetch(server.address))
   end
 
+  def test_listeners_are_told
+    server = serve_numbered { FRESH }
+    http = cached(server)
+    told = []
+    subscription = Trunkline.on(:cache) { |event| told << [event.method, event.status, event.details] }
+    http.get("/")
+    http.get("/")
+    http.post("/", body: "x")
+    assert_equal [["GET", 200, { status: "trunkline; stored; fwd=uri-miss; ttl=60" }],
+                  ["GET", 200, { status: "trunkline; hit; ttl=60" }],
+                  ["POST", 200, { status: "trunkline; fwd=method" }]], told
+  ensure
+    subscription&.off
+  end
+
   # ---- with coalesce: ----
 
   def test_one_request_and_one_write_for_many_at_once

@@ -16,7 +16,10 @@ module Trunkline
       # Bytes that an entry needs besides its key and its value.
       OVERHEAD = 256
 
-      Entry = Struct.new(:value, :bytes)
+      # Without max_bytes:.
+      MAX_BYTES = 32 * 1024 * 1024
+
+      Entry = Struct.new(:value, :bytes) { include Redacted }
       private_constant :Entry
 
       # @return [Integer]
@@ -26,7 +29,7 @@ module Trunkline
 
       # @param max_bytes [Integer] at least 1024
       # @raise [InvalidRequest]
-      def initialize(max_bytes: 32 * 1024 * 1024)
+      def initialize(max_bytes: MAX_BYTES)
         unless max_bytes.is_a?(Integer) && max_bytes >= 1024
           raise InvalidRequest.of("max_bytes", max_bytes, "an Integer of at least 1024")
         end

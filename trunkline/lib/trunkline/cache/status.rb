@@ -8,8 +8,8 @@ module Trunkline
     #   response.cache.to_s  # as a member of the field Cache-Status (RFC 9211): "trunkline; hit; ttl=42"
     class Status
       # @return [Symbol, nil] why the request was sent: :bypass (the call does not use the cache), :method, :uri_miss
-      #   (nothing is kept for the URL), :vary_miss (only for other fields of the request), :stale, :request (the call
-      #   asked for it) or :partial; nil for a hit
+      #   (nothing is kept for the URL), :vary_miss (only for other fields of the request), :stale, or :request (the
+      #   call asked for it); nil for a hit
       attr_reader :forward
       # @return [Integer, nil] the status that came back, when it is not the answer's: 304 of a validation
       attr_reader :forward_status

@@ -29,7 +29,7 @@ module Trunkline
                               heuristic: [0.0, Settings.number(0.0..1.0)],
                               stale_while_revalidate: [0.0, Settings.seconds(2_592_000)],
                               stale_if_error: [0.0, Settings.seconds(2_592_000)],
-                              max_entry_bytes: [8 * 1024 * 1024, Settings.integer(1024..(2**31))])
+                              max_entry_bytes: [Trunkline::Cache::MAX_ENTRY_BYTES, Settings.integer(1024..(2**31))])
       # A head that is larger is not kept: what makes answers again refuses it.
       MAX_HEAD_BYTES = 64 * 1024
       private_constant :READS, :SAFE, :METHODS, :STORE, :MAX_HEAD_BYTES
@@ -78,12 +78,9 @@ module Trunkline
       # @return [Response]
       # @raise [Error]
       def call(request, call, &forward)
-        return change(request, call, &forward) unless READS.include?(request.method)
-
-        asked = PresentedRequest.new(request, call) unless request.content?
-        return bypass(yield(request)) if asked.nil? || asked.bypasses?
-
-        Transaction.new(self, asked, call).answer(&forward)
+        response = READS.include?(request.method) ? read(request, call, &forward) : change(request, call, &forward)
+        call.tell(:cache) { { request: request, result: response, status: response.cache.to_s } }
+        response
       end
 
       # @return [Float] seconds of the wall clock
@@ -135,6 +132,13 @@ module Trunkline
       end
 
       private
+
+      def read(request, call, &forward)
+        asked = PresentedRequest.new(request, call) unless request.content?
+        return bypass(yield(request)) if asked.nil? || asked.bypasses?
+
+        Transaction.new(self, asked, call).answer(&forward)
+      end
 
       # RFC 9111 3.3: a part is not kept, nor what may be one.
       def whole?(response)

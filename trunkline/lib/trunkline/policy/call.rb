@@ -71,9 +71,9 @@ module Trunkline
 
       # Tells probes what a policy does.
       # @param kind [Symbol] :retry, :breaker or :cache
-      # @param facts [Hash{Symbol => Object}]
-      def tell(kind, facts)
-        @watch&.told(kind, facts)
+      # @param facts [Hash{Symbol => Object}, nil] or what the block returns, which is called for probes alone
+      def tell(kind, facts = nil)
+        @watch&.told(kind, facts || yield)
       end
 
       # @return [String, nil] what the caller gave as template:

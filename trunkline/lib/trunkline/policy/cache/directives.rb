@@ -1,10 +1,14 @@
 # frozen_string_literal: true
 
+require_relative "../../redacted"
+
 module Trunkline
   module Policy
     class Cache
       # The directives of a Cache-Control field (RFC 9111 5.2), of a request or of an answer. Frozen.
       class Directives
+        include Redacted
+
         TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/
         # A directive, its value (quoted or not), and what else stands before the next comma.
         DIRECTIVE = /\G[\s,]*(#{TOKEN})(?:=(?:"((?:[^"\\]|\\.)*)"|([^\s,]*)))?(?:"(?:[^"\\]|\\.)*"|[^,"])*/n

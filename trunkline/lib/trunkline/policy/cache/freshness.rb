@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "time"
+require_relative "../../redacted"
 require_relative "directives"
 
 module Trunkline
@@ -23,6 +24,8 @@ module Trunkline
       #   etag, last_modified
       #                  validators, or nil
       class Freshness
+        include Redacted
+
         # Statuses that may be kept without being told so (RFC 9110 15.1).
         HEURISTICALLY = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].freeze
         # Seconds of a lifetime that nobody has told.

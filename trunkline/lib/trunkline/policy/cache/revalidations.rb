@@ -1,10 +1,14 @@
 # frozen_string_literal: true
 
+require_relative "../../redacted"
+
 module Trunkline
   module Policy
     class Cache
       # What is being validated in the background: each answer once at a time.
       class Revalidations
+        include Redacted
+
         def initialize
           @keys = {}
           @lock = Mutex.new

@@ -9,6 +9,8 @@ module Trunkline
       # The fields by which the answers of a URL vary. It is kept in the place of an answer; the answers are kept under
       # keys that hold the values of these fields, and the token, so that they are lost with it. Frozen.
       class Variants
+        include Redacted
+
         # @return [Array<String>] names in lower case, sorted
         attr_reader :names
         # @return [String]
