@@ -123,6 +123,14 @@ class TestCache < TrunklineTest
     3.times { assert_equal "answer 1!", http.get("/").body << "!" }
   end
 
+  def test_a_hit_makes_few_objects
+    http = cached(serve_numbered { FRESH })
+    3.times { http.get("/") }
+    before = GC.stat(:total_allocated_objects)
+    100.times { http.get("/") }
+    assert_operator (GC.stat(:total_allocated_objects) - before) / 100.0, :<=, 35
+  end
+
   def test_the_age_grows
     server = serve_numbered { { **FRESH, "Age" => "7" } }
     http = cached(server)

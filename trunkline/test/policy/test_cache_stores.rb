@@ -85,7 +85,8 @@ class TestCacheStores < TrunklineTest
     http.get("/")
     key, good = store.kept.first
     [nil, 1, "", "x", Marshal.dump([1]), good[0..-2], "#{good}x", good.sub("1", "2"), good.sub('"head":', '"head":-'),
-     good.sub("200,", '"200",'), good.sub('{"', '{"json_class":"String","'), good.sub("\r\n", "\n")].each do |bad|
+     good.sub("200,", '"200",'), good.sub('{"', '{"json_class":"String","'), good.sub("\r\n", "\n"),
+     good.sub("HTTP/1.1", "HTTQ/1.1"), good.sub("Cache-Control:", "Cache Control:")].each do |bad|
       store.kept[key] = bad
       assert_equal "x", http.get("/").body
     end
@@ -177,6 +178,13 @@ class TestCacheStores < TrunklineTest
     server = serve(answer("x" * 2000, "Cache-Control" => "max-age=60"))
     http = cached(server, { max_entry_bytes: 1024 })
     2.times { refute_predicate http.get("/").cache, :hit? }
+  end
+
+  def test_what_is_too_much_for_an_answer_is_not_kept
+    many = (1..300).to_h { |number| ["X-#{number}", "x" * 1000] }
+    server = serve(answer("x", "Cache-Control" => "max-age=60", **many))
+    http = cached(server, max_headers: 1000, max_header_bytes: 1_000_000)
+    2.times { assert_equal [301, false], http.get("/").then { |one| [one.headers.size - 1, one.cache.hit?] } }
   end
 
   def test_settings_are_checked

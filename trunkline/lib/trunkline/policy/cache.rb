@@ -30,9 +30,7 @@ module Trunkline
                               stale_while_revalidate: [0.0, Settings.seconds(2_592_000)],
                               stale_if_error: [0.0, Settings.seconds(2_592_000)],
                               max_entry_bytes: [Trunkline::Cache::MAX_ENTRY_BYTES, Settings.integer(1024..(2**31))])
-      # A head that is larger is not kept: what makes answers again refuses it.
-      MAX_HEAD_BYTES = 64 * 1024
-      private_constant :READS, :SAFE, :METHODS, :STORE, :MAX_HEAD_BYTES
+      private_constant :READS, :SAFE, :METHODS, :STORE
 
       # How often, for one origin; see docs/cache.md.
       COUNTS = { hits: 0, stale: 0, revalidated: 0, misses: 0, stored: 0 }.freeze
@@ -102,7 +100,9 @@ module Trunkline
 
         freshness = freshness(response, begun)
         answer = StoredAnswer.of(response, freshness) if freshness.useful?
-        answer if answer && answer.bytesize <= @max_entry_bytes && answer.head.bytesize <= MAX_HEAD_BYTES
+        answer if answer && answer.bytesize <= @max_entry_bytes && answer.to_response(response.request)
+      rescue ProtocolError
+        nil # max_header_bytes: or max_headers: has let in more than an answer can be made of again
       end
 
       # @param asked [PresentedRequest]

@@ -19,7 +19,8 @@ module Trunkline
       module StoreFormat
         MAGIC = "trunkline cache 1\n"
         LATIN = Encoding::ISO_8859_1
-        private_constant :MAGIC, :LATIN
+        HEAD = %r{\AHTTP/1\.1 \d{3} [^\r\n]*\r\n(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+: [^\r\n]*\r\n)*\z}n
+        private_constant :MAGIC, :LATIN, :HEAD
 
         module_function
 
@@ -54,9 +55,10 @@ module Trunkline
 
           facts = about["facts"].map { |fact| fact.is_a?(String) ? bytes_of(fact) : fact }
           freshness = Freshness.new(*facts)
-          return unless freshness.sound?
+          lines = bytes.byteslice(start, head)
+          return unless freshness.sound? && HEAD.match?(lines)
 
-          StoredAnswer.new(bytes.byteslice(start, head), bytes.byteslice(start + head, body), freshness)
+          StoredAnswer.new(lines, bytes.byteslice(start + head, body), freshness)
         end
 
         def variants(about)

@@ -159,6 +159,9 @@ module Trunkline
         def renew?(response, begun)
           @stored = @stored.updated(response) { |fields| @cache.freshness(fields, begun) }
           @cache.keep?(@asked, @stored, response, @found.variants)
+        rescue ProtocolError # both together are more than an answer may have
+          @cache.storage.forget([@asked.key])
+          false
         end
 
         def instead_of_failure(why)
