@@ -66,7 +66,7 @@ module Trunkline
       # @return [Response]
       # @raise [BreakerOpen] instead of calling an origin that fails
       def call(request, call)
-        circuit(request.uri.label).run(call) { judged { yield request } }
+        circuit(request.uri.label).run(call, request) { judged { yield request } }
       rescue Failed => error
         result = error.result
         result.is_a?(Error) ? raise(result, cause: result.cause) : result

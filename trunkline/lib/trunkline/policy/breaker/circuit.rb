@@ -26,13 +26,14 @@ module Trunkline
 
         # Calls the block, unless the circuit is open.
         #
-        # @param clock [#now] monotonic seconds: the Call
+        # @param call [Call] gives the time, and is told of changes of the state
+        # @param request [Request]
         # @yieldreturn [Object] of a request that succeeded
         # @return [Object] what the block returns
         # @raise [Refused] without a call of the block
         # @raise [Failed] from the block: the request failed. What else leaves it says nothing about the origin
-        def run(clock)
-          generation = admit(clock.now)
+        def run(call, request)
+          generation = admit(call, request)
           outcome = :unknown
           result = yield
           outcome = :success
@@ -41,7 +42,7 @@ module Trunkline
           outcome = :failure
           raise
         ensure
-          record(generation, outcome, clock.now) if generation
+          record(generation, outcome, call, request) if generation
         end
 
         # @param now [Float] monotonic seconds
@@ -58,12 +59,12 @@ module Trunkline
         private
 
         # @return [Integer] the generation that the request belongs to
-        def admit(now)
+        def admit(call, request)
           # Most requests find it closed, and take no lock. The generation is read first: see #change.
           generation = @generation
           return generation if @state == :closed
 
-          @lock.synchronize do
+          changing(call, request) do |now|
             take_place(now) unless @state == :closed
             @generation
           end
@@ -83,10 +84,10 @@ module Trunkline
           @places = @wanted = @probes
         end
 
-        def record(generation, outcome, now)
+        def record(generation, outcome, call, request)
           return if outcome == :unknown && @state == :closed
 
-          @lock.synchronize do
+          changing(call, request) do |now|
             next unless generation == @generation
 
             case @state
@@ -94,6 +95,19 @@ module Trunkline
             when :half_open then judge_probe(outcome, now)
             end
           end
+        end
+
+        # Tells of a change when the lock is free again: who is told may ask for the state.
+        # @yield [now] with the lock
+        def changing(call, request)
+          now = call.now
+          before = after = nil
+          result = @lock.synchronize do
+            before = @state
+            yield(now).tap { after = @state }
+          end
+          call.tell(:breaker, request: request, state: after, retry_in: retry_in(now)) unless before == after
+          result
         end
 
         def count(outcome, now)
@@ -137,7 +151,7 @@ module Trunkline
           @state == :open && now >= @retry_at ? :half_open : @state
         end
 
-        def retry_in(now) = @retry_at && [@retry_at - now, 0.0].max
+        def retry_in(now) = (at = @retry_at) && [at - now, 0.0].max
 
         # @return [Refused] without a backtrace, which nobody sees and which takes long to make
         def refusal(now)

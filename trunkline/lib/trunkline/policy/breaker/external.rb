@@ -17,12 +17,12 @@ module Trunkline
           @told = false
         end
 
-        # As Circuit#run.
-        def run(_clock, &request)
+        # As Circuit#run. Of changes of the state, the other gem tells.
+        def run(_call, _request, &send)
           ended = nil
-          trouble = trouble_of { ended = attempt(&request) }
+          trouble = trouble_of { ended = attempt(&send) }
           tell(trouble) if trouble
-          result, error = ended || attempt(&request)
+          result, error = ended || attempt(&send)
           error ? raise(error) : result
         end
 

@@ -6,22 +6,24 @@ require "trunkline"
 class TestCircuit < UnitTest
   Breaker = Trunkline::Policy::Breaker
 
-  # A clock that a test moves.
-  Clock = Struct.new(:now)
+  # What a Circuit knows of a call: its clock, which a test moves, and whom it tells of changes.
+  Clock = Struct.new(:now, :told) do
+    def tell(_kind, facts) = told << facts.values_at(:state, :retry_in)
+  end
 
   def setup
-    @clock = Clock.new(1000.0)
+    @clock = Clock.new(1000.0, [])
   end
 
   def circuit(**settings) = Breaker::Circuit.new(Breaker::SETTINGS.read(settings))
 
-  def succeed(circuit, times = 1) = times.times { assert_equal :ok, circuit.run(@clock) { :ok } }
+  def succeed(circuit, times = 1) = times.times { assert_equal :ok, circuit.run(@clock, nil) { :ok } }
 
   def fail_in(circuit, times = 1)
-    times.times { assert_raises(Breaker::Failed) { circuit.run(@clock) { raise Breaker::Failed, :no } } }
+    times.times { assert_raises(Breaker::Failed) { circuit.run(@clock, nil) { raise Breaker::Failed, :no } } }
   end
 
-  def refused(circuit) = assert_raises(Breaker::Refused) { circuit.run(@clock) { flunk } }
+  def refused(circuit) = assert_raises(Breaker::Refused) { circuit.run(@clock, nil) { flunk } }
 
   def state(circuit) = circuit.to_h(@clock.now)[:state]
 
@@ -97,8 +99,8 @@ class TestCircuit < UnitTest
   def test_no_more_probes_than_asked_for
     circuit = opened(probes: 2)
     @clock.now += 5
-    circuit.run(@clock) do
-      circuit.run(@clock) { assert_match(/probe is under way/, refused(circuit).message) }
+    circuit.run(@clock, nil) do
+      circuit.run(@clock, nil) { assert_match(/probe is under way/, refused(circuit).message) }
       assert_equal :half_open, state(circuit)
       refused(circuit)
     end
@@ -117,8 +119,8 @@ class TestCircuit < UnitTest
   def test_a_probe_that_tells_nothing_gives_its_place_back
     circuit = opened
     @clock.now += 5
-    assert_raises(IOError) { circuit.run(@clock) { raise IOError } }
-    assert_equal(:thrown, catch(:out) { circuit.run(@clock) { throw :out, :thrown } })
+    assert_raises(IOError) { circuit.run(@clock, nil) { raise IOError } }
+    assert_equal(:thrown, catch(:out) { circuit.run(@clock, nil) { throw :out, :thrown } })
     assert_equal :half_open, state(circuit)
     succeed(circuit)
     assert_equal :closed, state(circuit)
@@ -127,7 +129,7 @@ class TestCircuit < UnitTest
   def test_a_probe_that_never_ends_keeps_its_place_for_one_cool_down
     circuit = opened(cool_down: 5)
     @clock.now += 5
-    probe = Fiber.new { circuit.run(@clock) { Fiber.yield } }
+    probe = Fiber.new { circuit.run(@clock, nil) { Fiber.yield } }
     probe.resume
     @clock.now += 4.9
     assert_in_delta 0.1, refused(circuit).retry_in, 0.001
@@ -138,13 +140,13 @@ class TestCircuit < UnitTest
 
   def test_results_of_requests_from_before_are_ignored
     circuit = circuit(minimum: 1, cool_down: 5)
-    late = Array.new(3) { Fiber.new { circuit.run(@clock) { Fiber.yield } } }
+    late = Array.new(3) { Fiber.new { circuit.run(@clock, nil) { Fiber.yield } } }
     late.each(&:resume)
     fail_in(circuit)
     late[0].resume # closed when it began, open now
     assert_equal :open, state(circuit)
     @clock.now += 5
-    circuit.run(@clock) { late[1].resume } # half-open now
+    circuit.run(@clock, nil) { late[1].resume } # half-open now
     assert_equal :closed, state(circuit)
     assert_raises(Breaker::Failed) { late[2].raise(Breaker::Failed, :no) }
     assert_equal :closed, state(circuit)
@@ -152,8 +154,25 @@ class TestCircuit < UnitTest
 
   def test_what_tells_nothing_is_not_counted
     circuit = circuit(minimum: 1)
-    assert_raises(IOError) { circuit.run(@clock) { raise IOError } }
+    assert_raises(IOError) { circuit.run(@clock, nil) { raise IOError } }
     assert_equal 0, circuit.to_h(@clock.now)[:requests]
+  end
+
+  def test_it_tells_of_each_change
+    circuit = opened(cool_down: 5)
+    @clock.now += 5
+    fail_in(circuit)
+    @clock.now += 5
+    succeed(circuit)
+    assert_equal [[:open, 5.0], [:half_open, 5.0], [:open, 5.0], [:half_open, 5.0], [:closed, nil]], @clock.told
+  end
+
+  def test_who_is_told_may_ask_for_the_state
+    circuit = circuit(minimum: 1)
+    states = []
+    @clock.define_singleton_method(:tell) { |*| states << circuit.to_h(now)[:state] }
+    fail_in(circuit)
+    assert_equal %i[open], states
   end
 
   def test_it_tells_its_state
@@ -188,7 +207,7 @@ class TestCircuit < UnitTest
 
   # @return [Class, nil] of the exception
   def attempt(circuit, &block)
-    circuit.run(@clock, &block)
+    circuit.run(@clock, nil, &block)
     nil
   rescue Breaker::Failed, Breaker::Refused => error
     error.class
