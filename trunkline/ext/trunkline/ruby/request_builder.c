@@ -12,8 +12,8 @@
  */
 
 static ID id_encode_params, id_check_headers, id_check_method, id_content_of, id_generate_json,
-    id_authorization, id_check_option, id_check_hints, id_refuse_option, id_refuse_length,
-    id_refuse_without_timeout, id_length, id_merge;
+    id_authorization, id_check_option, id_check_hints, id_refuse_length, id_refuse_without_timeout,
+    id_length, id_merge;
 
 /* ---- the object ---- */
 
@@ -95,31 +95,6 @@ static VALUE ask(const building *g, ID method, VALUE argument) {
     return rb_funcall(g->self, method, 1, argument);
 }
 
-static ID option_ids[12];
-static const char *const option_names[] = {"headers", "params",      "bearer",    "basic",
-                                           "follow",  "early_hints", "stream",    "body",
-                                           "json",    "form",        "multipart", "template"};
-#define OPTIONS (sizeof(option_names) / sizeof(option_names[0]))
-
-static VALUE *option_slot(building *g, VALUE key) {
-    VALUE *const slots[OPTIONS] = {&g->headers, &g->params,      &g->bearer,    &g->basic,
-                                   &g->follow,  &g->early_hints, &g->stream,    &g->body,
-                                   &g->json,    &g->form,        &g->multipart, &g->template};
-    for (size_t i = 0; SYMBOL_P(key) && i < OPTIONS; i++)
-        if (key == ID2SYM(option_ids[i])) return slots[i];
-    return NULL;
-}
-
-static int take_option(VALUE key, VALUE value, VALUE argument) {
-    building *g = (building *)argument;
-    VALUE *slot = option_slot(g, key);
-    if (slot == NULL)
-        ask(g, id_refuse_option, key);
-    else
-        *slot = value;
-    return ST_CONTINUE;
-}
-
 static building begin_building(VALUE self) {
     return (building){.self = self,
                       .b = builder_get(self),
@@ -150,7 +125,7 @@ static building begin_building(VALUE self) {
 static void take_options(building *g, VALUE given) {
     if (!NIL_P(given)) {
         Check_Type(given, T_HASH);
-        rb_hash_foreach(given, take_option, (VALUE)g);
+        rb_hash_foreach(given, building_take_option, (VALUE)g);
     }
 }
 
@@ -425,54 +400,6 @@ static VALUE builder_raw(VALUE self, VALUE method, VALUE url, VALUE target, VALU
     return request;
 }
 
-/* May it be callable? Then the value is computed for each request (AttemptValues). */
-static bool may_be_callable(VALUE value) {
-    if (SPECIAL_CONST_P(value)) return false;
-    switch (BUILTIN_TYPE(value)) {
-    case T_STRING:
-    case T_SYMBOL:
-    case T_ARRAY:
-    case T_FLOAT:
-    case T_BIGNUM: return false;
-    default: return true;
-    }
-}
-
-static int find_callable(VALUE name, VALUE value, VALUE found) {
-    (void)name;
-    *(bool *)found = may_be_callable(value);
-    return *(bool *)found ? ST_STOP : ST_CONTINUE;
-}
-
-/* Of headers: that are no Hash, Ruby decides. */
-static bool computed_for_each_attempt(VALUE key, VALUE value) {
-    bool found = false;
-    if (key == ID2SYM(option_ids[2]) || key == ID2SYM(option_ids[3])) return may_be_callable(value);
-    if (key != ID2SYM(option_ids[0]) || NIL_P(value)) return false;
-    if (!RB_TYPE_P(value, T_HASH)) return RB_TYPE_P(value, T_ARRAY);
-    rb_hash_foreach(value, find_callable, (VALUE)&found);
-    return found;
-}
-
-static int find_other(VALUE key, VALUE value, VALUE found) {
-    building unused;
-    if (option_slot(&unused, key) != NULL && !computed_for_each_attempt(key, value))
-        return ST_CONTINUE;
-    *(bool *)found = true;
-    return ST_STOP;
-}
-
-/* call-seq: RequestBuilder.per_call?(options) -> bool
- *
- * Whether all of them are a call's own, and none is computed for each request. */
-static VALUE builder_s_per_call_p(VALUE class, VALUE options) {
-    bool other = false;
-    (void)class;
-    Check_Type(options, T_HASH);
-    rb_hash_foreach(options, find_other, (VALUE)&other);
-    return other ? Qfalse : Qtrue;
-}
-
 static void intern_names(void) {
     id_encode_params = rb_intern("encode_params");
     id_check_headers = rb_intern("check_headers");
@@ -482,12 +409,10 @@ static void intern_names(void) {
     id_authorization = rb_intern("authorization");
     id_check_option = rb_intern("check_option");
     id_check_hints = rb_intern("check_hints");
-    id_refuse_option = rb_intern("refuse_option");
     id_refuse_length = rb_intern("refuse_length");
     id_refuse_without_timeout = rb_intern("refuse_without_timeout");
     id_length = rb_intern("length");
     id_merge = rb_intern("merge");
-    for (size_t i = 0; i < OPTIONS; i++) option_ids[i] = rb_intern(option_names[i]);
 }
 
 void request_builder_init(void) {
@@ -495,7 +420,7 @@ void request_builder_init(void) {
     building_url_init();
     VALUE cBuilder = rb_define_class_under(mTrunkline, "RequestBuilder", rb_cObject);
     rb_define_alloc_func(cBuilder, builder_s_allocate);
-    rb_define_singleton_method(cBuilder, "per_call?", builder_s_per_call_p, 1);
+    building_options_init(cBuilder);
     rb_define_private_method(cBuilder, "_prepare", builder_prepare, 4);
     rb_define_method(cBuilder, "build", builder_build, 4);
     rb_define_method(cBuilder, "next_unusual", builder_next_unusual, 2);

@@ -66,6 +66,14 @@ void building_fill_target(composition *c, const building *g);
 
 void building_url_init(void);
 
+/* ---- request_builder_options.c ---- */
+
+/* For rb_hash_foreach: puts an option of a call into the building that `argument` points to. Raises
+ * for one that is none. */
+int building_take_option(VALUE key, VALUE value, VALUE argument);
+
+void building_options_init(VALUE cBuilder);
+
 /* ---- request_builder_fields.c ---- */
 
 enum { GROUP_CLIENT, GROUP_URL, GROUP_CONTENT, GROUP_CALL, GROUP_CREDENTIALS };
