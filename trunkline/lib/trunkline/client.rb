@@ -264,7 +264,7 @@ module Trunkline
     # @param request [Request]
     # @return [Response]
     # @api private
-    def perform(request) = finish(request, nil)
+    def perform(request) = finish(request, nil, nil, (Surroundings.current if Surroundings.needed?))
 
     # Sends a request as it is, once: no redirect is followed, no challenge answered.
     #
@@ -297,12 +297,9 @@ module Trunkline
       return stream(method, url, own, values, block) if block
 
       request = @requests.build(method, url, own, false)
-      if @final && values.nil? && request.plain? && !Surroundings.needed?
-        Engine.perform(@pool, request, nil,
-                       nil)
-      else
-        finish(request, values)
-      end
+      surroundings = Surroundings.current if Surroundings.needed?
+      plain = @final && values.nil? && surroundings.nil? && request.plain?
+      plain ? Engine.perform(@pool, request, nil, nil) : finish(request, values, nil, surroundings)
     end
 
     private
@@ -322,16 +319,16 @@ module Trunkline
 
     def stream(method, url, own, values, block)
       with_response = BlockArity.takes_response?(block)
-      response = finish(@requests.build(method, url, own, true), values, begun = [])
+      surroundings = Surroundings.current if Surroundings.needed?
+      response = finish(@requests.build(method, url, own, true), values, begun = [], surroundings)
       with_response ? response.each { |chunk| block.call(chunk, response) } : response.each(&block)
     ensure
       begun&.each(&:close) # whatever comes between the engine and the block, such as an interrupt
     end
 
     # Takes a request through its policies, if it has some, to its answer.
-    def finish(request, values, begun = nil)
+    def finish(request, values, begun, surroundings)
       policy = @builder.policy_for(request, values)
-      surroundings = Surroundings.current if Surroundings.needed?
       return send_once(request, nil, begun) unless policy || surroundings
 
       driver = Policy::ThreadDriver.new(@pool) { |step, deadline| send_once(step, deadline, begun) }

@@ -2,6 +2,7 @@
 
 require_relative "engine"
 require_relative "errors"
+require_relative "instrument"
 require_relative "redacted"
 
 module Trunkline
@@ -26,6 +27,7 @@ module Trunkline
       # @return [Family]
       def make(max_idle = nil, default: nil)
         meet_webmock
+        Instrument.meet_libraries
         LOCK.synchronize do
           @last += 1
           next new(Engine::Pool.new(max_idle), max_idle, @last) if max_idle

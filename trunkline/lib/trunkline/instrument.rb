@@ -7,6 +7,7 @@ module Trunkline
   # The probes that see calls: those of the whole process, such as the listeners of Trunkline.on and the instruments for
   # other libraries, and a client's own, such as its log. A probe has any of these methods:
   #
+  #   wanted? -> Boolean       whether anybody listens to it now; without it, somebody does
   #   note -> Object           called in the thread that makes a call, when it is made; for what belongs to that thread
   #   call_begins(call, note) -> state
   #                            call: the Policy::Call, with #request, #began, #template; state is given to the others
@@ -21,7 +22,12 @@ module Trunkline
   #
   # @api private
   module Instrument
+    # The instruments that load themselves, and what says that their library is there.
+    LIBRARIES = {}.freeze
+    private_constant :LIBRARIES
+
     @probes = [].freeze
+    @met = {}
     @lock = Mutex.new
     @failed = {}
 
@@ -42,9 +48,25 @@ module Trunkline
 
       # @return [Hash{Object => Object}, nil] what the probes note in this thread; nil without probes
       def notes
-        return if @probes.empty?
+        notes = nil
+        @probes.each do |probe|
+          next if probe.respond_to?(:wanted?) && !probe.wanted?
 
-        @probes.to_h { |probe| [probe, (guard(probe) { probe.note } if probe.respond_to?(:note))] }.compare_by_identity
+          notes ||= {}.compare_by_identity
+          notes[probe] = (guard(probe) { probe.note } if probe.respond_to?(:note))
+        end
+        notes
+      end
+
+      # Loads the instruments of libraries that are there, before or after this gem: asked when a client is made.
+      # @return [void]
+      def meet_libraries
+        LIBRARIES.each do |name, constant|
+          next if @met[name] || !Object.const_defined?(constant)
+
+          @met[name] = true
+          require_relative "instrument/#{name}"
+        end
       end
 
       # Runs a probe's method.
