@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
+require "digest"
 require_relative "content"
 require_relative "engine"
 require_relative "framing"
 require_relative "headers"
 require_relative "json_encoding"
+require_relative "memo"
 require_relative "options"
 require_relative "proxies"
 require_relative "query"
@@ -41,6 +43,10 @@ module Trunkline
   class RequestBuilder
     include Redacted
 
+    # Digests of credentials that are kept.
+    DIGESTS = 64
+    private_constant :DIGESTS
+
     USUAL = [["User-Agent", "trunkline/#{VERSION}"], ["Accept", "*/*"]].freeze
 
     # @param options [Options]
@@ -50,6 +56,7 @@ module Trunkline
     def initialize(options, base, owner)
       @options = options
       @base = base
+      @digests = {}
       @config = Engine::Config.new(options.to_engine(owner)) if options.timeout
       @credential_names = (Headers::CREDENTIALS + options.credential_headers).to_h { |name| [name, true] }.freeze
       @netrc = options.netrc unless names_caller?(options)
@@ -67,6 +74,12 @@ module Trunkline
     # @return [String] the same for all clients, of whichever process, that reach the same servers in the same way, so
     #   that the answers to the same requests are the same (see Policy::Cache)
     def identity = @identity ||= @options.identity
+
+    # @param credentials [String]
+    # @return [String] a digest; those that were asked for last are kept
+    def digest(credentials)
+      @digests[credentials] || Memo.keep(@digests, DIGESTS, credentials, Digest::SHA256.hexdigest(credentials))
+    end
 
     # @return [Hash{String => true}] names of those that are bound to their origin, in lower case
     attr_reader :credential_names

@@ -40,11 +40,11 @@ module Trunkline
           @key = nil
           @request = request
           @origin = request.origin.url
-          @identity = call.builder.identity
+          @builder = call.builder
           @credentials = call.signer
           @plain = true
           @fields = completed._fields_by_name
-          note(call.builder.credential_names)
+          note(@builder.credential_names)
           @directives = @plain ? Directives::NONE : directives_of(@fields)
         end
 
@@ -103,8 +103,8 @@ module Trunkline
         end
 
         def key_of(origin, target = "", whose = @credentials)
-          whose = Digest::SHA256.hexdigest(whose) if whose
-          "#{@identity} #{@fields["host"]} #{origin}#{target} #{whose}"
+          whose = @builder.digest(whose) if whose
+          "#{@builder.identity} #{@fields["host"]} #{origin}#{target} #{whose}"
         end
 
         # RFC 9111 4.1: without what does not change the meaning, as far as all fields have that in common. Of the
