@@ -17,7 +17,7 @@ module Trunkline
       NAMES = Settings::Check.new("an Array of field names", lambda do |value|
         value.map { |name| Headers.field_name(name, "vary").downcase }.freeze if value.is_a?(Array)
       end)
-      SETTINGS = Settings.new(:coalesce, vary: [%w[accept accept-encoding accept-language range].freeze, NAMES])
+      SETTINGS = Settings.new(:coalesce, vary: [%w[accept accept-encoding accept-language].freeze, NAMES])
       # Whoever asks for a part, or about a copy of its own, has an answer that nobody else can use.
       OWN_ANSWER = %w[range if-range if-none-match if-modified-since if-match if-unmodified-since].freeze
       private_constant :NAMES, :OWN_ANSWER

@@ -24,6 +24,21 @@ class TestFaradayPolicies < TrunklineTest
     assert_equal [503, 3], [http.post("/post", "x").status, server.requests.size]
   end
 
+  def test_a_cache
+    server = serve_in_turn("/" => [answer("kept", "Cache-Control" => "max-age=60", "ETag" => '"1"')])
+    http = faraday(server.url, cache: true)
+    found = Array.new(2) { http.get("/") }
+    http.in_parallel { found << http.get("/") }
+    http.get("/") { |request| request.options.on_data = ->(chunk, *) { found << chunk } }
+    assert_equal ["kept"] * 4, found.map { |one| one.respond_to?(:body) ? one.body : one }
+    assert_equal [nil, "0", "0"], found.first(3).map { |one| one.headers["age"] }
+    assert_equal 1, server.requests.size
+    assert_equal 304, http.get("/", nil, "If-None-Match" => '"1"').status
+    http.post("/")
+    http.get("/")
+    assert_equal 3, server.requests.size
+  end
+
   def test_retries_in_parallel_and_streamed
     server = serve_in_turn("/a" => [BUSY, answer("a")], "/b" => [BUSY, answer("b")], "/c" => [BUSY, answer("c")])
     http = faraday(server.url, retry: RETRY)

@@ -31,6 +31,17 @@ class TestNetHTTPPolicies < TrunklineTest
     end
   end
 
+  def test_a_cache
+    server = serve_in_turn("/" => [answer("kept", "Cache-Control" => "max-age=60")])
+    install(cache: true) do
+      2.times { assert_equal "kept", Net::HTTP.get(URI(server.url("/"))) }
+      Net::HTTP.start("127.0.0.1", server.port) do |http|
+        http.request(Net::HTTP::Get.new("/")) { |response| assert_equal "kept", response.read_body(+"") }
+      end
+      assert_equal 1, server.requests.size
+    end
+  end
+
   def test_a_streamed_answer_is_the_last
     server = serve_in_turn("/" => [BUSY, answer("fine")])
     install(retry: RETRY) do

@@ -20,6 +20,16 @@ class TestTyphoeusPolicies < TyphoeusTest
     assert_equal 5, server.requests.size
   end
 
+  def test_a_cache
+    server = serve_in_turn("/" => [answer("kept", "Cache-Control" => "max-age=60")])
+    Typhoeus::Config.policies = { cache: true }
+    2.times { assert_equal "kept", request(server.url("/")).run.body }
+    many = hydra
+    requests = Array.new(2) { request(server.url("/")) }.each { |one| many.queue(one) }
+    many.run
+    assert_equal [%w[kept kept], 1], [requests.map { |one| one.response.body }, server.requests.size]
+  end
+
   def test_retries_in_a_hydra
     server = serve_in_turn("/a" => [BUSY, answer("a")], "/b" => [redirect("/a")], "/c" => [BUSY, BUSY, answer("c")])
     Typhoeus::Config.policies = { retry: RETRY }
