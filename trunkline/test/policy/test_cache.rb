@@ -91,7 +91,7 @@ class TestCache < TrunklineTest
       response = call.call(http, :get, "/")
       assert_equal [200, "OK", "answer 1", Encoding::UTF_8],
                    [response.status, response.reason, response.body, response.body.encoding], way
-      assert_equal "0", response["age"], way
+      assert_match(/\A\d\z/, response["age"], way)
       assert_equal first.headers.to_h, response.headers.to_h.except("age", "date"), way
       assert_predicate response.cache, :hit?, way
       assert_empty response.attempts, way
@@ -137,7 +137,8 @@ class TestCache < TrunklineTest
     http.get("/")
     sleep 1.1
     response = http.get("/")
-    assert_equal ["8", "trunkline; hit; ttl=52"], [response["age"], response.cache.to_s]
+    assert_includes 8..30, response["age"].to_i
+    assert_equal 60, response["age"].to_i + response.cache.ttl
   end
 
   def test_a_head_is_answered_from_a_kept_get
@@ -181,11 +182,11 @@ class TestCache < TrunklineTest
     http = cached(server)
     http.get("/")
     second = http.get("/")
-    assert_equal ["trunkline; stored; fwd=stale; fwd-status=304; ttl=60", "answer 1"], told(second)
+    assert_equal ["trunkline; stored; fwd=stale; fwd-status=304; ttl", "answer 1"], told(second)
     assert_equal [200, "new", "en", "8", 1, true],
                  [second.status, *%w[x-n content-language content-length].map { |name| second[name] },
                   second.attempts.size, second.cache.revalidated?]
-    assert_equal ["trunkline; hit; ttl=60", "answer 1"], told(http.get("/"))
+    assert_equal ["trunkline; hit; ttl", "answer 1"], told(http.get("/"))
   end
 
   def test_a_validation_in_every_way
@@ -351,7 +352,8 @@ class TestCache < TrunklineTest
     server = serve_numbered { { "Last-Modified" => (Time.now - 1000).httpdate } }
     http = cached(server, { heuristic: 0.1 })
     http.get("/")
-    assert_equal ["trunkline; hit; ttl=100", "answer 1"], told(http.get("/"))
+    assert_equal ["trunkline; hit; ttl", "answer 1"], told(second = http.get("/"))
+    assert_includes 60..100, second.cache.ttl
   end
 
   def test_counts_by_origin
@@ -366,13 +368,14 @@ class TestCache < TrunklineTest
     server = serve_numbered { FRESH }
     http = cached(server)
     told = []
-    subscription = Trunkline.on(:cache) { |event| told << [event.method, event.status, event.details] }
+    subscription = Trunkline.on(:cache) do |event|
+      told << [event.method, event.status, event.details[:status][/[^;]+; \S+/]]
+    end
     http.get("/")
     http.get("/")
     http.post("/", body: "x")
-    assert_equal [["GET", 200, { status: "trunkline; stored; fwd=uri-miss; ttl=60" }],
-                  ["GET", 200, { status: "trunkline; hit; ttl=60" }],
-                  ["POST", 200, { status: "trunkline; fwd=method" }]], told
+    assert_equal [["GET", 200, "trunkline; stored;"], ["GET", 200, "trunkline; hit;"],
+                  ["POST", 200, "trunkline; fwd=method"]], told
   ensure
     subscription&.off
   end

@@ -68,7 +68,7 @@ class TestCacheStores < TrunklineTest
     http = cached(server, store)
     %w[max-age=10 max-age=10,stale-if-error=20 max-age=10,stale-while-revalidate=30]
       .each { |path| http.get("/#{path}") }
-    assert_equal [10, 30, 40], seconds
+    [5..10, 25..30, 35..40].zip(seconds) { |range, told| assert_includes range, told }
   end
 
   def test_a_key_shows_no_credential
@@ -168,7 +168,7 @@ class TestCacheStores < TrunklineTest
       exit!(0)
     end
     writer.close
-    assert_equal "trunkline; hit; ttl=60", reader.read
+    assert_match(/\Atrunkline; hit; ttl=\d+\z/, reader.read)
     Process.wait(pid)
   end
 
