@@ -184,3 +184,5 @@ module Trunkline
     end
   end
 end
+
+Trunkline::Instrument.meet_libraries

@@ -23,7 +23,7 @@ module Trunkline
   # @api private
   module Instrument
     # The instruments that load themselves, and what says that their library is there.
-    LIBRARIES = {}.freeze
+    LIBRARIES = { active_support: "ActiveSupport::Notifications", log_subscriber: "Rails::Railtie" }.freeze
     private_constant :LIBRARIES
 
     @probes = [].freeze
