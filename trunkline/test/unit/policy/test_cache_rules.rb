@@ -2,7 +2,6 @@
 
 require_relative "../../support/unit_test"
 require "trunkline"
-require "trunkline/policy/cache"
 
 # What cache: reads in fields, without a server.
 class TestCacheRules < UnitTest

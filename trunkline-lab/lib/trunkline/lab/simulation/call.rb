@@ -41,6 +41,10 @@ module Trunkline
         # @return [Float] from 0.0 to 1.0
         def rand = @simulation.random.rand
 
+        # Nobody listens.
+        # @return [nil]
+        def tell(_kind, _facts) = nil
+
         # @param seconds [Float]
         # @return [nil]
         def sleep(seconds) = @simulation.wait(seconds)
