@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "redacted"
+require_relative "redaction"
 
 module Trunkline
   # A Request as a command of curl, to be pasted into a shell.
@@ -9,20 +9,17 @@ module Trunkline
   module CurlCommand
     # What curl sends by itself.
     OWN = %w[host content-length transfer-encoding accept-encoding expect].freeze
-    # Names of fields and of parameters of a query whose values are credentials.
-    SECRET = /auth|cookie|key|token|secret|password|session|signature/i
-    SECRET_PARAMETER = /([?&][^=&]*(?:#{SECRET.source})[^=&]*=)[^&]*/i
 
     class << self
       # @param request [Request]
-      # @param secrets [Boolean] whether the values of credentials are shown
+      # @param redaction [Redaction, nil] of what is a credential by its name; nil: all is shown
       # @return [String]
-      def of(request, secrets: false)
+      def of(request, redaction = nil)
         parts = ["curl", *verb(request)]
-        parts.concat(fields(request.headers, secrets))
+        parts.concat(fields(request.headers, redaction))
         parts << "--compressed" if request.headers.key?("accept-encoding")
-        url = secrets ? request.url : request.url.gsub(SECRET_PARAMETER, "\\1#{Redacted::HIDDEN}")
-        [*parts, *body(request.content), "--globoff", quoted(url)].join(" ")
+        url = redaction ? redaction.url(request.url) : request.url
+        [*parts, *body(request, redaction), "--globoff", quoted(url)].join(" ")
       end
 
       private
@@ -34,19 +31,23 @@ module Trunkline
         name == "GET" && !request.content? ? [] : ["--request", quoted(name)]
       end
 
-      def fields(headers, secrets)
+      def fields(headers, redaction)
         headers.reject { |name, _| OWN.include?(name.downcase) }.flat_map do |name, value|
-          value = Redacted::HIDDEN if !secrets && name.match?(SECRET)
+          value = Redaction::HIDDEN if redaction&.hides?(name)
           ["--header", quoted(value.empty? ? "#{name};" : "#{name}: #{value}")]
         end
       end
 
       # What is no text, or no String, is expected on the command's standard input.
-      def body(content)
+      def body(request, redaction)
+        content = request.content
         return [] if content.nil?
         return ["--data-binary", "@-"] unless content.is_a?(String) && text(content).valid_encoding?
 
-        content.include?("\0") ? ["--data-binary", "@-"] : ["--data-raw", quoted(content)]
+        return ["--data-binary", "@-"] if content.include?("\0")
+
+        content = redaction.body(text(content), request.headers["content-type"]) if redaction
+        ["--data-raw", quoted(content)]
       end
 
       def text(string) = string.dup.force_encoding(Encoding::UTF_8)

@@ -1,65 +1,62 @@
 # frozen_string_literal: true
 
-require_relative "errors"
+require_relative "redaction"
 
 module Trunkline
-  # Writes one line about a call that has ended:
+  # A call in one line:
   #
-  #   GET api.test/users 200 in 34 ms (connect 3, first byte 31, 2 attempts)
-  #   GET api.test/users 200 in 302 ms (first byte 6, waited 296 for Ruby's lock, reused)
-  #   GET api.test/users failed in 5 ms: ConnectError (connecting, 3 attempts)
+  #   GET api.test/users 200 in 34 ms (connect 0, first byte 31, 2 attempts, reused)
+  #   GET api.test/users 200 in 302 ms (connect 0, first byte 6, waited 296 for Ruby's lock, reused)
+  #   GET api.test/users ConnectTimeout in 5000 ms (3 attempts)
   #
-  # Times are milliseconds. Neither queries nor credentials are written.
+  # All in milliseconds. Credentials are hidden (see Redaction).
   #
   # @api private
   module LogLine
-    # Milliseconds that a complete answer may wait for Ruby without being told.
-    LOCK_MS = 1.0
-    private_constant :LOCK_MS
+    # The least wait for Ruby's lock that is told, in seconds.
+    WAIT = 0.001
+    private_constant :WAIT
 
     class << self
-      # @param request [Request]
-      # @param result [Response, Exception]
-      # @param seconds [Float] that the call took
+      # @param request [Request] as the caller made it
+      # @param result [Response, Exception] of the call
+      # @param duration [Float] seconds
       # @param attempts [Integer]
       # @return [String]
-      def of(request, result, seconds, attempts)
-        "#{request.method} #{place(request)} #{ending(result, seconds)}#{details(result, attempts)}"
+      def of(request, result, duration, attempts)
+        outcome = result.is_a?(Response) ? result.status : name(result)
+        facts = facts_of(result, attempts)
+        "#{request.method} #{place(request)} #{outcome} in #{ms(duration)} ms" \
+          "#{" (#{facts.join(", ")})" unless facts.empty?}"
       end
 
       private
 
-      def place(request) = "#{request.uri.authority}#{request.uri.path}"
+      # @return [String] host, port and path, without the scheme
+      def place(request) = Redaction.of(request).url(request.url).sub(%r{\A\w+://}, "")
 
-      def ending(result, seconds)
-        took = "in #{milliseconds(seconds)} ms"
-        return "#{result.status} #{took}" if result.is_a?(Response)
+      def name(error) = error.class.name.delete_prefix("Trunkline::")
 
-        "failed #{took}: #{result.class.name.delete_prefix("Trunkline::")}"
+      def facts_of(result, attempts)
+        tries = ("#{attempts} attempts" if attempts > 1)
+        return [tries].compact unless result.is_a?(Response)
+        return ["from the cache"] if result.cache&.hit?
+
+        timings = result.timings
+        gvl = timings.gvl
+        [*phases(timings), ("waited #{ms(gvl)} for Ruby's lock" if gvl && gvl >= WAIT), tries,
+         ("reused" if result.connection.reused?)].compact
       end
 
-      def details(result, attempts)
-        parts = result.is_a?(Response) ? of_response(result) : of_error(result)
-        parts << "#{attempts} attempts" if attempts > 1
-        parts << "reused" if result.is_a?(Response) && result.connection.reused?
-        parts.empty? ? "" : " (#{parts.join(", ")})"
+      # Of an answer that came over no connection there are none.
+      def phases(timings)
+        return [] unless timings.first_byte
+
+        ["connect #{ms(timings.to_h.values_at(:resolve, :connect, :tls).compact.sum)}",
+         "first byte #{ms(timings.first_byte)}"]
       end
 
-      def of_response(response)
-        timings = response.timings
-        opening = timings.to_h.values_at(:resolve, :connect, :tls).compact
-        lock = (timings.gvl || 0.0) * 1000
-        [("connect #{milliseconds(opening.sum)}" unless opening.empty?),
-         ("first byte #{milliseconds(timings.first_byte)}" if timings.first_byte),
-         ("waited #{lock.round} for Ruby's lock" if lock >= LOCK_MS)].compact
-      end
-
-      def of_error(error)
-        phase = error.phase if error.is_a?(Error)
-        [(Sentence::PHASES[phase] if phase)].compact
-      end
-
-      def milliseconds(seconds) = (seconds * 1000).round
+      def ms(seconds) = (seconds * 1000).round
     end
   end
 end

@@ -145,7 +145,7 @@ module Trunkline
     private_constant :NO_PROBES
 
     # Options that an answer does not depend on.
-    OWN = %i[timeout use raise retry breaker rate hedge].freeze
+    OWN = %i[timeout use raise retry breaker rate hedge redact].freeze
     private_constant :OWN
 
     # @return [Hash] equal for all options that have the same answers to the same requests (see Policy::Coalesce)
@@ -186,6 +186,7 @@ module Trunkline
       values[:max_streamed_bytes] = values[:max_body_bytes] if values.key?(:max_body_bytes)
       values[:headers] = Headers.overlay(headers, values[:headers]).freeze if values.key?(:headers)
       values[:params] = Options.join(params, values[:params]) if values.key?(:params)
+      values[:redact] = (redact | values[:redact]).freeze if values[:redact]
       combine_policies(values)
       choose_authentication(values)
       complete_client_certificate(values)

@@ -66,10 +66,10 @@ module Trunkline
                            content: kept ? content : [body])
     end
 
-    # @param secrets [Boolean] whether credentials are shown: values of fields and parameters whose names say so. A
-    #   body is shown in any case
+    # @param secrets [Boolean] whether credentials are shown: values of fields, parameters and members of JSON whose
+    #   names say so, or are among the client's redact:
     # @return [String] as a command of curl; a body that is no text is expected on its standard input
-    def to_curl(secrets: false) = CurlCommand.of(self, secrets: secrets)
+    def to_curl(secrets: false) = CurlCommand.of(self, secrets ? nil : Redaction.of(self))
 
     # Header fields and the query are not shown: they may be credentials.
     # @return [String]

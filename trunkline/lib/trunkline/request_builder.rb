@@ -11,6 +11,7 @@ require_relative "options"
 require_relative "proxies"
 require_relative "query"
 require_relative "redacted"
+require_relative "redaction"
 require_relative "request"
 require_relative "url"
 require_relative "version"
@@ -80,6 +81,9 @@ module Trunkline
     def digest(credentials)
       @digests[credentials] || Memo.keep(@digests, DIGESTS, credentials, Digest::SHA256.hexdigest(credentials))
     end
+
+    # @return [Redaction] for what is shown of its requests
+    def redaction = @redaction ||= @options.redact.empty? ? Redaction::DEFAULT : Redaction.new(@options.redact)
 
     # @return [Hash{String => true}] names of those that are bound to their origin, in lower case
     attr_reader :credential_names

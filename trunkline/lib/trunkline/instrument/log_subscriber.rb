@@ -10,7 +10,7 @@ module Trunkline
     # Writes a line about each call into the log of Rails, at the level debug, and adds to the line of each action how
     # long its calls took:
     #
-    #   GET api.test/users 200 in 34 ms (connect 0, first byte 31)
+    #   GET api.test/users 200 in 34 ms (connect 1, first byte 31)
     #   Completed 200 OK in 260ms (Views: 12.0ms | HTTP: 214 ms (15 calls))
     #
     # Loads itself in a Rails application.

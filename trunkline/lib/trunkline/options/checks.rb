@@ -141,6 +141,14 @@ module Trunkline
         value.map { |field| Headers.field_name(field, name.to_s).downcase }.freeze
       end
 
+      # @return [Array<String>] names
+      def redact(name, value)
+        value.is_a?(Array) && value.all? { |one| (one.is_a?(String) || one.is_a?(Symbol)) && !one.empty? } or
+          refuse(name, value, "an Array of names")
+
+        value.map { |one| one.to_s.dup.freeze }.freeze
+      end
+
       # @return [Hash, Array] of Hashes a name that is there as Symbol and as String, once, so that what a call gives
       #   for it replaces it
       def params(name, value)

@@ -104,6 +104,12 @@ module Trunkline
                  "for the logger, a callable, an ActiveSupport::Deprecation or a Logger",
                  check: :deprecations, default_doc: "true with app_name:, else false", hidden: true),
 
+      Option.new(:redact, "Array[String | Symbol]",
+                 "names of header fields, parameters and members of JSON whose values are hidden wherever calls are " \
+                 "shown, beside those that are credentials by their names; added to those that were set before " \
+                 "(docs/logging.md)",
+                 check: :redact, default: [].freeze, default_doc: "none"),
+
       Option.new(:json_encoder, "_JSONEncoder?",
                  "called with what json: is given, returns the JSON: Oj.method(:generate), for example",
                  check: :callable, default_doc: "ActiveSupport's forms when it is loaded, and the json gem",

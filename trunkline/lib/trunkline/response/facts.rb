@@ -26,8 +26,8 @@ module Trunkline
         Links.parse(self["link"], request.uri)
       end
 
-      # @param secrets [Boolean] whether credentials are shown: values of fields and parameters whose names say so. A
-      #   body is shown in any case
+      # @param secrets [Boolean] whether credentials are shown: values of fields, parameters and members of JSON whose
+      #   names say so, or are among the client's redact:
       # @return [String] the request as a command of curl; a body that is no text is expected on its standard input
       def to_curl(secrets: false) = request.to_curl(secrets: secrets)
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../support/unit_test"
-require "trunkline/policy/budget"
+require "trunkline"
 
 class TestBudget < UnitTest
   def budget(**options) = Trunkline::Policy::Budget.new(ratio: 0.1, most: 10, **options)

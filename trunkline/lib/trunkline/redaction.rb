@@ -1,0 +1,111 @@
+# frozen_string_literal: true
+
+require_relative "headers"
+require_relative "percent"
+require_relative "redacted"
+require_relative "redaction/json"
+
+module Trunkline
+  # Replaces credentials in text that is to be shown: values of header fields, of a query and a form, and of JSON. A
+  # value is hidden when its name says that it is a credential, or is among the client's redact:. Frozen.
+  #
+  # @api private
+  class Redaction
+    include Redacted
+
+    # Names of values that are credentials.
+    SECRET = /auth|cookie|key|token|secret|passw|pwd|credential|session|signature/i
+    # Fields whose values are URLs.
+    LINKS = %w[location content-location referer].freeze
+    HIDDEN = Redacted::HIDDEN
+    private_constant :LINKS
+
+    # @param request [Request]
+    # @return [Redaction] of the client that has made it
+    def self.of(request) = request.builder&.redaction || DEFAULT
+
+    # @param names [Array<String>] that redact: marks: whole names, of any case, with "-" and "_" alike
+    def initialize(names = [])
+      @marked = names.to_h { |name| [plain(name), true] }.freeze
+      freeze
+    end
+
+    DEFAULT = new
+
+    # @param name [String] of a field, a parameter ("user[pin]") or a member of JSON
+    # @return [Boolean]
+    def hides?(name)
+      SECRET.match?(name) || marked?(name)
+    end
+
+    # @param pairs [Enumerable<Array(String, String)>] header fields
+    # @return [Array<Array(String, String)>] without the values of those that may be credentials (see Headers.hidden?)
+    def fields(pairs)
+      pairs.map do |name, value|
+        if LINKS.include?(name.downcase) then [name, url(value)]
+        else [name, Headers.hidden?(name) || marked?(name) ? HIDDEN : value]
+        end
+      end
+    end
+
+    # @param text [String] a URL, absolute or not
+    # @return [String] with its userinfo and the values of its query that are credentials hidden, and without fragment
+    def url(text)
+      place, mark, query = valid(text).sub(/#.*/m, "").partition("?")
+      place = place.sub(%r{\A([^/]*//)?[^/]*@}) { "#{Regexp.last_match(1)}#{HIDDEN}@" }
+      "#{place}#{mark}#{form(query)}"
+    end
+
+    # @param text [String] a query, or a body of application/x-www-form-urlencoded
+    # @return [String]
+    def form(text)
+      text.gsub(/([^&;=]+)=([^&;]*)/) do
+        name = Regexp.last_match(1)
+        hides?(decoded(name)) ? "#{name}=#{HIDDEN}" : Regexp.last_match(0)
+      end
+    end
+
+    # @param text [String] JSON, of which the end may be missing; or several documents
+    # @return [String]
+    def json(text) = JSON.new(self, text).to_s
+
+    # @param text [String] XML
+    # @return [String] with text of elements hidden, and values of attributes
+    def xml(text)
+      shown = text.gsub(/<([\w:.-]+)(?:\s[^<>]*)?>(?:<!\[CDATA\[(?:(?!\]\]>).)*|[^<])+/m) do |all|
+        hides?(Regexp.last_match(1)) ? "#{all[/\A[^>]*>/]}#{HIDDEN}" : all
+      end
+      shown.gsub(/(?<=\s)([\w:.-]+)=(?:"[^"]*|'[^']*)/) do |all|
+        hides?(Regexp.last_match(1)) ? "#{Regexp.last_match(1)}=\"#{HIDDEN}" : all
+      end
+    end
+
+    # @param text [String] a body, of which the end may be missing
+    # @param type [String, nil] of its Content-Type
+    # @return [String]
+    def body(text, type)
+      case type
+      when %r{\Aapplication/x-www-form-urlencoded}i then form(text)
+      when /xml/i then xml(text)
+      else text.match?(/\A\s*[{\[]/) || type&.match?(/json/i) ? json(text) : text
+      end
+    end
+
+    private
+
+    def marked?(name)
+      return false if @marked.empty?
+
+      @marked.key?(plain(name)) || name.split(/[\[\].]+/).any? { |part| @marked.key?(plain(part)) }
+    end
+
+    def plain(name) = name.to_s.downcase.tr("-", "_")
+
+    def decoded(name) = valid(Percent.decode(name.tr("+", " ")))
+
+    def valid(text)
+      text = text.dup.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY
+      text.scrub
+    end
+  end
+end

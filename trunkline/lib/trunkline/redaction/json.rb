@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require "json"
+require "strscan"
+
+module Trunkline
+  class Redaction
+    # JSON, token by token: so the beginning of a large body can be redacted without the rest of it, and nothing else of
+    # the text is changed.
+    #
+    # @api private
+    class JSON
+      STRING = /"(?:[^"\\]|\\.)*(?:"|\\?\z)/m
+      OTHER = /[^"{}\[\],:]+/
+      private_constant :STRING, :OTHER
+
+      # @param redaction [Redaction]
+      # @param text [String] valid in its encoding
+      def initialize(redaction, text)
+        @redaction = redaction
+        @scanner = StringScanner.new(text)
+      end
+
+      # @return [String] with the values of what may be credentials hidden, whatever they hold
+      def to_s
+        shown = +""
+        name = nil
+        until @scanner.eos?
+          if (string = @scanner.scan(STRING)) then shown << (name = string)
+          else
+            mark = @scanner.scan(OTHER) || @scanner.getch
+            shown << mark
+            hide(shown) if mark == ":" && name && @redaction.hides?(unquoted(name))
+            name = nil unless mark.strip.empty?
+          end
+        end
+        shown
+      end
+
+      private
+
+      # Passes over a value, and what it holds.
+      def hide(shown)
+        shown << @scanner.scan(/\s*/) << HIDDEN.inspect
+        depth = 0
+        until @scanner.eos? || (depth.zero? && @scanner.check(/[,}\]\n]/))
+          next if @scanner.skip(STRING)
+
+          case @scanner.getch
+          when "{", "[" then depth += 1
+          when "}", "]" then depth -= 1
+          end
+        end
+      end
+
+      def unquoted(string)
+        ::JSON.parse("[#{string}]").first
+      rescue ::JSON::ParserError
+        string
+      end
+    end
+  end
+end
