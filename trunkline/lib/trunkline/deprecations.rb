@@ -3,6 +3,7 @@
 require "time"
 require_relative "deprecation"
 require_relative "errors"
+require_relative "path_shape"
 require_relative "policy/state"
 require_relative "redacted"
 
@@ -16,9 +17,7 @@ module Trunkline
     # RFC 9745 2: a date of RFC 9651; earlier drafts had an HTTP date, or a boolean.
     DATE = /\A@(-?\d{1,11})\z/
     YES = /\A(?:true|\?1|version=.+)\z/i
-    # A segment of a path that is one resource's: a number, a UUID, or a longer text with a number in it.
-    IDENTIFIER = /\A(?:\d+|\h{8}(?:-\h{4}){3}-\h{12}|(?=.*\d)(?:[^.]{16,}|.*\d{4}.*))\z/
-    private_constant :RELATIONS, :DATE, :YES, :IDENTIFIER
+    private_constant :RELATIONS, :DATE, :YES
 
     class << self
       # @param value [Object] as the option is given
@@ -42,8 +41,7 @@ module Trunkline
       # @return [String] its method and URL without a query, with ":id" for what looks like an identifier
       # @api private
       def endpoint(request)
-        segments = request.uri.path.split("/", -1).map { |segment| IDENTIFIER.match?(segment) ? ":id" : segment }
-        "#{request.method} #{request.uri.origin}#{segments.join("/")}"
+        "#{request.method} #{request.uri.origin}#{PathShape.of(request.uri.path)}"
       end
     end
 
