@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+require_relative "../redacted"
+require_relative "call"
+require_relative "outgoing"
+require_relative "place"
+require_relative "transaction"
+
+module Trunkline
+  module Insight
+    # Adds Trunkline's calls to the collector of who made them (see Instrument). A call that was answered without a
+    # request, by a cache or a breaker, is none.
+    #
+    # @api private
+    class Probe
+      include Redacted
+
+      State = Struct.new(:call, :collector, :place, :transaction, :began) { include Redacted }
+
+      def note
+        collector = Insight.current or return
+
+        Outgoing.tell
+        [collector, Place.here, Transaction.open?]
+      end
+
+      def call_begins(call, note) = note && State.new(call, *note)
+
+      def attempt_begins(state, _request, _number)
+        state.began ||= Engine.now if state
+        nil
+      end
+
+      def call_ends(state, result)
+        return unless state&.began
+
+        response = result if result.is_a?(Response)
+        request = state.call.request
+        state.collector.add(
+          Call.new(library: "Trunkline", began: state.began, ended: Engine.now, opening: opening(response),
+                   status: response&.status, error: (result.class.name unless response),
+                   transaction: state.transaction, place: state.place,
+                   **asked(request, state.call.template))
+        )
+      end
+
+      private
+
+      def asked(request, template)
+        uri = request.uri
+        Call.request(request.method, [uri.scheme, uri.host, uri.port], uri.target,
+                     credentials: request.headers["authorization"], template: template)
+      end
+
+      def opening(response)
+        response&.timings.to_h.values_at(:resolve, :connect, :tls).compact.sum
+      end
+    end
+  end
+end
