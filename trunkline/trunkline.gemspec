@@ -22,7 +22,7 @@ Gem::Specification.new do |spec|
     "rubygems_mfa_required" => "true"
   }
 
-  spec.files = Dir.glob("{lib,sig}/**/*.{rb,rbs}", base: __dir__) +
+  spec.files = Dir.glob("{lib,sig}/**/*.{rb,rbs,erb}", base: __dir__) +
                Dir.glob("{exe/*,ext/**/*.{c,h,rb}}", base: __dir__) +
                Dir.glob(["LICENSE", ".yardopts", "{README,CHANGELOG}.md", "{docs,docs/decisions}/*.md"], base: __dir__)
   # RubyGems shows what extconf.rb prints only when it fails.

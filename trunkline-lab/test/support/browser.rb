@@ -67,7 +67,14 @@ module Trunkline
       # Moves the pointer of the mouse to a place in the window.
       def point(x, y) = ask("Input.dispatchMouseEvent", type: "mouseMoved", x: x, y: y)
 
-      def press(key) = %w[keyDown keyUp].each { |type| ask("Input.dispatchKeyEvent", type: type, key: key, code: key) }
+      # What the browser itself does at a key: it asks for its number, and Enter is a text.
+      KEYS = { "Tab" => { windowsVirtualKeyCode: 9 }, "Enter" => { windowsVirtualKeyCode: 13, text: "\r" } }.freeze
+
+      def press(key)
+        %w[keyDown keyUp].each do |type|
+          ask("Input.dispatchKeyEvent", type: type, key: key, code: key, **KEYS.fetch(key, {}))
+        end
+      end
 
       # @return [String] a PNG of the window
       def screenshot = ask("Page.captureScreenshot", format: "png")["data"].unpack1("m")

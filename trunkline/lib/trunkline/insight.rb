@@ -102,6 +102,15 @@ module Trunkline
         leave
       end
 
+      # Warns of what the watch of a request or a job has found.
+      # @return [Report]
+      # @api private
+      def finish(collector)
+        report = keep(collector.report)
+        Instrument.guard(self) { logger.warn(report.to_s) } unless report.findings.empty?
+        report
+      end
+
       # Keeps a report that has findings for #report.
       # @return [Report] the same
       # @api private

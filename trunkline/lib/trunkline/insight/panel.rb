@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+require "erb"
+
+module Trunkline
+  module Insight
+    # One element at the end of an HTML page, which tells what was called for it: a button in the corner that opens a
+    # list. It loads nothing, runs no script, and is reached and opened by the keyboard. Where the page's policy forbids
+    # its style, it is a list below the page.
+    #
+    # @api private
+    class Panel
+      include Redacted
+      include ERB::Util
+
+      # Calls that are listed, the slowest.
+      CALLS = 20
+      # Larger pages stay as they are.
+      MOST_BYTES = 10_000_000
+      TEMPLATE = ERB.new(File.read("#{__dir__}/panel.html.erb"), trim_mode: "-")
+      private_constant :TEMPLATE
+
+      class << self
+        # @param answer [Array] of a Rack application
+        # @param report [Report]
+        # @param env [Hash]
+        # @return [Array] the same answer, when it is no whole HTML page
+        def add(answer, report, env)
+          status, headers, body = answer
+          return answer unless page?(status, headers) && body.respond_to?(:to_ary)
+
+          html = body.to_ary.join.b # which closes the body
+          at = html.rindex(%r{</body\s*>}in)
+          return [status, headers, [html]] if at.nil? || html.bytesize > MOST_BYTES
+
+          html.insert(at, new(report, nonce(env)).to_s.b)
+          [status, with_length(headers, html.bytesize), [html]]
+        end
+
+        private
+
+        def page?(status, headers)
+          fields = headers.to_h { |name, value| [name.to_s.downcase, value.to_s] }
+          status.to_i == 200 && fields["content-type"].to_s.start_with?("text/html") &&
+            fields.values_at("content-encoding", "content-disposition", "transfer-encoding").none?
+        end
+
+        # What told of the page without the panel goes: its length, and its validators.
+        def with_length(headers, bytes)
+          changed = headers.reject { |name, _| name.match?(/\A(?:content-length|etag|content-md5|digest)\z/i) }
+          length = headers.find { |name, _| name.casecmp?("content-length") }
+          length ? changed.merge(length.first => bytes.to_s) : changed
+        end
+
+        # @return [String, nil] that the page's Content-Security-Policy asks of styles (Rails)
+        def nonce(env)
+          ::ActionDispatch::Request.new(env).content_security_policy_nonce if defined?(::ActionDispatch::Request)
+        end
+      end
+
+      # @param report [Report]
+      # @param nonce [String, nil]
+      def initialize(report, nonce = nil)
+        @report = report
+        @nonce = nonce
+      end
+
+      # @return [String] HTML
+      def to_s = TEMPLATE.result(binding)
+
+      private
+
+      attr_reader :report, :nonce
+
+      # @return [String] what the button says
+      def label
+        found = report.findings.size
+        told = found.zero? ? "nothing to improve" : "#{found} finding#{"s" if found > 1}"
+        "HTTP: #{report.summary}, #{told}"
+      end
+
+      def seconds(number) = Seconds.of(number)
+    end
+  end
+end
