@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
+require_relative "../support/subprocess"
 require "rspec/core"
 require "rspec/expectations"
 require "trunkline/insight"
@@ -44,9 +45,24 @@ class TestInsightAssertions < TrunklineTest
     assert_no_http_n_plus_one { Net::HTTP.get(URI("#{@http.get("/a").url}/b")) }
   end
 
-  # RSpec was loaded before: its examples have the matcher.
+  def test_examples_of_rspec_have_the_matcher
+    ran = Subprocess.run(<<~RUBY)
+      $VERBOSE = nil # the warnings of other gems
+      require "rspec/core"
+      require "trunkline/insight"
+      RSpec.describe("orders") do
+        it("is quick") { expect { 1 }.not_to make_http_n_plus_one }
+      end
+      RSpec::Core::Runner.disable_autorun!
+      exit RSpec::Core::Runner.run([])
+    RUBY
+
+    assert_predicate ran.status, :success?, ran.out + ran.err
+    assert_includes ran.out, "1 example, 0 failures"
+  end
+
   def test_the_matcher
-    one = RSpec::Core::ExampleGroup.describe("matcher").new
+    one = RSpec::Core::ExampleGroup.describe("matcher").include(Trunkline::Insight::Matchers).new
 
     one.expect { users(2) }.not_to one.make_http_n_plus_one
     one.expect { users(2) }.to one.make_http_n_plus_one(min: 2)

@@ -17,11 +17,12 @@ module Trunkline
 
       State = Struct.new(:call, :collector, :place, :transaction, :began) { include Redacted }
 
-      def note
-        collector = Insight.current or return
+      # @return [Boolean] whether this fiber is watched
+      def wanted? = !Insight.current.nil?
 
+      def note
         Outgoing.tell
-        [collector, Place.here, Transaction.open?]
+        [Insight.current, Place.here, Transaction.open?]
       end
 
       def call_begins(call, note) = note && State.new(call, *note)
