@@ -11,7 +11,16 @@ const guides = [
   ['Logging', 'docs/logging'],
   ['TLS and client certificates', 'docs/tls'],
   ['Downloads and uploads', 'docs/transfers'],
-  ['Many requests at once', 'docs/batches']
+  ['Many requests at once', 'docs/batches'],
+  ['Policies', 'docs/policies'],
+  ['Deadlines', 'docs/deadlines'],
+  ['Middleware', 'docs/middleware'],
+  ['Breakers', 'docs/breaker'],
+  ['Rates', 'docs/rate'],
+  ['Caching', 'docs/cache'],
+  ['Cookies', 'docs/cookies'],
+  ['Who calls, and what goes away', 'docs/identity'],
+  ['Seeing calls', 'docs/observability']
 ]
 
 const reference = [
