@@ -18,7 +18,7 @@ class OptionLists
     "client_cert" => "String, Pathname, OpenSSL::X509::Certificate, Array, OpenSSL::PKCS12",
     "client_key" => "String, Pathname, OpenSSL::PKey::PKey",
     "_Token" => "#call", "_Credentials" => "#call", "_JSONEncoder" => "#call", "_JSONDecoder" => "#call",
-    "_DeprecationHandler" => "#call", "_Warns" => "#warn"
+    "_DeprecationHandler" => "#call", "_Warns" => "#warn", "_Logs" => "#info"
   }.freeze
 
   # @param options [Array<Trunkline::Options::Option>]

@@ -7,7 +7,7 @@ module Trunkline
   #
   # @api private
   module CurlCommand
-    # What curl sends by itself.
+    # What curl sends by itself, with the same values.
     OWN = %w[host content-length transfer-encoding accept-encoding expect].freeze
 
     class << self
@@ -16,7 +16,7 @@ module Trunkline
       # @return [String]
       def of(request, redaction = nil)
         parts = ["curl", *verb(request)]
-        parts.concat(fields(request.headers, redaction))
+        parts.concat(fields(request, redaction))
         parts << "--compressed" if request.headers.key?("accept-encoding")
         url = redaction ? redaction.url(request.url) : request.url
         [*parts, *body(request, redaction), "--globoff", quoted(url)].join(" ")
@@ -31,7 +31,13 @@ module Trunkline
         name == "GET" && !request.content? ? [] : ["--request", quoted(name)]
       end
 
-      def fields(headers, redaction)
+      def fields(request, redaction)
+        headers = request.headers
+        added = ["User-Agent", "Accept", *("Content-Type" if request.content?)].reject { |name| headers.key?(name) }
+        shown(headers, redaction) + added.flat_map { |name| ["--header", "#{name}:"] }
+      end
+
+      def shown(headers, redaction)
         headers.reject { |name, _| OWN.include?(name.downcase) }.flat_map do |name, value|
           value = Redaction::HIDDEN if redaction&.hides?(name)
           ["--header", quoted(value.empty? ? "#{name};" : "#{name}: #{value}")]

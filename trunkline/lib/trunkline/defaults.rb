@@ -18,7 +18,7 @@ module Trunkline
     SETTINGS = %i[logger require_timeouts].freeze
     private_constant :SETTINGS
 
-    attr_writer(*Options::NAMES, *Options::OF_PROCESS)
+    attr_writer(*Options::NAMES - SETTINGS, *Options::OF_PROCESS)
     # @param value [#warn, nil] a Logger or its like; nil: Kernel.warn
     attr_writer :logger
     # @param value [Boolean] whether each client, or each call of a client without one, must be given a timeout: then

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "digest"
+require_relative "call_log"
 require_relative "deprecations"
 require_relative "options/table"
 require_relative "options/unknown"
@@ -140,12 +141,16 @@ module Trunkline
 
     # @return [Array<Object>] that watch the client's calls (see Instrument)
     # @api private
-    def probes = NO_PROBES
+    def probes
+      return NO_PROBES if @log == false || !(@log || @logger || @curl)
+
+      [CallLog.new(@logger, @log || :line, @curl)].freeze
+    end
     NO_PROBES = [].freeze
     private_constant :NO_PROBES
 
     # Options that an answer does not depend on.
-    OWN = %i[timeout use raise retry breaker rate hedge redact].freeze
+    OWN = %i[timeout use raise retry breaker rate hedge logger log curl redact].freeze
     private_constant :OWN
 
     # @return [Hash] equal for all options that have the same answers to the same requests (see Policy::Coalesce)

@@ -67,7 +67,7 @@ module Trunkline
 
     # @param text [String] JSON, of which the end may be missing; or several documents
     # @return [String]
-    def json(text) = JSON.new(self, text).to_s
+    def json(text) = JSON.new(self, text).shown
 
     # @param text [String] XML
     # @return [String] with text of elements hidden, and values of attributes

@@ -61,7 +61,7 @@ class TestOptionLists < UnitTest
 
   def test_only_what_may_be_a_credential_or_is_the_callers_object_is_hidden
     assert_equal %i[headers params bearer basic digest auth netrc early_hints use retry breaker rate hedge coalesce
-                    cache cookies deprecations json_encoder json_decoder ca_store client_cert client_key
+                    cache cookies deprecations logger json_encoder json_decoder ca_store client_cert client_key
                     client_key_password],
                  Options::TABLE.each_value.select(&:hidden).map(&:name)
   end

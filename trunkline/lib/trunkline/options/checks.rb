@@ -141,6 +141,17 @@ module Trunkline
         value.map { |field| Headers.field_name(field, name.to_s).downcase }.freeze
       end
 
+      def logger(name, value)
+        return value if value.respond_to?(:info) || value.respond_to?(:warn)
+
+        refuse(name, value, "an object with #info or #warn, or nil")
+      end
+
+      # @return [Symbol, false, nil]
+      def log(name, value)
+        value ? one_of(name, value, CallLog::LEVELS) : value
+      end
+
       # @return [Array<String>] names
       def redact(name, value)
         value.is_a?(Array) && value.all? { |one| (one.is_a?(String) || one.is_a?(Symbol)) && !one.empty? } or

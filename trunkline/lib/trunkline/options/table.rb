@@ -104,7 +104,16 @@ module Trunkline
                  "for the logger, a callable, an ActiveSupport::Deprecation or a Logger",
                  check: :deprecations, default_doc: "true with app_name:, else false", hidden: true),
 
-      Option.new(:redact, "Array[String | Symbol]",
+      Option.new(:logger, "(_Logs | _Warns)?",
+                 "who is told of each call of the client when it has ended, in one line unless log: says more; its " \
+                 "info is called, or its warn when it has none (docs/logging.md)",
+                 check: :logger, default_doc: "with log: and curl:, that of Trunkline.configure", hidden: true),
+      Option.new(:log, ":line | :headers | :bodies | false | nil",
+                 "what the logger is told of a call: a line; its header fields, too; the beginnings of its bodies, " \
+                 "too; nothing", check: :log, default_doc: ":line with logger: or curl:, else false"),
+      Option.new(:curl, "bool", "whether the logger is told each request as a command of curl, too",
+                 check: :boolean, default: false),
+      Option.new(:redact, "Array[field_name]",
                  "names of header fields, parameters and members of JSON whose values are hidden wherever calls are " \
                  "shown, beside those that are credentials by their names; added to those that were set before " \
                  "(docs/logging.md)",

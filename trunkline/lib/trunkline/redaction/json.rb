@@ -2,6 +2,7 @@
 
 require "json"
 require "strscan"
+require_relative "../redacted"
 
 module Trunkline
   class Redaction
@@ -10,6 +11,8 @@ module Trunkline
     #
     # @api private
     class JSON
+      include Redacted
+
       STRING = /"(?:[^"\\]|\\.)*(?:"|\\?\z)/m
       OTHER = /[^"{}\[\],:]+/
       private_constant :STRING, :OTHER
@@ -22,7 +25,7 @@ module Trunkline
       end
 
       # @return [String] with the values of what may be credentials hidden, whatever they hold
-      def to_s
+      def shown
         shown = +""
         name = nil
         until @scanner.eos?

@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+require_relative "body_text"
+require_relative "curl_command"
+require_relative "engine"
+require_relative "log_line"
+require_relative "redacted"
+require_relative "redaction"
+
+module Trunkline
+  # The probe of a client with logger:, log: or curl:. It tells each call when it has ended, in one message: a line,
+  # then with log: :headers and :bodies the last request and its answer, then with curl: the request as a command.
+  # Frozen.
+  #
+  # @api private
+  class CallLog
+    include Redacted
+
+    # What log: may be; each tells what the ones before it do.
+    LEVELS = %i[line headers bodies].freeze
+    # Bytes of a body that are shown.
+    BODY = 4096
+    CONTROL = /[^[:print:]\t]/
+    private_constant :CONTROL
+
+    # @param logger [#info, #warn, nil] nil: Trunkline.logger
+    # @param level [Symbol] of LEVELS
+    # @param curl [Boolean]
+    def initialize(logger, level, curl)
+      @logger = logger
+      @headers = level != :line
+      @bodies = level == :bodies
+      @curl = curl
+      freeze
+    end
+
+    def call_begins(call, _note) = call
+
+    # @param call [Policy::Call]
+    # @param result [Response, Exception]
+    def call_ends(call, result)
+      logger = @logger || Trunkline.logger
+      return if logger.respond_to?(:info?) && !logger.info?
+
+      duration = Engine.now - call.began
+      text = [LogLine.of(call.request, result, duration, call.tries), *more(call, result)].join("\n  ")
+      logger.respond_to?(:info) ? logger.info(text) : logger.warn(text)
+    end
+
+    private
+
+    # @return [Array<String>] lines
+    def more(call, result)
+      request = (result.request if result.respond_to?(:request)) || call.request
+      redaction = Redaction.of(request)
+      lines = []
+      lines.concat(asked(request, redaction)) if @headers
+      lines.concat(answered(result, redaction)) if @headers && result.is_a?(Response)
+      lines << "#{result.class}: #{result.message}" if @headers && result.is_a?(Exception)
+      lines << CurlCommand.of(request, redaction) if @curl
+      lines
+    end
+
+    def asked(request, redaction)
+      lines = ["#{request.method} #{redaction.url(request.url)}", *fields(request.headers, redaction)]
+      lines.concat(body(request.body_string, request.headers["content-type"], redaction)) if @bodies && request.content?
+      marked(">", lines)
+    end
+
+    def answered(response, redaction)
+      lines = ["#{response.status} #{response.reason}".rstrip, *fields(response.headers, redaction)]
+      whole = response.body unless response.request.streaming? || !@bodies
+      lines.concat(body(whole, response["content-type"], redaction)) if @bodies
+      marked("<", lines)
+    end
+
+    # What a terminal would obey is escaped.
+    def marked(mark, lines)
+      lines.map { |line| "#{mark} #{line.gsub(CONTROL) { |character| character.dump[1..-2] }}".rstrip }
+    end
+
+    def fields(headers, redaction)
+      redaction.fields(headers).map { |name, value| "#{name}: #{text(value)}" }
+    end
+
+    # @param body [String, nil] nil: it is streamed
+    # @return [Array<String>]
+    def body(body, type, redaction)
+      return ["[a streamed body]"] if body.nil?
+      return [] if body.empty?
+
+      text = BodyText.of(body, BODY) or return ["[#{body.bytesize} bytes of #{type || "no type"}]"]
+      lines = redaction.body(text, type).split("\n", -1)
+      lines << "[the first #{BODY} of #{body.bytesize} bytes]" if body.bytesize > BODY
+      ["", *lines]
+    end
+
+    def text(value) = value.dup.force_encoding(Encoding::UTF_8).scrub
+  end
+end

@@ -1,0 +1,188 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require_relative "support/ways_to_call"
+require "logger"
+require "stringio"
+require "trunkline/stubs"
+
+# logger:, log:, curl: and redact:
+class TestCallLog < TrunklineTest
+  include WaysToCall
+
+  time_limit 60
+
+  JSON_ANSWER = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nSet-Cookie: id=SECRET\r\nX-Own: SECRET\r\n" \
+                "Content-Length: 43\r\n\r\n{\"name\":\"Ada\",\"pin\":1,\"api_token\":\"SECRET\"}"
+
+  def setup
+    super
+    @out = StringIO.new
+    @logger = Logger.new(@out, formatter: ->(level, _, _, text) { "#{level} #{text}\n" })
+  end
+
+  def logged(**options) = client(@server.url, logger: @logger, **options)
+
+  def wait_for_text
+    sleep 0.05 while @out.string.empty?
+    @out.string
+  end
+
+  def test_every_way_of_calling_is_one_line
+    each_way do |way, call|
+      @server = serve(JSON_ANSWER)
+      @out.truncate(@out.rewind)
+      call.call(logged, :get, "/a?token=SECRET&b=1")
+      line = %r{\AINFO GET #{@server.address}/a\?token=\[hidden\]&b=1 200 in \d+ ms \(connect \d+, first byte \d+}
+      assert_match(line, wait_for_text, way)
+      assert_equal 1, @out.string.lines.size, way
+    end
+  end
+
+  def test_errors_and_stubs
+    call = -> { logged.get("/") }
+    @server = Struct.new(:url).new("http://127.0.0.1:#{refused_port}")
+    assert_raises(Trunkline::ConnectError, &call)
+    assert_match(%r{/ ConnectError in \d+ ms\n\z}, @out.string)
+    Trunkline::Stubs.use do |stubs|
+      stubs.get("#{@server.url}/").answer(201)
+      call.call
+    end
+    assert_match(%r{/ 201 in \d+ ms}, @out.string.lines.last)
+  end
+
+  def test_headers
+    @server = serve(JSON_ANSWER)
+    logged(log: :headers, bearer: "SECRET").post("/?b=1", json: { a: 1 }, headers: { "X-Tenant" => "SECRET" })
+    lines = @out.string.lines.map(&:strip)
+    ["> POST #{@server.url("/?b=1")}", "> Authorization: [hidden]", "> X-Tenant: [hidden]",
+     "> Content-Type: application/json", "< 200 OK", "< Content-Type: application/json", "< Set-Cookie: [hidden]"]
+      .each { |line| assert_includes lines, line }
+    refute_match(/SECRET|Ada/, @out.string)
+  end
+
+  def test_bodies
+    @server = serve(JSON_ANSWER)
+    logged(log: :bodies, redact: %i[pin]).post("/", form: { a: "b", pin: "SECRET" })
+    lines = @out.string.lines.map(&:strip)
+    assert_includes lines, "> a=b&pin=[hidden]"
+    assert_includes lines, '< {"name":"Ada","pin":"[hidden]","api_token":"[hidden]"}'
+    refute_includes @out.string, "SECRET"
+  end
+
+  def test_a_streamed_body_is_not_read
+    @server = serve(JSON_ANSWER)
+    response = logged(log: :bodies).get("/", stream: true)
+    assert_includes @out.string, "< [a streamed body]"
+    assert_includes response.body, "Ada"
+    logged(log: :bodies).post("/", body: StringIO.new("x"))
+    assert_includes @out.string, "> [a streamed body]"
+  end
+
+  def test_bodies_are_cut_and_bytes_are_not_shown
+    text = "é" * 5000
+    @server = serve("HTTP/1.1 200 OK\r\nContent-Type: text/plain;charset=utf-8\r\nContent-Length: 10000\r\n\r\n#{text}")
+    logged(log: :bodies).post("/", body: "\xFF\0".b)
+    assert_includes @out.string, "> [2 bytes of no type]"
+    assert_includes @out.string, "< #{"é" * 2048}\n  < [the first 4096 of 10000 bytes]"
+  end
+
+  def test_what_a_terminal_obeys_is_escaped
+    @server = serve("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n\e[31m\nab")
+    logged(log: :bodies).get("/")
+    assert_includes @out.string, "< \\e[31m\n  < ab\n"
+  end
+
+  def test_who_is_told_and_when
+    @server = serve(JSON_ANSWER)
+    logged(log: false).get("/")
+    client(@server.url).get("/", redact: ["x"])
+    logged.get("/", log: false)
+    @logger.level = :warn
+    logged(log: :bodies).get("/")
+    assert_empty @out.string
+    warned = []
+    client(@server.url, logger: Struct.new(:told) { def warn(text) = told << text }.new(warned)).get("/")
+    assert_equal 1, warned.size
+    [["logger", 1], ["log", :all], %w[redact a], ["redact", [1]], ["curl", 1]].each do |name, value|
+      error = assert_raises(Trunkline::InvalidRequest) { client(@server.url, name.to_sym => value) }
+      assert_match(/\A#{name}: /, error.message)
+    end
+  end
+
+  def test_what_configure_says_holds_for_all
+    @server = serve(JSON_ANSWER)
+    script = <<~RUBY
+      require "trunkline"
+      require "logger"
+      Trunkline.configure do |c|
+        c.timeout = 5
+        c.logger = Logger.new($stdout, formatter: ->(_, _, _, text) { text + "\\n" })
+        c.redact = [:pin]
+      end
+      Trunkline.get("#{@server.url}/quiet")
+      Trunkline.configure { |c| c.log = :line }
+      Trunkline.get("#{@server.url}/?pin=SECRET")
+      Trunkline.new("#{@server.url}", redact: ["tan"]).get("/?pin=SECRET&tan=SECRET")
+    RUBY
+    text = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script], &:read)
+    assert_equal ["?pin=[hidden]", "?pin=[hidden]&tan=[hidden]"], text.scan(/\?\S*/)
+    assert_equal 2, text.lines.size
+  end
+
+  def test_a_logger_that_raises_harms_no_call
+    @server = serve(JSON_ANSWER)
+    bad = Object.new
+    def bad.info(_) = raise(IOError, "disk full")
+    _, err = capture_io { assert_equal 200, client(@server.url, logger: bad).get("/").status }
+    assert_includes err, "disk full"
+  end
+
+  # Each is pasted into a shell; the server must see the same, but for what is hidden.
+  PASTED = {
+    plain: ["GET", "/a?b=c%20d&e[]=1", {}],
+    head: ["HEAD", "/", {}],
+    fields: ["GET", "/", { headers: { "X-Note" => "it's $HOME `id` \"x\"", "X-Empty" => "" } }],
+    json: ["POST", "/a", { json: { "text" => "it's \"€\" $(id)\n@x \\ !" } }],
+    form: ["PUT", "/a", { form: { a: "b c", d: "&'" } }],
+    at: ["POST", "/a", { body: "@/etc/passwd", headers: { "Content-Type" => "text/plain" } }],
+    empty: ["POST", "/a", { body: "" }],
+    bare: ["POST", "/a", { body: "x", headers: { "Accept" => nil, "User-Agent" => nil } }],
+    delete: ["DELETE", "/a?q='x'", {}]
+  }.freeze
+
+  PASTED.each do |name, (method, path, options)|
+    define_method(:"test_a_pasted_command_sends_the_same_#{name}") do
+      @server = serve("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+      logged(curl: true).request(method, path, options)
+      command = @out.string[/^  (curl .*)\z/m, 1].chomp
+      # What is preloaded for this process, such as a sanitizer, is not for curl.
+      assert system({ "LD_PRELOAD" => nil }, "#{command} --silent --noproxy '*' --max-time 10", out: File::NULL)
+      ours, pasted = @server.requests.map { |request| comparable(request) }
+      assert_equal ours, pasted
+    end
+  end
+
+  def test_a_pasted_command_hides_credentials
+    @server = serve("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    logged(curl: true, redact: ["pin"], basic: %w[Ada SECRET])
+      .post("/?api_key=SECRET&pin=SECRET", json: { pin: "SECRET", a: 1, token: { b: "SECRET" } },
+                                           headers: { "Cookie" => "SECRET", "PIN" => "SECRET" })
+    command = @out.string[/^  (curl .*)\z/m, 1].chomp
+    refute_includes @out.string, "SECRET"
+    assert system({ "LD_PRELOAD" => nil }, "#{command} --silent --noproxy '*' --max-time 10", out: File::NULL)
+    ours, pasted = @server.requests
+    assert_equal "/?api_key=[hidden]&pin=[hidden]", pasted.target
+    assert_equal({ "pin" => "[hidden]", "a" => 1, "token" => "[hidden]" }, JSON.parse(pasted.body))
+    names = [ours, pasted].map { |request| request.headers.map { |field, _| field.downcase }.sort }
+    assert_equal names.first, names.last
+  end
+
+  private
+
+  # curl names the codings that it can undo itself.
+  def comparable(request)
+    fields = request.headers.to_h { |name, value| [name.downcase, value] }.except("accept-encoding")
+    [request.raw.lines.first, fields, request.body]
+  end
+end
