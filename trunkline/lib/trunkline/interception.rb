@@ -6,6 +6,7 @@ require_relative "headers"
 require_relative "interrupts"
 require_relative "redacted"
 require_relative "response"
+require_relative "surroundings"
 
 module Trunkline
   # Interceptors, for tests, see each call of every client, batch and facade before it is sent, and may answer it. The
@@ -48,21 +49,10 @@ module Trunkline
     class << self
       # @return [Array] interceptors of this fiber's calls, the first asked first
       def active
-        library = Thread.current[:trunkline_hooked]
+        library = Surroundings.library
         return @active if library.nil? || @active.empty?
 
         @active.reject { |interceptor| interceptor.respond_to?(:hooks?) && interceptor.hooks?(library) }
-      end
-
-      # Runs the block, whose calls come from a library that interceptors may hook themselves.
-      #
-      # @param library [Symbol] such as :net_http
-      def hooked(library)
-        outer = Thread.current[:trunkline_hooked]
-        Thread.current[:trunkline_hooked] = library
-        yield
-      ensure
-        Thread.current[:trunkline_hooked] = outer
       end
 
       # Idempotent.

@@ -31,6 +31,25 @@ module Trunkline
         notes = Instrument.notes
         new(limit, notes) if limit || notes
       end
+
+      # @return [Symbol, nil] the library that the current call comes from, when that may be hooked itself: by an
+      #   interceptor, or by a tool that traces it
+      def library = Thread.current[:trunkline_hooked]
+
+      # Runs the block, whose calls come from such a library.
+      #
+      # @param library [Symbol] :net_http or :faraday
+      def hooked(library)
+        return yield unless needed? || defined?(Interception)
+
+        outer = Thread.current[:trunkline_hooked]
+        begin
+          Thread.current[:trunkline_hooked] = library
+          yield
+        ensure
+          Thread.current[:trunkline_hooked] = outer
+        end
+      end
     end
 
     # @return [Float, nil] monotonic seconds

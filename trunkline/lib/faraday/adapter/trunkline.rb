@@ -110,7 +110,9 @@ module Faraday
       def add(batch, env, &block)
         options = client_options(env).merge(Facade::RequestAdapter.call_options(env))
         request = [Facade::RequestAdapter.http_method(env), Facade::RequestAdapter.url(env), options]
-        streams?(env) ? batch.stream(*request, &block) : batch.request(*request, &block)
+        ::Trunkline::Surroundings.hooked(:faraday) do
+          streams?(env) ? batch.stream(*request, &block) : batch.request(*request, &block)
+        end
       rescue ::Trunkline::InvalidRequest => error
         raise Facade::Errors.convert(error)
       end
@@ -183,7 +185,9 @@ module Faraday
         options[:stream] = true if stream
         return trace(env, options) if method == "TRACE" && options[:body]
 
-        build_connection(env).request(method, Facade::RequestAdapter.url(env), options)
+        ::Trunkline::Surroundings.hooked(:faraday) do
+          build_connection(env).request(method, Facade::RequestAdapter.url(env), options)
+        end
       rescue ::Trunkline::Error => error
         error
       rescue ::Trunkline::InvalidRequest => error

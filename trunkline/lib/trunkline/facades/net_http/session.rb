@@ -48,7 +48,7 @@ module Trunkline
         attr_reader :trace
 
         # @param http [Net::HTTP]
-        # @param hooked [Boolean] whether interceptors that hook Net::HTTP itself see its requests there
+        # @param hooked [Boolean] whether what hooks Net::HTTP itself sees its requests there
         # @raise [InvalidRequest] when Trunkline cannot run the session
         def initialize(http, hooked:)
           output = http.instance_variable_get(:@debug_output)
@@ -67,7 +67,7 @@ module Trunkline
         # @raise [SystemCallError, SocketError, Net::OpenTimeout, OpenSSL::SSL::SSLError]
         def open
           @trace&.line("opening connection to #{endpoint}...")
-          @info = intercepting { Errors.converting(self) { client(false).connect(@origin) } }
+          @info = hooking { Errors.converting(self) { client(false).connect(@origin) } }
           @trace&.connected(@info, endpoint)
           @info
         end
@@ -95,7 +95,7 @@ module Trunkline
 
         # @return [Response]
         def perform(request)
-          response = intercepting { Errors.converting(self) { @client.perform(request) } }
+          response = hooking { Errors.converting(self) { @client.perform(request) } }
           @trace&.head(response)
           response
         end
@@ -116,9 +116,8 @@ module Trunkline
 
         private
 
-        # Interception is loaded with the first interceptor.
-        def intercepting(&block)
-          @hooked && defined?(Interception) ? Interception.hooked(:net_http, &block) : yield
+        def hooking(&block)
+          @hooked ? Surroundings.hooked(:net_http, &block) : yield
         end
 
         # The message does not quote the method, target or field: they may contain a credential.
