@@ -19,6 +19,7 @@ module Trunkline
 
     @last = 0
     @shared = nil
+    @pools = ObjectSpace::WeakMap.new
 
     class << self
       # @param max_idle [Integer, nil] nil for the pool of the process, which all such families share; a number for a
@@ -30,14 +31,19 @@ module Trunkline
         Instrument.meet_libraries
         LOCK.synchronize do
           @last += 1
-          next new(Engine::Pool.new(max_idle), max_idle, @last) if max_idle
+          next new(pool(max_idle), max_idle, @last) if max_idle
 
-          @shared ||= [Engine::Pool.new(default || MAX_IDLE), default || MAX_IDLE].freeze
+          @shared ||= [pool(default || MAX_IDLE), default || MAX_IDLE].freeze
           new(*@shared, @last)
         end
       end
 
+      # @return [Array<Engine::Pool>] of the process
+      def pools = LOCK.synchronize { @pools.keys }
+
       private
+
+      def pool(max_idle) = Engine::Pool.new(max_idle).tap { |pool| @pools[pool] = true }
 
       # WebMock may be loaded before or after this gem, so it is looked for when a client is made.
       def meet_webmock

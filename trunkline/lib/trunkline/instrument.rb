@@ -23,7 +23,10 @@ module Trunkline
   # @api private
   module Instrument
     # The instruments that load themselves, and what says that their library is there.
-    LIBRARIES = { active_support: "ActiveSupport::Notifications", log_subscriber: "Rails::Railtie" }.freeze
+    LIBRARIES = {
+      active_support: "ActiveSupport::Notifications", log_subscriber: "Rails::Railtie",
+      opentelemetry: "OpenTelemetry::Instrumentation::Base"
+    }.freeze
     private_constant :LIBRARIES
 
     @probes = [].freeze

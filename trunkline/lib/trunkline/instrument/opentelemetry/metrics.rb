@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require_relative "../../family"
+require_relative "../../redacted"
+require_relative "attributes"
+
+module Trunkline
+  module Instrument
+    module OpenTelemetry
+      # The probe that measures what Spans traces: http.client.request.duration, http.client.active_requests and
+      # http.client.open_connections.
+      #
+      # @api private
+      class Metrics
+        include Redacted
+
+        DURATION = "http.client.request.duration"
+        # Seconds; those that the conventions advise for DURATION.
+        BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10].freeze
+        # http.connection.state, and the counter of a pool that is meant.
+        STATES = { "active" => :in_use, "idle" => :idle }.freeze
+        private_constant :DURATION, :BUCKETS, :STATES
+
+        # @param spans [Spans] which knows what calls are told
+        # @param name [String] of the meter
+        # @param version [String]
+        def initialize(spans, name, version)
+          @spans = spans
+          advise_buckets(name)
+          meter = ::OpenTelemetry.meter_provider.meter(name, version: version)
+          @duration = meter.create_histogram(DURATION, unit: "s", description: "Duration of HTTP client requests.")
+          @active = meter.create_up_down_counter("http.client.active_requests", unit: "{request}",
+                                                                                description: "Active HTTP requests.")
+          STATES.each { |state, counter| observe_connections("#{name}.#{state}", version, state, counter) }
+        end
+
+        def note = @spans.note
+
+        def call_begins(_call, context) = context && true
+
+        def attempt_begins(told, request, _number)
+          return unless told
+
+          attributes = Attributes.common(request)
+          @active.add(1, attributes: attributes)
+          [attributes, nil]
+        end
+
+        def attempt_ends(attributes, lap)
+          return unless attributes
+
+          @active.add(-1, attributes: attributes)
+          attributes = attributes.merge(Attributes.of_result(lap.result))
+          attributes["url.template"] = lap.request.template if lap.request.template
+          @duration.record(lap.ended - lap.began, attributes: attributes)
+        end
+
+        private
+
+        # The API has no way to advise buckets yet; views of the SDK set them.
+        def advise_buckets(name)
+          provider = ::OpenTelemetry.meter_provider
+          return unless provider.respond_to?(:add_view)
+
+          provider.add_view(DURATION, type: :histogram, meter_name: name, aggregation:
+            ::OpenTelemetry::SDK::Metrics::Aggregation::ExplicitBucketHistogram.new(boundaries: BUCKETS))
+        end
+
+        # An observed instrument of the SDK has one set of attributes, so each state has a meter of its own.
+        def observe_connections(name, version, state, counter)
+          meter = ::OpenTelemetry.meter_provider.meter(name, version: version)
+          instrument = meter.create_observable_up_down_counter(
+            "http.client.open_connections", unit: "{connection}", description: "Open HTTP connections.",
+                                            callback: -> { Family.pools.sum { |pool| pool.stats.fetch(counter) } }
+          )
+          instrument.add_attributes("http.connection.state" => state) if instrument.respond_to?(:add_attributes)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,24 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../facades/net_http/agents/comparison"
+
+# Each file in tools/ is a test program of its own, with the gems of gemfiles/agents: tools that trace patch a process.
+class TestTools < TrunklineTest
+  time_limit 90
+
+  Dir[File.join(__dir__, "tools/*.rb")].each do |program|
+    name = File.basename(program, ".rb")
+    next if name == "tool_test"
+
+    define_method("test_#{name}") do
+      skip "the gems of gemfiles/agents are not installed; bin/setup says why" unless Agents::Comparison.installed?
+
+      command = [RbConfig.ruby, "-I", Subprocess::LIB, program]
+      out, err, status = Subprocess.run_command(Agents::Comparison.environment(common: true), command, 60)
+
+      assert status.success?, out + err
+      assert_match(/^\d+ runs, [1-9]\d* assertions, 0 failures, 0 errors, 0 skips$/, out)
+    end
+  end
+end

@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "faraday"
+require "net/http"
+require "trunkline"
+require "trunkline/faraday"
+require "trunkline/net_http"
+require_relative "../../support/scripted_server"
+require_relative "../../support/ways_to_call"
+
+# What the tests of instruments share: a server, and the ways in which a call is made.
+class ToolTest < Minitest::Test
+  include WaysToCall
+
+  ANSWERS = {
+    "/missing" => Answers.answer("no", status: "404 Not Found"), "/failing" => Answers.answer("", status: "503 Busy"),
+    "/moved" => "HTTP/1.1 302 Found\r\nLocation: /ok\r\nContent-Length: 0\r\n\r\n"
+  }.freeze
+
+  attr_reader :server
+
+  def setup
+    @server = ScriptedServer.new do |connection|
+      while (request = connection.read_request)
+        break if request.target == "/closed"
+
+        connection << ANSWERS.fetch(request.target[/\A[^?]*/], Answers.answer("hello"))
+      end
+    end
+  end
+
+  def teardown
+    Trunkline::NetHTTP.uninstall!
+    server.stop
+  end
+
+  def client(**options) = Trunkline.new(server.url, timeout: 5, **options)
+
+  # @return [Array<String, nil>] the values of a field in the requests so far
+  def sent(name) = server.raw_requests.map { |raw| raw[/^#{name}: ([^\r]*)/i, 1] }
+
+  def through_net_http
+    Trunkline::NetHTTP.install!
+    Net::HTTP.get_response(URI(server.url("/ok")))
+  end
+
+  def through_faraday
+    Faraday.new(server.url) { |faraday| faraday.adapter :trunkline }.get("/ok")
+  end
+
+  def through_faraday_in_parallel
+    faraday = Faraday.new(server.url) { |connection| connection.adapter :trunkline }
+    faraday.in_parallel { 2.times { faraday.get("/ok") } }
+  end
+end
