@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "securerandom"
+require_relative "../atomic_file"
 require_relative "../errors"
 
 module Trunkline
@@ -19,22 +19,10 @@ module Trunkline
 
       module_function
 
-      # Writes another file and renames it: whoever reads meanwhile, or after a crash, finds a whole file. It is for its
-      # owner alone from the beginning.
-      #
       # @param path [String]
       # @param cookies [Array<HTTP::Cookie>]
       def write(path, cookies)
-        # The file that a link leads to is replaced, not the link.
-        path = File.realpath(path) if File.symlink?(path)
-        temporary = "#{path}.#{SecureRandom.hex(6)}"
-        File.open(temporary, File::WRONLY | File::CREAT | File::EXCL, 0o600, binmode: true) do |file|
-          file.write(HEADER, "\n", *cookies.map { |cookie| line(cookie) })
-          file.fsync
-        end
-        File.rename(temporary, path)
-      ensure
-        File.unlink(temporary) if temporary && File.exist?(temporary)
+        AtomicFile.write(path, HEADER, "\n", *cookies.map { |cookie| line(cookie) })
       end
 
       # @param path [String]

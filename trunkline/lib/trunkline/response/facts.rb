@@ -2,6 +2,7 @@
 
 require_relative "../curl_command"
 require_relative "../links"
+require_relative "../server_timing"
 
 module Trunkline
   class Response
@@ -25,6 +26,9 @@ module Trunkline
       def links
         Links.parse(self["link"], request.uri)
       end
+
+      # @return [Array<ServerTiming>] what the server says of its own times: those of the Server-Timing fields, in order
+      def server_timings = ServerTiming.parse(self["server-timing"])
 
       # @param secrets [Boolean] whether credentials are shown: values of fields, parameters and members of JSON whose
       #   names say so, or are among the client's redact:
