@@ -24,7 +24,8 @@ Gem::Specification.new do |spec|
 
   spec.files = Dir.glob("{lib,sig}/**/*.{rb,rbs,erb}", base: __dir__) +
                Dir.glob("{exe/*,ext/**/*.{c,h,rb}}", base: __dir__) +
-               Dir.glob(["LICENSE", ".yardopts", "{README,CHANGELOG}.md", "{docs,docs/decisions}/*.md", "docs/images/*"], base: __dir__)
+               Dir.glob(["LICENSE", ".yardopts", "{README,CHANGELOG}.md", "docs/{,decisions/}*.md", "docs/images/*"],
+                        base: __dir__)
   # RubyGems shows what extconf.rb prints only when it fails.
   spec.post_install_message = "trunkline has HTTP/2, br and zstd where libnghttp2, libbrotli and libzstd were found: " \
                               "`trunkline doctor` tells what was built in, and what to do."

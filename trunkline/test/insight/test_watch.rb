@@ -49,7 +49,7 @@ class TestWatch < TrunklineTest
     assert_includes report.to_s, " trunkline/test/insight/test_watch.rb:#{line} "
     assert_operator finding.seconds, :>=, 15 * DELAY
     assert_operator finding.of, :>=, finding.seconds
-    assert_includes (DELAY * 2)..(finding.seconds / 3), finding.estimate
+    assert_includes (DELAY * 2)..(finding.seconds / 2), finding.estimate
     assert_equal report.findings, Trunkline::Insight.report.findings
   end
 
@@ -221,9 +221,11 @@ class TestWatch < TrunklineTest
     assert_raises(Trunkline::InvalidRequest) { Trunkline::Insight.sample = 2 }
   end
 
-  # What it promises against what a batch then takes.
+  # What it promises against what a batch then takes. An answer takes long enough for a busy machine not to count.
   def test_the_estimate_holds
-    paths = (1..20).map { |id| "/users/#{id}" }
+    server = serve_rack(threads: 10) { sleep(0.3) && [200, {}, ["ok"]] }
+    http = client(server.url)
+    paths = (1..8).map { |id| "/users/#{id}" }
     report = watching { paths.each { |path| http.get(path) } }
     batch = watching { http.map(paths) }
 

@@ -14,14 +14,15 @@ module Trunkline
     #   began        monotonic seconds
     #   ended        monotonic seconds
     #   opening      seconds for opening its connection; 0.0 on one that was kept; nil when unknown
+    #   multiplexed  whether its connection carries many calls at once (HTTP/2)
     #   status       Integer; nil without an answer
     #   error        name of the error's class; nil with an answer
     #   timeout      what bounds it when nobody has chosen a timeout: "none", or "open 60 s, each read 60 s"; else nil
     #   transaction  whether it was made inside a database transaction (ActiveRecord)
     #   place        "app/models/user.rb:31", the caller's
     # rubocop:disable Lint/StructNewOverride -- as Request#method
-    Call = Struct.new(:library, :method, :host, :shape, :identity, :began, :ended, :opening, :status, :error, :timeout,
-                      :transaction, :place, keyword_init: true) do
+    Call = Struct.new(:library, :method, :host, :shape, :identity, :began, :ended, :opening, :multiplexed, :status,
+                      :error, :timeout, :transaction, :place, keyword_init: true) do
       # rubocop:enable Lint/StructNewOverride
       # @param method [String]
       # @param origin [Array(String, String, Integer)] scheme, host and port

@@ -38,6 +38,7 @@ module Trunkline
 
           @calls.size < MOST ? @calls << call : @dropped += 1
         end
+        Estimate.learn(call)
         @outer&.add(call)
       end
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../limiter"
+require_relative "../memo"
 
 module Trunkline
   module Insight
@@ -10,6 +11,10 @@ module Trunkline
     module Estimate
       # How many requests a batch begins with.
       LANES = Limiter::AdaptiveLimit::START
+      # Hosts of which it is known how long opening a connection takes.
+      HOSTS = 64
+
+      @openings = {}
 
       class << self
         # @param calls [Array<Call>]
@@ -33,18 +38,27 @@ module Trunkline
           end.to_a
         end
 
+        # Keeps how long opening a connection to the call's host took: later calls have it open.
+        # @param call [Call]
+        # @return [void]
+        def learn(call)
+          Memo.keep(@openings, HOSTS, call.host, call.opening) if call.opened?
+        end
+
         # One batch of the same calls: each goes to the request in flight that is free first. The first has the
-        # connection that is open already, if there is one; the others have to open theirs.
+        # connection that is open already, if there is one; the others have to open theirs, but over HTTP/2.
         #
-        # @param calls [Array<Call>]
+        # @param calls [Array<Call>] to one host
         # @return [Float] seconds
         def side_by_side(calls)
           opening = calls.filter_map(&:opening).max || 0.0
-          free = Array.new([LANES, calls.size].min, opening)
-          free[0] = 0.0 unless calls.all?(&:opened?)
+          opening = @openings.fetch(calls[0].host, 0.0) unless opening.positive?
+          first = calls.all?(&:opened?) ? opening : 0.0
+          others = calls.any?(&:multiplexed) ? first : opening
+          free = [first, *Array.new([LANES, calls.size].min - 1, others)]
           calls.each do |call|
-            first = free.each_index.min_by { |index| free[index] }
-            free[first] += call.service
+            next_free = free.each_index.min_by { |index| free[index] }
+            free[next_free] += call.service
           end
           [free.max, covered(calls)].min
         end

@@ -39,7 +39,8 @@ module Trunkline
         request = state.call.request
         state.collector.add(
           Call.new(library: "Trunkline", began: state.began, ended: Engine.now, opening: opening(response),
-                   status: response&.status, error: (result.class.name unless response),
+                   multiplexed: response&.http_version == "2", status: response&.status,
+                   error: (result.class.name unless response),
                    transaction: state.transaction, place: state.place,
                    **asked(request, state.call.template))
         )
