@@ -1,0 +1,117 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require_relative "support/punctual_server"
+
+# timings.gvl beside the truth: a server in another process gives the time at which it wrote the last byte.
+class TestGVLWait < TrunklineTest
+  TOLERANCE = 0.001
+  CALLS = 3
+  # The system may give our core to somebody else between the server's clock and the engine's: then once more.
+  TRIES = 6
+  # Seconds that one busy thread keeps the lock at the least: a part of Ruby's 100 ms.
+  KEPT = 0.05
+
+  # What one call told, and what was true.
+  Seen = Struct.new(:told, :truth) do
+    def off = (truth - told).abs
+  end
+
+  def setup
+    super
+    @server = opened(PunctualServer.new)
+    @client = client(@server.url)
+  end
+
+  def test_a_single_call
+    assert_told { Array.new(CALLS) { seen(@client.get("/")) } }
+  end
+
+  def test_calls_of_several_threads
+    assert_told do
+      Array.new(3) { Thread.new { Array.new(2) { seen(@client.get("/")) } } }.flat_map(&:value)
+    end
+  end
+
+  def test_a_batch
+    assert_told { batch }
+  end
+
+  def test_each
+    assert_told do
+      all = []
+      @client.each(Array.new(CALLS, "/"), concurrency: CALLS) { |_, response| all << seen(response) }
+      all
+    end
+  end
+
+  def test_futures
+    assert_told do
+      futures = @client.async
+      Array.new(CALLS) { futures.get("/").then { |response| seen(response) } }.map { |future| future.value!(10) }
+    end
+  end
+
+  # What its first bytes waited for the lock is no part of it. The last come when Ruby has taken those.
+  def test_a_streamed_answer
+    assert_told do
+      body = +""
+      response = @client.get("/streamed") { |chunk| body << chunk }
+      [seen(response, body)]
+    end
+  end
+
+  def test_a_call_that_waits_for_nobody
+    close = Array.new(TRIES) { Array.new(CALLS) { seen(@client.get("/")) } }.find { |all| middle(all) < TOLERANCE }
+    refute_nil close
+    assert_operator close.map(&:told).min, :<, TOLERANCE
+  end
+
+  def test_it_is_no_part_of_the_total
+    busy do
+      began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      timings = @client.get("/").timings
+      elapsed = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
+      assert_operator timings.total, :>=, 0.005
+      assert_operator timings.total + timings.gvl, :<=, elapsed
+    end
+  end
+
+  private
+
+  def batch
+    all = []
+    @client.batch(concurrency: CALLS) { |batch| CALLS.times { batch.get("/") { |response| all << seen(response) } } }
+    all
+  end
+
+  def seen(response, body = response.body)
+    truth = PunctualServer.since(body)
+    Seen.new(response.timings.gvl, truth)
+  end
+
+  # Never more than was true; and the middle of a few calls no further off than a millisecond.
+  def assert_told(&calls)
+    tried = Array.new(TRIES) do
+      all = busy(&calls)
+      all.each { |one| assert_operator one.told, :<=, one.truth }
+      waited = all.select { |one| one.truth > KEPT }
+      break if waited.any? && middle(waited) < TOLERANCE
+
+      all
+    end
+    assert tried.nil?, -> { "told and true: #{tried.map { |all| all.map { |one| [one.told, one.truth] } }}" }
+  end
+
+  def middle(all) = all.map(&:off).sort[all.size / 2]
+
+  # Beside a thread that never gives up Ruby's lock by itself.
+  def busy
+    over = false
+    thread = Thread.new { nil until over }
+    yield
+  ensure
+    over = true
+    thread.join
+  end
+end
