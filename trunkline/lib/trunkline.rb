@@ -185,4 +185,5 @@ module Trunkline
   end
 end
 
-Trunkline::Instrument.meet_libraries
+# Rails asks controllers once what they have to say of an action: before the first client is made.
+require_relative "trunkline/instrument/log_subscriber" if defined?(Rails::Railtie)

@@ -14,7 +14,7 @@ module Trunkline
     include Redacted
 
     # Names of values that are credentials.
-    SECRET = /auth|cookie|key|token|secret|passw|pwd|credential|session|signature/i
+    SECRET = /auth|cookie|key|token|secret|passw|pwd|credential|session|signature|\Asig\z/i
     # Fields whose values are URLs.
     LINKS = %w[location content-location referer].freeze
     HIDDEN = Redacted::HIDDEN
