@@ -18,6 +18,7 @@ module Trunkline
   autoload :BearerRefresh, "#{__dir__}/trunkline/bearer_refresh"
   autoload :Cache, "#{__dir__}/trunkline/cache"
   autoload :CookieJar, "#{__dir__}/trunkline/cookie_jar"
+  autoload :Recording, "#{__dir__}/trunkline/recording"
   autoload :Rack, "#{__dir__}/trunkline/rack"
   # What stands in for Net::HTTP changes a process's Net::HTTP: it is there for those alone who name it.
   autoload :NetHTTP, "#{__dir__}/trunkline/net_http"
@@ -109,6 +110,21 @@ module Trunkline
     # @return [Events::Subscription]
     # @raise [InvalidRequest]
     def on(*kinds, &block) = Events.of_process.on(*kinds, &block)
+
+    # Writes what is called in a block, in any thread, into a file of HAR 1.2, which browsers' tools open: an entry for
+    # each attempt, with credentials hidden (docs/logging.md). Bodies have at most 64 KiB; streamed ones are not kept.
+    #
+    #   Trunkline.record("calls.har") { client.get("/users") }
+    #
+    # @param path [String, Pathname] replaced as a whole when the block is left, also by an error
+    # @return [Object] what the block returns
+    # @raise [InvalidRequest] when no file can be written there, before the block runs
+    # @raise [SystemCallError]
+    def record(path, &block)
+      raise InvalidRequest, "record: needs a block" unless block
+
+      Recording.of(path, &block)
+    end
 
     # Waits, in a middleware: among many calls the others go on meanwhile. Elsewhere it is Kernel#sleep.
     # @param seconds [Numeric]

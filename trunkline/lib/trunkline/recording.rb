@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "atomic_file"
+require_relative "errors"
+require_relative "instrument"
+require_relative "recording/entry"
+require_relative "redacted"
+require_relative "version"
+
+module Trunkline
+  # The probe of Trunkline.record: keeps each attempt of each call, and writes them as HAR 1.2.
+  #
+  # @api private
+  class Recording
+    include Redacted
+
+    # Attempts that are kept; of those that come then, the file tells the number.
+    MOST = 10_000
+
+    # @param path [String, Pathname] of the file, which is replaced when the block is left, whatever happens in it
+    # @return what the block returns
+    # @raise [InvalidRequest] when no file can be written there, before anything is called
+    # @raise [SystemCallError]
+    def self.of(path)
+      path = File.path(path)
+      unless File.writable?(File.dirname(path)) && !File.directory?(path)
+        raise InvalidRequest.of("record", path, "the path of a file in a folder that can be written to")
+      end
+
+      recording = new
+      begin
+        recording.begin
+        yield
+      ensure
+        recording.end(path)
+      end
+    end
+
+    def initialize
+      @began = Time.now
+      @entries = []
+      @left_out = 0
+      @lock = Mutex.new
+    end
+
+    # @return [void]
+    def begin
+      Instrument.add(self)
+    end
+
+    # @param path [String]
+    # @return [void]
+    def end(path)
+      Instrument.remove(self)
+      @lock.synchronize { AtomicFile.write(path, *parts) }
+    end
+
+    # ---- a probe ----
+
+    def attempt_begins(_state, _request, _number) = [Time.now, nil]
+
+    def attempt_ends(began, lap)
+      return @lock.synchronize { @left_out += 1 } if @entries.size >= MOST
+
+      entry = JSON.generate(Entry.new(began, lap).to_h)
+      @lock.synchronize { @entries << entry }
+    end
+
+    private
+
+    def parts
+      log = { version: "1.2", creator: { name: "Trunkline", version: VERSION },
+              pages: [{ startedDateTime: Entry.time(@began), id: Entry::PAGE, title: $PROGRAM_NAME.scrub,
+                        pageTimings: {} }] }
+      log[:comment] = "#{@left_out} more requests were left out" if @left_out.positive?
+      ["{\"log\":#{JSON.generate(log).chomp("}")},\"entries\":[\n", @entries.join(",\n"), "\n]}}\n"]
+    end
+  end
+end

@@ -1,0 +1,134 @@
+# frozen_string_literal: true
+
+require "time"
+require_relative "../body_text"
+require_relative "../percent"
+require_relative "../redacted"
+require_relative "../redaction"
+
+module Trunkline
+  class Recording
+    # An attempt as an entry of HAR 1.2. Credentials are hidden (see Redaction).
+    #
+    # @api private
+    class Entry
+      include Redacted
+
+      PAGE = "page_1"
+      # Bytes of a body that are kept.
+      BODY = 65_536
+      # What HAR has for what is not known, or did not happen.
+      NONE = -1
+
+      # @param time [Time]
+      # @return [String] ISO 8601, with milliseconds
+      def self.time(time) = time.iso8601(3)
+
+      # @param began [Time]
+      # @param lap [Policy::Log::Lap]
+      def initialize(began, lap)
+        @began = began
+        @lap = lap
+        @request = lap.request
+        @response = lap.result if lap.result.is_a?(Response)
+        @redaction = Redaction.of(@request)
+      end
+
+      # @return [Hash{Symbol => Object}]
+      def to_h
+        times = timings
+        whole = times.except(:ssl, :_gvl).values.reject(&:negative?).sum
+        { pageref: PAGE, startedDateTime: Entry.time(@began), time: whole,
+          request: request, response: @response ? response : failure, cache: {}, timings: times, **connection }
+      end
+
+      private
+
+      def request
+        url = @redaction.url(@request.url)
+        { method: @request.method, url: url, httpVersion: version, cookies: cookies(@request.headers, "cookie", /;\s*/),
+          headers: fields(@request.headers), queryString: query(url), **content_sent, headersSize: NONE,
+          bodySize: @request.content? ? @request.content_length : 0 }
+      end
+
+      def response
+        { status: @response.status, statusText: text(@response.reason), httpVersion: version,
+          cookies: cookies(@response.headers, "set-cookie", nil), headers: fields(@response.headers),
+          content: content_received, redirectURL: @redaction.url(@response["location"] || ""), headersSize: NONE,
+          bodySize: NONE }
+      end
+
+      # Browsers have a status of 0 for a request without an answer.
+      def failure
+        error = @lap.result
+        { status: 0, statusText: "", httpVersion: "", cookies: [], headers: [],
+          content: { size: 0, mimeType: "x-unknown" }, redirectURL: "", headersSize: NONE, bodySize: NONE,
+          _error: error ? text("#{error.class}: #{error.message}") : "Cancelled" }
+      end
+
+      def version = @response ? "HTTP/#{@response.http_version}" : ""
+
+      def cookies(headers, name, between)
+        headers.get_all(name).flat_map { |value| between ? value.split(between) : [value] }.map do |one|
+          { name: text(one[/\A[^=;]*/]), value: Redaction::HIDDEN }
+        end
+      end
+
+      def fields(headers)
+        @redaction.fields(headers).map { |name, value| { name: text(name), value: text(value) } }
+      end
+
+      def query(url)
+        url.split("?", 2)[1].to_s.split("&").map do |pair|
+          name, value = pair.split("=", 2).map { |part| text(Percent.decode(part.tr("+", " "))) }
+          { name: name || "", value: value || "" }
+        end
+      end
+
+      def content_sent
+        return {} unless @request.content?
+
+        type = @request.headers["content-type"]
+        { postData: { mimeType: type || "", **shown(@request.body_string, type) } }
+      end
+
+      def content_received
+        body = @response.body unless @response.request.streaming?
+        type = @response["content-type"]
+        { size: body ? body.bytesize : 0, mimeType: type ? text(type) : "x-unknown", **shown(body, type) }
+      end
+
+      # @param body [String, nil] nil: it is streamed
+      def shown(body, type)
+        return { text: "", comment: "streamed: not kept" } if body.nil?
+
+        text = BodyText.of(body, BODY) or return { text: "", comment: "#{body.bytesize} bytes that are no text" }
+        cut = { comment: "the first #{BODY} of #{body.bytesize} bytes" } if body.bytesize > BODY
+        { text: @redaction.body(text, type), **cut.to_h }
+      end
+
+      # In milliseconds; connect has ssl in it.
+      def timings
+        return { send: 0, wait: ms(@lap.ended - @lap.began), receive: 0 } unless @response
+
+        times = @response.timings
+        phases = { blocked: times.queue, dns: times.resolve,
+                   connect: [times.connect, times.tls].compact.then { |parts| parts.sum unless parts.empty? },
+                   send: times.write || 0, wait: times.first_byte || 0 }
+        rest = times.total ? [times.total - phases.values.compact.sum, 0].max : 0
+        { **phases.merge(receive: rest, ssl: times.tls).transform_values { |seconds| seconds ? ms(seconds) : NONE },
+          **(times.gvl ? { _gvl: ms(times.gvl) } : {}) }
+      end
+
+      def connection
+        info = @response&.connection
+        address = info&.address.to_s[/\A\[?([\h.:]+?)\]?:\d+\z/, 1]
+        { serverIPAddress: address, connection: info&.id&.to_s }.compact
+      end
+
+      def ms(seconds) = (seconds * 1000).round(3)
+
+      def text(value) = value.dup.force_encoding(Encoding::UTF_8).scrub
+    end
+  end
+end

@@ -1,0 +1,152 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require_relative "support/ways_to_call"
+require "json"
+require "tmpdir"
+
+# Trunkline.record
+class TestRecording < TrunklineTest
+  include WaysToCall
+
+  time_limit 60
+
+  ANSWER = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nSet-Cookie: id=SECRET; Path=/\r\n" \
+           "Content-Length: 18\r\n\r\n{\"token\":\"SECRET\"}"
+
+  # The members that HAR 1.2 requires, and the classes of their values.
+  REQUIRED = {
+    log: { version: String, creator: Hash, entries: Array },
+    creator: { name: String, version: String },
+    page: { startedDateTime: String, id: String, title: String, pageTimings: Hash },
+    entry: { startedDateTime: String, time: Numeric, request: Hash, response: Hash, cache: Hash, timings: Hash },
+    request: { method: String, url: String, httpVersion: String, cookies: Array, headers: Array, queryString: Array,
+               headersSize: Integer, bodySize: Integer },
+    response: { status: Integer, statusText: String, httpVersion: String, cookies: Array, headers: Array, content: Hash,
+                redirectURL: String, headersSize: Integer, bodySize: Integer },
+    content: { size: Integer, mimeType: String }, pair: { name: String, value: String },
+    timings: { send: Numeric, wait: Numeric, receive: Numeric }, postData: { mimeType: String, text: String }
+  }.freeze
+
+  def setup
+    super
+    @folder = Dir.mktmpdir
+    @path = File.join(@folder, "calls.har")
+  end
+
+  def teardown
+    super
+    FileUtils.rm_rf(@folder)
+  end
+
+  # @return [Array<Hash>] the entries of the file, which is checked
+  def entries
+    log = JSON.parse(File.read(@path), symbolize_names: true).fetch(:log)
+    check(:log, log)
+    check(:creator, log[:creator])
+    log[:pages].each { |page| check(:page, page) }
+    log[:entries].each { |entry| check_entry(entry, log[:pages].map { |page| page[:id] }) }
+  end
+
+  def check(kind, object)
+    REQUIRED.fetch(kind).each { |name, type| assert_kind_of type, object[name], "#{kind} #{name}" }
+  end
+
+  def check_entry(entry, pages)
+    check(:entry, entry)
+    %i[request response timings].each { |kind| check(kind, entry[kind]) }
+    check(:content, entry[:response][:content])
+    check(:postData, entry[:request][:postData]) if entry[:request][:postData]
+    request, response = entry.values_at(:request, :response)
+    [*request.values_at(:headers, :cookies, :queryString), *response.values_at(:headers, :cookies)].flatten
+      .each { |pair| check(:pair, pair) }
+    assert_includes pages, entry[:pageref]
+    assert_equal entry[:startedDateTime], Time.iso8601(entry[:startedDateTime]).iso8601(3)
+    phases = entry[:timings].except(:ssl, :_gvl).values.reject(&:negative?)
+    assert_in_delta phases.sum, entry[:time], 0.01
+  end
+
+  def test_every_way_of_calling
+    each_way do |way, call|
+      server = serve(ANSWER)
+      Trunkline.record(@path) { call.call(client(server.url), :get, "/a?b=c%20d") }
+      entry = entries.first
+      assert_equal 1, entries.size, way
+      assert_equal ["GET", server.url("/a?b=c%20d"), "HTTP/1.1", [{ name: "b", value: "c d" }]],
+                   entry[:request].values_at(:method, :url, :httpVersion, :queryString), way
+      assert_equal [200, "OK", "HTTP/1.1"], entry[:response].values_at(:status, :statusText, :httpVersion), way
+      assert_equal "127.0.0.1", entry[:serverIPAddress], way
+    end
+  end
+
+  def test_nothing_that_is_hidden_is_in_the_file
+    server = serve(ANSWER)
+    Trunkline.record(@path) do
+      client(server.url, basic: %w[Ada SECRET], redact: ["pin"])
+        .post("/?api_key=SECRET", json: { pin: "SECRET", a: 1 }, headers: { cookie: "id=SECRET; b=SECRET" })
+    end
+    refute_includes File.read(@path), "SECRET"
+    entry = entries.first
+    assert_equal '{"pin":"[hidden]","a":1}', entry[:request][:postData][:text]
+    assert_equal '{"token":"[hidden]"}', entry[:response][:content][:text]
+    assert_equal %w[id b], entry[:request][:cookies].map { |cookie| cookie[:name] }
+    assert_equal %w[id], entry[:response][:cookies].map { |cookie| cookie[:name] }
+    assert_equal 0o600, File.stat(@path).mode & 0o777
+  end
+
+  def test_each_attempt_is_an_entry
+    server = serve_in_turn("/" => ["HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n",
+                                   "HTTP/1.1 302 Found\r\nLocation: /next?token=SECRET\r\nContent-Length: 0\r\n\r\n"],
+                           "/next?token=SECRET" => [ANSWER])
+    Trunkline.record(@path) { client(server.url, retry: true, follow: 3).get("/") }
+    assert_equal [503, 302, 200], entries.map { |entry| entry[:response][:status] }
+    assert_equal "/next?token=[hidden]", entries[1][:response][:redirectURL]
+  ensure
+    Trunkline::Policy::State.clear
+  end
+
+  def test_errors_and_what_a_block_raises
+    port = refused_port
+    error = assert_raises(Trunkline::ConnectError) do
+      Trunkline.record(@path) { client("http://127.0.0.1:#{port}").get("/") }
+    end
+    entry = entries.first
+    assert_equal [0, "Trunkline::ConnectError: #{error.message}"], entry[:response].values_at(:status, :_error)
+  end
+
+  def test_bodies
+    server = serve("HTTP/1.1 200 OK\r\nContent-Length: 70000\r\n\r\n#{"x" * 70_000}")
+    Trunkline.record(@path) do
+      client(server.url).post("/", body: "\xFF\0".b)
+      client(server.url).post("/", body: StringIO.new("x"), stream: true).close
+    end
+    whole, streamed = entries
+    assert_equal 65_536, whole[:response][:content][:text].size
+    assert_equal [70_000, "the first 65536 of 70000 bytes"], whole[:response][:content].values_at(:size, :comment)
+    assert_equal "2 bytes that are no text", whole[:request][:postData][:comment]
+    assert_equal "streamed: not kept", streamed[:response][:content][:comment]
+    assert_equal "streamed: not kept", streamed[:request][:postData][:comment]
+  end
+
+  def test_the_file_is_replaced_when_the_block_is_left
+    File.write(@path, "before")
+    server = serve(ANSWER)
+    assert_equal :result, (Trunkline.record(@path) do
+      client(server.url).get("/")
+      assert_equal "before", File.read(@path)
+      :result
+    end)
+    client(server.url).get("/")
+    assert_equal 1, entries.size
+    assert_equal ["calls.har"], Dir.children(@folder)
+    Trunkline.record(@path) { nil }
+    assert_empty entries
+  end
+
+  def test_what_cannot_be_written_is_refused_first
+    [@folder, File.join(@folder, "none", "a.har")].each do |path|
+      assert_raises(Trunkline::InvalidRequest) { Trunkline.record(path) { flunk } }
+    end
+    assert_raises(Trunkline::InvalidRequest) { Trunkline.record(@path) }
+  end
+end
