@@ -141,11 +141,14 @@ module Trunkline
       nil
     end
 
-    # What all clients of the process use together.
+    # What all clients of the process use together (docs/stats.md).
     #
-    # @return [Hash{Symbol => Integer}] connections_in_use, and its limit max_connections; buffered_bytes, that servers
-    #   may send over HTTP/2 before anybody takes them, and its limit max_buffered_bytes
-    def stats = Engine.process_stats
+    # @return [Hash{Symbol => Object}] connections_in_use, and its limit max_connections; buffered_bytes, that servers
+    #   may send over HTTP/2 before anybody takes them, and its limit max_buffered_bytes; limits, that :auto has found,
+    #   by origin; and of policies, by origin: breakers, budgets (retry:), hedges, rates, caches
+    def stats
+      Engine.process_stats.merge(limits: Scheduler::OriginQueue::MEMORY.to_h, **Policy.stats)
+    end
 
     # As Client#request, with one client for the whole process; so are the verbs.
     # @return [Response]

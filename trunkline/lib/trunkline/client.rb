@@ -145,16 +145,14 @@ module Trunkline
     end
 
     # What the pool holds now and has done. It counts every client that shares it.
-    # @return [Hash{Symbol => Integer}] connections, idle, in_use, waiting (callers); opened, reused, taken (opened or
-    #   reused), closed; the limits max_idle and max_connections_per_host; what Trunkline.stats tells of the whole
-    #   process; #bounds and #limits; and of the process, by origin: breakers, budgets (retry:), hedges, rates, caches
+    # @return [Stats] connections, idle, in_use, waiting (callers); opened, reused, taken (opened or reused), closed;
+    #   the limits max_idle and max_connections_per_host; #bounds; and what Trunkline.stats tells (docs/stats.md)
     def stats
       counts = @pool.stats
-      Stats.new.merge!(counts, Engine.process_stats,
+      Stats.new.merge!(counts, Trunkline.stats,
                        taken: counts[:opened] + counts[:reused], max_idle: @family.max_idle,
                        max_connections_per_host: @options.max_connections_per_host,
-                       bounds: Bounds.of(@options, @family), limits: Scheduler::OriginQueue::MEMORY.to_h,
-                       **Policy.stats)
+                       bounds: Bounds.of(@options, @family))
     end
 
     # Closes this client, every one made from it by #with, and their idle connections. Calls under way end as they

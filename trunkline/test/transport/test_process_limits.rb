@@ -94,7 +94,7 @@ class TestProcessLimits < HTTP2Test
   def test_what_is_told_of_them
     limit(max_connections: 7, max_buffered_bytes: 2_000_000)
     told = { connections_in_use: 0, max_connections: 7, buffered_bytes: 0, max_buffered_bytes: 2_000_000 }
-    assert_equal told, Trunkline.stats
+    assert_equal told, Trunkline.stats.slice(*told.keys)
     assert_equal told, client.stats.slice(*told.keys)
   end
 
