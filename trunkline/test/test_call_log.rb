@@ -39,6 +39,21 @@ class TestCallLog < TrunklineTest
     end
   end
 
+  def test_the_wait_for_rubys_lock
+    @server = serve(JSON_ANSWER)
+    http = logged
+    over = false
+    busy = 3.times.map { Thread.new { nil until over } }
+    # An answer that is there before the caller waits for it has no such wait.
+    http.get("/") until (told = @out.string.match(/ in (\d+) ms \(.*waited (\d+) for Ruby's lock/))
+    over = true
+    busy.each(&:join)
+    whole, waited = told.captures.map(&:to_i)
+    assert_operator waited, :<=, whole
+  ensure
+    over = true
+  end
+
   def test_errors_and_stubs
     call = -> { logged.get("/") }
     @server = Struct.new(:url).new("http://127.0.0.1:#{refused_port}")
