@@ -31,10 +31,16 @@ class TestInsightEstimate < TrunklineTest
   end
 
   def test_side_by_side
-    { 10 => 1.0, 16 => 1.0, 17 => 2.0, 40 => 3.0 }.each do |count, seconds|
+    { 10 => 1.0, 16 => 1.0, 17 => 2.0, 32 => 2.0 }.each do |count, seconds|
       assert_in_delta seconds, Insight::Estimate.side_by_side(row(count)), 1e-9, count
     end
     assert_in_delta 5.0, Insight::Estimate.side_by_side(calls([[0, 1], [1, 6], [6, 7]]))
+  end
+
+  # A batch of many has more and more in flight, up to the connections that there may be.
+  def test_side_by_side_of_very_many
+    assert_includes 10.0..20.0, Insight::Estimate.side_by_side(row(600))
+    assert_includes 2.0..4.0, Insight::Estimate.side_by_side(row(600, seconds: 0.2))
   end
 
   def test_side_by_side_on_new_connections

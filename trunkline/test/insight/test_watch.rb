@@ -13,6 +13,11 @@ class TestWatch < TrunklineTest
 
   DELAY = 0.06
 
+  def setup
+    super
+    @http = client(slow_server.url)
+  end
+
   def teardown
     Trunkline::Insight.clear
     super
@@ -28,7 +33,7 @@ class TestWatch < TrunklineTest
 
   def host = "127.0.0.1:#{slow_server.port}"
 
-  def http = @http ||= client(slow_server.url)
+  attr_reader :http
 
   def watching(...) = Trunkline::Insight.watch(...)
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../limiter"
 require_relative "../memo"
+require_relative "simulated_batch"
 
 module Trunkline
   module Insight
@@ -9,8 +9,6 @@ module Trunkline
     #
     # @api private
     module Estimate
-      # How many requests a batch begins with.
-      LANES = Limiter::AdaptiveLimit::START
       # Hosts of which it is known how long opening a connection takes.
       HOSTS = 64
 
@@ -45,22 +43,15 @@ module Trunkline
           Memo.keep(@openings, HOSTS, call.host, call.opening) if call.opened?
         end
 
-        # One batch of the same calls: each goes to the request in flight that is free first. The first has the
-        # connection that is open already, if there is one; the others have to open theirs, but over HTTP/2.
-        #
         # @param calls [Array<Call>] to one host
-        # @return [Float] seconds
-        def side_by_side(calls)
+        # @return [Float] seconds that one batch of the same calls would take
+        def side_by_side(calls) = [SimulatedBatch.new(calls, opening_of(calls)).seconds, covered(calls)].min
+
+        private
+
+        def opening_of(calls)
           opening = calls.filter_map(&:opening).max || 0.0
-          opening = @openings.fetch(calls[0].host, 0.0) unless opening.positive?
-          first = calls.all?(&:opened?) ? opening : 0.0
-          others = calls.any?(&:multiplexed) ? first : opening
-          free = [first, *Array.new([LANES, calls.size].min - 1, others)]
-          calls.each do |call|
-            next_free = free.each_index.min_by { |index| free[index] }
-            free[next_free] += call.service
-          end
-          [free.max, covered(calls)].min
+          opening.positive? ? opening : @openings.fetch(calls[0].host, 0.0)
         end
       end
     end

@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+require_relative "../limiter"
+require_relative "../redacted"
+
+module Trunkline
+  module Insight
+    # A batch of calls in a time of its own: the limiter of a real one says when the next call starts, and each takes
+    # what it took on an open connection.
+    #
+    # @api private
+    class SimulatedBatch
+      include Redacted
+
+      # Connections to one host that a client opens by default.
+      CONNECTIONS = 64
+
+      # @param calls [Array<Call>]
+      # @param opening [Float] seconds for opening a connection, when none is idle; over HTTP/2 only the first is opened
+      def initialize(calls, opening)
+        @calls = calls
+        @opening = opening
+        @idle = calls.all?(&:opened?) ? 0 : 1
+        @limiter = Limiter.new(0.0, maximum: CONNECTIONS)
+        @now = 0.0
+        @under_way = []
+      end
+
+      # @return [Float]
+      def seconds
+        @calls.each do |call|
+          end_first until @limiter.ready?(@now)
+          start(call)
+        end
+        @under_way.map(&:first).max
+      end
+
+      private
+
+      def start(call)
+        wait = connection_for(call)
+        @under_way << [@now + wait + call.service, @now, @limiter.start(@now)]
+      end
+
+      # @return [Float] seconds until the call has one
+      def connection_for(call)
+        return @opening unless @idle.positive? || (call.multiplexed && !@under_way.empty?)
+
+        @idle -= 1 if @idle.positive?
+        0.0
+      end
+
+      def end_first
+        @now, *begun = @under_way.delete_at(@under_way.each_index.min_by { |at| @under_way[at][0] })
+        @limiter.on_success(@now, *begun)
+        @idle += 1
+      end
+    end
+  end
+end
