@@ -324,6 +324,26 @@ module Trunkline
         end
       end
 
+      # Net::HTTP tells nothing of its time; ours tells the server's from the wait for Ruby's lock.
+      def test_gvl_holds_what_clients_tell_beside_the_server_s_clock
+        experiment("gvl", "2", "1", "--busy", "0,2", *CLIENTS) do |result, out|
+          rows = result["tables"].first["rows"].to_h { |label, busy, *cells| [[label, busy], cells] }
+
+          assert_equal [["Trunkline", 0], ["Trunkline", 2], ["Net::HTTP", 0], ["Net::HTTP", 2]], rows.keys
+          assert_equal %w[- -], rows.fetch(["Net::HTTP", 2])[1, 2]
+          whole, _, lock, _, waited = rows.fetch(["Trunkline", 2]).map(&:to_f)
+
+          assert_includes 50.0..whole, lock
+          assert_operator lock, :<=, waited
+          assert_equal ["lines"], result["charts"].map { |chart| chart["kind"] }
+          assert_match(/^timings\.gvl is off the truth by [\d.]+ ms \(median\)/, out)
+        end
+      end
+
+      def test_gvl_refuses_what_is_no_number_of_threads
+        assert_match(/--busy two: give numbers/, refused("gvl", "--busy", "two", status: USAGE))
+      end
+
       def test_a_simulation_alone_is_told_as_facts
         %w[storm tail].each do |command|
           experiment(command, "9", "1", "--simulation", "--seed", "5") do |result, out|

@@ -7,7 +7,7 @@ module Trunkline
   module Lab
     # The command line. Every failure is reported in one sentence.
     module CLI
-      COMMANDS = %w[sweep best load keepalive clients chatty timeouts safety storm tail xml compare report tour
+      COMMANDS = %w[sweep best load keepalive clients chatty timeouts safety storm tail gvl xml compare report tour
                     install].freeze
 
       module_function

@@ -124,6 +124,10 @@ module Trunkline
         end
       end
 
+      # One call by the kept client, with the client's own timings.
+      # @return [Array(Integer, String, Hash)] status and body; of total: and gvl:, in seconds, those that it tells
+      def timed(call) = [*exchange(@client ||= open, call), {}]
+
       # Runs a series of calls inside what the client needs around them, such as an event loop.
       def session = yield
 

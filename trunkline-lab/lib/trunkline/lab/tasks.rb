@@ -96,6 +96,23 @@ module Trunkline
         { wall: Clock.now - started, ended_with: ended }
       end
 
+      # Calls beside threads that never give up Ruby's lock by themselves, to a server that answers with the monotonic
+      # clock, in seconds, as it wrote the answer.
+      # @return [Array<Hash>] seconds of each: wall:, the whole call; answer:, until the server wrote; waited:, from
+      #   then on; and told:, what the client says itself
+      def beside_busy_threads(call:, busy:, count:)
+        call = Peer::Call.of(**call)
+        @peer.session do
+          @peer.timed(call)
+          over = false
+          threads = Array.new(busy) { Thread.new { nil until over } }
+          Array.new(count) { one_beside(call) }
+        ensure
+          over = true
+          threads&.each(&:join)
+        end
+      end
+
       # The first call is interrupted; returns the second one's body.
       # @param way [String] "timeout" or "raise"
       def interrupted(first:, second:, after:, way:)
@@ -133,6 +150,16 @@ module Trunkline
       end
 
       private
+
+      def one_beside(call)
+        began = Clock.now
+        status, body, told = @peer.timed(call)
+        ended = Clock.now
+        raise "status #{status}" unless status == 200
+
+        written = Float(body)
+        { wall: ended - began, answer: written - began, waited: ended - written, told: told }
+      end
 
       def limit(requests, seconds)
         lock = Mutex.new

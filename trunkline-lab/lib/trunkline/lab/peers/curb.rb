@@ -18,6 +18,11 @@ module Trunkline
           multi.perform
         end
 
+        def timed(call)
+          easy = @client ||= open
+          [*exchange(easy, call), { total: easy.total_time }]
+        end
+
         private
 
         def multi

@@ -20,6 +20,11 @@ module Trunkline
           end
         end
 
+        def timed(call)
+          response = (@client ||= open).request(call.verb, call.path, headers: call.headers, body: call.body)
+          [response.status, response.body, response.timings.to_h.slice(:total, :gvl)]
+        end
+
         private
 
         def open

@@ -17,6 +17,11 @@ module Trunkline
           hydra.run
         end
 
+        def timed(call)
+          response = request(@client ||= open, call).run
+          [response.code, response.body, { total: response.total_time }]
+        end
+
         private
 
         # Typhoeus keeps its handles, and so their connections, in a pool of the process: there is no client to open.
