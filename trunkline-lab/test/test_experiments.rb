@@ -340,6 +340,33 @@ module Trunkline
         end
       end
 
+      # Where Rails is installed. What is promised is measured, but not claimed here.
+      def test_nplus1_finds_the_calls_of_a_page_and_follows_the_advice
+        out = refused("nplus1", "2", "1")
+
+        assert_match(/fewer than 3 calls/, out)
+        skip "Rails is not installed" unless rails?
+        experiment("nplus1", "5", "2") do |result, text|
+          rows = result["tables"].first["rows"]
+
+          assert_equal Commands::Nplus1::WAYS.values, rows.map(&:first)
+          before, promised, after = rows.map { |row| row[1].to_f }
+
+          assert_operator before, :>=, 50.0
+          assert_operator promised, :<, before
+          assert_operator after, :<, before
+          assert_match(/^Found: 5 calls to .* one after another \(GET .* x 5\)/, text)
+          assert_match(/^Advice: Make them in one batch/, text)
+          assert_match(/the promise is off by \d+ % \(median\), (not )?within 25 %\.$/, text)
+        end
+      end
+
+      def rails?
+        Bundle.new(*Commands::Nplus1.bundles.first).environment
+      rescue Bundle::Failed
+        false
+      end
+
       def test_gvl_refuses_what_is_no_number_of_threads
         assert_match(/--busy two: give numbers/, refused("gvl", "--busy", "two", status: USAGE))
       end

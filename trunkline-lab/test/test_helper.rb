@@ -51,7 +51,7 @@ module Trunkline
 
         assert_equal figures.map { |one| one["name"] }, CSV.read(files["csv"], headers: true)["figure"]
         assert_equal figures.sum { |one| one["samples"].size }, CSV.read(files["samples"]).size - 1
-        assert_equal [result["command"]], File.read(files["html"]).scan(/<section id="([a-z]+)-1"/).flatten
+        assert_equal [result["command"]], File.read(files["html"]).scan(/<section id="([a-z\d]+)-1"/).flatten
         assert_match(/\A## /, File.read(files["markdown"]))
       end
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "chatty"
+require_relative "nplus1"
 require_relative "xml"
 
 module Trunkline
@@ -36,7 +37,8 @@ module Trunkline
           able, others = (Peer.all + Peer.with_policies).partition { |peer| peer.missing.nil? }
           others.each { |peer| @result.missing[peer.label] = peer.missing }
           clients = able.to_h { |peer| [peer.bundle, peer.gems] }
-          { **clients, **Chatty.bundles, **XML.bundles, **XMLRequests.bundles }.reject { |_, gems| gems.empty? }
+          applications = { **Chatty.bundles, **XMLRequests.bundles, **Nplus1.bundles }
+          { **clients, **XML.bundles, **applications }.reject { |_, gems| gems.empty? }
         end
 
         def install(folder, gems)
