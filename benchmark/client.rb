@@ -4,13 +4,16 @@
 # switches.
 
 require_relative "support/program"
-%w[one_at_a_time objects fresh_tls threads download footprint].each { |group| require_relative "figures/#{group}" }
+%w[one_at_a_time objects listeners fresh_tls threads download footprint].each do |group|
+  require_relative "figures/#{group}"
+end
 
 Bench::Peer.load_all
 groups = {
   "plain" => Bench::Figures::OneAtATime.new(:plain),
   "tls" => Bench::Figures::OneAtATime.new(:tls),
   "objects" => Bench::Figures::Objects.new,
+  "listeners" => Bench::Figures::Listeners.new,
   "fresh_tls" => Bench::Figures::FreshTLS.new,
   "threads" => Bench::Figures::Threads.new,
   "download" => Bench::Figures::Download.new,

@@ -113,6 +113,21 @@ module Bench
       end
     end
 
+    # CPU in microseconds, and Ruby objects, of a GET: in a process that never had a listener, after one was taken off,
+    # and with one. The least of so many turns: other programs, and caches that fill up, only add to it.
+    def listeners(path:, count:, turns:)
+      asked = paths(path, "distinct")
+      least = -> { Array.new(turns) { cost_of_gets(asked.take(count)) }.transpose.map(&:min) }
+      @peer.session do
+        CALLS_UNTIL_THE_HEAP_SETTLES.times { fetch(asked.next) }
+        never = least.call
+        ::Trunkline.on(:call) { nil }.off
+        off = least.call
+        ::Trunkline.on(:call) { nil }
+        { never: never, off: off, on: least.call }
+      end
+    end
+
     # Ruby objects allocated per order, without those that the caller's literals and JSON make.
     def order_objects(path:, count:)
       @peer.session do
@@ -224,6 +239,14 @@ module Bench
         done += CALLS_PER_CLOCK_LOOK
       end
       done
+    end
+
+    # @return [Array(Float, Float)]
+    def cost_of_gets(paths)
+      GC.start
+      taken = nil
+      objects = allocated { taken = Clock.measure { paths.each { |path| fetch(path) }.size } }
+      [taken[:cpu] * 1e6 / paths.size, (objects / paths.size.to_f).round(1)]
     end
 
     def allocated
