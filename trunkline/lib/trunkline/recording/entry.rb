@@ -112,12 +112,16 @@ module Trunkline
         return { send: 0, wait: ms(@lap.ended - @lap.began), receive: 0 } unless @response
 
         times = @response.timings
-        phases = { blocked: times.queue, dns: times.resolve,
-                   connect: [times.connect, times.tls].compact.then { |parts| parts.sum unless parts.empty? },
-                   send: times.write || 0, wait: times.first_byte || 0 }
+        phases = phases(times)
         rest = times.total ? [times.total - phases.values.compact.sum, 0].max : 0
         { **phases.merge(receive: rest, ssl: times.tls).transform_values { |seconds| seconds ? ms(seconds) : NONE },
           **(times.gvl ? { _gvl: ms(times.gvl) } : {}) }
+      end
+
+      def phases(times)
+        opening = [times.connect, times.tls].compact
+        { blocked: times.queue, dns: times.resolve, connect: (opening.sum unless opening.empty?),
+          send: times.write || 0, wait: times.first_byte || 0 }
       end
 
       def connection
