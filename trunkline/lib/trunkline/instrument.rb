@@ -25,7 +25,9 @@ module Trunkline
     # The instruments that load themselves, and what says that their library is there.
     LIBRARIES = {
       active_support: "ActiveSupport::Notifications", log_subscriber: "Rails::Railtie",
-      opentelemetry: "OpenTelemetry::Instrumentation::Base"
+      opentelemetry: "OpenTelemetry::Instrumentation::Base", sentry: "Sentry::Utils::HttpTracing",
+      datadog: "Datadog::Tracing::Contrib::HTTP", new_relic: "NewRelic::Agent::HTTPClients::AbstractRequest",
+      appsignal: "Appsignal::Transaction"
     }.freeze
     private_constant :LIBRARIES
 

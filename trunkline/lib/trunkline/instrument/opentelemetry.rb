@@ -2,7 +2,7 @@
 
 require "delegate"
 require "opentelemetry-instrumentation-base"
-require_relative "../../trunkline"
+require_relative "../../trunkline" unless defined?(Trunkline::Instrument) # which loads this file by itself
 require_relative "opentelemetry/metrics"
 require_relative "opentelemetry/spans"
 

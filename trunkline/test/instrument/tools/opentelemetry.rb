@@ -61,7 +61,7 @@ class TestOpenTelemetry < ToolTest
         call.call(client, :get, "/ok?page=1&api_key=s3cret")
         span.context
       end
-      sleep 0.05 until spans.any?
+      wait_until { spans.any? }
       span, *more = spans
 
       assert_empty more, way
@@ -78,7 +78,7 @@ class TestOpenTelemetry < ToolTest
     http = client
     parents = Array.new(2) { in_parent { |span| [span.context.span_id, http.async.get("/ok")] } }
     parents.map(&:last).each { |future| future.value(5) }
-    sleep 0.05 until spans.size == 2
+    wait_until { spans.size == 2 }
 
     assert_equal parents.map(&:first).sort, spans.map(&:parent_span_id).sort
   end

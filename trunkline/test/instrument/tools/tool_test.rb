@@ -37,6 +37,14 @@ class ToolTest < Minitest::Test
 
   def client(**options) = Trunkline.new(server.url, timeout: 5, **options)
 
+  def wait_until
+    limit = Trunkline::Engine.now + 5
+    until yield
+      flunk "it did not come to pass within 5 seconds" if Trunkline::Engine.now > limit
+      sleep 0.05
+    end
+  end
+
   # @return [Array<String, nil>] the values of a field in the requests so far
   def sent(name) = server.raw_requests.map { |raw| raw[/^#{name}: ([^\r]*)/i, 1] }
 

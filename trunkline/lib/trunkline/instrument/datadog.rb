@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require "datadog"
+require_relative "../../trunkline" unless defined?(Trunkline::Instrument) # which loads this file by itself
+require_relative "patches"
+
+module Trunkline
+  # Reopened: an instrument.
+  module Instrument
+    # Shows calls in Datadog as its integration of Net::HTTP does: a span http.request for each attempt; sends Datadog's
+    # trace context (docs/observability.md).
+    #
+    # @api private
+    class Datadog
+      include Redacted
+
+      Tracing = ::Datadog::Tracing
+      Tags = Tracing::Metadata::Ext
+      PATCHES = Patches.new({ net_http: "Datadog::Tracing::Contrib::HTTP::Instrumentation::InstanceMethods",
+                              faraday: "Datadog::Tracing::Contrib::Faraday::Connection" })
+      # Fields of requests that Datadog's own library makes.
+      OWN = %w[datadog-meta-tracer-version dd-internal-untraced-request].freeze
+      private_constant :Tracing, :Tags, :OWN
+
+      # Of an attempt: the digest of its parent, the id of its span, when it began.
+      Begun = Struct.new(:parent, :id, :started_at) { include Redacted }
+
+      def wanted? = Tracing.enabled?
+
+      # @return [Datadog::Tracing::TraceDigest, nil] nil when the call is told elsewhere
+      def note
+        return if PATCHES.tell_of_current?
+
+        Tracing.active_trace&.to_digest || Tracing::TraceDigest.new(trace_id: Tracing::Utils::TraceId.next_id)
+      end
+
+      def call_begins(_call, digest) = digest
+
+      def attempt_begins(digest, request, _number)
+        return if digest.nil? || request.headers.any? { |name, _| OWN.include?(name.downcase) }
+
+        begun = Begun.new(digest, Tracing::Utils.next_id, Time.now)
+        [begun, fields(begun, request)]
+      end
+
+      # The span is made when the attempt is over, with the id that was sent: no span is active meanwhile, so attempts
+      # may run side by side.
+      def attempt_ends(begun, lap)
+        return unless begun
+
+        Tracing.trace("http.request", continue_from: begun.parent, id: begun.id, start_time: begun.started_at,
+                                      service: settings(lap.request)[:service_name], type: Tags::HTTP::TYPE_OUTBOUND,
+                                      resource: lap.request.method) do |span|
+          describe(span, lap.request)
+          conclude(span, lap)
+        end
+      end
+
+      private
+
+      def settings(request) = ::Datadog.configuration.tracing[:http, request.uri.host]
+
+      def fields(begun, request)
+        return unless settings(request)[:distributed_tracing]
+
+        Tracing::Contrib::HTTP.inject(begun.parent.merge(span_id: begun.id), fields = {})
+        fields
+      end
+
+      def describe(span, request)
+        uri = request.uri
+        span.set_tags(Tags::TAG_KIND => Tags::SpanKind::TAG_CLIENT, Tags::TAG_COMPONENT => "trunkline",
+                      Tags::TAG_OPERATION => "request", Tags::HTTP::TAG_URL => uri.path,
+                      Tags::HTTP::TAG_METHOD => request.method, Tags::NET::TAG_TARGET_HOST => uri.host,
+                      Tags::NET::TAG_TARGET_PORT => uri.port.to_s, Tags::TAG_PEER_HOSTNAME => uri.host)
+      end
+
+      def conclude(span, lap)
+        result = lap.result
+        return (span.set_error(result) if result) unless result.is_a?(Response)
+
+        span.set_tag(Tags::HTTP::TAG_STATUS_CODE, result.status.to_s)
+        waited = result.timings&.gvl
+        span.set_tag("trunkline.gvl_wait", waited) if waited
+        return unless settings(lap.request)[:error_status_codes].include?(result.status)
+
+        span.set_error(["HTTP #{result.status}", "HTTP #{result.status}"])
+      end
+    end
+
+    add(Datadog.new)
+  end
+end

@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+require "newrelic_rpm"
+require "new_relic/agent/http_clients/abstract"
+require_relative "../../trunkline" unless defined?(Trunkline::Instrument) # which loads this file by itself
+require_relative "shown"
+
+module Trunkline
+  # Reopened: an instrument.
+  module Instrument
+    # Shows calls in New Relic as its instrumentation of Net::HTTP does: an external segment for each attempt; sends
+    # traceparent, tracestate and newrelic (docs/observability.md). Calls that come from Net::HTTP are told by its own,
+    # which stops tracing for as long as they run.
+    #
+    # @api private
+    class NewRelic
+      include Redacted
+
+      # The transaction and segment where a call was made.
+      Place = Struct.new(:transaction, :segment) { include Redacted }
+
+      # What New Relic reads of a request, and writes its fields to.
+      class Outgoing < ::NewRelic::Agent::HTTPClients::AbstractRequest
+        include Redacted
+
+        # @return [Hash{String => String}] that New Relic has set
+        attr_reader :fields
+
+        def initialize(request)
+          super()
+          @request = request
+          @fields = {}
+        end
+
+        def type = "Trunkline"
+        def host_from_header = @request.headers["host"]
+        def host = @request.uri.host
+        def method = @request.method
+        def uri = URI(Shown.place(@request))
+        def headers = @request.headers.to_h.merge(@fields)
+        def [](name) = @fields[name] || @request.headers[name]
+
+        def []=(name, value)
+          @fields[name] = value
+        end
+      end
+
+      # What New Relic reads of an answer.
+      class Answer < ::NewRelic::Agent::HTTPClients::AbstractResponse
+        include Redacted
+
+        def [](name) = @wrapped_response.headers[name]
+        def to_hash = @wrapped_response.headers.to_h
+
+        private
+
+        def get_status_code = get_status_code_using(:status) # rubocop:disable Naming/AccessorMethodName
+      end
+
+      # @return [Place, nil] nil outside a transaction, or when the call is told elsewhere
+      def note
+        state = ::NewRelic::Agent::Tracer.state
+        transaction = state.current_transaction
+        Place.new(transaction, transaction.current_segment) if transaction && state.tracing_enabled?
+      end
+
+      def call_begins(_call, place) = place
+
+      def attempt_begins(place, request, _number)
+        return unless place
+
+        outgoing = Outgoing.new(request)
+        segment = ::NewRelic::Agent::Transaction::ExternalRequestSegment.new(outgoing.type, outgoing.uri,
+                                                                             outgoing.method)
+        place.transaction.add_segment(segment, place.segment)
+        segment.start
+        segment.add_request_headers(outgoing)
+        [segment, outgoing.fields]
+      end
+
+      def attempt_ends(segment, lap)
+        return unless segment
+
+        case (result = lap.result)
+        when Response then segment.process_response_headers(Answer.new(result))
+        when Exception then segment.notice_error(result)
+        end
+      ensure
+        segment&.finish
+      end
+    end
+
+    add(NewRelic.new)
+  end
+end

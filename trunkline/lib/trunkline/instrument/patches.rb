@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+require_relative "../surroundings"
+
+module Trunkline
+  module Instrument
+    # Whether a tool tells of the current call already, because it comes from a library that the tool has patched.
+    #
+    # @api private
+    class Patches
+      include Redacted
+
+      TARGETS = { net_http: "Net::HTTP", faraday: "Faraday::Connection" }.freeze
+      private_constant :TARGETS
+
+      # @param modules [Hash{Symbol => String}] by library what the tool prepends to its class, by name
+      # @param targets [Hash{Symbol => String}] other classes than Net::HTTP and Faraday::Connection
+      def initialize(modules, targets = {})
+        @modules = modules
+        @targets = { **TARGETS, **targets }
+      end
+
+      # @return [Boolean]
+      def tell_of_current?
+        library = Surroundings.library or return false
+        patch = @modules[library]
+        return false unless patch && Object.const_defined?(patch)
+
+        (Object.const_get(@targets.fetch(library)) <= Object.const_get(patch)) || false
+      end
+    end
+  end
+end

@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require_relative "../../facades/net_http/agents/watched/datadog"
+require_relative "tool_test" # its tests run at exit, before what the tool does then
+require "trunkline/instrument/datadog"
+
+class TestDatadog < ToolTest
+  def calls(&block)
+    Watched::WRITER.traces.clear
+    @parent = nil
+    Datadog::Tracing.trace("parent") do |span|
+      @parent = span
+      block.call
+    end
+    Watched::WRITER.traces.flat_map(&:spans).reject { |span| span.name == "parent" }
+  end
+
+  def test_every_way_of_calling
+    each_way do |way, call|
+      before = server.raw_requests.size
+      span, *more = calls { call.call(client, :get, "/ok?api_key=s3cret") }
+
+      assert_empty more, way
+      assert_equal ["http.request", "GET", "http", @parent.id, @parent.trace_id],
+                   [span.name, span.resource, span.type, span.parent_id, span.trace_id], way
+      assert_equal ["trunkline", "client", "/ok", "200"],
+                   span.meta.values_at("component", "span.kind", "http.url", "http.status_code"), way
+      assert_equal span.id.to_s, sent("x-datadog-parent-id")[before], way
+    end
+  end
+
+  def test_errors
+    assert_equal [1], calls { assert_raises(Trunkline::ConnectionClosed) { client.post("/closed") } }.map(&:status)
+    assert_equal [1], calls { client(raise: false).get("/failing") }.map(&:status)
+  end
+
+  def test_without_a_trace
+    Watched::WRITER.traces.clear
+    client.get("/ok")
+
+    assert_equal ["http.request"], Watched::WRITER.traces.flat_map(&:spans).map(&:name)
+  end
+
+  def test_facades_are_told_once
+    assert_equal(["net/http"], calls { through_net_http }.map { |span| span.meta["component"] })
+    assert_equal(["trunkline"], calls { through_faraday }.map { |span| span.meta["component"] })
+  end
+end

@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+require_relative "../../facades/net_http/agents/watched/sentry"
+require_relative "tool_test" # its tests run at exit, before what the tool does then
+require "trunkline/instrument/sentry"
+
+class TestSentry < ToolTest
+  def seen(&block) = Watched.watch(&block)
+
+  def test_every_way_of_calling
+    each_way do |way, call|
+      before = server.raw_requests.size
+      report = seen { call.call(client, :get, "/ok?page=1&api_key=s3cret") }
+
+      assert_equal [["http.client", "auto.http.trunkline", 200]],
+                   report[:spans].map { |span|
+                     [span[:op], span[:origin], span[:data]["http.response.status_code"]]
+                   }, way
+      assert_equal 1, report[:breadcrumbs].size, way
+      assert_match(/\A\h{32}-\h{16}-1\z/, sent("sentry-trace")[before], way)
+      assert sent("baggage")[before], way
+      refute_includes report.to_s, "s3cret", way
+    end
+  end
+
+  def test_errors
+    report = seen { assert_raises(Trunkline::ConnectionClosed) { client.post("/closed") } }
+
+    assert_equal ["internal_error"], report[:spans].map { |span| span[:status] }
+  end
+
+  def test_facades_are_told_once
+    assert_equal(["auto.http.net_http"], seen { through_net_http }[:spans].map { |span| span[:origin] })
+    assert_equal(["auto.http.trunkline"], seen { through_faraday }[:spans].map { |span| span[:origin] })
+  end
+end
