@@ -11,14 +11,18 @@ class TestTools < TrunklineTest
     name = File.basename(program, ".rb")
     next if name == "tool_test"
 
-    define_method("test_#{name}") do
-      skip "the gems of gemfiles/agents are not installed; bin/setup says why" unless Agents::Comparison.installed?
+    levels = %w[sentry datadog appsignal].include?(name) ? %w[net_http faraday] : %w[net_http]
+    levels.each do |level|
+      define_method("test_#{name}_#{level}") do
+        skip "the gems of gemfiles/agents are not installed; bin/setup says why" unless Agents::Comparison.installed?
 
-      command = [RbConfig.ruby, "-I", Subprocess::LIB, program]
-      out, err, status = Subprocess.run_command(Agents::Comparison.environment(common: true), command, 60)
+        command = [RbConfig.ruby, "-I", Subprocess::LIB, program]
+        out, err, status = Subprocess.run_command(Agents::Comparison.environment(common: true).merge("LEVEL" => level),
+                                                  command, 60)
 
-      assert status.success?, out + err
-      assert_match(/^\d+ runs, [1-9]\d* assertions, 0 failures, 0 errors, 0 skips$/, out)
+        assert status.success?, out + err
+        assert_match(/^\d+ runs, [1-9]\d* assertions, 0 failures, 0 errors, 0 skips$/, out)
+      end
     end
   end
 end
