@@ -204,5 +204,5 @@ module Trunkline
   end
 end
 
-# Rails asks controllers once what they have to say of an action: before the first client is made.
-require_relative "trunkline/instrument/log_subscriber" if defined?(Rails::Railtie)
+# Before the first client is made: Rails asks controllers what they tell of an action, OpenTelemetry what it may use.
+Trunkline::Instrument.meet_libraries

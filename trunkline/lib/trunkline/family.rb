@@ -28,7 +28,7 @@ module Trunkline
       # @return [Family]
       def make(max_idle = nil, default: nil)
         meet_webmock
-        Instrument.meet_libraries
+        Instrument.client_is_made
         LOCK.synchronize do
           @last += 1
           next new(pool(max_idle), max_idle, @last) if max_idle

@@ -33,6 +33,7 @@ module Trunkline
 
     @probes = [].freeze
     @met = {}
+    @at_client = []
     @lock = Mutex.new
     @failed = {}
 
@@ -63,7 +64,8 @@ module Trunkline
         notes
       end
 
-      # Loads the instruments of libraries that are there, before or after this gem: asked when a client is made.
+      # Loads the instruments of libraries that are there: asked at the end of this gem's loading, and when a client is
+      # made.
       # @return [void]
       def meet_libraries
         LIBRARIES.each do |name, constant|
@@ -72,6 +74,19 @@ module Trunkline
           @met[name] = true
           require_relative "instrument/#{name}"
         end
+      end
+
+      # Meets libraries, and does what instruments have left for when the first client is made.
+      # @return [void]
+      def client_is_made
+        meet_libraries
+        @at_client.shift.call until @at_client.empty?
+      end
+
+      # @yield when the next client is made
+      # @return [void]
+      def at_client(&block)
+        @at_client << block
       end
 
       # Runs a probe's method.

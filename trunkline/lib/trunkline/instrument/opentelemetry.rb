@@ -44,9 +44,10 @@ module OpenTelemetry
       end
       ::OpenTelemetry::Instrumentation.registry.register(ShortName)
 
-      # Loaded after OpenTelemetry::SDK.configure, nobody else will install it.
-      unless ::OpenTelemetry.tracer_provider.instance_of?(::OpenTelemetry::Internal::ProxyTracerProvider)
-        Instrumentation.instance.install
+      # When OpenTelemetry::SDK.configure has been called without it, nobody else will install it.
+      ::Trunkline::Instrument.at_client do
+        configured = !::OpenTelemetry.tracer_provider.instance_of?(::OpenTelemetry::Internal::ProxyTracerProvider)
+        Instrumentation.instance.install if configured && !Instrumentation.instance.installed?
       end
     end
   end
