@@ -149,8 +149,13 @@ class TestCallLog < TrunklineTest
     @server = serve(JSON_ANSWER)
     bad = Object.new
     def bad.info(_) = raise(IOError, "disk full")
-    _, err = capture_io { assert_equal 200, client(@server.url, logger: bad).get("/").status }
-    assert_includes err, "disk full"
+    before = Trunkline.logger
+    told = StringIO.new
+    Trunkline.configure { |config| config.logger = Logger.new(told) }
+    assert_equal 200, client(@server.url, logger: bad).get("/").status
+    assert_includes told.string, "disk full"
+  ensure
+    Trunkline.configure { |config| config.logger = before }
   end
 
   # Each is pasted into a shell; the server must see the same, but for what is hidden.
