@@ -93,9 +93,16 @@ class TestActiveSupportNotifications < TrunklineTest
     refute_predicate probe, :wanted?
     assert_nil Trunkline::Surroundings.current
     client(server.url).get("/")
-    events("request.trunkline")
-    assert_predicate probe, :wanted?
+    NAMES.each do |name|
+      refute_predicate probe, :wanted?
+      subscriber = ActiveSupport::Notifications.subscribe(name) { nil }
+      assert_predicate probe, :wanted?, name
+      ActiveSupport::Notifications.unsubscribe(subscriber)
+    end
+    refute_predicate probe, :wanted?
   end
+
+  NAMES = %w[request.trunkline attempt.trunkline connection.trunkline].freeze
 
   def test_a_subscriber_that_raises_harms_no_call
     (@subscribers ||= []) << ActiveSupport::Notifications.subscribe("request.trunkline") { raise "mine" }

@@ -30,7 +30,9 @@ module Trunkline
 
       NAMES = %w[request.trunkline attempt.trunkline connection.trunkline].freeze
       REQUEST, ATTEMPT, CONNECTION = NAMES
-      private_constant :REQUEST, :ATTEMPT, :CONNECTION
+      # Whether this version tells those who listen.
+      ALL_LISTENERS = ::ActiveSupport::Notifications::Fanout.method_defined?(:all_listeners_for)
+      private_constant :REQUEST, :ATTEMPT, :CONNECTION, :ALL_LISTENERS
 
       # An event that has begun.
       Begun = Struct.new(:handle, :payload) do
@@ -56,8 +58,17 @@ module Trunkline
 
       # ---- a probe ----
 
+      # Asked for each call: most have nobody who listens, which is told sooner than whether those who do are silenced.
       # @return [Boolean]
-      def wanted? = !Tally.current.nil? || NAMES.any? { |name| notifier.listening?(name) }
+      def wanted?
+        return true if Tally.current
+
+        all = ::ActiveSupport::Notifications.notifier
+        return false if ALL_LISTENERS && all.all_listeners_for(REQUEST).empty? &&
+                        all.all_listeners_for(ATTEMPT).empty? && all.all_listeners_for(CONNECTION).empty?
+
+        NAMES.any? { |name| all.listening?(name) }
+      end
 
       # @return [Hash] what Rails keeps with the thread that makes the call
       def note
