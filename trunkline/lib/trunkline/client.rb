@@ -17,6 +17,7 @@ require_relative "response"
 require_relative "scheduler/batch_options"
 require_relative "scheduler/each"
 require_relative "stats"
+require_relative "streams"
 require_relative "surroundings"
 require_relative "url"
 
@@ -34,6 +35,7 @@ module Trunkline
   # or 5xx raises nothing, unless raise: true (see Response#raise_for_status!).
   class Client
     include Redacted
+    include Streams
 
     # A client is made once for each set of lasting options that calls give.
     KNOWN_VARIANTS = 32
