@@ -233,8 +233,14 @@ void stubbed_init(void);
  * rb_protect. */
 step_result wait_drive(exchange *x, bool at_once);
 
-/* A stop request for drivers in this thread, which its interrupts end. */
-stop_request wait_stop_request(void);
+/* A stop request for drivers in this thread, which its interrupts end; it has addresses inside of
+ * itself, and must not be moved. */
+typedef struct {
+    stop_request request;
+    struct RTypedData thread; /* a copy: only its address in the heap is another */
+} thread_stop;
+
+void wait_stop_begin(thread_stop *s);
 
 /* Drives an exchange loop until a member is ready, `until`, or `stop`. `own` is the loop's waker.
  * Raises as wait_drive. */

@@ -35,7 +35,7 @@ typedef struct {
     uint64_t last_call;
     VALUE driver;  /* the thread that runs it; nil: none */
     entry *served; /* the entry that is being served; NULL: none */
-    stop_request stop;
+    thread_stop stop;
 } multi;
 
 static void multi_mark(void *data) {
@@ -271,16 +271,16 @@ static void serve(running *run) {
 static VALUE run_until_results(VALUE argument) {
     running *run = (running *)argument;
     multi *m = run->m;
-    while (m->all.first != NULL && RARRAY_LEN(m->results) == 0 && !stop_asked(&m->stop)) {
+    while (m->all.first != NULL && RARRAY_LEN(m->results) == 0 && !stop_asked(&m->stop.request)) {
         if (!exchange_loop_has_ready(m->loop))
-            wait_exchange_loop(m->loop, m->waker, run->until, &m->stop);
+            wait_exchange_loop(m->loop, m->waker, run->until, &m->stop.request);
         for (member *ready; (ready = exchange_loop_next(m->loop)) != NULL;) {
             run->e = ready->owner;
             serve(run);
         }
         if (run->until != NEVER && clock_now() >= run->until) break;
     }
-    stop_take_back(&m->stop);
+    stop_take_back(&m->stop.request);
     VALUE results = m->results;
     m->results = rb_ary_new();
     return results;
@@ -298,9 +298,9 @@ static VALUE multi_run(VALUE self, VALUE timeout) {
     running run = {
         .self = self, .m = m, .until = clock_after(clock_now(), engine_seconds(timeout))};
     m->driver = rb_thread_current();
-    bool woken = stop_asked(&m->stop); /* before it was run */
-    m->stop = wait_stop_request();
-    m->stop.asked |= woken;
+    bool woken = stop_asked(&m->stop.request); /* before it was run */
+    wait_stop_begin(&m->stop);
+    m->stop.request.asked |= woken;
     return rb_ensure(run_until_results, (VALUE)&run, run_over, (VALUE)&run);
 }
 
@@ -320,7 +320,7 @@ static VALUE multi_size(VALUE self) {
 /* call-seq: wake; from any thread */
 static VALUE multi_wake(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
-    stop_ask(&m->stop);
+    stop_ask(&m->stop.request);
     if (m->waker != NULL) waker_wake(m->waker);
     return Qnil;
 }

@@ -12,7 +12,8 @@ static ID id_at_target, id_next_chunk, id_release;
 
 /* ---- the object ---- */
 
-/* All are pinned: the exchange has addresses inside of the content. */
+/* All are pinned: the exchange has addresses inside of the content. Pinned is not enough for a
+ * String that has its bytes in the object itself: see request_content_bytes. */
 static void request_mark(void *data) {
     const request_object *r = data;
     if (r == NULL) return;
@@ -34,6 +35,7 @@ static void request_free(void *data) {
     request_object *r = data;
     if (r == NULL) return;
     if (head_is_apart(r)) free(r->head);
+    free(r->content_bytes);
     block_give(BLOCK_REQUEST, r);
 }
 
@@ -80,6 +82,18 @@ request_object *request_sendable(VALUE object) {
     if (NIL_P(r->origin))
         rb_raise(rb_eArgError, "a request that no client has made cannot be sent");
     return r;
+}
+
+const char *request_content_bytes(request_object *r) {
+    const char *bytes = RSTRING_PTR(r->content);
+    size_t length = (size_t)RSTRING_LEN(r->content);
+    if (RB_FL_TEST_RAW(r->content, RSTRING_NOEMBED)) return bytes;
+    if (r->content_bytes == NULL) {
+        r->content_bytes = malloc(length + 1);
+        if (r->content_bytes == NULL) rb_memerror();
+        memcpy(r->content_bytes, bytes, length);
+    }
+    return r->content_bytes;
 }
 
 /* ---- what it says ---- */

@@ -12,6 +12,7 @@ typedef struct {
     VALUE method;           /* frozen String */
     VALUE uri;              /* a URL; nil: it is made of origin and target when it is asked for */
     VALUE content;          /* nil, a frozen String, or a Content */
+    char *content_bytes;    /* owned; of a String whose bytes lie in the object itself; or NULL */
     VALUE follow;           /* how many redirects: an Integer, or false */
     VALUE early_hints;      /* called with the fields of each 103, or nil */
     VALUE template;         /* "/users/:id", for what watches calls; or nil */
@@ -90,6 +91,10 @@ request_object *request_get(VALUE object);
 
 /* The request inside of `object`, which a builder has made. Raises when it cannot be sent. */
 request_object *request_sendable(VALUE object);
+
+/* The bytes of its content, a String. They may be read without the GVL: while the heap is compacted
+ * its pages are protected, so that the bytes of an embedded String are copied. */
+const char *request_content_bytes(request_object *r);
 
 void request_init(void);
 void request_builder_init(void);

@@ -12,10 +12,10 @@ static ID id_next_chunk, id_call, id_start;
 
 /* ---- the beginning ---- */
 
-static void fill_content(exchange_request *out, const request_object *request) {
+static void fill_content(exchange_request *out, request_object *request) {
     out->body_length = request->content_length;
     if (RB_TYPE_P(request->content, T_STRING)) {
-        out->body = RSTRING_PTR(request->content);
+        out->body = request_content_bytes(request);
         out->body_length = RSTRING_LEN(request->content);
     } else {
         out->fed = !NIL_P(request->content);
@@ -27,7 +27,7 @@ VALUE response_begin(VALUE pool_object, VALUE request_value, VALUE deadline, boo
                      waker *w) {
     response_warn_of_dropped();
     pool *connections = pool_get(pool_object);
-    const request_object *request = request_sendable(request_value);
+    request_object *request = request_sendable(request_value);
     origin_object *origin = origin_get(request->origin);
     nanoseconds until = engine_seconds(deadline);
     origin_need_key(origin, request_value);

@@ -41,16 +41,19 @@ static void unblock(void *argument) {
  * are also read every so often. */
 #define SIGNAL_CHECK (20 * MILLISECOND)
 
+/* Runs without the GVL, and so must not read the Thread itself: while another thread compacts the
+ * heap, the page that it lies on is protected. Of the copy rb_thread_interrupted reads what kind of
+ * object it is, and where the flags are, which is no part of the heap. */
 static bool interrupted(void *thread) {
     return rb_thread_interrupted((VALUE)thread);
 }
 
-stop_request wait_stop_request(void) {
+void wait_stop_begin(thread_stop *s) {
     VALUE thread = rb_thread_current();
     bool must_ask = thread == rb_thread_main() && !rb_thread_alone();
-    return (stop_request){.interrupted = interrupted,
-                          .thread = (void *)thread,
-                          .ask_every = must_ask ? SIGNAL_CHECK : 0};
+    memcpy((void *)&s->thread, RTYPEDDATA(thread), sizeof(s->thread));
+    s->request = (stop_request){
+        .interrupted = interrupted, .thread = &s->thread, .ask_every = must_ask ? SIGNAL_CHECK : 0};
 }
 
 static void *drive_nogvl(void *argument) {
@@ -237,10 +240,12 @@ static step_result drive_in_fiber(exchange *x, VALUE scheduler, bool at_once) {
 step_result wait_drive(exchange *x, bool at_once) {
     VALUE scheduler = rb_fiber_scheduler_current();
     if (!NIL_P(scheduler)) return drive_in_fiber(x, scheduler, at_once);
-    stop_request stop = wait_stop_request();
-    waiting w = {.x = x, .waker = x->waker, .step = STEP_WAIT, .at_once = at_once, .stop = &stop};
+    thread_stop stop;
+    wait_stop_begin(&stop);
+    waiting w = {
+        .x = x, .waker = x->waker, .step = STEP_WAIT, .at_once = at_once, .stop = &stop.request};
     for (;;) {
-        stop_take_back(&stop);
+        stop_take_back(w.stop);
         leave(drive_nogvl, &w);
         if (w.step != STEP_WAIT) return w.step;
         exchange_depart(x); /* were it interrupted before, it would not have been driven at all */
