@@ -18,6 +18,7 @@ task :ci do
     "WebMock's examples for clients" => "webmock:clients",
     **suites.transform_keys { |folder| "#{folder}: the Ruby suite" },
     "trunkline: what waits, without epoll, eventfd, ppoll" => "poll:quick",
+    "trunkline: a minute of chaos" => "chaos:quick",
     "Examples in the documentation" => "docs:test",
     "Figures in the READMEs" => "figures:check",
     "trunkline: TLS with two copies of OpenSSL" => "package:two_openssls",

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+# What became of each call, as its caller saw it; and, when all are over, whether that agrees with the requests that the
+# origin has noted.
+class Ledger
+  TOTAL = 2.0 # seconds that a call may take
+  LATE = 5.0  # seconds that the machine, the collector and other threads may add
+
+  # What chaos raises in a caller's thread.
+  Interrupted = Class.new(Exception) # rubocop:disable Lint/InheritException -- nothing must take it for a call's error
+  # What chaos raises in a caller's block.
+  Stumbled = Class.new(StandardError)
+
+  # @param requests [String] the origin's file
+  def initialize(requests)
+    @requests = requests
+    @lock = Mutex.new
+    @outcomes = Hash.new(0)
+    @unsent = []
+    @violations = []
+  end
+
+  # Each call has one outcome: an answer of its own, or one error.
+  #
+  # @param name [String] of the request; no other has it
+  # @yieldreturn [String, nil] the body; nil when it was left early
+  def call(kind, name)
+    began = now
+    body = yield
+    return note("#{kind}: left early") if body.nil?
+
+    note("#{kind}: answered")
+    unless body.start_with?(name) && body.delete_prefix(name).count("^xy").zero?
+      violation("#{name} got #{body[0,
+                                    40].inspect}")
+    end
+  rescue Trunkline::Error => error
+    failed(kind, name, error)
+  rescue Timeout::Error, Interrupted, Stumbled => error
+    note("#{kind}: #{error.class.name.split("::").last}")
+  ensure
+    took = now - began
+    violation("#{name} (#{kind}) took #{took.round(1)} s") if took > TOTAL + LATE
+  end
+
+  # @param error [Trunkline::Error]
+  def failed(kind, name, error)
+    note("#{kind}: #{error.class.name.split("::").last}")
+    sent = error.sent if error.respond_to?(:sent)
+    @lock.synchronize { @unsent << name } if sent == :none
+  end
+
+  def note(outcome)
+    @lock.synchronize { @outcomes[outcome] += 1 }
+  end
+
+  def violation(words)
+    @lock.synchronize { @violations << words }
+  end
+
+  # @return [Array<String>]
+  def violations
+    arrived = File.readlines(@requests, chomp: true).map(&:split)
+    twice = arrived.slice("POST").tally.select { |_, count| count > 1 }
+    names = arrived.to_h { |_, name| [name, true] }
+    @violations + twice.map { |(_, name), count| "POST #{name} arrived #{count} times" } +
+      @unsent.select { |name| names[name] }.map { |name| "#{name} was called unsent and arrived" }
+  end
+
+  def to_s
+    sorted = @outcomes.sort_by { |outcome, count| [-count, outcome] }
+    ["#{@outcomes.values.sum} calls", *sorted.map { |outcome, count| "#{count.to_s.rjust(8)}  #{outcome}" }].join("\n")
+  end
+
+  private
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+end

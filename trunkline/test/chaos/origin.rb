@@ -1,0 +1,115 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../support/http2/frame_server"
+
+# The server that chaos calls, in a process of its own, over plain HTTP/1.1, TLS and HTTP/2. It writes each request to
+# a file as soon as its head has come, so that it is known what arrived even when no answer leaves.
+#
+#   ruby origin.rb SEED PORTS_FILE REQUESTS_FILE CERTIFICATE_FILE KEY_FILE
+#
+# The path of a request is /KIND/NAME; each answer's body begins with the name.
+class ChaosOrigin
+  LARGE = 300_000
+
+  def initialize(seed, requests, certificate, key)
+    @random = Random.new(seed)
+    @certificates = OpenSSL::X509::Certificate.load_file(certificate)
+    @key = OpenSSL::PKey.read(File.read(key))
+    @requests = requests
+    @lock = Mutex.new
+  end
+
+  # @return [Hash{Symbol => Integer}] ports
+  def listen
+    servers = { plain: ScriptedServer.new { |connection| serve(connection) },
+                tls: ScriptedServer.new(tls: context("http/1.1")) { |connection| serve(connection) },
+                h2c: FrameServer.new(settings: { max_concurrent_streams: 20 }) { |stream| answer_stream(stream) },
+                h2: FrameServer.new(tls: context("h2")) { |stream| answer_stream(stream) } }
+    servers.transform_values(&:port)
+  end
+
+  private
+
+  def context(protocol)
+    leaf, *issuers = @certificates
+    OpenSSL::SSL::SSLContext.new.tap do |context|
+      context.add_certificate(leaf, @key, issuers)
+      context.alpn_select_cb = ->(offered) { protocol if offered.include?(protocol) }
+    end
+  end
+
+  def note(verb, path)
+    @lock.synchronize { File.write(@requests, "#{verb} #{path.split("/").last}\n", mode: "a") }
+  end
+
+  # ScriptedServer's own reading of a request does not tell of the head before the body has come.
+  def serve(connection)
+    socket = connection.socket
+    while (line = socket.gets("\r\n"))&.end_with?("\r\n") # the network may have cut it
+      verb, path, = line.split
+      note(verb, path)
+      fields = read_fields(socket)
+      read_body(socket, fields)
+      answer(socket, path)
+      break if path.start_with?("/close/")
+    end
+  end
+
+  def read_fields(socket)
+    fields = {}
+    while (line = socket.gets("\r\n")) && line != "\r\n"
+      name, value = line.chomp.split(": ", 2)
+      fields[name.downcase] = value
+    end
+    fields
+  end
+
+  def read_body(socket, fields)
+    return socket.read(fields["content-length"].to_i) if fields["content-length"]
+    return unless fields["transfer-encoding"]
+
+    loop do
+      size = socket.gets("\r\n").to_s.to_i(16)
+      socket.read(size + 2)
+      break if size.zero?
+    end
+  end
+
+  def answer(socket, path)
+    _, kind, name = path.split("/")
+    sleep(@random.rand(0.08)) if kind == "slow"
+    case kind
+    when "chunks"
+      socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+      [name, *Array.new(20) { "x" * 500 }].each { |chunk| socket.write(Answers.chunk(chunk)) }
+      socket.write("0\r\n\r\n")
+    when "close" then socket.write(Answers.answer(name, "Connection" => "close"))
+    when "large" then socket.write(Answers.answer(name + ("y" * LARGE)))
+    else socket.write(Answers.answer(name))
+    end
+  end
+
+  # What is refused was not processed (RFC 9113 8.7): it did not arrive, and may come again.
+  def answer_stream(stream)
+    _, kind, name = stream.target.split("/")
+    reset = %i[cancel refused_stream internal_error].sample(random: @random) if kind == "close"
+    return stream.reset(reset) if reset == :refused_stream
+
+    note(stream.verb, stream.target)
+    stream.body if stream.verb == "POST"
+    sleep(@random.rand(0.08)) if kind == "slow"
+    return stream.reset(reset) if reset
+
+    stream.answer(kind == "large" ? name + ("y" * LARGE) : name)
+  end
+end
+
+if $PROGRAM_NAME == __FILE__
+  seed, ports, *files = ARGV
+  Thread.report_on_exception = false
+  written = "#{ports}.new"
+  File.write(written, JSON.generate(ChaosOrigin.new(Integer(seed), *files).listen))
+  File.rename(written, ports) # whoever reads it has all of it
+  $stdin.read # until who started it has gone
+end
