@@ -15,6 +15,7 @@ class OptionLists
     "Array[field_name]" => "Array<String, Symbol>", "Hash[String, String]" => "Hash{String => String}",
     "{ ?idle: Integer, ?interval: Integer }" => "Hash",
     "untyped" => "Object", "_Signer" => "#sign, #retry?", "_EarlyHints" => "#call",
+    "_TransferProgress" => "#call",
     "client_cert" => "String, Pathname, OpenSSL::X509::Certificate, Array, OpenSSL::PKCS12",
     "client_key" => "String, Pathname, OpenSSL::PKey::PKey",
     "_Token" => "#call", "_Credentials" => "#call", "_JSONEncoder" => "#call", "_JSONDecoder" => "#call",

@@ -13,6 +13,7 @@ require_relative "query"
 require_relative "redacted"
 require_relative "redaction"
 require_relative "request"
+require_relative "transfer_progress"
 require_relative "url"
 require_relative "version"
 
@@ -282,6 +283,14 @@ module Trunkline
     def check_hints(value)
       value = Options.check(:early_hints, value)
       value && ->(fields) { value.call(Headers.new(fields)) }
+    end
+
+    # @return [TransferProgress::Reporter, nil]
+    def check_progress(value, content)
+      wanted = Options.check(:progress, value)
+      return TransferProgress::Reporter.for(wanted) if content || !wanted
+
+      raise InvalidRequest, "progress: tells how much of a body is sent, and this call has no body"
     end
 
     def refuse_option(name)

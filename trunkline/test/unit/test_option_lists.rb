@@ -36,7 +36,8 @@ class TestOptionLists < UnitTest
   end
 
   def test_what_a_call_lays_over_the_clients_options
-    assert_equal %i[headers params bearer basic follow early_hints body json form multipart template stream], Options::PER_CALL
+    assert_equal %i[headers params bearer basic follow early_hints body json form multipart progress template stream],
+                 Options::PER_CALL
   end
 
   # Those are checked by Timeouts and by what encodes them.

@@ -24,6 +24,7 @@ static void request_mark(void *data) {
     rb_gc_mark(r->content);
     rb_gc_mark(r->follow);
     rb_gc_mark(r->early_hints);
+    rb_gc_mark(r->progress);
     rb_gc_mark(r->template);
 }
 
@@ -55,7 +56,8 @@ static VALUE request_s_allocate(VALUE class) {
     request_object *r = block_take(BLOCK_REQUEST);
     if (r == NULL) rb_memerror();
     memset(r, 0, sizeof(*r));
-    r->origin = r->builder = r->method = r->uri = r->content = r->early_hints = r->template = Qnil;
+    r->origin = r->builder = r->method = r->uri = r->content = r->early_hints = r->progress =
+        r->template = Qnil;
     r->follow = Qfalse;
     RTYPEDDATA_DATA(self) = r;
     return self;
@@ -250,6 +252,7 @@ static VALUE request_with(VALUE self, VALUE content, VALUE streaming) {
     RB_OBJ_WRITE(copy, &to->content, content);
     RB_OBJ_WRITE(copy, &to->follow, from->follow);
     RB_OBJ_WRITE(copy, &to->early_hints, from->early_hints);
+    if (!NIL_P(content)) RB_OBJ_WRITE(copy, &to->progress, from->progress);
     RB_OBJ_WRITE(copy, &to->template, from->template);
     RB_GC_GUARD(self);
     return rb_obj_freeze(copy);

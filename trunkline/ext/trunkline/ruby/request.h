@@ -15,6 +15,7 @@ typedef struct {
     char *content_bytes;    /* owned; of a String whose bytes lie in the object itself; or NULL */
     VALUE follow;           /* how many redirects: an Integer, or false */
     VALUE early_hints;      /* called with the fields of each 103, or nil */
+    VALUE progress;         /* called with how much of the content is sent, or nil */
     VALUE template;         /* "/users/:id", for what watches calls; or nil */
     int64_t content_length; /* bytes; -1: chunked */
     bool streaming;         /* the caller takes the answer's body piece by piece */

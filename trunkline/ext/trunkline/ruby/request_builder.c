@@ -12,8 +12,8 @@
  */
 
 static ID id_encode_params, id_check_headers, id_check_method, id_content_of, id_generate_json,
-    id_authorization, id_check_option, id_check_hints, id_refuse_length, id_refuse_without_timeout,
-    id_length, id_merge;
+    id_authorization, id_check_option, id_check_hints, id_check_progress, id_refuse_length,
+    id_refuse_without_timeout, id_length, id_merge;
 
 /* ---- the object ---- */
 
@@ -109,6 +109,7 @@ static building begin_building(VALUE self) {
                       .json = Qundef,
                       .form = Qundef,
                       .multipart = Qundef,
+                      .progress = Qundef,
                       .template = Qundef,
                       .origin = Qnil,
                       .uri = Qnil,
@@ -289,6 +290,11 @@ static bool streaming_of(const building *g, VALUE streaming) {
     return RTEST(streaming) || g->stream == Qtrue;
 }
 
+static VALUE progress_of(const building *g) {
+    VALUE has_content = g->has_content ? Qtrue : Qfalse;
+    return rb_funcall(g->self, id_check_progress, 2, g->progress, has_content);
+}
+
 /* call-seq: build(method, location, options, streaming) -> Request
  *
  * See lib/trunkline/request_builder.rb. */
@@ -310,6 +316,7 @@ static VALUE builder_build(VALUE self, VALUE method, VALUE location, VALUE optio
     RB_OBJ_WRITE(request, &r->early_hints,
                  g.early_hints == Qundef ? g.b->early_hints
                                          : ask(&g, id_check_hints, g.early_hints));
+    if (given(g.progress)) RB_OBJ_WRITE(request, &r->progress, progress_of(&g));
     if (g.template != Qundef)
         RB_OBJ_WRITE(request, &r->template, check_option(&g, "template", g.template));
     r->content_length = length_of(g.content);
@@ -355,6 +362,7 @@ static VALUE builder_rebuild(VALUE self, VALUE request, VALUE method, VALUE url,
     r->streaming = from->streaming;
     RB_OBJ_WRITE(object, &r->follow, from->follow);
     RB_OBJ_WRITE(object, &r->early_hints, from->early_hints);
+    if (g.has_content) RB_OBJ_WRITE(object, &r->progress, from->progress);
     RB_OBJ_WRITE(object, &r->template, from->template);
     r->content_length = length_of(g.content);
     VALUE room;
@@ -409,6 +417,7 @@ static void intern_names(void) {
     id_authorization = rb_intern("authorization");
     id_check_option = rb_intern("check_option");
     id_check_hints = rb_intern("check_hints");
+    id_check_progress = rb_intern("check_progress");
     id_refuse_length = rb_intern("refuse_length");
     id_refuse_without_timeout = rb_intern("refuse_without_timeout");
     id_length = rb_intern("length");

@@ -38,7 +38,7 @@ typedef struct {
     builder *b;
     /* options */
     VALUE headers, params, bearer, basic, follow, early_hints, stream, body, json, form, multipart,
-        template;
+        progress, template;
     /* where it goes */
     VALUE origin, uri, target, path;
     size_t origin_length; /* of an absolute URL in ->target; 0: it has no origin */

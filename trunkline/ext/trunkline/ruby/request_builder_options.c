@@ -2,16 +2,17 @@
 
 /* The options of one call: which they are, and whether they are all a call's own. */
 
-static ID option_ids[12], id_refuse_option;
-static const char *const option_names[] = {"headers", "params",      "bearer",    "basic",
-                                           "follow",  "early_hints", "stream",    "body",
-                                           "json",    "form",        "multipart", "template"};
+static ID option_ids[13], id_refuse_option;
+static const char *const option_names[] = {"headers",     "params",   "bearer",  "basic", "follow",
+                                           "early_hints", "stream",   "body",    "json",  "form",
+                                           "multipart",   "progress", "template"};
 #define OPTIONS (sizeof(option_names) / sizeof(option_names[0]))
 
 static VALUE *option_slot(building *g, VALUE key) {
     VALUE *const slots[OPTIONS] = {&g->headers, &g->params,      &g->bearer,    &g->basic,
                                    &g->follow,  &g->early_hints, &g->stream,    &g->body,
-                                   &g->json,    &g->form,        &g->multipart, &g->template};
+                                   &g->json,    &g->form,        &g->multipart, &g->progress,
+                                   &g->template};
     for (size_t i = 0; SYMBOL_P(key) && i < OPTIONS; i++)
         if (key == ID2SYM(option_ids[i])) return slots[i];
     return NULL;

@@ -41,6 +41,7 @@ VALUE response_begin(VALUE pool_object, VALUE request_value, VALUE deadline, boo
         .says_close = request->says_close,
         .streaming = request->streaming,
         .tells_hints = !NIL_P(request->early_hints),
+        .tells_progress = !NIL_P(request->progress),
         .only_connects = only_connects,
     };
     fill_content(&out, request);
@@ -79,6 +80,15 @@ static void tell_hints(response *r) {
     while (last->next != NULL) last = last->next;
     VALUE fields = response_fields(last->fields, last->field_count, last->bytes);
     rb_funcall(request_get(r->request)->early_hints, id_call, 1, fields);
+}
+
+static void tell_progress(response *r) {
+    const request_object *request = request_get(r->request);
+    int64_t total = request->content_length;
+    bool over;
+    VALUE bytes = ULL2NUM(exchange_progress(r->live, &over));
+    rb_funcall(request->progress, id_call, 3, bytes, total < 0 ? Qnil : LL2NUM(total),
+               over ? Qtrue : Qfalse);
 }
 
 static void open_body_buffer(VALUE self, response *r) {
@@ -124,6 +134,7 @@ static void collect(const exchange *x) {
 }
 
 bool response_serve(VALUE self, response *r, step_result step) {
+    if (r->live->progress_due) tell_progress(r);
     switch (step) {
     case STEP_BODY_WANTED: feed(r); return true;
     case STEP_HINTS: tell_hints(r); return true;
@@ -133,7 +144,7 @@ bool response_serve(VALUE self, response *r, step_result step) {
         if (r->live->request.streaming) return false;
         open_body_buffer(self, r);
         return true;
-    default: return step == STEP_WAIT;
+    default: return step == STEP_WAIT || step == STEP_PROGRESS;
     }
 }
 

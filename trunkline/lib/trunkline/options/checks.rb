@@ -236,6 +236,12 @@ module Trunkline
         refuse(name, value, "callable#{example}, or nil")
       end
 
+      def progress(name, value)
+        return value if value.nil? || [true, false].include?(value) || value.respond_to?(:call)
+
+        refuse(name, value, "true, false, or callable")
+      end
+
       def ca_store(name, value)
         return value if defined?(OpenSSL::X509::Store) && value.is_a?(OpenSSL::X509::Store)
 

@@ -239,6 +239,10 @@ module Trunkline
       Option.new(:form, "params", "encoded as application/x-www-form-urlencoded", check: nil, set_by: :call),
       Option.new(:multipart, "multipart", "encoded as multipart/form-data; files are streamed",
                  check: nil, set_by: :call),
+      Option.new(:progress, "bool | _TransferProgress | nil",
+                 "called with a TransferProgress while the body is sent, a few times a second and at the end; true " \
+                 "for a line on a terminal",
+                 check: :progress, set_by: :call),
       Option.new(:template, "String?",
                  'what the URL is one of, such as "/users/:id": told to what watches calls, and never sent',
                  check: :template, set_by: :call),

@@ -312,7 +312,7 @@ static step_result talk_http2(exchange *x, nanoseconds now) {
     return step == STEP_FAILED ? give_up_or_go_again(x, now) : step;
 }
 
-static step_result talk(exchange *x, nanoseconds now) {
+static step_result talk_http1(exchange *x, nanoseconds now) {
     short sending_events = 0;
     x->again = false;
     if (!x->request_done) {
@@ -337,6 +337,12 @@ static step_result talk(exchange *x, nanoseconds now) {
     x->again |= held_back && !x->awaits_continue;
     x->events |= x->request_done ? 0 : sending_events;
     return step;
+}
+
+static step_result talk(exchange *x, nanoseconds now) {
+    if (x->progress_due) return STEP_PROGRESS;
+    step_result step = x->http2 ? talk_http2(x, now) : talk_http1(x, now);
+    return step == STEP_WAIT && x->progress_due ? STEP_PROGRESS : step;
 }
 
 /* ---- time ---- */
@@ -381,7 +387,7 @@ static step_result step_once(exchange *x, nanoseconds now) {
     case EXCHANGE_START: return start(x, now);
     case EXCHANGE_QUEUED: return queued(x, now);
     case EXCHANGE_DIALLING: return dialling(x, now);
-    case EXCHANGE_TALKING: return x->http2 ? talk_http2(x, now) : talk(x, now);
+    case EXCHANGE_TALKING: return talk(x, now);
     case EXCHANGE_DONE: return STEP_DONE;
     default: return STEP_FAILED;
     }

@@ -32,6 +32,7 @@ typedef struct {
     bool says_close;     /* the head has Connection: close: the connection is not used again */
     bool streaming;      /* the caller takes the body piece by piece */
     bool tells_hints;    /* STEP_HINTS is returned for each 103 */
+    bool tells_progress; /* STEP_PROGRESS is returned while the body is sent */
     bool only_connects;  /* nothing is sent: the connection is opened, and left in the pool */
 } exchange_request;
 
@@ -39,6 +40,7 @@ typedef enum {
     STEP_WAIT,             /* see exchange_wait */
     STEP_BODY_WANTED,      /* call exchange_feed, then step on */
     STEP_HINTS,            /* a 103 came: see ->hints; step on */
+    STEP_PROGRESS,         /* call exchange_progress, then step on */
     STEP_HEAD,             /* the head came; a body buffer may be set now; step on for the body */
     STEP_DATA,             /* ->body holds bytes for the caller to take (streaming); step on */
     STEP_BODY_BUFFER_FULL, /* give the body buffer more room; step on */
@@ -124,6 +126,9 @@ typedef struct exchange {
     size_t segment_length, segment_sent;
     int64_t fed_bytes;       /* of the body so far, to be held against body_length */
     uint64_t sent_bytes;     /* of this attempt, handed to the connection */
+    uint64_t body_sent;      /* of those, bytes of the body */
+    nanoseconds progress_at; /* when to return STEP_PROGRESS again, at the earliest */
+    bool progress_due;       /* call exchange_progress */
     uint64_t session_before; /* tls_sent when this attempt began */
     bool body_queued;        /* the segment is the last one */
     bool piece_wanted;       /* the caller must feed */
@@ -198,6 +203,11 @@ int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanosecon
 /* Gives the next piece of the request's body after STEP_BODY_WANTED; it is copied. NULL, 0: the
  * body is complete. */
 void exchange_feed(exchange *x, const char *piece, size_t length);
+
+/* To be called after STEP_PROGRESS, and after any other step while ->progress_due is set. Returns
+ * how many bytes of the body were handed to the connection; *over: this attempt sends no more. The
+ * first of each attempt, before anything is sent, is 0. */
+uint64_t exchange_progress(exchange *x, bool *over);
 
 /* Has the body read into `bytes` without a copy: `room` bytes from now on, borrowed until the body
  * is complete or the buffer is replaced. After STEP_HEAD and STEP_BODY_BUFFER_FULL alone. */

@@ -57,6 +57,8 @@ static bool send_body(exchange *x, http2 *h) {
 static void note_sent(exchange *x) {
     if (x->request_done || x->call.sent_at < 0) return;
     x->request_done = true;
+    x->body_sent = http2_fed_and_framed(x->call.stream);
+    x->progress_due = x->request.tells_progress;
     x->sent_at = x->call.sent_at;
     x->timings.write = x->sent_at - x->sending_began;
     if (!x->any_byte) exchange_phase(x, PHASE_FIRST_BYTE, x->sent_at);
@@ -65,7 +67,9 @@ static void note_sent(exchange *x) {
 /* Body bytes that were framed are progress: the write timeout starts anew. */
 static void note_progress(exchange *x, nanoseconds now) {
     uint64_t framed = http2_fed_and_framed(x->call.stream);
-    if (!x->request_done && framed > x->sent_bytes) {
+    if (x->request_done) return;
+    exchange_note_body(x, http2_call_body_sent(&x->call));
+    if (framed > x->sent_bytes) {
         x->sent_bytes = framed;
         exchange_phase(x, PHASE_WRITE, now);
     }

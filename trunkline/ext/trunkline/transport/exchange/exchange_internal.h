@@ -46,6 +46,9 @@ bool exchange_send_begin(exchange *x, nanoseconds now);
  * IO_FAILED: see x->why when the caller's body was wrong, else write_failure. */
 io_result exchange_send(exchange *x, nanoseconds now);
 
+/* Notes that `bytes` of the body were handed to the connection, and whether that is to be told. */
+void exchange_note_body(exchange *x, uint64_t bytes);
+
 /* Does the fed body have its declared length so far? Returns false with x->why set when it is
  * longer, or has ended and is shorter. */
 bool exchange_fed_as_declared(exchange *x);

@@ -1,6 +1,8 @@
 #include "exchange_internal.h"
 
 #define JOINED_BODY 16384 /* the largest body that is sent with the head in one write */
+#define PROGRESS_EVERY (100 * MILLISECOND)
+#define PROGRESS_PIECE (1024 * 1024)
 
 static void next_segment(exchange *x, const void *bytes, size_t length) {
     x->segment = bytes;
@@ -10,7 +12,8 @@ static void next_segment(exchange *x, const void *bytes, size_t length) {
 
 bool exchange_send_begin(exchange *x, nanoseconds now) {
     const exchange_request *request = &x->request;
-    x->sent_bytes = 0;
+    x->sent_bytes = x->body_sent = 0;
+    x->progress_due = request->tells_progress;
     x->session_before = x->connection->session ? tls_sent(x->connection->session) : 0;
     x->request_done = x->request_cut = x->piece_wanted = false;
     x->write_failure.code = FAILURE_NONE;
@@ -37,6 +40,7 @@ bool exchange_send_begin(exchange *x, nanoseconds now) {
 
 void exchange_cut_request(exchange *x, nanoseconds now) {
     x->request_done = x->request_cut = true;
+    x->progress_due = x->request.tells_progress;
     x->piece_wanted = x->awaits_continue = false;
     x->sent_at = now;
 }
@@ -83,16 +87,49 @@ bool exchange_fed_as_declared(exchange *x) {
     return true;
 }
 
+/* ---- progress ---- */
+
+void exchange_note_body(exchange *x, uint64_t bytes) {
+    if (bytes <= x->body_sent) return;
+    x->body_sent = bytes;
+    x->progress_due = x->request.tells_progress && clock_now() >= x->progress_at;
+}
+
+uint64_t exchange_progress(exchange *x, bool *over) {
+    x->progress_due = false;
+    x->progress_at = clock_now() + PROGRESS_EVERY;
+    *over = x->request_done;
+    return x->body_sent;
+}
+
+/* Without the head, and the bytes that frame chunks: of these, those that are not sent yet count as
+ * the body's. */
+static uint64_t body_sent(const exchange *x) {
+    uint64_t fed = (uint64_t)x->fed_bytes, unsent = x->segment_length - x->segment_sent;
+    if (x->request.fed) return fed > unsent ? fed - unsent : 0;
+    return x->sent_bytes > x->request.head_length ? x->sent_bytes - x->request.head_length : 0;
+}
+
+/* ---- sending ---- */
+
+/* A socket may take all that it is given for as long as the server reads, so a caller who is told
+ * of progress has it given less at once. */
+static size_t most_at_once(const exchange *x) {
+    size_t left = x->segment_length - x->segment_sent;
+    return x->request.tells_progress && left > PROGRESS_PIECE ? PROGRESS_PIECE : left;
+}
+
 static io_result send_segment(exchange *x, nanoseconds now) {
     while (x->segment_sent < x->segment_length) {
         size_t count = 0;
-        io_result io =
-            connection_write(x->connection, x->segment + x->segment_sent,
-                             x->segment_length - x->segment_sent, &count, &x->write_failure);
+        io_result io = connection_write(x->connection, x->segment + x->segment_sent,
+                                        most_at_once(x), &count, &x->write_failure);
         if (io != IO_DONE) return io;
         x->segment_sent += count;
         x->sent_bytes += count;
+        exchange_note_body(x, body_sent(x));
         exchange_phase(x, PHASE_WRITE, now);
+        if (x->progress_due && x->segment_sent < x->segment_length) return IO_WRITE;
     }
     return IO_DONE;
 }
@@ -101,6 +138,7 @@ static void request_sent(exchange *x) {
     /* The wait for the response starts with the last byte sent, not with the step. */
     nanoseconds now = clock_now();
     x->request_done = true;
+    x->progress_due = x->request.tells_progress;
     x->sent_at = now;
     x->timings.write = now - x->sending_began;
     if (!x->any_byte) {

@@ -156,6 +156,13 @@ void http2_connection_note_sent(http2_connection *h) {
     }
 }
 
+/* What is framed and not written yet may be all of this call. */
+uint64_t http2_call_body_sent(const http2_call *call) {
+    uint64_t framed = http2_fed_and_framed(call->stream);
+    uint64_t unwritten = buffer_length(&call->http2->output);
+    return framed > unwritten ? framed - unwritten : 0;
+}
+
 int http2_call_sent(const http2_call *call) {
     const http2_connection *h = call->http2;
     const http2_stream *s = call->stream;

@@ -102,6 +102,9 @@ bool http2_call_may_read(const http2_call *call);
 /* Reads once and parses what came. Returns false when nothing more has arrived. */
 bool http2_call_read(http2_call *call, nanoseconds now);
 
+/* How many bytes of the request's body were certainly handed to the connection. */
+uint64_t http2_call_body_sent(const http2_call *call);
+
 /* How much of the request was sent: a sent_state of exchange.h, as a number. */
 int http2_call_sent(const http2_call *call);
 

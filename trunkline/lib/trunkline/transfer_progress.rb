@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # How far one transfer is: what progress: of an upload or a download is given, a few times a second and at the end.
+  # Frozen.
+  #
+  #   client.put("/import", body: Pathname.new("export.csv"), progress: ->(progress) { log(progress.to_s) })
+  #
+  #   bytes  so far; an upload that is sent again, as after a redirect, begins at 0 again
+  #   total  bytes in all; nil when unknown
+  #   rate   bytes per second, in the last seconds
+  #   eta    seconds that are left at that rate; nil when unknown
+  TransferProgress = Struct.new(:bytes, :total, :rate, :eta, keyword_init: true) do
+    def initialize(**)
+      super
+      freeze
+    end
+
+    # @return [String] one line
+    def to_s
+      size = self.class.size(bytes)
+      size += " of #{self.class.size(total)}, #{total.zero? ? 100 : bytes * 100 / total} %" if total
+      left = ", #{eta.ceil} s left" if eta&.positive?
+      "#{size}, #{self.class.size(rate.round)}/s#{left}"
+    end
+  end
+
+  class TransferProgress # rubocop:disable Style/Documentation -- above
+    UNITS = %w[kB MB GB TB PB].freeze
+    private_constant :UNITS
+
+    # @api private
+    # @param bytes [Integer]
+    # @return [String] such as "1.5 MB"
+    def self.size(bytes)
+      return "#{bytes} B" if bytes < 1000
+
+      power = [Math.log(bytes, 1000).floor, UNITS.size].min
+      "#{(bytes / (1000.0**power)).round(1)} #{UNITS[power - 1]}"
+    end
+
+    # Measures the rate, and reports. Whoever transfers says how often.
+    # @api private
+    class Reporter
+      # Seconds that the rate is measured over.
+      SPAN = 3.0
+
+      # @param wanted [true, #call, false, nil]
+      # @return [Reporter, nil] nil when there is nobody to report to
+      def self.for(wanted, output: $stderr)
+        return new(wanted) if wanted.respond_to?(:call)
+
+        new(->(progress) { output.print("\r\e[K#{progress}") }, -> { output.puts }) if wanted && output.tty?
+      end
+
+      # @param callable [#call] given a TransferProgress
+      # @param over [#call, nil] called after the last
+      def initialize(callable, over = nil)
+        @callable = callable
+        @over = over
+        @samples = []
+      end
+
+      # @param bytes [Integer] so far; 0 begins anew
+      # @param total [Integer, nil]
+      # @param over [Boolean] whether this is the last report
+      # @return [void]
+      def call(bytes, total, over)
+        rate = rate_at(bytes)
+        eta = total && rate.positive? ? (total - bytes) / rate : nil
+        eta = 0.0 if bytes == total
+        @callable.call(TransferProgress.new(bytes: bytes, total: total, rate: rate, eta: eta))
+        @over&.call if over
+      end
+
+      private
+
+      def rate_at(bytes)
+        now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        @samples.clear if bytes.zero?
+        @samples << [now, bytes]
+        @samples.shift while @samples.size > 2 && @samples[1][0] <= now - SPAN
+        began, before = @samples.first
+        now > began ? (bytes - before) / (now - began) : 0.0
+      end
+    end
+  end
+end

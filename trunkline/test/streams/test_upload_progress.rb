@@ -1,0 +1,211 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/http2/over_http2"
+require_relative "../support/in_reactor"
+require_relative "../support/ways_to_call"
+require "pathname"
+require "stringio"
+require "tempfile"
+require "trunkline/policy/retry" # now: in a fiber, Async 2.24 cannot read a file with Ruby 3.1
+
+# What progress: of a call tells while its body is sent.
+module UploadProgressTests
+  LINES = "a line of the file\n" * 50_000
+
+  def setup
+    super
+    @told = []
+  end
+
+  def progress = ->(progress) { @told << progress }
+
+  # @return [Array<Array<Integer>>] bytes, of each attempt
+  def attempts = @told.map(&:bytes).slice_when { |_, bytes| bytes.zero? }.to_a
+
+  def assert_told(bytes, total: bytes, attempts: 1)
+    told = self.attempts
+    assert_equal attempts, told.size, "attempts: #{told}"
+    assert_equal [bytes] * attempts, told.map(&:last)
+    assert_equal told.map(&:sort), told
+    assert_equal [total], @told.map(&:total).uniq
+    assert(@told.all?(&:frozen?))
+  end
+
+  def with_file(text = LINES)
+    Tempfile.create("upload") do |file|
+      file.write(text)
+      file.rewind
+      yield file
+    end
+  end
+
+  KNOWN = {
+    small_string: ->(_) { { body: "small" } }, large_string: ->(_) { { body: LINES * 10 } },
+    file: ->(file) { { body: file } },
+    pathname: ->(file) { { body: Pathname.new(file.path) } }, string_io: ->(_) { { body: StringIO.new(LINES) } },
+    array: ->(_) { { body: ["a" * 70_000, "b" * 10] } }, json: ->(_) { { json: { text: LINES } } },
+    form: ->(_) { { form: { text: LINES } } }, multipart: ->(file) { { multipart: { name: "x", file: file } } }
+  }.freeze
+
+  KNOWN.each do |name, options|
+    define_method(:"test_progress_of_#{name}_has_a_total") do
+      server = serve
+      with_file { |file| client(server.url).post("/", **options.call(file), progress: progress) }
+      assert_told server.requests.first.body.bytesize
+      assert_equal 0.0, @told.last.eta
+    end
+  end
+
+  def test_an_empty_body
+    client(serve.url).post("/", body: "", progress: progress)
+    assert_equal([[0, 0], [0, 0]], @told.map { |progress| [progress.bytes, progress.total] })
+  end
+
+  UNKNOWN = {
+    enumerable: -> { { body: ["x" * 100_000, "y" * 10].each } },
+    callable: -> { pieces = ["x" * 100_000, "y" * 10] and { body: -> { pieces.shift } } },
+    pipe: -> { IO.pipe.then { |reader, writer| writer.write("x" * 10_000) and writer.close or { body: reader } } },
+    lazy: -> { { body: (1..2000).lazy.map { |number| "line #{number}\n" } } }
+  }.freeze
+
+  UNKNOWN.each do |name, options|
+    define_method(:"test_progress_of_#{name}_has_no_total") do
+      server = serve
+      client(server.url).post("/", **(given = options.call), progress: progress)
+      assert_told server.requests.first.body.bytesize, total: nil
+      assert_nil @told.last.eta
+    ensure
+      given[:body].close if given && given[:body].is_a?(IO)
+    end
+  end
+
+  def test_a_redirect_that_takes_the_body_along_begins_at_0_again
+    moved = redirect("/there", status: "307 Temporary Redirect")
+    server = serve(script: [[:read, moved, :read, answer("done"), :stall]])
+    body = StringIO.new(LINES)
+    assert_equal "done", client(server.url, follow: 1).put("/", body: body, progress: progress).body
+    assert_told LINES.bytesize, attempts: 2
+  end
+
+  def test_a_redirect_that_drops_the_body_tells_nothing_more
+    server = serve(script: [[:read, redirect("/there", status: "303 See Other"), :read, answer("done"), :stall]])
+    assert_equal "done", client(server.url, follow: 1).post("/", body: LINES, progress: progress).body
+    assert_told LINES.bytesize
+  end
+
+  def test_a_retry_begins_at_0_again
+    server = serve(script: [[:read, answer("", status: "503 Busy"), :read, answer("done"), :stall]])
+    http = client(server.url, retry: { backoff: 0..0 })
+    assert_equal "done", http.put("/", body: StringIO.new(LINES), progress: progress).body
+    assert_told LINES.bytesize, attempts: 2
+  end
+
+  def test_what_the_socket_has_not_taken_does_not_count
+    goes_on = Queue.new
+    server = serve do |connection|
+      connection.read_head_only
+      goes_on.pop
+      connection << answer(connection.read_exactly(64 * Nginx::MEBIBYTE).bytesize.to_s)
+      connection.stall
+    end
+    http = client(server.url, timeout: 20)
+    call = Thread.new { http.put("/", body: "x" * (64 * Nginx::MEBIBYTE), progress: progress) }
+    before = nil
+    sleep 0.3 until before == (before = @told.size)
+    assert_operator @told.last.bytes, :<, 64 * Nginx::MEBIBYTE
+    goes_on << true
+    assert_equal (64 * Nginx::MEBIBYTE).to_s, call.value.body
+    assert_told 64 * Nginx::MEBIBYTE
+  end
+
+  def test_it_is_called_a_few_times_a_second
+    server = serve
+    left = 120
+    slow = -> { sleep(0.005) && "x" * 1000 if (left -= 1) >= 0 }
+    seconds, = timed { client(server.url).post("/", body: slow, progress: progress) }
+    assert_told 120_000, total: nil
+    assert_includes 4..((seconds / 0.1) + 3), @told.size
+  end
+
+  def test_an_error_of_progress_ends_the_call
+    server = serve
+    http = client(server.url)
+    assert_raises(KeyError) { http.post("/", body: LINES, progress: ->(_) { raise KeyError }) }
+    at_the_end = ->(progress) { raise KeyError if progress.bytes == LINES.bytesize }
+    assert_raises(KeyError) { http.post("/", body: LINES, progress: at_the_end) }
+    assert_equal "ok", http.post("/", body: LINES).body
+    assert_equal 0, http.stats[:in_use]
+  end
+
+  def test_a_refusal_ends_with_what_was_sent
+    server = serve(script: [[:read_head_only, answer("no", status: "413 Content Too Large", "Connection" => "close"),
+                             :stall]])
+    body = "x" * (64 * Nginx::MEBIBYTE)
+    assert_equal 413, client(server.url).post("/", body: body, progress: progress).status
+    assert_operator @told.last.bytes, :<, body.bytesize
+  end
+end
+
+class TestUploadProgress < TrunklineTest # rubocop:disable Style/OneClassPerFile -- the module is for three classes
+  include UploadProgressTests
+  include WaysToCall
+
+  def test_each_way_to_call
+    server = serve
+    http = client(server.url)
+    each_way do |way, call|
+      @told.clear
+      assert_equal "ok", call.call(http, :post, "/", body: LINES, progress: progress).body, way
+      assert_told LINES.bytesize
+    end
+  end
+
+  def test_among_many_an_error_of_progress_is_the_result_of_its_call_alone
+    server = serve
+    results = client(server.url).batch do |batch|
+      batch.post("/", body: LINES, progress: ->(_) { raise KeyError, "mine" })
+      batch.post("/", body: LINES, progress: progress)
+    end
+    assert_instance_of KeyError, results[0]
+    assert_equal "ok", results[1].body
+    assert_told LINES.bytesize
+  end
+
+  def test_what_is_refused
+    http = client("http://127.0.0.1:#{refused_port}")
+    error = assert_raises(Trunkline::InvalidRequest) { http.get("/", progress: progress) }
+    assert_equal "progress: tells how much of a body is sent, and this call has no body", error.message
+    error = assert_raises(Trunkline::InvalidRequest) { http.post("/", body: "x", progress: 5) }
+    assert_equal "progress: must be true, false, or callable, got 5", error.message
+    error = assert_raises(Trunkline::InvalidRequest) { http.async.post("/", body: "x", progress: true) }
+    assert_includes error.message, "progress: true writes a line for one call"
+    error = assert_raises(Trunkline::InvalidRequest) { client("http://a.test", progress: progress) }
+    assert_includes error.message, "progress"
+  end
+
+  def test_over_tls
+    server = serve_tls
+    assert_equal "ok", secure_client(server.url).put("/", body: LINES * 10, progress: progress).body
+    assert_told LINES.bytesize * 10
+  end
+
+  Terminal = Class.new(StringIO) { def tty? = true }
+
+  def test_true_writes_one_line_to_a_terminal
+    reporter = Trunkline::TransferProgress::Reporter.for(true, output: terminal = Terminal.new)
+    reporter.call(0, 2_500_000, false)
+    reporter.call(2_500_000, 2_500_000, true)
+    assert_match(%r{\A\r\e\[K0 B of 2\.5 MB, 0 %, 0 B/s\r\e\[K2\.5 MB of 2\.5 MB, 100 %, [\d.]+ [kMGTP]B/s\n\z},
+                 terminal.string)
+    assert_nil Trunkline::TransferProgress::Reporter.for(true, output: StringIO.new)
+  end
+end
+
+TestUploadProgressInFibers = InReactor.test_case(UploadProgressTests) do
+  # Async 2.24 asks an IO that is read in a fiber for its timeout, which Ruby has since 3.2.
+  unless IO.method_defined?(:timeout)
+    public_instance_methods.grep(/\Atest_.*_(?:file|pathname|pipe|multipart)_/).each { |name| undef_method(name) }
+  end
+end
+TestUploadProgressOverHTTP2 = OverHTTP2.test_case(UploadProgressTests)
