@@ -380,6 +380,28 @@ static void test_streaming(void) {
     end_test();
 }
 
+static void test_progress(void) {
+    begin_test();
+    bool over = true;
+    exchange_request request = post_request("hello", 5);
+    request.tells_progress = true;
+    exchange *x = begin(request);
+    CHECK(step(x) == STEP_PROGRESS && exchange_progress(x, &over) == 0 && !over, "the beginning");
+    CHECK(step(x) == STEP_PROGRESS && exchange_progress(x, &over) == 5 && over, "the end");
+    CHECK(step(x) == STEP_WAIT && !x->progress_due, "nothing more to tell");
+    exchange_free(x);
+    request = large_request();
+    request.tells_progress = true;
+    x = begin(request);
+    CHECK(step(x) == STEP_PROGRESS && exchange_progress(x, &over) == 0, "the beginning of much");
+    x->progress_at = 0;
+    CHECK(step(x) == STEP_PROGRESS, "a part");
+    uint64_t part = exchange_progress(x, &over);
+    CHECK(part > 0 && part < LARGE && !over, "no more than the socket took");
+    exchange_free(x);
+    end_test();
+}
+
 #define BIG "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
 
 static void test_a_body_buffer_is_filled_and_given_room(void) {
@@ -449,6 +471,7 @@ int main(void) {
     RUN(test_expect(false));
     RUN(test_an_answer_in_place_of_100());
     RUN(test_streaming());
+    RUN(test_progress());
     RUN(test_a_body_buffer_is_filled_and_given_room());
     RUN(test_a_long_wait_asks_for_a_collection());
     tls_context_release(context);
