@@ -13,7 +13,7 @@ class OptionLists
     "headers" => "Hash, Array", "params" => "Hash, Array", "body" => "Object", "multipart" => "Hash, Array",
     "[String, String]" => "Array(String, String)", "Array[String]" => "Array<String>",
     "Array[field_name]" => "Array<String, Symbol>", "Hash[String, String]" => "Hash{String => String}",
-    "{ ?idle: Integer, ?interval: Integer }" => "Hash",
+    "{ ?idle: Integer, ?interval: Integer }" => "Hash", "{ ?above: Integer, ?wait: seconds }" => "Hash",
     "untyped" => "Object", "_Signer" => "#sign, #retry?", "_EarlyHints" => "#call",
     "_TransferProgress" => "#call",
     "client_cert" => "String, Pathname, OpenSSL::X509::Certificate, Array, OpenSSL::PKCS12",

@@ -6,7 +6,8 @@ module Trunkline
   #
   #   number      from 1
   #   reason      :first; :moved (nothing had been written on the last connection) or :replayed (replay: :safe); :retry
-  #               or :hedge of these policies; :again when a middleware forwarded a request once more
+  #               or :hedge of these policies; :again when a middleware forwarded a request once more; :without_expect
+  #               after a 417 (expect:)
   #   address     "127.0.0.1:443"; nil when no address was reached
   #   sent        :none, :partial or :all of the request
   #   error       name of the error's class; nil when the attempt got the response. "Cancelled" when another attempt

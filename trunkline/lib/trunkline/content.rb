@@ -51,19 +51,26 @@ module Trunkline
       @type = type
       @body = Body.of(source)
       @length = @body.length
+      @begun = false
       @producer = source.is_a?(String) ? source : @body
     end
 
     # @return [String, nil] see Body
-    def next_chunk = @body.next_chunk
+    def next_chunk
+      @begun = true
+      @body.next_chunk
+    end
 
     # @return [Boolean]
     def multipart? = source.is_a?(Multipart)
 
-    # @return [Boolean] whether it can be sent again
-    def rewindable? = @body.rewindable?
+    # @return [Boolean] whether it can be sent again, or nothing of it was taken yet
+    def rewindable? = !@begun || @body.rewindable?
 
-    def rewind = @body.rewind
+    def rewind
+      @body.rewind if @body.rewindable?
+      @begun = false
+    end
 
     # Closes what the body itself has opened.
     def release

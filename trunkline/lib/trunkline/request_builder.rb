@@ -177,7 +177,8 @@ module Trunkline
 
     def shared
       { params: @options.params, query: Query.encode(@options.params), early_hints: check_hints(@options.early_hints),
-        follow: @options.follow, decode: @options.decode, expect: @options.expect }
+        follow: @options.follow, decode: @options.decode,
+        expect_above: (@options.expect[:above] if @options.expect) }
     end
 
     # What relative references are added to (see URL.resolve); nil where that takes more than to add them.

@@ -193,6 +193,16 @@ class TestExchanges < HTTP2Test
     assert_equal 1, server.connection_count
   end
 
+  def test_an_expectation_that_is_not_met_is_left_out
+    server = serve_frames do |stream|
+      stream.request["Expect"] ? stream.answer(status: 417) : stream.answer(stream.body)
+    end
+    response = h2_client.post(server.url, body: "hello", expect: 2)
+    assert_equal "hello", response.body
+    assert_equal(%i[first without_expect], response.attempts.map(&:reason))
+    assert_equal 1, server.connection_count
+  end
+
   def test_a_refusal_while_the_body_is_sent
     server = serve_frames(grants: :never) do |stream|
       stream.read

@@ -118,18 +118,6 @@ class TestEarlyAnswers < TrunklineTest
     assert_equal "", @rest
   end
 
-  def test_expectation_failed_is_the_answer
-    rest = nil
-    server = serve do |connection|
-      connection.read_head_only
-      connection << answer("", status: "417 Expectation Failed", "Connection" => "close")
-      rest = connection.read_rest
-    end
-    assert_equal 417, client(server.url).post("/", body: "hello", expect: 2).status
-    eventually { rest }
-    assert_equal ["", 1], [rest, server.connection_count]
-  end
-
   def test_early_hints_are_handed_over
     server = serve(script: [[:read, hints("</a.css>"), 0.1, hints("</b.js>"), answer("page"), :stall]])
     seen = []

@@ -72,7 +72,8 @@ class TestOptions < UnitTest
   BAD = {
     headers: ["x", 5, { "A\n" => "1" }], params: [5, "a=1"], follow: [0, -1, 1001, 1.5, "3"],
     redirect_body_to_http: [nil, 1, "yes"],
-    credential_headers: ["X-A", [1], ["a b"]], replay: [true, :always, "safe", nil], expect: [0, -1, true, "1"],
+    credential_headers: ["X-A", [1], ["a b"]], replay: [true, :always, "safe", nil],
+    expect: [0, -1, true, "1", { wait: 0 }, { above: -1 }, { over: 1 }, { above: 1.5 }, { wait: nil }],
     decode: [nil, 1, "true"], early_hints: [5, "x"], verify: [nil, :none, 0],
     ca_file: ["/nowhere.pem", "/tmp", 5, "a\0b"],
     ca_path: ["/nowhere", __FILE__, 5], client_cert: ["/nowhere.pem", 5], min_tls: ["1.1", 1.2, nil, "TLSv1.2"],

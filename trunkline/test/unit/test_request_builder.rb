@@ -124,6 +124,16 @@ class TestRequestBuilder < UnitTest
     assert_nil headers("GET", client: { expect: 1 })["Expect"]
   end
 
+  def test_expect_only_above_so_many_bytes
+    above = { expect: { above: 3 } }
+    assert_equal "100-continue", headers("PUT", body: "four", client: above)["Expect"]
+    assert_nil headers("PUT", body: "thr", client: above)["Expect"]
+    assert_equal "100-continue", headers("PUT", body: ["a"].each, client: above)["Expect"], "of unknown length"
+    assert_nil headers("PUT", body: "a" * 1_048_576, client: { expect: {} })["Expect"]
+    assert_equal "100-continue", headers("PUT", body: "a" * 1_048_577, client: { expect: {} })["Expect"]
+    assert_nil headers("PUT", body: "four", headers: { "Expect" => nil }, client: above)["Expect"]
+  end
+
   def test_what_the_content_is
     sent = headers("POST", json: { a: 1 })
     assert_equal %w[application/json application/json], [sent["Content-Type"], sent["Accept"]]

@@ -128,7 +128,7 @@ typedef struct {
     int status, minor_version;
     uint32_t reason, reason_length;
     http1_framing framing;
-    bool complete, http2, reused;
+    bool complete, http2, reused, body_begun;
     const uint8_t *head; /* the fields point into it */
     const http1_field *fields;
     uint32_t field_count, trailer_count, attempt_count;

@@ -229,6 +229,7 @@ static void copy_head(request_object *to, const request_object *from) {
     to->head_method = from->head_method;
     to->safe_method = from->safe_method;
     to->says_close = from->says_close;
+    to->expects = from->expects;
 }
 
 /* call-seq: _with(content, streaming) -> Request

@@ -22,6 +22,7 @@ typedef struct {
     bool head_method;       /* HEAD: the answer has no body */
     bool safe_method;       /* GET, HEAD, OPTIONS, TRACE (RFC 9110 9.2.1) */
     bool says_close;        /* Connection: close is among the fields */
+    bool expects;           /* 100 (Continue) is asked for before the content is sent */
     char *head;             /* owned unless it lies behind the struct: request line and fields */
     uint32_t head_length;
     uint32_t target, target_length; /* within head: path and query, without an origin before it */
@@ -49,7 +50,8 @@ enum {
     FIELD_CONNECTION,
     FIELD_ACCEPT_ENCODING,
     FIELD_RANGE,
-    FIELD_RESERVED /* Transfer-Encoding, Expect, Upgrade */
+    FIELD_EXPECT,
+    FIELD_RESERVED /* Transfer-Encoding, Upgrade */
 };
 
 int field_kind(const char *name, size_t length, bool underscores);
@@ -73,8 +75,8 @@ typedef struct {
     uint32_t field_count;
     bool raw;    /* the fields are sent as they are: none is added, moved or left out */
     bool decode; /* codings are asked for unless a field says otherwise */
-    bool expect; /* 100 (Continue) is asked for when there is content */
     bool has_content;
+    int64_t expect_above;   /* 100 (Continue) is asked for before more content; -1: never */
     int64_t content_length; /* -1: not known */
 } composition;
 

@@ -62,7 +62,7 @@ static builder *builder_get(VALUE self) {
 /* call-seq: _prepare(config, fields, unbound, facts) -> self
  *
  * facts: params:, query:, base:, base_target:, base_path:, base_folder:, early_hints:, follow:,
- * decode:, expect: */
+ * decode:, expect_above: */
 static VALUE builder_prepare(VALUE self, VALUE config, VALUE fields, VALUE unbound, VALUE facts) {
     builder *b = rb_check_typeddata(self, &builder_type);
     engine_begin_once(self, &b->begun);
@@ -83,7 +83,8 @@ static VALUE builder_prepare(VALUE self, VALUE config, VALUE fields, VALUE unbou
     b->early_hints = engine_fetch(facts, "early_hints");
     b->follow = engine_fetch(facts, "follow");
     b->decode = RTEST(engine_fetch(facts, "decode"));
-    b->expect = RTEST(engine_fetch(facts, "expect"));
+    VALUE expect_above = engine_fetch(facts, "expect_above");
+    b->expect_above = NIL_P(expect_above) ? -1 : NUM2LL(expect_above);
     builder_take_fields(b, fields, unbound);
     b->complete = true;
     return self;
@@ -235,7 +236,7 @@ static VALUE compose(building *g, request_object *r, VALUE self, field_list *l) 
                      .fields = l->at,
                      .field_count = l->count,
                      .decode = g->b->decode,
-                     .expect = g->b->expect,
+                     .expect_above = g->b->expect_above,
                      .has_content = g->has_content,
                      .content_length = r->content_length};
     building_fill_target(&c, g);

@@ -110,7 +110,7 @@ static bool take_value(field_list *l, request_field *f, VALUE value) {
 /* Of the fields that frame a request, Ruby says what is allowed. */
 static bool frames(int kind) {
     return kind == FIELD_HOST || kind == FIELD_CONTENT_LENGTH || kind == FIELD_CONNECTION ||
-           kind == FIELD_RESERVED;
+           kind == FIELD_EXPECT || kind == FIELD_RESERVED;
 }
 
 static int take_header(VALUE name, VALUE value, VALUE argument) {

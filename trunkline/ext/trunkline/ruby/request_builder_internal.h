@@ -25,8 +25,9 @@ typedef struct {
     VALUE early_hints, follow;
     client_field *fields; /* owned; those that are for the client's own origin alone come last */
     uint32_t field_count, unbound_count;
-    char *strings; /* owned */
-    bool decode, expect, begun, complete;
+    char *strings;        /* owned */
+    int64_t expect_above; /* -1: 100 (Continue) is never asked for */
+    bool decode, begun, complete;
     origin_table origins;
 } builder;
 

@@ -33,7 +33,7 @@ int field_kind(const char *name, size_t length, bool underscores) {
                  {"accept-encoding", FIELD_ACCEPT_ENCODING},
                  {"range", FIELD_RANGE},
                  {"transfer-encoding", FIELD_RESERVED},
-                 {"expect", FIELD_RESERVED},
+                 {"expect", FIELD_EXPECT},
                  {"upgrade", FIELD_RESERVED}};
     const request_field given = {
         .name = name, .name_length = (uint32_t)length, .underscores = underscores};
@@ -61,7 +61,7 @@ typedef struct {
     const char *host;
     size_t host_length;
     int64_t declared; /* Content-Length; -1: none */
-    bool decode;
+    bool decode, expect;
 } adjustments;
 
 static int64_t number(const char *digits, size_t length) {
@@ -77,7 +77,8 @@ static bool in_line(const composition *c, const request_field *f) {
 }
 
 static adjustments adjust(const composition *c) {
-    adjustments a = {c->origin->authority, c->origin->authority_length, -1, c->decode};
+    adjustments a = {c->origin->authority, c->origin->authority_length, -1, c->decode,
+                     c->has_content && c->expect_above >= 0};
     for (uint32_t i = 0; i < c->field_count; i++) {
         const request_field *f = &c->fields[i];
         if (f->replaced) continue;
@@ -88,6 +89,8 @@ static adjustments adjust(const composition *c) {
             a.declared = f->value ? number(f->value, f->value_length) : -1;
         } else if (f->kind == FIELD_ACCEPT_ENCODING || f->kind == FIELD_RANGE) {
             a.decode = false;
+        } else if (f->kind == FIELD_EXPECT) {
+            a.expect = false;
         }
     }
     return a;
@@ -166,13 +169,13 @@ static bool tells_length(const composition *c) {
     return c->has_content || method_is(c, "POST") || method_is(c, "PUT") || method_is(c, "PATCH");
 }
 
-static char *put_framing(char *at, const composition *c, int64_t length) {
+static char *put_framing(char *at, const request_object *r, const composition *c) {
     if (!tells_length(c)) return at;
-    if (length < 0)
+    if (r->content_length < 0)
         at = PUT(at, "Transfer-Encoding: chunked\r\n");
     else
-        at += sprintf(at, "Content-Length: %lld\r\n", (long long)length);
-    return c->expect && c->has_content && length != 0 ? PUT(at, "Expect: 100-continue\r\n") : at;
+        at += sprintf(at, "Content-Length: %lld\r\n", (long long)r->content_length);
+    return r->expects ? PUT(at, "Expect: 100-continue\r\n") : at;
 }
 
 static char *put_fields(char *at, request_object *r, const composition *c, const adjustments *a) {
@@ -194,7 +197,7 @@ static char *put_fields(char *at, request_object *r, const composition *c, const
         at = put(at, codings, strlen(codings));
         at = PUT(at, "\r\n");
     }
-    return c->raw ? at : put_framing(at, c, r->content_length);
+    return c->raw ? at : put_framing(at, r, c);
 }
 
 /* A proxy that is sent the request itself finds its credentials in the head (RFC 9110 11.7.2). */
@@ -232,6 +235,9 @@ compose_result request_compose(request_object *r, const composition *c, int64_t 
         if (c->content_length >= 0 && c->content_length != a.declared) return COMPOSE_LENGTH;
         r->content_length = a.declared;
     }
+    /* Content of unknown length may be any. */
+    bool much = r->content_length < 0 || r->content_length > c->expect_above;
+    r->expects = c->raw || (a.expect && much);
     r->head_method = method_is(c, "HEAD");
     r->safe_method =
         r->head_method || method_is(c, "GET") || method_is(c, "OPTIONS") || method_is(c, "TRACE");

@@ -412,6 +412,12 @@ static VALUE response_all_attempts(VALUE self) {
     return response_attempts(FACT(r, attempts), FACT(r, attempt_count));
 }
 
+/* call-seq: _body_begun? -> whether the server can have anything of the request's body */
+static VALUE response_body_begun_p(VALUE self) {
+    const response *r = response_get(self);
+    return FACT(r, body_begun) ? Qtrue : Qfalse;
+}
+
 void response_init(void) {
     rb_undef_alloc_func(cResponse);
     rb_define_method(cResponse, "status", response_status, 0);
@@ -422,6 +428,7 @@ void response_init(void) {
     rb_define_method(cResponse, "request", response_request, 0);
     rb_define_method(cResponse, "complete?", response_complete_p, 0);
     rb_define_method(cResponse, "length_unknown?", response_length_unknown_p, 0);
+    rb_define_method(cResponse, "_body_begun?", response_body_begun_p, 0);
     rb_define_method(cResponse, "_fields", response_all_fields, 0);
     rb_define_method(cResponse, "_fields_by_name", response_fields_by_name, 0);
     rb_define_private_method(cResponse, "_trailers", response_trailers, 0);

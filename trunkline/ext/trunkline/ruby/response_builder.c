@@ -45,7 +45,7 @@ VALUE response_begin(VALUE pool_object, VALUE request_value, VALUE deadline, boo
         .only_connects = only_connects,
     };
     fill_content(&out, request);
-    out.expects = out.options->expect > 0 && out.body_length != 0;
+    out.expects = request->expects && out.options->expect > 0 && out.body_length != 0;
 
     response *r;
     VALUE self = response_allocate(&r);
@@ -162,6 +162,7 @@ static void keep_facts(response *r) {
     r->connection_id = x->connection_id;
     r->connection_age = x->connection_age;
     r->reused = x->reused;
+    r->body_begun = x->body_begun;
     r->tls_version = x->tls_version;
     r->tls_cipher = x->tls_cipher;
     r->attempt_count = x->attempt_count;

@@ -31,6 +31,8 @@ module Trunkline
                       'names of TLS 1.3 (RFC 8446 B.4) joined by ":", such as "TLS_AES_128_GCM_SHA256"'].freeze
       # One line that begins as a path does, or ends in an extension. Base64, as of a key, does neither.
       PATH = %r{\A(?:[/.~][^\n]*|[^\n]*\.\w{1,8})\z}
+      # As curl's.
+      EXPECT = { above: 1_048_576, wait: 1 }.freeze
       # Seconds. With the kernel's nine probes, a peer that vanishes is noticed after about two minutes of silence.
       KEEPALIVE = { idle: 30, interval: 10 }.freeze
       NO_KEEPALIVE = { idle: 0, interval: 0 }.freeze
@@ -225,8 +227,16 @@ module Trunkline
         end
       end
 
+      # @return [Hash, false] { wait: seconds, above: bytes }
       def expect(name, value)
-        value.nil? || value == false ? false : Timeouts.seconds(name, value)
+        return false unless value
+        return { wait: Timeouts.seconds(name, value), above: 0 }.freeze unless value.is_a?(Hash)
+
+        unknown = value.keys - EXPECT.keys
+        refuse(name, value, "seconds, or a Hash of above: (bytes) and wait: (seconds)") unless unknown.empty?
+        given = EXPECT.merge(value)
+        { wait: Timeouts.seconds("#{name}: wait", given[:wait]),
+          above: integer("#{name}: above", given[:above], 0..(1 << 62)) }.freeze
       end
 
       def callable(name, value)

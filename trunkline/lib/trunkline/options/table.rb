@@ -72,8 +72,10 @@ module Trunkline
                  "of an answer",
                  check: :one_of, allowed: %i[never safe], default: :never,
                  engine: { replay_safe: ->(value) { value == :safe } }),
-      Option.new(:expect, "seconds | false | nil", "seconds to wait for 100 Continue before a body is sent",
-                 check: :expect, default: false, engine: { expect: ->(value) { value || 0.0 } }),
+      Option.new(:expect, "seconds | { ?above: Integer, ?wait: seconds } | false | nil",
+                 "seconds to wait for 100 Continue before a body is sent; or a Hash of these seconds (wait: 1) and " \
+                 "the bytes that a body must have more of (above: 1,048,576)",
+                 check: :expect, default: false, engine: { expect: ->(value) { value ? value[:wait] : 0.0 } }),
       Option.new(:decode, "bool", "whether to undo gzip, deflate, br and zstd",
                  check: :boolean, default: true, engine: :decode),
       Option.new(:early_hints, "_EarlyHints?", "called with the Headers of each 103",

@@ -39,12 +39,19 @@ module Trunkline
              (Redirect.new(follow, requests) if follow),
              options.cookies,
              (Auth.new(signer, base&.origin, requests, fields) if signer),
+             expectation(options, requests),
              options.retry,
              (fields unless signer),
              options.breaker, options.rate,
              (DeadlineHeader.new(options.deadline_header) if options.deadline_header),
              options.hedge].select(&:itself))
       end
+
+      # @return [Expectation, nil] nil for what answers as Net::HTTP does, too
+      def self.expectation(options, requests)
+        Expectation.new(requests) if options.expect && !options.lenient?
+      end
+      private_class_method :expectation
 
       # @return [Rate, nil]
       def rate = @policies.find { |policy| policy.respond_to?(:delay) }

@@ -129,6 +129,7 @@ typedef struct exchange {
     uint64_t body_sent;      /* of those, bytes of the body */
     nanoseconds progress_at; /* when to return STEP_PROGRESS again, at the earliest */
     bool progress_due;       /* call exchange_progress */
+    bool body_begun;         /* the server can have some of the body */
     uint64_t session_before; /* tls_sent when this attempt began */
     bool body_queued;        /* the segment is the last one */
     bool piece_wanted;       /* the caller must feed */

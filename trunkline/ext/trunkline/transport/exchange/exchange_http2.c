@@ -37,6 +37,7 @@ static bool feed(exchange *x, http2 *h) {
     }
     x->segment_sent += count;
     x->body_ended = last;
+    x->body_begun = true;
     return true;
 }
 

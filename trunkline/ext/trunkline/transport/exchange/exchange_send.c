@@ -15,7 +15,7 @@ bool exchange_send_begin(exchange *x, nanoseconds now) {
     x->sent_bytes = x->body_sent = 0;
     x->progress_due = request->tells_progress;
     x->session_before = x->connection->session ? tls_sent(x->connection->session) : 0;
-    x->request_done = x->request_cut = x->piece_wanted = false;
+    x->request_done = x->request_cut = x->piece_wanted = x->body_begun = false;
     x->write_failure.code = FAILURE_NONE;
     x->awaits_continue = request->expects;
     x->sending_began = now;
@@ -92,6 +92,7 @@ bool exchange_fed_as_declared(exchange *x) {
 void exchange_note_body(exchange *x, uint64_t bytes) {
     if (bytes <= x->body_sent) return;
     x->body_sent = bytes;
+    x->body_begun = true;
     x->progress_due = x->request.tells_progress && clock_now() >= x->progress_at;
 }
 

@@ -1,0 +1,132 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/http2/over_http2"
+require_relative "../support/ways_to_call"
+require "stringio"
+
+# expect: what servers answer to Expect: 100-continue, and what becomes of the body.
+module ExpectationTests
+  include WaysToCall
+
+  FAILED = "417 Expectation Failed"
+
+  # A server that refuses Expect, and takes the same request without it.
+  def serve_without_expect
+    serve do |connection|
+      while (head = connection.read_head_only)
+        break connection << answer("", status: FAILED, "Connection" => "close") if head["Expect"]
+
+        connection << answer(connection.read_exactly(head["Content-Length"].to_i))
+      end
+    end
+  end
+
+  def test_after_417_it_is_sent_without_expect
+    each_way do |way, call|
+      server = serve_without_expect
+      response = call.call(client(server.url), :put, "/", body: "hello", expect: 2)
+      assert_equal "hello", response.body, way
+      assert_equal([[:first, 417], [:without_expect, 200]], response.attempts.map { |one| [one.reason, one.status] })
+      assert_equal ["100-continue", nil], server.requests.map { |request| request["Expect"] }
+    end
+  end
+
+  # Nothing was taken from it: it need not be rewound.
+  def test_after_417_a_stream_is_sent_too
+    server = serve do |connection|
+      head = connection.read_head_only
+      next connection << answer("", status: FAILED, "Connection" => "close") if head["Expect"]
+
+      lines = Array.new(4) { connection.read_line }
+      connection << answer(lines.join(" "))
+    end
+    assert_equal "5 hello 0 ", client(server.url).put("/", body: ["hello"].each, expect: 2).body
+  end
+
+  def test_another_417_is_the_answer
+    server = serve { |connection| connection.read_head_only && connection << failed }
+    response = client(server.url).put("/", body: "hello", expect: 2)
+    assert_equal [417, 2, 2], [response.status, response.attempts.size, server.connection_count]
+  end
+
+  def test_a_417_after_some_of_the_body_is_the_answer
+    server = serve { |connection| connection.read_head_only && connection.read_exactly(5) && connection << failed }
+    response = client(server.url).put("/", body: "hello", expect: 0.1)
+    assert_equal [417, 1, 1], [response.status, response.attempts.size, server.connection_count]
+  end
+
+  def test_a_417_to_a_request_without_expect_is_the_answer
+    server = serve { |connection| connection.read_request && connection << failed }
+    assert_equal 1, client(server.url, expect: { above: 5 }).put("/", body: "hello").attempts.size
+  end
+
+  REFUSALS = ["413 Content Too Large", "401 Unauthorized"].freeze
+
+  REFUSALS.each do |status|
+    define_method(:"test_#{status.to_i}_keeps_the_body_here") do
+      server = serve do |connection|
+        connection.read_head_only
+        connection << answer("no", status: status)
+        @rest = connection.read_rest
+      end
+      told = []
+      http = client(server.url, expect: {})
+      response = http.post("/", body: "x" * 2_000_000, progress: ->(one) { told << one.bytes })
+      assert_equal [status.to_i, "no"], [response.status, response.body]
+      eventually { @rest }
+      assert_equal "", @rest
+      assert_equal [0], told.uniq
+    end
+  end
+
+  def test_100_lets_the_body_go
+    server = serve do |connection|
+      connection.read_head_only
+      @early = connection.read_unexpected(0.1)
+      connection << "HTTP/1.1 100 Continue\r\n\r\n"
+      connection << answer(connection.read_exactly(2_000_000).bytesize.to_s)
+    end
+    response = client(server.url).post("/", body: StringIO.new("x" * 2_000_000), expect: { wait: 4 })
+    assert_equal "2000000", response.body
+    assert_nil @early
+  end
+
+  def test_without_a_word_the_body_goes_after_the_wait
+    server = serve do |connection|
+      connection.read_head_only
+      connection << answer(connection.read_exactly(5))
+    end
+    http = client(server.url)
+    seconds, response = timed { http.post("/", body: "hello", expect: { above: 4, wait: 0.3 }) }
+    assert_took 0.3, seconds
+    assert_equal "hello", response.body
+  end
+
+  def test_a_smaller_body_does_not_wait
+    server = serve
+    seconds, response = timed { client(server.url).post("/", body: "hello", expect: { above: 5, wait: 4 }) }
+    assert_equal "ok", response.body
+    assert_operator seconds, :<, 2
+    assert_nil server.requests.first["Expect"]
+  end
+
+  private
+
+  def failed = answer("", status: FAILED, "Connection" => "close")
+end
+
+class TestExpectation < TrunklineTest # rubocop:disable Style/OneClassPerFile -- the module is for two classes
+  include ExpectationTests
+
+  def test_what_is_refused
+    { 0 => /\Aexpect: must be/, { over: 1 } => /\Aexpect: must be seconds, or a Hash of above: \(bytes\) and wait:/,
+      { above: -1 } => /\Aexpect: above: must be an Integer from 0/, { wait: "1" } => /\Aexpect: wait: must be/ }
+      .each do |value, message|
+        error = assert_raises(Trunkline::InvalidRequest) { client("http://a.test", expect: value) }
+        assert_match message, error.message
+      end
+  end
+end
+
+TestExpectationOverHTTP2 = OverHTTP2.test_case(ExpectationTests, except: /stream_is_sent|sent_without_expect|417|keeps/)
