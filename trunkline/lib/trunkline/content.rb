@@ -64,11 +64,14 @@ module Trunkline
     # @return [Boolean]
     def multipart? = source.is_a?(Multipart)
 
+    # @return [Boolean] whether it can be read more than once
+    def repeatable? = @body.rewindable?
+
     # @return [Boolean] whether it can be sent again, or nothing of it was taken yet
-    def rewindable? = !@begun || @body.rewindable?
+    def rewindable? = !@begun || repeatable?
 
     def rewind
-      @body.rewind if @body.rewindable?
+      @body.rewind if repeatable?
       @begun = false
     end
 

@@ -13,8 +13,8 @@ module Trunkline
   #
   # @api private
   module Policy
-    %i[Breaker Budget Cache Coalesce Cookies DeadlineHeader Expectation Hedge Middleware Rate Retry Settings Signal
-       State]
+    %i[Breaker Budget Cache Coalesce ContentDigest Cookies DeadlineHeader Expectation Hedge Middleware Rate Retry
+       Settings Signal State]
       .each { |name| autoload name, "#{__dir__}/policy/#{name.to_s.gsub(/(?<=[a-z])(?=[A-Z])/, "_").downcase}" }
 
     # What policies know, by their name in Client#stats. Each has .stats.

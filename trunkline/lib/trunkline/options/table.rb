@@ -76,6 +76,10 @@ module Trunkline
                  "seconds to wait for 100 Continue before a body is sent; or a Hash of these seconds (wait: 1) and " \
                  "the bytes that a body must have more of (above: 1,048,576)",
                  check: :expect, default: false, engine: { expect: ->(value) { value ? value[:wait] : 0.0 } }),
+      Option.new(:content_digest, "bool | String | nil",
+                 'sends the digest of each body with it, in Content-Digest (RFC 9530): true or "sha-256", or ' \
+                 '"sha-512"; a body that is not in memory is read twice',
+                 check: :policy, allowed: :ContentDigest, default_doc: "false"),
       Option.new(:decode, "bool", "whether to undo gzip, deflate, br and zstd",
                  check: :boolean, default: true, engine: :decode),
       Option.new(:early_hints, "_EarlyHints?", "called with the Headers of each 103",

@@ -35,7 +35,7 @@ module Trunkline
       def self.of(options, requests, follow: nil, values: nil, base: nil)
         signer = options.digest || options.auth
         fields = values && FieldValues.new(values, requests)
-        new([*options.use, options.cache, options.coalesce,
+        new([*options.use, options.content_digest, options.cache, options.coalesce,
              (Redirect.new(follow, requests) if follow),
              options.cookies,
              (Auth.new(signer, base&.origin, requests, fields) if signer),
