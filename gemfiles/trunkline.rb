@@ -26,3 +26,6 @@ gem "aws-sigv4", "~> 1.10", require: false
 
 # The examples of jobs.
 gem "sidekiq", "~> 7.3", require: false
+
+# A second judge of event streams.
+gem "event_stream_parser", "~> 1.0", require: false

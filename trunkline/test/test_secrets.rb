@@ -91,9 +91,9 @@ class TestSecrets < TrunklineTest
     Trunkline::Policy::Hedge::Quantile Trunkline::Policy::Rate::Fields::Told Trunkline::Policy::Rate::Quota
     Trunkline::Policy::Rate::Schedule Trunkline::Policy::Rate::Window Trunkline::Policy::Settings
     Trunkline::Policy::Settings::Check Trunkline::Policy::Settings::Kept Trunkline::Policy::Signal Trunkline::Progress
-    Trunkline::Progress::Reporter Trunkline::Redaction::JSON Trunkline::Scheduler::Flow::Pause Trunkline::ServerTiming
-    Trunkline::Stats Trunkline::Stubs::Fault Trunkline::Timeouts Trunkline::Timings Trunkline::TransferProgress
-    Trunkline::TransferProgress::Reporter Typhoeus::Cache::Dalli
+    Trunkline::Progress::Reporter Trunkline::Redaction::JSON Trunkline::Scheduler::Flow::Pause
+    Trunkline::ServerSentEvent Trunkline::ServerTiming Trunkline::Stats Trunkline::Stubs::Fault Trunkline::Timeouts
+    Trunkline::Timings Trunkline::TransferProgress Trunkline::TransferProgress::Reporter Typhoeus::Cache::Dalli
     Typhoeus::Cache::Rails Typhoeus::Cache::Redis Typhoeus::Response::Header
   ].freeze
   OURS = /\A(?:Trunkline|Typhoeus|Faraday::Adapter::Trunkline)\b(?!::(?:Limiter|Lab|XML))/

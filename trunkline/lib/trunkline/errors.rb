@@ -275,6 +275,9 @@ module Trunkline
   # was sent.
   class BodyTooLarge < ProtocolError; end
 
+  # An event of a stream is larger than allowed (limit: of Response#each_event).
+  class EventTooLarge < BodyTooLarge; end
+
   # The request's body gave more or fewer bytes than its length declared.
   class BodyError < Error; end
 

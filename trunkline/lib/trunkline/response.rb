@@ -8,6 +8,7 @@ require_relative "errors"
 require_relative "headers"
 require_relative "redacted"
 require_relative "replay"
+require_relative "response/events"
 require_relative "response/facts"
 require_relative "timings"
 
@@ -20,6 +21,7 @@ module Trunkline
   # (a Hash, see Headers#to_h).
   class Response
     include BodyReading
+    include Events
     include Redacted
     include Facts
 

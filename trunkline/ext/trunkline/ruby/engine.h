@@ -222,6 +222,10 @@ void openssl_store_release(struct x509_store_st *store); /* NULL is fine */
 void bounds_init(void);
 void features_init(void);
 
+/* ---- event_stream.c ---- */
+
+void event_stream_init(void);
+
 /* ---- stub_response.c ---- */
 
 void stubbed_init(void);

@@ -41,5 +41,6 @@ void Init_trunkline(void) {
     multi_init();
     process_limits_init();
     stubbed_init();
+    event_stream_init();
     wait_init();
 }

@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+require_relative "../event_stream_parser"
+
+module Trunkline
+  class Response
+    # A body that is an event stream (WHATWG HTML 9.2).
+    module Events
+      # Each event is yielded as soon as its last byte is there. The type of the answer is not looked at. When the block
+      # is left early, the connection is closed: the rest of the stream is on it.
+      #
+      #   client.post("/v1/messages", json: question, stream: true).each_event { |event| puts event.data }
+      #
+      # @param limit [Integer, nil] bytes of the lines of one event, comments not counted; nil: any
+      # @yield [event]
+      # @yieldparam event [ServerSentEvent]
+      # @return [self, Enumerator]
+      # @raise [EventTooLarge] and what reading raises (see BodyReading)
+      # @raise [InvalidRequest]
+      def each_event(limit: EventStreamParser::LIMIT, &block)
+        return enum_for(:each_event, limit: limit) unless block
+
+        _each_event(EventStreamParser.new(limit: limit), &block)
+      end
+
+      # @param parser [EventStreamParser]
+      # @return [self]
+      # @api private
+      def _each_event(parser)
+        while (chunk = next_bytes)
+          parser << chunk
+          while (event = parser.next_event)
+            yield event
+          end
+        end
+        self
+      rescue EventTooLarge => error
+        raise error if error.request
+
+        raise EventTooLarge.about(self, "was answered #{status}, and #{error.message}"), cause: nil
+      ensure
+        close
+      end
+    end
+  end
+end

@@ -1,0 +1,26 @@
+# frozen_string_literal: true
+
+require "async"
+require_relative "small_scheduler"
+
+# Runs the same work in a plain thread, and in a fiber under each scheduler.
+module Drivers
+  DRIVERS = {
+    thread: lambda(&:call),
+    async: ->(work) { Sync { work.call } },
+    small: lambda do |work|
+      result = nil
+      Thread.new do
+        Fiber.set_scheduler(SmallScheduler.new)
+        Fiber.schedule { result = work.call }
+        Fiber.set_scheduler(nil) # runs it
+      end.join
+      result
+    end
+  }.freeze
+
+  # @yield [name] once in each
+  def each_driver
+    DRIVERS.each { |name, driver| driver.call(-> { yield name }) }
+  end
+end
