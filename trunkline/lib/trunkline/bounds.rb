@@ -3,6 +3,7 @@
 require_relative "cache"
 require_relative "cookie_jar"
 require_relative "engine"
+require_relative "event_source"
 require_relative "event_stream_parser"
 require_relative "limiter"
 require_relative "limiter/memory"
@@ -25,7 +26,8 @@ module Trunkline
       retry_after: Limiter::LONGEST_PAUSE, challenges: Policy::Auth::CHALLENGES, discarded_bytes: Response::DISCARD_BYTES,
       cookies: CookieJar::IN_ALL, cookies_per_domain: CookieJar::PER_DOMAIN,
       origins_of_policies: Policy::State::MOST, cache_bytes: Cache::Memory::MAX_BYTES,
-      cache_entry_bytes: Cache::MAX_ENTRY_BYTES, event_bytes: EventStreamParser::LIMIT
+      cache_entry_bytes: Cache::MAX_ENTRY_BYTES, event_bytes: EventStreamParser::LIMIT,
+      event_source_wait: EventSource::LONGEST_WAIT
     ).freeze
 
     # @param options [Options]

@@ -275,7 +275,7 @@ module Trunkline
   # was sent.
   class BodyTooLarge < ProtocolError; end
 
-  # An event of a stream is larger than allowed (limit: of Response#each_event).
+  # An event of a stream is larger than allowed (limit: of Response#each_event and Client#events).
   class EventTooLarge < BodyTooLarge; end
 
   # The request's body gave more or fewer bytes than its length declared.
@@ -295,6 +295,10 @@ module Trunkline
   # A redirect would take credentials or a body from https to http, leaves http and https, names no valid URL, or asks
   # for a body again that cannot be rewound.
   class UnsafeRedirect < RedirectError; end
+
+  # An answer to Client#events that is no event stream: its status is not 200, its type is another, or there was nothing
+  # in it too often.
+  class NoEventStream < AnswerError; end
 
   # A challenge (401) that cannot be answered; #response is it.
   class AuthError < AnswerError; end

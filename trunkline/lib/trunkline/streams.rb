@@ -1,7 +1,51 @@
 # frozen_string_literal: true
 
+require_relative "event_source"
+
 module Trunkline
   # What a Client does with answers that are streams. What a Response does with them is in response/.
   module Streams
+    # Follows an event stream (WHATWG HTML 9.2), as EventSource does: when it ends or fails, connects again after the
+    # time that the server asked for (3 s unless it did), and says with Last-Event-ID which event was the last. The
+    # events that come are yielded until the server answers 204, or the block is left.
+    #
+    #   client.events("/orders/events", on_reconnect: ->(reason, wait) { log(reason, wait) }) do |event|
+    #     handle(JSON.parse(event.data))
+    #   end
+    #
+    # Failures that count are those of connections, statuses 429 and 5xx, and streams of which nothing came; waits
+    # between them grow up to 30 s, and are no shorter than Retry-After says. Other statuses raise at once. Redirects
+    # are followed. timeout: bounds the phases, so that read: is how long the server may be silent; a total holds for
+    # each phase. Trunkline.deadline bounds all.
+    #
+    # A method that is not safe (RFC 9110 9.2.1), such as POST, is sent once: a stream that ends is the end, and one
+    # that fails raises, unless attempts: is given.
+    #
+    # @param url [String, URI, URL, nil]
+    # @param method [Symbol, String]
+    # @param attempts [Integer, Float::INFINITY, nil] how many may fail in a row; nil: 10 for a safe method
+    # @param last_event_id [String, nil] of the last event of an earlier run
+    # @param on_reconnect [#call, nil] gets why (:ended, or the Error) and the seconds to wait, before each wait
+    # @param limit [Integer, nil] see Response#each_event
+    # @param options [Hash] as those of the verbs
+    # @yield [event]
+    # @yieldparam event [ServerSentEvent]
+    # @return [nil, Enumerator] when there is no more to come
+    # @raise [ClientError] for a status of 4xx but 429
+    # @raise [NoEventStream] for an answer that is none
+    # @raise [EventTooLarge]
+    # @raise [Error] the last failure when attempts: are used up, and those that connecting again does not help
+    # @raise [InvalidRequest]
+    def events(url = nil, method: :get, attempts: nil, last_event_id: nil, on_reconnect: nil,
+               limit: EventStreamParser::LIMIT, **options, &block)
+      call = EventSource.call_options(options, @options.timeout)
+      sender = ->(own) { request(method, url, own) }
+      following = { attempts: attempts, last_event_id: last_event_id, on_reconnect: on_reconnect, limit: limit }
+      source = -> { EventSource.new(sender, method, call, **following) }
+      return source.call.each(&block) if block
+
+      # enum_for would show the options, and with them credentials.
+      Enumerator.new { |events| source.call.each { |event| events << event } }
+    end
   end
 end

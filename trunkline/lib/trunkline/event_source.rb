@@ -1,0 +1,208 @@
+# frozen_string_literal: true
+
+require_relative "deadline"
+require_relative "errors"
+require_relative "event_stream_parser"
+require_relative "redacted"
+require_relative "retry_after"
+require_relative "timeouts"
+
+module Trunkline
+  # Follows an event stream over one connection after the other. See Streams#events.
+  #
+  # @api private
+  class EventSource
+    include Redacted
+
+    SAFE = %w[GET HEAD OPTIONS TRACE].freeze
+    TYPE = "text/event-stream"
+    FIELDS = { "Accept" => TYPE, "Cache-Control" => "no-store" }.freeze
+    ATTEMPTS = 10
+    # Seconds, when the server has named none.
+    USUAL_WAIT = 3.0
+    # Seconds up to which waits grow by themselves.
+    LONGEST_BACKOFF = 30.0
+    # Seconds, whatever the server asks for.
+    LONGEST_WAIT = 300.0
+
+    class << self
+      # @param given [Hash] the caller's, of a call
+      # @param timeouts [Timeouts, nil] the client's
+      # @return [Hash]
+      def call_options(given, timeouts)
+        timeout = Timeouts.of(given[:timeout] || timeouts, timeouts) if given[:timeout] || timeouts
+        { follow: true, **given, headers: fields(given[:headers]), stream: true, raise: false,
+          **(timeout ? { timeout: silence(timeout) } : {}) }
+      end
+
+      private
+
+      # A stream has no end to wait for: what is left without a limit by a total has that one.
+      def silence(timeout)
+        phases = timeout.phases
+        { **(timeout.total ? phases.transform_values { |seconds| seconds || timeout.total } : phases), total: nil }
+      end
+
+      # The caller's own go before ours. Their values may be callable, and are not looked at.
+      def fields(given)
+        return FIELDS if given.nil?
+
+        names = given.respond_to?(:map) ? given.map { |name, _| name.to_s.tr("_", "-").downcase } : []
+        ours = FIELDS.reject { |name, _| names.include?(name.downcase) }
+        given.is_a?(Hash) ? ours.merge(given) : given.to_a + ours.to_a
+      end
+    end
+
+    # @param request [#call] sends a request with the given options of a call, and returns its Response
+    # @param method [Symbol, String]
+    # @param options [Hash] of .call_options
+    # @param attempts [Integer, Float::INFINITY, nil]
+    # @param last_event_id [String, nil]
+    # @param on_reconnect [#call, nil]
+    # @param limit [Integer, nil]
+    # @raise [InvalidRequest]
+    def initialize(request, method, options, attempts:, last_event_id:, on_reconnect:, limit:)
+      @request = request
+      @options = options
+      @attempts = attempts_of(attempts, method)
+      @on_reconnect = checked_callable(on_reconnect)
+      @limit = limit
+      @parser = EventStreamParser.new(limit: limit, last_event_id: last_event_id)
+      @wait = USUAL_WAIT
+      @failures = 0
+    end
+
+    # @yield [event]
+    # @return [nil]
+    def each(&block)
+      while (reason = follow(&block))
+        raise reason if reason.is_a?(Error) && @failures >= @attempts
+
+        break if @attempts.zero?
+
+        wait = wait_after(reason)
+        @on_reconnect&.call(reason, wait)
+        pause(wait)
+      end
+    end
+
+    private
+
+    # @return [:ended, Error, nil] why the stream is over; nil: there is no more of it
+    def follow(&block)
+      @failures += 1
+      response = connect
+      return response if response.is_a?(Error)
+      return if response.status == 204
+
+      reason = read(response, &block)
+      return reason unless reason == :ended && @attempts.positive? && @failures >= @attempts
+
+      NoEventStream.about(response, "was answered 200 and an event stream in which nothing was")
+    ensure
+      response.close if response.is_a?(Response)
+    end
+
+    # @return [Response, Error] the failure, when connecting again may help
+    def connect
+      response = @request.call(with_last_id)
+      return response if response.status == 204
+      return stream(response) if response.status == 200
+      return refuse(response, "no event stream") if response.status < 400
+
+      error = response._status_error
+      passing?(response.status) ? error : raise(error)
+    rescue *passing => error
+      lasting?(error) ? raise : error
+    end
+
+    def stream(response)
+      response.content_type == TYPE ? response : refuse(response, response["content-type"].inspect)
+    end
+
+    def refuse(response, what)
+      response.close
+      raise NoEventStream.about(response, "was answered #{response.status} and #{what}, where #{TYPE} was expected")
+    end
+
+    # What the block raises is its own, and no failure of the stream.
+    def read(response)
+      @parser = EventStreamParser.new(limit: @limit, last_event_id: @parser.last_event_id)
+      while (chunk = next_chunk(response)).is_a?(String)
+        @failures = 0
+        @parser << chunk
+        while (event = next_event(response))
+          yield event
+        end
+      end
+      @wait = @parser.retry || @wait
+      chunk || :ended
+    end
+
+    def next_chunk(response)
+      response.next_bytes
+    rescue *passing => error
+      error
+    end
+
+    def next_event(response)
+      @parser.next_event
+    rescue EventTooLarge => error
+      raise EventTooLarge.about(response, "was answered 200, and #{error.message}"), cause: nil
+    end
+
+    def with_last_id
+      id = @parser.last_event_id
+      return @options if id.nil? || id.empty?
+
+      headers = @options[:headers]
+      field = { "Last-Event-ID" => id }
+      @options.merge(headers: headers.is_a?(Hash) ? headers.merge(field) : headers + field.to_a)
+    end
+
+    # ---- failures and waits ----
+
+    def passing = [*Policy::Retry::ERRORS, BreakerOpen]
+
+    def lasting?(error) = Policy::Retry::LASTING.any? { |one| error.is_a?(one) }
+
+    def passing?(status) = status == 429 || status >= 500
+
+    # The server's own time after a stream. After failures it grows, and differs from client to client: all of them
+    # have lost a server that went away.
+    def wait_after(reason)
+      most = [@wait * (2**[@failures - 1, 16].min), LONGEST_BACKOFF].min if @failures > 1
+      wait = most && most > @wait ? @wait + (rand * (most - @wait)) : @wait
+      wait = [wait, asked_for(reason)].max
+      [wait, LONGEST_WAIT].min
+    end
+
+    def asked_for(reason)
+      return reason.retry_in || 0.0 if reason.is_a?(BreakerOpen)
+
+      (RetryAfter.seconds(reason.response) if reason.is_a?(StatusError)) || 0.0
+    end
+
+    # At the deadline the next request raises.
+    def pause(wait)
+      left = Deadline.left
+      Trunkline.sleep(left ? wait.clamp(0.0, [left, 0.0].max) : wait)
+    end
+
+    # ---- arguments ----
+
+    # @return [Integer, Float] 0: one request is all there is
+    def attempts_of(given, method)
+      return given if given == Float::INFINITY || (given.is_a?(Integer) && given.positive?)
+      raise InvalidRequest.of("attempts", given, "a positive Integer or Float::INFINITY") unless given.nil?
+
+      SAFE.include?(method.to_s.upcase) ? ATTEMPTS : 0
+    end
+
+    def checked_callable(given)
+      return given if given.nil? || given.respond_to?(:call)
+
+      raise InvalidRequest.of("on_reconnect", given, "callable with a reason and seconds")
+    end
+  end
+end
