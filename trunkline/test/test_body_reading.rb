@@ -135,6 +135,55 @@ class TestBodyReading < TrunklineTest
     assert_raises(ArgumentError) { response(["a"], stream: false).gets("") }
   end
 
+  def test_lines_of_other_encodings
+    %w[Shift_JIS EUC-JP GB18030 UTF-16LE UTF-16BE ISO-8859-1 ISO-2022-JP].each do |charset|
+      text = (charset == "ISO-8859-1" ? "grün\r\né\n\nü" : "日本語\nａ\r\nソ表\n\nｂ").encode(charset)
+      bytes = charset == "ISO-2022-JP" ? text.b : text
+      [1, 3, 1000].product([true, false]).each do |size, chomp|
+        body = response(slices(text, size), "text/plain; charset=#{charset}")
+        expected = StringIO.new(bytes).each_line("\n".encode(bytes.encoding), chomp: chomp).to_a
+        separator = charset.start_with?("UTF-16") ? "\n".encode(charset) : "\n"
+        lines = body.each_line(separator, chomp: chomp).to_a
+        assert_equal expected, lines, [charset, size, chomp].inspect unless charset.start_with?("UTF-16") && chomp
+      end
+    end
+  end
+
+  def test_the_limit_of_lines_by_its_name
+    text = "short\nlonger than ten\n\n"
+    [true, false].each do |stream|
+      lines = response(slices(text, 7), stream: stream).each_line(chomp: true, limit: 10).to_a
+      assert_equal StringIO.new(text).each_line("\n", 10, chomp: true).to_a, lines
+      assert_equal %w[a b c], response(%w[abc], stream: stream).each_line(limit: 1).to_a
+    end
+    [[{ limit: 0 }], [0, {}], [{ limit: -1 }]].each do |*positional, options|
+      assert_raises(ArgumentError) { response(["a"], stream: false).each_line(*positional, **options).to_a }
+    end
+  end
+
+  def test_lines_and_other_ways_of_reading
+    text = "one\ntwo\nthree\nfour\nfive\n"
+    [true, false].each do |stream|
+      body = response([text], "application/x-ndjson", stream: stream)
+      assert_equal "one\n", body.each_line.first
+      assert_equal %W[two\n th], [body.gets, body.read(2)]
+      refute_predicate body, :eof?
+      assert_equal "ree", body.gets(chomp: true)
+      rest = body.read
+      assert_equal ["four\nfive\n", Encoding::UTF_8], [rest, rest.encoding]
+      assert_equal "four\nfive\n!", rest << "!", "it is the caller's own"
+      assert_equal [nil, true], [body.gets, body.eof?]
+    end
+    body = response([text])
+    assert_equal "one\n", body.gets
+    assert_equal "two\nthree\nfour\nfive\n", body.body
+  end
+
+  def test_a_whole_body_that_is_changed_while_its_lines_are_read
+    body = response(["one\ntwo\n#{"x" * 100}\n"], stream: false)
+    assert_equal(["one\n", "two\n", "#{"x" * 100}\n"], body.each_line.map { |line| body.body.replace("") && line })
+  end
+
   def test_csv
     rows = [["name", "city"], ["Jörg", "Köln \"am\" Rhein"], ["é,", "a\nb"]] * 300
     text = CSV.generate { |csv| rows.each { |row| csv << row } }

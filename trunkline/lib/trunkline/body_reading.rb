@@ -27,7 +27,7 @@ module Trunkline
       self
     ensure
       if block_given?
-        @held = nil
+        _take_held
         close
       end
     end
@@ -78,23 +78,21 @@ module Trunkline
       raise ArgumentError, "an empty separator: paragraphs cannot be read" if separator == ""
 
       check_length(limit) if limit
-      separator &&= separator.b
-      line = next_line(separator, limit) or return
-      if separator && line.end_with?(separator)
-        line = line.chomp(separator) if chomp
-      else
-        complete_character(line)
-      end
-      _whole_characters(line)
-      line
+      held_line(separator, limit, chomp) || line_of_chunks(separator&.b, limit, chomp)
     end
 
+    # Leaves what follows to be read, when the block is left early.
+    #
+    # @param limit [Integer, nil] the same as most
     # @yield [line] see #gets
     # @return [self, Enumerator]
-    def each_line(separator = "\n", limit = nil, chomp: false)
-      return enum_for(:each_line, separator, limit, chomp: chomp) unless block_given?
+    # @raise [ArgumentError]
+    def each_line(separator = "\n", most = nil, chomp: false, limit: most, &block)
+      return enum_for(:each_line, separator, most, chomp: chomp, limit: limit) unless block
+      return each_line("\n", separator, chomp: chomp, &block) if separator.is_a?(Integer)
+      raise ArgumentError, "limit: 0 would divide a body for ever" if limit&.zero?
 
-      while (line = gets(separator, limit, chomp: chomp))
+      while (line = held_line(separator, limit, chomp) || gets(separator, limit, chomp: chomp))
         yield line
       end
       self
@@ -104,7 +102,7 @@ module Trunkline
     # @return [Boolean] whether all has been read
     def eof?
       hold(next_bytes)
-      @held.nil?
+      !_held?
     end
     alias eof eof?
 
@@ -121,8 +119,7 @@ module Trunkline
     # @param buffer [String, nil] to read into
     # @return [String, nil] the next chunk, whose end may divide a character
     def next_bytes(buffer = nil)
-      if (held = @held)
-        @held = nil
+      if (held = _take_held)
         return buffer ? into(buffer, held) : held
       end
       return _read(buffer) if @streamed
@@ -134,9 +131,9 @@ module Trunkline
 
     private
 
-    # What was read too much comes first in the next read. C knows the variable: what is held is a part of #body.
+    # What was read too much comes first in the next read.
     def hold(bytes)
-      @held = bytes unless bytes.nil? || bytes.empty?
+      _hold(bytes) unless bytes.nil? || bytes.empty?
     end
 
     def next_text
@@ -175,6 +172,21 @@ module Trunkline
 
     def into(buffer, bytes)
       buffer ? buffer.replace(bytes).force_encoding(Encoding::BINARY) : bytes.b
+    end
+
+    # A line of which all is here costs little.
+    def held_line(separator, limit, chomp) = separator == "\n" ? _held_line(limit, chomp) : nil
+
+    # @param separator [String, nil] BINARY
+    def line_of_chunks(separator, limit, chomp)
+      line = next_line(separator, limit) or return
+      if separator && line.end_with?(separator)
+        line = line.chomp(separator) if chomp
+      else
+        complete_character(line)
+      end
+      _whole_characters(line)
+      line
     end
 
     # @return [String, nil] BINARY, up to and with the separator

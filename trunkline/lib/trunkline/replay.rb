@@ -14,6 +14,7 @@ module Trunkline
       @whole = (+"").force_encoding(text.encoding)
       @error = error
       @rest = text.b
+      @at = 0
       self
     end
 
@@ -27,7 +28,7 @@ module Trunkline
     end
 
     def close
-      return if @rest.empty?
+      return if @at >= @rest.bytesize
 
       @error ||= Cancelled.new("#{Sentence.call(request)} was given up before its answer was complete",
                                request: request, phase: :read, sent: :all)
@@ -37,8 +38,9 @@ module Trunkline
     private
 
     def _read(buffer = nil)
-      unless @rest.empty?
-        piece = @rest.slice!(0, PIECE_BYTES)
+      if @at < @rest.bytesize
+        piece = @rest.byteslice(@at, PIECE_BYTES)
+        @at += PIECE_BYTES
         return buffer ? buffer.replace(piece) : piece
       end
       raise @error if @error

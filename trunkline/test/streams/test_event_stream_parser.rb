@@ -124,6 +124,21 @@ class TestEventStreamParser < TrunklineTest
     assert_equal %w[1 2 3], events
   end
 
+  def test_whatever_is_called
+    parser = Trunkline::EventStreamParser.allocate
+    assert_equal %w[x], parse("data: x\n\n", parser: parser).map(&:data)
+    events = []
+    parser.feed("data: 1\n\ndata: 2\n\n") do |event|
+      events << event.data
+      parser.send(:initialize, limit: nil)
+      GC.start
+    end
+    assert_equal [%w[1], nil], [events, parser.next_event]
+    assert_raises(TypeError) { Trunkline::EventStreamParser.new.dup.send(:_begin, "x", nil) }
+    [-1, 2**60].each { |limit| parser.send(:_begin, limit, "x") }
+    assert_equal "x", parser.last_event_id
+  end
+
   def test_limits
     assert_equal 1, parse("data: 7890\n\n", parser: Trunkline::EventStreamParser.new(limit: 10)).size
     parser = Trunkline::EventStreamParser.new(limit: 10)

@@ -119,9 +119,12 @@ typedef struct {
     drop_note *note;        /* owned; NULL: no warning if it is collected half read */
     broken_answer *broken;  /* owned; NULL: it is complete, or not over */
 
-    VALUE request; /* a Trunkline::Request, which has what is sent */
-    VALUE into;    /* the String that the next piece is read into; nil: a new one */
-    VALUE body;    /* a String once it is complete; pinned while the exchange writes into it */
+    VALUE request;  /* a Trunkline::Request, which has what is sent */
+    VALUE into;     /* the String that the next piece is read into; nil: a new one */
+    VALUE body;     /* a String once it is complete; pinned while the exchange writes into it */
+    VALUE held;     /* frozen String or nil; see body_reading.c */
+    long held_from; /* how much of it was taken */
+    int encoding;   /* see response_encoding */
     bool body_is_buffer; /* the exchange writes into ->body */
     bool busy;           /* it is being read, or belongs to a Multi: not to be read or closed */
 
@@ -139,6 +142,8 @@ typedef struct {
     attempt attempts[EXCHANGE_ATTEMPTS];
 } response;
 
+#define ENCODING_NOT_LOOKED_UP (-2)
+
 VALUE response_allocate(response **out);
 
 /* Warns of each response that was collected half read, and so kept its connection until then. */
@@ -152,7 +157,9 @@ response *response_get(VALUE object);
  * 9110 5.3); value itself is not changed. */
 void fields_by_name_add(VALUE hash, const uint8_t *name, uint32_t length, VALUE value);
 VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *bytes);
-void response_set_encoding(const response *r, VALUE body);
+/* Returns the index of the body's Encoding, by its head, which must be there; -1: none is known. */
+int response_encoding(response *r);
+void response_set_encoding(response *r, VALUE body);
 void response_init(void);
 
 /* An Array of [number, reason, address, sent, error] for each; see lib/trunkline/engine.rb. */
@@ -221,6 +228,12 @@ void openssl_store_release(struct x509_store_st *store); /* NULL is fine */
 
 void bounds_init(void);
 void features_init(void);
+
+/* ---- body_reading.c ---- */
+
+/* Returns what was read too much, as a String of the caller's, and forgets it; nil: nothing. */
+VALUE response_take_held(response *r);
+void body_reading_init(void);
 
 /* ---- event_stream.c ---- */
 

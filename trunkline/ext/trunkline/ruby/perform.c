@@ -8,8 +8,6 @@
  * connection is closed and not used again.
  */
 
-static ID id_held;
-
 /* ---- the drive ---- */
 
 /* A streaming caller gets the data that came before a failure; its next read raises. */
@@ -142,15 +140,10 @@ static void set_body(VALUE self, response *r, VALUE body) {
     response_set_encoding(r, body);
 }
 
-/* What lib/trunkline/body_reading.rb has read too much, in a String of its own. */
+/* What was read too much, in a String of its own. */
 static VALUE take_held(VALUE self) {
-    VALUE held = rb_attr_get(self, id_held);
-    VALUE bytes = rb_str_new(NULL, 0);
-    if (!NIL_P(held)) {
-        rb_str_buf_append(bytes, held);
-        rb_ivar_set(self, id_held, Qnil);
-    }
-    return bytes;
+    VALUE held = response_take_held(response_get(self));
+    return NIL_P(held) ? rb_str_new(NULL, 0) : rb_str_new(RSTRING_PTR(held), RSTRING_LEN(held));
 }
 
 static void read_rest(VALUE self, response *r) {
@@ -199,7 +192,6 @@ static VALUE response_close(VALUE self) {
 }
 
 void perform_init(void) {
-    id_held = rb_intern("@held");
     rb_define_singleton_method(mEngine, "perform", perform, 4);
     rb_define_singleton_method(mEngine, "connect", connect_ahead, 2);
     rb_define_method(cResponse, "body", response_body, 0);

@@ -15,6 +15,7 @@ static void response_mark(void *data) {
     rb_gc_mark(r->request);
     rb_gc_mark(r->into);
     rb_gc_mark(r->body);
+    rb_gc_mark(r->held);
 }
 
 static void free_hints(hint *h) {
@@ -69,7 +70,8 @@ VALUE response_allocate(response **out) {
     response *r = block_take(BLOCK_RESPONSE);
     if (r == NULL) rb_memerror();
     memset(r, 0, offsetof(response, attempts));
-    r->request = r->into = r->body = Qnil;
+    r->request = r->into = r->body = r->held = Qnil;
+    r->encoding = ENCODING_NOT_LOOKED_UP;
     RTYPEDDATA_DATA(self) = *out = r;
     return self;
 }
@@ -271,8 +273,7 @@ static bool utf8_type(const char *value, size_t length) {
     return type > 5 && strncasecmp(value + type - 5, "+json", 5) == 0;
 }
 
-/* Returns the index of the body's Encoding; -1: none is known. */
-static int body_encoding(const response *r) {
+static int encoding_of_type(const response *r) {
     const http1_field *type = http1_find(r->fields, r->field_count, r->head, "Content-Type", 12);
     if (type == NULL) return -1;
     const char *value = (const char *)r->head + type->value;
@@ -282,8 +283,13 @@ static int body_encoding(const response *r) {
     return utf8_type(value, type->value_length) ? rb_utf8_encindex() : -1;
 }
 
-void response_set_encoding(const response *r, VALUE body) {
-    int index = body_encoding(r);
+int response_encoding(response *r) {
+    if (r->encoding == ENCODING_NOT_LOOKED_UP) r->encoding = encoding_of_type(r);
+    return r->encoding;
+}
+
+void response_set_encoding(response *r, VALUE body) {
+    int index = response_encoding(r);
     if (index >= 0) rb_enc_associate_index(body, index);
 }
 
@@ -294,7 +300,7 @@ void response_set_encoding(const response *r, VALUE body) {
  * chunk keeps its own. */
 static VALUE response_whole_characters(VALUE self, VALUE chunk) {
     Check_Type(chunk, T_STRING);
-    int index = body_encoding(response_get(self));
+    int index = response_encoding(response_get(self));
     rb_encoding *encoding = index < 0 ? NULL : rb_enc_from_index(index);
     long length = RSTRING_LEN(chunk);
     if (encoding != NULL && !rb_enc_dummy_p(encoding)) {

@@ -38,6 +38,7 @@ void Init_trunkline(void) {
     response_init();
     response_builder_init();
     perform_init();
+    body_reading_init();
     multi_init();
     process_limits_init();
     stubbed_init();
