@@ -4,7 +4,7 @@
 module Includes
   EXT = File.join(ROOT, "trunkline/ext/trunkline")
   ORDER = %w[
-    protocol protocol/http1 protocol/url protocol/http2 protocol/codings
+    protocol protocol/http1 protocol/url protocol/http2 protocol/codings protocol/json
     transport/events transport/common transport/names transport/tls transport/dial transport/connection transport/http2
     transport/pool transport/exchange transport ruby
   ].freeze

@@ -5,6 +5,7 @@ require_relative "cookie_jar"
 require_relative "engine"
 require_relative "event_source"
 require_relative "event_stream_parser"
+require_relative "json_stream"
 require_relative "limiter"
 require_relative "limiter/memory"
 require_relative "options"
@@ -27,7 +28,8 @@ module Trunkline
       cookies: CookieJar::IN_ALL, cookies_per_domain: CookieJar::PER_DOMAIN,
       origins_of_policies: Policy::State::MOST, cache_bytes: Cache::Memory::MAX_BYTES,
       cache_entry_bytes: Cache::MAX_ENTRY_BYTES, event_bytes: EventStreamParser::LIMIT,
-      event_source_wait: EventSource::LONGEST_WAIT
+      event_source_wait: EventSource::LONGEST_WAIT,
+      json_value_bytes: JSONStream::VALUE_BYTES
     ).freeze
 
     # @param options [Options]

@@ -58,6 +58,8 @@ module Trunkline
   #   response(request, head, body) -> Response
   #                                an answer that came over no connection, for tests: head as a server would
   #                                write it, body as the caller is to get it
+  #   JSONBatches.new(form, path, options)
+  #                                finds the values of a stream of JSON, see json_stream.rb
   #   charset(name) -> Encoding, nil
   #                                what a Content-Type's charset stands for
   #

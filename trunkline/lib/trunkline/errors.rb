@@ -266,13 +266,13 @@ module Trunkline
   class TruncatedBody < ProtocolError; end
 
   # The content coding (gzip, deflate, br, zstd) is corrupt, cut short, or followed by other bytes. Or Response#json
-  # found no JSON: then #response is that answer, and #cause a JSON::ParserError.
+  # or #each_json found no JSON: then #response is that answer, and #cause a JSON::ParserError.
   class DecodeError < ProtocolError
     include WithResponse
   end
 
   # The body is larger than max_body_bytes, or has passed 16 MiB and unpacks to more than max_decode_ratio times what
-  # was sent.
+  # was sent; or a value in it is larger than limit: of Response#each_json.
   class BodyTooLarge < ProtocolError; end
 
   # An event of a stream is larger than allowed (limit: of Response#each_event and Client#events).

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
 require_relative "attempt"
 require_relative "body_reading"
 require_relative "connection_info"
@@ -10,6 +9,7 @@ require_relative "redacted"
 require_relative "replay"
 require_relative "response/events"
 require_relative "response/facts"
+require_relative "response/json_body"
 require_relative "timings"
 
 module Trunkline
@@ -24,6 +24,7 @@ module Trunkline
     include Events
     include Redacted
     include Facts
+    include JSONBody
 
     # Makes an answer that came over no connection: what a middleware gives in the place of a server's.
     #
@@ -122,21 +123,6 @@ module Trunkline
 
     # @return [Boolean] whether the status is 200 to 299
     def ok? = status.between?(200, 299)
-
-    # @param options [Hash] for JSON.parse, such as symbolize_names: true, or for json_decoder:
-    # @return [Object, nil] the body, parsed; nil for an answer of status 204 or 205, and for an empty body
-    # @raise [DecodeError] when the body is no JSON; its cause is a JSON::ParserError, or what json_decoder: raised
-    def json(**options)
-      text = body
-      return if text.empty? || status == 204 || status == 205
-
-      text = text.dup.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY # RFC 8259 8.1
-      decoder = request.origin&.json_decoder
-      decoder ? decoded_by(decoder, text, options) : JSON.parse(text, **options)
-    rescue JSON::ParserError, EncodingError => error
-      cause = without_quotations(error)
-      raise no_json(cause.message), cause: cause
-    end
 
     # Of a streamed answer that is refused, up to 64 KiB that come within a second are read, and are the #body, which
     # may be a part (see #complete?). One that is larger or slower is closed, and the #body of a slower one raises.
@@ -246,31 +232,6 @@ module Trunkline
     def started_at
       began = _began
       began && (Time.now - (Engine.now - began))
-    end
-
-    # @param error [JSON::ParserError, EncodingError] whose message may quote the body, which may hold a credential
-    # @return [JSON::ParserError] with the reason and the place alone
-    # The message of the decoder's own error may quote the body; it is the cause's alone.
-    def decoded_by(decoder, text, options)
-      options.empty? ? decoder.call(text) : decoder.call(text, **options)
-    rescue JSON::ParserError, EncodingError
-      raise
-    rescue StandardError => error
-      raise no_json("json_decoder: raised #{error.class}")
-    end
-
-    def no_json(why)
-      DecodeError.about(self, "was answered #{status} and a body that is no JSON, of " \
-                              "#{self["content-type"]&.inspect || "no type"}: #{why}; the server has the whole request")
-    end
-
-    def without_quotations(error)
-      return JSON::ParserError.new("bytes that are not valid #{body.encoding}") if error.is_a?(EncodingError)
-
-      reason = error.message[/\A(?:\d+: )?([^'"`:,]+?)(?: at)?(?: *['"`:,]|\z)/, 1]
-      place = error.message[/ at line \d+ column \d+\z/]
-      clean = error.class.new("#{reason || "invalid JSON"}#{place unless reason&.end_with?(place.to_s)}")
-      clean.tap { clean.set_backtrace(error.backtrace) }
     end
 
     def settle

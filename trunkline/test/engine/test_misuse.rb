@@ -129,7 +129,7 @@ class TestEngineMisuse < TrunklineTest
     detached = -> { Trunkline::Request.new("GET", nil, ["A", "b"]) }
     producer = Struct.new(:pieces) { def next_chunk = pieces.shift }
     halves = -> { client.get("/", stream: true) }
-    classes = [engine::Pool, engine::Config, engine::Origin, engine::Multi, Trunkline::Request, Trunkline::RequestBuilder]
+    classes = [engine::Pool, engine::Config, engine::Origin, engine::Multi, engine::JSONBatches, Trunkline::Request, Trunkline::RequestBuilder]
     values = [
       nil, true, false, 0, 1, -1, 1 << 70, -1.5, Float::NAN, Float::INFINITY, "", "text", "nul\\0", :symbol, [], {}, [nil],
       { proxy: 1 }, Object.new, ->(*) {}, "\\xFF".b, 1..2, Thread.current, Class, engine, ["a", "b"], ["a"], [1, 2]
@@ -141,6 +141,8 @@ class TestEngineMisuse < TrunklineTest
       -> { request.call.dup }, -> { request.call.origin.dup }, -> { engine::Pool.new(2).tap(&:close) }
     ]
     made.push(-> { multi })
+    json = -> { engine::JSONBatches.new(:document, [nil], { limit: 9, max_nesting: 9 }) }
+    made.push(json, -> { json.call.tap { |scanner| scanner.feed("[1,[2],3", 0) && scanner.take(+"") } }, -> { json.call.finish })
     any = -> { random.rand < 0.5 ? values.sample(random: random) : made.sample(random: random).call }
     own = ->(object) { (object.methods(false) + object.class.instance_methods(false) + object.class.private_instance_methods(false)).uniq }
     skipped = %i[inspect pretty_print]

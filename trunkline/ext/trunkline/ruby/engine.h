@@ -239,6 +239,10 @@ void body_reading_init(void);
 
 void event_stream_init(void);
 
+/* ---- json_batches.c ---- */
+
+void json_batches_init(void);
+
 /* ---- stub_response.c ---- */
 
 void stubbed_init(void);

@@ -40,6 +40,7 @@ void Init_trunkline(void) {
     perform_init();
     body_reading_init();
     multi_init();
+    json_batches_init();
     process_limits_init();
     stubbed_init();
     event_stream_init();

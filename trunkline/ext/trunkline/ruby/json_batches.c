@@ -1,0 +1,216 @@
+#include "engine.h"
+
+#include "protocol/json/json_scanner.h"
+
+/*
+ * Engine::JSONBatches: the wanted values of a stream of JSON, handed over in batches. The values of
+ * a batch are copied into one String, as an array of JSON, so that one JSON.parse reads them all;
+ * where each of them was is kept until the next batch. It holds no VALUE.
+ */
+
+/* The most values of a batch, and bytes that are scanned in one call: the GVL is held meanwhile. */
+#define BATCH_VALUES 512
+#define FEED_BYTES (256 * 1024)
+
+typedef struct {
+    size_t from, length; /* in the String */
+    uint64_t byte, line; /* in the stream */
+} taken_value;
+
+typedef struct {
+    json_scanner scanner;
+    taken_value *taken;  /* owned; BATCH_VALUES of them */
+    uint64_t *positions; /* owned; `levels` for each */
+    size_t levels;
+    size_t count;
+} json_batches;
+
+static void json_batches_free(void *data) {
+    json_batches *b = data;
+    json_scanner_free(&b->scanner);
+    free(b->taken);
+    free(b->positions);
+    ruby_xfree(b);
+}
+
+static size_t json_batches_size(const void *data) {
+    const json_batches *b = data;
+    size_t value = sizeof(*b->taken) + b->levels * sizeof(*b->positions);
+    return sizeof(*b) + b->scanner.bytes.capacity + (b->taken != NULL ? BATCH_VALUES * value : 0);
+}
+
+static const rb_data_type_t json_batches_type = {
+    .wrap_struct_name = "Trunkline::Engine::JSONBatches",
+    .function = {.dfree = json_batches_free, .dsize = json_batches_size},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+};
+
+static json_batches *json_batches_get(VALUE self) {
+    json_batches *b = rb_check_typeddata(self, &json_batches_type);
+    if (b->positions == NULL) rb_raise(rb_eArgError, "it was not initialized");
+    return b;
+}
+
+static VALUE json_batches_s_allocate(VALUE class) {
+    json_batches *b;
+    return TypedData_Make_Struct(class, json_batches, &json_batches_type, b);
+}
+
+static json_form form_of(VALUE form) {
+    static const char *const names[] = {"document", "lines", "sequence", "detected"};
+    Check_Type(form, T_SYMBOL);
+    for (int i = 0; i < 4; i++)
+        if (rb_sym2id(form) == rb_intern(names[i])) return (json_form)i;
+    rb_raise(rb_eArgError, "no form of JSON");
+}
+
+static bool flag(VALUE options, const char *name) {
+    return RTEST(rb_hash_lookup(options, ID2SYM(rb_intern(name))));
+}
+
+/* Numbers are checked before there is a path, which has memory of its own. */
+static json_options options_of(VALUE form, VALUE options) {
+    VALUE bytes = rb_hash_lookup(options, ID2SYM(rb_intern("limit")));
+    return (json_options){
+        .form = form_of(form),
+        .value_bytes = NIL_P(bytes) ? SIZE_MAX : NUM2SIZET(bytes),
+        .max_nesting = NUM2SIZET(rb_hash_fetch(options, ID2SYM(rb_intern("max_nesting")))),
+        .nan = flag(options, "allow_nan"),
+        .trailing_comma = flag(options, "allow_trailing_comma"),
+        .control_characters = flag(options, "allow_control_characters"),
+        .invalid_escape = flag(options, "allow_invalid_escape"),
+    };
+}
+
+static bool add_segment(json_path *path, VALUE segment) {
+    if (NIL_P(segment)) return json_path_add_any(path);
+    return json_path_add(path, RSTRING_PTR(segment), (size_t)RSTRING_LEN(segment));
+}
+
+/* call-seq: JSONBatches.new(form, path, options)
+ *
+ * form: :document, :lines, :sequence or :detected (see json_form); path: of :document, an Array of
+ * names, nil for every element and member; options: limit: bytes of the longest value or nil,
+ * max_nesting: 0 for any, and flags of JSON.parse: allow_nan:, allow_trailing_comma:,
+ * allow_control_characters:, allow_invalid_escape: */
+static VALUE json_batches_initialize(VALUE self, VALUE form, VALUE path, VALUE hash) {
+    json_batches *b = rb_check_typeddata(self, &json_batches_type);
+    if (b->taken != NULL) rb_raise(rb_eArgError, "it is initialized already");
+    Check_Type(path, T_ARRAY);
+    Check_Type(hash, T_HASH);
+    for (long i = 0; i < RARRAY_LEN(path); i++)
+        if (!NIL_P(RARRAY_AREF(path, i))) Check_Type(RARRAY_AREF(path, i), T_STRING);
+    json_options options = options_of(form, hash);
+    bool done = true;
+    for (long i = 0; done && options.form == JSON_DOCUMENT && i < RARRAY_LEN(path); i++)
+        done = add_segment(&options.path, RARRAY_AREF(path, i));
+    if (!json_scanner_init(&b->scanner, &options) || !done) rb_memerror();
+    b->levels = b->scanner.options.path.length + 1;
+    b->taken = calloc(BATCH_VALUES, sizeof(*b->taken));
+    b->positions = calloc(BATCH_VALUES * b->levels, sizeof(*b->positions));
+    if (b->taken == NULL || b->positions == NULL) rb_memerror();
+    return self;
+}
+
+/* call-seq: feed(bytes, from) -> Integer
+ *
+ * Adds bytes of the String from there on, and returns up to where: not more than can be scanned
+ * while other threads wait. */
+static VALUE json_batches_feed(VALUE self, VALUE bytes, VALUE from) {
+    json_batches *b = json_batches_get(self);
+    Check_Type(bytes, T_STRING);
+    size_t at = NUM2SIZET(from), length = (size_t)RSTRING_LEN(bytes);
+    if (at > length) rb_raise(rb_eArgError, "not within the String");
+    size_t count = length - at < FEED_BYTES ? length - at : FEED_BYTES;
+    if (!json_scanner_feed(&b->scanner, RSTRING_PTR(bytes) + at, count)) rb_memerror();
+    return SIZET2NUM(at + count);
+}
+
+/* call-seq: finish -> self */
+static VALUE json_batches_finish(VALUE self) {
+    json_scanner_finish(&json_batches_get(self)->scanner);
+    return self;
+}
+
+static void take_value(json_batches *b, VALUE string, const json_value *value) {
+    taken_value *taken = &b->taken[b->count];
+    taken->from = (size_t)RSTRING_LEN(string);
+    taken->length = value->length;
+    taken->byte = value->place.byte;
+    taken->line = value->place.line;
+    uint64_t *positions = b->positions + b->count * b->levels;
+    for (size_t i = 0; i < b->levels; i++)
+        positions[i] = i < value->place.levels ? value->place.positions[i] : JSON_UNKNOWN;
+    rb_str_cat(string, (const char *)value->bytes, (long)value->length);
+    b->count++;
+}
+
+/* call-seq: take(string) -> Integer
+ *
+ * Makes the String an array of the values that come next, and returns how many they are. 0: the
+ * stream has ended, has failed, or more must be fed. */
+static VALUE json_batches_take(VALUE self, VALUE string) {
+    json_batches *b = json_batches_get(self);
+    json_value value;
+    Check_Type(string, T_STRING);
+    rb_str_modify(string);
+    rb_str_set_len(string, 0);
+    b->count = 0;
+    while (b->count < BATCH_VALUES && json_scanner_next(&b->scanner, &value) == JSON_VALUE) {
+        rb_str_cat(string, b->count == 0 ? "[" : ",", 1);
+        take_value(b, string, &value);
+    }
+    if (b->count > 0) rb_str_cat(string, "]", 1);
+    return SIZET2NUM(b->count);
+}
+
+/* An Array with an Integer for the index of an element and nil for a member. */
+static VALUE positions_array(const uint64_t *positions, size_t levels) {
+    VALUE array = rb_ary_new();
+    for (size_t i = 0; i < levels && positions[i] != JSON_UNKNOWN; i++)
+        rb_ary_push(array, positions[i] == JSON_MEMBER ? Qnil : ULL2NUM(positions[i]));
+    return array;
+}
+
+/* call-seq: value(number) -> [from, length, byte, line, positions]
+ *
+ * Of a value of the last batch: where it is in the String, and where it was in the stream. */
+static VALUE json_batches_value(VALUE self, VALUE number) {
+    json_batches *b = json_batches_get(self);
+    size_t i = NUM2SIZET(number);
+    if (i >= b->count) rb_raise(rb_eIndexError, "no such value");
+    const taken_value *taken = &b->taken[i];
+    VALUE positions = positions_array(b->positions + i * b->levels, b->levels);
+    return rb_ary_new_from_args(5, SIZET2NUM(taken->from), SIZET2NUM(taken->length),
+                                ULL2NUM(taken->byte), ULL2NUM(taken->line), positions);
+}
+
+static VALUE kind_of(json_failure failure) {
+    if (failure == JSON_TOO_LARGE) return ID2SYM(rb_intern("too_large"));
+    if (failure == JSON_TOO_DEEP) return ID2SYM(rb_intern("too_deep"));
+    return ID2SYM(rb_intern("invalid"));
+}
+
+/* call-seq: failure -> [kind, words, byte, line, positions] or nil
+ *
+ * kind: :invalid, :too_deep or :too_large */
+static VALUE json_batches_failure(VALUE self) {
+    json_place place;
+    json_failure failure = json_scanner_failure(&json_batches_get(self)->scanner, &place);
+    if (failure == JSON_NO_FAILURE) return Qnil;
+    if (failure == JSON_OUT_OF_MEMORY) rb_memerror();
+    return rb_ary_new_from_args(5, kind_of(failure), rb_str_new_cstr(json_failure_words(failure)),
+                                ULL2NUM(place.byte), ULL2NUM(place.line),
+                                positions_array(place.positions, place.levels));
+}
+
+void json_batches_init(void) {
+    VALUE class = rb_define_class_under(mEngine, "JSONBatches", rb_cObject);
+    rb_define_alloc_func(class, json_batches_s_allocate);
+    rb_define_method(class, "initialize", json_batches_initialize, 3);
+    rb_define_method(class, "feed", json_batches_feed, 2);
+    rb_define_method(class, "finish", json_batches_finish, 0);
+    rb_define_method(class, "take", json_batches_take, 1);
+    rb_define_method(class, "value", json_batches_value, 1);
+    rb_define_method(class, "failure", json_batches_failure, 0);
+}

@@ -1,0 +1,118 @@
+# frozen_string_literal: true
+
+require_relative "engine"
+require_relative "errors"
+require_relative "redacted"
+
+module Trunkline
+  # The values in a body of JSON as it comes. The engine finds them, and JSON.parse, or json_decoder:, reads them: those
+  # that are complete together, because one JSON.parse of many small values takes less time than one of each.
+  #
+  # @api private
+  class JSONStream
+    include Redacted
+
+    # Bytes of one value, unless limit: says otherwise.
+    VALUE_BYTES = 16 * 1024 * 1024
+    # Those of JSON.parse.
+    MAX_NESTING = 100
+    # Options of JSON.parse that mean the same for a value that is in an array.
+    SHARED_OPTIONS = %i[symbolize_names freeze max_nesting allow_nan allow_trailing_comma allow_control_characters
+                        allow_invalid_escape allow_duplicate_key create_additions decimal_class object_class].freeze
+    LINES = %w[x-ndjson ndjson jsonl x-jsonl jsonlines x-jsonlines json-lines x-json-lines x-ldjson ldjson
+               stream+json x-json-stream].freeze
+
+    # @param response [Response]
+    # @param path [String, Array<String, Symbol, Integer>, nil]
+    # @param limit [Integer, nil]
+    # @param options [Hash] of JSON.parse, or of json_decoder:
+    # @raise [InvalidRequest]
+    def initialize(response, path, limit, options)
+      unless limit.nil? || (limit.is_a?(Integer) && limit.positive?)
+        raise InvalidRequest.of("limit", limit, "a positive number of bytes, or nil for any")
+      end
+
+      @response = response
+      @path = path && segments(path)
+      @limit = limit
+      @options = options
+      @decoder = response.request.origin&.json_decoder
+      @max_nesting = options.fetch(:max_nesting, @decoder ? 0 : MAX_NESTING) || 0
+      @batches = Engine::JSONBatches.new(form, @path || [], options.merge(limit: limit, max_nesting: @max_nesting))
+      @batch = String.new(encoding: Encoding::UTF_8)
+    end
+
+    # @yield [value]
+    # @raise [DecodeError, BodyTooLarge]
+    def each(&block)
+      @response._each_json_chunk do |chunk|
+        from = 0
+        while from < chunk.bytesize
+          from = @batches.feed(chunk, from)
+          take(&block)
+        end
+      end
+      @batches.finish
+      take(&block)
+    end
+
+    private
+
+    def segments(path)
+      names = path.is_a?(Array) ? path.map(&:to_s) : path.to_s.split(".", -1)
+      names.map { |name| name.encode(Encoding::UTF_8) unless name == "*" }
+    end
+
+    def form
+      return :document if @path
+
+      type = @response.content_type.to_s.delete_prefix("application/").delete_prefix("text/")
+      return :lines if LINES.include?(type)
+
+      type == "json-seq" || type.end_with?("+json-seq") ? :sequence : :detected
+    end
+
+    def take(&block)
+      while (count = @batches.take(@batch)).positive?
+        values = together? && parse_together
+        values ? values.each(&block) : count.times { |number| yield parse(number) }
+      end
+      failure = @batches.failure
+      fail_with(*failure) if failure
+    end
+
+    def together? = @decoder.nil? && (@options.keys - SHARED_OPTIONS).empty?
+
+    # @return [Array, nil] nil when one of them is refused: each is then read alone, to tell which
+    def parse_together
+      JSON.parse(@batch, **@options, max_nesting: 0)
+    rescue JSON::ParserError, EncodingError
+      nil
+    end
+
+    def parse(number)
+      from, length, *place = @batches.value(number)
+      options = @decoder ? @options : @options.merge(max_nesting: 0)
+      @response._decode_json(@batch.byteslice(from, length), options) { "in the value #{describe(*place)}" }
+    end
+
+    def fail_with(kind, words, *place)
+      where = describe(*place)
+      if kind == :too_large
+        raise BodyTooLarge.about(@response, "was answered #{@response.status} and a value of JSON larger than " \
+                                            "allowed (limit: #{@limit}), #{where}; the server has the whole request")
+      end
+
+      words = "nesting of #{@max_nesting + 1} is too deep" if kind == :too_deep
+      cause = kind == :too_deep ? JSON::NestingError : JSON::ParserError
+      raise @response._no_json("#{words} #{where}"), cause: cause.new("#{words} #{where}")
+    end
+
+    # Names of members that only the body tells are not quoted: they may be credentials.
+    def describe(byte, line, positions)
+      segments = @path || [nil]
+      around = positions.zip(segments).map { |index, name| index || name || "*" }
+      "at byte #{byte}, line #{line}#{", at #{around.join(".")}" unless around.empty?}"
+    end
+  end
+end
