@@ -9,7 +9,8 @@ namespace :bench do
     client: "Measure the client beside its peers (about ten minutes)",
     batch: "Measure many requests at once beside other clients (about five minutes)",
     facades: "Measure each facade beside the library that it replaces (about two minutes)",
-    reach: "Measure HTTP/2, fibers and proxies beside other clients (about two minutes)"
+    reach: "Measure HTTP/2, fibers and proxies beside other clients (about two minutes)",
+    streams: "Measure downloads, events and JSON as they come beside other tools (about two minutes)"
   }.each do |name, description|
     desc description
     task(name => :compile) do

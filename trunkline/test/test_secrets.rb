@@ -82,20 +82,21 @@ class TestSecrets < TrunklineTest
   HARMLESS = %w[
     Trunkline::Attempt Trunkline::AttemptValues::Placeholder Trunkline::Cache::Status Trunkline::Command
     Trunkline::Command::Arguments Trunkline::Command::Doctor Trunkline::Command::Doctor::Check
-    Trunkline::Command::Printer Trunkline::Condition Trunkline::ConnectionInfo Trunkline::Engine::Config
-    Trunkline::Engine::JSONBatches Trunkline::Engine::Multi Trunkline::Engine::Origin Trunkline::Engine::Pool
-    Trunkline::Insight::Call Trunkline::Insight::Finding Trunkline::Insight::JobMiddleware
-    Trunkline::Insight::NetHTTPHook::Opening Trunkline::Insight::Overview Trunkline::Insight::Report
-    Trunkline::Instrument::Tally Trunkline::NoProxy Trunkline::Options::Option Trunkline::Policy::Breaker::Circuit
-    Trunkline::Policy::Breaker::External Trunkline::Policy::Breaker::Semian::Resource
-    Trunkline::Policy::Breaker::Window Trunkline::Policy::Budget Trunkline::Policy::Hedge::Quantile
-    Trunkline::Policy::Rate::Fields::Told Trunkline::Policy::Rate::Quota Trunkline::Policy::Rate::Schedule
-    Trunkline::Policy::Rate::Window Trunkline::Policy::Settings Trunkline::Policy::Settings::Check
-    Trunkline::Policy::Settings::Kept Trunkline::Policy::Signal Trunkline::Progress Trunkline::Progress::Reporter
-    Trunkline::Redaction::JSON Trunkline::Scheduler::Flow::Pause Trunkline::ServerSentEvent Trunkline::ServerTiming
-    Trunkline::Stats Trunkline::Stubs::Fault Trunkline::Timeouts Trunkline::Timings Trunkline::TransferProgress
-    Trunkline::TransferProgress::Reporter Typhoeus::Cache::Dalli Typhoeus::Cache::Rails Typhoeus::Cache::Redis
-    Typhoeus::Response::Header
+    Trunkline::Command::Printer Trunkline::Condition Trunkline::ConnectionInfo Trunkline::Download::Checksum
+    Trunkline::Download::Part Trunkline::Download::PartialFile Trunkline::Download::PartialFile::Notes
+    Trunkline::Downloaded Trunkline::Engine::Config Trunkline::Engine::JSONBatches Trunkline::Engine::Multi
+    Trunkline::Engine::Origin Trunkline::Engine::Pool Trunkline::Insight::Call Trunkline::Insight::Finding
+    Trunkline::Insight::JobMiddleware Trunkline::Insight::NetHTTPHook::Opening Trunkline::Insight::Overview
+    Trunkline::Insight::Report Trunkline::Instrument::Tally Trunkline::NoProxy Trunkline::Options::Option
+    Trunkline::Policy::Breaker::Circuit Trunkline::Policy::Breaker::External
+    Trunkline::Policy::Breaker::Semian::Resource Trunkline::Policy::Breaker::Window Trunkline::Policy::Budget
+    Trunkline::Policy::Hedge::Quantile Trunkline::Policy::Rate::Fields::Told Trunkline::Policy::Rate::Quota
+    Trunkline::Policy::Rate::Schedule Trunkline::Policy::Rate::Window Trunkline::Policy::Settings
+    Trunkline::Policy::Settings::Check Trunkline::Policy::Settings::Kept Trunkline::Policy::Signal Trunkline::Progress
+    Trunkline::Progress::Reporter Trunkline::Redaction::JSON Trunkline::Scheduler::Flow::Pause
+    Trunkline::ServerSentEvent Trunkline::ServerTiming Trunkline::Stats Trunkline::Stubs::Fault Trunkline::Timeouts
+    Trunkline::Timings Trunkline::TransferProgress Trunkline::TransferProgress::Reporter Typhoeus::Cache::Dalli
+    Typhoeus::Cache::Rails Typhoeus::Cache::Redis Typhoeus::Response::Header
   ].freeze
   OURS = /\A(?:Trunkline|Typhoeus|Faraday::Adapter::Trunkline)\b(?!::(?:Limiter|Lab|XML))/
 

@@ -286,6 +286,10 @@ module Trunkline
     include WithResponse
   end
 
+  # A file cannot be downloaded: another process downloads it, its bytes are not those that were expected, or the server
+  # sent other bytes than it was asked for. #response is the answer, if there is one.
+  class DownloadError < AnswerError; end
+
   # A redirect was not followed; #response is the redirect.
   class RedirectError < AnswerError; end
   # There were more redirects than follow: allows.

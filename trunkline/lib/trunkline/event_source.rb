@@ -5,7 +5,6 @@ require_relative "errors"
 require_relative "event_stream_parser"
 require_relative "redacted"
 require_relative "retry_after"
-require_relative "timeouts"
 
 module Trunkline
   # Follows an event stream over one connection after the other. See Streams#events.
@@ -25,37 +24,9 @@ module Trunkline
     # Seconds, whatever the server asks for.
     LONGEST_WAIT = 300.0
 
-    class << self
-      # @param given [Hash] the caller's, of a call
-      # @param timeouts [Timeouts, nil] the client's
-      # @return [Hash]
-      def call_options(given, timeouts)
-        timeout = Timeouts.of(given[:timeout] || timeouts, timeouts) if given[:timeout] || timeouts
-        { follow: true, **given, headers: fields(given[:headers]), stream: true, raise: false,
-          **(timeout ? { timeout: silence(timeout) } : {}) }
-      end
-
-      private
-
-      # A stream has no end to wait for: what is left without a limit by a total has that one.
-      def silence(timeout)
-        phases = timeout.phases
-        { **(timeout.total ? phases.transform_values { |seconds| seconds || timeout.total } : phases), total: nil }
-      end
-
-      # The caller's own go before ours. Their values may be callable, and are not looked at.
-      def fields(given)
-        return FIELDS if given.nil?
-
-        names = given.respond_to?(:map) ? given.map { |name, _| name.to_s.tr("_", "-").downcase } : []
-        ours = FIELDS.reject { |name, _| names.include?(name.downcase) }
-        given.is_a?(Hash) ? ours.merge(given) : given.to_a + ours.to_a
-      end
-    end
-
     # @param request [#call] sends a request with the given options of a call, and returns its Response
     # @param method [Symbol, String]
-    # @param options [Hash] of .call_options
+    # @param options [Hash] of StreamOptions
     # @param attempts [Integer, Float::INFINITY, nil]
     # @param last_event_id [String, nil]
     # @param on_reconnect [#call, nil]

@@ -35,6 +35,20 @@ module Trunkline
       @rest = +""
     end
 
+    # As that of C (ext/trunkline/ruby/body_saving.c).
+    # @api private
+    def _save(descriptor, offset, _seconds) # rubocop:disable Naming/PredicateMethod -- as that of C
+      file = IO.for_fd(descriptor, autoclose: false)
+      while (piece = next_bytes)
+        offset += file.pwrite(piece, offset)
+        @saved = _saved + piece.bytesize
+      end
+      true
+    end
+
+    # @api private
+    def _saved = @saved || 0
+
     private
 
     def _read(buffer = nil)

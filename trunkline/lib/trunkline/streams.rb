@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
+require_relative "download"
 require_relative "event_source"
+require_relative "stream_options"
 
 module Trunkline
   # What a Client does with answers that are streams. What a Response does with them is in response/.
@@ -38,7 +40,7 @@ module Trunkline
     # @raise [InvalidRequest]
     def events(url = nil, method: :get, attempts: nil, last_event_id: nil, on_reconnect: nil,
                limit: EventStreamParser::LIMIT, **options, &block)
-      call = EventSource.call_options(options, @options.timeout)
+      call = StreamOptions.of(options, @options.timeout, EventSource::FIELDS)
       sender = ->(own) { request(method, url, own) }
       following = { attempts: attempts, last_event_id: last_event_id, on_reconnect: on_reconnect, limit: limit }
       source = -> { EventSource.new(sender, method, call, **following) }
@@ -46,6 +48,39 @@ module Trunkline
 
       # enum_for would show the options, and with them credentials.
       Enumerator.new { |events| source.call.each { |event| events << event } }
+    end
+
+    # Saves the answer to a GET in a file. The bytes are written beside it ("name.part") and renamed when all are there
+    # and right: their number, Repr-Digest and Content-Digest (RFC 9530), and checksum:. An existing file is replaced
+    # then, and not before.
+    #
+    #   client.download("/exports/2026.csv", to: "2026.csv", progress: true).bytes
+    #
+    # After a failure the rest is asked for (Range, with If-Range: RFC 9110 13.1.5), by this call, until four in a row
+    # brought no byte; and by a later one, in another process too, unless resume: is false. Bytes of a copy that the
+    # server has changed meanwhile are left. timeout: bounds the phases, so that read: is how long the server may be
+    # silent; a total holds for each phase. Trunkline.deadline bounds all. Redirects are followed.
+    #
+    # @param url [String, URI, URL, nil]
+    # @param to [String, Pathname] the file
+    # @param resume [Boolean] whether to go on with what an earlier call has left
+    # @param parts [Integer] how many ranges to fetch side by side, where the server allows it
+    # @param checksum [String, nil] "sha-256:" and the digest in hexadecimal; sha-512, sha-384, sha-1, md5
+    # @param progress [true, #call, nil] true: a bar on a terminal; or called with a TransferProgress about ten times a
+    #   second
+    # @param options [Hash] as those of the verbs
+    # @return [Downloaded] path, bytes, resumed?, changed?, response
+    # @raise [DownloadError] when the file has other bytes than it should, or somebody else downloads it
+    # @raise [StatusError] for 4xx and 5xx
+    # @raise [SystemCallError] when the file cannot be written, as on a full disk
+    # @raise [Error] the last failure
+    # @raise [InvalidRequest] before anything is sent
+    def download(url = nil, to:, resume: true, parts: 1, checksum: nil, progress: nil, **options)
+      call = StreamOptions.of(options, @options.timeout, Download::FIELDS)
+      fields = call[:headers]
+      sender = ->(more) { request(:get, url, { **call, headers: StreamOptions.laid_over(more, fields) }) }
+      address = @requests.build("GET", url, nil, false).url
+      Download.new(sender, address, to: to, resume: resume, parts: parts, checksum: checksum, progress: progress).run
     end
   end
 end

@@ -124,6 +124,7 @@ typedef struct {
     VALUE body;     /* a String once it is complete; pinned while the exchange writes into it */
     VALUE held;     /* frozen String or nil; see body_reading.c */
     long held_from; /* how much of it was taken */
+    uint64_t saved; /* bytes that are in a file; see body_saving.c */
     int encoding;   /* see response_encoding */
     bool body_is_buffer; /* the exchange writes into ->body */
     bool busy;           /* it is being read, or belongs to a Multi: not to be read or closed */
@@ -208,6 +209,13 @@ void charset_init(void);
 
 /* ---- perform.c ---- */
 
+/* Drives r's exchange until the caller of `self`, its Response, has something: a head or data
+ * (streaming), or the end. Raises what reading raises: to be called under response_guarded. */
+step_result response_run(VALUE self, response *r);
+
+/* Runs `body` under rb_protect; when it raises, the exchange is ended before the exception goes on.
+ */
+VALUE response_guarded(VALUE (*body)(VALUE), VALUE argument, response *r);
 void perform_init(void);
 
 /* ---- multi.c ---- */
@@ -234,6 +242,10 @@ void features_init(void);
 /* Returns what was read too much, as a String of the caller's, and forgets it; nil: nothing. */
 VALUE response_take_held(response *r);
 void body_reading_init(void);
+
+/* ---- body_saving.c ---- */
+
+void body_saving_init(void);
 
 /* ---- event_stream.c ---- */
 

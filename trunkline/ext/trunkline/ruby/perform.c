@@ -24,8 +24,7 @@ static bool better_without_gvl(const exchange *x) {
            buffer_length(&x->frame) > SMALL_REQUEST || !exchange_alone();
 }
 
-/* Goes on until the caller of `self` has something: a head or data (streaming), or the end. */
-static step_result run(VALUE self, response *r) {
+step_result response_run(VALUE self, response *r) {
     exchange *x = r->live;
     step_result step;
     x->in_fiber = !NIL_P(rb_fiber_scheduler_current());
@@ -41,14 +40,14 @@ static step_result run(VALUE self, response *r) {
 
 static VALUE run_to_result(VALUE self) {
     response *r = response_get(self);
-    if (run(self, r) == STEP_DONE) response_conclude(self, r);
+    if (response_run(self, r) == STEP_DONE) response_conclude(self, r);
     return self;
 }
 
 static VALUE run_to_piece(VALUE self) {
     response *r = response_get(self);
     exchange *x = r->live;
-    step_result step = run(self, r);
+    step_result step = response_run(self, r);
     if (!rb_thread_alone()) {
         rb_thread_schedule(); /* a thread that comes back for the GVL at once would starve the
                                  others */
@@ -62,14 +61,12 @@ static void refuse_busy(const response *r) {
     if (r->busy) rb_raise(rb_eThreadError, "the response is being read elsewhere");
 }
 
-/* Runs `body` under rb_protect; when it raises, the exchange is ended before the exception goes on.
- */
-static VALUE guarded(VALUE (*body)(VALUE), VALUE self, response *r) {
+VALUE response_guarded(VALUE (*body)(VALUE), VALUE argument, response *r) {
     refuse_busy(r);
     int state = 0;
     r->busy = true;
     if (r->live != NULL) exchange_rest(r->live, false);
-    VALUE result = rb_protect(body, self, &state);
+    VALUE result = rb_protect(body, argument, &state);
     r->busy = false;
     if (r->live != NULL) exchange_rest(r->live, true);
     if (state != 0) {
@@ -94,12 +91,12 @@ static VALUE perform(VALUE module, VALUE pool_object, VALUE request, VALUE deadl
         Check_Type(begun, T_ARRAY);
         rb_ary_push(begun, self);
     }
-    return guarded(run_to_result, self, response_get(self));
+    return response_guarded(run_to_result, self, response_get(self));
 }
 
 static VALUE run_to_connection(VALUE self) {
     response *r = response_get(self);
-    run(self, r);
+    response_run(self, r);
     response_end(r);
     return self;
 }
@@ -108,7 +105,7 @@ static VALUE run_to_connection(VALUE self) {
 static VALUE connect_ahead(VALUE module, VALUE pool_object, VALUE request) {
     (void)module;
     VALUE self = response_begin(pool_object, request, Qnil, true, NULL);
-    return guarded(run_to_connection, self, response_get(self));
+    return response_guarded(run_to_connection, self, response_get(self));
 }
 
 /* ---- reading a response ---- */
@@ -120,7 +117,7 @@ static VALUE read_piece(VALUE self, VALUE into) {
     response *r = response_get(self);
     if (r->live != NULL) {
         if (!r->busy) RB_OBJ_WRITE(self, &r->into, into);
-        return guarded(run_to_piece, self, r);
+        return response_guarded(run_to_piece, self, r);
     }
     if (!r->complete && r->head != NULL) errors_raise_broken(r);
     return Qnil;

@@ -39,6 +39,7 @@ void Init_trunkline(void) {
     response_builder_init();
     perform_init();
     body_reading_init();
+    body_saving_init();
     multi_init();
     json_batches_init();
     process_limits_init();

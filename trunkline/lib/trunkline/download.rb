@@ -1,0 +1,349 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "time"
+require_relative "deadline"
+require_relative "download/checksum"
+require_relative "download/part"
+require_relative "download/partial_file"
+require_relative "download/representation"
+require_relative "errors"
+require_relative "redacted"
+require_relative "transfer_progress"
+
+module Trunkline
+  # What Client#download has made. Frozen.
+  #
+  #   path      String, of the file
+  #   bytes     Integer, its size
+  #   resumed   whether some bytes were there from before: of an earlier call, or from before a failure
+  #   changed   whether the server's copy was another than that of the bytes that were there, which were left
+  #   response  the last Response, without its body
+  Downloaded = Struct.new(:path, :bytes, :resumed, :changed, :response, keyword_init: true) do
+    alias_method :resumed?, :resumed
+    alias_method :changed?, :changed
+
+    def initialize(**)
+      super
+      freeze
+    end
+  end
+
+  # Downloads one file. See Streams#download.
+  #
+  # @api private
+  class Download
+    include Redacted
+
+    # The bytes are those of the representation, of which parts can be asked for.
+    FIELDS = { "Accept-Encoding" => "identity" }.freeze
+    # Failures in a row without a byte.
+    TRIES = 4
+    # Seconds to wait after the first of them, and at most.
+    WAITS = (0.2..5.0)
+    # Bytes that are asked for first when parts are wanted: the answer says whether there are more, and by what they are
+    # known. Parts are no smaller.
+    FIRST = 1024 * 1024
+    MOST_PARTS = 32
+    # Seconds between two reports, and between two notes of how far several parts are.
+    INTERVAL = 0.1
+    NOTED = 1.0
+
+    # What asking for the rest can cure.
+    RESUMABLE = [ConnectionError, TimeoutError, TruncatedBody, StreamReset].freeze
+    LASTING = [CertificateError, TotalTimeout].freeze
+    OVERLOADED = [429, 500, 502, 503, 504].freeze
+
+    # The server's copy is another than that of the bytes that are there.
+    Changed = Class.new(StandardError)
+    private_constant :Changed
+
+    # @param request [#call] sends a GET with more fields, and returns its Response
+    # @param url [String]
+    # @raise [InvalidRequest]
+    def initialize(request, url, to:, resume:, parts:, checksum:, progress:)
+      @request = request
+      @url = Digest::SHA256.hexdigest(url)
+      @path = path_of(to)
+      @resume = one_of("resume", resume, [true, false], "true or false")
+      @wanted_parts = one_of("parts", parts, 1..MOST_PARTS, "a number of parts from 1 to #{MOST_PARTS}")
+      @checksum = Checksum.of(checksum)
+      @reporter = reporter_of(progress)
+      @digests = {}
+      @lock = Mutex.new
+    end
+
+    # @return [Downloaded]
+    def run
+      PartialFile.check(@path)
+      @file = PartialFile.new(@path)
+      begin
+        transfer
+        verify
+        bytes = @file.bytes
+        report(true)
+        @file.finish
+      ensure
+        @file.leave
+      end
+      Downloaded.new(path: @path, bytes: bytes, resumed: @resumed || false, changed: @changed || false,
+                     response: @response)
+    end
+
+    private
+
+    def path_of(given)
+      path = given.respond_to?(:to_path) ? given.to_path : given
+      return path if path.is_a?(String) && !path.empty? && !path.include?("\0")
+
+      raise InvalidRequest.of("to", given, "the path of a file")
+    end
+
+    def one_of(name, value, allowed, words)
+      return value if allowed.include?(value) && !value.is_a?(Float)
+
+      raise InvalidRequest.of(name, value, words)
+    end
+
+    def reporter_of(progress)
+      known = [nil, false, true].include?(progress) || progress.respond_to?(:call)
+      return TransferProgress::Reporter.for(progress) if known
+
+      raise InvalidRequest.of("progress", progress, "true, false, or something that can be called")
+    end
+
+    # ---- the parts ----
+
+    # A copy that changes while it is downloaded is begun anew once: one that changes all the time has no end.
+    def transfer
+      begin_or_go_on
+      fetch_all
+    rescue Changed
+      raise DownloadError.about(@response, "was answered with another file again and again") if @changed
+
+      @changed = true
+      @resumed = false
+      begin_anew
+      retry
+    end
+
+    def begin_or_go_on
+      return if @parts # a retry
+
+      notes = @file.notes if @resume
+      return begin_anew unless notes && notes.url == @url && @file.bytes.positive?
+
+      @parts = notes.parts.map { |part| Part.new(*part) }
+      # Bytes of a single part are written in their order: what is there is the size.
+      @parts.first.done = [@file.bytes, @parts.first.to].compact.min if @parts.one?
+      @resumed = @parts.sum(&:done).positive?
+    end
+
+    def begin_anew
+      @file.start(nil)
+      @parts = [Part.new(0, @wanted_parts > 1 ? FIRST : nil)]
+    end
+
+    def fetch_all
+      fetch(@parts.first) if @parts.size == 1
+      split if @parts.size == 1
+      fetch_side_by_side(@parts.reject(&:complete?))
+      note
+    end
+
+    # The first part said how long the file is.
+    def split
+      total = @file.notes&.total
+      done = @parts.first.position
+      return if total.nil? || done >= total
+
+      left = total - done
+      count = [@wanted_parts, (left + FIRST - 1) / FIRST].min
+      ends = (1..count).map { |number| done + (left * number / count) }
+      @parts = [Part.new(0, done, done), *[done, *ends].each_cons(2).map { |from, to| Part.new(from, to) }]
+      note
+    end
+
+    def fetch_side_by_side(parts)
+      return parts.each { |part| fetch(part) } if parts.size < 2
+
+      threads = parts.map { |part| thread(part) }
+      watch(threads)
+    ensure
+      stop(threads) if threads
+    end
+
+    def thread(part)
+      Thread.new(&Deadline.wrap { fetch(part) }).tap { |thread| thread.report_on_exception = false }
+    end
+
+    # What ended the others has been raised by #watch.
+    def stop(threads)
+      threads.each(&:kill)
+      threads.each { |thread| sleep(0.001) while thread.alive? }
+      note
+    end
+
+    def watch(threads)
+      noted = now
+      until threads.empty?
+        ended = threads.find { |thread| thread.join(INTERVAL / threads.size) } # raises what ended it
+        threads -= [ended]
+        report(false)
+        next if now - noted < NOTED
+
+        note
+        noted = now
+      end
+    end
+
+    # ---- one part ----
+
+    def fetch(part)
+      failures = 0
+      until part.complete?
+        before = part.done
+        reason = attempt(part) or return
+        failures = part.done > before ? 1 : failures + 1
+        raise reason if failures > TRIES || @file.notes&.validator.nil?
+
+        @resumed = true if part.position.positive?
+        Trunkline.sleep([WAITS.begin * (2**(failures - 1)), WAITS.end].min)
+      end
+    end
+
+    # @return [Error, nil] why the part is not there yet; nil when it is
+    def attempt(part)
+      @response = response = @request.call(fields_of(part))
+      accept(response, part)
+      save(response, part) unless part.complete?
+      part.end_here if part.to.nil?
+      part.complete? ? nil : short(response, part)
+    rescue *RESUMABLE => error
+      LASTING.any? { |kind| error.is_a?(kind) } ? raise : error
+    rescue StatusError => error
+      OVERLOADED.include?(error.response.status) && part.position.positive? ? error : raise
+    end
+
+    def fields_of(part)
+      validator = @file.notes&.validator
+      range = part.range
+      { **(range ? { "Range" => range } : {}), **(range && validator ? { "If-Range" => validator } : {}) }
+    end
+
+    def accept(response, part)
+      told = Representation.new(response)
+      case response.status
+      when 200 then accept_whole(response, told, part)
+      when 206 then accept_part(response, told, part)
+      when 416 then nothing_left(response, told, part)
+      else refuse(response)
+      end
+    end
+
+    # A server that sends the whole does so because its copy is another (If-Range), or knows no parts.
+    def accept_whole(response, told, part)
+      if part.position.positive?
+        response.close
+        raise Changed
+      end
+
+      part.become_whole
+      know(told)
+    end
+
+    def accept_part(response, told, part)
+      notes = @file.notes
+      raise_wrong(response, part) if told.from != part.position
+      if notes&.validator && (told.total != notes.total)
+        response.close
+        raise Changed
+      end
+      know(told) unless notes
+      part.end_at(told.total) if told.total
+    end
+
+    # There are no bytes from there on (RFC 9110 15.5.17): it is complete, or shorter than it was.
+    def nothing_left(response, told, part)
+      response.close
+      raise Changed unless told.total == part.position
+
+      part.end_here
+    end
+
+    # @param told [Representation] of a file that is new here
+    def know(told)
+      @digests = told.digests
+      total = told.total
+      @file.note(PartialFile::Notes.new(url: @url, validator: (told.validator if told.ranges?), total: total,
+                                        parts: @parts.map(&:to_a)))
+    end
+
+    def refuse(response)
+      response.raise_for_status!
+      response.close
+      raise DownloadError.about(response, "was answered #{response.status}, and with no file")
+    end
+
+    def raise_wrong(response, part)
+      response.close
+      raise DownloadError.about(response, "was answered with #{response["content-range"].inspect} when " \
+                                          "#{part.range} was asked for")
+    end
+
+    # @return [TruncatedBody]
+    def short(response, part)
+      TruncatedBody.about(response, "was answered with fewer bytes than #{part.range} has")
+    end
+
+    # ---- bytes ----
+
+    def save(response, part)
+      began = part.position
+      before = part.done
+      until part.complete?
+        over = response._save(@file.fileno, began + response._saved, INTERVAL)
+        part.done = before + response._saved
+        report(false) if @parts.size == 1
+        break if over
+      end
+    rescue SystemCallError => error
+      raise error.class, "#{@path}.part"
+    ensure
+      part.done = before + response._saved if response
+      response&.close
+    end
+
+    def note
+      notes = @file.notes
+      @file.note(notes.dup.tap { |newer| newer.parts = @parts.map(&:to_a) }) if notes
+    end
+
+    def report(over)
+      @reporter&.call(@parts.sum(&:done), @file.notes&.total, over)
+    end
+
+    # ---- the whole ----
+
+    def verify
+      total = @file.notes&.total
+      wrong("has #{@file.bytes} bytes of #{total}") unless total.nil? || @file.bytes == total
+      algorithm, digest = DigestField.strongest(@digests)
+      check(Checksum.new(algorithm, digest), "the server") if algorithm
+      check(@checksum, "checksum:") if @checksum
+    end
+
+    def check(checksum, who)
+      other = checksum.other(@file.io)
+      wrong("has the #{checksum.algorithm} digest #{other}, and #{who} says #{checksum}") if other
+    end
+
+    # Bytes that are wrong are nothing to go on with.
+    def wrong(words)
+      @file.remove
+      raise DownloadError.about(@response, "was answered with a file that #{words}; it was removed")
+    end
+
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  end
+end
