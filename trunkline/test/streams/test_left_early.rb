@@ -1,0 +1,188 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/http2/over_http2"
+require "async"
+require "timeout"
+
+# Every stream, left early in every way: nothing stays in use, and the next call gets its own answer.
+module LeftEarlyTests
+  Interruption = Class.new(StandardError)
+
+  def self.pull(type, each)
+    lambda do |http, &seen|
+      response = http.get("/", stream: true, headers: { "Accept" => type })
+      response.public_send(each) { |item| seen.call(item, response) }
+    end
+  end
+
+  # name => [media type, a piece of the body that is one item, how it is read]
+  READERS = {
+    block: ["text/plain", "a piece", ->(http, &seen) { http.get("/") { |chunk, answer| seen.call(chunk, answer) } }],
+    each: ["text/plain", "a piece", pull("text/plain", :each)],
+    each_line: ["text/plain", "a line\n", pull("text/plain", :each_line)],
+    each_event: ["text/event-stream", "data: an event\n\n", pull("text/event-stream", :each_event)],
+    each_json: ["application/x-ndjson", %({"a":1}\n), pull("application/x-ndjson", :each_json)]
+  }.select { |name, _| name == :block || Trunkline::Response.method_defined?(name) }.freeze
+
+  # name => how a body that does not end is sent; the block is called while it is
+  WRITERS = {
+    enumerable: ->(http, &seen) { http.post("/", body: Enumerator.new { |out| loop { out << PIECE.tap(&seen) } }) },
+    callable: ->(http, &seen) { http.post("/", body: -> { PIECE.tap(&seen) }) },
+    progress: lambda do |http, &seen|
+      http.post("/", body: -> { PIECE }, progress: ->(one) { seen.call if one.bytes.positive? })
+    end
+  }.freeze
+  PIECE = "x" * 65_536
+
+  # From within the block.
+  BY_ITSELF = {
+    raise: ->(test, run) { test.assert_raises(Interruption) { run.call { raise Interruption } } },
+    throw: ->(test, run) { test.assert_equal :out, catch(:left) { run.call { throw :left, :out } } }
+  }.freeze
+
+  NOTHING = ->(*) {}
+
+  # From outside, while it waits for more, or for room.
+  FROM_OUTSIDE = {
+    timeout: ->(test, run) { test.assert_raises(Interruption) { Timeout.timeout(0.3, Interruption) { run.call(&NOTHING) } } },
+    kill: ->(_, run) { in_thread(run, &:kill) },
+    thread_raise: ->(_, run) { in_thread(run) { |thread| thread.raise(Interruption) } },
+    cancel: ->(_, run) { in_fiber(run) }
+  }.freeze
+
+  def self.in_thread(run)
+    began = Queue.new
+    thread = Thread.new { run.call { began << true } }
+    thread.report_on_exception = false
+    began.pop
+    sleep 0.1
+    yield thread
+    thread.join
+  rescue Interruption
+    nil # as it should be
+  end
+
+  def self.in_fiber(run)
+    Sync do |task|
+      began = false
+      call = task.async { run.call { began = true } }
+      task.sleep(0.02) until began
+      task.sleep(0.1)
+      call.stop
+      call.wait
+    end
+  end
+
+  OF_READERS = {
+    **BY_ITSELF, **FROM_OUTSIDE,
+    break: ->(_, run) { run.call { break } },
+    close: lambda do |_, run|
+      run.call { |_, response| response.close }
+    rescue Trunkline::Cancelled
+      nil # what comes after the items that were there already
+    end
+  }.freeze
+
+  READERS.each do |reader, (type, piece, read)|
+    OF_READERS.each do |way, leave|
+      define_method(:"test_#{reader}_left_by_#{way}") do
+        server = serve_endlessly(type, piece)
+        http = client(server.url, max_idle: 2)
+        response = nil
+        leave.call(self, ->(&seen) { read.call(http) { |item, of| (response = of) && seen.call(item, of) } })
+        go_on(response, piece) if reader == :each_line && %i[break raise throw].include?(way)
+        assert_left http, server
+      end
+    end
+  end
+
+  WRITERS.each do |writer, write|
+    { **BY_ITSELF, **FROM_OUTSIDE }.each do |way, leave|
+      define_method(:"test_#{writer}_left_by_#{way}") do
+        server = serve(script: [%i[read_head_only stall], [:read, answer("right"), :stall]])
+        http = client(server.url, max_idle: 2)
+        leave.call(self, ->(&seen) { write.call(http, &seen) })
+        assert_left http, server
+      end
+    end
+  end
+
+  private
+
+  # Three items and no end; then calls that are answered.
+  def serve_endlessly(type, piece)
+    head = "HTTP/1.1 200 OK\r\nContent-Type: #{type}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    serve(script: [[:read, head, *[chunk(piece)] * 3, :stall], [:read, answer("right"), :stall]])
+  end
+
+  # As of an IO, the rest of the lines can be read.
+  def go_on(response, piece)
+    assert_equal piece, response.gets
+    response.close
+  end
+
+  def assert_left(http, server)
+    eventually(2, "a connection is in use") { http.stats[:in_use].zero? }
+    refute_nil server.ended, "the connection is open"
+    assert_equal "right", http.get("/").body
+    assert_equal [0, 0], http.stats.values_at(:in_use, :waiting)
+  end
+end
+
+class TestLeftEarly < TrunklineTest # rubocop:disable Style/OneClassPerFile -- the module is for two classes
+  include LeftEarlyTests
+
+  { **BY_ITSELF, **FROM_OUTSIDE, break: OF_READERS[:break] }.each do |way, leave|
+    define_method(:"test_many_left_by_#{way}_with_an_upload_under_way") do
+      http = client(serve_uploads.url, max_idle: 2)
+      told = []
+      requests = [[:post, "/endless", { body: -> { PIECE }, progress: ->(one) { told << one } }], "/quick"]
+      leave.call(self, ->(&seen) { http.each(requests, &seen) })
+      refute_empty told
+      assert_right http
+    end
+  end
+
+  def test_a_future_cancelled_with_its_upload_under_way
+    http = client(serve_uploads.url, max_idle: 2)
+    told = Queue.new
+    future = http.async.post("/endless", body: -> { PIECE }, progress: ->(one) { told << one })
+    told.pop
+    future.cancel
+    assert_instance_of Trunkline::Cancelled, future.value
+    assert_right http
+  end
+
+  READERS.each do |reader, (type, piece, _)|
+    next if reader == :block
+
+    define_method(:"test_#{reader}_of_a_whole_answer_left_early") do
+      server = serve(answer(piece * 3, "Content-Type" => type))
+      http = client(server.url, max_idle: 2)
+      [http.map(["/"]).first, http.async.get("/").value].each do |response|
+        response.public_send(reader) { break }
+        assert_raises(KeyError) { response.public_send(reader) { raise KeyError } } unless reader == :each
+        assert_equal piece * 3, response.body
+      end
+      assert_equal 0, http.stats[:in_use]
+    end
+  end
+
+  private
+
+  def serve_uploads
+    serve do |connection|
+      while (head = connection.read_head_only)
+        head.target == "/endless" ? connection.stall : connection << answer("right")
+      end
+    end
+  end
+
+  def assert_right(http)
+    eventually(2, "a connection is in use") { http.stats[:in_use].zero? }
+    assert_equal "right", http.get("/").body
+  end
+end
+
+TestLeftEarlyOverHTTP2 = OverHTTP2.test_case(LeftEarlyTests)
