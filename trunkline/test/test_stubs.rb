@@ -34,6 +34,15 @@ class TestStubs < TrunklineTest
     assert_equal [{ "id" => 1 }, "application/json"], [response.json, response["content-type"]]
   end
 
+  def test_progress_of_a_body
+    stubbing.post(URL).answer(201)
+    told = []
+    progress = ->(one) { told << [one.bytes, one.total] }
+    client.post(URL, body: "abc", progress: progress)
+    client.map([[:post, URL, { body: ["ab"].each, progress: progress }]])
+    assert_equal [[0, 3], [3, 3], [0, nil], [2, nil]], told
+  end
+
   def test_an_answer_made_by_a_block
     stubbing.post(URL).answer { |request, body| { status: 202, body: "#{request.method} #{body}" } }
     response = client.post(URL, body: "abc")

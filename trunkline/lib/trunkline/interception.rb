@@ -76,8 +76,9 @@ module Trunkline
       # @return [Answer, #call, nil] of the first interceptor that does not return nil
       def verdict(request, body)
         active.each do |interceptor|
-          verdict = interceptor.intercept(request, body)
-          return verdict if verdict
+          verdict = interceptor.intercept(request, body) or next
+          tell_progress(request, body) if verdict.is_a?(Answer) && verdict.response
+          return verdict
         end
         nil
       end
@@ -101,6 +102,16 @@ module Trunkline
         return request if !read && streaming == request.streaming?
 
         request._with(read ? Body::Text.new(text) : request.content, streaming)
+      end
+
+      private
+
+      # Who answers in the place of a server takes the body in one piece.
+      def tell_progress(request, body)
+        progress = request.progress or return
+        total = request.content_length unless request.content_length.negative?
+        progress.call(0, total, false)
+        progress.call(body.bytesize, total, true)
       end
     end
 

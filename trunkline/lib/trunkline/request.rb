@@ -20,6 +20,7 @@ module Trunkline
   #   content         nil, a String, or a Content
   #   content_length  bytes; -1 when it goes out chunked
   #   template        what the caller gave as template:, or nil
+  #   progress        the TransferProgress::Reporter that progress: asked for, or nil
   #   follow          how many redirects it follows: an Integer, or false
   #   streaming?      whether its answer's body is taken piece by piece
   #   release         closes what its content itself has opened

@@ -191,6 +191,10 @@ static VALUE request_template(VALUE self) {
     return request_complete(self)->template;
 }
 
+static VALUE request_progress(VALUE self) {
+    return request_complete(self)->progress;
+}
+
 static VALUE request_streaming_p(VALUE self) {
     return request_complete(self)->streaming ? Qtrue : Qfalse;
 }
@@ -317,6 +321,7 @@ void request_init(void) {
     rb_define_method(cRequest, "content_length", request_content_length, 0);
     rb_define_method(cRequest, "follow", request_follow, 0);
     rb_define_method(cRequest, "template", request_template, 0);
+    rb_define_method(cRequest, "progress", request_progress, 0);
     rb_define_method(cRequest, "streaming?", request_streaming_p, 0);
     rb_define_method(cRequest, "plain?", request_plain_p, 0);
     rb_define_method(cRequest, "release", request_release, 0);
