@@ -44,6 +44,18 @@ module ExpectationTests
     assert_equal "5 hello 0 ", client(server.url).put("/", body: ["hello"].each, expect: 2).body
   end
 
+  def test_a_stream_that_nobody_wanted_is_sent_by_a_retry
+    server = serve do |connection|
+      connection.read_head_only
+      next connection << answer("", status: "503 Busy", "Connection" => "close") if connection.number == 1
+
+      connection << "HTTP/1.1 100 Continue\r\n\r\n"
+      connection << answer(Array.new(4) { connection.read_line }.join(" "))
+    end
+    http = client(server.url, expect: 2, retry: { backoff: 0..0 })
+    assert_equal "5 hello 0 ", http.put("/", body: ["hello"].each).body
+  end
+
   def test_another_417_is_the_answer
     server = serve { |connection| connection.read_head_only && connection << failed }
     response = client(server.url).put("/", body: "hello", expect: 2)
@@ -129,4 +141,4 @@ class TestExpectation < TrunklineTest # rubocop:disable Style/OneClassPerFile --
   end
 end
 
-TestExpectationOverHTTP2 = OverHTTP2.test_case(ExpectationTests, except: /stream_is_sent|sent_without_expect|417|keeps/)
+TestExpectationOverHTTP2 = OverHTTP2.test_case(ExpectationTests, except: /stream_|sent_without_expect|417|keeps/)

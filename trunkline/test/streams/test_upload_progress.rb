@@ -184,6 +184,15 @@ class TestUploadProgress < TrunklineTest # rubocop:disable Style/OneClassPerFile
     assert_includes error.message, "progress"
   end
 
+  def test_a_retry_after_a_part_begins_at_0_again
+    server = serve(script: [[:read_head_only, 0.1, :reset], [:read, answer("done"), :stall]])
+    http = client(server.url, timeout: 20, retry: { backoff: 0..0 })
+    body = StringIO.new("x" * (32 * Nginx::MEBIBYTE))
+    assert_equal "done", http.put("/", body: body, progress: progress).body
+    assert_equal [[0, true], [0, false]], attempts.map { |told| [told.first, told.last < body.size] }
+    assert_equal body.size, @told.last.bytes
+  end
+
   def test_over_tls
     server = serve_tls
     assert_equal "ok", secure_client(server.url).put("/", body: LINES * 10, progress: progress).body

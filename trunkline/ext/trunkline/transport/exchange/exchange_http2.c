@@ -316,6 +316,7 @@ step_result exchange_http2_talk(exchange *x, nanoseconds now) {
     http2_call_flush(call, now);
     if (call->stream != NULL) note_progress(x, now);
     note_sent(x);
+    if (step == STEP_WAIT && x->progress_due) step = STEP_PROGRESS; /* it does not wait then */
     x->wake_at = next_step_at(x, now);
     bool news = http2_call_leave(call, step == STEP_WAIT);
     x->again = step == STEP_WAIT && call->again;
