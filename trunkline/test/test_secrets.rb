@@ -95,8 +95,10 @@ class TestSecrets < TrunklineTest
     Trunkline::Policy::Settings::Check Trunkline::Policy::Settings::Kept Trunkline::Policy::Signal Trunkline::Progress
     Trunkline::Progress::Reporter Trunkline::Redaction::JSON Trunkline::Scheduler::Flow::Pause
     Trunkline::ServerSentEvent Trunkline::ServerTiming Trunkline::Stats Trunkline::Stubs::Fault Trunkline::Timeouts
-    Trunkline::Timings Trunkline::TransferProgress Trunkline::TransferProgress::Reporter Typhoeus::Cache::Dalli
-    Typhoeus::Cache::Rails Typhoeus::Cache::Redis Typhoeus::Response::Header
+    Trunkline::Timings Trunkline::TransferProgress Trunkline::TransferProgress::Bar::Line
+    Trunkline::TransferProgress::Bar::OfRuby Trunkline::TransferProgress::Bar::OfTTY
+    Trunkline::TransferProgress::Reporter Typhoeus::Cache::Dalli Typhoeus::Cache::Rails Typhoeus::Cache::Redis
+    Typhoeus::Response::Header
   ].freeze
   OURS = /\A(?:Trunkline|Typhoeus|Faraday::Adapter::Trunkline)\b(?!::(?:Limiter|Lab|XML))/
 

@@ -97,7 +97,7 @@ module Trunkline
         raise InvalidRequest, "stream: cannot be had among many requests: their answers come as a whole"
       end
       if options[:progress] == true
-        raise InvalidRequest, "progress: true writes a line for one call: among many requests it must be callable"
+        raise InvalidRequest, "progress: true draws the bar of one call: among many requests it must be callable"
       end
       return prepare_own(pending, method, url, options) if RequestBuilder.per_call?(options)
 

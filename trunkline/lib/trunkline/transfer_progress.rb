@@ -50,7 +50,11 @@ module Trunkline
       def self.for(wanted, output: $stderr)
         return new(wanted) if wanted.respond_to?(:call)
 
-        new(->(progress) { output.print("\r\e[K#{progress}") }, -> { output.puts }) if wanted && output.tty?
+        return unless wanted && output.tty?
+
+        require_relative "transfer_progress/bar"
+        bar = Bar.on(output)
+        new(bar.method(:show), bar.method(:finish))
       end
 
       # @param callable [#call] given a TransferProgress

@@ -179,7 +179,7 @@ class TestUploadProgress < TrunklineTest # rubocop:disable Style/OneClassPerFile
     error = assert_raises(Trunkline::InvalidRequest) { http.post("/", body: "x", progress: 5) }
     assert_equal "progress: must be true, false, or callable, got 5", error.message
     error = assert_raises(Trunkline::InvalidRequest) { http.async.post("/", body: "x", progress: true) }
-    assert_includes error.message, "progress: true writes a line for one call"
+    assert_includes error.message, "progress: true draws the bar of one call"
     error = assert_raises(Trunkline::InvalidRequest) { client("http://a.test", progress: progress) }
     assert_includes error.message, "progress"
   end
@@ -197,17 +197,6 @@ class TestUploadProgress < TrunklineTest # rubocop:disable Style/OneClassPerFile
     server = serve_tls
     assert_equal "ok", secure_client(server.url).put("/", body: LINES * 10, progress: progress).body
     assert_told LINES.bytesize * 10
-  end
-
-  Terminal = Class.new(StringIO) { def tty? = true }
-
-  def test_true_writes_one_line_to_a_terminal
-    reporter = Trunkline::TransferProgress::Reporter.for(true, output: terminal = Terminal.new)
-    reporter.call(0, 2_500_000, false)
-    reporter.call(2_500_000, 2_500_000, true)
-    assert_match(%r{\A\r\e\[K0 B of 2\.5 MB, 0 %, 0 B/s\r\e\[K2\.5 MB of 2\.5 MB, 100 %, [\d.]+ [kMGTP]B/s\n\z},
-                 terminal.string)
-    assert_nil Trunkline::TransferProgress::Reporter.for(true, output: StringIO.new)
   end
 end
 

@@ -247,7 +247,7 @@ module Trunkline
                  check: nil, set_by: :call),
       Option.new(:progress, "bool | _TransferProgress | nil",
                  "called with a TransferProgress while the body is sent, a few times a second and at the end; true " \
-                 "for a line on a terminal",
+                 "for a bar on a terminal",
                  check: :progress, set_by: :call),
       Option.new(:template, "String?",
                  'what the URL is one of, such as "/users/:id": told to what watches calls, and never sent',

@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+module Trunkline
+  class TransferProgress
+    # What progress: true draws on a terminal: the bar of the gem tty-progressbar or ruby-progressbar, whichever is
+    # there; without both, a line of text. A bar is drawn anew when the transfer begins anew.
+    #
+    # @api private
+    module Bar
+      # @param output [IO] a terminal
+      # @return [#show, #finish]
+      def self.on(output)
+        { "tty-progressbar" => OfTTY, "ruby-progressbar" => OfRuby }.each do |gem, bar|
+          require gem
+          return bar.new(output)
+        rescue LoadError
+          next
+        end
+        Line.new(output)
+      end
+
+      # Without a gem.
+      class Line
+        def initialize(output)
+          @output = output
+        end
+
+        def show(progress) = @output.print("\r\e[K#{progress}")
+        def finish = @output.puts
+      end
+
+      # By tty-progressbar.
+      class OfTTY
+        def initialize(output)
+          @output = output
+        end
+
+        def show(progress)
+          @bar = begin_bar(progress.total) if @bar.nil? || progress.bytes.zero?
+          @bar.advance(progress.bytes - @bar.current, told: progress.to_s)
+        end
+
+        def finish = @bar.stop
+
+        private
+
+        def begin_bar(total)
+          TTY::ProgressBar.new("[:bar] :told", total: total, width: 30, output: @output, frequency: 0)
+        end
+      end
+
+      # By ruby-progressbar.
+      class OfRuby
+        def initialize(output)
+          @output = output
+        end
+
+        def show(progress)
+          @bar = begin_bar(progress) if @bar.nil? || progress.bytes.zero?
+          @bar.title = progress.to_s
+          @bar.progress = progress.bytes
+        end
+
+        def finish = @bar.stop
+
+        private
+
+        def begin_bar(progress)
+          ProgressBar.create(title: progress.to_s, total: progress.total, output: @output, format: "[%B] %t",
+                             autofinish: false)
+        end
+      end
+    end
+  end
+end
