@@ -157,7 +157,7 @@ class TestBodyReading < TrunklineTest
       assert_equal %w[a b c], response(%w[abc], stream: stream).each_line(limit: 1).to_a
     end
     [[{ limit: 0 }], [0, {}], [{ limit: -1 }]].each do |*positional, options|
-      assert_raises(ArgumentError) { response(["a"], stream: false).each_line(*positional, **options).to_a }
+      assert_raises(ArgumentError) { response(["a\nb"], stream: false).each_line(*positional, **options).to_a }
     end
   end
 

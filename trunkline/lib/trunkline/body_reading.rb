@@ -90,12 +90,15 @@ module Trunkline
     def each_line(separator = "\n", most = nil, chomp: false, limit: most, &block)
       return enum_for(:each_line, separator, most, chomp: chomp, limit: limit) unless block
       return each_line("\n", separator, chomp: chomp, &block) if separator.is_a?(Integer)
+
+      check_length(limit) if limit
       raise ArgumentError, "limit: 0 would divide a body for ever" if limit&.zero?
 
-      while (line = held_line(separator, limit, chomp) || gets(separator, limit, chomp: chomp))
+      loop do
+        _each_held_line(limit, chomp, &block) if separator == "\n"
+        line = gets(separator, limit, chomp: chomp) or return self
         yield line
       end
-      self
     end
 
     # Waits for the next chunk, or for the end.

@@ -34,34 +34,55 @@ static VALUE held_p(VALUE self) {
     return NIL_P(response_get(self)->held) ? Qfalse : Qtrue;
 }
 
-/* A byte that ends a line is no part of a character in encodings that are like ASCII. */
-static bool lines_are_bytes(int encoding) {
-    if (encoding < 0) return true;
-    rb_encoding *of = rb_enc_from_index(encoding);
-    return rb_enc_asciicompat(of) && !rb_enc_dummy_p(of);
+/* The encoding of lines that end in the byte of a line feed; NULL: it is not like ASCII, and that
+ * byte may be a part of a character. */
+static rb_encoding *line_encoding(response *r) {
+    int index = response_encoding(r);
+    rb_encoding *encoding = index < 0 ? rb_ascii8bit_encoding() : rb_enc_from_index(index);
+    return rb_enc_asciicompat(encoding) && !rb_enc_dummy_p(encoding) ? encoding : NULL;
+}
+
+/* Returns the next line, without its end if `chomp`; nil if not all of it is held, or it has more
+ * than `most` bytes. */
+static VALUE cut_line(response *r, rb_encoding *encoding, size_t most, bool chomp) {
+    VALUE held = r->held;
+    if (encoding == NULL || NIL_P(held)) return Qnil;
+    const char *start = RSTRING_PTR(held) + r->held_from;
+    size_t length = (size_t)(RSTRING_LEN(held) - r->held_from);
+    const char *end = memchr(start, '\n', length);
+    if (end == NULL || (size_t)(end - start) >= most) return Qnil;
+    size_t line = (size_t)(end - start) + 1;
+    r->held_from += (long)line;
+    if (line == length) r->held = Qnil;
+    if (chomp) line -= line > 1 && end[-1] == '\r' ? 2 : 1;
+    VALUE text = rb_enc_str_new(start, (long)line, encoding);
+    RB_GC_GUARD(held);
+    return text;
+}
+
+static size_t limit_of(VALUE limit) {
+    return NIL_P(limit) ? SIZE_MAX : NUM2SIZET(limit);
 }
 
 /* call-seq: _held_line(limit, chomp) -> String or nil
  *
- * The next line, if all of it is held and it has no more bytes than limit: (Integer or nil). */
+ * The next line, if all of it is held and it has no more bytes than limit (Integer or nil). */
 static VALUE held_line(VALUE self, VALUE limit, VALUE chomp) {
     response *r = response_get(self);
-    if (NIL_P(r->held)) return Qnil;
-    VALUE held = r->held;
-    const char *start = RSTRING_PTR(held) + r->held_from;
-    size_t length = (size_t)(RSTRING_LEN(held) - r->held_from);
-    const char *end = memchr(start, '\n', length);
-    if (end == NULL) return Qnil;
-    long line = end + 1 - start;
-    int encoding = response_encoding(r);
-    if (!lines_are_bytes(encoding) || (!NIL_P(limit) && NUM2LONG(limit) < line)) return Qnil;
-    r->held_from += line;
-    if ((size_t)line == length) r->held = Qnil;
-    if (RTEST(chomp)) line -= line > 1 && end[-1] == '\r' ? 2 : 1;
-    VALUE text = encoding < 0 ? rb_str_new(start, line)
-                              : rb_enc_str_new(start, line, rb_enc_from_index(encoding));
-    RB_GC_GUARD(held);
-    return text;
+    return cut_line(r, line_encoding(r), limit_of(limit), RTEST(chomp));
+}
+
+/* call-seq: _each_held_line(limit, chomp) { |line| } -> nil
+ *
+ * The block may read on, and leave. */
+static VALUE each_held_line(VALUE self, VALUE limit, VALUE chomp) {
+    response *r = response_get(self);
+    rb_encoding *encoding = line_encoding(r);
+    size_t most = limit_of(limit);
+    rb_need_block();
+    for (VALUE line; !NIL_P(line = cut_line(r, encoding, most, RTEST(chomp)));) rb_yield(line);
+    RB_GC_GUARD(self);
+    return Qnil;
 }
 
 void body_reading_init(void) {
@@ -69,4 +90,5 @@ void body_reading_init(void) {
     rb_define_private_method(cResponse, "_take_held", take_held, 0);
     rb_define_private_method(cResponse, "_held?", held_p, 0);
     rb_define_private_method(cResponse, "_held_line", held_line, 2);
+    rb_define_private_method(cResponse, "_each_held_line", each_held_line, 2);
 }

@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+require_relative "../support/figure"
+require_relative "../support/tools"
+require "open3"
+require "rbconfig"
+
+module Bench
+  module Figures
+    # Small server-sent events and lines, which cost most: what is parsed in a second of CPU, against who else parses
+    # them, in pairs of processes that are given the same chunks.
+    class StreamEvents
+      COUNT = 1_000_000
+      # Without a bar: lines have no peer that reads an answer.
+      BARS = { %w[trunkline event_stream_parser] => ["events", 10.0], %w[each_line string_io] => ["lines", nil] }.freeze
+      NAMES = { "string_io" => "StringIO, which has read them already" }.freeze
+      WORK = File.expand_path("../support/stream_work.rb", __dir__)
+      LIB = File.expand_path("../../trunkline/lib", __dir__)
+
+      def title = "#{COUNT} small events and lines"
+
+      def call(suite)
+        BARS.each do |(ours, theirs), (what, bar)|
+          pairs = suite.repeat { [ours, theirs].shuffle.to_h { |who| [who, seconds(who)] } }
+          suite.add(Figure.of(pairs.map { |pair| COUNT / pair[ours] }, name: "#{what} in a second of CPU", unit: "/s"))
+          suite.add(Figure.of(pairs.map { |pair| pair[theirs] / pair[ours] },
+                              name: "#{what}: speed against #{NAMES.fetch(theirs, theirs)}", unit: "x", bar: bar))
+        end
+      end
+
+      private
+
+      def seconds(who)
+        output, status = Open3.capture2e(RbConfig.ruby, "-I", LIB, WORK, who, COUNT.to_s)
+        found, seconds = output.split
+        raise Tools::Failed, "#{who}: #{output}" unless status.success? && found == COUNT.to_s
+
+        Float(seconds)
+      end
+    end
+  end
+end
