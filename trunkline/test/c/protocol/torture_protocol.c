@@ -3,6 +3,7 @@
 #include "http2_driver.h"
 #include "inflate_driver.h"
 #include "packing.h"
+#include "protocol/event_stream.h"
 
 /*
  * Every allocation that protocol/ makes is made to fail once: the n-th, for each n until a whole
@@ -73,6 +74,22 @@ static failure_code unpack_zstd(const buffer *bytes) {
     return unpack_chain(bytes, "zstd");
 }
 #endif
+
+static failure_code read_event_stream(const buffer *bytes) {
+    event_stream s;
+    server_event event;
+    event_stream_begin(&s, SIZE_MAX);
+    event_stream_result result =
+        event_stream_set_id(&s, "0", 1) ? EVENT_STREAM_MORE : EVENT_STREAM_NO_MEMORY;
+    for (size_t at = 0; at < buffer_length(bytes) && result == EVENT_STREAM_MORE; at += 7) {
+        size_t rest = buffer_length(bytes) - at;
+        event_stream_feed(&s, bytes->bytes + at, rest < 7 ? rest : 7);
+        while ((result = event_stream_next(&s, &event)) == EVENT_STREAM_EVENT) {
+        }
+    }
+    event_stream_free(&s);
+    return result == EVENT_STREAM_MORE ? FAILURE_NONE : FAILURE_OUT_OF_MEMORY;
+}
 
 static void take_all(http2 *h) {
     for (http2_stream *s; (s = http2_next_touched(h)) != NULL;) {
@@ -173,9 +190,18 @@ static void test_http2(void) {
     torture("calls over HTTP/2", talk_http2, &bytes);
 }
 
+static void test_event_stream(void) {
+    buffer bytes = {0};
+    say_text(&bytes, "\xEF\xBB\xEFx\nid: 1\nevent: delta\n");
+    for (int i = 0; i < 200; i++) say_text(&bytes, "data: line\n");
+    say_text(&bytes, "\nevent: a type that is kept\ndata: x\n\nid: 2\ndata");
+    torture("an event stream", read_event_stream, &bytes);
+}
+
 int main(void) {
     RUN(test_http1());
     RUN(test_http2());
     RUN(test_inflaters());
+    RUN(test_event_stream());
     return check_report();
 }
