@@ -5,6 +5,8 @@ require_relative "../protocol/test_early_answers"
 require_relative "../engine/test_fibers"
 require_relative "../engine/test_fork"
 require_relative "../engine/test_interrupts"
+require_relative "../streams/test_each_event"
+require_relative "../streams/test_event_source"
 require_relative "../test_request_bodies"
 require_relative "../test_streaming"
 require_relative "../transport/test_timeouts"
@@ -31,6 +33,10 @@ TestEarlyAnswersOverHTTP2 =
 # StreamReset; two streams share a connection.
 TestStreamingOverHTTP2 =
   OverHTTP2.test_case(TestStreaming, except: /memory|collect(or|ion)|truncated_stream|two_streams_at_once/)
+
+# A stream that breaks is a StreamReset; the bytes are divided by frames.
+TestEachEventOverHTTP2 = OverHTTP2.test_case(TestEachEvent, except: /breaks_off|divided/)
+TestEventSourceOverHTTP2 = OverHTTP2.test_case(TestEventSource, except: /breaks_off|failures_are_repeated|sent_twice/)
 
 # A gigabyte takes its time through frames in Ruby (TestFlow has one from nginx).
 TestRequestBodiesOverHTTP2 = OverHTTP2.test_case(TestRequestBodies, except: /big_body/)

@@ -2,6 +2,7 @@
 
 require_relative "../test_helper"
 require_relative "../support/drivers"
+require "timeout"
 
 # Client#events over sockets.
 class TestEventSource < TrunklineTest
@@ -147,6 +148,32 @@ class TestEventSource < TrunklineTest
       assert_includes refuted.message, "GET / at 127.0.0.1"
       assert_equal 4, server.requests.size, "what the block raises is no failure of the stream"
     end
+  end
+
+  def test_interrupts
+    # In the stream first, then in the wait for the next connection.
+    silent = serve do |connection|
+      connection.read_request
+      connection << "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: x\n\n"
+      connection.stall
+    end
+    waiting = serve { |connection| connection << stream("retry: 60000\ndata: x\n\n") while connection.read_request }
+    [silent, waiting].each do |server|
+      http = client(server.url)
+      begun = Queue.new
+      thread = Thread.new { http.events("/") { begun << true } }
+      begun.pop
+      eventually { thread.stop? }
+      thread.kill.join
+      assert_raises(Timeout::Error) { Timeout.timeout(0.2) { http.events("/", &:data) } }
+      Sync do |task|
+        call = task.async { http.events("/") { begun << true } }
+        sleep 0.01 while begun.empty?
+        call.stop
+      end
+      assert_equal 0, http.stats[:in_use]
+    end
+    assert silent.ended(0) && silent.ended(1) && silent.ended(2)
   end
 
   def test_others_go_on_while_it_waits
