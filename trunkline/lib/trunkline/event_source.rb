@@ -3,6 +3,7 @@
 require_relative "deadline"
 require_relative "errors"
 require_relative "event_stream_parser"
+require_relative "headers"
 require_relative "redacted"
 require_relative "retry_after"
 
@@ -67,6 +68,7 @@ module Trunkline
       return if response.status == 204
 
       reason = read(response, &block)
+      check_id(response) if @attempts.positive?
       return reason unless reason == :ended && @attempts.positive? && @failures >= @attempts
 
       NoEventStream.about(response, "was answered 200 and an event stream in which nothing was")
@@ -120,6 +122,14 @@ module Trunkline
       @parser.next_event
     rescue EventTooLarge => error
       raise EventTooLarge.about(response, "was answered 200, and #{error.message}"), cause: nil
+    end
+
+    # An id may have what no header field may; without it the server would begin anew.
+    def check_id(response)
+      return unless @parser.last_event_id&.b&.match?(Headers::FORBIDDEN)
+
+      raise NoEventStream.about(response, "was answered 200 and an event whose id has control characters, which " \
+                                          "Last-Event-ID cannot have")
     end
 
     def with_last_id

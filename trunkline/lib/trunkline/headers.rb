@@ -11,10 +11,11 @@ module Trunkline
     include Redacted
 
     TOKEN = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+\z/
+    # @api private
     FORBIDDEN = /[\x00-\x08\x0a-\x1f\x7f]/n
     # White space around a value does not belong to it (RFC 9110 5.5).
     PADDED = /\A[ \t]|[ \t]\z/n
-    private_constant :FORBIDDEN, :PADDED
+    private_constant :PADDED
 
     # Fields whose values are credentials: bound to the origin they were set for.
     CREDENTIALS = %w[authorization cookie proxy-authorization x-api-key].freeze

@@ -49,6 +49,16 @@ class TestEventSource < TrunklineTest
     assert_equal 1, server.connection_count, "streams that were whole keep their connection"
   end
 
+  def test_ids_of_any_bytes
+    server = serve_each(stream("#{QUICK}id: ü\ta\ndata: x\n\n"), GONE)
+    follow(server)
+    assert_equal "ü\ta".b, server.requests.last["Last-Event-ID"].b
+    server = serve_each(stream("#{QUICK}id: a\u0001b\ndata: x\n\n"), GONE)
+    seen, _, error = follow(server)
+    assert_equal [%w[x], Trunkline::NoEventStream, 1], [seen, error.class, server.requests.size]
+    assert_match(/an event whose id has control characters/, error.message)
+  end
+
   def test_the_callers_own_fields_and_options
     server = serve_each(stream(QUICK + "data: x\n\n"), GONE)
     follow(server, "/f", params: { a: 1 }, headers: { accept: "text/*", "X-Id" => "7" })
