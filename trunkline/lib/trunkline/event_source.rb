@@ -99,14 +99,11 @@ module Trunkline
     end
 
     # What the block raises is its own, and no failure of the stream.
-    def read(response)
-      @parser = EventStreamParser.new(limit: @limit, last_event_id: @parser.last_event_id)
+    def read(response, &block)
+      @parser = EventStreamParser.new(limit: @limit, last_event_id: @parser.last_event_id, response: response)
       while (chunk = next_chunk(response)).is_a?(String)
         @failures = 0
-        @parser << chunk
-        while (event = next_event(response))
-          yield event
-        end
+        @parser.feed(chunk, &block)
       end
       @wait = @parser.retry || @wait
       chunk || :ended
@@ -116,12 +113,6 @@ module Trunkline
       response.next_bytes
     rescue *passing => error
       error
-    end
-
-    def next_event(response)
-      @parser.next_event
-    rescue EventTooLarge => error
-      raise EventTooLarge.about(response, "was answered 200, and #{error.message}"), cause: nil
     end
 
     # An id may have what no header field may; without it the server would begin anew.

@@ -24,8 +24,9 @@ module Trunkline
 
     # @param limit [Integer, nil] bytes of the lines of one event; nil: any
     # @param last_event_id [String, nil] what events have as long as the stream names none
+    # @param response [Response, nil] whose body it is, for errors
     # @raise [InvalidRequest]
-    def initialize(limit: LIMIT, last_event_id: nil)
+    def initialize(limit: LIMIT, last_event_id: nil, response: nil)
       unless limit.nil? || (limit.is_a?(Integer) && limit.positive?)
         raise InvalidRequest.of("limit", limit, "a number of bytes, or nil")
       end
@@ -34,6 +35,7 @@ module Trunkline
       end
 
       @limit = limit
+      @response = response
       _begin(limit, last_event_id)
     end
 
@@ -53,7 +55,10 @@ module Trunkline
     private
 
     def too_large
-      EventTooLarge.new("an event is larger than allowed (limit: #{@limit} bytes)", phase: :read)
+      what = "an event is larger than allowed (limit: #{@limit} bytes)"
+      return EventTooLarge.new(what, phase: :read) unless @response
+
+      EventTooLarge.about(@response, "was answered #{@response.status}, and #{what}")
     end
   end
 end

@@ -20,26 +20,15 @@ module Trunkline
       def each_event(limit: EventStreamParser::LIMIT, &block)
         return enum_for(:each_event, limit: limit) unless block
 
-        _each_event(EventStreamParser.new(limit: limit), &block)
-      end
-
-      # @param parser [EventStreamParser]
-      # @return [self]
-      # @api private
-      def _each_event(parser)
-        while (chunk = next_bytes)
-          parser << chunk
-          while (event = parser.next_event)
-            yield event
+        parser = EventStreamParser.new(limit: limit, response: self)
+        begin
+          while (chunk = next_bytes)
+            parser.feed(chunk, &block)
           end
+        ensure
+          close
         end
         self
-      rescue EventTooLarge => error
-        raise error if error.request
-
-        raise EventTooLarge.about(self, "was answered #{status}, and #{error.message}"), cause: nil
-      ensure
-        close
       end
     end
   end
