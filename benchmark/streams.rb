@@ -4,9 +4,10 @@
 # support/settings.rb has its switches.
 
 require_relative "support/program"
-require_relative "figures/stream_download"
+%w[download events].each { |figure| require_relative "figures/stream_#{figure}" }
 
 groups = {
-  "download" => Bench::Figures::StreamDownload.new
+  "download" => Bench::Figures::StreamDownload.new,
+  "events" => Bench::Figures::StreamEvents.new
 }
 Bench::Program.new("streams", groups).run
