@@ -3,6 +3,7 @@
 require_relative "deadline"
 require_relative "errors"
 require_relative "event_stream_parser"
+require_relative "policy"
 require_relative "headers"
 require_relative "redacted"
 require_relative "retry_after"
@@ -24,6 +25,10 @@ module Trunkline
     LONGEST_BACKOFF = 30.0
     # Seconds, whatever the server asks for.
     LONGEST_WAIT = 300.0
+    # Failures that connecting again may help, but for the lasting ones. Policy::Retry is loaded with this file: in a
+    # fiber of Async, Ruby 3.1 cannot read files.
+    PASSING = [*Policy::Retry::ERRORS, BreakerOpen].freeze
+    LASTING = Policy::Retry::LASTING
 
     # @param request [#call] sends a request with the given options of a call, and returns its Response
     # @param method [Symbol, String]
@@ -85,7 +90,7 @@ module Trunkline
 
       error = response._status_error
       passing?(response.status) ? error : raise(error)
-    rescue *passing => error
+    rescue *PASSING => error
       lasting?(error) ? raise : error
     end
 
@@ -111,7 +116,7 @@ module Trunkline
 
     def next_chunk(response)
       response.next_bytes
-    rescue *passing => error
+    rescue *PASSING => error
       error
     end
 
@@ -134,9 +139,7 @@ module Trunkline
 
     # ---- failures and waits ----
 
-    def passing = [*Policy::Retry::ERRORS, BreakerOpen]
-
-    def lasting?(error) = Policy::Retry::LASTING.any? { |one| error.is_a?(one) }
+    def lasting?(error) = LASTING.any? { |one| error.is_a?(one) }
 
     def passing?(status) = status == 429 || status >= 500
 
