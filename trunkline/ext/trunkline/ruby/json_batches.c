@@ -132,16 +132,13 @@ static VALUE json_batches_finish(VALUE self) {
     return self;
 }
 
-static void take_value(json_batches *b, VALUE string, const json_value *value) {
-    taken_value *taken = &b->taken[b->count];
-    taken->from = (size_t)RSTRING_LEN(string);
-    taken->length = value->length;
-    taken->byte = value->place.byte;
-    taken->line = value->place.line;
+/* Writes the value at `to`, `from` bytes into the String, and what is to be told of it. */
+static void take_value(json_batches *b, char *to, size_t from, const json_value *value) {
+    b->taken[b->count] = (taken_value){from, value->length, value->place.byte, value->place.line};
     uint64_t *positions = b->positions + b->count * b->levels;
     for (size_t i = 0; i < b->levels; i++)
         positions[i] = i < value->place.levels ? value->place.positions[i] : JSON_UNKNOWN;
-    rb_str_cat(string, (const char *)value->bytes, (long)value->length);
+    memcpy(to, value->bytes, value->length);
     b->count++;
 }
 
@@ -155,12 +152,17 @@ static VALUE json_batches_take(VALUE self, VALUE string) {
     Check_Type(string, T_STRING);
     rb_str_modify(string);
     rb_str_set_len(string, 0);
+    /* No value is outside what is fed, and none is there twice. */
+    rb_str_modify_expand(string, (long)buffer_length(&b->scanner.bytes) + BATCH_VALUES + 1);
+    char *begin = RSTRING_PTR(string), *to = begin;
     b->count = 0;
     while (b->count < BATCH_VALUES && json_scanner_next(&b->scanner, &value) == JSON_VALUE) {
-        rb_str_cat(string, b->count == 0 ? "[" : ",", 1);
-        take_value(b, string, &value);
+        *to++ = b->count == 0 ? '[' : ',';
+        take_value(b, to, (size_t)(to - begin), &value);
+        to += value.length;
     }
-    if (b->count > 0) rb_str_cat(string, "]", 1);
+    if (b->count > 0) *to++ = ']';
+    rb_str_set_len(string, to - begin);
     return SIZET2NUM(b->count);
 }
 

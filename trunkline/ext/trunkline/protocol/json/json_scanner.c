@@ -109,7 +109,7 @@ json_failure json_scanner_failure(const json_scanner *s, json_place *place) {
     return s->failure;
 }
 
-/* ---- arrays, objects and the values in them ---- */
+/* ---- where values begin and end ---- */
 
 static step open_container(json_scanner *s, bool is_array) {
     size_t word = s->depth / 64;
@@ -147,95 +147,6 @@ static step close_container(json_scanner *s) {
         s->in_array = s->arrays[top / 64] >> top % 64 & 1;
     }
     return end_value(s);
-}
-
-/* Compares where the value that begins is with the path. `opens`: it is an array or an object. */
-static void compare_with_path(json_scanner *s, bool opens, bool is_array) {
-    const json_path *path = &s->options.path;
-    bool matches = s->depth == 0;
-    if (!matches) {
-        const json_segment *segment = &path->segments[s->depth - 1];
-        uint64_t index = s->positions[s->depth];
-        matches = s->in_array ? segment->any || segment->index == index : s->on_name;
-    }
-    if (matches && s->depth == path->length) {
-        s->wanted = true;
-        s->wanted_at = s->depth;
-        s->mark = s->at;
-        s->value_line = s->line;
-    } else if (matches && opens) {
-        s->on_path++;
-        s->positions[s->on_path] = is_array ? 0 : JSON_UNKNOWN;
-    }
-}
-
-static step literal(json_scanner *s, const uint8_t *p, size_t available) {
-    const char *word = json_literal_of(*p, s->options.nan);
-    if (word == NULL) return fail(s, JSON_EXPECTED_VALUE);
-    size_t length = strlen(word);
-    for (size_t i = 1; i < length && i < available; i++)
-        if (p[i] != (uint8_t)word[i])
-            return fail_at(s, s->at + i, *p == '-' ? JSON_INVALID_NUMBER : JSON_EXPECTED_VALUE);
-    if (available < length) return WAIT;
-    s->at += length;
-    s->number = 0;
-    s->state = SCALAR_ENDED;
-    return GO_ON;
-}
-
-static step begin_value(json_scanner *s, const uint8_t *p, size_t available) {
-    bool is_array = *p == '[', opens = is_array || *p == '{';
-    if (!s->wanted && s->depth == s->on_path) compare_with_path(s, opens, is_array);
-    if (opens) return open_container(s, is_array);
-    if (*p == '"') {
-        s->at++;
-        s->is_name = false;
-        s->state = STRING;
-        return GO_ON;
-    }
-    if (*p == '-' || (*p >= '0' && *p <= '9')) {
-        if (*p == '-' && s->options.nan) {
-            if (available == 1 && !s->finished) return WAIT;
-            if (available > 1 && p[1] == 'I') return literal(s, p, available);
-        }
-        s->number = *p == '-' ? JSON_MINUS : *p == '0' ? JSON_ZERO : JSON_INTEGER;
-        s->at++;
-        s->state = NUMBER;
-        return GO_ON;
-    }
-    return literal(s, p, available);
-}
-
-static step begin_name(json_scanner *s, uint8_t c) {
-    if (c != '"') return fail(s, JSON_EXPECTED_NAME);
-    s->at++;
-    s->is_name = true;
-    s->on_name = false;
-    if (is_on_path(s)) {
-        s->on_name = s->options.path.segments[s->depth - 1].any;
-        s->positions[s->depth] = s->on_name ? JSON_MEMBER : JSON_UNKNOWN;
-        if (!s->on_name) s->mark = s->at;
-    }
-    s->state = STRING;
-    return GO_ON;
-}
-
-static step after_comma(json_scanner *s) {
-    s->at++;
-    if (s->in_array) {
-        if (is_on_path(s)) s->positions[s->depth]++;
-        s->state = s->options.trailing_comma ? FIRST_ELEMENT : VALUE;
-    } else {
-        if (is_on_path(s)) s->positions[s->depth] = JSON_UNKNOWN;
-        s->state = s->options.trailing_comma ? FIRST_NAME : NAME;
-    }
-    return GO_ON;
-}
-
-static step after_value(json_scanner *s, uint8_t c) {
-    if (c == ',') return after_comma(s);
-    if (c == (s->in_array ? ']' : '}')) return close_container(s);
-    return fail(s, s->in_array ? JSON_EXPECTED_COMMA_IN_ARRAY : JSON_EXPECTED_COMMA_IN_OBJECT);
 }
 
 /* ---- strings ---- */
@@ -306,20 +217,6 @@ static bool is_last(const json_scanner *s) {
     return s->finished && s->depth == 0;
 }
 
-static step number(json_scanner *s, const uint8_t *p, const uint8_t *end) {
-    const uint8_t *begin = p;
-    for (int next; p < end && (next = json_number_after(s->number, *p)) != 0; s->number = next) {
-        p++;
-        if (next == JSON_INTEGER || next == JSON_FRACTION)
-            while (p < end && json_is_digit(*p)) p++;
-    }
-    s->at += (size_t)(p - begin);
-    if (p == end && !is_last(s)) return WAIT;
-    if (!json_number_is_complete(s->number)) return p == end ? WAIT : fail(s, JSON_INVALID_NUMBER);
-    s->state = SCALAR_ENDED;
-    return GO_ON;
-}
-
 /* A record's number or literal may be the beginning of a longer one, unless a blank is behind it
  * (RFC 7464 2.4). */
 static step end_scalar(json_scanner *s, const uint8_t *p, const uint8_t *end) {
@@ -331,6 +228,112 @@ static step end_scalar(json_scanner *s, const uint8_t *p, const uint8_t *end) {
     bool ended = json_is_blank(*p) || (!is_record && (*p == ',' || *p == ']' || *p == '}'));
     if (ended) return end_value(s);
     return fail(s, s->number != 0 ? JSON_INVALID_NUMBER : JSON_EXPECTED_VALUE);
+}
+
+static step number(json_scanner *s, const uint8_t *p, const uint8_t *end) {
+    const uint8_t *begin = p;
+    for (int next; p < end && (next = json_number_after(s->number, *p)) != 0; s->number = next) {
+        p++;
+        if (next == JSON_INTEGER || next == JSON_FRACTION)
+            while (p < end && json_is_digit(*p)) p++;
+    }
+    s->at += (size_t)(p - begin);
+    if (p == end && !is_last(s)) return WAIT;
+    if (!json_number_is_complete(s->number)) return p == end ? WAIT : fail(s, JSON_INVALID_NUMBER);
+    s->state = SCALAR_ENDED;
+    return end_scalar(s, p, end);
+}
+
+static step literal(json_scanner *s, const uint8_t *p, const uint8_t *end) {
+    size_t available = (size_t)(end - p);
+    const char *word = json_literal_of(*p, s->options.nan);
+    if (word == NULL) return fail(s, JSON_EXPECTED_VALUE);
+    size_t length = strlen(word);
+    for (size_t i = 1; i < length && i < available; i++)
+        if (p[i] != (uint8_t)word[i])
+            return fail_at(s, s->at + i, *p == '-' ? JSON_INVALID_NUMBER : JSON_EXPECTED_VALUE);
+    if (available < length) return WAIT;
+    s->at += length;
+    s->number = 0;
+    s->state = SCALAR_ENDED;
+    return end_scalar(s, p + length, end);
+}
+
+/* ---- what is in arrays and objects ---- */
+
+/* Compares where the value that begins is with the path. `opens`: it is an array or an object. */
+static void compare_with_path(json_scanner *s, bool opens, bool is_array) {
+    const json_path *path = &s->options.path;
+    bool matches = s->depth == 0;
+    if (!matches) {
+        const json_segment *segment = &path->segments[s->depth - 1];
+        uint64_t index = s->positions[s->depth];
+        matches = s->in_array ? segment->any || segment->index == index : s->on_name;
+    }
+    if (matches && s->depth == path->length) {
+        s->wanted = true;
+        s->wanted_at = s->depth;
+        s->mark = s->at;
+        s->value_line = s->line;
+    } else if (matches && opens) {
+        s->on_path++;
+        s->positions[s->on_path] = is_array ? 0 : JSON_UNKNOWN;
+    }
+}
+
+static step begin_value(json_scanner *s, const uint8_t *p, const uint8_t *end) {
+    bool is_array = *p == '[', opens = is_array || *p == '{';
+    if (!s->wanted && s->depth == s->on_path) compare_with_path(s, opens, is_array);
+    if (opens) return open_container(s, is_array);
+    if (*p == '"') {
+        s->at++;
+        s->is_name = false;
+        s->state = STRING;
+        return string(s, p + 1, end);
+    }
+    if (*p == '-' || (*p >= '0' && *p <= '9')) {
+        if (*p == '-' && s->options.nan) {
+            if (end - p == 1 && !s->finished) return WAIT;
+            if (end - p > 1 && p[1] == 'I') return literal(s, p, end);
+        }
+        s->number = *p == '-' ? JSON_MINUS : *p == '0' ? JSON_ZERO : JSON_INTEGER;
+        s->at++;
+        s->state = NUMBER;
+        return number(s, p + 1, end);
+    }
+    return literal(s, p, end);
+}
+
+static step begin_name(json_scanner *s, uint8_t c) {
+    if (c != '"') return fail(s, JSON_EXPECTED_NAME);
+    s->at++;
+    s->is_name = true;
+    s->on_name = false;
+    if (is_on_path(s)) {
+        s->on_name = s->options.path.segments[s->depth - 1].any;
+        s->positions[s->depth] = s->on_name ? JSON_MEMBER : JSON_UNKNOWN;
+        if (!s->on_name) s->mark = s->at;
+    }
+    s->state = STRING;
+    return GO_ON;
+}
+
+static step after_comma(json_scanner *s) {
+    s->at++;
+    if (s->in_array) {
+        if (is_on_path(s)) s->positions[s->depth]++;
+        s->state = s->options.trailing_comma ? FIRST_ELEMENT : VALUE;
+    } else {
+        if (is_on_path(s)) s->positions[s->depth] = JSON_UNKNOWN;
+        s->state = s->options.trailing_comma ? FIRST_NAME : NAME;
+    }
+    return GO_ON;
+}
+
+static step after_value(json_scanner *s, uint8_t c) {
+    if (c == ',') return after_comma(s);
+    if (c == (s->in_array ? ']' : '}')) return close_container(s);
+    return fail(s, s->in_array ? JSON_EXPECTED_COMMA_IN_ARRAY : JSON_EXPECTED_COMMA_IN_OBJECT);
 }
 
 /* ---- the stream ---- */
@@ -355,7 +358,7 @@ static step start(json_scanner *s, const uint8_t *p, size_t available) {
     return GO_ON;
 }
 
-static step between(json_scanner *s, const uint8_t *p, size_t available) {
+static step between(json_scanner *s, const uint8_t *p, const uint8_t *end) {
     json_form form = s->options.form;
     if (form == JSON_SEQUENCE && *p == RECORD_SEPARATOR) {
         s->at++;
@@ -365,7 +368,7 @@ static step between(json_scanner *s, const uint8_t *p, size_t available) {
     if (s->state == ROOT || (s->line_ended && !is_document(s) && form != JSON_SEQUENCE)) {
         s->state = VALUE;
         s->positions[0]++;
-        return begin_value(s, p, available);
+        return begin_value(s, p, end);
     }
     return fail(s, form == JSON_DOCUMENT   ? JSON_EXPECTED_END
                    : form == JSON_SEQUENCE ? JSON_EXPECTED_RECORD
@@ -401,10 +404,10 @@ static step take_step(json_scanner *s, const uint8_t *p, const uint8_t *end) {
     switch (s->state) {
     case START: return start(s, p, (size_t)(end - p));
     case ROOT:
-    case ROOT_ENDED: return between(s, p, (size_t)(end - p));
+    case ROOT_ENDED: return between(s, p, end);
     case FIRST_ELEMENT:
         if (*p == ']') return close_container(s);
-        return begin_value(s, p, (size_t)(end - p));
+        return begin_value(s, p, end);
     case FIRST_NAME:
         if (*p == '}') return close_container(s);
         return begin_name(s, *p);
@@ -414,7 +417,7 @@ static step take_step(json_scanner *s, const uint8_t *p, const uint8_t *end) {
         s->at++;
         s->state = VALUE;
         return GO_ON;
-    case VALUE: return begin_value(s, p, (size_t)(end - p));
+    case VALUE: return begin_value(s, p, end);
     default: return after_value(s, *p);
     }
 }

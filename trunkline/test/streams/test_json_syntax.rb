@@ -1,0 +1,204 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+
+# What each_json takes for JSON is what JSON.parse takes, wherever the body is divided.
+class TestJSONSyntax < TrunklineTest
+  time_limit 60
+
+  # A response whose body comes divided so, without a socket for each.
+  module InPieces
+    attr_writer :pieces, :content_type
+
+    def content_type = @content_type || "application/json"
+    def _each_json_chunk(&block) = @pieces.each(&block)
+  end
+
+  def setup
+    @response = client(serve(answer("")).url).get("/").extend(InPieces)
+  end
+
+  # @param pieces [Array<String>] as they come
+  # @return [Array, nil] the values; nil when it is no JSON
+  def values(pieces, *path, **options)
+    @response.pieces = pieces
+    @response.each_json(*path, **options).to_a
+  rescue Trunkline::DecodeError
+    nil
+  end
+
+  # @return [Array, nil] the document, in an Array
+  def parsed(text)
+    [JSON.parse(text)]
+  rescue JSON::ParserError
+    nil
+  end
+
+  def bytewise(text) = text.b.chars
+
+  # ---- documents that are JSON, and that are none ----
+
+  JSON_TEXTS = [
+    "[]", "[ ]", "{}", "[\n\t\r ]", "[[[]]]", "[null]", "[true,false]", "[0]", "[-0]", "[-1]", "[10]", "[1.5]",
+    "[0.1e1]", "[1E22]", "[1e+2]", "[1e-2]", "[0e0]", "[123456789012345678901234567890]", '[""]',
+    '["\\u0061\\u00e9\\u3042"]', '["\\ud834\\udd1e"]', '["\\"\\\\\\/\\b\\f\\n\\r\\t"]', "[\"\u007F\"]",
+    "[\"\u2028\u{10FFFF}\"]", '["\\u0000"]', '{"":0}', '{"a":{"b":[{"c":[]}]}}', '{"a":"b","c":"d"}', " [1] ",
+    "{\"a\":\n[1,\n2]}", '["\\uDBFF\\uDFFE"]', "[1,1.0,\"1\",[1],{\"1\":1}]", "{\"long\":\"#{"x" * 100}\"}",
+    '["\\u0012"]', '["/"]', "[#{"9" * 200}]"
+  ].freeze
+
+  NO_JSON = [
+    "[", "]", "{", "}", "[1", "[1,", "[1,]", "[,1]", "[1,,2]", "[1 2]", "[1]]", "[1}", '{"a"', '{"a":', '{"a":1',
+    '{"a":1,}', '{"a" 1}', '{"a",1}', "{a:1}", "{1:1}", '{"a":1 "b":2}', '{"a":1,,"b":2}', "{,}", "[:]", '["a"',
+    '["a', '["', '["\\', '["\\u"]', '["\\u1"]', '["\\u12"]', '["\\u123"]', '["\\uzzzz"]', '["\\x41"]', "[\"\t\"]",
+    "[\"\n\"]", "[\"\0\"]", "['a']", "[a]", "[tru]", "[trues]", "[True]", "[nul]", "[NaN]", "[Infinity]",
+    "[-Infinity]", "[+1]", "[.1]", "[1.]", "[-]", "[--1]", "[-a]", "[01]", "[-01]", "[0x1]", "[1e]", "[1e+]",
+    "[1ee1]", "[1.e1]", "[1.1.1]", "[1a]", "[0 1]", "[1_0]", "[\u00A01]", "[\f1]", "[1]x", "[1]//", "[//\n1]",
+    "[1]\0", "[\u00E9]", "[\uFEFF1]", "[1,\uFF11]", "[\"a\"b]", "{}{}", "[][]", "[1]#", "<a>", '{"a":1}}', '{"a"::1}',
+    "{:1}", '{"a":1,"b"}', "[{]}", '[{"a":1]}', "[\"\\ud800\"]", "[\"\\\u00e9\"]", "[\\u0061]"
+  ].freeze
+
+  def test_what_is_json
+    JSON_TEXTS.each do |text|
+      expected = parsed(text)
+      refute_nil expected, text
+      [[text], bytewise(text)].each { |pieces| assert_equal expected, values(pieces, ""), text }
+      assert_equal text.lstrip.start_with?("[") ? expected.first : expected, values(bytewise(text)), text
+    end
+  end
+
+  def test_what_is_no_json
+    NO_JSON.each do |text|
+      assert_nil parsed(text), text unless text.include?("//") # which the json gem took once
+      [[text], bytewise(text)].each do |pieces|
+        assert_nil values(pieces, ""), text
+        assert_nil values(pieces), text
+        assert_nil values(pieces, "none"), text unless text.include?("\\ud800") # JSON.parse alone refuses that
+      end
+    end
+  end
+
+  # Encodings are JSON.parse's to judge.
+  def test_invalid_utf8
+    ["[\"\xFF\"]", "[\"\xC3\"]", "[\"\xED\xA0\x80\"]", "{\"\xFF\":1}"].each do |text|
+      assert_equal [parsed(text)], [values([text], "")], text.inspect
+    end
+  end
+
+  # ---- random documents ----
+
+  # Of names, numbers and strings with whatever JSON can have in them, and blanks between.
+  class Documents
+    STRINGS = ["", "a", "items", "a.b", "*", "0", "ü", "日本", "\u{1D11E}", "\"", "\\", "\n", "\u0001", "x" * 40, "]",
+               "{,:"].freeze
+    NUMBERS = ["0", "-0", "7", "-12", "1.5", "-0.25", "1e3", "2E-2", "1.0e+2", "12345678901234567890"].freeze
+    BLANKS = ["", "", "", " ", "\n", "\r\n", "\t "].freeze
+
+    def initialize(seed)
+      @random = Random.new(seed)
+    end
+
+    def text(depth = 4)
+      kind = depth.zero? ? @random.rand(3) : @random.rand(7)
+      blank + case kind
+              when 0 then pick(NUMBERS)
+              when 1 then string
+              when 2 then pick(%w[true false null])
+              when 3, 4 then "[#{list { text(depth - 1) }}]"
+              else "{#{members(depth)}}"
+              end + blank
+    end
+
+    def pick(from) = from.sample(random: @random)
+
+    private
+
+    def blank = pick(BLANKS)
+
+    def list(&block) = @random.rand(5).zero? ? blank : Array.new(@random.rand(1..4), &block).join(",")
+
+    # JSON.parse may refuse a name that comes twice.
+    def members(depth)
+      STRINGS.sample(@random.rand(4), random: @random)
+        .map { |name| "#{blank}#{encode(name)}#{blank}:#{text(depth - 1)}" }.join(",")
+    end
+
+    def string = encode(pick(STRINGS))
+
+    def encode(text)
+      return JSON.generate(text) unless @random.rand(4).zero?
+
+      "\"#{text.encode("UTF-16BE").unpack("n*").map { |unit| format("\\u%04x", unit) }.join}\""
+    end
+  end
+
+  PATHS = [[], ["*"], ["items"], ["items", "*"], ["*", "*"], ["*", "items"], ["a.b", "0"], ["0"], ["0", "*", "a"],
+           ["ü", "*"],
+           ["*", "*", "*"], ["\u{1D11E}"], ["\n"], ["\""]].freeze
+
+  # What is at the path, from the document whole.
+  def at(value, path)
+    name, *rest = path
+    return [value] unless name
+
+    inside = case value
+             when Array then value.each_index.select { |i| ["*", i.to_s].include?(name) }.map { |i| value[i] }
+             when Hash then name == "*" ? value.values : value.slice(name).values
+             else []
+             end
+    inside.flat_map { |one| at(one, rest) }
+  end
+
+  SEED = Integer(ENV.fetch("JSON_SEED", "18"))
+
+  def test_random_documents
+    documents = Documents.new(SEED)
+    Integer(ENV.fetch("JSON_DOCUMENTS", "4000")).times do
+      text = documents.text
+      whole = JSON.parse(text)
+      path = documents.pick(PATHS)
+      divisions = [[text], bytewise(text), text.b.scan(/.{1,7}/mn)]
+      divisions.each { |pieces| assert_equal at(whole, path), values(pieces, path), "#{text} at #{path}" }
+    end
+  end
+
+  def test_random_documents_divided_at_every_byte
+    documents = Documents.new(SEED + 1)
+    Array.new(200) { documents.text }.select { |text| text.bytesize < 300 }.each do |text|
+      expected = at(JSON.parse(text), ["*"])
+      (1...text.bytesize).each do |cut|
+        assert_equal expected, values([text.byteslice(0, cut), text.byteslice(cut..)], "*"), "#{text} after #{cut}"
+      end
+    end
+  end
+
+  FAULTS = ["", "\"", "\\", ",", "]", "}", "[", "{", "0", "-", ".", "e", "u", " ", "\n", "x"].freeze
+
+  # One byte of a document is changed, doubled or left out: both say that it is JSON, or neither does.
+  def test_random_faults
+    documents = Documents.new(SEED + 2)
+    random = Random.new(SEED)
+    Integer(ENV.fetch("JSON_DOCUMENTS", "4000")).times do
+      text = documents.text(3).b
+      position = random.rand(text.bytesize)
+      text[position, random.rand(2)] = FAULTS.sample(random: random)
+      text.force_encoding("UTF-8")
+      next if text.empty? # which is no body
+
+      expected = [parsed(text)]
+      [[text], bytewise(text)].each { |pieces| assert_equal expected, [values(pieces, "")], text }
+    end
+  end
+
+  def test_random_lines
+    documents = Documents.new(SEED + 3)
+    texts = Array.new(300) { documents.text.delete("\n") }
+    expected = texts.map { |text| JSON.parse(text) }
+    body = texts.join("\n")
+    @response.content_type = "application/x-ndjson"
+    [[body], bytewise(body), body.b.scan(/.{1,100}/mn)].each { |pieces| assert_equal expected, values(pieces) }
+    @response.content_type = "application/json-seq"
+    records = texts.map { |text| "\x1E#{text}\n" }.join
+    [[records], bytewise(records)].each { |pieces| assert_equal expected, values(pieces) }
+  end
+end
