@@ -289,6 +289,33 @@ class TestEachJSON < TrunklineTest
     assert_equal((1..100_000).sum, whole.each_json.sum { |value| whole.body.clear && value })
   end
 
+  # Of a process that does nothing else: what the body is, the server holds.
+  READER = <<~RUBY
+    require "memory"
+    GC.start
+    Memory.reset_peak
+    before = Memory.peak_bytes
+    count = 0
+    Trunkline.get(URL, timeout: 30, stream: true).each_json("items.*") { |value| count += value["id"] }
+    puts count, Memory.peak_bytes - before
+  RUBY
+
+  def test_memory_stays_flat
+    element = JSON.generate(id: 1, name: "user", tags: %w[a b c], address: { city: "Springfield", text: "x" * 200 })
+    piece = "#{element}," * 256
+    pieces = 64 * 1024 * 1024 / piece.bytesize
+    server = serve do |connection|
+      connection.read_request
+      connection << "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" << chunk("{\"skipped\":[#{piece}0],\"items\":[")
+      pieces.times { connection << chunk(piece) }
+      connection << chunk("#{element}]}") << "0\r\n\r\n"
+    end
+    result = Subprocess.run("URL = #{server.url.inspect}\n#{READER}", limit: 50)
+    count, grown = result.out.split.map(&:to_i)
+    assert_equal (pieces * 256) + 1, count, result.err
+    assert_operator grown, :<, 50 * 1024 * 1024
+  end
+
   def test_compressed
     packed = Zlib.gzip(JSON.generate((1..1000).to_a))
     server = serve(answer(packed, "Content-Encoding" => "gzip", "Content-Type" => "application/json"))

@@ -4,6 +4,7 @@
 #include "inflate_driver.h"
 #include "packing.h"
 #include "protocol/event_stream.h"
+#include "protocol/json/json_scanner.h"
 
 /*
  * Every allocation that protocol/ makes is made to fail once: the n-th, for each n until a whole
@@ -89,6 +90,27 @@ static failure_code read_event_stream(const buffer *bytes) {
     }
     event_stream_free(&s);
     return result == EVENT_STREAM_MORE ? FAILURE_NONE : FAILURE_OUT_OF_MEMORY;
+}
+
+static failure_code read_json(const buffer *bytes) {
+    json_scanner s;
+    json_value value;
+    json_place place;
+    json_options options = {.form = JSON_DOCUMENT, .value_bytes = SIZE_MAX};
+    bool enough = json_path_add(&options.path, "items", 5) && json_path_add_any(&options.path);
+    enough = json_scanner_init(&s, &options) && enough;
+    json_result result = JSON_MORE;
+    for (size_t at = 0; enough && at < buffer_length(bytes) && result != JSON_FAILED; at += 100) {
+        size_t count = at + 100 < buffer_length(bytes) ? 100 : buffer_length(bytes) - at;
+        enough = json_scanner_feed(&s, bytes->bytes + at, count);
+        do result = enough ? json_scanner_next(&s, &value) : JSON_FAILED;
+        while (result == JSON_VALUE);
+    }
+    bool failed_here = enough && json_scanner_failure(&s, &place) == JSON_OUT_OF_MEMORY;
+    bool complete = enough && result == JSON_MORE;
+    json_scanner_free(&s);
+    if (complete) return FAILURE_NONE;
+    return !enough || failed_here ? FAILURE_OUT_OF_MEMORY : FAILURE_CODING_DATA;
 }
 
 static void take_all(http2 *h) {
@@ -198,10 +220,22 @@ static void test_event_stream(void) {
     torture("an event stream", read_event_stream, &bytes);
 }
 
+static void test_json(void) {
+    buffer bytes = {0};
+    say_text(&bytes, "{\"items\":[\"");
+    for (int i = 0; i < 1000; i++) say_text(&bytes, "a long text");
+    say_text(&bytes, "\",");
+    for (int i = 0; i < 1000; i++) say_text(&bytes, "[");
+    for (int i = 0; i < 1000; i++) say_text(&bytes, "]");
+    say_text(&bytes, "]}");
+    torture("values of JSON", read_json, &bytes);
+}
+
 int main(void) {
     RUN(test_http1());
     RUN(test_http2());
     RUN(test_inflaters());
     RUN(test_event_stream());
+    RUN(test_json());
     return check_report();
 }
