@@ -39,7 +39,6 @@ module Trunkline
       @decoder = response.request.origin&.json_decoder
       @max_nesting = options.fetch(:max_nesting, @decoder ? 0 : MAX_NESTING) || 0
       @batches = Engine::JSONBatches.new(form, @path || [], options.merge(limit: limit, max_nesting: @max_nesting))
-      @batch = String.new(encoding: Encoding::UTF_8)
     end
 
     # @yield [value]
@@ -73,9 +72,9 @@ module Trunkline
     end
 
     def take(&block)
-      while (count = @batches.take(@batch)).positive?
-        values = together? && parse_together
-        values ? values.each(&block) : count.times { |number| yield parse(number) }
+      while (batch = @batches.take)
+        values = together? && parse_together(batch)
+        values ? values.each(&block) : @batches.size.times { |number| yield parse(batch, number) }
       end
       failure = @batches.failure
       fail_with(*failure) if failure
@@ -84,16 +83,16 @@ module Trunkline
     def together? = @decoder.nil? && (@options.keys - SHARED_OPTIONS).empty?
 
     # @return [Array, nil] nil when one of them is refused: each is then read alone, to tell which
-    def parse_together
-      JSON.parse(@batch, **@options, max_nesting: 0)
+    def parse_together(batch)
+      JSON.parse(batch, **@options, max_nesting: 0)
     rescue JSON::ParserError, EncodingError
       nil
     end
 
-    def parse(number)
+    def parse(batch, number)
       from, length, *place = @batches.value(number)
       options = @decoder ? @options : @options.merge(max_nesting: 0)
-      @response._decode_json(@batch.byteslice(from, length), options) { "in the value #{describe(*place)}" }
+      @response._decode_json(batch.byteslice(from, length), options) { "in the value #{describe(*place)}" }
     end
 
     def fail_with(kind, words, *place)

@@ -306,7 +306,8 @@ class TestEachJSON < TrunklineTest
     pieces = 64 * 1024 * 1024 / piece.bytesize
     server = serve do |connection|
       connection.read_request
-      connection << "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" << chunk("{\"skipped\":[#{piece}0],\"items\":[")
+      connection << "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+      connection << chunk("{\"skipped\":[#{piece}0],\"items\":[")
       pieces.times { connection << chunk(piece) }
       connection << chunk("#{element}]}") << "0\r\n\r\n"
     end

@@ -23,11 +23,13 @@ typedef struct {
     uint64_t *positions; /* owned; `levels` for each */
     size_t levels;
     size_t count;
+    buffer batch;
 } json_batches;
 
 static void json_batches_free(void *data) {
     json_batches *b = data;
     json_scanner_free(&b->scanner);
+    buffer_free(&b->batch);
     free(b->taken);
     free(b->positions);
     ruby_xfree(b);
@@ -36,7 +38,8 @@ static void json_batches_free(void *data) {
 static size_t json_batches_size(const void *data) {
     const json_batches *b = data;
     size_t value = sizeof(*b->taken) + b->levels * sizeof(*b->positions);
-    return sizeof(*b) + b->scanner.bytes.capacity + (b->taken != NULL ? BATCH_VALUES * value : 0);
+    return sizeof(*b) + b->scanner.bytes.capacity + b->batch.capacity +
+           (b->taken != NULL ? BATCH_VALUES * value : 0);
 }
 
 static const rb_data_type_t json_batches_type = {
@@ -132,38 +135,43 @@ static VALUE json_batches_finish(VALUE self) {
     return self;
 }
 
-/* Writes the value at `to`, `from` bytes into the String, and what is to be told of it. */
-static void take_value(json_batches *b, char *to, size_t from, const json_value *value) {
+/* False when there is no memory. */
+static bool take_value(json_batches *b, const json_value *value) {
+    size_t from = buffer_length(&b->batch) + 1;
+    if (!buffer_append(&b->batch, b->count == 0 ? "[" : ",", 1)) return false;
+    if (!buffer_append(&b->batch, value->bytes, value->length)) return false;
     b->taken[b->count] = (taken_value){from, value->length, value->place.byte, value->place.line};
     uint64_t *positions = b->positions + b->count * b->levels;
     for (size_t i = 0; i < b->levels; i++)
         positions[i] = i < value->place.levels ? value->place.positions[i] : JSON_UNKNOWN;
-    memcpy(to, value->bytes, value->length);
     b->count++;
+    return true;
 }
 
-/* call-seq: take(string) -> Integer
+/* call-seq: take -> String or nil
  *
- * Makes the String an array of the values that come next, and returns how many they are. 0: the
- * stream has ended, has failed, or more must be fed. */
-static VALUE json_batches_take(VALUE self, VALUE string) {
+ * The values that come next, as an array; nil when the stream has ended, has failed, or more must
+ * be fed. Each is a new String: JSON.parse keeps a frozen copy that shares the memory, and one that
+ * is made of an old String would be old at once, and collected late. */
+static VALUE json_batches_take(VALUE self) {
     json_batches *b = json_batches_get(self);
     json_value value;
-    Check_Type(string, T_STRING);
-    rb_str_modify(string);
-    rb_str_set_len(string, 0);
-    /* No value is outside what is fed, and none is there twice. */
-    rb_str_modify_expand(string, (long)buffer_length(&b->scanner.bytes) + BATCH_VALUES + 1);
-    char *begin = RSTRING_PTR(string), *to = begin;
+    bool enough = true;
+    buffer_clear(&b->batch);
     b->count = 0;
-    while (b->count < BATCH_VALUES && json_scanner_next(&b->scanner, &value) == JSON_VALUE) {
-        *to++ = b->count == 0 ? '[' : ',';
-        take_value(b, to, (size_t)(to - begin), &value);
-        to += value.length;
-    }
-    if (b->count > 0) *to++ = ']';
-    rb_str_set_len(string, to - begin);
-    return SIZET2NUM(b->count);
+    while (enough && b->count < BATCH_VALUES &&
+           json_scanner_next(&b->scanner, &value) == JSON_VALUE)
+        enough = take_value(b, &value);
+    if (b->count == 0 && enough) return Qnil;
+    if (!enough || !buffer_append(&b->batch, "]", 1)) rb_memerror();
+    return rb_utf8_str_new((const char *)b->batch.bytes, (long)buffer_length(&b->batch));
+}
+
+/* call-seq: size -> Integer
+ *
+ * How many values the last batch has. */
+static VALUE json_batches_size_of(VALUE self) {
+    return SIZET2NUM(json_batches_get(self)->count);
 }
 
 /* An Array with an Integer for the index of an element and nil for a member. */
@@ -212,7 +220,8 @@ void json_batches_init(void) {
     rb_define_method(class, "initialize", json_batches_initialize, 3);
     rb_define_method(class, "feed", json_batches_feed, 2);
     rb_define_method(class, "finish", json_batches_finish, 0);
-    rb_define_method(class, "take", json_batches_take, 1);
+    rb_define_method(class, "take", json_batches_take, 0);
+    rb_define_method(class, "size", json_batches_size_of, 0);
     rb_define_method(class, "value", json_batches_value, 1);
     rb_define_method(class, "failure", json_batches_failure, 0);
 }
