@@ -13,8 +13,9 @@
 #define FEED_BYTES (256 * 1024)
 
 typedef struct {
-    size_t from, length; /* in the String */
-    uint64_t byte, line; /* in the stream */
+    const uint8_t *bytes; /* the scanner's, until it is fed */
+    size_t from, length;  /* in the String */
+    uint64_t byte, line;  /* in the stream */
 } taken_value;
 
 typedef struct {
@@ -23,13 +24,11 @@ typedef struct {
     uint64_t *positions; /* owned; `levels` for each */
     size_t levels;
     size_t count;
-    buffer batch;
 } json_batches;
 
 static void json_batches_free(void *data) {
     json_batches *b = data;
     json_scanner_free(&b->scanner);
-    buffer_free(&b->batch);
     free(b->taken);
     free(b->positions);
     ruby_xfree(b);
@@ -38,8 +37,7 @@ static void json_batches_free(void *data) {
 static size_t json_batches_size(const void *data) {
     const json_batches *b = data;
     size_t value = sizeof(*b->taken) + b->levels * sizeof(*b->positions);
-    return sizeof(*b) + b->scanner.bytes.capacity + b->batch.capacity +
-           (b->taken != NULL ? BATCH_VALUES * value : 0);
+    return sizeof(*b) + b->scanner.bytes.capacity + (b->taken != NULL ? BATCH_VALUES * value : 0);
 }
 
 static const rb_data_type_t json_batches_type = {
@@ -135,17 +133,33 @@ static VALUE json_batches_finish(VALUE self) {
     return self;
 }
 
-/* False when there is no memory. */
-static bool take_value(json_batches *b, const json_value *value) {
-    size_t from = buffer_length(&b->batch) + 1;
-    if (!buffer_append(&b->batch, b->count == 0 ? "[" : ",", 1)) return false;
-    if (!buffer_append(&b->batch, value->bytes, value->length)) return false;
-    b->taken[b->count] = (taken_value){from, value->length, value->place.byte, value->place.line};
+static void note_value(json_batches *b, const json_value *value) {
+    taken_value *taken = &b->taken[b->count];
+    taken->bytes = value->bytes;
+    taken->length = value->length;
+    taken->byte = value->place.byte;
+    taken->line = value->place.line;
     uint64_t *positions = b->positions + b->count * b->levels;
     for (size_t i = 0; i < b->levels; i++)
         positions[i] = i < value->place.levels ? value->place.positions[i] : JSON_UNKNOWN;
     b->count++;
-    return true;
+}
+
+/* An array of the values that were noted: each behind a bracket or a comma. */
+static VALUE batch_string(json_batches *b) {
+    size_t length = b->count + 1;
+    for (size_t i = 0; i < b->count; i++) length += b->taken[i].length;
+    VALUE string = rb_utf8_str_new(NULL, (long)length);
+    char *begin = RSTRING_PTR(string), *to = begin;
+    for (size_t i = 0; i < b->count; i++) {
+        taken_value *taken = &b->taken[i];
+        *to++ = i == 0 ? '[' : ',';
+        taken->from = (size_t)(to - begin);
+        memcpy(to, taken->bytes, taken->length);
+        to += taken->length;
+    }
+    *to = ']';
+    return string;
 }
 
 /* call-seq: take -> String or nil
@@ -156,15 +170,10 @@ static bool take_value(json_batches *b, const json_value *value) {
 static VALUE json_batches_take(VALUE self) {
     json_batches *b = json_batches_get(self);
     json_value value;
-    bool enough = true;
-    buffer_clear(&b->batch);
     b->count = 0;
-    while (enough && b->count < BATCH_VALUES &&
-           json_scanner_next(&b->scanner, &value) == JSON_VALUE)
-        enough = take_value(b, &value);
-    if (b->count == 0 && enough) return Qnil;
-    if (!enough || !buffer_append(&b->batch, "]", 1)) rb_memerror();
-    return rb_utf8_str_new((const char *)b->batch.bytes, (long)buffer_length(&b->batch));
+    while (b->count < BATCH_VALUES && json_scanner_next(&b->scanner, &value) == JSON_VALUE)
+        note_value(b, &value);
+    return b->count > 0 ? batch_string(b) : Qnil;
 }
 
 /* call-seq: size -> Integer

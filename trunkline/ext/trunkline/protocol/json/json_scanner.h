@@ -80,7 +80,7 @@ typedef struct {
 } json_place;
 
 typedef struct {
-    const uint8_t *bytes; /* the scanner's, until the next call */
+    const uint8_t *bytes; /* the scanner's, until it is fed or freed */
     size_t length;
     json_place place; /* of its first byte */
 } json_value;
