@@ -4,10 +4,11 @@
 # support/settings.rb has its switches.
 
 require_relative "support/program"
-%w[download events].each { |figure| require_relative "figures/stream_#{figure}" }
+%w[download events json].each { |figure| require_relative "figures/stream_#{figure}" }
 
 groups = {
   "download" => Bench::Figures::StreamDownload.new,
-  "events" => Bench::Figures::StreamEvents.new
+  "events" => Bench::Figures::StreamEvents.new,
+  "json" => Bench::Figures::StreamJSON.new
 }
 Bench::Program.new("streams", groups).run
