@@ -187,6 +187,8 @@ module Trunkline
   class TLSError < ConnectionError; end
   # The server's certificate is not trusted, has expired, or names another host.
   class CertificateError < TLSError; end
+  # egress: does not allow the connection; the message names the address and the rule, or what the rule lacks.
+  class EgressRefused < ConnectionError; end
   # The server closed or reset the connection without an answer.
   class ConnectionClosed < ConnectionError; end
   # The connection was opened by the parent process; a forked child must not use it.

@@ -158,7 +158,7 @@ module Trunkline
     def sharing = to_h.except(*OWN)
 
     # Options that say which server an answer comes from, how far it is believed, and what of it is kept.
-    IDENTITY = %i[connect_to unix tls_name verify verify_hostname ca_file ca_path client_cert decode].freeze
+    IDENTITY = %i[connect_to unix egress tls_name verify verify_hostname ca_file ca_path client_cert decode].freeze
     private_constant :IDENTITY
 
     # @return [String] a digest of those that are not the default; empty for none

@@ -50,6 +50,24 @@ class TestOptions < UnitTest
                  @options.merge(connect_to: { "A.test:443" => "B.test:1" }).connect_to)
   end
 
+  def test_egress
+    public_only = { allow: [], deny: [], ports: [], unix: false, proxy: false }
+    [:public, {}].each { |value| assert_equal public_only, @options.merge(egress: value).egress }
+    [nil, false].each { |value| assert_nil @options.merge(egress: :public).merge(egress: value).egress }
+    rule = @options.merge(egress: { allow: ["10.1.0.0/16", "::1", IPAddr.new("10.2.3.4/16")], ports: [80] }).egress
+    assert_equal public_only.merge(allow: ["10.1.0.0/16", "::1/128", "10.2.0.0/16"], ports: [80]), rule
+    assert_predicate rule, :frozen?
+  end
+
+  def test_an_egress_that_is_none
+    { "public" => "egress:", { alow: [] } => "did you mean allow:", { ports: [0] } => "ports:", { unix: 1 } => "unix:",
+      { proxy: nil } => "proxy:", { ports: 80 } => "ports:", { allow: "10.0.0.0/8" } => "Array" }
+      .each { |value, words| assert_refused(words) { @options.merge(egress: value) } }
+    ["api.test", "10.0.0.1/8", "10.0.0.0/33", "fe80::1%eth0", "", nil, 5].each do |network|
+      %i[allow deny].each { |key| assert_refused("egress: #{key}:") { @options.merge(egress: { key => [network] }) } }
+    end
+  end
+
   def test_busy_polling_is_opt_in
     assert_equal 0.0, @options.busy_poll
     [nil, false, 0].each { |value| assert_equal 0.0, @options.merge(busy_poll: value).busy_poll }
@@ -171,8 +189,8 @@ class TestOptions < UnitTest
                  engine[:tls].except(:keylog))
     assert_equal({ address: nil, interface: nil, keepalive_idle: 30, keepalive_interval: 10, user_timeout: 0 },
                  engine[:sockets])
-    assert_equal %i[busy_poll decode expect http idle_timeout lenient max_age max_body_bytes max_connections_per_host
-                    max_decode_ratio max_header_bytes max_headers max_streamed_bytes owner replay_safe sockets timeouts
+    assert_equal %i[busy_poll decode egress expect http idle_timeout lenient max_age max_body_bytes
+                    max_connections_per_host max_decode_ratio max_header_bytes max_headers max_streamed_bytes owner replay_safe sockets timeouts
                     tls total], engine.keys.sort
   end
 

@@ -15,6 +15,7 @@
     /* reaching the server */                                                                     \
     X(RESOLVE, "ResolveError", "the name could not be resolved")                                  \
     X(CONNECT, "ConnectError", "no connection could be made")                                     \
+    X(EGRESS, "EgressRefused", "egress: does not allow it")                                       \
     X(TLS, "TLSError", "the TLS handshake failed")                                                \
     X(TLS_OPTIONS, "TLSError", "a TLS option cannot be used")                                     \
     X(TLS_IO, "TLSError", "the TLS connection broke")                                             \

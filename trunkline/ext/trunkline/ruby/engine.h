@@ -1,6 +1,7 @@
 #ifndef TRUNKLINE_RUBY_ENGINE_H
 #define TRUNKLINE_RUBY_ENGINE_H
 
+#include "transport/dial/egress.h"
 #include "transport/exchange/exchange.h"
 #include "transport/exchange/exchange_loop.h"
 
@@ -39,8 +40,9 @@ void engine_pool_init(void);
 
 typedef struct {
     call_options options;
-    tls_options tls;   /* its strings are owned by this struct */
-    bool begun, ready; /* Config.new was called; and it succeeded */
+    tls_options tls;      /* its strings are owned by this struct */
+    struct egress egress; /* what options.egress points at, unless that is NULL; owned */
+    bool begun, ready;    /* Config.new was called; and it succeeded */
 } config_object;
 
 config_object *config_get(VALUE object);
@@ -62,6 +64,12 @@ VALUE engine_seconds_or_nil(nanoseconds span);
 /* To be called at the start of `initialize`: raises when `self` is frozen, or *begun is set
  * already, which it then sets. An object whose `initialize` has raised is not initialized again. */
 void engine_begin_once(VALUE self, bool *begun);
+/* ---- engine_egress.c: where its calls may go ---- */
+
+/* Fills in the rule from the Hash of Options::Egress; the caller frees it, also when this raises.
+ */
+void engine_fill_egress(egress *e, VALUE hash);
+
 void engine_config_init(void);
 
 /* ---- engine_origin.c: where a client's requests to one origin go ---- */

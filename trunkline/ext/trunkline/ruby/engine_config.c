@@ -23,6 +23,7 @@ static void config_free(void *data) {
     free((char *)c->tls.ciphersuites);
     free((char *)c->tls.keylog);
     openssl_store_release(c->tls.ca_store);
+    egress_free(&c->egress);
     ruby_xfree(c);
 }
 
@@ -154,6 +155,12 @@ static void fill_busy_poll(call_options *options, VALUE seconds) {
     options->busy_poll = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? engine_seconds(seconds) : 0;
 }
 
+static void fill_egress(config_object *c, VALUE rule) {
+    if (NIL_P(rule)) return;
+    c->options.egress = &c->egress;
+    engine_fill_egress(&c->egress, rule);
+}
+
 void engine_begin_once(VALUE self, bool *begun) {
     rb_check_frozen(self);
     if (*begun)
@@ -175,6 +182,7 @@ static VALUE config_initialize(VALUE self, VALUE hash) {
     fill_tls(&c->tls, engine_fetch(hash, "tls"));
     fill_http(c, engine_fetch(hash, "http"));
     fill_sockets(&c->options.sockets, engine_fetch(hash, "sockets"));
+    fill_egress(c, engine_fetch(hash, "egress"));
     c->ready = true;
     return rb_obj_freeze(self);
 }

@@ -63,6 +63,20 @@ static void add_proxy(buffer *key, const proxy *p, const call_options *options) 
     add_text(key, p->password);
 }
 
+/* What one rule lets through, another may not. */
+static void add_egress(buffer *key, const egress *e) {
+    const ip_networks *lists[] = {&e->allow, &e->deny};
+    add_text(key, "egress");
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        add_bytes(key, &lists[i]->count, sizeof(lists[i]->count));
+        add_bytes(key, lists[i]->list, lists[i]->count * sizeof(*lists[i]->list));
+    }
+    add_bytes(key, &e->port_count, sizeof(e->port_count));
+    add_bytes(key, e->ports, e->port_count * sizeof(*e->ports));
+    add_bytes(key, &e->unix_sockets, sizeof(e->unix_sockets));
+    add_bytes(key, &e->proxies, sizeof(e->proxies));
+}
+
 /* The connections to a proxy that is sent the requests themselves serve every server. */
 static void make_key(origin_object *p) {
     route *r = &p->to;
@@ -76,6 +90,7 @@ static void make_key(origin_object *p) {
         add_bytes(key, &r->port, sizeof(r->port));
     }
     if (r->sharing == SHARING_ALWAYS) add_text(key, "h2");
+    if (p->config->options.egress != NULL) add_egress(key, p->config->options.egress);
     r->key = (const char *)key->bytes;
     r->key_length = (uint32_t)buffer_length(key);
     r->key_hash = hash_bytes(key->bytes, buffer_length(key));

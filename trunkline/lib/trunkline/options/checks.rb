@@ -12,6 +12,7 @@ require_relative "../proxy"
 require_relative "../timeouts"
 require_relative "../url"
 require_relative "client_certificate"
+require_relative "egress"
 
 module Trunkline
   class Options
@@ -321,6 +322,11 @@ module Trunkline
         return list.join(",").freeze if list.all?(String)
 
         refuse(name, value, "a list such as \"api.test, 10.0.0.0/8\", or an Array of its entries")
+      end
+
+      # @return [Hash, nil] see Egress
+      def egress(_name, value)
+        Egress.of(value) unless value.nil?
       end
 
       # @param value [String] an address of this machine ("192.0.2.7", "::1") or an interface ("eth1")

@@ -189,6 +189,10 @@ module Trunkline
                  check: :proxy, default_doc: "the environment's http_proxy, https_proxy, all_proxy and no_proxy"),
       Option.new(:no_proxy, "(String | Array[String])?", "hosts that no proxy is for (see NoProxy)",
                  check: :no_proxy, default_doc: "the environment's no_proxy, for the environment's proxies"),
+      Option.new(:egress, ":public | egress_rule | false | nil",
+                 "where connections may go: :public for public addresses alone, or a Hash that lays exceptions over " \
+                 "it: allow: and deny: (networks), ports:, unix:, proxy: (docs/egress.md)",
+                 check: :egress, default_doc: "anywhere", engine: :egress),
       Option.new(:bind, "String?", "an address or an interface of this machine, to connect from",
                  check: :bind,
                  engine: { address: ->(from) { from && from[:address] },

@@ -22,7 +22,7 @@ module Trunkline
       ERRORS = [ConnectionError, ResolveTimeout, ConnectTimeout, TLSTimeout, WriteTimeout, FirstByteTimeout,
                 ReadTimeout, TruncatedBody, StreamReset].freeze
       # Of ERRORS, those that stay.
-      LASTING = [CertificateError, ForkedConnection].freeze
+      LASTING = [CertificateError, EgressRefused, ForkedConnection].freeze
       # Repetitions that an origin may have beyond the ratio: so many at first, and so many each second; saved up to a
       # most.
       FLOOR = { initial: 10, per_second: 1.0, most: 50 }.freeze

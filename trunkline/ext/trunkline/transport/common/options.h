@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 struct tls_context;
+struct egress;
 
 #define INTERFACE_ROOM 16 /* a name and its NUL (IFNAMSIZ) */
 
@@ -31,6 +32,7 @@ typedef struct {
     nanoseconds expect;            /* how long to wait for 100 (Continue); 0: no Expect is sent */
     struct tls_context *tls;       /* one reference is owned here; NULL: plain only */
     struct tls_context *proxy_tls; /* the same for https proxies: no client certificate */
+    const struct egress *egress;   /* where calls may go; NULL: everywhere */
     socket_options sockets;
     http1_limits limits;
     uint32_t max_decode_ratio;   /* see inflater_limits */

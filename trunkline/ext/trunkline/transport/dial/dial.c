@@ -1,6 +1,7 @@
 #include "dial.h"
 #include "transport/events/descriptors.h"
 #include "dial_connect.h"
+#include "egress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,6 +115,7 @@ static io_result step_target(dial *d, failure *f) {
     size_t count, chosen = 0;
     io_result result = look_up(d, d->route->host, d->route->port, &list, &count, f);
     if (result != IO_DONE) return result;
+    if (!egress_permits(d->options->egress, list, count, f)) return IO_FAILED;
     for (size_t i = count; i-- > 0;)
         if (list[i].address.ss_family == AF_INET) chosen = i;
     d->target = list[chosen];
@@ -130,6 +132,8 @@ static io_result step_names(dial *d, failure *f) {
     } else {
         io_result result = look_up(d, peer_host(d), peer_port(d), &list, &count, f);
         if (result != IO_DONE) return result;
+        if (d->route->proxy == NULL && !egress_permits(d->options->egress, list, count, f))
+            return IO_FAILED;
     }
     d->connecting = connecting_new(list, count, &d->options->sockets);
     forget_names(d);

@@ -1,5 +1,6 @@
 #include "exchange_internal.h"
 
+#include "transport/dial/egress.h"
 #include "transport/events/descriptors.h"
 
 #include <string.h>
@@ -193,6 +194,10 @@ static step_result take_turn(exchange *x, pool_result result, connection *c, nan
 static step_result start(exchange *x, nanoseconds now) {
     connection *c = NULL;
     begin_attempt(x, ATTEMPT_FIRST);
+    if (!egress_permits_route(x->request.options->egress, x->request.to, &x->why)) {
+        x->phase = x->why.phase;
+        return end_failed(x);
+    }
     pool_result result = pool_acquire(x->pool, x->request.to, x->request.options, &x->ticket, &c);
     return take_turn(x, result, c, now);
 }

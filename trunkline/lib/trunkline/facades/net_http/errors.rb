@@ -50,6 +50,7 @@ module Trunkline
             case error
             when ResolveError then SocketError.new(not_opened(endpoint, "#{RESOLVER}: #{resolver_message(error)}"))
             when ConnectError then not_connected(error, endpoint)
+            when EgressRefused then Errno::EACCES.new(not_opened(endpoint, error.message))
             when CertificateError then OpenSSL::SSL::SSLError.new("certificate verify failed: #{error.message}")
             when TLSError then OpenSSL::SSL::SSLError.new(error.message)
             when ProxyError then refused_by_proxy(error)

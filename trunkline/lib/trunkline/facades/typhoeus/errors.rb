@@ -12,6 +12,7 @@ module Trunkline
           TimeoutError => :operation_timedout,
           ResolveError => :couldnt_resolve_host,
           ConnectError => :couldnt_connect,
+          EgressRefused => :couldnt_connect,
           BreakerOpen => :couldnt_connect,
           CertificateError => :peer_failed_verification,
           TLSError => :ssl_connect_error,

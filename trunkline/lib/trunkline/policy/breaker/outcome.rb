@@ -33,9 +33,9 @@ module Trunkline
         # Failures of the server, or of the way to it. TruncatedBody and StreamReset are connections and streams that
         # broke within an answer.
         FAILURES = [ConnectionError, TimeoutError, TruncatedBody, StreamReset].freeze
-        # Of these, what is decided on this side: which certificates are trusted, how long the caller waits in all, that
-        # a fork may not use a connection.
-        OWN = [CertificateError, DeadlineExceeded, ForkedConnection].freeze
+        # Of these, what is decided on this side: which certificates are trusted, where connections may go, how long the
+        # caller waits in all, that a fork may not use a connection.
+        OWN = [CertificateError, EgressRefused, DeadlineExceeded, ForkedConnection].freeze
         # This machine lacks descriptors, memory or ports.
         SHORTAGES = %i[EMFILE ENFILE ENOBUFS ENOMEM EADDRNOTAVAIL].map { |name| Errno.const_get(name)::Errno }.freeze
         # 501 and 505 refuse one request for what it is (RFC 9110 15.6.2, 15.6.6): the server is well.

@@ -1,0 +1,51 @@
+#ifndef TRUNKLINE_TRANSPORT_DIAL_SPECIAL_ADDRESSES_H
+#define TRUNKLINE_TRANSPORT_DIAL_SPECIAL_ADDRESSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+/*
+ * Addresses that are not the public internet: the special-purpose registries of IANA (RFC 6890),
+ * and the metadata services of clouds. An IPv4 address is kept as an IPv4-mapped one (RFC 4291,
+ * section 2.5.5.2), so that both ways to write it are the same.
+ */
+typedef struct {
+    uint8_t bytes[16];
+} ip_address;
+
+typedef struct {
+    ip_address prefix;
+    uint8_t bits; /* of 128, also for IPv4: 10.0.0.0/8 has 104 */
+} ip_network;
+
+#define IP_NETWORK_ROOM 52 /* an IPv6 address, its prefix length and the NUL */
+
+/* Takes the address out of *from. Returns false when that is none of IPv4 or IPv6. */
+bool ip_address_from(const struct sockaddr_storage *from, ip_address *out);
+
+/* "10.0.0.5", "::ffff:10.0.0.5" if it came so, "2001:db8::1". */
+void ip_address_words(const struct sockaddr_storage *from, char *text, size_t size);
+
+/* Parses "10.0.0.0/8", "fc00::/7", or an address alone. Returns whether it is one. */
+bool ip_network_parse(const char *text, ip_network *out);
+void ip_network_words(const ip_network *n, char *text, size_t size);
+
+/* An IPv6 network of fewer than 96 bits holds no IPv4 address. */
+bool ip_network_holds(const ip_network *n, const ip_address *address);
+
+typedef struct {
+    const char *network; /* "10.0.0.0/8" */
+    const char *is;      /* "private" */
+    const char *source;  /* "RFC 1918" */
+} special_network;
+
+/* Returns the narrowest special network that holds the address; NULL: it is public. */
+const special_network *special_network_of(const ip_address *address);
+
+/* The IPv4 address that a translator (NAT64, RFC 6052) or a tunnel (ISATAP, RFC 5214) takes out of
+ * a public IPv6 address and sends to. Returns whether there is one. */
+bool ip_address_inside(const ip_address *address, ip_address *out);
+
+#endif

@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+require "ipaddr"
+require_relative "../errors"
+require_relative "../policy/settings"
+
+module Trunkline
+  class Options
+    # What egress: may be. The engine keeps to it when it connects (docs/egress.md).
+    #
+    # @api private
+    module Egress
+      # A name in place of a network would be no rule about what is connected to: that is an address.
+      NETWORKS = Policy::Settings::Check.new(
+        'an Array of networks such as "10.1.0.0/16", "192.0.2.7", "fd00::/8" (no host names, no bits beyond the mask)',
+        ->(value) { value.map { |one| Egress.network(one) || break }&.freeze if value.is_a?(Array) }
+      )
+      PORTS = Policy::Settings::Check.new("an Array of ports from 1 to 65535", lambda do |value|
+        value.dup.freeze if value.is_a?(Array) && value.all? { |one| one.is_a?(Integer) && one.between?(1, 65_535) }
+      end)
+      SETTINGS = Policy::Settings.new(:egress, allow: [[].freeze, NETWORKS], deny: [[].freeze, NETWORKS],
+                                               ports: [[].freeze, PORTS], unix: [false, Policy::Settings.boolean],
+                                               proxy: [false, Policy::Settings.boolean])
+      private_constant :NETWORKS, :PORTS
+
+      module_function
+
+      # @param value [:public, Hash, false]
+      # @return [Hash, nil] every setting; nil for no rule
+      # @raise [InvalidRequest]
+      def of(value)
+        case value
+        when false then nil
+        when :public then SETTINGS.read(true)
+        when Hash then SETTINGS.read(value).freeze
+        else raise InvalidRequest.of("egress", value, ":public, false, or a Hash of #{SETTINGS.names.join(", ")}")
+        end
+      end
+
+      # @param value [String, IPAddr]
+      # @return [String, nil] "10.0.0.0/8"; nil when it is no network, or its address is not the network's first
+      def network(value)
+        range = value.is_a?(String) ? IPAddr.new(value) : value
+        return unless range.is_a?(IPAddr) && !range.to_s.include?("%")
+        return if value.is_a?(String) && IPAddr.new(value[%r{\A[^/]+}]).to_i != range.to_i
+
+        "#{range}/#{range.prefix}".freeze
+      rescue IPAddr::Error
+        nil
+      end
+    end
+  end
+end
