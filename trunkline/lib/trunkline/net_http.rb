@@ -30,7 +30,8 @@ module Trunkline
       #   Trunkline::NetHTTP.install!(retry: true, breaker: true)
       #
       # @param policies [Hash] as keywords, of all its calls: policies:, retry:, breaker:, rate:, hedge:, coalesce:,
-      #   cache:, cookies:, use: and deadline_header: of docs/policies.md; those of the last call count
+      #   cache:, cookies:, use: and deadline_header: of docs/policies.md, and egress: of docs/egress.md, with which a
+      #   session that Trunkline does not support raises Errno::EACCES; those of the last call count
       # @return [nil]
       # @raise [InvalidRequest]
       def install!(**policies)
@@ -38,6 +39,7 @@ module Trunkline
         @lock.synchronize do
           Facades::NetHTTP::Clients.policies = checked
           obstacle = Facades::NetHTTP::OwnMethods.replace(plain)
+          refuse_unguarded(obstacle) if obstacle && checked[:egress]
           next Facades::NetHTTP::Warnings.fallback(obstacle) if obstacle
 
           Facades::X509Stores.start_recording
@@ -60,6 +62,12 @@ module Trunkline
       # @api private
       def plain
         Net::HTTP.ancestors.reverse.find { |ancestor| ancestor.is_a?(Class) && ancestor.name == "Net::HTTP" } || Net::HTTP
+      end
+
+      private
+
+      def refuse_unguarded(obstacle)
+        raise InvalidRequest, "egress: would not hold for Net::HTTP, because of #{obstacle}"
       end
     end
   end

@@ -190,8 +190,8 @@ class TestOptions < UnitTest
     assert_equal({ address: nil, interface: nil, keepalive_idle: 30, keepalive_interval: 10, user_timeout: 0 },
                  engine[:sockets])
     assert_equal %i[busy_poll decode egress expect http idle_timeout lenient max_age max_body_bytes
-                    max_connections_per_host max_decode_ratio max_header_bytes max_headers max_streamed_bytes owner replay_safe sockets timeouts
-                    tls total], engine.keys.sort
+                    max_connections_per_host max_decode_ratio max_header_bytes max_headers max_streamed_bytes owner
+                    replay_safe sockets timeouts tls total], engine.keys.sort
   end
 
   def test_the_engine_is_given_nothing_without_a_timeout

@@ -6,10 +6,11 @@ require_relative "../policy/chain"
 
 module Trunkline
   module Facades
-    # The policies that a program gives to a facade, whose own library has no options for them.
+    # The policies that a program gives to a facade, and where its calls may go: the facade's own library has no options
+    # for these.
     module Policies
       NAMES = %i[policies retry breaker rate hedge coalesce cache cookies use deadline_header
-                 deprecations].freeze
+                 deprecations egress].freeze
 
       # @param given [Hash{Symbol => Object}] options of a client
       # @param library [String] for the error

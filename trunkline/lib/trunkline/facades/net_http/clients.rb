@@ -40,6 +40,9 @@ module Trunkline
             @clients = {}
           end
 
+          # @return [Boolean] whether egress: says where connections may go
+          def guarded? = !@policies[:egress].nil?
+
           # @return [nil]
           def close_idle
             @connections.close_idle

@@ -62,11 +62,9 @@ module Trunkline
           reason = Options.obstacle(self)
           return Session.new(self, hooked: trunkline_hooked?) unless reason
 
-          Warnings.fallback(reason)
-          nil
+          trunkline_leave(reason)
         rescue InvalidRequest => error
-          Warnings.fallback(error.message)
-          nil
+          trunkline_leave(error.message)
         end
 
         # A session that began with a socket of Net::HTTP's keeps using those.
@@ -137,9 +135,18 @@ module Trunkline
           nil
         end
 
+        # To be called before a session uses Net::HTTP's own sockets, which egress: does not reach.
+        # @return [nil]
+        # @raise [Errno::EACCES]
+        def trunkline_leave(reason)
+          raise Errno::EACCES, "egress: holds for Trunkline's connections alone, not with #{reason}" if Clients.guarded?
+
+          Warnings.fallback(reason)
+        end
+
         # Makes the session Net::HTTP's own, with a socket.
         def trunkline_fall_back(reason)
-          Warnings.fallback(reason)
+          trunkline_leave(reason)
           @trunkline_fallback = true
           connect # calls Net::HTTP#connect
         ensure

@@ -90,7 +90,8 @@ module Trunkline
 
         def initialize(options, connections = Connections::NO_LIMIT)
           @options = Options.new(options)
-          limits = { **Connections::UNLIMITED, max_connections_per_host: connections }
+          limits = { **Connections::UNLIMITED, max_connections_per_host: connections,
+                                               **RequestConfig.policies.slice(:egress) }
           checked = Trunkline::Options.defaults.merge({ **limits, **@options.client_options })
           @total = checked.timeout.total
           @builder = make_builder(checked)
