@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require_relative "cases"
+
+# docs/safety.md, made of the table of cases.
+module HostilePage
+  INTRODUCTION = <<~TEXT
+    # Safety
+
+    What a server may do wrong over HTTP/1.1, and what the caller gets. Each case is a scripted server in
+    `trunkline/test/hostile/cases.rb`; the tests run it without TLS and with it, by a single call, in a batch, as a future,
+    in a fiber, and, where it needs no option, through Faraday, Net::HTTP and Typhoeus. After each, another call of the same
+    client must be answered. Net::HTTP and Typhoeus take more from a server than the client, and their users still get that.
+    `rake safety:docs` writes this page, and a test compares it with the table.
+
+    What is promised beyond these cases is in SECURITY.md. The faults of HTTP/2 are in
+    `trunkline/test/http2/test_hostile.rb`, those of certificates in `trunkline/test/transport/test_tls.rb`. What other
+    clients do with some of these: `trunkline-lab safety`.
+  TEXT
+
+  module_function
+
+  # @return [String]
+  def text
+    tables = HostileCases::ALL.group_by(&:group).map { |name, rows| "\n## #{name}\n\n#{table(rows)}" }
+    INTRODUCTION + tables.join
+  end
+
+  def table(rows)
+    lines = rows.map { |row| "| #{row.does}#{" (TLS)" if row.only} | #{outcome(row)} |" }
+    ["| the server sends | the caller gets |", "|---|---|", *lines].join("\n") << "\n"
+  end
+
+  def outcome(row)
+    more = { "Net::HTTP" => row.net_http, "Typhoeus" => row.typhoeus }.compact
+    others = more.map { |library, taken| "#{library}'s users get #{taken == true ? "the answer" : "`#{taken}`"}" }
+    [row.fails? ? "`#{row.expected}`" : "the answer, and nothing of what follows it", *others].join("; ")
+  end
+end

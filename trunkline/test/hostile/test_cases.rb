@@ -1,0 +1,108 @@
+# frozen_string_literal: true
+
+require "async"
+require_relative "../test_helper"
+require_relative "../support/ways_to_call"
+require_relative "cases"
+require "faraday"
+require "trunkline/faraday"
+require "trunkline/typhoeus"
+
+# Each case of the table, plain and over TLS, in every way to call and through the facades: it ends as the table says,
+# and the next call of the same client is answered.
+class TestHostileCases < TrunklineTest
+  include WaysToCall
+
+  time_limit 60
+
+  WAYS = %i[alone batch future].freeze
+
+  HostileCases::ALL.each do |row|
+    define_method(:"test_#{row.name}") { every_way(row) { serve_case(row) } unless row.only }
+    define_method(:"test_#{row.name}_over_tls") { every_way(row) { serve_case(row, tls: TestCA.server_context) } }
+    next unless row.options.empty?
+
+    define_method(:"test_#{row.name}_through_the_facades") do
+      server = serve_case(row, **(row.only ? { tls: TestCA.server_context } : {}))
+      faraday(row, server)
+      typhoeus(row.for(:typhoeus), server)
+      net_http(row.for(:net_http), server)
+    end
+  end
+
+  def test_the_page_is_that_of_the_table
+    require_relative "page"
+    path = File.expand_path("../../../docs/safety.md", __dir__)
+    assert_equal HostilePage.text, File.read(path), "rake safety:docs writes docs/safety.md"
+  end
+
+  private
+
+  # "/good" is answered as it should be; anything else as the case has it.
+  def serve_case(row, **options)
+    serve(**options) do |connection|
+      while (request = connection.read_request)
+        request.target == "/good" ? connection << answer("good") : row.script.call(connection)
+      end
+    end
+  end
+
+  def every_way(row)
+    server = yield
+    each_way(but: WaysToCall::WAYS.keys - WAYS) do |way, call|
+      http = secure_client(server.url)
+      check(row, way, call.call(http, :get, "/", row.options)) { http.get("/good").body }
+    end
+    http = secure_client(server.url)
+    Sync { check(row, :fiber, result_of { http.get("/", row.options) }) { http.get("/good").body } }
+  end
+
+  # @yield the body of the call that follows
+  def check(row, way, result)
+    if row.fails?
+      assert_equal "Trunkline::#{row.expected}", result.class.name, "#{way}: #{result.inspect[0, 300]}"
+    elsif row.expected == true
+      assert_kind_of Net::HTTPOK, result, way
+    else
+      assert_equal row.expected, result.body, way
+    end
+    sleep row.pause
+    assert_equal "good", yield, way
+  end
+
+  def faraday(row, server)
+    http = Faraday.new(server.url, ssl: { ca_file: TestCA.ca_file }) { |one| one.adapter :trunkline }
+    result = begin
+      http.get("/")
+    rescue Faraday::Error => error
+      error.wrapped_exception
+    end
+    check(row, :faraday, result) { http.get("/good").body }
+  ensure
+    http&.close
+  end
+
+  def typhoeus(row, server)
+    get = ->(path) { Typhoeus.get(server.url(path), cainfo: TestCA.ca_file, timeout: 20, accept_encoding: "gzip") }
+    code = get.call("/").return_code
+    expected = Trunkline::Facades::Typhoeus::Errors.return_code(Trunkline.const_get(row.expected).new) if row.fails?
+    assert_equal expected || :ok, code, "Typhoeus"
+    sleep row.pause
+    assert_equal "good", get.call("/good").body
+  ensure
+    Trunkline::Facades::Typhoeus::RequestConfig.connections.close_idle
+  end
+
+  # As Net::HTTP after install!, for one session.
+  def net_http(row, server)
+    http = Trunkline::PersistentHttpClient.get(server.url, ca_file: TestCA.ca_file, read_timeout: 2)
+    result = begin
+      http.get("/")
+    rescue StandardError => error
+      error.cause
+    end
+    check(row, :net_http, result) { http.get("/good").body }
+  ensure
+    Trunkline::PersistentHttpClient.clear
+  end
+end
