@@ -14,6 +14,9 @@ module Trunkline
 
       # Connections to one host that a client opens by default.
       CONNECTIONS = 64
+      # Seconds of CPU that a batch takes for a call while it is watched: calls wait side by side, and are sent and read
+      # one after another. Measured: 0.05 ms, and as much again for watching it.
+      CPU = 0.0001
 
       # @param calls [Array<Call>]
       # @param opening [Float] seconds for opening a connection, when none is idle; over HTTP/2 only the first is opened
@@ -40,6 +43,7 @@ module Trunkline
       def start(call)
         wait = connection_for(call)
         @under_way << [@now + wait + call.service, @now, @limiter.start(@now)]
+        @now += CPU
       end
 
       # @return [Float] seconds until the call has one
