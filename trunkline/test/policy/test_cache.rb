@@ -108,13 +108,57 @@ class TestCache < TrunklineTest
     end
   end
 
-  def test_a_streamed_answer_is_not_kept_and_a_kept_one_is_streamed
-    server = serve_numbered { FRESH }
-    http = cached(server)
-    assert_equal "answer 1", http.get("/", stream: true).read
+  STREAMED = {
+    "chunks" => ->(http) { http.get("/", stream: true).then { |one| one.read.tap { one.read } } },
+    "each" => ->(http) { +"" << http.get("/", stream: true).each.to_a.join },
+    "body" => ->(http) { http.get("/", stream: true).body },
+    "by bytes" => ->(http) { http.get("/", stream: true).then { |one| +"" << one.read(3) << one.read(100) } },
+    "into a buffer" => ->(http) { http.get("/", stream: true).then { |one| one.read(+"").tap { one.read(+"") } } },
+    "copied" => ->(http) { StringIO.new.tap { |out| IO.copy_stream(http.get("/", stream: true), out) }.string },
+    "block" => ->(http) { (+"").tap { |all| http.get("/") { |chunk| all << chunk } } }
+  }.freeze
+
+  def test_a_streamed_answer_is_kept_when_it_was_read_to_its_end
+    STREAMED.each do |way, read|
+      server = serve_numbered { FRESH }
+      http = cached(server)
+      assert_equal "answer 1", read.call(http), way
+      assert_equal ["answer 1", true], http.get("/").then { |one| [one.body, one.cache.hit?] }, way
+      assert_equal "answer 1", read.call(http), way
+      assert_equal 1, server.requests.size, way
+    end
+  end
+
+  def test_a_streamed_answer_that_is_not_read_to_its_end_is_not_kept
+    large = "x" * 300_000
+    { "left" => ->(http) { http.get("/") { |_| break } },
+      "closed" => ->(http) { http.get("/", stream: true).close },
+      "in part" => ->(http) { http.get("/", stream: true).tap { |one| one.read(10) }.body } }.each do |way, read|
+      http = cached(serve_numbered { |_, number| answer("#{number}#{large}", **FRESH) })
+      read.call(http)
+      assert_equal "2", http.get("/").body[0], way
+    end
+    store = Trunkline::Cache::Memory.new
+    server = serve { |one| one.read_request && one << answer("short", **FRESH).sub("Length: 5", "Length: 9") }
+    assert_raises(Trunkline::TruncatedBody) { cached(server, store).get("/", stream: true).body }
+    assert_equal 0, store.size
+  end
+
+  def test_a_streamed_answer_larger_than_the_limit_is_not_kept
+    body = "x" * 5000
+    chunked = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n" \
+              "1388\r\n#{body}\r\n0\r\n\r\n"
+    [answer(body, **FRESH), chunked].each do |bytes|
+      http = cached(serve_numbered { bytes }, { max_entry_bytes: 1024 })
+      2.times { assert_equal [false, body], http.get("/", stream: true).then { |one| [one.cache.hit?, one.body] } }
+    end
+  end
+
+  def test_a_streamed_answer_replaces_a_stale_one
+    http = cached(serve_numbered { { "Cache-Control" => "max-age=60" } })
     http.get("/")
-    assert_equal ["answer 2"], http.get("/") { |chunk| break [chunk] }
-    assert_equal 2, server.requests.size
+    assert_equal "answer 2", http.get("/", stream: true, headers: { "Cache-Control" => "no-cache" }).body
+    assert_equal ["answer 2", true], http.get("/").then { |one| [one.body, one.cache.hit?] }
   end
 
   def test_callers_cannot_change_what_is_kept

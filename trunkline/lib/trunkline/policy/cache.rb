@@ -6,6 +6,7 @@ require_relative "../redacted"
 require_relative "settings"
 require_relative "state"
 require_relative "cache/freshness"
+require_relative "cache/kept_stream"
 require_relative "cache/presented_request"
 require_relative "cache/revalidations"
 require_relative "cache/storage"
@@ -93,16 +94,27 @@ module Trunkline
       # @param begun [Float] when its request was begun
       # @return [StoredAnswer, nil] nil for one that is not to be kept (RFC 9111 3)
       def storable(response, begun)
-        return unless whole?(response)
+        return if response.request.streaming? || !response.complete? || response.length_unknown?
 
-        directives = Directives.of(response["cache-control"])
-        return unless Freshness.storable?(response, directives)
+        freshness = usable(response, begun)
+        kept_answer(response, response.body.b, freshness) if freshness
+      end
 
-        freshness = freshness(response, begun)
-        answer = StoredAnswer.of(response, freshness) if freshness.useful?
-        answer if answer && answer.bytesize <= @max_entry_bytes && answer.to_response(response.request)
-      rescue ProtocolError
-        nil # max_header_bytes: or max_headers: has let in more than an answer can be made of again
+      # Keeps a streamed answer when it has been read to its end.
+      #
+      # @param response [Response] to a GET, of which the head is there
+      # @param begun [Float] when its request was begun
+      # @yield [answer] later, in the thread that reads it
+      # @yieldparam answer [StoredAnswer]
+      # @return [void]
+      def when_read(response, begun)
+        freshness = usable(response, begun)
+        return if freshness.nil? || response["content-length"].to_i > @max_entry_bytes
+
+        response.extend(KeptStream).keep_when_read(@max_entry_bytes) do |body|
+          answer = kept_answer(response, body, freshness)
+          yield answer if answer
+        end
       end
 
       # @param asked [PresentedRequest]
@@ -140,9 +152,21 @@ module Trunkline
         Transaction.new(self, asked, call).answer(&forward)
       end
 
-      # RFC 9111 3.3: a part is not kept, nor what may be one.
-      def whole?(response)
-        !response.request.streaming? && response.complete? && !response.length_unknown? && response.redirects.empty?
+      # @return [Freshness, nil] nil when the answer must not be kept, or would be of no use
+      def usable(response, begun)
+        directives = Directives.of(response["cache-control"])
+        return unless response.redirects.empty? && Freshness.storable?(response, directives)
+
+        freshness = freshness(response, begun)
+        freshness if freshness.useful?
+      end
+
+      # @return [StoredAnswer, nil]
+      def kept_answer(response, body, freshness)
+        answer = StoredAnswer.of(response, body, freshness)
+        answer if answer.bytesize <= @max_entry_bytes && answer.to_response(response.request)
+      rescue ProtocolError
+        nil # max_header_bytes: or max_headers: has let in more than an answer can be made of again
       end
 
       def bypass(response) = response._cached(Trunkline::Cache::Status.forwarded(:bypass))

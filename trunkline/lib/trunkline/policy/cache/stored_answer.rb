@@ -31,12 +31,13 @@ module Trunkline
 
         class << self
           # @param response [Response] complete
+          # @param body [String] bytes, its own
           # @param freshness [Freshness]
           # @return [StoredAnswer]
-          def of(response, freshness)
+          def of(response, body, freshness)
             pairs = kept(response)
             pairs += [["Date", httpdate(freshness.received)]] unless response["date"] # RFC 9110 6.6.1
-            new(head_of(response.status, response.reason, pairs), response.body.b, freshness)
+            new(head_of(response.status, response.reason, pairs), body, freshness)
           end
 
           # @param pairs [Array<Array(String, String)>]

@@ -187,10 +187,16 @@ module Trunkline
           answer = @cache.storable(response, begun)
           return @cache.keep?(@asked, @stored = answer, response, @found.variants) if answer
 
-          # What is newer, and not to be kept, has taken the place of what is.
+          keep_when_read(response, begun) if response.request.streaming?
+          # What is newer, and not kept, has taken the place of what is.
           replaced = @stored && response.status < 500 && ![206, 304].include?(response.status)
           @cache.storage.forget([@asked.key]) if replaced
           false
+        end
+
+        def keep_when_read(response, begun)
+          variants = @found.variants
+          @cache.when_read(response, begun) { |answer| @cache.keep?(@asked, answer, response, variants) }
         end
 
         # RFC 9111 4.3.5
