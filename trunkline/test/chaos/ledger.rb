@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "set"
+
 # What became of each call, as its caller saw it; and, when all are over, whether that agrees with the requests that the
 # origin has noted.
 class Ledger
@@ -61,10 +63,11 @@ class Ledger
   # @return [Array<String>]
   def violations
     arrived = File.readlines(@requests, chomp: true).map(&:split)
-    twice = arrived.slice("POST").tally.select { |_, count| count > 1 }
-    names = arrived.to_h { |_, name| [name, true] }
-    @violations + twice.map { |(_, name), count| "POST #{name} arrived #{count} times" } +
-      @unsent.select { |name| names[name] }.map { |name| "#{name} was called unsent and arrived" }
+    posts = arrived.filter_map { |verb, name| name if verb == "POST" }
+    twice = posts.tally.select { |_, count| count > 1 }
+    names = arrived.to_set(&:last)
+    @violations + twice.map { |name, count| "POST #{name} arrived #{count} times" } +
+      @unsent.grep(names).map { |name| "#{name} was called unsent and arrived" }
   end
 
   def to_s
