@@ -18,6 +18,9 @@ gem "protocol-hpack", "~> 1.5", require: false
 gem "http-cookie", "~> 1.1", require: false
 gem "public_suffix", ">= 5", require: false
 
+# What the frames of WebSocket need.
+gem "websocket-driver", "~> 0.8", require: false
+
 # Transactions of ActiveRecord, in which calls are found.
 gem "sqlite3", ">= 1.4", require: false
 

@@ -1,0 +1,109 @@
+# frozen_string_literal: true
+
+require "zlib"
+
+module Trunkline
+  module WebSocket
+    # permessage-deflate (RFC 7692) as an extension for the gem websocket-extensions, of one socket. The gem
+    # permessage_deflate inflates a message whole, however large; this one stops behind the limit.
+    #
+    # @api private
+    class Deflate
+      WINDOW = 15
+      # Of these the empty block at the end of each message consists, which is not sent (RFC 7692 7.2.1).
+      TAIL = "\x00\x00\xFF\xFF".b.freeze
+      FLAGS = %w[server_no_context_takeover client_no_context_takeover].freeze
+      BITS = %w[server_max_window_bits client_max_window_bits].freeze
+
+      # @param limit [Integer] bytes of a message
+      def initialize(limit)
+        @limit = limit
+      end
+
+      # What websocket-extensions asks of an extension, and of its session.
+      # rubocop:disable Naming/PredicateMethod
+
+      def name = "permessage-deflate"
+      def type = "permessage"
+      def rsv1 = true
+      def rsv2 = false
+      def rsv3 = false
+
+      def create_client_session = self
+
+      def generate_offer = { "client_max_window_bits" => true }
+
+      # @param parameters [Hash] of the server's answer
+      # @return [Boolean] whether they are allowed (RFC 7692 7.1)
+      def activate(parameters)
+        return false unless parameters.all? { |name, value| allowed?(name, value) }
+
+        @forgets = parameters.key?("client_no_context_takeover")
+        @server_forgets = parameters.key?("server_no_context_takeover")
+        @window = parameters.fetch("client_max_window_bits", WINDOW).to_i
+        true
+      end
+
+      # rubocop:enable Naming/PredicateMethod
+
+      # Of a message that is too large, one byte more than the limit is left: the driver refuses it.
+      def process_incoming_message(message)
+        return message unless message.rsv1
+
+        message.data = inflate(message.data)
+        message
+      end
+
+      def process_outgoing_message(message)
+        @deflater = nil if @forgets
+        # zlib cannot write raw data with a window of 8 bits; one of 9 would be too large for the peer.
+        return message if @window < 9
+
+        @deflater ||= Zlib::Deflate.new(Zlib::DEFAULT_COMPRESSION, -@window)
+        message.data = @deflater.deflate(message.data, Zlib::SYNC_FLUSH).delete_suffix(TAIL)
+        message.rsv1 = true
+        message
+      end
+
+      # The memory of zlib is given back now, and not by the collector.
+      def close
+        [@deflater, @inflater].each { |stream| stream&.close }
+        @deflater = @inflater = nil
+      end
+
+      def inspect = "#<#{self.class}>"
+
+      private
+
+      def allowed?(name, value)
+        return value == true if FLAGS.include?(name)
+
+        BITS.include?(name) && value.to_s.match?(/\A(?:[89]|1[0-5])\z/)
+      end
+
+      def inflate(bytes)
+        @inflater = nil if @server_forgets
+        @inflater ||= Zlib::Inflate.new(-WINDOW)
+        before = @inflater.total_out
+        whole = "".b
+        [bytes, TAIL].each do |part|
+          break if @inflater.finished?
+
+          @inflater.inflate(part) do |piece|
+            whole << piece
+            return whole.byteslice(0, @limit + 1) if whole.bytesize > @limit
+          end
+          whole << @inflater.flush_next_out
+        end
+        @inflater.finished? ? without_rest(whole, before) : whole
+      end
+
+      # A message may have a last block (7.2.3.5). What is behind it Ruby gives as it is, and nothing can follow.
+      def without_rest(whole, before)
+        length = @inflater.total_out - before
+        @inflater = nil
+        whole.byteslice(0, length)
+      end
+    end
+  end
+end

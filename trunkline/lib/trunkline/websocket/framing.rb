@@ -1,0 +1,142 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../redacted"
+require_relative "deflate"
+
+module Trunkline
+  module WebSocket
+    # The messages of one socket, and their frames (RFC 6455 5), without the socket: bytes that came are given with <<,
+    # messages are taken with #read, and what is to be sent with #take_output. Pings are answered by themselves.
+    #
+    # One thread at a time may use it.
+    #
+    # @api private
+    class Framing
+      include Redacted
+
+      # Codes that no frame may have (RFC 6455 7.4.1).
+      UNSENT = [1004, 1005, 1006, 1015].freeze
+      # Those that a client may close with.
+      CODES = [1000, *3000..4999].freeze
+      # Bytes of a ping, and with the code of a close.
+      CONTROL = 125
+
+      # @raise [InvalidRequest] without the gem
+      def self.load_gem
+        require "websocket/driver"
+        require_relative "driver"
+      rescue LoadError => error
+        raise InvalidRequest, "websocket: needs the gem websocket-driver: add gem \"websocket-driver\", \"~> 0.8\" " \
+                              "to the Gemfile (#{error.message})"
+      end
+
+      # @return [Integer, nil] of the close frame that came; nil: none has come, or one without a code
+      attr_reader :close_code
+      # @return [String, nil]
+      attr_reader :close_reason
+      # @return [String, nil] what the peer did that ended the socket
+      attr_reader :fault
+
+      # @param max_message_bytes [Integer] of a message, inflated
+      # @param compress [Boolean] whether to offer permessage-deflate
+      # @raise [InvalidRequest] without the gem websocket-driver
+      def initialize(max_message_bytes:, compress: false)
+        Framing.load_gem
+        @output = "".b
+        @messages = []
+        @driver = Driver.new(@output, max_length: max_message_bytes, masking: true)
+        @driver.add_extension(Deflate.new(max_message_bytes)) if compress
+        listen
+      end
+
+      # @return [String, nil] the value of Sec-WebSocket-Extensions to ask with
+      def offer = @driver.offer
+
+      # @param extensions [String, nil] Sec-WebSocket-Extensions of the answer
+      # @return [void]
+      # @raise [ArgumentError] when the server has chosen what was not offered
+      def begin(extensions = nil)
+        @driver.activate(extensions)
+        @driver.begin
+      end
+
+      # @param bytes [String]
+      # @return [self]
+      def <<(bytes)
+        @driver.parse(bytes)
+        self
+      end
+
+      # @return [String, nil] the next message: UTF-8 for text, BINARY otherwise; nil: more must come
+      def read = @messages.shift
+
+      # @return [String] what is to be sent; it is the caller's
+      def take_output
+        taken = @output.dup
+        @output.clear
+        taken
+      end
+
+      # @param message [String] sent as binary if it is BINARY, as text otherwise
+      # @return [Boolean] false: the socket is closed, and nothing is sent
+      # @raise [InvalidRequest] for text that cannot be sent as UTF-8
+      def write(message)
+        return @driver.frame(message, :binary) if message.encoding == Encoding::BINARY
+
+        @driver.frame(utf8(message), :text)
+      end
+
+      # @param payload [String] at most 125 bytes
+      # @return [Boolean] see #write
+      # @raise [InvalidRequest]
+      def ping(payload = "")
+        refuse("ping", payload, "at most #{CONTROL} bytes") if payload.bytesize > CONTROL
+
+        @driver.frame(payload.b, :ping)
+      end
+
+      # Begins to close, or answers the close frame that came.
+      #
+      # @param code [Integer] 1000, or 3000 to 4999
+      # @param reason [String] at most 123 bytes
+      # @return [Boolean] whether a frame is to be sent
+      # @raise [InvalidRequest]
+      def close(code = 1000, reason = "")
+        refuse("code", code, "1000, or 3000 to 4999") unless CODES.include?(code)
+        reason = utf8(reason)
+        refuse("reason", reason, "at most #{CONTROL - 2} bytes") if reason.bytesize > CONTROL - 2
+
+        @driver.close(reason, code)
+      end
+
+      # @return [Boolean] whether neither side sends any more
+      def closed? = @driver.ready_state == 3
+
+      private
+
+      def listen
+        @driver.on(:message) { |event| @messages << event.data }
+        @driver.on(:error) { |error| @fault = error.message }
+        @driver.on(:closed_by_peer) do |code, reason|
+          @close_code = code
+          @close_reason = reason
+        end
+      end
+
+      def utf8(text)
+        text = text.encode(Encoding::UTF_8) unless text.encoding == Encoding::BINARY
+        text = text.dup.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY
+        return text if text.valid_encoding?
+
+        raise InvalidRequest, "write: the text is not valid UTF-8; binary messages are Strings with the encoding BINARY"
+      rescue EncodingError
+        raise InvalidRequest, "write: the text cannot be converted to UTF-8"
+      end
+
+      def refuse(name, value, allowed)
+        raise InvalidRequest.of(name, value, allowed)
+      end
+    end
+  end
+end
