@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require "digest"
+require "securerandom"
+require_relative "../errors"
+require_relative "../redacted"
+
+module Trunkline
+  module WebSocket
+    # The fields that ask for one socket (RFC 6455 4.1), and the check of the answer.
+    #
+    # @api private
+    class Handshake
+      include Redacted
+
+      GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+      TOKEN = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+\z/
+
+      # @param protocols [String, Array<String>, nil] that the caller speaks, the best first
+      # @param extensions [String, nil] of Framing#offer
+      # @raise [InvalidRequest]
+      def initialize(protocols: nil, extensions: nil)
+        @protocols = Array(protocols)
+        unless @protocols.uniq == @protocols && @protocols.all? { |one| one.is_a?(String) && TOKEN.match?(one) }
+          raise InvalidRequest.of("protocols", protocols, "names of protocols, each a token and there once")
+        end
+
+        @extensions = extensions
+        @key = [SecureRandom.random_bytes(16)].pack("m0")
+      end
+
+      # @return [Hash{String => String}] beside Connection and Upgrade
+      def fields
+        { "Sec-WebSocket-Version" => "13", "Sec-WebSocket-Key" => @key, "Sec-WebSocket-Extensions" => @extensions,
+          "Sec-WebSocket-Protocol" => (@protocols.join(", ") unless @protocols.empty?) }.compact
+      end
+
+      # @param response [#status, #[]]
+      # @return [String, nil] what is wrong with it
+      def fault(response)
+        return "was answered #{response.status}, and not 101" unless response.status == 101
+
+        fault_of_upgrade(response) || fault_of_protocol(response["sec-websocket-protocol"])
+      end
+
+      private
+
+      def fault_of_upgrade(response)
+        return "has no Upgrade: websocket" unless response["upgrade"].to_s.strip.casecmp?("websocket")
+
+        tokens = response["connection"].to_s.downcase.split(",").map(&:strip)
+        return "has no Connection: Upgrade" unless tokens.include?("upgrade")
+
+        accept = Digest::SHA1.base64digest(@key + GUID)
+        "has a wrong Sec-WebSocket-Accept" unless response["sec-websocket-accept"].to_s.strip == accept
+      end
+
+      def fault_of_protocol(chosen)
+        "has chosen a protocol that was not asked for" unless chosen.nil? || @protocols.include?(chosen)
+      end
+    end
+  end
+end
