@@ -15,9 +15,7 @@ module Trunkline
     class Framing
       include Redacted
 
-      # Codes that no frame may have (RFC 6455 7.4.1).
-      UNSENT = [1004, 1005, 1006, 1015].freeze
-      # Those that a client may close with.
+      # That a client may close with (RFC 6455 7.4).
       CODES = [1000, *3000..4999].freeze
       # Bytes of a ping, and with the code of a close.
       CONTROL = 125
