@@ -32,3 +32,8 @@ gem "sidekiq", "~> 7.3", require: false
 
 # A second judge of event streams.
 gem "event_stream_parser", "~> 1.0", require: false
+
+# The stores of ActiveSupport that keep answers on a server, or in a database.
+gem "dalli", ">= 3.2", require: false
+gem "redis", ">= 5.0", require: false
+gem "solid_cache", "~> 1.0", require: false
