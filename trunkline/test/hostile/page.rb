@@ -16,6 +16,9 @@ module HostilePage
     What is promised beyond these cases is in SECURITY.md. The faults of HTTP/2 are in
     `trunkline/test/http2/test_hostile.rb`, those of certificates in `trunkline/test/transport/test_tls.rb`. What other
     clients do with some of these: `trunkline-lab safety`.
+
+    A caller whose server is dead, silent or endless, or who sleeps with an answer in its hands, costs no other caller of
+    the client more than 50 ms: `trunkline/test/hostile/test_neighbours.rb` has a test for each pair of them.
   TEXT
 
   module_function

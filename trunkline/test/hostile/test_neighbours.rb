@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+require "async"
+require_relative "../support/http2/http2_test"
+
+# A caller with a bad server, or who does nothing with its answer, costs another caller of the same client nothing:
+# every pair of the two tables. Names that no server answers are in test_names.rb, for they need namespaces.
+class TestNeighbours < HTTP2Test
+  time_limit 60
+
+  MOST = 0.05 # seconds that a call may take longer
+  DEAD = 1000 # origins
+  PIECES = ("x" * 65_536).freeze
+
+  # What each does for as long as it is let; `test` has the servers.
+  BAD = {
+    holds_an_answer: ->(http, test) { http.get("#{test.good}/long", stream: true).tap { sleep } },
+    sleeps_in_its_block: ->(http, test) { http.get("#{test.good}/long") { sleep } },
+    sleeps_in_a_batch: ->(http, test) { http.batch { |batch| batch.get("#{test.good}/") { sleep } } },
+    meets_a_full_disk: lambda do |http, test|
+      File.open("/dev/full", "w") do |file|
+        loop do
+          http.get("#{test.good}/long") { |chunk| file.syswrite(chunk) }
+        rescue Errno::ENOSPC
+          next
+        end
+      end
+    end,
+    calls_a_dead_host: ->(http, test) { http.map(Array.new(50, test.dead)) && sleep },
+    waits_for_a_handshake: ->(http, test) { http.map(Array.new(50, test.mute)) && sleep },
+    calls_dead_origins: lambda do |http, _|
+      http.map(Array.new(DEAD) { |number| "http://127.1.#{number / 250}.#{1 + (number % 250)}:9/" }) && sleep
+    end
+  }.freeze
+
+  GOOD = {
+    thread: ->(http, url) { http.get(url) },
+    fiber: ->(http, url) { Sync { http.get(url) } },
+    batch: ->(http, url) { http.batch { |batch| batch.get(url) }.first },
+    future: ->(http, url) { http.async.get(url).value(10) },
+    follower_over_http2: ->(http, url) { http.get(url, http: :h2) }
+  }.freeze
+
+  attr_reader :good
+
+  # Of a host that answers no connect, and of one that answers no handshake.
+  def dead = @dead ||= opened(FullBacklog.new).url
+  def mute = @mute ||= serve(handshake: false, &:stall).url
+
+  BAD.each do |bad, act|
+    GOOD.each do |good, call|
+      define_method(:"test_a_#{good}_beside_who_#{bad}") do
+        followed = good == :follower_over_http2
+        skip "this build has no HTTP/2" if followed && !Trunkline::Engine::HTTP2
+        begin_server(followed)
+        dead if bad == :calls_a_dead_host
+        mute if bad == :waits_for_a_handshake
+        http = client(timeout: 10, http: followed ? :h2 : :auto)
+        call.call(http, "#{@good}/")
+        beside(http, act) { assert_unhindered { call.call(http, "#{@good}/") } }
+      end
+    end
+  end
+
+  private
+
+  def begin_server(http2)
+    @good = (http2 ? serve_frames { |stream| answer_frames(stream) } : serve_good).url("")
+  end
+
+  # "/long" begins an answer that is longer than what anybody buffers, and never ends.
+  def serve_good
+    serve do |connection|
+      while (request = connection.read_request)
+        next connection << answer("ok") unless request.target == "/long"
+
+        connection << "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n" << PIECES
+        connection.stall
+      end
+    end
+  end
+
+  def answer_frames(stream)
+    return stream.answer unless stream.target == "/long"
+
+    stream.headers.data("x" * 16_384)
+  end
+
+  def beside(http, act)
+    neighbour = Thread.new { act.call(http, self) }
+    neighbour.report_on_exception = false
+    sleep 0.1
+    yield
+    assert_predicate neighbour, :alive?, "the neighbour is at it"
+  ensure
+    neighbour&.kill&.join
+  end
+
+  def assert_unhindered
+    10.times do
+      since = monotonic
+      assert_equal 200, yield.status
+      taken = monotonic - since
+      assert_took 0.0, taken, MOST, since: taken
+    end
+  end
+end
