@@ -163,4 +163,18 @@ module HostileCases
   end
 
   ALL = TABLE.freeze
+
+  # What a server may show in the handshake: arguments of TestCA.server_context, and what the caller gets.
+  HANDSHAKES = {
+    self_signed: ["a certificate that it has signed itself", :CertificateError, [:self_signed]],
+    unknown_authority: ["a certificate of an unknown authority", :CertificateError, [:unknown_ca]],
+    missing_intermediate: ["a certificate without the intermediate one", :CertificateError, [:missing_intermediate]],
+    wrong_host: ["a certificate for another host", :CertificateError, [:wrong_host]],
+    common_name_only: ["a certificate that names its host as common name alone", :CertificateError,
+                       [:common_name_only]],
+    expired: ["a certificate that has expired", :CertificateError, [:expired]],
+    not_yet_valid: ["a certificate that is not valid yet", :CertificateError, [:not_yet_valid]],
+    for_clients: ["a certificate for clients", :CertificateError, [:client]],
+    tls_1_1: ["TLS 1.1 at most", :TLSError, [:localhost, { max: OpenSSL::SSL::TLS1_1_VERSION }]]
+  }.freeze
 end

@@ -14,8 +14,7 @@ module HostilePage
     `rake safety:docs` writes this page, and a test compares it with the table.
 
     What is promised beyond these cases is in SECURITY.md. The faults of HTTP/2 are in
-    `trunkline/test/http2/test_hostile.rb`, those of certificates in `trunkline/test/transport/test_tls.rb`. What other
-    clients do with some of these: `trunkline-lab safety`.
+    `trunkline/test/http2/test_hostile.rb`. What other clients do with some of these: `trunkline-lab safety`.
 
     A caller whose server is dead, silent or endless, or who sleeps with an answer in its hands, costs no other caller of
     the client more than 50 ms: `trunkline/test/hostile/test_neighbours.rb` has a test for each pair of them.
@@ -26,13 +25,15 @@ module HostilePage
   # @return [String]
   def text
     tables = HostileCases::ALL.group_by(&:group).map { |name, rows| "\n## #{name}\n\n#{table(rows)}" }
-    INTRODUCTION + tables.join
+    handshakes = HostileCases::HANDSHAKES.each_value.map { |does, expected| "| #{does} | `#{expected}` |" }
+    "#{INTRODUCTION}#{tables.join}\n## Handshakes\n\n#{lines(handshakes)}"
   end
 
   def table(rows)
-    lines = rows.map { |row| "| #{row.does}#{" (TLS)" if row.only} | #{outcome(row)} |" }
-    ["| the server sends | the caller gets |", "|---|---|", *lines].join("\n") << "\n"
+    lines(rows.map { |row| "| #{row.does}#{" (TLS)" if row.only} | #{outcome(row)} |" })
   end
+
+  def lines(rows) = ["| the server sends | the caller gets |", "|---|---|", *rows].join("\n") << "\n"
 
   def outcome(row)
     more = { "Net::HTTP" => row.net_http, "Typhoeus" => row.typhoeus }.compact

@@ -30,6 +30,20 @@ class TestHostileCases < TrunklineTest
     end
   end
 
+  # The next call is to a good server.
+  HostileCases::HANDSHAKES.each do |name, (_, expected, (identity, context))|
+    define_method(:"test_#{name}") do
+      bad = serve(tls: TestCA.server_context(identity, **context.to_h)) { flunk "nothing may be sent" }
+      good = serve_case(HostileCases::ALL.first, tls: TestCA.server_context)
+      each_way(but: WaysToCall::WAYS.keys - WAYS) do |way, call|
+        http = secure_client(good.url)
+        error = call.call(http, :get, bad.url)
+        assert_equal ["Trunkline::#{expected}", :none], [error.class.name, error.sent], way
+        assert_equal "good", http.get("/good").body
+      end
+    end
+  end
+
   def test_the_page_is_that_of_the_table
     require_relative "page"
     path = File.expand_path("../../../docs/safety.md", __dir__)

@@ -23,6 +23,7 @@ module TestCA
     ip_only: { names: "IP:127.0.0.1" },
     name_only: { names: "DNS:localhost" },
     without_names: { names: nil },
+    common_name_only: { names: nil, common_name: "127.0.0.1" },
     expired: { from: -10 * DAY, till: -2 * DAY },
     not_yet_valid: { from: 2 * DAY, till: 10 * DAY },
     missing_intermediate: { send_chain: false },
