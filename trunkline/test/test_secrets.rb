@@ -85,10 +85,10 @@ class TestSecrets < TrunklineTest
     Trunkline::Command::Printer Trunkline::Condition Trunkline::ConnectionInfo Trunkline::Download::Checksum
     Trunkline::Download::Part Trunkline::Download::PartialFile Trunkline::Download::PartialFile::Notes
     Trunkline::Downloaded Trunkline::Engine::Config Trunkline::Engine::JSONBatches Trunkline::Engine::Multi
-    Trunkline::Engine::Origin Trunkline::Engine::Pool Trunkline::Insight::Call Trunkline::Insight::Finding
-    Trunkline::Insight::JobMiddleware Trunkline::Insight::NetHTTPHook::Opening Trunkline::Insight::Overview
-    Trunkline::Insight::Report Trunkline::Instrument::Tally Trunkline::NoProxy Trunkline::Options::Option
-    Trunkline::Policy::Breaker::Circuit Trunkline::Policy::Breaker::External
+    Trunkline::Engine::Origin Trunkline::Engine::Pool Trunkline::Engine::Switched Trunkline::Insight::Call
+    Trunkline::Insight::Finding Trunkline::Insight::JobMiddleware Trunkline::Insight::NetHTTPHook::Opening
+    Trunkline::Insight::Overview Trunkline::Insight::Report Trunkline::Instrument::Tally Trunkline::NoProxy
+    Trunkline::Options::Option Trunkline::Policy::Breaker::Circuit Trunkline::Policy::Breaker::External
     Trunkline::Policy::Breaker::Semian::Resource Trunkline::Policy::Breaker::Window Trunkline::Policy::Budget
     Trunkline::Policy::Hedge::Quantile Trunkline::Policy::Rate::Fields::Told Trunkline::Policy::Rate::Quota
     Trunkline::Policy::Rate::Schedule Trunkline::Policy::Rate::Window Trunkline::Policy::Settings
@@ -97,8 +97,8 @@ class TestSecrets < TrunklineTest
     Trunkline::ServerSentEvent Trunkline::ServerTiming Trunkline::Stats Trunkline::Stubs::Fault Trunkline::Timeouts
     Trunkline::Timings Trunkline::TransferProgress Trunkline::TransferProgress::Bar::Line
     Trunkline::TransferProgress::Bar::OfRuby Trunkline::TransferProgress::Bar::OfTTY
-    Trunkline::TransferProgress::Reporter Typhoeus::Cache::Dalli Typhoeus::Cache::Rails Typhoeus::Cache::Redis
-    Typhoeus::Response::Header
+    Trunkline::TransferProgress::Reporter Trunkline::WebSocket::Deflate Typhoeus::Cache::Dalli Typhoeus::Cache::Rails
+    Typhoeus::Cache::Redis Typhoeus::Response::Header
   ].freeze
   OURS = /\A(?:Trunkline|Typhoeus|Faraday::Adapter::Trunkline)\b(?!::(?:Limiter|Lab|XML))/
 

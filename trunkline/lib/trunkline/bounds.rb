@@ -14,6 +14,7 @@ require_relative "policy/state"
 require_relative "response"
 require_relative "scheduler"
 require_relative "scheduler/batch_options"
+require_relative "websocket"
 
 module Trunkline
   # Every limit that holds for a client, by its name in docs/limits.md: a test compares the two.
@@ -29,7 +30,8 @@ module Trunkline
       origins_of_policies: Policy::State::MOST, cache_bytes: Cache::Memory::MAX_BYTES,
       cache_entry_bytes: Cache::MAX_ENTRY_BYTES, event_bytes: EventStreamParser::LIMIT,
       event_source_wait: EventSource::LONGEST_WAIT,
-      json_value_bytes: JSONStream::VALUE_BYTES
+      json_value_bytes: JSONStream::VALUE_BYTES,
+      websocket_message_bytes: WebSocket::MAX_MESSAGE_BYTES
     ).freeze
 
     # @param options [Options]

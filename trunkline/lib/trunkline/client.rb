@@ -302,7 +302,20 @@ module Trunkline
       plain ? Engine.perform(@pool, request, nil, nil) : finish(request, values, nil, surroundings)
     end
 
+    # @return [Response] of status 101, if the server has switched
+    def switched(url, own, values)
+      surroundings = Surroundings.current if Surroundings.needed?
+      finish(@requests.build("GET", url, own, :upgrade), values, nil, surroundings)
+    end
+
     private
+
+    # As #call, with a request that asks for a WebSocket.
+    def switch(url, options)
+      @family.refuse_if_closed
+      own = AttemptValues.of_call(options.slice(*Options::PER_CALL))
+      variant(options.except(*Options::PER_CALL)).switched(url, *own)
+    end
 
     # Options that hold for more than a call make another client, which is kept: a call that names them again costs
     # a look-up.

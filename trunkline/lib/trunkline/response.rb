@@ -145,6 +145,10 @@ module Trunkline
     # @return [String] where the answer came from, after redirects
     def url = request.url
 
+    # @return [Engine::Switched, nil] the connection, of an answer of status 101 that was asked for
+    # @api private
+    def _switched = @switched
+
     # @return [Array<Response>] the redirects that led here, oldest first
     def redirects = @redirects || [].freeze
 

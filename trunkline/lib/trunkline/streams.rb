@@ -3,6 +3,7 @@
 require_relative "download"
 require_relative "event_source"
 require_relative "stream_options"
+require_relative "websocket"
 
 module Trunkline
   # What a Client does with answers that are streams. What a Response does with them is in response/.
@@ -81,6 +82,43 @@ module Trunkline
       sender = ->(more) { request(:get, url, { **call, headers: StreamOptions.laid_over(more, fields) }) }
       address = @requests.build("GET", url, nil, false).url
       Download.new(sender, address, to: to, resume: resume, parts: parts, checksum: checksum, progress: progress).run
+    end
+
+    # Opens a WebSocket (RFC 6455), on a connection of its own: HTTP/1.1, through the client's proxy, TLS and limits,
+    # with its fields and credentials. The gem websocket-driver is needed.
+    #
+    #   client.websocket("wss://api.test/prices", ping: 20) do |socket|
+    #     socket.write("subscribe")
+    #     socket.each { |message| handle(message) }
+    #   end
+    #
+    # timeout: bounds the opening by its phases; then read: is how long the server may be silent while the socket is
+    # read, and write: how long it may take no byte. A total holds for each phase.
+    #
+    # @param url [String, URI, URL, nil] ws:, wss:, http:, https:, or a path below the base
+    # @param protocols [String, Array<String>, nil] that the caller speaks, the best first
+    # @param compress [Boolean] whether to offer permessage-deflate (RFC 7692)
+    # @param max_message_bytes [Integer] of a message that comes, inflated
+    # @param ping [Numeric, nil] seconds of silence after which a reader sends a ping; without an answer after as many
+    #   again the socket is closed
+    # @param options [Hash] as those of the verbs
+    # @yieldparam socket [WebSocket::Socket] closed when the block is left
+    # @return [WebSocket::Socket, Object] the block's value, if there is one
+    # @raise [StatusError] when the server refuses with 4xx or 5xx
+    # @raise [InvalidResponse] for another answer than 101, and for one that does not fit
+    # @raise [InvalidRequest] without the gem, too
+    # @raise [Error]
+    def websocket(url = nil, protocols: nil, compress: false, ping: nil,
+                  max_message_bytes: WebSocket::MAX_MESSAGE_BYTES, **options)
+      opening = { protocols: protocols, compress: compress, max_message_bytes: max_message_bytes, ping: ping }
+      socket = WebSocket.open(method(:switch), url, @options.timeout, options: options, **opening)
+      return socket unless block_given?
+
+      begin
+        yield(socket).tap { socket.close }
+      ensure
+        socket.abort # when the block was left early; else it is closed already
+      end
     end
   end
 end

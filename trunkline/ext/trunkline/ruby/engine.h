@@ -255,6 +255,13 @@ void body_reading_init(void);
 
 void body_saving_init(void);
 
+/* ---- switched.c ---- */
+
+/* Gives the connection of an exchange that is complete to an Engine::Switched, which becomes the
+ * Response's @switched, if its answer was 101. */
+void switched_keep(VALUE response, exchange *x, VALUE request);
+void switched_init(void);
+
 /* ---- event_stream.c ---- */
 
 void event_stream_init(void);

@@ -233,6 +233,7 @@ static void copy_head(request_object *to, const request_object *from) {
     to->head_method = from->head_method;
     to->safe_method = from->safe_method;
     to->says_close = from->says_close;
+    to->upgrades = from->upgrades;
     to->expects = from->expects;
 }
 

@@ -22,6 +22,7 @@ typedef struct {
     bool head_method;       /* HEAD: the answer has no body */
     bool safe_method;       /* GET, HEAD, OPTIONS, TRACE (RFC 9110 9.2.1) */
     bool says_close;        /* Connection: close is among the fields */
+    bool upgrades;          /* Upgrade: websocket is */
     bool expects;           /* 100 (Continue) is asked for before the content is sent */
     char *head;             /* owned unless it lies behind the struct: request line and fields */
     uint32_t head_length;
@@ -76,6 +77,7 @@ typedef struct {
     bool raw;    /* the fields are sent as they are: none is added, moved or left out */
     bool decode; /* codings are asked for unless a field says otherwise */
     bool has_content;
+    bool upgrades;          /* a switch to WebSocket is asked for (RFC 9110 7.8) */
     int64_t expect_above;   /* 100 (Continue) is asked for before more content; -1: never */
     int64_t content_length; /* -1: not known */
 } composition;

@@ -11,9 +11,9 @@
  * addresses inside of Strings are held.
  */
 
-static ID id_encode_params, id_check_headers, id_check_method, id_content_of, id_generate_json,
-    id_authorization, id_check_option, id_check_hints, id_check_progress, id_refuse_length,
-    id_refuse_without_timeout, id_length, id_merge;
+static ID id_upgrade, id_encode_params, id_check_headers, id_check_method, id_content_of,
+    id_generate_json, id_authorization, id_check_option, id_check_hints, id_check_progress,
+    id_refuse_length, id_refuse_without_timeout, id_length, id_merge;
 
 /* ---- the object ---- */
 
@@ -238,6 +238,7 @@ static VALUE compose(building *g, request_object *r, VALUE self, field_list *l) 
                      .decode = g->b->decode,
                      .expect_above = g->b->expect_above,
                      .has_content = g->has_content,
+                     .upgrades = r->upgrades,
                      .content_length = r->content_length};
     building_fill_target(&c, g);
     return composed(r, self, g, &c);
@@ -312,7 +313,8 @@ static VALUE builder_build(VALUE self, VALUE method, VALUE location, VALUE optio
     take_authorization(&g);
     request_object *r;
     VALUE request = request_allocate(&r);
-    r->streaming = streaming_of(&g, streaming);
+    r->upgrades = streaming == ID2SYM(id_upgrade);
+    r->streaming = !r->upgrades && streaming_of(&g, streaming);
     RB_OBJ_WRITE(request, &r->follow, follow_of(&g));
     RB_OBJ_WRITE(request, &r->early_hints,
                  g.early_hints == Qundef ? g.b->early_hints
@@ -361,6 +363,7 @@ static VALUE builder_rebuild(VALUE self, VALUE request, VALUE method, VALUE url,
     request_object *r;
     VALUE object = request_allocate(&r);
     r->streaming = from->streaming;
+    r->upgrades = from->upgrades;
     RB_OBJ_WRITE(object, &r->follow, from->follow);
     RB_OBJ_WRITE(object, &r->early_hints, from->early_hints);
     if (g.has_content) RB_OBJ_WRITE(object, &r->progress, from->progress);
@@ -411,6 +414,7 @@ static VALUE builder_raw(VALUE self, VALUE method, VALUE url, VALUE target, VALU
 
 static void intern_names(void) {
     id_encode_params = rb_intern("encode_params");
+    id_upgrade = rb_intern("upgrade");
     id_check_headers = rb_intern("check_headers");
     id_check_method = rb_intern("check_method");
     id_content_of = rb_intern("content_of");

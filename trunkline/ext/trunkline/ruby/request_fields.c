@@ -191,6 +191,7 @@ static char *put_fields(char *at, request_object *r, const composition *c, const
         r->says_close |= f->kind == FIELD_CONNECTION && http1_says_close(&header);
         at = put_field(at, f);
     }
+    if (c->upgrades) at = PUT(at, "Connection: Upgrade\r\nUpgrade: websocket\r\n");
     if (!c->raw && a->decode) {
         const char *codings = inflater_accepts();
         at = PUT(at, "Accept-Encoding: ");

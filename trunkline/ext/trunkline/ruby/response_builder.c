@@ -43,6 +43,7 @@ VALUE response_begin(VALUE pool_object, VALUE request_value, VALUE deadline, boo
         .tells_hints = !NIL_P(request->early_hints),
         .tells_progress = !NIL_P(request->progress),
         .only_connects = only_connects,
+        .upgrades = request->upgrades,
     };
     fill_content(&out, request);
     out.expects = request->expects && out.options->expect > 0 && out.body_length != 0;
@@ -212,6 +213,7 @@ void response_conclude(VALUE self, response *r) {
         RB_OBJ_WRITE(self, &r->body, response_take_body(x, Qnil));
     if (!x->request.streaming) response_set_encoding(r, r->body);
     keep_rest(r);
+    if (x->request.upgrades) switched_keep(self, x, r->request);
     x->timings.gvl = clock_now() - x->began - x->timings.total;
     response_end(r);
 }

@@ -40,6 +40,7 @@ void Init_trunkline(void) {
     perform_init();
     body_reading_init();
     body_saving_init();
+    switched_init();
     multi_init();
     json_batches_init();
     process_limits_init();

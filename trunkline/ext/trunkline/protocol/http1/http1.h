@@ -69,6 +69,7 @@ typedef struct {
     int keep_alive_timeout; /* seconds, from Keep-Alive: timeout=N; -1: not given */
     bool persistent;        /* the connection may be used again once the body is complete */
     bool tolerated;         /* a deviation from the grammar was accepted: not persistent */
+    bool may_switch; /* the caller's: the request asked to switch protocols, 101 is an answer */
     /* trailers, whose offsets are relative to trailer_bytes */
     buffer trailer_bytes;  /* owned */
     http1_field *trailers; /* owned */

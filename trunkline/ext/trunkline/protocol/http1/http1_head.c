@@ -30,10 +30,11 @@ void http1_begin(http1_response *r, const http1_limits *limits, bool head_reques
 
 void http1_again(http1_response *r) {
     uint32_t count = r->informational_count + 1;
-    bool tolerated = r->tolerated;
+    bool tolerated = r->tolerated, may_switch = r->may_switch;
     http1_begin(r, r->limits, r->head_request);
     r->informational_count = count;
     r->tolerated = tolerated;
+    r->may_switch = may_switch;
     if (count > r->limits->informational) http1_refuse(r, FAILURE_INFORMATIONAL_LIMIT);
 }
 
@@ -309,7 +310,7 @@ static http1_result head_complete(http1_response *r, const uint8_t *bytes) {
         r->tolerated = true;
     }
     if (r->status == 101) {
-        if (!r->limits->lenient) return http1_refuse(r, FAILURE_SWITCHED);
+        if (!r->limits->lenient && !r->may_switch) return http1_refuse(r, FAILURE_SWITCHED);
         r->tolerated = true;
     }
     set_framing(r, &m);

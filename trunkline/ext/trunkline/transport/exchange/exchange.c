@@ -84,12 +84,30 @@ step_result exchange_fail(exchange *x, failure_code code, const char *detail, in
     return end_failed(x);
 }
 
+static bool switched(const exchange *x) {
+    return x->request.upgrades && x->answer.status == 101;
+}
+
+connection *exchange_take_switched(exchange *x, buffer *rest) {
+    connection *c = x->state == EXCHANGE_DONE && switched(x) ? x->connection : NULL;
+    if (c == NULL) return NULL;
+    x->connection = NULL;
+    *rest = x->input;
+    x->input = (buffer){0};
+    return c;
+}
+
 step_result exchange_finish(exchange *x, nanoseconds now) {
     record_outcome(x, FAILURE_NONE);
     if (x->http2) {
         x->timings.total = now - x->began;
         x->state = EXCHANGE_DONE;
         exchange_http2_leave(x, now, idle_until(x, now));
+        return STEP_DONE;
+    }
+    if (switched(x)) { /* the connection is its caller's now, or exchange_free's */
+        x->timings.total = now - x->began;
+        x->state = EXCHANGE_DONE;
         return STEP_DONE;
     }
     bool reusable = x->answer.persistent && !x->request.says_close && x->request_done &&
@@ -107,6 +125,7 @@ step_result exchange_finish(exchange *x, nanoseconds now) {
 }
 
 void exchange_abort(exchange *x) {
+    if (x->state == EXCHANGE_DONE && x->connection != NULL) drop_connection(x);
     if (x->pool != NULL && x->state != EXCHANGE_DONE && x->state != EXCHANGE_FAILED)
         exchange_fail(x, FAILURE_CANCELLED, NULL, 0);
 }
@@ -131,6 +150,7 @@ static bool start_talking(exchange *x, connection *c, nanoseconds now) {
     x->any_byte = false;
     buffer_clear(&x->input);
     http1_begin(&x->answer, &x->request.options->limits, x->request.head_method);
+    x->answer.may_switch = x->request.upgrades;
     return exchange_send_begin(x, now);
 }
 

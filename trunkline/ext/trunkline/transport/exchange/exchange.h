@@ -34,6 +34,7 @@ typedef struct {
     bool tells_hints;    /* STEP_HINTS is returned for each 103 */
     bool tells_progress; /* STEP_PROGRESS is returned while the body is sent */
     bool only_connects;  /* nothing is sent: the connection is opened, and left in the pool */
+    bool upgrades; /* it asks to switch protocols (RFC 9110 7.8): see exchange_take_switched */
 } exchange_request;
 
 typedef enum {
@@ -200,6 +201,11 @@ step_result exchange_step(exchange *x, nanoseconds now);
 /* What to wait for after STEP_WAIT: fills at most `room` (>= DIAL_MAX_ATTEMPTS) entries and returns
  * how many; the waker is not among them. *deadline is when to step in any case; 0: at once. */
 int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline);
+
+/* Gives the connection of a complete exchange whose answer was 101 (Switching Protocols) to the
+ * caller, who gives it back by pool_discard; *rest (the caller's, empty) gets the bytes that came
+ * behind the answer. NULL: there is none. */
+connection *exchange_take_switched(exchange *x, buffer *rest);
 
 /* Gives the next piece of the request's body after STEP_BODY_WANTED; it is copied. NULL, 0: the
  * body is complete. */

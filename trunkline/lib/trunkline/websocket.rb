@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require "English"
+require_relative "errors"
+require_relative "stream_options"
+require_relative "timeouts"
+require_relative "websocket/framing"
+require_relative "websocket/handshake"
+require_relative "websocket/socket"
+
+module Trunkline
+  # What Client#websocket opens (RFC 6455).
+  module WebSocket
+    # Bytes of a message, unless max_message_bytes: says otherwise.
+    MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+    # It must be the request's own answer, over a connection of its own.
+    OWN = { http: :h1, cache: false, coalesce: false, hedge: false, follow: false, raise: false }.freeze
+    SCHEMES = { "ws" => "http", "wss" => "https" }.freeze
+    private_constant :OWN, :SCHEMES
+
+    class << self
+      # @param switch [#call] sends a GET that asks to switch, to a URL, with the options of a call
+      # @return [Socket]
+      # @api private
+      def open(switch, url, timeouts, protocols:, compress:, max_message_bytes:, ping:, options:)
+        ping = seconds(ping)
+        framing = Framing.new(max_message_bytes: bytes(max_message_bytes), compress: flag("compress", compress))
+        handshake = Handshake.new(protocols: protocols, extensions: framing.offer)
+        call = StreamOptions.of(options, timeouts, {}).except(:stream).merge(OWN)
+        call = call.merge(headers: StreamOptions.laid_over(handshake.fields, call[:headers]))
+        response = switch.call(http(url), call)
+        switched(response, handshake, framing)
+        Socket.new(response, response._switched, framing, Timeouts.of(call[:timeout]), ping)
+      end
+
+      private
+
+      # A refusal is an answer like any other.
+      def switched(response, handshake, framing)
+        response.raise_for_status!
+        fault = handshake.fault(response)
+        raise InvalidResponse.about(response, fault.sub(/\Ahas /, "was answered by a head that has ")) if fault
+
+        framing.begin(response["sec-websocket-extensions"])
+      rescue ArgumentError => error
+        raise InvalidResponse.about(response, "was answered with extensions that were not asked for: #{error.message}")
+      ensure
+        response._switched&.close if $ERROR_INFO
+      end
+
+      def http(url)
+        text = url.to_s
+        scheme = text[/\A(wss?):/i, 1] or return url
+        text.sub(/\Awss?/i, SCHEMES.fetch(scheme.downcase))
+      end
+
+      def bytes(given)
+        return given if given.is_a?(Integer) && given.between?(1, 1 << 31)
+
+        raise InvalidRequest.of("max_message_bytes", given, "a number of bytes from 1 to 2,147,483,648")
+      end
+
+      def flag(name, given)
+        return given if [true, false].include?(given)
+
+        raise InvalidRequest.of(name, given, "true or false")
+      end
+
+      def seconds(given)
+        return given&.to_f if given.nil? || (given.is_a?(Numeric) && given.real? && given.positive?)
+
+        raise InvalidRequest.of("ping", given, "a positive number of seconds, or nil")
+      end
+    end
+  end
+end

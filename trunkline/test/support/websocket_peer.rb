@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require "digest"
+
+# The server's side of a WebSocket, frame by frame, on a ScriptedConnection.
+class WebSocketPeer
+  GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+  OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 }.freeze
+
+  Frame = Struct.new(:kind, :payload, :last)
+
+  attr_reader :request
+
+  def initialize(connection)
+    @connection = connection
+    @request = connection.read_request
+  end
+
+  # @param behind [String] bytes that leave with the answer's head
+  def accept(behind: "", accept: nil, **fields)
+    accept ||= Digest::SHA1.base64digest(request["sec-websocket-key"] + GUID)
+    lines = { "Upgrade" => "websocket", "Connection" => "Upgrade", "Sec-WebSocket-Accept" => accept, **fields }
+    text = lines.compact.map { |name, value| "#{name}: #{value}\r\n" }.join
+    @connection << ("HTTP/1.1 101 Switching Protocols\r\n#{text}\r\n".b + behind)
+    self
+  end
+
+  def self.frame(kind, payload = "", last: true)
+    bytes = payload.b
+    size = bytes.bytesize
+    length = size < 126 ? [size].pack("C") : size < 65_536 ? [126, size].pack("CS>") : [127, size].pack("CQ>") # rubocop:disable Style/NestedTernaryOperator -- the three forms
+    [(last ? 0x80 : 0) | OPCODES.fetch(kind)].pack("C") + length + bytes
+  end
+
+  def send_frame(kind, payload = "", **options) = @connection << WebSocketPeer.frame(kind, payload, **options)
+
+  # @return [Frame] unmasked
+  def read
+    first, second = @connection.read_exactly(2).bytes
+    raise "a frame of a client must be masked" if second < 128
+
+    length = second & 127
+    length = @connection.read_exactly(2).unpack1("S>") if length == 126
+    length = @connection.read_exactly(8).unpack1("Q>") if length == 127
+    mask = @connection.read_exactly(4).bytes.cycle
+    payload = @connection.read_exactly(length).bytes.map { |byte| byte ^ mask.next }.pack("C*")
+    Frame.new(OPCODES.key(first & 15), payload, first >= 128)
+  end
+
+  # Answers each message with itself, pings with pongs, and a close with a close.
+  def echo
+    loop do
+      frame = read
+      case frame.kind
+      when :ping then send_frame(:pong, frame.payload)
+      when :close then return send_frame(:close, frame.payload)
+      when :text, :binary then send_frame(frame.kind, frame.payload)
+      end
+    end
+  end
+end
