@@ -19,6 +19,7 @@ task :ci do
     **suites.transform_keys { |folder| "#{folder}: the Ruby suite" },
     "trunkline: what waits, without epoll, eventfd, ppoll" => "poll:quick",
     "trunkline: a minute of chaos" => "chaos:quick",
+    "trunkline: tests notice that a safety rule is missing" => "mutants:quick",
     "Examples in the documentation" => "docs:test",
     "Figures in the READMEs" => "figures:check",
     "trunkline: TLS with two copies of OpenSSL" => "package:two_openssls",

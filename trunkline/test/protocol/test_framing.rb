@@ -76,6 +76,18 @@ class TestFraming < TrunklineTest
     assert_equal "456", http.get("/").body
   end
 
+  # The server keeps the connection open, and would answer there.
+  def test_a_connection_that_is_to_be_closed_is_not_used_again
+    close = ["HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+             "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok"]
+    close.each do |bytes|
+      server = serve { |connection| connection << bytes while connection.read_request }
+      http = client(server.url)
+      2.times { assert_equal "ok", http.get("/").body }
+      assert_equal 2, server.connection_count, bytes
+    end
+  end
+
   def test_header_limits_can_be_set
     server = serve(answer("", "X" => "a" * 500))
     assert_raises(Trunkline::HeadersTooLarge) { client(server.url, max_header_bytes: 400).get("/") }

@@ -49,12 +49,16 @@ module FramingTable
     lengths_that_differ: head("Content-Length: 2", "Content-Length: 5") + "ok",
     length_with_plus: head("Content-Length: +2") + "ok",
     length_and_chunked: head("Content-Length: 2", "Transfer-Encoding: chunked") + "2\r\nok\r\n0\r\n\r\n",
+    chunked_in_http_1_0: "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
     gzip_then_chunked: head("Transfer-Encoding: gzip, chunked") + "2\r\nok\r\n0\r\n\r\n"
   }.freeze
 
   BAD_CHUNKS = {
     chunk_size_of_17_digits: CHUNKED + "10000000000000002\r\nok\r\n0\r\n\r\n",
     chunk_extension_with_nul: CHUNKED + "2;a\0\r\nok\r\n0\r\n\r\n",
+    chunk_size_before_a_bare_lf: CHUNKED + "2\nok\r\n0\r\n\r\n",
+    chunk_size_before_a_blank: CHUNKED + "2 \r\nok\r\n0\r\n\r\n",
+    chunk_data_before_no_line_end: CHUNKED + "2\r\nokXX0\r\n\r\n",
     chunk_data_longer_than_told: CHUNKED + "2\r\nokay\r\n0\r\n\r\n",
     trailer_without_colon: CHUNKED + "2\r\nok\r\n0\r\nnonsense\r\n\r\n"
   }.freeze

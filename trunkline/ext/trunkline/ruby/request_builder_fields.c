@@ -1,5 +1,6 @@
 #include "request_builder_internal.h"
 
+#include "protocol/guard.h"
 #include "protocol/http1/http1.h"
 
 #include <string.h>
@@ -189,7 +190,7 @@ void list_fields(field_list *l, const building *g, VALUE checked) {
     l->count = l->numbers = 0;
     l->unusual = false;
     l->skips_type = g->is_multipart;
-    list_client(l, g->b, o->bound_fields);
+    list_client(l, g->b, o->bound_fields || !GUARD(BOUND_CREDENTIALS));
     if (!NIL_P(by_url)) list_text(l, GROUP_URL, "Authorization", by_url);
     list_content(l, g);
     list_call(l, g, checked);

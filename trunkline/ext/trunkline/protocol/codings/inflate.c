@@ -1,6 +1,7 @@
 #include "inflate.h"
 #include "inflate_coding.h"
 #include "protocol/comma_list.h"
+#include "protocol/guard.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,8 +145,8 @@ static failure_code check_limits(const inflater *i, const stage *s) {
     uint64_t most = i->limits.output_bytes, ratio = i->limits.ratio;
     bool last = s == &i->stages[i->count - 1];
     if (last && most > 0 && s->output > most) return FAILURE_BODY_TOO_LARGE;
-    if (ratio > 0 && s->output > INFLATER_RATIO_FROM && s->output / ratio > i->input)
-        return FAILURE_CODING_RATIO;
+    bool bomb = ratio > 0 && s->output > INFLATER_RATIO_FROM && s->output / ratio > i->input;
+    if (GUARD(DECODE_RATIO) && bomb) return FAILURE_CODING_RATIO;
     return FAILURE_NONE;
 }
 
@@ -212,7 +213,7 @@ inflater_result inflater_feed(inflater *i, const uint8_t *input, size_t input_le
 }
 
 failure_code inflater_finish(inflater *i) {
-    if (i->failure != FAILURE_NONE || i->input == 0) return i->failure;
+    if (i->failure != FAILURE_NONE || i->input == 0 || !GUARD(WHOLE_CODING)) return i->failure;
     for (const stage *s = i->stages; s < i->stages + i->count; s++)
         if (!s->at_end || s->start != s->end) i->failure = FAILURE_CODING_TRUNCATED;
     return i->failure;

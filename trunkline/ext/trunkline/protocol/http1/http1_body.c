@@ -1,5 +1,7 @@
 #include "http1_internal.h"
 
+#include "protocol/guard.h"
+
 #define MOST_DIGITS 16
 
 static int hex_digit(uint8_t byte) {
@@ -10,8 +12,8 @@ static int hex_digit(uint8_t byte) {
 
 static failure_code chunk_line_end(http1_response *r) {
     uint64_t weight = r->framing_bytes / HTTP1_OVERHEAD_RATIO;
-    if (weight > r->body_bytes + HTTP1_OVERHEAD_SLACK / HTTP1_OVERHEAD_RATIO)
-        return FAILURE_CHUNK_OVERHEAD;
+    uint64_t most = r->body_bytes + HTTP1_OVERHEAD_SLACK / HTTP1_OVERHEAD_RATIO;
+    if (GUARD(CHUNK_OVERHEAD) && weight > most) return FAILURE_CHUNK_OVERHEAD;
     if (r->remaining > 0) {
         r->state = STATE_CHUNK_DATA;
         return FAILURE_NONE;
@@ -25,7 +27,7 @@ static failure_code chunk_line_end(http1_response *r) {
 
 /* Net::HTTP takes it for a line's end. */
 static failure_code bare_line_feed(http1_response *r) {
-    if (!r->limits->lenient) return FAILURE_LINE_END;
+    if (GUARD(CHUNK_LINE_END) && !r->limits->lenient) return FAILURE_LINE_END;
     r->tolerated = true;
     return chunk_line_end(r);
 }
@@ -34,7 +36,8 @@ static failure_code bare_line_feed(http1_response *r) {
 static failure_code chunk_size_byte(http1_response *r, uint8_t byte) {
     int digit = hex_digit(byte);
     if (digit >= 0) {
-        if (r->digits == MOST_DIGITS || r->remaining > INT64_MAX >> 4) return FAILURE_CHUNK_SIZE;
+        bool huge = r->digits == MOST_DIGITS || r->remaining > INT64_MAX >> 4;
+        if (GUARD(CHUNK_SIZE_RANGE) && huge) return FAILURE_CHUNK_SIZE;
         r->remaining = r->remaining << 4 | (uint64_t)digit;
         r->digits++;
         return FAILURE_NONE;
@@ -45,7 +48,7 @@ static failure_code chunk_size_byte(http1_response *r, uint8_t byte) {
     case '\r': r->state = STATE_CHUNK_LF; return FAILURE_NONE;
     case '\n': return bare_line_feed(r);
     default: /* white space too */
-        if (!r->limits->lenient) return FAILURE_CHUNK_SIZE;
+        if (GUARD(CHUNK_SIZE_DIGITS) && !r->limits->lenient) return FAILURE_CHUNK_SIZE;
         r->tolerated = true;
         r->state = STATE_CHUNK_EXTENSION;
         return FAILURE_NONE;
@@ -64,7 +67,7 @@ static failure_code extension_byte(http1_response *r, uint8_t byte) {
     r->total_extension++;
     bool fits = r->line_extension <= r->limits->extension_line &&
                 r->total_extension <= r->limits->extension_total;
-    return fits ? FAILURE_NONE : FAILURE_CHUNK_EXTENSION;
+    return fits || !GUARD(CHUNK_OVERHEAD) ? FAILURE_NONE : FAILURE_CHUNK_EXTENSION;
 }
 
 static failure_code chunk_byte(http1_response *r, uint8_t byte) {
@@ -75,12 +78,12 @@ static failure_code chunk_byte(http1_response *r, uint8_t byte) {
     case STATE_CHUNK_LF: return byte == '\n' ? chunk_line_end(r) : FAILURE_LINE_END;
     case STATE_CHUNK_END_CR:
         r->state = STATE_CHUNK_END_LF;
-        return byte == '\r' ? FAILURE_NONE : FAILURE_CHUNK_END;
+        return byte == '\r' || !GUARD(CHUNK_END) ? FAILURE_NONE : FAILURE_CHUNK_END;
     default: /* STATE_CHUNK_END_LF */
         r->state = STATE_CHUNK_SIZE;
         r->digits = 0;
         r->line_extension = 0;
-        return byte == '\n' ? FAILURE_NONE : FAILURE_CHUNK_END;
+        return byte == '\n' || !GUARD(CHUNK_END) ? FAILURE_NONE : FAILURE_CHUNK_END;
     }
 }
 
@@ -88,7 +91,8 @@ static failure_code chunk_byte(http1_response *r, uint8_t byte) {
  * interpreted: nothing after a body may change its framing. */
 static http1_result trailer_section(http1_response *r, const uint8_t *bytes, size_t length,
                                     size_t *taken) {
-    size_t had = buffer_length(&r->trailer_bytes), limit = r->limits->trailer_bytes;
+    size_t had = buffer_length(&r->trailer_bytes);
+    size_t limit = GUARD(TRAILER_BYTES) ? r->limits->trailer_bytes : UINT32_MAX;
     size_t added = length < limit - had ? length : limit - had;
     if (!buffer_append(&r->trailer_bytes, bytes, added))
         return http1_refuse(r, FAILURE_OUT_OF_MEMORY);
@@ -174,6 +178,8 @@ http1_result http1_end(http1_response *r, bool clean, size_t received) {
         if (received == 0) return http1_refuse(r, FAILURE_CLOSED);
         return http1_refuse(r, clean ? FAILURE_TRUNCATED_HEAD : FAILURE_TRUNCATED_HEAD_TLS);
     }
-    if (complete(r) || (r->framing == HTTP1_FRAMING_CLOSE && clean)) return HTTP1_DONE;
+    bool close_notified = clean || !GUARD(CLOSE_NOTIFY);
+    if (complete(r) || (r->framing == HTTP1_FRAMING_CLOSE && close_notified)) return HTTP1_DONE;
+    if (!GUARD(WHOLE_BODY)) return HTTP1_DONE;
     return http1_refuse(r, clean ? FAILURE_TRUNCATED : FAILURE_TRUNCATED_TLS);
 }

@@ -1,4 +1,5 @@
 #include "http1_internal.h"
+#include "protocol/guard.h"
 #include "http1_usual.h"
 
 /* The slot for the next field, which is not counted before its line is complete. */
@@ -80,7 +81,7 @@ static const uint8_t *usual_lines(http1_section *s, uint32_t most, const uint8_t
  */
 static const uint8_t *skip_name(http1_response *r, const uint8_t *at, const uint8_t *end) {
     while (at < end && http1_is(*at, CLASS_TOKEN)) at++;
-    if (!r->limits->lenient) return at;
+    if (GUARD(FIELD_NAME) && !r->limits->lenient) return at;
     const uint8_t *token_end = at;
     while (at < end && *at != ':' && *at != '\r' && *at != '\n') at++;
     r->tolerated |= at > token_end;
@@ -89,7 +90,7 @@ static const uint8_t *skip_name(http1_response *r, const uint8_t *at, const uint
 
 static const uint8_t *skip_value(http1_response *r, const uint8_t *at, const uint8_t *end) {
     at = http1_skip_text(at, end);
-    if (!r->limits->lenient) return at;
+    if (GUARD(FIELD_VALUE) && !r->limits->lenient) return at;
     const uint8_t *text_end = at;
     while (at < end && *at != '\r' && *at != '\n') at++;
     r->tolerated |= at > text_end;
@@ -121,7 +122,8 @@ http1_result http1_parse_fields(http1_response *r, http1_section *s) {
                 at++;
                 continue;
             }
-            if (*s->count >= r->limits->fields) return http1_refuse(r, FAILURE_TOO_MANY_FIELDS);
+            if (GUARD(FIELD_COUNT) && *s->count >= r->limits->fields)
+                return http1_refuse(r, FAILURE_TOO_MANY_FIELDS);
             field->name = (uint32_t)(at - bytes);
             r->position = AT_NAME;
             /* fall through */
@@ -149,7 +151,7 @@ http1_result http1_parse_fields(http1_response *r, http1_section *s) {
             /* fall through */
         case AT_VALUE_LF:
             if (at == end) continue;
-            if (*at != '\n') return http1_refuse(r, FAILURE_LINE_END);
+            if (GUARD(LINE_END) && *at != '\n') return http1_refuse(r, FAILURE_LINE_END);
             at++;
             ++*s->count;
             r->position = AT_FIELD;

@@ -1,6 +1,7 @@
 #include "http1_internal.h"
 
 #include "protocol/comma_list.h"
+#include "protocol/guard.h"
 
 #include <limits.h>
 
@@ -35,7 +36,8 @@ void http1_again(http1_response *r) {
     r->informational_count = count;
     r->tolerated = tolerated;
     r->may_switch = may_switch;
-    if (count > r->limits->informational) http1_refuse(r, FAILURE_INFORMATIONAL_LIMIT);
+    if (GUARD(INFORMATIONAL_LIMIT) && count > r->limits->informational)
+        http1_refuse(r, FAILURE_INFORMATIONAL_LIMIT);
 }
 
 void http1_free(http1_response *r) {
@@ -128,7 +130,8 @@ static http1_result status_line(http1_response *r, const uint8_t *bytes, size_t 
     if (usual_status_line(r, bytes, length)) return HTTP1_DONE;
     for (size_t at = 0; at < length && at < STATUS_LENGTH; at++) {
         failure_code wrong = status_byte(at, bytes[at]);
-        if (wrong != FAILURE_NONE) return odd_status_line(r, bytes, length, wrong);
+        if (GUARD(STATUS_LINE) && wrong != FAILURE_NONE)
+            return odd_status_line(r, bytes, length, wrong);
     }
     if (length <= STATUS_LENGTH) return HTTP1_MORE;
     r->minor_version = bytes[7] - '0';
@@ -198,8 +201,9 @@ static bool element_is(const comma_list *list, const char *word, size_t length) 
 static failure_code content_length(http1_response *r, comma_list list) {
     while (comma_list_next(&list)) {
         int64_t value = number((const uint8_t *)list.element, list.length);
-        if (value < 0) return FAILURE_LENGTH_INVALID;
-        if (r->content_length >= 0 && r->content_length != value) return FAILURE_LENGTH_CONFLICT;
+        if (GUARD(LENGTH_IS_A_NUMBER) && value < 0) return FAILURE_LENGTH_INVALID;
+        if (GUARD(LENGTHS_AGREE) && r->content_length >= 0 && r->content_length != value)
+            return FAILURE_LENGTH_CONFLICT;
         r->content_length = value;
     }
     return FAILURE_NONE;
@@ -235,7 +239,8 @@ static failure_code transfer_coding(http1_response *r, meaning *m, comma_list li
     }
     if (m->chunked && m->transfer_codings == 1 && before == 0) return FAILURE_NONE;
     r->tolerated |= r->limits->lenient;
-    return r->limits->lenient ? FAILURE_NONE : FAILURE_TRANSFER_CODING;
+    bool wrong = GUARD(KNOWN_TRANSFER_CODING) && !r->limits->lenient;
+    return wrong ? FAILURE_TRANSFER_CODING : FAILURE_NONE;
 }
 
 /* Selects by length first, so that most names are not compared at all. */
@@ -275,7 +280,9 @@ static void set_framing(http1_response *r, const meaning *m) {
         r->framing = HTTP1_FRAMING_CLOSE;
     }
     r->state = r->framing == HTTP1_FRAMING_CHUNKED ? STATE_CHUNK_SIZE : STATE_BODY;
-    r->persistent = !m->close && !r->tolerated && (r->minor_version == 1 || m->keep_alive) &&
+    r->persistent = (!GUARD(CLOSE_OPTION) || !m->close) &&
+                    (!GUARD(TOLERATED_HEAD) || !r->tolerated) &&
+                    (!GUARD(HTTP_1_0_CLOSES) || r->minor_version == 1 || m->keep_alive) &&
                     r->framing != HTTP1_FRAMING_CLOSE;
 }
 
@@ -293,8 +300,9 @@ static failure_code fields_meaning(http1_response *r, meaning *m, const uint8_t 
         r->content_length = -1;
         return FAILURE_NONE;
     }
-    if (r->content_length >= 0) return FAILURE_LENGTH_AND_CODING;
-    return r->minor_version == 0 ? FAILURE_TRANSFER_CODING : FAILURE_NONE;
+    if (GUARD(LENGTH_OR_CODING) && r->content_length >= 0) return FAILURE_LENGTH_AND_CODING;
+    bool old = GUARD(NO_CODING_IN_HTTP_1_0) && r->minor_version == 0;
+    return old ? FAILURE_TRANSFER_CODING : FAILURE_NONE;
 }
 
 /* Without a body, invalid framing is tolerated, but the connection is not used again. For a 1xx it
@@ -319,7 +327,8 @@ static http1_result head_complete(http1_response *r, const uint8_t *bytes) {
 
 /* Parses no byte beyond the limit, so that a head gives the same result whole and in pieces. */
 http1_result http1_head(http1_response *r, uint8_t *bytes, size_t length) {
-    size_t limit = r->limits->head_bytes < UINT32_MAX ? r->limits->head_bytes : UINT32_MAX;
+    bool limited = GUARD(HEAD_BYTES) && r->limits->head_bytes < UINT32_MAX;
+    size_t limit = limited ? r->limits->head_bytes : UINT32_MAX;
     size_t seen = length < limit ? length : limit;
     http1_result result = HTTP1_DONE;
     while (result == HTTP1_DONE) {

@@ -1,6 +1,7 @@
 #include "http1_internal.h"
 
 #include "protocol/comma_list.h"
+#include "protocol/guard.h"
 
 static bool all(const char *bytes, size_t length, int class) {
     for (size_t i = 0; i < length; i++)
@@ -9,17 +10,17 @@ static bool all(const char *bytes, size_t length, int class) {
 }
 
 bool http1_name_valid(const char *bytes, size_t length) {
-    return length > 0 && all(bytes, length, CLASS_TOKEN);
+    return !GUARD(SENT_NAME) || (length > 0 && all(bytes, length, CLASS_TOKEN));
 }
 
 bool http1_value_valid(const char *bytes, size_t length) {
-    if (length == 0) return true;
+    if (length == 0 || !GUARD(SENT_VALUE)) return true;
     const uint8_t *start = (const uint8_t *)bytes, *end = start + length;
     return http1_skip_text(start, end) == end;
 }
 
 bool http1_target_valid(const char *bytes, size_t length) {
-    return length > 0 && all(bytes, length, CLASS_TARGET);
+    return !GUARD(SENT_TARGET) || (length > 0 && all(bytes, length, CLASS_TARGET));
 }
 
 bool http1_says_close(const http1_header *header) {

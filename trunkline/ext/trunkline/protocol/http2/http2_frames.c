@@ -2,6 +2,8 @@
 
 #include "http2_internal.h"
 
+#include "protocol/guard.h"
+
 /*
  * Counts the frames in the input, because nghttp2 does not report those that it ignores, so that a
  * server cannot send frames without content for ever (RFC 9113 10.5). Each frame counts as idle;
@@ -54,7 +56,8 @@ static void frame_begins(http2 *h, uint8_t type, uint8_t flags, uint32_t id, uin
         return;
     case NGHTTP2_HEADERS: h->continuations = 0; break;
     case NGHTTP2_CONTINUATION:
-        if (++h->continuations > HTTP2_CONTINUATIONS) flood(h, "CONTINUATION without end");
+        if (GUARD(HTTP2_CONTINUATIONS) && ++h->continuations > HTTP2_CONTINUATIONS)
+            flood(h, "CONTINUATION without end");
         break;
     case NGHTTP2_PUSH_PROMISE:
         http2_stop(h, FAILURE_HTTP2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR,
@@ -62,7 +65,8 @@ static void frame_begins(http2 *h, uint8_t type, uint8_t flags, uint32_t id, uin
         break;
     default: break;
     }
-    if (++h->idle_frames > h->limits.idle_frames) flood(h, "frames that carry nothing");
+    if (GUARD(HTTP2_IDLE_FRAMES) && ++h->idle_frames > h->limits.idle_frames)
+        flood(h, "frames that carry nothing");
 }
 
 static uint32_t big_endian(const uint8_t *bytes, int count) {

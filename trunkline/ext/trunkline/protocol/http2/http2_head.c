@@ -1,6 +1,7 @@
 #ifdef HAVE_NGHTTP2
 
 #include "http2_internal.h"
+#include "protocol/guard.h"
 #include "protocol/http1/http1_table.h"
 
 /* Received header sections. Fields are limited as they come, because nghttp2 takes any number of
@@ -54,7 +55,9 @@ static bool add_field(http2_section *section, const uint8_t *name, size_t name_l
 
 static int status_came(http2 *h, http2_stream *s, int status) {
     h->section.status = status;
-    if (status >= 200 || ++s->informational <= s->limits->informational) return 0;
+    if (status >= 200 || ++s->informational <= s->limits->informational ||
+        !GUARD(HTTP2_INFORMATIONAL_LIMIT))
+        return 0;
     return refuse(h, s, FAILURE_INFORMATIONAL_LIMIT);
 }
 
@@ -63,10 +66,12 @@ int http2_section_field(http2 *h, http2_stream *s, const uint8_t *name, size_t n
     http2_section *section = &h->section;
     const http1_limits *limits = s->limits;
     section->size += name_length + value_length + FIELD_OVERHEAD;
-    if (section->size > (s->final_seen ? limits->trailer_bytes : limits->head_bytes))
+    size_t most = s->final_seen ? limits->trailer_bytes : limits->head_bytes;
+    if (GUARD(HTTP2_HEAD_BYTES) && section->size > most)
         return refuse(h, s, s->final_seen ? FAILURE_TRAILER_TOO_LARGE : FAILURE_HEAD_TOO_LARGE);
     if (name_length > 0 && name[0] == ':') return status_came(h, s, (int)number(value, 3));
-    if (section->field_count == limits->fields) return refuse(h, s, FAILURE_TOO_MANY_FIELDS);
+    if (GUARD(HTTP2_FIELD_COUNT) && section->field_count == limits->fields)
+        return refuse(h, s, FAILURE_TOO_MANY_FIELDS);
     if (HTTP1_SAME(name, name_length, "content-length"))
         section->content_length = number(value, value_length);
     if (!add_field(section, name, name_length, value, value_length)) return http2_no_memory(h);

@@ -1,5 +1,6 @@
 #include "url.h"
 
+#include "protocol/guard.h"
 #include "protocol/http1/http1_table.h"
 
 static bool hex(uint8_t byte) {
@@ -35,6 +36,7 @@ static size_t plain_length(const uint8_t *bytes, size_t length) {
 }
 
 bool url_sendable(const char *text, size_t length) {
+    if (!GUARD(SENT_TARGET)) return true;
     const uint8_t *bytes = (const uint8_t *)text;
     for (size_t i = plain_length(bytes, length); i < length;
          i += 3 + plain_length(bytes + i + 3, length - i - 3))

@@ -1,5 +1,7 @@
 #include "exchange_internal.h"
 
+#include "protocol/guard.h"
+
 #include "transport/dial/egress.h"
 #include "transport/events/descriptors.h"
 
@@ -50,7 +52,7 @@ static void record_outcome(exchange *x, failure_code code) {
 static nanoseconds idle_until(const exchange *x, nanoseconds now) {
     nanoseconds until = clock_after(now, x->idle_timeout);
     until = clock_earlier(until, connection_due(x->connection, x->max_age));
-    if (x->answer.keep_alive_timeout >= 0) {
+    if (GUARD(KEEP_ALIVE_TIMEOUT) && x->answer.keep_alive_timeout >= 0) {
         nanoseconds hint = (nanoseconds)x->answer.keep_alive_timeout * SECOND - KEEP_ALIVE_MARGIN;
         until = clock_earlier(until, now + hint);
     }
@@ -61,7 +63,10 @@ static void drop_connection(exchange *x) {
     if (x->connection != NULL && x->http2) {
         exchange_http2_leave(x, clock_now(), idle_until(x, clock_now()));
     } else if (x->connection != NULL) {
-        pool_discard(x->pool, x->connection, false);
+        if (GUARD(DROP_UNFINISHED))
+            pool_discard(x->pool, x->connection, false);
+        else
+            pool_checkin(x->pool, x->connection, clock_now(), NEVER);
         x->connection = NULL;
     }
 }
@@ -110,8 +115,9 @@ step_result exchange_finish(exchange *x, nanoseconds now) {
         x->state = EXCHANGE_DONE;
         return STEP_DONE;
     }
-    bool reusable = x->answer.persistent && !x->request.says_close && x->request_done &&
-                    !x->request_cut && buffer_length(&x->input) == 0;
+    bool clean = !GUARD(NO_BYTES_LEFT) || buffer_length(&x->input) == 0;
+    bool sent = !GUARD(REQUEST_SENT_WHOLE) || (x->request_done && !x->request_cut);
+    bool reusable = x->answer.persistent && !x->request.says_close && sent && clean;
     connection *c = x->connection;
     nanoseconds until = idle_until(x, now);
     x->connection = NULL;
@@ -282,14 +288,16 @@ static bool may_go_again(const exchange *x, attempt_reason *reason) {
     if (x->any_byte || x->fed_bytes > 0 || x->attempt_count == EXCHANGE_ATTEMPTS) return false;
     bool died = code == FAILURE_CLOSED || code == FAILURE_RESET || code == FAILURE_TLS_IO;
     bool unprocessed = x->http2 && x->unprocessed;
-    if (!unprocessed && !(died && x->reused)) return false;
+    bool reused = x->reused || !GUARD(REPLAY_REUSED_ONLY);
+    if (!unprocessed && !(died && reused)) return false;
     if (unprocessed || exchange_sent(x) == SENT_NONE) {
         *reason = ATTEMPT_MOVED;
         return true;
     }
     *reason = ATTEMPT_REPLAYED;
-    return x->request.options->replay_safe && x->request.safe_method &&
-           x->request.body_length == 0 && !was_replayed(x);
+    bool wanted = !GUARD(REPLAY_AS_ASKED) || x->request.options->replay_safe;
+    bool safe = !GUARD(REPLAY_SAFE_METHODS) || x->request.safe_method;
+    return wanted && safe && x->request.body_length == 0 && !was_replayed(x);
 }
 
 static step_result replace_connection(exchange *x, nanoseconds now) {

@@ -1,5 +1,7 @@
 #include "exchange_internal.h"
 
+#include "protocol/guard.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -155,7 +157,7 @@ step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now) {
 
 bool exchange_delivered(exchange *x, size_t count) {
     x->delivered += count;
-    if (x->body_limit > 0 && x->delivered > x->body_limit) {
+    if (GUARD(BODY_BYTES) && x->body_limit > 0 && x->delivered > x->body_limit) {
         buffer_clear(&x->body); /* no byte beyond the limit is given to the caller */
         exchange_broke(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
         return false;

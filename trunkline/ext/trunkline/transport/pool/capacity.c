@@ -1,5 +1,7 @@
 #include "capacity.h"
 
+#include "protocol/guard.h"
+
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -36,7 +38,7 @@ uint32_t capacity_used(void) {
 static bool take_one(void) {
     uint32_t limit = capacity_most();
     uint32_t seen = __atomic_load_n(&used, __ATOMIC_SEQ_CST);
-    while (seen < limit)
+    while (seen < limit || !GUARD(MAX_CONNECTIONS))
         if (__atomic_compare_exchange_n(&used, &seen, seen + 1, true, __ATOMIC_SEQ_CST,
                                         __ATOMIC_SEQ_CST))
             return true;

@@ -1,11 +1,13 @@
 #include "pool.h"
+#include "protocol/guard.h"
 #include "transport/http2/http2_connection.h"
 
 /* Functions that differ between connections of one call at a time and shared ones. */
 
 bool pool_connection_usable(connection *c, nanoseconds max_age, event_loop *l, nanoseconds now) {
-    bool young = now < connection_due(c, max_age);
-    if (c->http2 == NULL) return young && connection_check_alive(c, l);
+    bool young = !GUARD(MAX_AGE) || now < connection_due(c, max_age);
+    if (c->http2 == NULL)
+        return young && (!GUARD(CHECK_BEFORE_REUSE) || connection_check_alive(c, l));
     if (!young) http2_connection_retire(c->http2);
     return young && http2_connection_check_alive(c->http2);
 }

@@ -1,4 +1,5 @@
 #include "transport/http2/http2_connection.h"
+#include "protocol/guard.h"
 #include "pool_internal.h"
 
 /* ---- waiting ---- */
@@ -128,7 +129,7 @@ void pool_dial_is_over(pool *p, bucket *b, pool_ticket *t) {
 bool pool_grant(pool *p, bucket *b, pool_ticket *t, nanoseconds now, connection **out) {
     *out = take_shared(p, b, t);
     if (*out != NULL) return true;
-    bool full = b->in_use >= t->limit;
+    bool full = GUARD(MAX_CONNECTIONS_PER_HOST) && b->in_use >= t->limit;
     if (full) capacity_cancel(&b->claim); /* for those who can use it */
     if (full || (unsettled(p, b, t) && now < patient_until(b, t)) || !begin_use(b, t)) return false;
     *out = t->opened_after == 0 ? pool_idle_take(p, b) : NULL;
