@@ -2,8 +2,8 @@
 
 module Trunkline
   module Policy
-    # What policies know of origins: one for all clients of the process. The oldest are forgotten, so that a crawl over
-    # many origins does not keep them all.
+    # What policies know of origins: one for all clients of the process. Those used longest ago are forgotten, so that a
+    # crawl over many origins does not keep them all.
     #
     # @api private
     module State
@@ -21,10 +21,10 @@ module Trunkline
         def of(kind, key)
           @lock.synchronize do
             entries = @kinds[kind] ||= {}
-            entries.fetch(key) do
-              entries.shift if entries.size >= MOST
-              entries[key] = yield
-            end
+            # A Hash has the order of insertion: what is used goes to its end.
+            known = entries.delete(key)
+            entries.shift if known.nil? && entries.size >= MOST
+            entries[key] = known || yield
           end
         end
 
