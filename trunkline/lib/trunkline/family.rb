@@ -19,7 +19,6 @@ module Trunkline
 
     @last = 0
     @shared = nil
-    @pools = ObjectSpace::WeakMap.new
 
     class << self
       # @param max_idle [Integer, nil] nil for the pool of the process, which all such families share; a number for a
@@ -31,19 +30,20 @@ module Trunkline
         Instrument.client_is_made
         LOCK.synchronize do
           @last += 1
-          next new(pool(max_idle), max_idle, @last) if max_idle
+          next new(Engine::Pool.new(max_idle), max_idle, @last) if max_idle
 
-          @shared ||= [pool(default || MAX_IDLE), default || MAX_IDLE].freeze
+          @shared ||= [Engine::Pool.new(default || MAX_IDLE), default || MAX_IDLE].freeze
           new(*@shared, @last)
         end
       end
 
+      # ObjectSpace knows them. A WeakMap of our own would not do: that of Ruby 3.1 crashes the process some time after
+      # GC.compact, which servers call before they fork.
+      #
       # @return [Array<Engine::Pool>] of the process
-      def pools = LOCK.synchronize { @pools.keys }
+      def pools = ObjectSpace.each_object(Engine::Pool).to_a
 
       private
-
-      def pool(max_idle) = Engine::Pool.new(max_idle).tap { |pool| @pools[pool] = true }
 
       # WebMock may be loaded before or after this gem, so it is looked for when a client is made.
       def meet_webmock
