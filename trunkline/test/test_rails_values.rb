@@ -49,7 +49,7 @@ class TestRailsValues < Minitest::Test
       }
     RUBY
     assert_equal [[1.5, 120.0], 5.0], told.values_at("timeouts", "whole")
-    assert_equal [60.0, 3600.0, 2.0, 3000, 0.0005], told["others"]
+    assert_equal [60.0, 3600.0, { "wait" => 2.0, "above" => 0 }, 3000, 0.0005], told["others"]
     assert_equal [[60, 5], 60], told.values_at("keepalive", "idle")
     assert_match(/\Atimeout: /, told["refused"])
   end

@@ -2,7 +2,6 @@
 
 require "active_support"
 require "active_support/cache"
-require "active_support/core_ext"
 require "dalli"
 require "logger"
 require "open3"
