@@ -11,25 +11,28 @@ module Trunkline
     module Faraday
       # Maps Faraday's request and ssl options to client options.
       module Options
-        # Seconds: the total when no timeout is set; each phase without a limit when another phase has one.
+        # Seconds: the total when no timeout is set; each phase without a limit when another phase has one, and each
+        # phase of a stream.
         TOTAL = 60
         PHASES = {
           open_timeout: %i[queue resolve connect tls], write_timeout: %i[write], read_timeout: %i[first_byte read]
         }.freeze
         TIMEOUTS = [:timeout, *PHASES.keys].freeze
+        MISSING = "no timeout: set one of #{TIMEOUTS.join(", ")} in the request's options " \
+                  "(the adapter, or Trunkline.configure, was told to require one)".freeze
 
         module_function
 
         # @return [Array] everything that #client_options reads, as the key of a client; its elements can change
         def key(request, ssl)
-          [request.timeout, request.open_timeout, request.read_timeout, request.write_timeout, request.proxy,
-           request.bind, ssl, (PemFile.stamp(ssl[:ca_file]) if ssl && ssl[:ca_file])]
+          [request.stream_response?, request.timeout, request.open_timeout, request.read_timeout, request.write_timeout,
+           request.proxy, request.bind, ssl, (PemFile.stamp(ssl[:ca_file]) if ssl && ssl[:ca_file])]
         end
 
         # @param request [Faraday::RequestOptions]
         # @param ssl [Faraday::SSLOptions]
         # @param on_no_timeout [Symbol] what to do when no timeout is set: :raise; :limit the total to TOTAL; :leave it
-        #   to the client
+        #   to the client. A stream (on_data) has no total: as with net_http, its timeout is for each wait
         # @return [Hash{Symbol => Object}]
         # @raise [MissingTimeout, InvalidRequest]
         def client_options(request, ssl, on_no_timeout: :limit)
@@ -42,21 +45,17 @@ module Trunkline
 
         def timeout(request, on_none)
           given = TIMEOUTS.to_h { |name| [name, request[name]] }.compact
-          return default_timeout(on_none) if given.empty?
+          return {} if given.empty? && on_none == :leave
+          raise MissingTimeout, MISSING if given.empty? && on_none == :raise
+          return { timeout: phases(given, given.fetch(:timeout, TOTAL)) } if request.stream_response?
+          return { timeout: TOTAL } if given.empty?
 
-          limits = PHASES.each_with_object({}) do |(name, phases), all|
-            seconds = given.fetch(name) { TOTAL unless given[:timeout] }
-            phases.each { |phase| all[phase] = seconds }
-          end
-          { timeout: limits.compact.merge(total: given[:timeout]) }
+          { timeout: phases(given, (TOTAL unless given[:timeout])).merge(total: given[:timeout]) }
         end
 
-        def default_timeout(on_none)
-          return {} if on_none == :leave
-          return { timeout: TOTAL } if on_none == :limit
-
-          raise MissingTimeout, "no timeout: set one of #{TIMEOUTS.join(", ")} in the request's options " \
-                                "(the adapter, or Trunkline.configure, was told to require one)"
+        # @param rest [Numeric, nil] seconds of a phase that has none of its own
+        def phases(given, rest)
+          PHASES.flat_map { |name, all| all.map { |phase| [phase, given.fetch(name, rest)] } }.to_h.compact
         end
 
         def proxy(proxy)
@@ -96,7 +95,7 @@ module Trunkline
           options[:client_key] = PemFile.path(key) if key
         end
 
-        private_class_method :timeout, :default_timeout, :proxy, :tls, :trust, :certificate
+        private_class_method :timeout, :phases, :proxy, :tls, :trust, :certificate
       end
     end
   end
