@@ -12,11 +12,17 @@ class CI
   # How a task says what it could not run, and why.
   NOT_RUN = /^not run: .*/
 
-  # Lines of a failed section that are said again behind the summary: what is left of a log is often its end.
-  ENDING = 40
+  # What Minitest says of one failure, up to the next empty line.
+  FAILURE = /^ +\d+\) (?:Failure|Error):\n(?:.+\n)+/
+
+  # Lines of a failed section, and of each of its failures, that are said again behind the summary: what is left of a
+  # log is often its end.
+  ENDING = 20
 
   Outcome = Struct.new(:title, :passed, :failed, :seconds, :output, keyword_init: true) do
-    def ending = ["", "== How it ended: #{title}", *output.lines.last(ENDING)]
+    def ending = ["", "== How it ended: #{title}", *output.lines.last(ENDING), *failures]
+
+    def failures = output.scan(FAILURE).flat_map { |failure| failure.lines.first(ENDING) }
 
     def not_run = output.scan(NOT_RUN)
 
