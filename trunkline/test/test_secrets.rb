@@ -87,18 +87,18 @@ class TestSecrets < TrunklineTest
     Trunkline::Downloaded Trunkline::Engine::Config Trunkline::Engine::JSONBatches Trunkline::Engine::Multi
     Trunkline::Engine::Origin Trunkline::Engine::Pool Trunkline::Engine::Switched Trunkline::Insight::Call
     Trunkline::Insight::Finding Trunkline::Insight::JobMiddleware Trunkline::Insight::NetHTTPHook::Opening
-    Trunkline::Insight::Overview Trunkline::Insight::Report Trunkline::Instrument::Tally Trunkline::NoProxy
-    Trunkline::Options::Option Trunkline::Policy::Breaker::Circuit Trunkline::Policy::Breaker::External
-    Trunkline::Policy::Breaker::Semian::Resource Trunkline::Policy::Breaker::Window Trunkline::Policy::Budget
-    Trunkline::Policy::Hedge::Quantile Trunkline::Policy::Rate::Fields::Told Trunkline::Policy::Rate::Quota
-    Trunkline::Policy::Rate::Schedule Trunkline::Policy::Rate::Window Trunkline::Policy::Settings
-    Trunkline::Policy::Settings::Check Trunkline::Policy::Settings::Kept Trunkline::Policy::Signal Trunkline::Progress
-    Trunkline::Progress::Reporter Trunkline::Redaction::JSON Trunkline::Scheduler::Flow::Pause
-    Trunkline::ServerSentEvent Trunkline::ServerTiming Trunkline::Stats Trunkline::Stubs::Fault Trunkline::Timeouts
-    Trunkline::Timings Trunkline::TransferProgress Trunkline::TransferProgress::Bar::Line
-    Trunkline::TransferProgress::Bar::OfRuby Trunkline::TransferProgress::Bar::OfTTY
-    Trunkline::TransferProgress::Reporter Trunkline::WebSocket::Deflate Typhoeus::Cache::Dalli Typhoeus::Cache::Rails
-    Typhoeus::Cache::Redis Typhoeus::Response::Header
+    Trunkline::Insight::Overview Trunkline::Insight::Report Trunkline::Instrument::Tally Trunkline::Lock
+    Trunkline::NoProxy Trunkline::Options::Option Trunkline::Policy::Breaker::Circuit
+    Trunkline::Policy::Breaker::External Trunkline::Policy::Breaker::Semian::Resource
+    Trunkline::Policy::Breaker::Window Trunkline::Policy::Budget Trunkline::Policy::Hedge::Quantile
+    Trunkline::Policy::Rate::Fields::Told Trunkline::Policy::Rate::Quota Trunkline::Policy::Rate::Schedule
+    Trunkline::Policy::Rate::Window Trunkline::Policy::Settings Trunkline::Policy::Settings::Check
+    Trunkline::Policy::Settings::Kept Trunkline::Policy::Signal Trunkline::Progress Trunkline::Progress::Reporter
+    Trunkline::Redaction::JSON Trunkline::Scheduler::Flow::Pause Trunkline::ServerSentEvent Trunkline::ServerTiming
+    Trunkline::Stats Trunkline::Stubs::Fault Trunkline::Timeouts Trunkline::Timings Trunkline::TransferProgress
+    Trunkline::TransferProgress::Bar::Line Trunkline::TransferProgress::Bar::OfRuby
+    Trunkline::TransferProgress::Bar::OfTTY Trunkline::TransferProgress::Reporter Trunkline::WebSocket::Deflate
+    Typhoeus::Cache::Dalli Typhoeus::Cache::Rails Typhoeus::Cache::Redis Typhoeus::Response::Header
   ].freeze
   OURS = /\A(?:Trunkline|Typhoeus|Faraday::Adapter::Trunkline)\b(?!::(?:Limiter|Lab|XML))/
 

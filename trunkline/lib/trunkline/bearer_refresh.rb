@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "errors"
+require_relative "lock"
 require_relative "options"
 require_relative "policy/signal"
 require_relative "redacted"
@@ -68,7 +69,7 @@ module Trunkline
       @fetch = fetch
       @fetching = nil
       @fetched_at = nil # monotonic seconds
-      @lock = Mutex.new
+      @lock = Lock.new
     end
 
     # @param _request [Request]

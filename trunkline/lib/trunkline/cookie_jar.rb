@@ -3,6 +3,7 @@
 require "ipaddr"
 require_relative "errors"
 require_relative "host"
+require_relative "lock"
 require_relative "redacted"
 require_relative "url"
 
@@ -49,7 +50,7 @@ module Trunkline
     def initialize
       CookieJar.load_gems
       @domains = {}
-      @lock = Mutex.new
+      @lock = Lock.new
     end
 
     # Takes a cookie that a server sets, if RFC 6265bis 5.7 allows it.

@@ -3,6 +3,7 @@
 require_relative "engine"
 require_relative "errors"
 require_relative "instrument"
+require_relative "lock"
 require_relative "redacted"
 
 module Trunkline
@@ -14,7 +15,7 @@ module Trunkline
 
     # Idle connections that the process's own pool keeps, unless configured otherwise before the first client.
     MAX_IDLE = 256
-    LOCK = Mutex.new
+    LOCK = Lock.new
     private_constant :LOCK
 
     @last = 0

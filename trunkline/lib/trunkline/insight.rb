@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "net/http"
+require_relative "lock"
 require_relative "../trunkline"
 require_relative "insight/collector"
 require_relative "insight/faraday_hook"
@@ -35,7 +36,7 @@ module Trunkline
     KEY = :trunkline_insight
     private_constant :KEY
 
-    @lock = Mutex.new
+    @lock = Lock.new
     @watches = 0
     @reports = []
     @probe = Probe.new

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "interrupts"
+require_relative "lock"
 require_relative "redacted"
 
 module Trunkline
@@ -34,7 +35,7 @@ module Trunkline
     @probes = [].freeze
     @met = {}
     @at_client = []
-    @lock = Mutex.new
+    @lock = Lock.new
     @failed = {}
 
     class << self

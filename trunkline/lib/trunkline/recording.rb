@@ -4,6 +4,7 @@ require "json"
 require_relative "atomic_file"
 require_relative "errors"
 require_relative "instrument"
+require_relative "lock"
 require_relative "recording/entry"
 require_relative "redacted"
 require_relative "version"
@@ -41,7 +42,7 @@ module Trunkline
       @began = Time.now
       @entries = []
       @left_out = 0
-      @lock = Mutex.new
+      @lock = Lock.new
     end
 
     # @return [void]

@@ -2,6 +2,7 @@
 
 require_relative "../trunkline"
 require_relative "interception"
+require_relative "lock"
 require_relative "redacted"
 require_relative "stubs/stub"
 require_relative "verbs"
@@ -65,7 +66,7 @@ module Trunkline
       @network = network
       @stubs = []
       @calls = []
-      @lock = Mutex.new
+      @lock = Lock.new
     end
 
     # @return [self]

@@ -138,4 +138,10 @@ class TestCoalesce < TrunklineTest
     assert_match(/coalesce: vary: must be an Array of field names/,
                  assert_raises(Trunkline::InvalidRequest) { client("http://a.test", coalesce: { vary: "a" }) }.message)
   end
+
+  def test_with_a_signer
+    server = serve
+    http = client(server.url, coalesce: true, digest: %w[user secret])
+    assert_equal [200, 200], Array.new(2) { http.get("/").status }
+  end
 end

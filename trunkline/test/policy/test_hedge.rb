@@ -105,6 +105,16 @@ class TestHedge < TrunklineTest
     assert_equal server.requests.size - 100, http.stats[:hedges][server.address][:taken]
   end
 
+  def test_it_takes_a_slot_of_the_rate_or_is_not_sent
+    each_way(but: [:streamed]) do |way, call|
+      server = serve_with_late_firsts(0.4)
+      http = client(server.url, hedge: { after: 0.1, max: 1.0 }, rate: { per_second: 0.5, burst: 3 })
+      assert_equal [2, 1], Array.new(2) { |number| call.call(http, :get, "/#{number}").attempts.size }, way
+      assert_equal 3, server.requests.size, way
+      Trunkline::Policy::State.clear
+    end
+  end
+
   def test_the_quantile_is_learnt
     server = serve
     http = client(server.url, hedge: { after: :p95, max: 1.0 })

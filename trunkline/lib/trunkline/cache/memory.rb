@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
+require_relative "../lock"
 require_relative "../redacted"
 
 module Trunkline
@@ -37,7 +38,7 @@ module Trunkline
         @max_bytes = max_bytes
         @bytes = 0
         @entries = {}
-        @lock = Mutex.new
+        @lock = Lock.new
       end
 
       # @param key [String]

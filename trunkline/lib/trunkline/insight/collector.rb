@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../engine"
+require_relative "../lock"
 require_relative "../redacted"
 require_relative "report"
 
@@ -25,7 +26,7 @@ module Trunkline
         @min = min
         @calls = []
         @dropped = 0
-        @lock = Mutex.new
+        @lock = Lock.new
         @began = Engine.now
         @ended = nil
       end

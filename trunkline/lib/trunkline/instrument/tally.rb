@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../lock"
+
 module Trunkline
   module Instrument
     # The calls of one Rails request or job: how many, and how long in all. Futures and batches are counted where they
@@ -26,7 +28,7 @@ module Trunkline
       attr_reader :seconds
 
       def initialize
-        @lock = Mutex.new
+        @lock = Lock.new
         @calls = 0
         @seconds = 0.0
       end

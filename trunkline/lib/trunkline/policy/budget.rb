@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../lock"
+
 module Trunkline
   module Policy
     # A token bucket that pays for additional requests, such as retries: each call puts a part of a token in, each
@@ -22,7 +24,7 @@ module Trunkline
         @tokens = [initial.to_f, @most].min
         @at = nil
         @taken = @refused = 0
-        @lock = Mutex.new
+        @lock = Lock.new
       end
 
       # Counts a call.

@@ -2,6 +2,7 @@
 
 require_relative "../cache"
 require_relative "../errors"
+require_relative "../lock"
 require_relative "../redacted"
 require_relative "settings"
 require_relative "state"
@@ -35,7 +36,7 @@ module Trunkline
 
       # How often, for one origin; see docs/cache.md.
       COUNTS = { hits: 0, stale: 0, revalidated: 0, misses: 0, stored: 0 }.freeze
-      COUNTING = Mutex.new
+      COUNTING = Lock.new
       private_constant :COUNTS, :COUNTING
 
       # @param value [true, Hash, #read, Cache]

@@ -44,7 +44,7 @@ module Trunkline
              (fields unless signer),
              options.breaker, options.rate,
              (DeadlineHeader.new(options.deadline_header) if options.deadline_header),
-             options.hedge].select(&:itself))
+             options.hedge&.within(options.rate)].select(&:itself))
       end
 
       # @return [Expectation, nil] nil for what answers as Net::HTTP does, too

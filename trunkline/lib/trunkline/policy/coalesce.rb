@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
+require_relative "../lock"
 require_relative "../redacted"
 require_relative "settings"
 require_relative "signal"
@@ -36,7 +37,7 @@ module Trunkline
       def initialize(vary:)
         @vary = vary
         @flights = {}
-        @lock = Mutex.new
+        @lock = Lock.new
         @pid = Process.pid
       end
 

@@ -52,6 +52,14 @@ module Trunkline
         freeze
       end
 
+      # @param rate [Rate, nil]
+      # @return [Hedge] whose second requests start only when they need not wait for it
+      def within(rate)
+        return self if rate.nil?
+
+        dup.tap { |hedge| hedge.instance_exec { @rate = rate } }.freeze
+      end
+
       # @param request [Request]
       # @param call [Call]
       # @yield [request] sends it and returns its Response
@@ -88,7 +96,11 @@ module Trunkline
       def first_answer(request, call, known)
         seconds = after(known, call.now) or return yield
 
-        call.race(request, seconds) { request if known.budget.take(call.now) }
+        call.race(request, seconds) { request if allowed?(request, call.now, known.budget) }
+      end
+
+      def allowed?(request, now, budget)
+        @rate ? @rate.start_now?(request, now) { budget.take(now) } : budget.take(now)
       end
     end
   end

@@ -82,6 +82,24 @@ module Trunkline
         yield(request).tap { |response| pace.learn(slot, response, call.now) }
       end
 
+      # Asked before a second request of the same call, which must not wait.
+      #
+      # @param request [Request]
+      # @param now [Float] monotonic seconds
+      # @yieldreturn [Boolean] whether it is sent when the rate allows it
+      # @return [Boolean] whether it is sent
+      def start_now?(request, now)
+        key = key_of(request) or return yield
+
+        pace = pace(key)
+        _, slot = pace.reserve(now, 0.0)
+        return false if slot.nil?
+        return true if yield
+
+        pace.cancel(slot)
+        false
+      end
+
       # Asked before a request among many begins, so that it waits where it holds up nobody else. Where the server wants
       # an hour, it begins, and fails as a single call does.
       #

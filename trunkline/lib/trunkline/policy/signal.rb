@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../condition"
+require_relative "../lock"
 
 module Trunkline
   module Policy
@@ -9,7 +10,7 @@ module Trunkline
     # @api private
     class Signal
       def initialize
-        @lock = Mutex.new
+        @lock = Lock.new
         @condition = Condition.new
         @set = false
         @blocks = []
@@ -40,7 +41,7 @@ module Trunkline
             left = limit && (limit - Engine.now)
             return false if left && left <= 0
 
-            @condition.wait(@lock, left)
+            @lock.wait(@condition, left)
           end
         end
         true

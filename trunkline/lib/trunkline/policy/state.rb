@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../lock"
+
 module Trunkline
   module Policy
     # What policies know of origins: one for all clients of the process. Those used longest ago are forgotten, so that a
@@ -10,7 +12,7 @@ module Trunkline
       # Of each kind.
       MOST = 4096
 
-      @lock = Mutex.new
+      @lock = Lock.new
       @kinds = {}
 
       class << self

@@ -4,6 +4,7 @@ require "digest"
 require "securerandom"
 require_relative "../../comma_list"
 require_relative "../../errors"
+require_relative "../../lock"
 require_relative "../../redacted"
 require_relative "challenge"
 
@@ -31,7 +32,7 @@ module Trunkline
           @user = user.encode(Encoding::UTF_8).b
           @password = password.encode(Encoding::UTF_8).b
           @states = {}
-          @lock = Mutex.new
+          @lock = Lock.new
         end
 
         # @param request [Request]
@@ -157,13 +158,13 @@ module Trunkline
         end
 
         def response_of(state, request, count, cnonce)
-          secret = hash(state, "#{@user}:#{state.realm}:#{@password}")
-          secret = hash(state, "#{secret}:#{state.nonce}:#{cnonce}") if state.session
+          secret = digest_of(state, "#{@user}:#{state.realm}:#{@password}")
+          secret = digest_of(state, "#{secret}:#{state.nonce}:#{cnonce}") if state.session
           middle = state.qop ? "#{state.nonce}:#{count}:#{cnonce}:#{state.qop}" : state.nonce
-          hash(state, "#{secret}:#{middle}:#{hash(state, request)}")
+          digest_of(state, "#{secret}:#{middle}:#{digest_of(state, request)}")
         end
 
-        def hash(state, text)
+        def digest_of(state, text)
           state.algorithm.hexdigest(text)
         end
 
@@ -173,7 +174,7 @@ module Trunkline
 
         # RFC 7616 3.4, 3.4.4
         def user_fields(state)
-          return { "username" => hash(state, "#{@user}:#{state.realm}") } if state.userhash
+          return { "username" => digest_of(state, "#{@user}:#{state.realm}") } if state.userhash
 
           { "username" => @user }
         end

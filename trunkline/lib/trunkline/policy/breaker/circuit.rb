@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../lock"
 require_relative "outcome"
 require_relative "window"
 
@@ -18,7 +19,7 @@ module Trunkline
           @threshold, @minimum, @cool_down, @probes = settings.values_at(:threshold, :minimum, :cool_down, :probes)
           @window = Window.new(settings[:window])
           @seconds = settings[:window].round(1)
-          @lock = Mutex.new
+          @lock = Lock.new
           @generation = 0
           @openings = 0
           @state = :closed

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../lock"
 require_relative "../../redacted"
 
 module Trunkline
@@ -11,7 +12,7 @@ module Trunkline
 
         def initialize
           @keys = {}
-          @lock = Mutex.new
+          @lock = Lock.new
           @pid = Process.pid
         end
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../../lock"
+
 module Trunkline
   module Policy
     class Hedge
@@ -23,7 +25,7 @@ module Trunkline
         private_constant :SLICE, :SLICES, :LEAST, :GROWTH, :BUCKETS, :STALE, :TOLD
 
         def initialize
-          @lock = Mutex.new
+          @lock = Lock.new
           @slices = Array.new(SLICES) { Array.new(BUCKETS, 0) }
           @all = Array.new(BUCKETS, 0)
           @count = 0

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../lock"
 require_relative "../../retry_after"
 require_relative "fields"
 require_relative "window"
@@ -19,7 +20,7 @@ module Trunkline
           @windows = {}
           @started = 0
           @paused_until = -Float::INFINITY
-          @lock = Mutex.new
+          @lock = Lock.new
         end
 
         # @param now [Float] monotonic seconds

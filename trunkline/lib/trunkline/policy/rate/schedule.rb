@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../../lock"
+
 module Trunkline
   module Policy
     class Rate
@@ -24,7 +26,7 @@ module Trunkline
           @interval = 1.0 / per_second
           @lead = (burst - 1) * @interval
           @next = -Float::INFINITY # when the next would start, if there were no burst
-          @lock = Mutex.new
+          @lock = Lock.new
         end
 
         # @param now [Float] monotonic seconds
