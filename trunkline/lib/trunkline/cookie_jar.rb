@@ -3,6 +3,7 @@
 require "ipaddr"
 require_relative "errors"
 require_relative "host"
+require_relative "loading"
 require_relative "lock"
 require_relative "redacted"
 require_relative "url"
@@ -37,9 +38,11 @@ module Trunkline
       # @raise [InvalidRequest] without the gems
       # @api private
       def load_gems
-        require "http/cookie"
-        require "public_suffix"
-        PublicSuffix::List.default # reads a file of 300 KB
+        Loading.apart do
+          require "http/cookie"
+          require "public_suffix"
+          PublicSuffix::List.default # reads a file of 300 KB
+        end
       rescue LoadError => error
         raise InvalidRequest, "cookies: needs the gems http-cookie and public_suffix: add gem \"http-cookie\", " \
                               "\"~> 1.1\" and gem \"public_suffix\", \">= 5\" to the Gemfile (#{error.message})"

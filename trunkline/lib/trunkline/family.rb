@@ -3,6 +3,7 @@
 require_relative "engine"
 require_relative "errors"
 require_relative "instrument"
+require_relative "loading"
 require_relative "lock"
 require_relative "redacted"
 
@@ -50,7 +51,7 @@ module Trunkline
       def meet_webmock
         return if !defined?(::WebMock::HttpLibAdapter) || defined?(::WebMock::HttpLibAdapters::TrunklineAdapter)
 
-        require_relative "webmock"
+        Loading.apart { require_relative "webmock" }
       end
     end
 

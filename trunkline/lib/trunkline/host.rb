@@ -2,6 +2,7 @@
 
 require "ipaddr"
 require_relative "errors"
+require_relative "loading"
 
 module Trunkline
   # The host of a URL: a name, an IPv4 address, or an IPv6 address in brackets (RFC 3986 3.2.2).
@@ -46,7 +47,7 @@ module Trunkline
 
     # The gem is loaded for those alone who need it. Bytes that are not UTF-8 are no name.
     def internationalised(text, argument)
-      require "simpleidn"
+      Loading.apart { require "simpleidn" }
       raise InvalidRequest.of(argument, text, ALLOWED) unless text.encoding == Encoding::UTF_8
 
       SimpleIDN.to_ascii(text.unicode_normalize(:nfc)).to_s.downcase

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "interrupts"
+require_relative "loading"
 require_relative "lock"
 require_relative "redacted"
 
@@ -73,7 +74,7 @@ module Trunkline
           next if @met[name] || !Object.const_defined?(constant)
 
           @met[name] = true
-          require_relative "instrument/#{name}"
+          Loading.apart { require_relative "instrument/#{name}" }
         end
       end
 

@@ -2,6 +2,7 @@
 
 require_relative "body"
 require_relative "headers"
+require_relative "loading"
 require_relative "redacted"
 
 module Trunkline
@@ -92,8 +93,11 @@ module Trunkline
     # @return [String]
     # @api private
     def self.type_of(filename)
-      require "mini_mime"
-      MiniMime.lookup_by_filename(filename)&.content_type || "application/octet-stream"
+      type = Loading.apart do
+        require "mini_mime"
+        MiniMime.lookup_by_filename(filename) # reads a file, too
+      end
+      type&.content_type || "application/octet-stream"
     end
   end
 end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "loading"
+
 module Trunkline
   # How far one transfer is: what progress: of an upload or a download is given, a few times a second and at the end.
   # Frozen.
@@ -52,8 +54,10 @@ module Trunkline
 
         return unless wanted && output.tty?
 
-        require_relative "transfer_progress/bar"
-        bar = Bar.on(output)
+        bar = Loading.apart do
+          require_relative "transfer_progress/bar"
+          Bar.on(output)
+        end
         new(bar.method(:show), bar.method(:finish))
       end
 

@@ -5,7 +5,7 @@ require_relative "child_server"
 # After each test the process has the descriptors and the threads that it had before, once clients and servers
 # of the test are closed.
 module LeakCheck
-  PATIENCE = 1.0
+  PATIENCE = 3.0
 
   # Kept on purpose, and bounded: the engine's wake-up descriptors (one for each call under way at the same time, 64
   # at most are kept; without eventfd they are pipes), the key logs of TLS options it remembers, the tables of the mime

@@ -41,6 +41,9 @@ class ScriptedConnection
   def write(bytes)
     socket.write(bytes.b)
     self
+  rescue Errno::EPIPE, Errno::ECONNRESET
+    left!
+    raise
   end
   alias << write
 

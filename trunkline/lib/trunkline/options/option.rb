@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../loading"
 require_relative "checks"
 
 module Trunkline
@@ -48,6 +49,7 @@ module Trunkline
       def check(value)
         return value if check_name.nil? || (value.nil? && optional?)
 
+        Loading.ahead_of_fibers
         Checks.public_send(check_name, name, value, *[allowed].compact)
       end
     end

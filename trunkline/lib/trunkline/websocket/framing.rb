@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
+require_relative "../loading"
 require_relative "../redacted"
 require_relative "deflate"
 
@@ -22,8 +23,14 @@ module Trunkline
 
       # @raise [InvalidRequest] without the gem
       def self.load_gem
-        require "websocket/driver"
-        require_relative "driver"
+        Loading.apart do
+          require "websocket/driver"
+          require_relative "driver"
+          # What the gems would load later.
+          [::WebSocket::Driver, ::WebSocket::Driver::Hybi, ::WebSocket::Extensions].each do |part|
+            part.constants.each { |name| part.const_get(name) }
+          end
+        end
       rescue LoadError => error
         raise InvalidRequest, "websocket: needs the gem websocket-driver: add gem \"websocket-driver\", \"~> 0.8\" " \
                               "to the Gemfile (#{error.message})"

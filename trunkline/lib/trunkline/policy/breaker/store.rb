@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../errors"
+require_relative "../../loading"
 require_relative "../../redacted"
 require_relative "../settings"
 
@@ -19,7 +20,7 @@ module Trunkline
         # @param version [String] the oldest that will do
         # @raise [InvalidRequest]
         def initialize(gem_name, version)
-          require gem_name
+          Loading.apart { require gem_name }
           found = Gem.loaded_specs[gem_name]&.version
           return if found.nil? || found >= Gem::Version.new(version)
 

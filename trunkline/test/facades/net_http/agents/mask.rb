@@ -14,7 +14,7 @@ module Agents
     def initialize(ports, messages: [])
       @ports = ports
       texts = messages.uniq.reject(&:empty?).sort_by { |message| -message.size }
-      @rules = { Regexp.union(*texts) => "MESSAGE", /(?<!\d)(?:#{ports.join("|")})(?!\d)/ => "PORT", **RULES }
+      @rules = { Regexp.union(*texts) => "MESSAGE", /(?<!\h)(?:#{ports.join("|")})(?!\h)/ => "PORT", **RULES }
     end
 
     # @param value [Object] of what JSON can say

@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # Loads files that are needed late, also in a fiber of a scheduler: Ruby 3.1 has the scheduler read source files, and
+  # Async's hook for that calls what came with Ruby 3.2.
+  #
+  # @api private
+  module Loading
+    IN_FIBERS = RUBY_VERSION >= "3.2"
+    LATE = %i[BearerRefresh Cache CookieJar Recording].freeze
+    # Two fibers need the same files at the same time, and Ruby warns when one thread waits for another to load a file.
+    LOCK = Mutex.new
+    private_constant :IN_FIBERS, :LATE, :LOCK
+
+    class << self
+      # @yield loads; in a thread of its own where a fiber cannot
+      # @return [Object] what the block returns
+      def apart(&block)
+        return yield if IN_FIBERS || Fiber.current_scheduler.nil?
+
+        Thread.new do
+          Thread.current.report_on_exception = false
+          LOCK.synchronize(&block)
+        end.value
+      end
+
+      # Does what autoload would do in a fiber that it cannot be done in.
+      # @return [void]
+      def ahead_of_fibers
+        return if IN_FIBERS || @ahead || Fiber.current_scheduler.nil?
+
+        apart do
+          LATE.each { |name| Trunkline.const_get(name) }
+          Policy.constants.each { |name| Policy.const_get(name) }
+        end
+        @ahead = true
+      end
+    end
+  end
+end

@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require_relative "support/subprocess"
+require_relative "support/websocket_peer"
+
+# What is loaded when it is needed first, also in a fiber of a scheduler (Async needs Ruby 3.2 to load a file in one).
+class TestLoading < TrunklineTest
+  # @return [String] what it prints
+  def in_a_fiber(code)
+    result = Subprocess.run(%(require "async"; Sync { #{code} }))
+    assert_predicate result.status, :success?, result.err
+    result.out
+  end
+
+  { "policies: :standard" => "policies: :standard", "all policies" =>
+      "breaker: true, rate: { per_second: 9 }, hedge: true, coalesce: true, cache: true, cookies: true, retry: true, " \
+      "deadline_header: 'Grpc-Timeout', digest: %w[user secret], content_digest: true" }.each do |what, options|
+    define_method(:"test_a_client_with_#{what}") do
+      server = serve
+      out = in_a_fiber("print Trunkline.new(#{server.url.inspect}, timeout: 9, #{options}).get('/').status")
+      assert_equal "200", out
+    end
+  end
+
+  def test_policies_of_a_call
+    server = serve
+    out = in_a_fiber("print Trunkline.get(#{server.url.inspect}, timeout: 9, retry: true).status")
+    assert_equal "200", out
+  end
+
+  def test_a_websocket
+    server = serve { |connection| WebSocketPeer.new(connection).tap(&:accept).echo }
+    out = in_a_fiber("Trunkline.new(#{server.url.inspect}, timeout: 9).websocket { print _1.write('a').read }")
+    assert_equal "a", out
+  end
+
+  def test_what_other_gems_do
+    server = serve
+    out = in_a_fiber("http = Trunkline.new(#{server.url.inspect}, timeout: 9); print http.post('/', multipart: " \
+                     "{ a: Trunkline::Part.new('x', filename: 'a.png') }).status; " \
+                     "http.get('http://bücher.test') rescue 0")
+    assert_match(/\A200/, out)
+  end
+end
