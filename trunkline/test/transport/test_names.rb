@@ -173,7 +173,7 @@ class TestNames < TrunklineTest
       since, result = timed { run_program(beside_dead_names(count, timeout), hosts: hosts, limit: 60) }
       *times, errors = result.out.lines
       assert_equal 3, times.size, result.err
-      # Those names cost this process time of its own: some 500 threads begin to wait. Behind one of them it would be 5 s.
+      # Those names cost this process time of its own: some 500 threads begin to wait. Behind one of them it were 5 s.
       times.each { |time| assert_took 0.0, time.to_f, 1.5, since: since }
       assert_empty errors.split - ["Trunkline::TotalTimeout", "Trunkline::ResolveError"]
     end
