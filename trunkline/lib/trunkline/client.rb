@@ -192,6 +192,7 @@ module Trunkline
     #   rate           how many may start in a period, in all: "100/s", "600/min", "5000/h"
     #   progress       true for a line on a terminal, or called with a Progress a few times a second
     #   reuse_bodies   for each alone: true empties each body when its block returns, and reads the next into its memory
+    #   invalid        for each and map: :yield has the InvalidRequest of a request that is none as its result; :raise
     #   on_cancel      called after an interrupt with each request that has no result; of an Enumerable that is no
     #                  Array, with those that were pulled
     #
@@ -204,6 +205,7 @@ module Trunkline
     def batch(options = nil, &block)
       batch_options, builder = side_by_side(options)
       batch_options.refuse_reuse_bodies("batch")
+      batch_options.refuse_invalid
       BlockArity.check(block, 1, "the batch") { "batch: the block" }
       raise InvalidRequest, "batch: the block must take the batch, to add requests to" if block&.arity&.zero?
 

@@ -94,6 +94,26 @@ class TestBatch < TrunklineTest
     assert_empty server.requests
   end
 
+  def test_invalid_requests_as_results
+    server = serve
+    requests = ["/a", "http://bad host/", [:get, "/b", { bogus: 1 }], "/c"]
+    [requests, requests.lazy].each do |source|
+      results = {}
+      client(server.url).each(source, invalid: :yield) { |request, result| results[request] = result.class }
+      assert_equal [Trunkline::Response, Trunkline::InvalidRequest] * 2, results.values_at(*requests.values_at(0, 1, 3, 2))
+    end
+    mapped = client(server.url).map(requests, invalid: :yield)
+    assert_match(/\Arequest 1: url: /, mapped[1].message)
+    assert_equal 200, mapped.last.status
+    [[:batch, {}], [:each, { invalid: :other }]].each do |name, options|
+      arguments = name == :each ? [["/"]] : []
+      error = assert_raises(Trunkline::InvalidRequest) do
+        client(server.url).public_send(name, *arguments, invalid: :yield, **options) { |*| nil }
+      end
+      assert_match(/\Ainvalid: /, error.message)
+    end
+  end
+
   def test_stream_is_refused
     error = assert_raises(Trunkline::InvalidRequest) { client(serve.url).batch { |batch| batch.get("/", stream: true) } }
     assert_match(/stream:/, error.message)

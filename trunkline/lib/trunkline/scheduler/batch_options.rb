@@ -10,7 +10,7 @@ module Trunkline
     class BatchOptions
       include Redacted
 
-      NAMES = %i[concurrency max_in_flight rate progress on_error on_cancel reuse_bodies].freeze
+      NAMES = %i[concurrency max_in_flight rate progress on_error on_cancel reuse_bodies invalid].freeze
       MAX_IN_FLIGHT = 512
       MOST = 65_536
       # Concurrent streams that a server should allow at least (RFC 9113 6.5.2).
@@ -30,6 +30,8 @@ module Trunkline
       attr_reader :on_error, :on_cancel
       # @return [Boolean] whether a body is emptied when its block returns, so that the next one has its memory
       attr_reader :reuse_bodies
+      # @return [:raise, :yield] what becomes of a request that is none
+      attr_reader :invalid
       # @return [Integer] the highest limit that :auto may find: with a connection for each request, and over HTTP/2
       attr_reader :maximum, :maximum_of_streams
 
@@ -49,6 +51,7 @@ module Trunkline
         @on_error = callable_or_nil(:on_error, given)
         @on_cancel = callable_or_nil(:on_cancel, given)
         @reuse_bodies = Options::Checks.boolean(:reuse_bodies, given.fetch(:reuse_bodies, false))
+        @invalid = invalid_of(given.fetch(:invalid, :raise))
         freeze
       end
 
@@ -56,6 +59,11 @@ module Trunkline
       # @raise [InvalidRequest]
       def refuse_reuse_bodies(name)
         raise InvalidRequest, "reuse_bodies: is for each: what #{name} gives is kept" if @reuse_bodies
+      end
+
+      # @raise [InvalidRequest]
+      def refuse_invalid
+        raise InvalidRequest, "invalid: is for each and map: batch raises where the request is added" if @invalid == :yield
       end
 
       private
@@ -89,6 +97,12 @@ module Trunkline
         return value if [nil, true, false].include?(value) || value.respond_to?(:call)
 
         raise InvalidRequest.of("progress", value, "true (for a terminal) or callable")
+      end
+
+      def invalid_of(value)
+        return value if %i[raise yield].include?(value)
+
+        raise InvalidRequest.of("invalid", value, ":raise, or :yield to have the error as the request's result")
       end
 
       def callable_or_nil(name, given)

@@ -33,7 +33,8 @@ module Trunkline
       # @return [nil]
       def run(&block)
         Interrupts.watch
-        @source.is_a?(Array) ? check : @enumerator = @source.to_enum
+        @yielding = block if @options.invalid == :yield
+        @source.is_a?(Array) && @yielding.nil? ? check : @enumerator = @source.to_enum
         drive(&block)
         @progress&.finish(@scheduler)
         nil
@@ -96,10 +97,18 @@ module Trunkline
         @exhausted ||= @index >= @source.size unless @enumerator
         return if @exhausted
 
-        pending = @checked.delete(@index) unless @checked.empty?
-        @scheduler.add(pending || @reader.read(item, @index, used || PendingRequest.new))
+        add(item, (@checked.delete(@index) unless @checked.empty?), used)
         @index += 1
         true
+      end
+
+      def add(item, checked, used)
+        @scheduler.add(checked || @reader.read(item, @index, used || PendingRequest.new))
+      rescue InvalidRequest, MissingTimeout => error
+        raise if @yielding.nil?
+
+        @progress&.count(error)
+        @yielding.call(item, error, @index)
       end
 
       # @return [Object, nil] the next request; nil when there is none, and @exhausted is true then
