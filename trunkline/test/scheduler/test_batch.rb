@@ -100,7 +100,8 @@ class TestBatch < TrunklineTest
     [requests, requests.lazy].each do |source|
       results = {}
       client(server.url).each(source, invalid: :yield) { |request, result| results[request] = result.class }
-      assert_equal [Trunkline::Response, Trunkline::InvalidRequest] * 2, results.values_at(*requests.values_at(0, 1, 3, 2))
+      assert_equal [Trunkline::Response, Trunkline::InvalidRequest] * 2,
+                   results.values_at(*requests.values_at(0, 1, 3, 2))
     end
     mapped = client(server.url).map(requests, invalid: :yield)
     assert_match(/\Arequest 1: url: /, mapped[1].message)

@@ -63,7 +63,10 @@ module Trunkline
 
       # @raise [InvalidRequest]
       def refuse_invalid
-        raise InvalidRequest, "invalid: is for each and map: batch raises where the request is added" if @invalid == :yield
+        return unless @invalid == :yield
+
+        raise InvalidRequest,
+              "invalid: is for each and map: batch raises where the request is added"
       end
 
       private
