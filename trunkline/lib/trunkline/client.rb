@@ -222,8 +222,8 @@ module Trunkline
     #
     #   client.each(File.foreach("urls.txt", chomp: true), concurrency: 50) { |url, result| ... }
     #
-    # @param requests [Enumerable] in the forms of docs/batches.md. An Array is checked as a whole before anything is
-    #   sent, everything else as it is pulled
+    # @param requests [Enumerable, #next] in the forms of docs/batches.md. An Array is checked as a whole before anything
+    #   is sent, everything else as it is pulled. What has #next is asked for one after another, until StopIteration
     # @param options [Hash] as keywords: see #batch
     # @yield [request, result] the request as it was given, and its Response, or the error that a single call would
     #   have raised
@@ -364,7 +364,7 @@ module Trunkline
     end
 
     def pulled(requests, options)
-      unless requests.respond_to?(:each) && !requests.is_a?(Hash)
+      unless (requests.respond_to?(:each) || requests.respond_to?(:next)) && !requests.is_a?(Hash)
         raise InvalidRequest.of("requests", requests, "an Enumerable of requests")
       end
 

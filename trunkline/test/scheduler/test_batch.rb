@@ -115,6 +115,15 @@ class TestBatch < TrunklineTest
     end
   end
 
+  def test_requests_by_next
+    numbers = (1..3).each_entry
+    source = Object.new
+    source.define_singleton_method(:next) { "/#{numbers.next}" }
+    seen = []
+    client(serve.url).each(source) { |request, result| seen << [request, result.status] }
+    assert_equal %w[/1 /2 /3].map { |request| [request, 200] }, seen.sort
+  end
+
   def test_stream_is_refused
     error = assert_raises(Trunkline::InvalidRequest) { client(serve.url).batch { |batch| batch.get("/", stream: true) } }
     assert_match(/stream:/, error.message)

@@ -34,7 +34,7 @@ module Trunkline
       def run(&block)
         Interrupts.watch
         @yielding = block if @options.invalid == :yield
-        @source.is_a?(Array) && @yielding.nil? ? check : @enumerator = @source.to_enum
+        @source.is_a?(Array) && @yielding.nil? ? check : @enumerator = enumerator
         drive(&block)
         @progress&.finish(@scheduler)
         nil
@@ -43,6 +43,12 @@ module Trunkline
       end
 
       private
+
+      # An Enumerator runs its block in a fiber, which what gives requests by #next itself needs not.
+      def enumerator
+        own = @source.respond_to?(:next) && !@source.is_a?(Enumerator)
+        own ? @source : @source.to_enum
+      end
 
       # An Array with an invalid request is refused before anything is sent. A request is composed to be checked; the
       # first COMPOSED are kept.
