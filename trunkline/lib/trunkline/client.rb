@@ -222,7 +222,7 @@ module Trunkline
     #
     #   client.each(File.foreach("urls.txt", chomp: true), concurrency: 50) { |url, result| ... }
     #
-    # @param requests [Enumerable, #next] in the forms of docs/batches.md. An Array is checked as a whole before anything
+    # @param requests [Enumerable, #next] in the forms of docs/batches.md. An Array is checked whole before anything
     #   is sent, everything else as it is pulled. What has #next is asked for one after another, until StopIteration
     # @param options [Hash] as keywords: see #batch
     # @yield [request, result] the request as it was given, and its Response, or the error that a single call would
