@@ -4,7 +4,8 @@ require_relative "support/ci"
 
 desc "Every check and test, section by section, with a summary (what bin/test runs)"
 task :ci do
-  gems = { "trunkline" => "trunkline:test", "trunkline-xml" => "xml:test", "trunkline-lab" => "lab:test" }
+  gems = { "trunkline" => "trunkline:test", "trunkline-xml" => "xml:test", "trunkline-lab" => "lab:test",
+           "trunkline-bulk" => "bulk:test" }
   suites = gems.select { |folder, _| File.directory?(File.join(ROOT, folder)) }
   sections = {
     "Ruby style (RuboCop)" => "lint",

@@ -1,0 +1,142 @@
+# frozen_string_literal: true
+
+require "trunkline"
+require_relative "bulk/version"
+require_relative "bulk/configuration"
+require_relative "bulk/definition"
+require_relative "bulk/errors"
+require_relative "bulk/local_run"
+require_relative "bulk/run_status"
+require_relative "bulk/state"
+
+module Trunkline
+  # More requests than one call or one process makes: a source of any length, the request of each item, and what is done
+  # with its answer. The state of a run is in a database, so that the same name goes on where it was.
+  #
+  #   class Refresh < Trunkline::Bulk
+  #     source  { File.foreach("urls.txt", chomp: true) }
+  #     request { |url| { url: url } }
+  #     options slice: 1_000, concurrency: :auto, timeout: 10, retry: true, per_origin: 50
+  #     result  { |url, response_or_error, key| Page.store(url, response_or_error) }
+  #   end
+  #
+  #   Refresh.start("2026-11")
+  #   Refresh.status("2026-11").done # => 10000000
+  class Bulk
+    extend Definition
+
+    # Where runs are worked off, by what `on:` says. Each responds to call(bulk, name, state, progress:).
+    @runners = { here: LocalRun }
+
+    class << self
+      # @yield [configuration] for all bulk classes of the process
+      # @return [Configuration]
+      def configure
+        yield Bulk.configuration if block_given?
+        Bulk.configuration
+      end
+
+      # @return [Configuration]
+      # @api private
+      def configuration = @configuration ||= Configuration.new
+
+      # Adds a value of `on:`.
+      # @param name [Symbol]
+      # @param runner [#call]
+      # @api private
+      def add_runner(name, runner) = Bulk.runners[name] = runner
+
+      # @return [Hash{Symbol => #call}]
+      # @api private
+      attr_reader :runners
+
+      # Begins a run, or goes on with the one of that name. With `on: :here` it returns when the run is over, paused or
+      # cancelled.
+      #
+      # @param name [String] of the run, unique for the class
+      # @param on [Symbol] :here, in this process; :active_job with trunkline/bulk/active_job
+      # @param state [String, Pathname, State, nil] a file of SQLite; nil: configuration.state
+      # @param progress [Boolean, #call, nil] whether a terminal shows how far it is; nil: when there is one
+      # @return [RunStatus]
+      # @raise [InvalidRequest] for a class that is not complete, and an argument that is none
+      def start(name, on: :here, state: nil, progress: nil)
+        name = check_name(name)
+        runner = Bulk.runners[on] or raise InvalidRequest.of("on", on, "one of #{Bulk.runners.keys.inspect}")
+        check_definition
+        store = state_of(state)
+        store.begin_run(run_key(name), settings.slice)
+        runner.call(self, name, store, progress: progress)
+        status(name, state: store)
+      end
+
+      # @param name [String]
+      # @param state [String, Pathname, State, nil] as of .start
+      # @return [RunStatus]
+      # @raise [UnknownRun]
+      def status(name, state: nil)
+        name = check_name(name)
+        RunStatus.new(name, known(name, state_of(state)))
+      end
+
+      # Requests under way are finished; nothing more is sent, by any process, until .resume.
+      # @return [RunStatus]
+      # @raise [UnknownRun]
+      def pause(name, state: nil) = change(name, state, :paused, from: %i[running])
+
+      # Lets a paused or cancelled run be worked off again: by processes that have it open, and by .start.
+      # @return [RunStatus]
+      # @raise [UnknownRun]
+      def resume(name, state: nil) = change(name, state, :running, from: %i[paused cancelled])
+
+      # Requests under way are finished; what has not been sent never is, unless .resume says so.
+      # @return [RunStatus]
+      # @raise [UnknownRun]
+      def cancel(name, state: nil) = change(name, state, :cancelled, from: %i[running paused])
+
+      # Has the items that have failed tried once more, by processes that have the run open, and by .start.
+      # @return [RunStatus]
+      # @raise [UnknownRun]
+      def retry_failed(name, state: nil)
+        name = check_name(name)
+        store = state_of(state)
+        store.retry_failed(known(name, store).id)
+        status(name, state: store)
+      end
+
+      # @param name [String]
+      # @return [Enumerator<State::Failure>] the items that failed: position, item, outcome, message
+      # @raise [UnknownRun]
+      def failures(name, state: nil)
+        store = state_of(state)
+        store.failures(known(check_name(name), store).id)
+      end
+
+      # @param name [String]
+      # @return [String] the run's name in a state that many classes may share
+      # @api private
+      def run_key(name) = "#{self.name || "anonymous"}/#{name}"
+
+      private
+
+      def change(name, state, to, from:)
+        name = check_name(name)
+        store = state_of(state)
+        store.change(known(name, store).id, to, from: from)
+        status(name, state: store)
+      end
+
+      def known(name, store)
+        store.run(run_key(name)) || raise(UnknownRun, "#{self} has no run named #{name.inspect} in #{store}")
+      end
+
+      def check_name(name)
+        text = name.is_a?(Symbol) ? name.name : name
+        return text if text.is_a?(String) && text.match?(/\A[\w.: -]{1,200}\z/)
+
+        raise InvalidRequest.of("name", name, "a String of letters, digits, and . _ : - with at most 200 characters")
+      end
+
+      def state_of(state) = State.of(state || Bulk.configuration.state)
+    end
+  end
+end

@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+require "json"
+require "zlib"
+require_relative "errors"
+
+module Trunkline
+  class Bulk
+    # Items as bytes for a State, and back: what JSON has, Symbols, binary Strings, and records that GlobalID can find.
+    # Nothing else, so that whoever can write to a state cannot have code run by those who read it.
+    #
+    # @api private
+    module Codec
+      ALLOWED = "an item is made of Strings, Symbols, numbers, true, false, nil, Arrays and Hashes, or is a record " \
+                "with a GlobalID"
+
+      class << self
+        # @param items [Array]
+        # @return [String] binary
+        # @raise [InvalidItem]
+        def dump(items)
+          Zlib::Deflate.deflate(JSON.generate(items.map { |item| encode(item) }), Zlib::BEST_SPEED)
+        end
+
+        # @param bytes [String]
+        # @return [Array] a record that is gone is a Missing
+        def load(bytes)
+          values = JSON.parse(Zlib::Inflate.inflate(bytes), max_nesting: 200)
+          records = locate(values)
+          values.map { |value| decode(value, records) }
+        end
+
+        private
+
+        def encode(value)
+          case value
+          when String then string(value)
+          when Integer, true, false, nil then value
+          when Float then value.finite? ? value : raise(InvalidItem, "#{ALLOWED}; got #{value}")
+          when Symbol then { "_s" => value.name }
+          when Array then value.map { |one| encode(one) }
+          when Hash then value.to_h { |name, one| [key(name), encode(one)] }
+          else record(value)
+          end
+        end
+
+        def string(value)
+          return value if value.encoding == Encoding::UTF_8 ? value.valid_encoding? : value.ascii_only?
+
+          { "_b" => [value].pack("m0"), "_e" => value.encoding.name }
+        end
+
+        # A Symbol begins with ":", and "=" is before a String that would be taken for something else.
+        def key(name)
+          case name
+          when Symbol then ":#{name.name}"
+          when String then name.start_with?(":", "=", "_") ? "=#{name}" : name
+          else raise InvalidItem, "#{ALLOWED}; the keys of a Hash are Strings or Symbols, got a #{name.class}"
+          end
+        end
+
+        def record(value)
+          return { "_g" => value.to_global_id.to_s } if value.respond_to?(:to_global_id)
+          return encode(value.to_h) if value.respond_to?(:to_h) && value.class.name.to_s.end_with?("::Row")
+
+          raise InvalidItem, "#{ALLOWED}; got a #{value.class}"
+        end
+
+        def decode(value, records)
+          case value
+          when Array then value.map { |one| decode(one, records) }
+          when Hash then hash(value, records)
+          else value
+          end
+        end
+
+        def hash(value, records)
+          return value["_s"].to_sym if value.key?("_s")
+          return value["_b"].unpack1("m0").force_encoding(value["_e"]) if value.key?("_b")
+          return records.fetch(value["_g"]) { Missing.new(value["_g"]) } if value.key?("_g")
+
+          value.to_h { |name, one| [name_of(name), decode(one, records)] }
+        end
+
+        def name_of(key)
+          return key[1..].to_sym if key.start_with?(":")
+
+          key.delete_prefix("=")
+        end
+
+        # All records at once: one query for each class.
+        def locate(values)
+          ids = values.filter_map { |value| value["_g"] if value.is_a?(Hash) }
+          return {} if ids.empty?
+
+          found = GlobalID::Locator.locate_many(ids, ignore_missing: true)
+          found.to_h { |record| [record.to_global_id.to_s, record] }
+        end
+      end
+
+      # The place of a record that is no more.
+      Missing = Struct.new(:id) do
+        def to_s = "the record #{id} is gone"
+      end
+    end
+  end
+end

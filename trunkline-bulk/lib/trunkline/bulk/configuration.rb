@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+require "trunkline"
+
+module Trunkline
+  class Bulk
+    # What holds for all bulk classes of a process (Bulk.configure).
+    class Configuration
+      # @return [String, Pathname, State] a file of SQLite, or a State
+      attr_accessor :state
+      # @return [String, nil] the URL of the Redis that limits of all processes are in
+      attr_accessor :redis
+      # @return [#warn, #info, nil]
+      attr_accessor :logger
+
+      def initialize
+        @state = "trunkline-bulk.sqlite"
+        @redis = ENV.fetch("REDIS_URL", nil)
+        @logger = nil
+      end
+    end
+  end
+end

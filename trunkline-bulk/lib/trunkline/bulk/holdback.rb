@@ -1,0 +1,133 @@
+# frozen_string_literal: true
+
+require "trunkline"
+
+module Trunkline
+  class Bulk
+    # Keeps the items of origins that cannot be reached, or that have said to come later, while those of others go on.
+    # When its time is over, one of them is tried; the others follow when that has an answer.
+    #
+    # @api private
+    class Holdback
+      ERRORS = [ConnectError, ConnectTimeout, ResolveError, ResolveTimeout, BreakerOpen].freeze
+      BUSY = [429, 503].freeze
+      FIRST = 1.0
+      LONGEST = 30.0
+      private_constant :ERRORS, :BUSY, :FIRST, :LONGEST
+
+      # Items that are held at most; more of them fail.
+      MOST = 100_000
+      private_constant :MOST
+
+      Held = Struct.new(:waiting, :until, :pause, :trying)
+
+      # @param seconds [Numeric] for which an item is held in all
+      def initialize(seconds)
+        @seconds = seconds
+        @origins = {}
+        @given_up = {}
+        @ready = []
+        @size = 0
+      end
+
+      # @param origin [String, nil]
+      # @return [Boolean] whether its items are to be given to #hold
+      def holds?(origin) = @origins.key?(origin)
+
+      # @return [Boolean] whether there is an origin that is held, or was given up
+      def any? = !none?
+
+      # @return [Boolean] whether all origins are taken to be well
+      def none? = @origins.empty? && @given_up.empty?
+
+      # @param result [Response, Error]
+      # @return [Float, nil] seconds for which its origin is to be held; nil: it has answered
+      def pause_of(result)
+        if result.is_a?(Response)
+          return unless BUSY.include?(result.status)
+
+          result["retry-after"].to_s[/\A\d{1,5}\z/]&.to_f
+        elsif ERRORS.any? { |error| result.is_a?(error) }
+          FIRST
+        end
+      end
+
+      # @param entry [Entry] of an origin that has answered
+      # @return [void]
+      def answered(entry)
+        @given_up.delete(entry.origin)
+        release(entry.origin)
+      end
+
+      # @param entry [Entry] of an origin that could not be reached, or that has said to come later
+      # @param pause [Float] seconds
+      # @return [Boolean] true: it is kept, and comes again from #take
+      def keep?(entry, pause)
+        return false if @given_up.key?(entry.origin) || @size >= MOST
+
+        entry.held_since ||= now
+        return give_up(entry.origin) && false if now - entry.held_since >= @seconds
+
+        postpone(entry.origin, pause)
+        hold(entry)
+        true
+      end
+
+      # @param entry [Entry] of an origin that is held
+      # @return [void]
+      def hold(entry)
+        entry.held_since ||= now
+        @origins[entry.origin].waiting << entry
+        @size += 1
+      end
+
+      # @return [Entry, nil] one that may be tried now
+      def take
+        return @ready.shift unless @ready.empty?
+        return if @origins.empty?
+
+        held = @origins.each_value.find { |one| !one.trying && !one.waiting.empty? && one.until <= now } or return
+        held.trying = true
+        @size -= 1
+        held.waiting.shift
+      end
+
+      # @return [Float, nil] seconds until #take may give one; nil: it depends on requests that are under way
+      def wait
+        times = @origins.each_value.filter_map { |held| held.until unless held.trying || held.waiting.empty? }
+        [times.min - now, 0.0].max unless times.empty?
+      end
+
+      # @return [Boolean] whether nothing is held
+      def empty? = @size.zero? && @ready.empty?
+
+      private
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+      # A request that was sent before the origin was held tells nothing new.
+      def postpone(origin, pause)
+        held = @origins[origin] ||= Held.new([], nil, nil, false)
+        return if held.until && !held.trying
+
+        held.pause = [held.pause ? [held.pause * 2, LONGEST].min : 0, pause].max
+        held.until = now + held.pause
+        held.trying = false
+      end
+
+      def release(origin)
+        held = @origins.delete(origin)
+        return if held.nil?
+
+        @size -= held.waiting.size
+        @ready.concat(held.waiting)
+      end
+
+      # Its items are tried once, now and when they come, until it answers.
+      def give_up(origin)
+        @given_up[origin] = true
+        release(origin)
+      end
+    end
+  end
+end

@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+require_relative "progress"
+require_relative "worker"
+
+module Trunkline
+  class Bulk
+    # Works a run off in this process and thread.
+    #
+    # @api private
+    module LocalRun
+      # @param bulk [Class]
+      # @param name [String] of the run
+      # @param state [State]
+      # @param progress [Boolean, #call, nil]
+      # @return [void]
+      def self.call(bulk, name, state, progress: nil)
+        run = state.run(bulk.run_key(name))
+        return unless run.state == :running
+
+        shown = Progress.for(progress) { RunStatus.new(name, state.run(run.key)) }
+        Worker.new(bulk, run, state) { shown&.tell }.work
+      ensure
+        shown&.finish
+      end
+    end
+  end
+end

@@ -1,0 +1,108 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "json"
+require_relative "../bulk"
+
+module Trunkline
+  class Bulk
+    # Files of results: a line, or a row, for each item. After a process was killed an item may be in it twice, with the
+    # same key.
+    module Results
+      # A library that is not there.
+      class Unavailable < StandardError; end
+
+      FIELDS = %w[key url status error elapsed attempts bytes].freeze
+      MORE = %w[body headers].freeze
+
+      class << self
+        # @param file [String] its ending tells the format
+        # @param fields [Array<String>]
+        # @param bodies [String, nil] a folder for a file of each body
+        # @return [#add, #close]
+        # @raise [InvalidRequest]
+        # @raise [Unavailable]
+        def open(file, fields: FIELDS, bodies: nil)
+          unknown = fields - FIELDS - MORE
+          raise InvalidRequest.of("fields", unknown.first, "of #{(FIELDS + MORE).join(", ")}") unless unknown.empty?
+
+          Rows.new(format_of(file), fields, bodies)
+        end
+
+        private
+
+        def format_of(file)
+          case file
+          when /\.(jsonl|ndjson)(\.gz|\.zst)?\z/ then Lines.new(file)
+          when /\.(sqlite3?|db)\z/ then Table.new(file)
+          when /\.parquet\z/ then Parquet.new(file)
+          else raise InvalidRequest.of("out", file,
+                                       "a file that ends in .jsonl, .jsonl.gz, .jsonl.zst, .sqlite or .parquet")
+          end
+        end
+      end
+
+      autoload :Lines, "#{__dir__}/results/lines"
+      autoload :Table, "#{__dir__}/results/table"
+      autoload :Parquet, "#{__dir__}/results/parquet"
+
+      # Makes a row of each result.
+      class Rows
+        def initialize(output, fields, bodies)
+          @output = output
+          @fields = fields
+          @bodies = bodies
+          FileUtils.mkdir_p(bodies) if bodies
+        end
+
+        # @return [void]
+        def add(item, result, key)
+          response = result if result.is_a?(Response)
+          row = @fields.to_h { |name| [name, field(name, item, result, response, key)] }
+          row["file"] = save(response, key) if @bodies && response
+          @output << row
+        end
+
+        # @return [void]
+        def flush = @output.flush
+
+        # @return [void]
+        def close = @output.close
+
+        private
+
+        def field(name, item, result, response, key)
+          case name
+          when "key" then key
+          when "url" then item.is_a?(Hash) ? item["url"] : item
+          when "error" then response ? nil : "#{result.class.name.delete_prefix("Trunkline::")}: #{result.message}"
+          when "elapsed" then (response ? response.timings.total : result.elapsed)&.round(6)
+          when "attempts" then result.attempts.size
+          else of_response(name, response) if response
+          end
+        end
+
+        def of_response(name, response)
+          case name
+          when "status" then response.status
+          when "bytes" then response.body.bytesize
+          when "body" then text(response.body)
+          when "headers" then response.headers.to_h
+          end
+        end
+
+        # What is no text is written in Base64, with a mark before it.
+        def text(body)
+          text = body.dup.force_encoding(Encoding::UTF_8)
+          text.valid_encoding? ? text : "base64:#{[body].pack("m0")}"
+        end
+
+        def save(response, key)
+          name = "#{key[/\d+\z/]}.body"
+          File.binwrite(File.join(@bodies, name), response.body)
+          name
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require "trunkline"
+
+module Trunkline
+  class Bulk
+    # The options of a bulk class, checked. Frozen.
+    class Settings
+      # name => [default, what is allowed, check]
+      TABLE = {
+        slice: [1_000, "an Integer from 1 to 100000", ->(value) { value.is_a?(Integer) && value.between?(1, 100_000) }],
+        concurrency: [:auto, ":auto or an Integer from 1 to 65536",
+                      ->(value) { value == :auto || (value.is_a?(Integer) && value.between?(1, 65_536)) }],
+        per_origin: [nil, "a positive number of requests a second, or nil",
+                     ->(value) { value.nil? || (value.is_a?(Numeric) && value.positive?) }],
+        lease: [30, "seconds from 1 to 3600", ->(value) { value.is_a?(Numeric) && value.between?(1, 3600) }],
+        attempts: [3, "an Integer from 1 to 100", ->(value) { value.is_a?(Integer) && value.between?(1, 100) }],
+        hold: [300, "seconds from 0 to 86400", ->(value) { value.is_a?(Numeric) && value.between?(0, 86_400) }]
+      }.freeze
+      CLIENT = { timeout: 30 }.freeze
+      private_constant :CLIENT
+
+      # @return [Integer] items that are worked at, and taken over, together
+      attr_reader :slice
+      # @return [:auto, Integer] requests in flight to each origin
+      attr_reader :concurrency
+      # @return [Numeric, nil] requests a second to each origin, by all workers together
+      attr_reader :per_origin
+      # @return [Numeric] seconds after which the slices of a worker that is heard of no more are taken over
+      attr_reader :lease
+      # @return [Integer] how often a slice is begun, when its workers die, until its items are sent one by one: with
+      #   which a worker dies then is recorded as failed
+      attr_reader :attempts
+      # @return [Numeric] seconds for which items are held back, in all, while their origin cannot be reached
+      attr_reader :hold
+      # @return [Hash{Symbol => Object}] options of the client
+      attr_reader :client
+
+      # @param values [Hash{Symbol => Object}]
+      # @param client [Hash{Symbol => Object}]
+      # @raise [InvalidRequest]
+      def initialize(values = {}, client = CLIENT)
+        TABLE.each { |name, (default, *)| instance_variable_set(:"@#{name}", values.fetch(name, default)) }
+        @client = client.freeze
+        freeze
+      end
+
+      # @param changes [Hash{Symbol => Object}]
+      # @return [Settings]
+      # @raise [InvalidRequest]
+      def with(changes)
+        own, client = changes.partition { |name, _| TABLE.key?(name) }.map(&:to_h)
+        own.each { |name, value| check(name, value) }
+        client = @client.merge(client)
+        Trunkline.new(nil, client) # raises what is wrong with them
+        Settings.new(TABLE.keys.to_h { |name| [name, public_send(name)] }.merge(own), client)
+      end
+
+      private
+
+      def check(name, value)
+        _, allowed, check = TABLE.fetch(name)
+        raise InvalidRequest.of(name.name, value, allowed) unless check.call(value)
+      end
+    end
+  end
+end

@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+require_relative "state"
+
+module Trunkline
+  class Bulk
+    # One item on its way: of which slice, and where in it; its origin, and since when that has been held back, are
+    # known of those alone that were.
+    #
+    # @api private
+    Entry = Struct.new(:work, :index, :item, :origin, :held_since) do
+      # Compared by identity.
+      alias_method :==, :equal?
+      alias_method :hash, :__id__
+    end
+
+    # A claimed slice, and what has come of its items since it was last recorded.
+    #
+    # @api private
+    class SliceWork
+      # @return [State::Slice]
+      attr_reader :slice
+
+      # @param slice [State::Slice]
+      def initialize(slice)
+        @slice = slice
+        @recorded = slice.recorded.dup
+        @left = @recorded.count("0")
+        @counts = Hash.new(0)
+        @failures = []
+        @positions = slice.positions.to_a
+      end
+
+      # @return [Array<Entry>] the items that are not over
+      def entries
+        @slice.items.each_with_index.filter_map do |item, index|
+          Entry.new(self, index, item) if @recorded.getbyte(index) == 48
+        end
+      end
+
+      # @param index [Integer]
+      # @return [Integer] where the item is in the source
+      def position(index) = @positions[index]
+
+      # @param index [Integer]
+      # @param outcome [String]
+      # @param message [String, nil] of a failure
+      # @return [void]
+      def settle(index, outcome, message)
+        @recorded.setbyte(index, 49)
+        @left -= 1
+        @counts[outcome] += 1
+        @failures << State::Failure.new(position(index), @slice.items[index], outcome, message) if message
+      end
+
+      # @return [Boolean] whether each item is over
+      def complete? = @left.zero?
+
+      # @return [Boolean] whether another worker has it now
+      def lost? = !!@lost
+
+      # @param state [State]
+      # @return [void]
+      def record(state)
+        state.record(@slice, @recorded.dup, @counts, @failures) unless @counts.empty? || @lost
+      rescue LeaseLost
+        @lost = true
+      ensure
+        @counts.clear
+        @failures.clear
+      end
+    end
+  end
+end

@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+require "trunkline"
+require_relative "errors"
+
+module Trunkline
+  class Bulk
+    # What is known of runs, kept so that nothing is lost when any process is killed at any moment. Subclasses implement
+    # the methods below, each as one transaction.
+    #
+    # A run is cut into slices by whoever has its source (one worker at a time), and a slice is worked at by whoever has
+    # claimed it. A claim has a fencing number that grows with each claim, and ends when it was not renewed for the time
+    # of a lease: what was claimed goes to another worker then, and what is recorded with the old number raises
+    # LeaseLost.
+    #
+    #   begin_run(key, slice)        makes the run, or sets a paused one going -> Run
+    #   run(key)                     -> Run, nil
+    #   change(run_id, to, from:)    sets its state, if that is one of `from`
+    #   claim_source(run_id, worker, lease) -> Feed, nil: another has it, or all of it has been cut
+    #   total(run_id, count)         notes how many items the source has
+    #   add_slices(feed, slices, cursor, ended:)
+    #                                slices: [[first position, bytes of Codec, size], ...]. Raises LeaseLost
+    #   claim(run_id, worker, lease) -> Slice, nil: there is none to be had now
+    #   record(slice, recorded, counts, failures)
+    #                                of a claimed slice; recorded: its items that are over, from now on; counts:
+    #                                {outcome => items} and failures: [Failure, ...] since the last time. A slice that
+    #                                is complete is over with it. Raises LeaseLost
+    #   release(slice)               gives it back
+    #   renew(run_id, worker, lease) for all that the worker has claimed
+    #   retry_failed(run_id)         makes slices of the items that failed; they have the positions that they had
+    #   failures(run_id)             -> Enumerator of Failure
+    class State
+      # state: :running, :paused, :cancelled or :done; total: items, when known; cut: items that are in slices or
+      # recorded; counts: {outcome => items}; failed: items; slices: that are not over; began, ended: Time
+      Run = Struct.new(:id, :key, :state, :total, :cut, :cut_all, :counts, :done, :failed, :slices, :began, :ended,
+                       keyword_init: true)
+      # Of the source, for the worker that has it.
+      Feed = Struct.new(:run_id, :fence, :cursor, :position)
+      # recorded: bits of the items that are over, as a String of "0" and "1"; positions: of its items in the source
+      Slice = Struct.new(:id, :run_id, :fence, :attempts, :positions, :items, :recorded)
+      # outcome: the name of an error's class
+      Failure = Struct.new(:position, :item, :outcome, :message)
+
+      # @param value [State, String, Pathname] a file's path
+      # @return [State]
+      # @raise [InvalidRequest]
+      def self.of(value)
+        return value if value.is_a?(State)
+        return SQLite.at(value.to_s) if value.is_a?(String) || value.respond_to?(:to_path)
+
+        raise InvalidRequest.of("state", value, "the path of an SQLite file, or a Trunkline::Bulk::State")
+      end
+
+      autoload :SQLite, "#{__dir__}/state/sqlite"
+    end
+  end
+end

@@ -1,0 +1,228 @@
+# frozen_string_literal: true
+
+require "trunkline"
+require_relative "codec"
+require_relative "feeder"
+require_relative "holdback"
+require_relative "lease_keeper"
+require_relative "slice_work"
+require_relative "state/workers"
+
+module Trunkline
+  class Bulk
+    # Works at a run in one thread: claims slices, sends the requests of their items with Client#each, and records what
+    # came of them several times a second. Everything that it holds is in the state as well, so that it may end at any
+    # moment.
+    #
+    # @api private
+    class Worker
+      # Seconds between two records.
+      INTERVAL = 0.25
+      # Seconds after which it looks for slices of others again, when there are none.
+      IDLE = 0.25
+      # Results between two looks at the clock.
+      CLOCK = 16
+      STATUSES = Hash.new { |known, status| known[status] = status.to_s.freeze }
+      private_constant :CLOCK, :INTERVAL, :IDLE, :STATUSES
+
+      # @param bulk [Class]
+      # @param run [State::Run]
+      # @param state [State]
+      # @yield after each record
+      def initialize(bulk, run, state, &told)
+        @settings = bulk.settings
+        @run = run
+        @state = state
+        @told = told
+        @name = State::Workers.name
+        @feeder = Feeder.new(bulk, run.id, state, @name)
+        @held = Holdback.new(@settings.hold)
+        @works = []
+        @entries = []
+        @suspects = []
+        @ended = 0
+        @under_way = {}.compare_by_identity # by request
+        @request, @result, @flush = %i[request result flush].map { |name| bulk.block(name) }
+      end
+
+      # Works until the run is over, or is to stop.
+      # @return [void]
+      def work
+        @client = Trunkline.new(nil, client_options)
+        LeaseKeeper.run(@state, @run.id, @name, @settings.lease) do
+          until over?
+            send_all
+            sleep([@held.wait, IDLE].compact.min) unless over?
+          end
+        end
+      ensure
+        leave
+        @client&.close
+      end
+
+      # What Client#each asks for requests.
+      # @return [Object] in a form of Client#each
+      # @raise [StopIteration] when there is none now, or the run is to stop
+      def next = next_request || raise(StopIteration)
+
+      private
+
+      def client_options
+        rate = { rate: { per_second: @settings.per_origin } } if @settings.per_origin
+        { **@settings.client, **(rate || {}) }
+      end
+
+      def over?
+        @stopped = true if @state.state_of_run(@run.id) != :running
+        @stopped
+      end
+
+      # Until there is nothing that may be sent now: slices are pulled as their requests can be sent.
+      def send_all
+        @recorded_at = now
+        @client.each(self, concurrency: @settings.concurrency, invalid: :yield) do |request, result|
+          ended(@under_way.delete(request), request, result)
+        end
+        record
+        send_alone(@suspects.shift) until @suspects.empty? || @stopped
+      end
+
+      # @return [Object, nil]
+      def next_request
+        until @stopped
+          entry = @held.take || take or return
+          request = entry.work.lost? ? nil : request_of(entry)
+          next if request.nil?
+
+          # Two items may have the same object for their request.
+          request = request.dup while @under_way.key?(request)
+          @under_way[request] = entry
+          return request
+        end
+      end
+
+      def take
+        @entries = next_slice while @entries&.empty?
+        return @entries.shift if @entries
+
+        @entries = []
+        nil
+      end
+
+      # @return [Array<Entry>, nil] nil: there is no slice now
+      def next_slice
+        slice = @state.claim(@run.id, @name, @settings.lease)
+        slice ||= @state.claim(@run.id, @name, @settings.lease) if @feeder.cut
+        return if slice.nil?
+
+        @works << work = SliceWork.new(slice)
+        return work.entries if slice.attempts < [@settings.attempts, 2].max
+
+        @suspects << work
+        []
+      end
+
+      # One item after another, of a slice whose workers have died: who dies next tells which item it was.
+      def send_alone(work)
+        entries = work.entries
+        if work.slice.attempts > [@settings.attempts, 2].max && entries.any?
+          settle(entries.shift, "WorkerDied",
+                 "#{work.slice.attempts - 1} workers died with its slice, the last with it")
+        end
+        record
+        entries.each do |entry|
+          break if @stopped
+
+          request = request_of(entry)
+          @client.each([request], invalid: :yield) { |one, result| ended(entry, one, result) } unless request.nil?
+          record
+        end
+      end
+
+      # @return [Object, nil] nil: none is to be sent, or not now
+      def request_of(entry)
+        raise InvalidItem, entry.item.to_s if entry.item.is_a?(Codec::Missing)
+
+        request = @request.call(entry.item)
+        return settle(entry, "skipped", nil) if request.nil?
+        return request unless entry.held_since.nil? && @held.any?
+
+        entry.origin ||= origin_of(request)
+        return request unless @held.holds?(entry.origin)
+
+        @held.hold(entry)
+        nil
+      rescue StandardError => error
+        settle(entry, name_of(error), error.message)
+      end
+
+      # @return [String, nil] scheme, host and port, as they are written
+      def origin_of(request)
+        url = case request
+              when Array then request[1]
+              when Hash then request[:url]
+              else request
+              end
+        url.to_s[%r{\A[^/]+//[^/?#]+}]
+      end
+
+      def ended(entry, request, result)
+        finish(entry, result) unless entry.work.lost? || kept?(entry, request, result)
+        record if ((@ended += 1) % CLOCK).zero? && now - @recorded_at > INTERVAL
+      end
+
+      # @return [Boolean] whether the item is to be tried again
+      def kept?(entry, request, result)
+        pause = @held.pause_of(result)
+        return false if pause.nil? && @held.none?
+
+        entry.origin ||= origin_of(request)
+        return @held.keep?(entry, pause) if pause
+
+        @held.answered(entry)
+        false
+      end
+
+      def finish(entry, result)
+        answered = result.is_a?(Response)
+        tell(entry, result) if answered || result.is_a?(Error)
+        answered ? settle(entry, STATUSES[result.status], nil) : settle(entry, name_of(result), result.message)
+      rescue StandardError => error
+        settle(entry, "result: #{name_of(error)}", error.message)
+      end
+
+      def tell(entry, result)
+        return @result.call(entry.item, result) if @result.arity == 2
+
+        @result.call(entry.item, result, "#{@run.key}/#{entry.work.position(entry.index)}")
+      end
+
+      # @return [nil]
+      def settle(entry, outcome, message)
+        entry.work.settle(entry.index, outcome, message)
+        nil
+      end
+
+      def record
+        @flush&.call
+        @works.each { |work| work.record(@state) }
+        @works.reject! { |work| work.complete? || work.lost? }
+        @recorded_at = now
+        over?
+        @told&.call
+      end
+
+      # What is not over goes to others.
+      def leave
+        record
+      ensure
+        @works.each { |work| @state.release(work.slice) }
+        @feeder.close
+      end
+
+      def name_of(error) = error.class.name.delete_prefix("Trunkline::")
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+end

@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+
+# Programs in processes of their own, which can be killed.
+module Programs
+  PATHS = $LOAD_PATH.select { |path| path.include?("trunkline") }.flat_map { |path| ["-I", path] }.freeze
+
+  module_function
+
+  # @return [Integer] the pid
+  def start(code, output)
+    Process.spawn(RbConfig.ruby, *PATHS, "-e", "require \"trunkline/bulk\"; #{code}", out: output, err: %i[child out])
+  end
+
+  # @return [Process::Status]
+  def kill(pid)
+    Process.kill(:KILL, pid)
+    Process.wait2(pid).last
+  end
+end

@@ -1,0 +1,105 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require "stringio"
+require "trunkline/bulk/command"
+
+# The command trunkline-bulk.
+class TestCommand < BulkTest
+  def command(*argv)
+    out = StringIO.new
+    err = StringIO.new
+    [Trunkline::Bulk::Command.run(argv, out: out, err: err), out.string, err.string]
+  end
+
+  def urls(server, count = 5)
+    File.write(path("urls.txt"), Array.new(count) { |number| server.url("/#{number}\n") }.join)
+    path("urls.txt")
+  end
+
+  def teardown
+    Dir[path("*.state")].each { |file| Trunkline::Bulk::State::SQLite.forget(file) }
+    super
+  end
+
+  def read(file)
+    case file
+    when /\.gz\z/ then Zlib::GzipReader.zcat(File.open(file, "rb"))
+    when /\.zst\z/ then Zstd::StreamingDecompress.new.decompress(File.binread(file))
+    else File.read(file)
+    end.lines.map { |line| JSON.parse(line) }
+  end
+
+  %w[jsonl jsonl.gz jsonl.zst].each do |ending|
+    define_method(:"test_results_in_#{ending}") do
+      server = serve { |target| target == "/2" ? [404, "none"] : [200, "ok"] }
+      status, out, err = command("run", urls(server), "--out", path("r.#{ending}"), "--no-progress")
+      assert_equal [0, ""], [status, err]
+      assert_match(/run: done, 5 done, 0 failed of 5/, out)
+      rows = read(path("r.#{ending}")).sort_by { |row| row["key"] }
+      assert_equal [200, 200, 404, 200, 200], rows.map { |row| row["status"] }
+      assert_equal ["trunkline-bulk/run/2", server.url("/2"), nil, 1, 4],
+                   rows[2].values_at("key", "url", "error", "attempts", "bytes")
+    end
+  end
+
+  def test_results_in_a_table
+    server = serve { [200, "body"] }
+    status, = command("run", urls(server), "--out", path("r.sqlite"), "--fields", "key,status,body,headers")
+    assert_equal 0, status
+    rows = SQLite3::Database.new(path("r.sqlite")).execute("SELECT status, body, headers FROM results")
+    assert_equal [[200, "body", %({"content-length":"4"})]] * 5, rows
+  end
+
+  def test_bodies_in_files
+    server = serve { |target| [200, "body of #{target}"] }
+    command("run", urls(server), "--out", path("r.jsonl"), "--bodies", path("bodies"))
+    rows = read(path("r.jsonl"))
+    rows.each { |row| assert_equal "body of #{URI(row["url"]).path}", File.read(path("bodies/#{row["file"]}")) }
+  end
+
+  def test_what_fails_is_told_and_tried_again
+    dead = serve.tap(&:stop)
+    file = urls(dead, 2)
+    out = path("r.jsonl")
+    pid = Programs.start("require 'trunkline/bulk/command'; Trunkline::Bulk::Settings::TABLE[:hold][0] = 0.1; " \
+                         "exit Trunkline::Bulk::Command.run(#{["run", file, "--out", out].inspect})", path("output"))
+    assert_equal 1, Process.wait2(pid).last.exitstatus, File.read(path("output"))
+    assert_match(/\AConnectError: /, read(out).first["error"])
+    assert_match(/0 done, 2 failed/, command("status", out)[1])
+    serve(dead.port)
+    assert_match(/0 failed/, command("retry-failed", out)[1])
+    assert_match(/is there already/, command("run", file, "--out", out)[2])
+    assert_equal 0, command("run", file, "--out", out, "--resume")[0]
+    assert_equal [200, 200], read(out).filter_map { |row| row["status"] }
+  end
+
+  def test_killed_and_resumed
+    server = serve { sleep(0.01) && [200, "ok"] }
+    file = urls(server, 400)
+    argv = ["run", file, "--out", path("r.jsonl"), "--concurrency", "5", "--slice", "50", "--no-progress"]
+    code = "require 'trunkline/bulk/command'; exit Trunkline::Bulk::Command.run(#{argv.inspect})"
+    pid = Programs.start(code, path("output"))
+    eventually("results are there") { File.exist?(path("r.jsonl")) && File.size(path("r.jsonl")) > 1000 }
+    Programs.kill(pid)
+    File.write(path("r.jsonl"), %({"key":"cut), mode: "a")
+    assert_equal 0, command(*argv, "--resume")[0]
+    assert_equal 400, read(path("r.jsonl")).map { |row| row["key"] }.uniq.size
+  end
+
+  def test_wrong_arguments
+    server = serve
+    file = urls(server)
+    { [] => /a command is needed/, %w[fly] => /unknown command fly/, ["run", file] => /needs --out/,
+      ["run", path("none"), "--out", path("r.jsonl")] => /cannot be read/,
+      ["run", file, "--out", path("r.txt")] => /out: must be/,
+      ["run", file, "--out", path("r.jsonl"), "--fields", "nothing"] => /fields: must be/,
+      ["run", file, "--out", path("r.jsonl"), "--concurrency", "many"] => /concurrency: must be/,
+      ["status", path("r.jsonl")] => /there is no run/ }.each do |argv, message|
+      status, _, err = command(*argv)
+      assert_equal 2, status, argv.inspect
+      assert_match message, err
+    end
+    assert_equal 0, server.total
+  end
+end

@@ -1,0 +1,91 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+
+# Processes that are killed at any moment: no item is lost, each is recorded once.
+class TestKills < BulkTest
+  ITEMS = 600
+
+  def program(server, more = "")
+    <<~RUBY
+      class Killed < Trunkline::Bulk
+        source  { (0...#{ITEMS}).lazy.map { |number| "#{server.url}/" + number.to_s } }
+        request { |url| url }
+        options slice: 20, concurrency: 8, timeout: 5, lease: 2, attempts: 50
+        result  { |url, result, key| File.write(#{path("results").inspect}, "\#{key} \#{url}\\n", mode: "a") }
+      end
+      #{more}
+      puts Killed.start("run", state: #{state.inspect}, progress: false).to_s
+    RUBY
+  end
+
+  def done = Trunkline::Bulk::State.of(state).run("Killed/run")&.done.to_i
+
+  def results = File.exist?(path("results")) ? File.readlines(path("results"), chomp: true) : []
+
+  def assert_whole
+    run = Trunkline::Bulk::State.of(state).run("Killed/run")
+    assert_equal [:done, ITEMS, 0, ITEMS], [run.state, run.done, run.failed, run.total]
+    keys = Array.new(ITEMS) { |number| "Killed/run/#{number}" }
+    assert_equal keys.sort, results.map { |line| line.split.first }.uniq.sort
+    results.each { |line| assert_equal line[%r{run/(\d+)}, 1], line[/\d+\z/] }
+  end
+
+  def test_killed_again_and_again
+    server = serve { sleep(0.02) && [200, "ok"] }
+    pid = nil
+    kills = 0
+    until Trunkline::Bulk::State.of(state).run("Killed/run")&.state == :done
+      pid = Programs.start(program(server), path("output"))
+      before = done
+      ended = eventually("it works", 30) { Process.wait(pid, Process::WNOHANG) || (done > before + 20 && :working) }
+      next unless ended == :working
+
+      sleep(rand * 0.2)
+      Programs.kill(pid)
+      kills += 1
+      assert_operator kills, :<, 30
+    end
+    Process.wait(Programs.start(program(server), path("output")))
+    assert_operator kills, :>=, 2
+    assert_whole
+    assert_operator results.size, :<, ITEMS + (kills * 200)
+  end
+
+  def test_two_at_once_and_one_is_killed
+    server = serve { sleep(0.004) && [200, "ok"] }
+    first, second = Array.new(2) { |number| Programs.start(program(server), path("output#{number}")) }
+    eventually("both work", 30) { server.total > 100 }
+    Programs.kill(first)
+    assert_predicate Process.wait2(second).last, :success?, File.read(path("output1"))
+    assert_whole
+  end
+
+  # The slices of a process that is stopped go to another when its lease ends; what it does afterwards is not recorded.
+  def test_one_that_is_stopped_loses_its_slices
+    server = serve { sleep(0.004) && [200, "ok"] }
+    first = Programs.start(program(server), path("output0"))
+    eventually("it works", 30) { server.total > 60 }
+    Process.kill(:STOP, first)
+    second = Programs.start(program(server), path("output1"))
+    assert_predicate Process.wait2(second).last, :success?, File.read(path("output1"))
+    assert_whole
+    Process.kill(:CONT, first)
+    assert_predicate Process.wait2(first).last, :success?, File.read(path("output0"))
+    assert_whole
+  end
+
+  def test_an_item_that_kills_its_worker
+    server = serve
+    code = program(server, <<~RUBY)
+      Killed.options(attempts: 2, slice: 5)
+      Killed.request { |url| url.end_with?("/7") ? Process.kill(:KILL, $$) : url }
+    RUBY
+    statuses = Array.new(4) { Process.wait2(Programs.start(code, path("output"))).last }
+    assert_equal [true, true, false, false], statuses.map(&:signaled?)
+    run = Trunkline::Bulk::State.of(state).run("Killed/run")
+    assert_equal [:done, ITEMS], [run.state, run.done + run.failed], File.read(path("output"))
+    assert_equal [7], Trunkline::Bulk::State.of(state).failures(run.id).map(&:position)
+    assert_equal 1, run.counts["WorkerDied"]
+  end
+end
