@@ -14,7 +14,8 @@ module Agents
     def initialize(ports, messages: [])
       @ports = ports
       texts = messages.uniq.reject(&:empty?).sort_by { |message| -message.size }
-      @rules = { Regexp.union(*texts) => "MESSAGE", /(?<!\h)(?:#{ports.join("|")})(?!\h)/ => "PORT", **RULES }
+      port = /(?<!\d)(?:#{ports.join("|")})(?!\d)/
+      @rules = { Regexp.union(*texts) => "MESSAGE", **RULES, port => "PORT" } # ids may have a port's digits in them
     end
 
     # @param value [Object] of what JSON can say
