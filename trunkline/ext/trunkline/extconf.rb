@@ -6,10 +6,26 @@
 #   TRUNKLINE_POLL=1              as where there is no epoll, eventfd, ppoll and the like (macOS), to test that here
 #   SANITIZE=address,undefined    built for the sanitizers; load it with their runtime preloaded
 #   TRUNKLINE_STATIC=1            the libraries become a part of the extension (rake package:native)
+#   TRUNKLINE_ENGINE=c            an extension that cannot be built is an error; otherwise the gem is installed without it,
+#                                 and uses its engine in Ruby
 # and by an argument:
 #   --with-openssl-dir=/opt/ssl   another OpenSSL than the Ruby was configured with
 
-require "mkmf"
+# Ends without an extension: RubyGems gets a Makefile that makes nothing.
+def go_without(reason)
+  abort(reason) if ENV["TRUNKLINE_ENGINE"] == "c"
+
+  File.write("Makefile", "all install clean distclean static:\n\t@:\n.PHONY: all install clean distclean static\n")
+  puts "trunkline is installed without its extension, and uses its engine in Ruby: #{reason}"
+  exit
+end
+
+go_without("#{RUBY_ENGINE} takes no extension in C") unless RUBY_ENGINE == "ruby"
+begin
+  require "mkmf"
+rescue SystemExit, LoadError
+  go_without("Ruby's headers were not found. On Debian: apt-get install ruby-dev")
+end
 
 # One library: what tells that it is usable, and which package brings it when it is not.
 Library = Struct.new(:name, :header, :function, :package, :debian, :why, keyword_init: true) do
@@ -67,7 +83,13 @@ def follow_openssl
 end
 
 follow_openssl
-REQUIRED.each { |library| abort(library.missing) unless library.present? }
+begin
+  go_without("the C compiler does not work; see mkmf.log") unless try_compile("int main(void) { return 0; }")
+rescue RuntimeError, SystemCallError # of mkmf, where there is none
+  go_without("there is no C compiler. On Debian: apt-get install gcc make libc6-dev")
+end
+missing = REQUIRED.reject(&:present?)
+go_without(missing.map(&:missing).uniq.join("; ")) if missing.any?
 OPTIONAL.each do |key, library|
   if library.present?
     $defs << "-DHAVE_#{key}"
