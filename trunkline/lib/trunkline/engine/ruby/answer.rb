@@ -1,0 +1,162 @@
+# frozen_string_literal: true
+
+require_relative "driving"
+require_relative "switched"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # What a Response has of the engine: the answer as it is so far, and the rest of a streamed one.
+      class Answer
+        # @param exchange [Exchange]
+        def initialize(exchange)
+          @exchange = exchange
+          @busy = false
+          @complete = false
+        end
+
+        # @return [Exchange]
+        attr_reader :exchange
+        # @return [String, nil] BINARY: the whole body of an answer that is not streamed
+        attr_reader :body
+        # @return [Switched, nil] the connection after 101 (Switching Protocols)
+        attr_reader :switched
+
+        def head? = !@exchange.head.nil?
+        def status = @exchange.head.status
+        def reason = @exchange.head.reason
+        def given_reason = @exchange.head.given_reason
+        def minor_version = @exchange.head.minor_version
+        def fields = @exchange.head.fields
+        def trailers = @complete ? @exchange.trailers : [].freeze
+        def early_hints = @exchange.early_hints
+        def complete? = @complete
+        def length_unknown? = @exchange.head.framing == :close
+        def body_begun? = @exchange.body_begun?
+        def timings = @exchange.timings.to_a
+        def began = @exchange.began
+        def attempts = @exchange.attempt_rows
+
+        def connection
+          x = @exchange
+          address = x.attempt_rows.last&.at(2)
+          { id: x.connection_id || 0, reused: x.reused ? true : false, age: x.connection_age, address: address,
+            tls_version: x.tls_version, cipher: x.cipher }
+        end
+
+        # Drives it to its head if it is streamed, else to its end.
+        # @return [self]
+        def begin
+          guarded do
+            result = Driving.run(@exchange)
+            raise @exchange.error if result == :failed && !@exchange.data?
+
+            conclude if result == :done && !@exchange.data?
+          end
+          rest
+          self
+        end
+
+        # Sees to it that a connection is open.
+        # @return [self]
+        def connect
+          guarded { raise @exchange.error if Driving.run(@exchange) == :failed }
+          self
+        end
+
+        # @param into [String, nil] that takes the piece
+        # @return [String, nil] the next piece of a streamed answer; nil at the end. Once an answer has broken off each
+        #   further read raises: a part must not pass for the whole
+        def read(into = nil)
+          return if @complete
+          raise @exchange.error if ended?
+
+          guarded { next_piece(into) }
+        end
+
+        # See Exchange.
+        def keep_rest = live? && @exchange.keep_rest
+        def settle_within(seconds) = live? && @exchange.limit_to(seconds)
+
+        # @return [Boolean] whether more of it may come
+        def live? = !@complete && !ended?
+
+        def close
+          refuse_busy
+          finish
+          nil
+        end
+
+        # @param place [String] of the program that asked for the answer
+        def asked_at(place)
+          Dropped.note(@exchange, place) if live?
+        end
+
+        # ---- for Multi ----
+
+        # Nobody else may read or close it.
+        def busy=(busy)
+          @busy = busy
+          rest unless busy
+        end
+
+        # Keeps what a complete exchange has.
+        def conclude
+          x = @exchange
+          @body = x.take_body unless x.streaming?
+          @switched = Switched.of(x) if x.request._upgrades?
+          @complete = true
+          x.timings.gvl = Ruby.now - x.began - x.timings.total
+          finish
+        end
+
+        # Ends it, whatever it waits for.
+        def finish
+          Dropped.unwatch(self, @exchange) if @exchange.streaming?
+          Ruby.uninterruptible { @exchange.abort }
+        end
+
+        def inspect = "#<#{self.class}>"
+        alias to_s inspect
+
+        private
+
+        # It may still have data then, for a caller who takes it in pieces.
+        def ended? = @exchange.state == :failed && !@exchange.data?
+
+        # It is with its caller, who may drop it half read.
+        def rest
+          Dropped.watch(self, @exchange) if @exchange.streaming? && head? && live?
+        end
+
+        def next_piece(into)
+          x = @exchange
+          result = Driving.run(x) unless x.over?
+          raise x.error if (result || x.state) == :failed && !x.data?
+
+          piece = x.take_body(into) if x.data?
+          conclude if x.state == :done && !x.data?
+          piece
+        end
+
+        def refuse_busy
+          raise ThreadError, "the response is being read elsewhere" if @busy
+        end
+
+        def guarded
+          refuse_busy
+          begin
+            @busy = true
+            well = false
+            result = yield
+            well = true
+            result
+          ensure
+            finish unless well
+            @busy = false
+          end
+        end
+      end
+    end
+  end
+end

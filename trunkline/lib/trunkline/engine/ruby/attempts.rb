@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require_relative "failures"
+require_relative "limits"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # An exchange's attempts to send its request, and whether there is another one.
+      module Attempts
+        # code: how it ended; nil: well, or not yet.
+        One = Struct.new(:reason, :sent, :code, :address)
+        SENT = %i[none partial all].freeze
+        private_constant :SENT
+
+        # @return [Array<Array>] [number, reason, address, sent, error's class]
+        def attempt_rows
+          @attempts.each_with_index.map do |one, index|
+            [index + 1, one.reason, one.address, one.sent, one.code && FAILURES[one.code].first.to_s]
+          end
+        end
+
+        # @return [Error] of a failed exchange
+        def error
+          facts = why.facts
+          facts.update(request: request, elapsed: timings.total, limit: (allowed if why.timeout?),
+                       attempt: @attempts.size, sent: sent_in_all, connection_age: connection_age,
+                       address: @attempts.last&.address, label: @origin.label, attempts: attempt_rows,
+                       unprocessed: false)
+          facts.update(why.refusal) if why.refusal
+          Engine.failure(why.class_name, facts)
+        end
+
+        private
+
+        def current_attempt = @attempts.last
+
+        def begin_attempt(reason)
+          @attempts << One.new(reason, :none) if @attempts.size < Limits::ATTEMPTS
+        end
+
+        def record_outcome(failure)
+          return unless (attempt = current_attempt)
+
+          attempt.sent = sent
+          attempt.code = failure&.code
+        end
+
+        # How much of the request a server can have received, over all attempts.
+        def sent_in_all = @attempts.map { |one| SENT.index(one.sent) }.max.then { |most| SENT[most || 0] }
+
+        def give_up_or_go_again(failure, now)
+          reason = reason_to_go_again(failure)
+          raise failure unless reason
+
+          record_outcome(failure)
+          connection = @connection
+          @connection = nil
+          begin_attempt(reason)
+          @ticket.opened_after = now if reason == :replayed # older connections may be dead too
+          take_turn(@pool.replace(@ticket, connection, true), now)
+        end
+
+        # The only place that decides whether a request is sent again (docs/decisions/0003). A reused connection may die
+        # before a byte of the answer came. A request of which nothing was written is moved to another connection. One
+        # that was written is replayed once, and only if it is safe, has no body, and the caller allows it. All else
+        # fails.
+        def reason_to_go_again(failure)
+          return if any_byte? || fed_bytes.positive? || @attempts.size == Limits::ATTEMPTS
+          return unless failure.died? && @reused
+          return :moved if sent == :none
+
+          wanted = @config.replay_safe? && safe_method? && @request.content_length.zero?
+          :replayed if wanted && @attempts.none? { |one| one.reason == :replayed }
+        end
+
+        def safe_method? = %w[GET HEAD OPTIONS TRACE].include?(@request.method)
+      end
+    end
+  end
+end

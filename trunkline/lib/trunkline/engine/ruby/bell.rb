@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+require_relative "waker"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # Wakes the thread that runs a Multi; from any thread, and from a signal handler.
+      class Bell
+        attr_writer :driven
+
+        def initialize
+          @driven = false
+          open
+        end
+
+        # @return [IO] readable when it was rung
+        def io
+          open unless @pid == Process.pid
+          @reader
+        end
+
+        def wake
+          @writer.write_nonblock(".", exception: false) if @pid == Process.pid
+        rescue IOError, SystemCallError # it was closed
+          nil
+        end
+
+        def clear
+          @reader.read_nonblock(256, exception: false)
+        end
+
+        def away? = !@driven
+
+        # @return [Array, nil] as IO.select. A fiber under a scheduler leaves the wait to a thread, for few schedulers
+        #   can wait for many
+        def select(reading, writing, timeout)
+          return IO.select(reading, writing, nil, timeout) if Fiber.scheduler.nil? || timeout&.zero?
+
+          Thread.new { IO.select(reading, writing, nil, timeout) }.value
+        end
+
+        def close
+          @reader.close
+          @writer.close
+        end
+
+        private
+
+        # A forked child has one of its own.
+        def open
+          @reader, @writer = IO.pipe
+          @pid = Process.pid
+        end
+      end
+    end
+  end
+end

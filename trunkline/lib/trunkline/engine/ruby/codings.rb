@@ -1,0 +1,165 @@
+# frozen_string_literal: true
+
+require "zlib"
+require_relative "failures"
+require_relative "limits"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # Undoes content codings (RFC 9110 8.4) as a stream, with limits on what comes out.
+      class Codings
+        # gzip (RFC 1952): a list of members, of which zlib checks each one's CRC and length.
+        class Gzip
+          MAGIC = 0x1f
+          private_constant :MAGIC
+
+          def initialize
+            @zlib = Zlib::Inflate.new(Zlib::MAX_WBITS + 16)
+          end
+
+          # @return [Boolean] whether the data may end here
+          def at_end? = @zlib.finished?
+
+          # @yieldparam piece [String]
+          def step(input, &block)
+            until input.empty?
+              if @zlib.finished?
+                raise Failure, :CODING_TRAILING unless input.getbyte(0) == MAGIC
+
+                @zlib = Zlib::Inflate.new(Zlib::MAX_WBITS + 16)
+              end
+              input = Codings.inflate(@zlib, input, &block)
+            end
+          end
+        end
+
+        # deflate means the zlib format, but some servers send the data without it.
+        class Deflate
+          def initialize
+            @kept = "".b
+          end
+
+          def at_end? = @zlib&.finished?
+
+          def step(input, &block)
+            raise Failure, :CODING_TRAILING if at_end?
+
+            unless @zlib
+              @kept << input
+              return if @kept.bytesize < 2
+
+              @zlib = Zlib::Inflate.new(header?(@kept) ? Zlib::MAX_WBITS : -Zlib::MAX_WBITS)
+              input = @kept
+            end
+            raise Failure, :CODING_TRAILING unless Codings.inflate(@zlib, input, &block).empty?
+          end
+
+          private
+
+          # What begins like zlib's header (RFC 1950 2.2) is never the beginning of what an encoder makes raw.
+          def header?(bytes)
+            first, second = bytes.bytes
+            first & 0x0f == 8 && first >> 4 <= 7 && (((first << 8) | second) % 31).zero?
+          end
+        end
+
+        # Whichever of gzip and zlib it is, as Net::HTTP has it: what follows the end is passed over.
+        class Either
+          def initialize
+            @zlib = Zlib::Inflate.new(Zlib::MAX_WBITS + 32)
+          end
+
+          def at_end? = @zlib.finished?
+
+          def step(input, &block)
+            Codings.inflate(@zlib, input, &block) unless @zlib.finished?
+          end
+        end
+
+        KNOWN = { "gzip" => Gzip, "x-gzip" => Gzip, "deflate" => Deflate, "identity" => nil }.freeze
+        # As an Accept-Encoding value.
+        NAMES = "gzip, deflate"
+
+        # @return [String] what follows the end
+        def self.inflate(zlib, input, &block)
+          rest = zlib.inflate(input, &block)
+          block.call(rest) unless rest.nil? || rest.empty?
+          zlib.finished? ? zlib.flush_next_in.b : ""
+        rescue Zlib::Error
+          raise Failure, :CODING_DATA
+        end
+
+        # @param values [Array<String>] of Content-Encoding
+        # @param limit [Integer] bytes that may come out; 0: no limit
+        # @param ratio [Integer] bytes out of any coding for each byte in; 0: no limit
+        # @param lenient [Boolean]
+        # @return [Codings, nil] nil: nothing is decoded
+        # @raise [Failure]
+        def self.for(values, limit, ratio, lenient)
+          text = values.join(",")
+          raise Failure, :CODING_CHAIN if text.bytesize + values.size > 256
+
+          names = text.split(",").map { |one| one.gsub(/\A[ \t]+|[ \t]+\z/, "").downcase }.reject(&:empty?)
+          return zlib_for(text, limit, ratio) if lenient
+
+          # One that is not known leaves the body as it is.
+          return unless names.all? { |name| KNOWN.key?(name) }
+
+          stages = names.filter_map { |name| KNOWN[name] }
+          raise Failure, :CODING_CHAIN if stages.size > Limits::CODINGS
+
+          new(stages.reverse.map(&:new), limit, ratio) unless stages.empty?
+        end
+
+        def self.zlib_for(text, limit, ratio)
+          new([Either.new], limit, ratio) if %w[gzip x-gzip deflate].include?(text.downcase)
+        end
+        private_class_method :zlib_for
+
+        def initialize(stages, limit, ratio)
+          @stages = stages
+          @outputs = Array.new(stages.size, 0)
+          @limit = limit
+          @ratio = ratio
+          @input = 0
+        end
+
+        # @yieldparam piece [String] decoded
+        # @raise [Failure]
+        def feed(bytes, &block)
+          @input += bytes.bytesize
+          run(0, bytes, &block)
+        end
+
+        # To be called at the body's end. An empty body is complete.
+        # @raise [Failure]
+        def finish
+          raise Failure, :CODING_TRUNCATED if @input.positive? && !@stages.all?(&:at_end?)
+        end
+
+        private
+
+        # Each coding in turn, from the wire to the caller.
+        def run(index, bytes, &block)
+          stage = @stages[index] or return yield(bytes)
+          stage.step(bytes) do |piece|
+            @outputs[index] += piece.bytesize
+            check(index)
+            run(index + 1, piece, &block)
+          end
+        end
+
+        # Compares each coding's output with the bytes received, so that nested codings are limited too.
+        def check(index)
+          output = @outputs[index]
+          last = index == @stages.size - 1
+          raise Failure, :BODY_TOO_LARGE if last && @limit.positive? && output > @limit
+
+          bomb = @ratio.positive? && output > Limits::RATIO_FROM && output / @ratio > @input
+          raise Failure, :CODING_RATIO if bomb
+        end
+      end
+    end
+  end
+end

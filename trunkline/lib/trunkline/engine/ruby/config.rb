@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+require_relative "egress"
+require_relative "failures"
+require_relative "limits"
+require_relative "tls"
+
+module Trunkline
+  module Engine
+    # How a client's calls are made, and the TLS contexts that they share. Frozen but for these.
+    class Config
+      # Seconds of each phase by name; Float::INFINITY: no limit of its own.
+      attr_reader :timeouts
+      # Seconds of the whole call, and how long to wait for 100 (Continue); 0.0: no Expect is sent.
+      attr_reader :total, :expect
+      attr_reader :max_body_bytes, :max_streamed_bytes, :max_decode_ratio, :max_connections, :idle_timeout, :max_age,
+                  :limits, :owner, :http, :sockets, :egress
+
+      # @param hash [Hash] see Options#to_engine
+      def initialize(hash)
+        @timeouts = Ruby::PHASES.to_h { |phase| [phase, seconds(hash.fetch(:timeouts).fetch(phase))] }.freeze
+        @total = seconds(hash.fetch(:total))
+        @expect = hash.fetch(:expect)
+        take_limits(hash)
+        @decode = hash.fetch(:decode)
+        @replay_safe = hash.fetch(:replay_safe)
+        @owner = hash.fetch(:owner)
+        @http = :h1
+        refuse_http2 if hash.fetch(:http) == :h2
+        @sockets = Ruby::SocketOptions.new(hash.fetch(:sockets))
+        @egress = hash.fetch(:egress) && Ruby::Egress.new(hash.fetch(:egress))
+        @contexts = Ruby::TLSContexts.new(hash.fetch(:tls))
+        freeze
+      end
+
+      def decode? = @decode
+      def replay_safe? = @replay_safe
+
+      # @return [Ruby::TLSContext]
+      # @raise [Ruby::Failure]
+      def tls = @contexts.own
+
+      # @return [Ruby::TLSContext] for https proxies, which do not get the client certificate
+      # @raise [Ruby::Failure]
+      def proxy_tls = @contexts.for_proxies
+
+      def inspect = "#<#{self.class}>"
+      alias to_s inspect
+
+      private
+
+      def refuse_http2
+        raise InvalidRequest, "http: :h2 cannot be spoken by the engine in Ruby, which speaks HTTP/1.1; use :auto"
+      end
+
+      def seconds(value) = value.nil? ? Float::INFINITY : value.to_f
+
+      def take_limits(hash)
+        @max_body_bytes = hash.fetch(:max_body_bytes)
+        @max_streamed_bytes = hash.fetch(:max_streamed_bytes)
+        @max_decode_ratio = hash.fetch(:max_decode_ratio)
+        @max_connections = hash.fetch(:max_connections_per_host)
+        @idle_timeout = seconds(hash.fetch(:idle_timeout))
+        @max_age = seconds(hash.fetch(:max_age))
+        @limits = Ruby::HeadLimits.of(hash.fetch(:max_header_bytes), hash.fetch(:max_headers), hash.fetch(:lenient))
+      end
+    end
+  end
+end

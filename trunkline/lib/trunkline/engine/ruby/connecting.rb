@@ -1,0 +1,193 @@
+# frozen_string_literal: true
+
+require "socket"
+require_relative "failures"
+require_relative "limits"
+require_relative "waker"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # How sockets are made (bind:, keepalive: and user_timeout:).
+      SocketOptions = Struct.new(:address, :interface, :keepalive_idle, :keepalive_interval, :user_timeout) do
+        def initialize(hash)
+          super(*hash.fetch_values(*members))
+          @local = address && Addrinfo.tcp(address, 0)
+          freeze
+        rescue SocketError
+          raise InvalidRequest, "bind: #{address.inspect} is no IP address"
+        end
+
+        # @return [Socket] that does not block, and is not connected
+        def open(address)
+          socket = Socket.new(address.afamily, Socket::SOCK_STREAM, 0)
+          prepare(socket, address) unless address.unix?
+          socket
+        rescue SystemCallError
+          socket&.close
+          raise
+        end
+
+        private
+
+        def prepare(socket, address)
+          socket.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1)
+          probe(socket) if keepalive_idle.positive?
+          set(socket, :TCP_USER_TIMEOUT, user_timeout) if user_timeout.positive?
+          bind(socket, address)
+        end
+
+        def probe(socket)
+          socket.setsockopt(Socket::SOL_SOCKET, Socket::SO_KEEPALIVE, 1)
+          set(socket, Socket.const_defined?(:TCP_KEEPIDLE) ? :TCP_KEEPIDLE : :TCP_KEEPALIVE, keepalive_idle)
+          set(socket, :TCP_KEEPINTVL, keepalive_interval)
+        end
+
+        # Not all systems have all options.
+        def set(socket, name, value)
+          socket.setsockopt(Socket::IPPROTO_TCP, Socket.const_get(name), value) if Socket.const_defined?(name)
+        end
+
+        def bind(socket, address)
+          bind_to_interface(socket) if interface
+          return unless @local
+          raise Errno::EADDRNOTAVAIL unless @local.afamily == address.afamily
+
+          socket.bind(@local)
+        end
+
+        def bind_to_interface(socket)
+          raise Errno::ENOTSUP unless Socket.const_defined?(:SO_BINDTODEVICE)
+
+          socket.setsockopt(Socket::SOL_SOCKET, Socket::SO_BINDTODEVICE, interface)
+        end
+      end
+
+      # The race of a server's addresses (happy eyeballs, RFC 8305): each gets some time before the next one is tried
+      # beside it, and the first that answers wins.
+      class Connecting
+        ATTEMPT_DELAY = 0.25
+        # connect to a Unix socket whose backlog is full fails at once, and nothing tells when it is not.
+        RETRY_DELAY = 0.005
+        private_constant :ATTEMPT_DELAY, :RETRY_DELAY
+
+        # @param addresses [Array<Addrinfo>] with ports
+        # @param options [SocketOptions]
+        def initialize(addresses, options)
+          @waiting = interleave(addresses)
+          @options = options
+          @under_way = {} # sockets to addresses
+          @errors = []
+          @errno = 0
+          @due = -NEVER
+        end
+
+        # @return [Array(Socket, Addrinfo), nil] the winner; nil: see #sockets and #due
+        # @raise [Failure] when all have failed
+        def step(now)
+          won = collect(now)
+          unless won
+            start_due(now)
+            won = collect(now) # over loopback it is there at once
+            start_due(now) unless won
+          end
+          return winner(won) if won
+          return unless @under_way.empty? && @waiting.empty?
+
+          raise Failure.new(:CONNECT, @errors.join("; ")[0, 300], phase: :connect, errno: @errno)
+        end
+
+        # @return [Array<Socket>] to wait for until one is writable
+        def sockets = @under_way.keys
+
+        # @return [Float] when to call #step in any case
+        def due = may_start? ? @due : NEVER
+
+        # @param asked [String] "within 2 s"
+        # @return [Failure]
+        def too_late(asked)
+          names = (@under_way.empty? ? @waiting.first(1) : @under_way.values).map { |one| Connecting.words(one) }
+          errors = "; #{@errors.join("; ")}" unless @errors.empty?
+          Failure.new(:CONNECT_TIMEOUT, "#{names.join(", ")} did not answer #{asked}#{errors}",
+                      phase: :connect, errno: @errno)
+        end
+
+        def close
+          @under_way.each_key(&:close)
+          @under_way.clear
+        end
+
+        # @param address [Addrinfo]
+        # @return [String] "127.0.0.1:80", "[::1]:80", or a path
+        def self.words(address)
+          return address.unix_path if address.unix?
+
+          host = address.ip_address
+          address.ipv6? ? "[#{host[/\A[^%]+/]}]:#{address.ip_port}" : "#{host}:#{address.ip_port}"
+        end
+
+        private
+
+        # The families take turns, that of the first address first; within one, the order stays.
+        def interleave(addresses)
+          first, other = addresses.partition { |one| one.afamily == addresses.first.afamily }
+          other = other.first(first.size) + other.drop(first.size)
+          first.zip(other).flatten.compact + other.drop(first.size)
+        end
+
+        def may_start? = !@waiting.empty? && @under_way.size < Limits::CONNECTS_AT_ONCE
+
+        def start_due(now)
+          start_next(now) while may_start? && now >= @due
+        end
+
+        # Starts the next attempt; when it fails at once the one after it is due at once.
+        def start_next(now)
+          address = @waiting.shift
+          socket = @options.open(address)
+          socket.connect_nonblock(address.to_sockaddr, exception: false)
+          @under_way[socket] = address
+          @due = now + ATTEMPT_DELAY
+        rescue SystemCallError => error
+          failed(socket, address, error, now)
+        end
+
+        def failed(socket, address, error, now)
+          socket&.close
+          if address.unix? && error.is_a?(Errno::EAGAIN)
+            @waiting.unshift(address)
+            @due = now + RETRY_DELAY
+          else
+            @errno = error.errno
+            @errors << "#{Connecting.words(address)}: #{Failure.words(error.errno)}"
+            @due = now
+          end
+        end
+
+        # Removes attempts that have failed. @return [Socket, nil] the first that has connected
+        def collect(now)
+          return if @under_way.empty?
+
+          _, ready, = IO.select(nil, @under_way.keys, nil, 0)
+          ready&.find { |socket| connected?(socket, now) }
+        end
+
+        # The second connect tells how the first has ended; the first one of a Unix socket has ended it itself.
+        def connected?(socket, now)
+          socket.connect_nonblock(@under_way[socket].to_sockaddr, exception: false) != :wait_writable
+        rescue Errno::EISCONN
+          true
+        rescue SystemCallError => error
+          failed(socket, @under_way.delete(socket), error, now)
+          false
+        end
+
+        def winner(socket)
+          address = @under_way.delete(socket)
+          close # those that were slower
+          [socket, address]
+        end
+      end
+    end
+  end
+end

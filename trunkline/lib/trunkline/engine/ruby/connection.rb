@@ -1,0 +1,64 @@
+# frozen_string_literal: true
+
+require_relative "failures"
+require_relative "stream"
+require_relative "waker"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # An open connection that speaks HTTP/1.1: one call at a time has it.
+      class Connection
+        @last_id = 0
+        @lock = Mutex.new
+
+        class << self
+          def next_id = @lock.synchronize { @last_id += 1 }
+        end
+
+        attr_reader :stream, :id, :owner, :born, :address, :pid
+        # When it was given back, until when it may be idle; whether it is to be closed when it comes back; the pool's
+        # bucket that it belongs to.
+        attr_accessor :idle_until, :unwanted, :bucket
+
+        # @param stream [Stream]
+        # @param address [String] of its peer, for people to read
+        # @param owner [Integer] the client family
+        def initialize(stream, address, owner, now)
+          @stream = stream
+          @address = address
+          @owner = owner
+          @born = now
+          @id = Connection.next_id
+          @pid = Process.pid
+          @idle_until = 0.0
+          @unwanted = false
+        end
+
+        # @return [Boolean] whether nothing lies there, and it has not ended
+        def alive?
+          @stream.quiet?
+        rescue Failure
+          false
+        end
+
+        # @return [Float] when it is too old for further calls
+        def due(max_age)
+          max_age == NEVER ? NEVER : @born + max_age - (max_age / 128 * (@id % 16))
+        end
+
+        # Ends it for its peer, and the waits for it in other threads.
+        def shutdown
+          @stream.socket.shutdown(Socket::SHUT_RDWR)
+        rescue SystemCallError, IOError
+          nil
+        end
+
+        # @param notify [Boolean] whether TLS sends close_notify
+        def close(notify)
+          @stream.close(notify && @pid == Process.pid)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,225 @@
+# frozen_string_literal: true
+
+require_relative "connecting"
+require_relative "names"
+require_relative "stream"
+require_relative "tunnel"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # From an origin to an open connection: names, the race of addresses, TLS with a proxy, its tunnel, TLS with the
+      # server. Never waits: #step goes as far as it can. Each phase has its own limit of time.
+      class Dial
+        # In this order; what an origin does not need is passed over.
+        STAGES = %i[target names connect proxy_tls tunnel tls].freeze
+        PHASES_OF = { target: :resolve, names: :resolve, connect: :connect, proxy_tls: :tls, tunnel: :connect,
+                      tls: :tls }.freeze
+        private_constant :STAGES, :PHASES_OF
+
+        # What is open once #step returns true.
+        attr_reader :stream, :peer
+        # Seconds of each phase; nil: it did not happen.
+        attr_reader :resolved_in, :connected_in, :secured_in
+        # @return [Symbol] :read, :write or :both: what to wait for on the sockets
+        attr_reader :events
+
+        # @param origin [Origin]
+        # @param waker [Waker] woken when a name is resolved
+        def initialize(origin, waker, now)
+          @origin = origin
+          @config = origin.config
+          @proxy = origin.proxy
+          @waker = waker
+          @stage = 0
+          @began = now
+          @spent = Hash.new(0.0)
+          @events = :write
+        end
+
+        def phase = PHASES_OF[STAGES[@stage]]
+
+        # @return [Boolean] whether the connection is open
+        # @raise [Failure]
+        def step(now)
+          while send(STAGES[@stage], now)
+            go_on
+            return finish if @stage == STAGES.size
+          end
+          raise too_late if now >= phase_deadline
+
+          false
+        rescue Failure => error
+          raise name_proxy(error)
+        end
+
+        # @return [Array<Socket>] to wait for
+        def sockets
+          return @connecting.sockets if @connecting
+
+          @socket ? [@socket] : []
+        end
+
+        # @return [Float] when to call #step in any case
+        def due
+          due = phase_deadline
+          due = @connecting.due if @connecting && @connecting.due < due
+          due
+        end
+
+        # @return [Boolean] whether it waits for a name
+        def looks_up? = phase == :resolve
+
+        def close
+          @connecting&.close
+          (@stream || (@socket && Stream.new(@socket)))&.close(false)
+        end
+
+        private
+
+        def phase_deadline
+          limit = @config.timeouts[phase]
+          limit == NEVER ? NEVER : @began + limit - @spent[phase]
+        end
+
+        def go_on
+          now = Ruby.now
+          @spent[phase] += now - @began
+          @began = now
+          @stage += 1
+        end
+
+        def finish
+          @resolved_in = @spent[:resolve] if @asked
+          @connected_in = @spent[:connect]
+          @secured_in = @spent[:tls] if @stream.tls_version
+          true
+        end
+
+        # ---- names ----
+
+        def look_up(host)
+          found = Names.resolve(host, @config.max_age, @waker)
+          @asked = true unless found
+          found
+        end
+
+        # The server's address, for a SOCKS 5 proxy. Prefers IPv4, because such a proxy need not reach IPv6.
+        def target(_now)
+          return true unless @proxy&.kind == :socks5
+
+          found = look_up(@origin.host) or return
+          @config.egress&.check(found)
+          @target = found.find(&:ipv4?) || found.first
+        end
+
+        def names(_now)
+          addresses = @origin.unix_path ? [unix_address] : addresses_of_peer
+          @connecting = Connecting.new(addresses, @config.sockets) if addresses
+        end
+
+        def addresses_of_peer
+          found = look_up(@origin.dialled_host) or return
+          @config.egress&.check(found) unless @proxy
+          port = @origin.dialled_port
+          found.map { |one| Addrinfo.tcp(one.ip_address, port) }
+        end
+
+        def unix_address
+          Addrinfo.unix(@origin.unix_path)
+        rescue ArgumentError, SocketError
+          size = @origin.unix_path.bytesize
+          raise Failure.new(:CONNECT, "the path of a Unix socket has 1 to 107 bytes; this one has #{size}",
+                            phase: :connect, errno: Errno::ENAMETOOLONG::Errno)
+        end
+
+        # ---- connect ----
+
+        def connect(now)
+          won = @connecting.step(now) or return
+          @connecting = nil
+          @socket, @peer = won
+          @stream = Stream.new(@socket)
+        rescue Failure => error
+          distrust_name unless [Errno::EMFILE::Errno, Errno::ENFILE::Errno].include?(error.errno)
+          raise
+        end
+
+        def distrust_name
+          Names.forget(@origin.dialled_host) unless @origin.unix_path
+        end
+
+        # ---- TLS, with the proxy or with the server, and the tunnel between ----
+
+        def proxy_tls(_now)
+          return true unless @proxy&.tls_name
+
+          @shaking ||= start_tls(@config.proxy_tls, @proxy.tls_name, @proxy.label)
+          shake
+        end
+
+        def tunnel(_now)
+          return true unless @proxy&.tunnel
+
+          @tunnel ||= Tunnel.for(@origin, @stream, @target)
+          done = @tunnel.step
+          return done if done == true
+
+          @events = done == :wait_writable ? :write : :read
+          nil
+        end
+
+        def tls(_now)
+          return true unless @origin.tls_name
+
+          @shaking ||= start_tls(@config.tls, @origin.tls_name, @origin.key)
+          shake
+        end
+
+        def start_tls(context, name, key)
+          context.open(@stream, name, key)
+        end
+
+        def shake
+          done = @shaking.shake
+          if done == true
+            @stream = @shaking
+            @shaking = nil
+            return true
+          end
+          @events = done == :wait_writable ? :write : :read
+          nil
+        end
+
+        # ---- failures ----
+
+        def too_late
+          asked = format("within %g s", @config.timeouts[phase])
+          case STAGES[@stage]
+          when :target, :names then resolve_too_late(asked)
+          when :connect
+            distrust_name
+            @connecting.too_late(asked)
+          when :tunnel then @tunnel.too_late(asked)
+          else
+            label = STAGES[@stage] == :tls ? @origin.label : @proxy.label
+            Failure.new(:TLS_TIMEOUT, "#{label} did not complete the TLS handshake #{asked}", phase: :tls)
+          end
+        end
+
+        def resolve_too_late(asked)
+          host = STAGES[@stage] == :target ? @origin.host : @origin.dialled_host
+          Failure.new(:RESOLVE_TIMEOUT, "no address of #{host} was found #{asked}", phase: :resolve)
+        end
+
+        # The origin's label names the server alone.
+        def name_proxy(failure)
+          return failure unless @proxy && %i[names connect proxy_tls].include?(STAGES[@stage])
+
+          Failure.new(failure.code, "proxy #{@proxy.label}: #{failure.detail}", phase: failure.phase,
+                                                                                errno: failure.errno)
+        end
+      end
+    end
+  end
+end

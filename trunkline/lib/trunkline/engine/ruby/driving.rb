@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require "io/wait"
+require_relative "dropped"
+require_relative "exchange"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # Does what an exchange asks for: waits, in a thread or in a fiber under a scheduler, and calls the program's own
+      # code. For single calls and for Multi alike.
+      module Driving
+        # How often several sockets are looked at where only one can be waited for.
+        LOOK_AGAIN = 0.01
+        private_constant :LOOK_AGAIN
+
+        module_function
+
+        # Steps until the exchange has something for its caller.
+        # @return [Symbol] :head, :data, :done or :failed
+        def run(exchange)
+          loop do
+            result = Ruby.uninterruptible { exchange.step }
+            next wait(exchange) if result == :wait && !exchange.progress_due?
+            return result unless serve(exchange, result)
+          end
+        end
+
+        # @return [Boolean] whether the exchange is to be stepped on
+        def serve(exchange, result)
+          tell_progress(exchange) if exchange.progress_due?
+          case result
+          when :body_wanted then feed(exchange)
+          when :hints then exchange.request._early_hints.call(exchange.early_hints.last)
+          when :collect then Dropped.collect(exchange.waits_since)
+          when :wait, :progress then nil
+          else return false
+          end
+          true
+        end
+
+        # Waits for what #step needs.
+        def wait(exchange)
+          timeout = exchange.due - Ruby.now
+          return (Fiber.scheduler ? sleep(0) : nil) if timeout <= 0
+
+          case sockets = exchange.sockets
+          when nil then exchange.waker.wait(timeout)
+          when Array then wait_for_some(exchange, sockets, timeout)
+          else wait_for(sockets, exchange.events, timeout)
+          end
+        end
+
+        # @param events [:read, :write, :both]
+        def wait_for(socket, events, timeout)
+          timeout = nil if timeout == NEVER
+          case events
+          when :read then socket.wait_readable(timeout)
+          when :write then socket.wait_writable(timeout)
+          else socket.wait(IO::READABLE | IO::WRITABLE, timeout)
+          end
+        end
+
+        def wait_for_some(exchange, sockets, timeout)
+          return exchange.waker.wait(timeout) if sockets.empty?
+          return wait_for(sockets.first, exchange.events, timeout) if sockets.size == 1
+          return wait_for(sockets.first, :write, [timeout, LOOK_AGAIN].min) if Fiber.scheduler
+
+          IO.select(nil, sockets, nil, timeout == NEVER ? nil : timeout)
+        end
+
+        def feed(exchange)
+          piece = exchange.request.content.next_chunk
+          return exchange.feed(nil) if piece.nil?
+
+          piece = String.try_convert(piece) || raise(TypeError, "no implicit conversion of #{piece.class} into String")
+          exchange.feed(piece) unless piece.empty? # it is asked again
+        end
+
+        def tell_progress(exchange)
+          bytes, over = exchange.progress
+          total = exchange.request.content_length
+          exchange.request.progress.call(bytes, total.negative? ? nil : total, over)
+        end
+      end
+    end
+  end
+end

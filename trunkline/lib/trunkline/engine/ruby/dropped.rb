@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require_relative "waker"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # Streamed answers that are with their callers, who may drop them half read: when one was collected its connection
+      # is closed, and who asked for it is told.
+      module Dropped
+        WARNING = "an answer with stream: true was dropped before its end, and held its connection until it was " \
+                  "collected: read all of it, or close it"
+        private_constant :WARNING
+
+        @with_callers = {}.compare_by_identity
+        @collected = Thread::Queue.new
+        @last_collection = 0.0
+
+        class << self
+          # @param answer [Answer]
+          # @param exchange [Exchange] which does not refer to it
+          def watch(answer, exchange)
+            return if @with_callers.key?(exchange)
+
+            @with_callers[exchange] = [nil]
+            ObjectSpace.define_finalizer(answer, finalizer(exchange))
+          end
+
+          def unwatch(answer, exchange)
+            ObjectSpace.undefine_finalizer(answer) if @with_callers.delete(exchange)
+          end
+
+          # @param place [String] of the program that asked for the answer
+          def note(exchange, place)
+            noted = @with_callers[exchange]
+            noted[0] ||= place if noted
+          end
+
+          def any_with_callers? = !@with_callers.empty?
+
+          # Closes what was collected; called before each exchange, and whenever a connection is wanted.
+          def clean
+            until @collected.empty?
+              exchange = @collected.pop(true)
+              place, = @with_callers.delete(exchange)
+              Ruby.uninterruptible { exchange.abort }
+              warn_of(place) if place
+            end
+          rescue ThreadError # another thread was faster
+            nil
+          end
+
+          # One collection serves all exchanges that waited when it began.
+          # @param waits_since [Float]
+          def collect(waits_since)
+            return unless @last_collection < waits_since
+
+            @last_collection = Ruby.now
+            GC.start
+            clean
+          end
+
+          private
+
+          # It runs anywhere, and so takes no lock: the server sees the end of its connection now, the pool later.
+          def finalizer(exchange)
+            collected = @collected
+            lambda do |_id|
+              exchange.connection&.shutdown if exchange.pid == Process.pid
+              collected << exchange
+            rescue StandardError
+              nil
+            end
+          end
+
+          # A program may make exceptions of warnings: the call that is under way is not the one that is warned of.
+          def warn_of(place)
+            warn("#{place}: #{WARNING}")
+          rescue StandardError
+            nil
+          end
+        end
+      end
+    end
+  end
+end

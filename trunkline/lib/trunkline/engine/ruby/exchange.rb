@@ -1,0 +1,424 @@
+# frozen_string_literal: true
+
+require_relative "attempts"
+require_relative "dial"
+require_relative "pool"
+require_relative "receiving"
+require_relative "sending"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # One request and its answer: a state machine that never waits. #step moves it as far as it goes, and returns what
+      # must happen next; #socket, #events and #due say what to wait for. The thread or fiber that drives it has
+      # exclusive use of its connection.
+      #
+      # #step returns
+      #   :wait         see #sockets, #events and #due, or its waker
+      #   :body_wanted  call #feed, then step on
+      #   :hints        a 103 came: see #early_hints; step on
+      #   :progress     call #progress, then step on
+      #   :head         the head of a streamed answer came; step on for the body
+      #   :data         #take_body has bytes of a streamed answer; step on
+      #   :collect      it waits for a connection, and streamed answers that nobody reads hold some; step on
+      #   :done         complete; the connection is back in the pool, or closed
+      #   :failed       see #why; the connection is closed
+      class Exchange
+        include Attempts
+        include Receiving
+        include Sending
+
+        # A connection is closed so long before its server would.
+        KEEP_ALIVE_MARGIN = 1.0
+        # How long it waits for a connection before dropped answers are collected.
+        COLLECT_AFTER = 0.2
+        private_constant :KEEP_ALIVE_MARGIN, :COLLECT_AFTER
+
+        attr_reader :request, :state, :why, :connection, :phase, :timings, :began, :pid, :waits_since
+        # The limit that was passed, when `why` is a timeout.
+        attr_reader :allowed
+        # What is reported of the connection: its id, whether it had been used, how old it was.
+        attr_reader :connection_id, :reused, :connection_age, :tls_version, :cipher
+
+        # @param deadline [Float, nil] monotonic seconds
+        # @param waker [Waker, Multi::Bell, nil] nil: one of its own, when it needs one
+        def initialize(pool, request, deadline, waker, only_connects: false)
+          @pool = pool
+          @request = request
+          @origin = request.origin
+          @config = @origin.config
+          @waker = waker
+          @only_connects = only_connects
+          @pid = Process.pid
+          @state = :start
+          @streaming = request.streaming?
+          @attempts = []
+          @began = Ruby.now
+          @timings = Timings.new
+          @total_deadline = @began + @config.total
+          @total_deadline = deadline if deadline && deadline < @total_deadline
+          enter(:queue, @began)
+          prepare_sending
+          prepare_receiving
+        end
+
+        # Seconds of each phase; nil: it did not happen.
+        Timings = Struct.new(:queue, :resolve, :connect, :tls, :write, :first_byte, :total, :gvl)
+
+        def waker = @waker ||= Waker.new
+
+        def streaming? = @streaming
+
+        def over? = @state == :done || @state == :failed
+
+        # @return [Symbol] see above. To be called with interrupts put off
+        def step
+          now = Ruby.now
+          return fail_with(Failure.new(:FORKED)) if !over? && @pid != Process.pid
+
+          resume(now)
+          late = write_is_late?(now) && out_of_time(now)
+          return late if late
+
+          result = steps(now)
+          if !over? && (now >= @deadline || now >= @total_deadline)
+            late = out_of_time(now)
+            result = late if late
+          end
+          @resumed = result != :wait && result != :collect
+          result
+        rescue Failure => error
+          fail_with(error)
+        end
+
+        # @return [Array<IO>, IO, nil] to wait for #events of; nil: its waker alone
+        def sockets
+          case @state
+          when :talking then @connection.stream.socket
+          when :dialling then @dial.sockets
+          end
+        end
+
+        # @return [Symbol] :read, :write or :both
+        def events = @state == :dialling ? @dial.events : @events
+
+        # @return [Float] when to step in any case; 0.0: at once
+        def due
+          return 0.0 if @again
+
+          due = @deadline
+          case @state
+          when :dialling then due = @dial.due
+          when :queued then due = @collect_at if @collect_at < due
+          when :talking then due = continue_deadline if @awaits_continue && continue_deadline < due
+          end
+          [due, @total_deadline].min
+        end
+
+        # @return [Boolean] whether its waker may have been woken for it
+        def called?
+          case @state
+          when :queued then @ticket.called
+          when :dialling then @dial.looks_up?
+          end
+        end
+
+        # Ends it, and closes its connection, unless it is over already.
+        def abort
+          if @state == :done && @connection
+            @pool.discard(@connection, true)
+            @connection = nil
+          end
+          fail_with(Failure.new(:CANCELLED)) unless over?
+        end
+
+        # From now on it has at most so many seconds.
+        def limit_to(seconds)
+          limit = Ruby.now + seconds
+          @total_deadline = limit if limit < @total_deadline
+        end
+
+        # Gives the connection of a complete exchange whose answer was 101 to the caller.
+        # @return [Array(Connection, String), nil] with the bytes that came behind the answer
+        def take_switched
+          return unless @state == :done && switched?
+
+          connection = @connection
+          @connection = nil
+          connection && [connection, rest_of_input]
+        end
+
+        # @return [Pool]
+        attr_reader :pool
+
+        private
+
+        # Its caller had control: the time of the phase starts anew. A 100 that was waited for long enough is not waited
+        # for any longer (RFC 9110 10.1.1).
+        def resume(now)
+          if @resumed
+            @resumed = false
+            enter(@phase, now)
+          end
+          return unless @awaits_continue && @state == :talking && now >= continue_deadline
+
+          @awaits_continue = false
+          enter(:write, now)
+        end
+
+        def steps(now)
+          loop do
+            before = @state
+            result = case @state
+                     when :talking then talk(now)
+                     when :start then start(now)
+                     when :queued then queued(now)
+                     when :dialling then dialling(now)
+                     else @state
+                     end
+            return result unless result == :wait && @state != before
+          end
+        end
+
+        def enter(phase, now)
+          @phase = phase
+          @deadline = now + @config.timeouts[phase]
+        end
+
+        # ---- ends ----
+
+        def fail_with(failure)
+          failure.phase ||= @phase
+          @why = failure
+          @phase = failure.phase
+          record_outcome(failure)
+          @timings.total = Ruby.now - @began
+          @state = :failed
+          @dial&.close
+          @dial = nil
+          @pool.cancel(@ticket) if @ticket && @pid == Process.pid
+          if @connection
+            @pid == Process.pid ? @pool.discard(@connection, false) : nil
+            @connection = nil
+          end
+          :failed
+        end
+
+        def finish
+          now = Ruby.now
+          record_outcome(nil)
+          @timings.total = now - @began
+          @state = :done
+          give_back(now) unless switched?
+          :done
+        end
+
+        def give_back(now)
+          connection = @connection
+          @connection = nil
+          whole = @request_done && !@request_cut && input_empty?
+          reusable = whole && @head.persistent? && !@framing.tolerated && !@request._says_close?
+          if reusable
+            @pool.checkin(connection, now, idle_until(connection, now))
+          else
+            @pool.discard(connection, true)
+          end
+        end
+
+        def switched? = @head&.status == 101 && @request._upgrades?
+
+        # A little less than the server's Keep-Alive timeout.
+        def idle_until(connection, now)
+          until_then = now + @config.idle_timeout
+          due = connection.due(@config.max_age)
+          until_then = due if due < until_then
+          seconds = @head ? @head.keep_alive_timeout : -1
+          return until_then if seconds.negative?
+
+          [until_then, now + seconds - KEEP_ALIVE_MARGIN].min
+        end
+
+        # ---- a connection ----
+
+        def start(now)
+          begin_attempt(:first)
+          @config.egress&.check_route(@origin)
+          @ticket = Pool::Ticket.new(@waker, @config.max_connections)
+          take_turn(@pool.acquire(@ticket, @origin.key), now)
+        end
+
+        # Goes on with what the pool gave. A connection is checked before it is used, and replaced when it is dead or
+        # too old.
+        def take_turn(result, now)
+          result = @pool.replace(@ticket, result, false) until result.is_a?(Symbol) || usable?(result, now)
+          case result
+          when :dial then start_dialling(now)
+          when :wait then wait_for_turn(now)
+          when :closed then raise Failure, :POOL_CLOSED
+          else use(result, now)
+          end
+        end
+
+        def usable?(connection, now)
+          now < connection.due(@config.max_age) && connection.alive?
+        end
+
+        def wait_for_turn(now)
+          @state = :queued
+          @waits_since = now
+          @collect_at = now + COLLECT_AFTER
+          :wait
+        end
+
+        def queued(now)
+          result = @pool.turn(@ticket)
+          if result != :wait
+            @timings.queue = now - @began
+            return take_turn(result, now)
+          end
+          wants_collection?(now) ? :collect : :wait
+        end
+
+        # At most once in a wait, and only while a streamed answer is with its caller.
+        def wants_collection?(now)
+          return false if now < @collect_at
+
+          wants = Dropped.any_with_callers?
+          @collect_at = wants ? NEVER : now + COLLECT_AFTER
+          wants
+        end
+
+        def start_dialling(now)
+          @dial = Dial.new(@origin, waker, now)
+          @state = :dialling
+          :wait
+        end
+
+        def dialling(now)
+          unless @dial.step(now)
+            @phase = @dial.phase
+            return :wait
+          end
+          take_dialled(now)
+        rescue Failure => error
+          return :wait if tries_again?(error, now)
+
+          @allowed = @config.timeouts[error.phase] if error.timeout?
+          raise
+        end
+
+        def take_dialled(now)
+          dial = @dial
+          @dial = nil
+          @timings.resolve = dial.resolved_in
+          @timings.connect = dial.connected_in
+          @timings.tls = dial.secured_in
+          address = dial.peer.unix? ? @origin.unix_path : Connecting.words(dial.peer)
+          connection = Connection.new(dial.stream, address, @config.owner, now)
+          @pool.add(@ticket, connection)
+          use(connection, now)
+        end
+
+        # When no descriptor is left idle connections are closed, and it begins again.
+        def tries_again?(failure, now)
+          scarce = [Errno::EMFILE::Errno, Errno::ENFILE::Errno].include?(failure.errno)
+          return false unless scarce && Pool.make_room
+
+          @dial.close
+          @dial = Dial.new(@origin, waker, now)
+          @again = true
+        end
+
+        def use(connection, now)
+          @connection = connection
+          @connection_id = connection.id
+          @reused = @state != :dialling
+          @connection_age = now - connection.born
+          @tls_version = connection.stream.tls_version
+          @cipher = connection.stream.cipher
+          current_attempt.address = connection.address
+          @timings.queue ||= 0.0
+          @state = :talking
+          @again = false
+          begin_receiving
+          begin_sending(now)
+          @only_connects ? leave_connected(now) : :wait
+        end
+
+        # A connection that had been idle keeps its time, because the server has received nothing on it.
+        def leave_connected(now)
+          connection = @connection
+          @connection = nil
+          @timings.total = now - @began
+          @state = :done
+          until_then = idle_until(connection, now)
+          before = connection.idle_until
+          until_then = before if @reused && before.positive? && before < until_then
+          @pool.checkin(connection, now, until_then)
+          :done
+        end
+
+        # ---- talking ----
+
+        def talk(now)
+          return :progress if @progress_due
+
+          result = exchange_bytes(now)
+          result == :wait && @progress_due ? :progress : result
+        rescue Failure => error
+          give_up_or_go_again(error, now)
+        end
+
+        def exchange_bytes(now)
+          @again = false
+          sending = send_some(now) unless @request_done
+          if @poll_first
+            @poll_first = false
+            unless @connection.stream.pending?
+              @events = :read
+              return :wait
+            end
+          end
+          receive_beside(sending, now)
+        end
+
+        def receive_beside(sending, now)
+          held_back = @awaits_continue
+          result = receive(now)
+          if result == :done
+            cut_request(now) unless @request_done
+            return finish
+          end
+          return :body_wanted if result == :wait && @piece_wanted
+
+          @again = true if held_back && !@awaits_continue
+          @events = :both if result == :wait && sending == :wait_writable && !@request_done && @events == :read
+          result
+        end
+
+        # ---- time ----
+
+        def continue_deadline
+          @segment_sent == @segment.bytesize ? @sending_began + @config.expect : NEVER
+        end
+
+        # The socket was full until the deadline: a write that it might take now would be no progress.
+        def write_is_late?(now)
+          @state == :talking && @phase == :write && @events != :read && now >= @deadline
+        end
+
+        def out_of_time(now)
+          if now >= @total_deadline
+            @allowed = @total_deadline - @began
+            return fail_with(Failure.new(:TOTAL_TIMEOUT))
+          end
+          return if @state == :dialling || now < @deadline
+
+          @allowed = @config.timeouts[@phase]
+          why = @state == :queued ? @pool.why_waiting(@ticket) : ""
+          fail_with(Failure.new(TIMEOUT_CODES[@phase], why))
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,170 @@
+# frozen_string_literal: true
+
+require "strscan"
+require_relative "failures"
+require_relative "limits"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # The fields of a head or of trailers (RFC 9112 5), as they come: the parser goes on where it stopped. Line folds
+      # and bare line feeds are tolerated; the connection is not used again then.
+      class FieldSection
+        TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]*/n
+        TEXT = /[\t\x20-\x7e\x80-\xff]*/n
+        BLANKS = /[ \t]*/n
+        # As Net::HTTP has it: whatever is there up to what must follow.
+        LENIENT_NAME = /[^:\r\n]*/n
+        LENIENT_VALUE = /[^\r\n]*/n
+        FOLD = /[ \t\r\n]*[\r\n][ \t\r\n]*/n
+        private_constant :TOKEN, :TEXT, :BLANKS, :LENIENT_NAME, :LENIENT_VALUE, :FOLD
+
+        # @return [Integer] where what follows the section begins, once it is complete
+        attr_reader :scan
+        attr_reader :tolerated, :position
+
+        # @param from [Integer] where it begins
+        # @param limits [HeadLimits]
+        def initialize(from, limits)
+          @scan = from
+          @limits = limits
+          @position = :field
+          @list = []
+          @tolerated = @folded = false
+        end
+
+        # @param bytes [String] from the beginning of the head or of the trailers on
+        # @return [Boolean] whether the section is complete
+        # @raise [Failure]
+        def parse(bytes)
+          @scanner = StringScanner.new(bytes)
+          @scanner.pos = @scan
+          send(@position) until @position == :complete || @scanner.eos?
+          @scan = @scanner.pos
+          @position == :complete
+        end
+
+        # @return [Array<Array(String, String)>] frozen
+        def fields(bytes)
+          @list.map { |name, from, to| [FieldSection.text(name), text_of(bytes, from, to)].freeze }.freeze
+        end
+
+        # When the connection has ended within the section: what would complete it, as Net::HTTP takes it.
+        # @return [String, nil]
+        def missing_end
+          case @position
+          when :field then "\r\n"
+          when :value_end then "\n\r\n"
+          when :last_end then "\n"
+          when :name then nil
+          else "\r\n\r\n"
+          end
+        end
+
+        # US-ASCII if it is; else bytes.
+        def self.text(bytes)
+          bytes.ascii_only? ? bytes.force_encoding(Encoding::US_ASCII).freeze : bytes.freeze
+        end
+
+        private
+
+        def text_of(bytes, from, to)
+          text = bytes.byteslice(from, to - from)
+          text = text.gsub(FOLD, " ").sub(/\A[ \t]+/n, "").sub(/[ \t]+\z/n, "") if @folded
+          FieldSection.text(text)
+        end
+
+        def field
+          case byte = @scanner.string.getbyte(@scanner.pos)
+          when 13, 10 then line_end(byte, :last_end)
+          when 32, 9 then blank_line
+          else
+            raise Failure, :TOO_MANY_FIELDS if @list.size >= @limits.fields
+
+            @from = @scanner.pos
+            @position = :name
+          end
+        end
+
+        # A line that begins with a blank continues the last field's value. Before the first field it is no name.
+        def blank_line
+          if !@list.empty?
+            @name, @from, = @list.pop
+            @folded = @tolerated = true
+            @position = :value
+          elsif @limits.lenient
+            @tolerated = true
+            @scanner.pos += 1
+          else
+            raise Failure, :FIELD_NAME
+          end
+        end
+
+        def name
+          @scanner.skip(TOKEN)
+          @tolerated = true if @limits.lenient && @scanner.skip(LENIENT_NAME).positive?
+          return if @scanner.eos?
+
+          @name = @scanner.string.byteslice(@from, @scanner.pos - @from)
+          @name = @name.sub(/[ \t]+\z/n, "") if @limits.lenient
+          raise Failure, :FIELD_NAME if @name.empty? || @scanner.string.getbyte(@scanner.pos) != 58
+
+          @scanner.pos += 1
+          @position = :blank
+        end
+
+        def blank
+          @scanner.skip(BLANKS)
+          return if @scanner.eos?
+
+          @from = @scanner.pos
+          @position = :value
+        end
+
+        def value_text
+          @scanner.skip(TEXT)
+          @tolerated = true if @limits.lenient && @scanner.skip(LENIENT_VALUE).positive?
+        end
+
+        def value
+          value_text
+          return if @scanner.eos?
+
+          byte = @scanner.string.getbyte(@scanner.pos)
+          raise Failure, :FIELD_VALUE unless [13, 10].include?(byte)
+
+          @list << [@name, @from, trimmed(@scanner.pos)]
+          line_end(byte, :value_end)
+        end
+
+        def trimmed(to)
+          string = @scanner.string
+          to -= 1 while to > @from && [32, 9].include?(string.getbyte(to - 1))
+          to
+        end
+
+        # A bare LF is tolerated (RFC 9112 2.2).
+        def line_end(byte, position)
+          byte == 13 ? @scanner.pos += 1 : @tolerated = true
+          @position = position
+        end
+
+        def value_end
+          line_feed
+          @position = :field
+        end
+
+        def last_end
+          line_feed
+          @position = :complete
+        end
+
+        def line_feed
+          raise Failure, :LINE_END unless @scanner.string.getbyte(@scanner.pos) == 10
+
+          @scanner.pos += 1
+        end
+      end
+    end
+  end
+end

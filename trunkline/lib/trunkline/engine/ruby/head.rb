@@ -1,0 +1,274 @@
+# frozen_string_literal: true
+
+require "English"
+require_relative "field_section"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # The head of an answer (RFC 9112 4 to 6): status line, fields, and what they say about framing. Strict; with
+      # HeadLimits#lenient as Net::HTTP reads it.
+      class Head
+        # Most heads, as they come in one piece: the status line, the fields, the empty line.
+        USUAL_STATUS = %r{\AHTTP/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n}n
+        VALUE = /(?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?/n
+        USUAL_FIELD = /\G([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*(#{VALUE})[ \t]*\r\n/n
+        SHAPE = "HTTP/1.x d00"
+        LENIENT_STATUS = %r{\AHTTP(?:/(\d+)\.(\d+))?[ \t]+([1-9]\d\d)(?!\d)(?:[ \t]+([^\n]*?)|[ \t]*)\r?\n}in
+        private_constant :USUAL_STATUS, :VALUE, :USUAL_FIELD, :SHAPE, :LENIENT_STATUS
+
+        attr_reader :status, :minor_version, :fields, :length, :framing, :content_length, :keep_alive_timeout,
+                    :given_reason
+        # A deviation from the grammar was accepted: the connection is not used again.
+        attr_accessor :tolerated
+
+        # @param limits [HeadLimits]
+        # @param head_request [Boolean] whether it answers a HEAD
+        # @param may_switch [Boolean] whether 101 is an answer
+        def initialize(limits, head_request, may_switch)
+          @limits = limits
+          @head_request = head_request
+          @may_switch = may_switch
+          @content_length = -1
+          @keep_alive_timeout = -1
+          @tolerated = false
+          @close = @keep_alive = @chunked = false
+          @codings = 0
+        end
+
+        def reason = @given_reason || "".encode(Encoding::US_ASCII)
+
+        # @return [Boolean] whether the connection may be used again once the body is complete
+        def persistent?
+          !@close && !@tolerated && (@minor_version == 1 || @keep_alive) && @framing != :close
+        end
+
+        # @param bytes [String] from its beginning on; after false, called again with more behind the same bytes
+        # @return [Boolean] whether the head is complete: the first #length bytes
+        # @raise [Failure]
+        def parse(bytes)
+          return true if @section.nil? && @status.nil? && usual(bytes)
+
+          parse_slowly(bytes)
+        end
+
+        # When the connection has ended in the head: what completes it, as Net::HTTP takes it; nil: nothing does.
+        def missing_end
+          @section&.missing_end if @limits.lenient
+        end
+
+        # Has an answer no body, whatever its fields say (RFC 9110 6.4.1; RFC 9112 6.3)?
+        def bodiless? = @head_request || @status < 200 || @status == 204 || @status == 304
+
+        private
+
+        # What is taken here the careful parser would have taken, with the same result.
+        def usual(bytes)
+          stop = bytes.index("\r\n\r\n") or return false
+          return false if stop + 4 > @limits.head_bytes || !(line = USUAL_STATUS.match(bytes))
+
+          from = line.end(0)
+          fields = fields_between(bytes, from, stop + 2) or return false
+          take_status(line[1].to_i, line[2].to_i, line[3])
+          complete(fields, stop + 4)
+          true
+        end
+
+        def fields_between(bytes, from, stop)
+          lines = bytes.byteslice(from, stop - from)
+          lines.force_encoding(Encoding::US_ASCII) if (ascii = lines.ascii_only?)
+          fields = lines.scan(USUAL_FIELD)
+          if fields.size > @limits.fields || (fields.empty? ? from < stop : $LAST_MATCH_INFO.end(0) < lines.bytesize)
+            return
+          end
+
+          fields.each { |pair| pair.each { |text| FieldSection.text(text) } } unless ascii
+          fields
+        end
+
+        def take_status(minor, status, reason)
+          @minor_version = minor
+          @status = status
+          @given_reason = reason && FieldSection.text(reason)
+        end
+
+        # Parses no byte beyond the limit, so that a head gives the same result whole and in pieces.
+        def parse_slowly(bytes)
+          seen = bytes.bytesize > @limits.head_bytes ? bytes.byteslice(0, @limits.head_bytes) : bytes
+          if (@section || status_line(seen)) && @section.parse(seen)
+            @tolerated ||= @section.tolerated
+            complete(@section.fields(seen), @section.scan)
+            return true
+          end
+          raise Failure, :HEAD_TOO_LARGE if seen.bytesize >= @limits.head_bytes
+
+          false
+        end
+
+        # So that other protocols fail at their first wrong byte.
+        def status_line(bytes)
+          wrong = wrong_status(bytes)
+          return lenient_status_line(bytes) if wrong && @limits.lenient
+          raise Failure, wrong if wrong
+          return if bytes.bytesize <= SHAPE.bytesize
+
+          stop = bytes.index(/[^\t\x20-\x7e\x80-\xff]/n, SHAPE.bytesize) or return
+          finish_status_line(bytes, stop)
+        end
+
+        def finish_status_line(bytes, stop)
+          raise Failure, :STATUS_LINE unless [13, 10].include?(bytes.getbyte(stop))
+
+          feed = bytes.getbyte(stop) == 13 ? stop + 1 : stop
+          return if feed == bytes.bytesize
+          raise Failure, :LINE_END unless bytes.getbyte(feed) == 10
+
+          @tolerated = true if feed == stop
+          given = bytes.getbyte(SHAPE.bytesize) == 32
+          take_status(bytes.getbyte(7) - 48, bytes.byteslice(9, 3).to_i, given ? bytes.byteslice(13, stop - 13) : nil)
+          @section = FieldSection.new(feed + 1, @limits)
+        end
+
+        # @return [Symbol, nil] what is wrong with the first bytes
+        def wrong_status(bytes)
+          [bytes.bytesize, SHAPE.bytesize].min.times do |at|
+            wrong = wrong_byte(SHAPE[at], bytes.getbyte(at).chr)
+            return wrong if wrong
+          end
+          behind = bytes.getbyte(SHAPE.bytesize)
+          :STATUS_LINE unless behind.nil? || [32, 13, 10].include?(behind)
+        end
+
+        def wrong_byte(wanted, byte)
+          case wanted
+          when "1" then byte == "1" ? nil : version_or_line(byte)
+          when "x" then %w[0 1].include?(byte) ? nil : version_or_line(byte)
+          when "d" then byte.match?(/[1-9]/n) ? nil : :STATUS_LINE
+          when "0" then byte.match?(/\d/n) ? nil : :STATUS_LINE
+          else byte == wanted ? nil : :STATUS_LINE
+          end
+        end
+
+        def version_or_line(byte) = byte.match?(/\d/n) ? :VERSION : :STATUS_LINE
+
+        # The line as Net::HTTP reads it: in any case, with any version or none, and any blanks.
+        def lenient_status_line(bytes)
+          return unless bytes.include?("\n")
+
+          line = LENIENT_STATUS.match(bytes)
+          raise Failure, bytes.match?(%r{\AHTTP/(?!\d+\.\d)}in) ? :VERSION : :STATUS_LINE unless line
+
+          take_status(line[1] == "1" && line[2] == "0" ? 0 : 1, line[3].to_i, line[4])
+          @tolerated = true
+          @section = FieldSection.new(line.end(0), @limits)
+        end
+
+        # ---- what the fields say about framing and the connection ----
+
+        def complete(fields, length)
+          @fields = fields.freeze
+          @length = length
+          wrong = nil
+          fields.each { |name, value| wrong = meaning(name, value) || wrong if name.bytesize.between?(10, 17) }
+          wrong ||= wrong_framing if @codings.positive?
+          tolerate(wrong) if wrong
+          take_switch if @status == 101
+          choose_framing
+        end
+
+        def meaning(name, value)
+          case name.bytesize
+          when 10
+            connection_options(value) if name.casecmp?("connection")
+            keep_alive_hint(value) if name.casecmp?("keep-alive")
+            nil
+          when 14 then take_length(value) if name.casecmp?("content-length")
+          when 17 then take_coding(value) if name.casecmp?("transfer-encoding")
+          end
+        end
+
+        def elements(value)
+          value.include?(",") ? value.split(",", -1).map { |one| one.gsub(/\A[ \t]+|[ \t]+\z/n, "") } : [value]
+        end
+
+        def connection_options(value)
+          elements(value).each do |one|
+            @close = true if one.casecmp?("close")
+            @keep_alive = true if one.casecmp?("keep-alive")
+          end
+        end
+
+        # The smallest of several timeouts; what is malformed is ignored.
+        def keep_alive_hint(value)
+          elements(value).each do |one|
+            seconds = one[/\Atimeout=(\d{1,10})\z/i, 1]&.to_i
+            next if seconds.nil? || seconds > 0x7fffffff
+
+            @keep_alive_timeout = seconds if @keep_alive_timeout.negative? || seconds < @keep_alive_timeout
+          end
+        end
+
+        # Equal values, on several lines or in a list, are one (RFC 9110 8.6).
+        def take_length(value)
+          elements(value).each do |one|
+            length = one.match?(/\A\d+\z/n) ? one.to_i : -1
+            return :LENGTH_INVALID if length.negative? || length > 0x7fff_ffff_ffff_ffff
+            return :LENGTH_CONFLICT if @content_length >= 0 && @content_length != length
+
+            @content_length = length
+          end
+          nil
+        end
+
+        # Net::HTTP looks for `chunked` anywhere, and undoes no other coding.
+        def take_coding(value)
+          before = @codings
+          elements(value).each do |one|
+            @codings += 1
+            @chunked = true if one.casecmp?("chunked")
+          end
+          return if @chunked && @codings == 1 && before.zero?
+
+          @tolerated = true if @limits.lenient
+          :TRANSFER_CODING unless @limits.lenient
+        end
+
+        def wrong_framing
+          if @limits.lenient # the coding counts, with a length and in HTTP/1.0 too
+            @tolerated ||= @content_length >= 0 || @minor_version.zero?
+            @content_length = -1
+            return
+          end
+          return :LENGTH_AND_CODING if @content_length >= 0
+
+          :TRANSFER_CODING if @minor_version.zero?
+        end
+
+        # Without a body, invalid framing is tolerated, but the connection is not used again. For a 1xx it is a
+        # failure, because the final answer follows.
+        def tolerate(wrong)
+          raise Failure, wrong if @status < 200 || !bodiless?
+
+          @content_length = -1
+          @tolerated = true
+        end
+
+        def take_switch
+          raise Failure, :SWITCHED unless @limits.lenient || @may_switch
+
+          @tolerated = true
+        end
+
+        # Which framing holds (RFC 9112 6.3).
+        def choose_framing
+          @framing = if bodiless? then :none
+                     elsif @codings.positive? then @chunked ? :chunked : :close
+                     elsif @content_length >= 0 then :length
+                     else
+                       :close
+                     end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module Engine
+    module Ruby
+      # The engine's own limits, which no option changes (docs/limits.md).
+      module Limits
+        TRAILER_BYTES = 8 * 1024
+        EXTENSION_LINE = 256
+        EXTENSION_TOTAL = 16 * 1024
+        INFORMATIONAL = 16
+        # Chunk framing may take so many times the bytes of its data, and some bytes more.
+        OVERHEAD_RATIO = 16
+        OVERHEAD_SLACK = 16 * 1024
+        # A streaming caller takes so much before more is read.
+        PIECE = 128 * 1024
+        # The first, one moved, one replayed.
+        ATTEMPTS = 3
+        CODINGS = 5
+        # What unpacks to less does no harm.
+        RATIO_FROM = 16 * 1024 * 1024
+        CONNECTS_AT_ONCE = 8
+        ADDRESSES = 64
+        NAMES = 1000
+        NAMES_QUEUED = 4096
+        LOOKUPS = 320
+        PROXY_REFUSAL_BYTES = 16 * 1024
+        TLS_SESSION_KEYS = 512
+        TLS_SESSIONS_PER_KEY = 8
+        TLS_CONTEXTS = 32
+      end
+
+      # What a head may have. lenient: what Net::HTTP takes is taken.
+      HeadLimits = Struct.new(:head_bytes, :fields, :extension_line, :extension_total, :trailer_bytes, :informational,
+                              :lenient) do
+        def self.of(head_bytes, fields, lenient)
+          wide = 1024 * 1024
+          lines = [Limits::EXTENSION_LINE, Limits::EXTENSION_TOTAL, Limits::TRAILER_BYTES, Limits::INFORMATIONAL]
+          lines = [wide, wide, wide, 100] if lenient
+          new(head_bytes, fields, *lines, lenient ? true : false).freeze
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,291 @@
+# frozen_string_literal: true
+
+require "English"
+require_relative "answer"
+require_relative "bell"
+
+module Trunkline
+  module Engine
+    # Many exchanges, driven by the thread that calls #run; see engine.rb. While a thread runs it, no other thread may
+    # change it. The running thread may at any time: in code of the program that an exchange calls, or in another fiber.
+    # So an entry that is being served is only marked when it is cancelled.
+    class Multi
+      # One call. due: when to step it in any case.
+      Entry = Struct.new(:id, :answer, :response, :tag, :cancelled, :told, :due, :socket, :events) do
+        def exchange = answer.exchange
+      end
+      private_constant :Entry
+
+      # @param pool [Pool]
+      def initialize(pool)
+        raise TypeError, "wrong argument type #{pool.class} (expected Engine::Pool)" unless pool.is_a?(Pool)
+
+        @pool = pool
+        @bell = Ruby::Bell.new
+        @entries = {}
+        @ready = []
+        @results = []
+        @reading = {}.compare_by_identity
+        @writing = {}.compare_by_identity
+        @parked = {}.compare_by_identity # those that wait for no socket, or for several
+        @next_due = Ruby::NEVER
+        @last_id = 0
+        @stopped = false
+      end
+
+      # @param tag [Object] what it is called in results
+      # @return [Integer] for #cancel
+      def add(request, deadline, tag)
+        check_here
+        Ruby::Dropped.clean
+        answer = Ruby::Answer.new(Ruby::Exchange.new(@pool, request, deadline, @bell))
+        entry = Entry.new(@last_id += 1, answer, Response._of(request, answer), tag, false, false, 0.0)
+        answer.busy = true
+        @entries[entry.id] = entry
+        @ready << entry
+        @bell.wake if @driver # another fiber may be parked in run
+        entry.id
+      end
+
+      # @param timeout [Numeric, nil] seconds
+      # @return [Array] tag, result, tag, result...
+      def run(timeout)
+        check_open
+        raise ThreadError, "the multi is being run already" if @driver
+
+        @driver = Thread.current
+        @bell.driven = true
+        run_until_results(timeout ? Ruby.now + timeout : Ruby::NEVER)
+      ensure
+        if @driver.equal?(Thread.current) && !$ERROR_INFO.is_a?(ThreadError)
+          @driver = nil
+          @bell.driven = false
+        end
+      end
+
+      # @return [Boolean] false: it is over
+      def cancel(id)
+        check_here
+        raise TypeError, "no implicit conversion of #{id.class} into Integer" unless id.is_a?(Integer)
+
+        entry = @entries[id]
+        return false if entry.nil? || entry.cancelled
+
+        drop(entry)
+        true
+      end
+
+      # @return [Integer] how many are under way
+      def size
+        check_open
+        @entries.size
+      end
+
+      # From any thread.
+      def wake
+        @stopped = true
+        @bell.wake
+        nil
+      end
+
+      # @return [Array] tags of what #run has not returned
+      def close
+        return [] if @closed
+
+        check_here
+        tags = @results.each_slice(2).map(&:first)
+        @results.clear
+        @entries.each_value.reject(&:cancelled).each do |entry|
+          tags << entry.tag
+          drop(entry)
+        end
+        @driver ? wake : shut
+        tags
+      end
+
+      def inspect = "#<#{self.class}>"
+      alias to_s inspect
+
+      private
+
+      def shut
+        @closed = true
+        @bell.close
+      end
+
+      def check_open
+        raise ArgumentError, "the multi is closed, or was not initialized" if @closed || @bell.nil?
+      end
+
+      def check_here
+        check_open
+        raise ThreadError, "the multi is run by another thread" if @driver && !@driver.equal?(Thread.current)
+      end
+
+      # ---- run ----
+
+      def run_until_results(until_then)
+        until @entries.empty? || !@results.empty? || @stopped
+          wait(until_then) if @ready.empty?
+          ready = @ready
+          @ready = []
+          serve_all(ready)
+          break if Ruby.now >= until_then
+        end
+        @stopped = false
+        @results.tap { @results = [] }
+      end
+
+      # What an exception cuts short is served by the next run.
+      def serve_all(ready)
+        while (entry = ready.shift)
+          serve(entry) if @entries.key?(entry.id)
+        end
+      ensure
+        @ready.concat(ready)
+      end
+
+      def serve(entry)
+        @served = entry
+        step(entry)
+      rescue StandardError => error
+        raise if Interrupts.ended_by?(error)
+
+        give(entry, error)
+      ensure
+        @served = nil
+        if @entries.key?(entry.id)
+          if entry.cancelled then remove(entry)
+          elsif $ERROR_INFO && !entry.exchange.over? # an exit, a throw, a kill or an interrupt
+            entry.exchange.abort
+            @ready << entry
+          end
+        end
+      end
+
+      # Steps until it must wait, or has something for the caller.
+      def step(entry)
+        exchange = entry.exchange
+        loop do
+          result = Ruby.uninterruptible { exchange.step }
+          return park(entry) if result == :wait && !exchange.progress_due? && exchange.due.positive?
+          next if Ruby::Driving.serve(exchange, result)
+
+          return tell(entry, result)
+        end
+      end
+
+      def tell(entry, result)
+        exchange = entry.exchange
+        tell_news(entry) if exchange.streaming?
+        case result
+        when :failed then give(entry, exchange.error)
+        when :done
+          return @ready << entry if exchange.data?
+
+          entry.answer.conclude
+          give(entry, exchange.streaming? ? nil : entry.response)
+        else @ready << entry
+        end
+      end
+
+      # The Response when its head is there, and a piece of the body; both may come in one step, and before a failure.
+      def tell_news(entry)
+        exchange = entry.exchange
+        if !entry.told && exchange.head
+          entry.told = true
+          @results.push(entry.tag, entry.response)
+        end
+        @results.push(entry.tag, exchange.take_body) if exchange.data?
+      end
+
+      def give(entry, result)
+        @results.push(entry.tag, result) unless entry.cancelled
+        remove(entry)
+      end
+
+      # Without a result.
+      def drop(entry)
+        @served.equal?(entry) ? entry.cancelled = true : remove(entry)
+      end
+
+      def remove(entry)
+        @entries.delete(entry.id)
+        unpark(entry)
+        entry.answer.finish
+        entry.answer.busy = false
+      end
+
+      # ---- waiting ----
+
+      # Notes what it waits for.
+      def park(entry)
+        exchange = entry.exchange
+        entry.due = exchange.due
+        @next_due = entry.due if entry.due < @next_due
+        socket = exchange.sockets
+        events = exchange.events
+        return if socket.equal?(entry.socket) && events == entry.events && !socket.is_a?(Array)
+
+        unpark(entry)
+        return @parked[entry] = true if socket.nil? || socket.is_a?(Array)
+
+        entry.socket = socket
+        entry.events = events
+        @reading[socket] = entry unless events == :write
+        @writing[socket] = entry unless events == :read
+      end
+
+      def unpark(entry)
+        @parked.delete(entry)
+        return unless entry.socket
+
+        @reading.delete(entry.socket)
+        @writing.delete(entry.socket)
+        entry.socket = nil
+      end
+
+      def wait(until_then)
+        due = [@next_due, until_then].min
+        timeout = due == Ruby::NEVER ? nil : [due - Ruby.now, 0].max
+        reading, writing = selected(timeout)
+        take_ready(reading, writing)
+        take_due
+      end
+
+      def selected(timeout)
+        reading = @reading.keys << @bell.io
+        writing = @writing.keys
+        @parked.each_key { |entry| writing.concat(entry.exchange.sockets || []) }
+        @bell.select(reading, writing, timeout)
+      end
+
+      def take_ready(reading, writing)
+        woken = reading&.delete(@bell.io)
+        @bell.clear if woken
+        reading&.each { |socket| ready(@reading[socket]) }
+        writing&.each { |socket| ready(@writing[socket]) }
+        return if @parked.empty?
+
+        @parked.each_key.select { |entry| called?(entry, writing) }.each { |entry| ready(entry) }
+      end
+
+      def called?(entry, writing)
+        entry.exchange.called? || (writing && !!(entry.exchange.sockets || []).intersect?(writing))
+      end
+
+      def ready(entry)
+        @ready << entry if entry && !@ready.include?(entry)
+      end
+
+      def take_due
+        now = Ruby.now
+        return if now < @next_due
+
+        waiting = @entries.values - @ready
+        waiting.each { |entry| @ready << entry if entry.due <= now }
+        @next_due = waiting.map(&:due).select { |due| due > now }.min || Ruby::NEVER
+      end
+    end
+  end
+end

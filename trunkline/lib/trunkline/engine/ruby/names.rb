@@ -1,0 +1,168 @@
+# frozen_string_literal: true
+
+require "socket"
+require_relative "failures"
+require_relative "limits"
+require_relative "waker"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # Names to addresses (docs/names.md): looked up in threads of their own, so that a limit of time holds, and kept
+      # for a while. Nobody but a look-up's own thread waits for the system's resolver.
+      module Names
+        FRESH = 60.0
+        FAILED_FRESH = 1.0
+        THREAD_IDLE = 10.0
+        MOST_BYTES = 255
+        IPV4 = /\A(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\z)|\z)){4}\z/
+        private_constant :FRESH, :FAILED_FRESH, :THREAD_IDLE, :MOST_BYTES, :IPV4
+
+        # What is known of a name. answer: an Array of Addrinfo, a Failure, or nil while it is looked up.
+        Entry = Struct.new(:host, :answer, :answered_at, :wakers, :known)
+        private_constant :Entry
+
+        @lock = Mutex.new
+        @work = ConditionVariable.new
+        @entries = {}
+        @queue = []
+        @threads = 0
+        @idle = 0
+        @pid = Process.pid
+
+        class << self
+          # @param host [String]
+          # @param max_age [Float] seconds; an older answer is not used
+          # @param waker [Waker] woken when the answer is there
+          # @return [Array<Addrinfo>, nil] without ports; nil: ask again when woken
+          # @raise [Failure]
+          def resolve(host, max_age, waker)
+            literal = literal(host)
+            return [literal] if literal
+
+            check_length(host)
+            answer = @lock.synchronize { find_or_ask(host, max_age, waker) }
+            raise answer if answer.is_a?(Failure)
+
+            answer
+          end
+
+          # @param host [String] whose addresses did not answer
+          def forget(host)
+            @lock.synchronize { @entries.delete(host) if @entries[host]&.answer }
+          end
+
+          # In a forked child there are no threads, and no answer will come for those that asked.
+          def after_fork
+            @lock = Mutex.new
+            @work = ConditionVariable.new
+            @entries = {}
+            @queue = []
+            @threads = @idle = 0
+          end
+
+          private
+
+          def literal(host)
+            return Addrinfo.new(Socket.sockaddr_in(0, host)) if IPV4.match?(host)
+            return unless host.include?(":")
+
+            Addrinfo.getaddrinfo(host, nil, nil, :STREAM, nil, Socket::AI_NUMERICHOST).first
+          rescue SocketError
+            nil
+          end
+
+          def check_length(host)
+            return if host.bytesize.between?(1, MOST_BYTES)
+
+            detail = "a host name has 1 to #{MOST_BYTES} bytes; this one has #{host.bytesize}"
+            raise Failure.new(:RESOLVE, detail, phase: :resolve)
+          end
+
+          def find_or_ask(host, max_age, waker)
+            entry = @entries[host]
+            return ask(host, false, waker) if entry.nil?
+            return answer_of(entry, host, max_age, waker) if entry.answer
+
+            entry.wakers << waker unless entry.wakers.include?(waker)
+            nil
+          end
+
+          def answer_of(entry, host, max_age, waker)
+            failed = entry.answer.is_a?(Failure)
+            fresh = failed ? FAILED_FRESH : [FRESH, max_age].min
+            return ask(host, entry.known, waker) if Ruby.now - entry.answered_at >= fresh
+
+            @entries[host] = @entries.delete(host) # the least recently used one is forgotten first
+            entry.answer
+          end
+
+          def ask(host, known, waker)
+            @entries.delete(host)
+            if @queue.size >= Limits::NAMES_QUEUED
+              return Failure.new(:RESOLVE, "#{host}: more than #{Limits::NAMES_QUEUED} names wait to be looked up",
+                                 phase: :resolve)
+            end
+
+            @queue << (@entries[host] = Entry.new(host, nil, nil, [waker], known))
+            need_thread
+            nil
+          end
+
+          def need_thread
+            return @work.signal if @idle >= @queue.size
+            return if @threads >= Limits::LOOKUPS
+
+            @threads += 1
+            thread = Thread.new { Ruby.interruptible { serve } }
+            thread.name = "trunkline names"
+            thread.report_on_exception = false
+          end
+
+          def serve
+            while (entry = @lock.synchronize { next_entry })
+              answer = look_up(entry.host)
+              @lock.synchronize { answered(entry, answer) }.each(&:wake)
+            end
+          end
+
+          # @return [Entry, nil] nil when there was none for some time
+          def next_entry
+            until_then = Ruby.now + THREAD_IDLE
+            while @queue.empty?
+              left = until_then - Ruby.now
+              if left <= 0
+                @threads -= 1
+                return
+              end
+              @idle += 1
+              @work.wait(@lock, left)
+              @idle -= 1
+            end
+            @queue.shift
+          end
+
+          def answered(entry, answer)
+            entry.answer = answer
+            entry.answered_at = Ruby.now
+            entry.known ||= !answer.is_a?(Failure)
+            @entries.delete(@entries.first.first) while @entries.size > Limits::NAMES && @entries.first.last.answer
+            entry.wakers.tap { entry.wakers = [] }
+          end
+
+          def look_up(host)
+            found = Addrinfo.getaddrinfo(host, nil, nil, :STREAM).select(&:ip?).uniq(&:to_sockaddr)
+            return found.first(Limits::ADDRESSES) unless found.empty?
+
+            Failure.new(:RESOLVE, "it has no address", phase: :resolve)
+          rescue SocketError => error
+            words = error.message.sub(/\Agetaddrinfo(?:\(\d\))?: /, "")
+            Failure.new(:RESOLVE, "#{host}: #{words}", phase: :resolve)
+          rescue SystemCallError => error
+            Failure.new(:RESOLVE, "#{host}: #{Failure.words(error.errno)}", phase: :resolve, errno: error.errno)
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+require_relative "config"
+
+module Trunkline
+  module Engine
+    # Where the requests of one client to one origin go; see engine.rb for the facts.
+    class Origin
+      # A proxy that is dialled; see Proxy#through.
+      Through = Struct.new(:kind, :tunnel, :host, :port, :tls_name, :label, :user, :password, :authorization) do
+        def http? = kind == :http
+      end
+      private_constant :Through
+
+      attr_reader :url, :forwarder, :json_decoder, :config, :host, :port, :unix_path, :tls_name, :label, :authority,
+                  :prefix, :authorization, :proxy
+
+      # @param config [Config]
+      # @param url [URL] its root
+      # @param facts [Hash]
+      def initialize(config, url, facts)
+        raise TypeError, "wrong argument type #{config.class} (expected Engine::Config)" unless config.is_a?(Config)
+
+        @config = config
+        @url = url
+        @host, @port, @unix_path, @tls_name, @label, @authority, @prefix, @authorization, @forwarder, @json_decoder,
+          @bound_fields = facts.fetch_values(:host, :port, :unix_path, :tls_name, :label, :authority, :prefix,
+                                             :authorization, :forwarder, :json_decoder, :bound_fields)
+        through = facts.fetch(:proxy)
+        @proxy = Through.new(*through.fetch_values(*Through.members)).freeze if through
+        @key_made = []
+        freeze
+      end
+
+      # @return [Boolean] whether the client's credentials are for it
+      def bound_fields? = @bound_fields ? true : false
+
+      # @return [Boolean] whether requests are sent in absolute-form
+      def absolute_form? = !@forwarder.nil?
+
+      # What calls must have in common to share a connection. Made once the TLS contexts are there.
+      #
+      # @return [String]
+      # @raise [Ruby::Failure]
+      def key
+        @key_made[0] ||= make_key.freeze
+      end
+
+      # @return [String] the host that the socket connects to
+      def dialled_host = @proxy ? @proxy.host : @host
+
+      # @return [Integer]
+      def dialled_port = @proxy ? @proxy.port : @port
+
+      def inspect = "#<#{self.class} #{@label}>"
+      alias to_s inspect
+
+      private
+
+      # The connections to a proxy that is sent the requests themselves serve every server. The credentials for a proxy
+      # are in the key too: what one user's connection may do, another's may not.
+      def make_key
+        parts = [@unix_path || [dialled_host, dialled_port], @config.sockets.to_a]
+        parts << [@proxy.to_a, @proxy.tls_name && @config.proxy_tls.id] if @proxy
+        parts << [@tls_name, @tls_name && @config.tls.id, @proxy && @host, @port] if @proxy.nil? || @proxy.tunnel
+        parts << @config.egress.key if @config.egress
+        Marshal.dump(parts)
+      end
+    end
+  end
+end

@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require "weakref"
+require_relative "waker"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # A thread that closes idle connections when their time is over. It is started with the first one.
+      module Reaper
+        @lock = Mutex.new
+        @changed = ConditionVariable.new
+        @next_visit = NEVER
+
+        class << self
+          # @param time [Float] when a connection is to be closed
+          def expect(time)
+            return if @next_visit <= time
+
+            @lock.synchronize do
+              next if @next_visit <= time
+
+              @next_visit = time
+              @thread&.alive? ? @changed.signal : start
+            end
+          end
+
+          def after_fork
+            @lock = Mutex.new
+            @changed = ConditionVariable.new
+            @next_visit = NEVER
+            @thread = nil
+          end
+
+          private
+
+          def start
+            @thread = Thread.new { Ruby.interruptible { run } }
+            @thread.name = "trunkline reaper"
+            @thread.report_on_exception = false
+          end
+
+          def run
+            loop do
+              wait
+              due = Pool.reap(Ruby.now)
+              @lock.synchronize { @next_visit = due if due < @next_visit }
+            end
+          end
+
+          def wait
+            @lock.synchronize do
+              while (left = @next_visit - Ruby.now).positive?
+                @changed.wait(@lock, left == NEVER ? nil : left)
+              end
+              @next_visit = NEVER
+            end
+          end
+        end
+      end
+    end
+  end
+end

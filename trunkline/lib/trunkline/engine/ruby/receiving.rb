@@ -1,0 +1,341 @@
+# frozen_string_literal: true
+
+require_relative "codings"
+require_relative "framing"
+require_relative "head"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # How an Exchange reads its answer: heads, framing and codings, with the limits on each.
+      module Receiving
+        # Takes most answers whole.
+        FIRST_READ = 16 * 1024
+        BULK_READ = 64 * 1024
+        # From this size on the rest of a plain body is read without the input.
+        DIRECT_READ = 16 * 1024
+        READS_AT_ONCE = 32
+        # What of a coded body is decoded at once for a reader who takes it in pieces.
+        UNPACK_AT_ONCE = 1024
+        private_constant :FIRST_READ, :BULK_READ, :DIRECT_READ, :READS_AT_ONCE, :UNPACK_AT_ONCE
+
+        attr_reader :head, :early_hints
+
+        def trailers = @framing ? @framing.trailers : [].freeze
+
+        def any_byte? = @any_byte
+
+        # @return [Boolean] whether the caller of a streamed answer has something to take
+        def data? = @streaming && !@body_bytes.empty?
+
+        # @param into [String, nil] that takes it
+        # @return [String] the body so far, or the next piece of it
+        def take_body(into = nil)
+          piece = @body_bytes
+          if @streaming && piece.bytesize > Limits::PIECE
+            @body_bytes = piece.byteslice(Limits::PIECE..)
+            piece = piece.byteslice(0, Limits::PIECE)
+          else
+            @body_bytes = String.new(encoding: Encoding::BINARY)
+          end
+          into ? into.replace(piece).force_encoding(Encoding::BINARY) : piece
+        end
+
+        # The caller of a streamed answer keeps what is left of the body: max_body_bytes holds for that.
+        def keep_rest
+          most = @config.max_body_bytes
+          limit = @delivered - @body_bytes.bytesize + most
+          @body_limit = limit if most.positive? && (@body_limit.zero? || limit < @body_limit)
+        end
+
+        private
+
+        def prepare_receiving
+          @body_limit = @streaming ? @config.max_streamed_bytes : @config.max_body_bytes
+          @early_hints = []
+          @body_bytes = String.new(encoding: Encoding::BINARY)
+          @input = String.new(encoding: Encoding::BINARY)
+          @delivered = 0
+          @any_byte = false
+        end
+
+        def begin_receiving
+          @any_byte = false
+          @informational = 0
+          @at = 0
+          @input.clear
+          @piece = nil
+          begin_head(false)
+        end
+
+        def begin_head(tolerated)
+          @next_head = Head.new(@config.limits, @request.method == "HEAD", @request._upgrades?)
+          @next_head.tolerated = tolerated
+        end
+
+        def input_empty? = @at == @input.bytesize
+
+        def rest_of_input = @input.byteslice(@at..).tap { @at = @input.bytesize }
+
+        # Reads and parses what has arrived. @return [Symbol] :wait, :hints, :head, :data or :done
+        # @raise [Failure]
+        def receive(now)
+          @events = :read
+          reads = 0
+          loop do
+            result = parse_input(now)
+            return result unless result == :wait
+            break if reads.positive? && (!@again || reads >= READS_AT_ONCE)
+
+            @again = false
+            came = read_some(now)
+            reads += 1
+            next if came == :came
+            return ended if came == :ended && !complete_head
+
+            break @events = :write if came == :wait_writable
+            break if came == :wait_readable
+          end
+          data? ? :data : :wait
+        end
+
+        def parse_input(now)
+          if @head.nil?
+            result = take_head(now)
+            return result unless result == :go_on
+          end
+          result = take_body_bytes
+          return result unless result == :done
+
+          @codings&.finish
+          :done
+        rescue Failure => error
+          raise described(error)
+        end
+
+        # ---- the head ----
+
+        # @return [Symbol] :go_on when the final head is there
+        def take_head(now)
+          until input_empty?
+            return :wait unless @next_head.parse(@input)
+            return final_head(now) if final?
+
+            hints = informational(now)
+            return :hints if hints
+          end
+          :wait
+        end
+
+        def final? = @next_head.status >= 200 || (@next_head.status == 101 && @request._upgrades?)
+
+        # After a 1xx the time for the first byte starts anew. @return [Boolean] whether its caller wants to know
+        def informational(now)
+          head = @next_head
+          @input = @input.byteslice(head.length..)
+          @early_hints << head.fields if head.status == 103
+          if head.status == 100 && @awaits_continue
+            @awaits_continue = false
+            @again = true
+          end
+          enter(@request_done ? :first_byte : :write, now)
+          begin_head(head.tolerated)
+          raise Failure, :INFORMATIONAL_LIMIT if (@informational += 1) > @config.limits.informational
+
+          head.status == 103 && !@request._early_hints.nil?
+        end
+
+        def final_head(now)
+          @head = @next_head
+          @at = @head.length
+          cut_request(now) if !@request_done && (@head.status >= 300 || @awaits_continue)
+          @framing = Framing.new(@head, @config.limits)
+          if @body_limit.positive? && @head.framing == :length && @head.content_length > @body_limit
+            raise Failure, :BODY_TOO_LARGE
+          end
+
+          start_decoding
+          @streaming ? :head : :go_on
+        end
+
+        def start_decoding
+          return if @head.framing == :none || !@config.decode?
+
+          values = values_of("content-encoding")
+          return if values.empty?
+
+          lenient = @config.limits.lenient
+          # Net::HTTP leaves a part of a coded body as it is.
+          return if lenient && !values_of("content-range").empty?
+
+          @codings = Codings.for(values, @body_limit, @config.max_decode_ratio, lenient)
+        end
+
+        def values_of(name)
+          size = name.bytesize
+          @head.fields.filter_map { |one, value| value if one.bytesize == size && one.casecmp?(name) }
+        end
+
+        # ---- the body ----
+
+        def enough? = @streaming && @body_bytes.bytesize >= Limits::PIECE
+
+        def take_body_bytes
+          loop do
+            return :data if enough?
+            next unpack if @piece
+
+            result = @framing.next(@input, @at)
+            @at = @framing.at
+            return result if result == :done
+            return :wait if result == :more
+
+            deliver(@framing.from, @framing.to)
+          end
+        end
+
+        def deliver(from, to)
+          piece = @input.byteslice(from, to - from)
+          return @piece = piece if @codings && @streaming
+
+          @codings ? @codings.feed(piece) { |bytes| add(bytes) } : add(piece)
+        end
+
+        # Decodes a part of what has come.
+        def unpack
+          part = @piece.byteslice(0, UNPACK_AT_ONCE)
+          rest = @piece.byteslice(UNPACK_AT_ONCE..)
+          @piece = rest unless rest.nil? || rest.empty?
+          @piece = nil if rest.nil? || rest.empty?
+          @codings.feed(part) { |bytes| add(bytes) }
+        end
+
+        def add(bytes)
+          count(bytes.bytesize)
+          @body_bytes.empty? ? @body_bytes = bytes : @body_bytes << bytes
+        end
+
+        def count(bytes)
+          @delivered += bytes
+          return unless @body_limit.positive? && @delivered > @body_limit
+
+          @body_bytes = String.new(encoding: Encoding::BINARY) # no byte beyond the limit is given to the caller
+          raise Failure, :BODY_TOO_LARGE
+        end
+
+        # ---- reading ----
+
+        # @return [Symbol] :came, :ended, :wait_readable or :wait_writable
+        def read_some(now)
+          expected = @head && @codings.nil? && input_empty? ? @framing.expected : 0
+          direct = expected >= DIRECT_READ
+          came = direct ? read_direct(expected) : read_input
+          return came || :ended if came.nil? || came.is_a?(Symbol)
+
+          @again = true
+          first_byte(now) unless @any_byte
+          enter(:read, now)
+          :came
+        rescue Failure => error
+          raise broke(error)
+        end
+
+        def read_input
+          if input_empty?
+            @input = String.new(capacity: FIRST_READ, encoding: Encoding::BINARY) if @at.positive?
+            @at = 0
+            return @connection.stream.read(@head ? BULK_READ : FIRST_READ, @input)
+          end
+          came = @connection.stream.read(@head ? BULK_READ : FIRST_READ, scratch)
+          if came.is_a?(String)
+            @input = @input.byteslice(@at..) if @at.positive?
+            @at = 0
+            @input << came
+          end
+          came
+        end
+
+        def read_direct(expected)
+          came = @connection.stream.read([expected, BULK_READ].min, scratch)
+          return came unless came.is_a?(String)
+
+          @framing.took(came.bytesize)
+          count(came.bytesize)
+          @body_bytes << came
+          came
+        end
+
+        def scratch = @scratch ||= String.new(capacity: BULK_READ, encoding: Encoding::BINARY)
+
+        def first_byte(now)
+          @any_byte = true
+          @timings.first_byte = now - (@request_done ? @sent_at : @sending_began)
+        end
+
+        # ---- ends ----
+
+        # The connection has ended, which may be the end of the body, or is an error.
+        def ended
+          clean = !@connection.stream.truncated?
+          if @head
+            raise described(cut_short(clean ? :TRUNCATED : :TRUNCATED_TLS)) unless @framing.ended?(clean)
+
+            @codings&.finish
+            return :done
+          end
+          raise @write_failure if @write_failure && !@any_byte
+          raise described(Failure.new(:CLOSED)) if @input.empty?
+
+          raise described(cut_short(clean ? :TRUNCATED_HEAD : :TRUNCATED_HEAD_TLS))
+        end
+
+        # The connection has ended: completes a head that may end so.
+        def complete_head
+          return if @head || @input.empty? || !(missing = @next_head.missing_end)
+
+          @input << missing
+          @next_head.tolerated = true
+          @again = true
+        end
+
+        def broke(failure)
+          midway = @head || !@input.empty?
+          return described(failure) unless midway && failure.code == :RESET
+
+          described(cut_short(@head ? :TRUNCATED : :TRUNCATED_HEAD, failure.errno))
+        end
+
+        def cut_short(code, errno = 0)
+          came = @head ? @framing.body_bytes : @input.bytesize
+          detail = if @head&.framing == :length then "#{came} of #{@head.content_length} bytes came"
+                   elsif @head || came.positive? then "#{came} bytes of it came"
+                   else
+                     ""
+                   end
+          Failure.new(code, detail, errno: errno)
+        end
+
+        # Says which limit was passed, by its option's name if it has one.
+        def described(failure)
+          return failure if failure.code == :CANCELLED
+
+          detail = failure.detail.empty? ? limit_words(failure.code) : failure.detail
+          Failure.new(failure.code, detail, phase: @any_byte ? :read : :first_byte, errno: failure.errno)
+        end
+
+        def limit_words(code)
+          case code
+          when :BODY_TOO_LARGE then "max_body_bytes: #{@config.max_body_bytes}"
+          when :CODING_RATIO then "max_decode_ratio: #{@config.max_decode_ratio}"
+          when :HEAD_TOO_LARGE then "max_header_bytes: #{@config.limits.head_bytes}"
+          when :TOO_MANY_FIELDS then "max_headers: #{@config.limits.fields}"
+          when :TRAILER_TOO_LARGE then "at most #{@config.limits.trailer_bytes} bytes"
+          when :INFORMATIONAL_LIMIT then "at most #{@config.limits.informational}"
+          when :CODING_CHAIN then "at most #{Limits::CODINGS}"
+          else ""
+          end
+        end
+      end
+    end
+  end
+end

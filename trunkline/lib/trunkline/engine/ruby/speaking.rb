@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+require_relative "failures"
+
+module Trunkline
+  module Engine
+    module Ruby
+      module Tunnel
+        # What both kinds of proxies need: reading and writing, and what is said of failures.
+        module Speaking
+          def initialize(origin, stream)
+            @origin = origin
+            @proxy = origin.proxy
+            @stream = stream
+            @out = "".b
+            @in = "".b
+          end
+
+          # @param asked [String] "within 2 s"
+          # @return [Failure]
+          def too_late(asked)
+            Failure.new(:CONNECT_TIMEOUT, "proxy #{@proxy.label} did not open the way to #{@origin.label} #{asked}",
+                        phase: :connect)
+          end
+
+          private
+
+          def failure(words, errno = 0)
+            Failure.new(:PROXY, "proxy #{@proxy.label[0, 60]}: #{words}"[0, 320], phase: :connect, errno: errno)
+          end
+
+          # @return [Symbol, nil] what to wait for
+          def flush
+            until @out.empty?
+              count = @stream.write(@out)
+              return count if count.is_a?(Symbol)
+
+              @out = @out.byteslice(count..)
+            end
+          rescue Failure => error
+            raise broke(error)
+          end
+
+          # @return [Symbol, nil] what to wait for, or :ended
+          def fill(most)
+            came = @stream.read(most, scratch = "".b)
+            return came if came.is_a?(Symbol)
+            return ended if came.nil?
+
+            @in << scratch
+            nil
+          rescue Failure => error
+            raise broke(error)
+          end
+
+          def ended = raise(failure("it closed the connection"))
+
+          # A failure of the proxy, not of the server.
+          def broke(cause)
+            return cause if cause.code.start_with?("PROXY")
+
+            words = FAILURES.fetch(cause.code).last
+            failure(cause.detail.empty? ? words : "#{words}: #{cause.detail}", cause.errno)
+          end
+        end
+      end
+    end
+  end
+end

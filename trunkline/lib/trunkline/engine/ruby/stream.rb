@@ -1,0 +1,68 @@
+# frozen_string_literal: true
+
+require "io/wait"
+require_relative "failures"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # A socket with TLS over it, or without. No method waits.
+      class Stream
+        # @return [Socket] to wait for
+        attr_reader :socket
+
+        # @param socket [Socket]
+        def initialize(socket)
+          @socket = socket
+        end
+
+        # @param buffer [String] that takes what comes
+        # @return [String, nil, :wait_readable, :wait_writable] nil: the peer has ended cleanly
+        # @raise [Failure]
+        def read(most, buffer)
+          @socket.read_nonblock(most, buffer, exception: false)
+        rescue SystemCallError => error
+          raise Failure.new(:RESET, phase: :read, errno: error.errno)
+        rescue IOError
+          raise Failure.new(:FORKED, phase: :read)
+        end
+
+        # @return [Integer, :wait_readable, :wait_writable] how many bytes were taken
+        # @raise [Failure]
+        def write(bytes)
+          @socket.write_nonblock(bytes, exception: false)
+        rescue SystemCallError => error
+          raise Failure.new(:RESET, phase: :write, errno: error.errno)
+        rescue IOError
+          raise Failure.new(:FORKED, phase: :write)
+        end
+
+        # @return [Boolean] whether the last end that #read told lacked TLS's close_notify
+        def truncated? = false
+
+        # @return [Boolean] whether bytes lie there that no wait would tell of
+        def pending? = false
+
+        # @return [Boolean] whether the server may have some of what #write has not yet taken
+        def started? = false
+
+        # @return [Boolean] whether nothing has come and it has not ended; what has come is lost
+        def quiet?
+          @socket.read_nonblock(1, exception: false) == :wait_readable
+        rescue SystemCallError, IOError
+          false
+        end
+
+        # @return [String, nil] "TLSv1.3"; nil without TLS
+        def tls_version = nil
+        def cipher = nil
+
+        def close(_notify)
+          @socket.close
+        rescue SystemCallError, IOError
+          nil
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,87 @@
+# frozen_string_literal: true
+
+require_relative "failures"
+
+module Trunkline
+  module Engine
+    # A connection after 101 (Switching Protocols), which belongs to its caller. It counts as in use until it is closed.
+    # Nothing here waits: what must be waited for is returned.
+    class Switched
+      READ_BYTES = 16 * 1024
+      private_constant :READ_BYTES
+
+      private_class_method :new
+
+      # @param exchange [Ruby::Exchange]
+      # @return [Switched, nil]
+      def self.of(exchange)
+        connection, rest = exchange.take_switched
+        connection && new(exchange.pool, connection, rest, exchange.request)
+      end
+
+      def initialize(pool, connection, rest, request)
+        @pool = pool
+        @connection = connection
+        @rest = rest
+        @request = request
+      end
+
+      # @return [String, nil, :readable, :writable] nil at the end; a Symbol is what must be waited for
+      def read
+        unless @rest.empty?
+          rest = @rest
+          @rest = "".b
+          return rest
+        end
+        waited(opened.stream.read(READ_BYTES, String.new(encoding: Encoding::BINARY)))
+      rescue Ruby::Failure => error
+        Ruby.raise_failure(error, @request)
+      end
+
+      # @param from [Integer] where in the String to begin
+      # @return [Integer, :readable, :writable] bytes that were taken
+      def write(string, from)
+        string = String.try_convert(string) || raise(TypeError, "no implicit conversion of #{string.class} into String")
+        raise ArgumentError, "from: must be within the String" unless from.between?(0, string.bytesize)
+
+        waited(opened.stream.write(string.byteslice(from..)))
+      rescue Ruby::Failure => error
+        Ruby.raise_failure(error, @request)
+      end
+
+      # @return [Integer] to wait for
+      def descriptor = opened.stream.socket.fileno
+
+      # Ends the waits for it, in other threads too.
+      def shutdown
+        @connection&.shutdown
+        nil
+      rescue SystemCallError, IOError
+        nil
+      end
+
+      # Nobody may be waiting for the descriptor any more.
+      def close
+        connection = @connection
+        @connection = nil
+        Ruby.uninterruptible { @pool.discard(connection, true) } if connection
+        nil
+      end
+
+      def inspect = "#<#{self.class}>"
+      alias to_s inspect
+
+      private
+
+      def opened = @connection || raise(IOError, "closed connection")
+
+      def waited(result)
+        case result
+        when :wait_readable then :readable
+        when :wait_writable then :writable
+        else result
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,280 @@
+# frozen_string_literal: true
+
+require "openssl"
+require_relative "failures"
+require_relative "limits"
+require_relative "tls_sessions"
+require_relative "tls_stream"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # TLS options as OpenSSL has them. Contexts of the same options and files are one, so that their connections can
+      # be shared; one whose files have changed reads them again.
+      class TLSContext
+        # Where distributions keep CA certificates, for an OpenSSL that was built for other paths.
+        BUNDLES = %w[/etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/ca-bundle.pem
+                     /etc/ssl/cert.pem /usr/local/etc/ssl/cert.pem].freeze
+        PEM = "-----BEGIN "
+        private_constant :BUNDLES, :PEM
+
+        @lock = Mutex.new
+        @all = {}
+        @last_id = 0
+
+        class << self
+          # @param options [Hash]
+          # @return [TLSContext]
+          # @raise [Failure]
+          def obtain(options)
+            @lock.synchronize do
+              key = key_of(options)
+              found = @all.delete(key) || new(options, @last_id += 1)
+              @all[key] = found
+              @all.delete(@all.first.first) if @all.size > Limits::TLS_CONTEXTS
+              found
+            end
+          end
+
+          # @return [Array] equal while options and files are the same
+          def key_of(options)
+            files = %i[client_cert client_key ca_file ca_path].map { |name| state_of(options.fetch(name)) }
+            store = options.fetch(:ca_store)
+            [options.except(:ca_store), store&.object_id, files, store ? nil : system_state(options)]
+          end
+
+          def authorities(options)
+            file, path = options.values_at(:ca_file, :ca_path)
+            return [file, path] if file || path
+
+            system_authorities
+          end
+
+          private
+
+          def state_of(path)
+            return if path.nil? || path.include?(PEM)
+
+            about = File.stat(path)
+            [about.ino, about.mtime, about.size]
+          rescue SystemCallError
+            nil
+          end
+
+          def system_state(options)
+            return if !options.fetch(:verify) || options.fetch(:ca_file) || options.fetch(:ca_path)
+
+            system_authorities.map { |path| [path, state_of(path)] }
+          end
+
+          def system_authorities
+            file = environment(OpenSSL::X509::DEFAULT_CERT_FILE_ENV)
+            path = environment(OpenSSL::X509::DEFAULT_CERT_DIR_ENV)
+            chosen = file || path
+            file ||= OpenSSL::X509::DEFAULT_CERT_FILE
+            path ||= OpenSSL::X509::DEFAULT_CERT_DIR
+            return [file, path] if chosen || File.readable?(file) || File.readable?(path)
+
+            [BUNDLES.find { |one| File.readable?(one) } || file, path]
+          end
+
+          def environment(name) = ENV.fetch(name, nil).then { |value| value unless value.to_s.empty? }
+        end
+
+        # @return [Integer] for the keys of connections
+        attr_reader :id
+        # @return [String] whose certificates are trusted, in words
+        attr_reader :authorities
+
+        def initialize(options, id)
+          @options = options
+          @id = id
+          @key = TLSContext.key_of(options)
+          @sessions = TLSSessions.new
+          @authorities = authorities_in_words
+          @context = make
+        end
+
+        def verify? = @options.fetch(:verify)
+        def any_name? = !@options.fetch(:verify_hostname)
+        def common_name? = @options.fetch(:common_name)
+
+        # Begins a handshake.
+        # @param stream [Stream] that has the socket
+        # @param name [String] to verify, and to send as SNI
+        # @param key [String] whose sessions can be resumed
+        # @return [TLSStream]
+        # @raise [Failure]
+        def open(stream, name, key)
+          unless stream.tls_version.nil?
+            raise Failure.new(:TLS, "TLS within the TLS of an https proxy needs the engine in C", phase: :tls)
+          end
+
+          follow_files
+          TLSStream.new(stream.socket, @context, self, name, @sessions, key)
+        end
+
+        private
+
+        # Files that cannot be used (half written, a key without its certificate) are not read before they change again.
+        def follow_files
+          key = TLSContext.key_of(@options)
+          return if key == @key
+
+          @key = key
+          before = @sessions
+          @sessions = TLSSessions.new
+          @context = make
+        rescue Failure
+          @sessions = before
+        end
+
+        def authorities_in_words
+          return "ca_store" if @options.fetch(:ca_store)
+
+          file, path = @options.values_at(:ca_file, :ca_path)
+          return "the system's CA certificates" unless file || path
+
+          file ? "ca_file #{file}" : "ca_path #{path}"
+        end
+
+        def make
+          context = OpenSSL::SSL::SSLContext.new
+          context.verify_mode = verify? ? OpenSSL::SSL::VERIFY_PEER : OpenSSL::SSL::VERIFY_NONE
+          context.verify_hostname = false # TLSStream does, by stricter rules
+          context.cert_store = store if verify?
+          context.verify_callback = ->(good, store) { TLSStream.current.verify(good, store) } if verify?
+          context.alpn_protocols = ["http/1.1"]
+          depth = @options.fetch(:verify_depth)
+          context.verify_depth = depth if depth
+          limit_versions(context)
+          choose_ciphers(context)
+          use_client_certificate(context)
+          keep_sessions(context)
+          write_keylog(context)
+          context.freeze
+          context
+        end
+
+        def failure(words, errno = 0)
+          Failure.new(:TLS_OPTIONS, words, phase: :tls, errno: errno)
+        end
+
+        # ---- whom to trust ----
+
+        def store
+          given = @options.fetch(:ca_store)
+          return given if given
+
+          store = OpenSSL::X509::Store.new
+          file, path = TLSContext.authorities(@options)
+          own = @options.fetch(:ca_file) || @options.fetch(:ca_path)
+          add_file(store, file) if file && (own || File.readable?(file))
+          store.add_path(path) if path && (own || File.directory?(path))
+          store
+        end
+
+        def add_file(store, file)
+          store.add_file(file)
+        rescue OpenSSL::X509::StoreError => error
+          raise failure("ca_file #{file}: no certificate read: #{error.message}")
+        end
+
+        # ---- versions and ciphers ----
+
+        def limit_versions(context)
+          lowest, highest = @options.values_at(:min_version, :max_version)
+          lowest = OpenSSL::SSL::TLS1_2_VERSION if lowest.zero?
+          context.min_version = lowest
+          context.max_version = highest unless highest.zero?
+        rescue OpenSSL::SSL::SSLError => error
+          versions = format("0x%<lowest>04x to 0x%<highest>04x", lowest: lowest, highest: highest)
+          raise failure("TLS versions #{versions}: #{error.message}")
+        end
+
+        def choose_ciphers(context)
+          choose("ciphers", @options.fetch(:ciphers)) { |list| context.ciphers = list }
+          choose("ciphersuites", @options.fetch(:ciphersuites)) do |list|
+            raise failure("ciphersuites: need a newer OpenSSL for Ruby") unless context.respond_to?(:ciphersuites=)
+
+            context.ciphersuites = list
+          end
+        end
+
+        def choose(name, list)
+          yield list if list
+        rescue OpenSSL::SSL::SSLError => error
+          words = error.message.sub(/\A.*?: /, "")
+          raise failure("#{name} #{list[0, 100]}: #{words}")
+        end
+
+        # ---- the client's certificate ----
+
+        def use_client_certificate(context)
+          given, key, password = @options.values_at(:client_cert, :client_key, :client_key_password)
+          return unless given
+
+          certificates = read_certificates(given)
+          private_key = read_key(key || given, password)
+          unless certificates.first.check_private_key(private_key)
+            raise failure("client_key #{shown(key || given)}: key values mismatch")
+          end
+
+          context.add_certificate(certificates.first, private_key, certificates.drop(1))
+        end
+
+        def read_certificates(given)
+          OpenSSL::X509::Certificate.load(text_of("client_cert", given))
+        rescue OpenSSL::X509::CertificateError => error
+          raise failure("client_cert #{shown(given)}: #{error.message}")
+        end
+
+        def read_key(given, password)
+          text = text_of("client_key", given)
+          OpenSSL::PKey.read(text, password || "")
+        rescue OpenSSL::PKey::PKeyError => error
+          unless password || !text.include?("ENCRYPTED")
+            raise failure("client_key #{shown(given)}: is encrypted, and client_key_password is not given")
+          end
+
+          raise failure("client_key #{shown(given)}: #{error.message}")
+        end
+
+        def text_of(option, given)
+          given.include?(PEM) ? given : File.read(given)
+        rescue SystemCallError => error
+          raise failure("#{option} #{given}: #{Failure.words(error.errno)}", error.errno)
+        end
+
+        def shown(given) = given.include?(PEM) ? "given as text" : given
+
+        # ---- sessions, and the log of keys ----
+
+        def keep_sessions(context)
+          context.session_cache_mode = OpenSSL::SSL::SSLContext::SESSION_CACHE_CLIENT |
+                                       OpenSSL::SSL::SSLContext::SESSION_CACHE_NO_INTERNAL
+          sessions = @sessions
+          context.session_new_cb = lambda do |(ssl, session)|
+            key = ssl.instance_variable_get(:@trunkline_key)
+            sessions.keep(key, session) if key
+            nil
+          end
+        end
+
+        def write_keylog(context)
+          path = @options.fetch(:keylog) or return
+          raise failure("keylog: needs a newer OpenSSL for Ruby") unless context.respond_to?(:keylog_cb=)
+
+          File.open(path, File::WRONLY | File::APPEND | File::CREAT, 0o600) { nil }
+          context.keylog_cb = lambda do |_ssl, line|
+            File.open(path, File::WRONLY | File::APPEND | File::CREAT, 0o600) { |file| file.syswrite("#{line}\n") }
+          rescue SystemCallError # it must not fail the call
+            nil
+          end
+        rescue SystemCallError => error
+          raise failure("keylog #{path}: #{Failure.words(error.errno)}", error.errno)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,185 @@
+# frozen_string_literal: true
+
+require "openssl"
+require_relative "stream"
+require_relative "tls_words"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # A socket with TLS over it: first #shake until it returns true.
+      class TLSStream < Stream
+        SHAKING = :trunkline_tls_stream
+        private_constant :SHAKING
+
+        # @return [TLSStream] whose handshake is being done in this thread
+        def self.current = Thread.current[SHAKING]
+
+        attr_reader :tls_version, :cipher
+
+        # @param context [OpenSSL::SSL::SSLContext]
+        # @param settings [TLSContext]
+        # @param name [String]
+        # @param sessions [TLSSessions]
+        # @param key [String] of the sessions
+        def initialize(socket, context, settings, name, sessions, key)
+          super(socket)
+          @settings = settings
+          @name = name
+          @sessions = sessions
+          @key = key
+          @numeric = name.match?(/\A[\d.]+\z/) || name.include?(":")
+          @truncated = @started = false
+          check_name
+          @ssl = OpenSSL::SSL::SSLSocket.new(socket, context)
+          @ssl.instance_variable_set(:@trunkline_key, key)
+          # A literal is not sent as SNI (RFC 6066, section 3).
+          @ssl.hostname = name unless @numeric || name.empty?
+          session = sessions.take(key)
+          @ssl.session = session if session
+        end
+
+        # @return [true, :wait_readable, :wait_writable]
+        # @raise [Failure]
+        def shake
+          before = Thread.current[SHAKING]
+          Thread.current[SHAKING] = self
+          result = @ssl.connect_nonblock(exception: false)
+          return result if result.is_a?(Symbol)
+
+          verify_again
+          @tls_version = @ssl.ssl_version
+          @cipher = @ssl.cipher&.first
+          true
+        rescue OpenSSL::SSL::SSLError, SystemCallError, IOError => error
+          raise handshake_failed(error)
+        ensure
+          Thread.current[SHAKING] = before
+        end
+
+        # Called by OpenSSL for each certificate of the chain.
+        # @return [Boolean]
+        def verify(good, store)
+          certificate = store.current_cert
+          unless good
+            @complaint ||= TLSWords.complaint(store.error, store.error_depth, certificate, @settings.authorities,
+                                              store.error_string)
+            return false
+          end
+          return true unless store.error_depth.zero? && !named?(certificate)
+
+          @complaint ||= TLSWords.mismatch(certificate, @name, @numeric)
+          store.error = OpenSSL::X509::V_ERR_HOSTNAME_MISMATCH if defined?(OpenSSL::X509::V_ERR_HOSTNAME_MISMATCH)
+          false
+        end
+
+        def read(most, buffer)
+          came = @ssl.read_nonblock(most, buffer, exception: false)
+          @truncated = @ssl.state.start_with?("SSLERR") if came.nil?
+          came
+        rescue OpenSSL::SSL::SSLError => error
+          return ended_early if TLSWords.unexpected_end?(error)
+
+          raise Failure.new(:TLS_IO, TLSWords.of(error), phase: :read)
+        rescue EOFError
+          ended_early
+        rescue SystemCallError => error
+          raise Failure.of_system(:RESET, error, phase: :read)
+        rescue IOError
+          raise Failure.new(:FORKED, phase: :read)
+        end
+
+        def write(bytes)
+          taken = @ssl.write_nonblock(bytes, exception: false)
+          @started = !taken.is_a?(Integer)
+          taken
+        rescue OpenSSL::SSL::SSLError => error
+          if TLSWords.unexpected_end?(error)
+            raise Failure.new(:RESET, "the server has closed the connection", phase: :write)
+          end
+
+          raise Failure.new(:TLS_IO, TLSWords.of(error), phase: :write)
+        rescue SystemCallError => error
+          raise Failure.of_system(:RESET, error, phase: :write)
+        rescue IOError
+          raise Failure.new(:FORKED, phase: :write)
+        end
+
+        def truncated? = @truncated
+        def started? = @started
+        def pending? = @ssl.pending.positive?
+
+        # Tickets are no data: OpenSSL takes them as it looks.
+        def quiet?
+          @ssl.read_nonblock(1, exception: false) == :wait_readable
+        rescue OpenSSL::SSL::SSLError, SystemCallError, IOError
+          false
+        end
+
+        def close(notify)
+          say_goodbye if notify && @tls_version
+          super
+        end
+
+        private
+
+        def check_name
+          return unless @settings.verify? && !@settings.any_name?
+          return unless @name.empty? || @name.start_with?(".")
+
+          raise Failure.new(:TLS, "\"#{@name}\" is no name to verify", phase: :tls)
+        end
+
+        def named?(certificate)
+          return true if @settings.any_name?
+          return OpenSSL::SSL.verify_certificate_identity(certificate, @name) if @settings.common_name?
+
+          TLSWords.named?(certificate, @name, @numeric)
+        end
+
+        # A resumed session is verified by what it was made with.
+        def verify_again
+          return unless @settings.verify?
+
+          certificate = @ssl.peer_cert
+          @complaint ||= "the server has shown none" if certificate.nil?
+          result = @ssl.verify_result
+          if @complaint.nil? && result != OpenSSL::X509::V_OK
+            @complaint = TLSWords.complaint(result, 0, certificate, @settings.authorities, "it was not accepted before")
+          end
+          @complaint ||= TLSWords.mismatch(certificate, @name, @numeric) unless @complaint || named?(certificate)
+          raise certificate_failure if @complaint
+        end
+
+        def certificate_failure
+          @sessions.forget(@key)
+          Failure.new(:CERTIFICATE, @complaint, phase: :tls)
+        end
+
+        def handshake_failed(error)
+          return certificate_failure if @complaint
+          if error.is_a?(SystemCallError)
+            return Failure.new(:TLS, Failure.words(error.errno), phase: :tls, errno: error.errno)
+          end
+          if error.is_a?(IOError) || TLSWords.unexpected_end?(error)
+            return Failure.new(:TLS, "the server closed the connection during the handshake", phase: :tls)
+          end
+
+          Failure.new(:TLS, TLSWords.of(error), phase: :tls)
+        end
+
+        def ended_early
+          @truncated = true
+          nil
+        end
+
+        # Without waiting for the server's own.
+        def say_goodbye
+          @ssl.__send__(:stop)
+        rescue OpenSSL::SSL::SSLError, SystemCallError, IOError
+          nil
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+require_relative "answer"
+require_relative "capacity"
+require_relative "config"
+require_relative "multi"
+require_relative "origin"
+require_relative "pool"
+require_relative "switched"
+
+module Trunkline
+  # What moves bytes in the engine in Ruby; see engine.rb for the contract.
+  module Engine
+    HTTP2 = false
+    CODINGS = Ruby::Codings::NAMES
+
+    class << self
+      # One exchange.
+      # @param begun [Array, nil] takes the Response before anything is sent
+      # @return [Response]
+      def perform(pool, request, deadline, begun)
+        answer = begin_answer(pool, request, deadline)
+        response = Response._of(request, answer)
+        begun&.push(response)
+        answer.begin
+        response
+      end
+
+      # Sees to it that an idle connection is there for the next call.
+      # @return [Response] without an answer
+      def connect(pool, request)
+        answer = begin_answer(pool, request, nil, only_connects: true)
+        Response._of(request, answer).tap { answer.connect }
+      end
+
+      def max_connections=(count)
+        Pool.locked { Ruby::Capacity.most = count }
+      end
+
+      # The engine in Ruby keeps no bytes that nobody reads but those of one piece for each answer.
+      attr_writer :max_buffered_bytes
+
+      # @return [Hash{Symbol => Integer}]
+      def process_stats
+        { connections_in_use: Ruby::Capacity.used, max_connections: Ruby::Capacity.most, buffered_bytes: 0,
+          max_buffered_bytes: @max_buffered_bytes || (256 * 1024 * 1024) }
+      end
+
+      # @return [Float] monotonic seconds
+      def now = Ruby.now
+
+      private
+
+      def begin_answer(pool, request, deadline, **how)
+        Ruby::Dropped.clean
+        Ruby::Answer.new(Ruby::Exchange.new(pool, request, deadline, nil, **how))
+      end
+    end
+  end
+end

@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+require_relative "head"
+require_relative "framing"
+require_relative "socks"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # The way through a proxy. Never waits: #step returns true, or what it waits for.
+      module Tunnel
+        # @param origin [Origin]
+        # @param stream [Stream] to the proxy
+        # @param target [Addrinfo, nil] of the server, when its name is not left to the proxy
+        # @return [#step, #too_late]
+        def self.for(origin, stream, target)
+          origin.proxy.http? ? Connect.new(origin, stream) : Socks.new(origin, stream, target)
+        end
+
+        # CONNECT to an HTTP proxy (RFC 9110 9.3.6), and its answer.
+        class Connect
+          include Speaking
+
+          READ_BYTES = 4096
+          private_constant :READ_BYTES
+
+          def initialize(origin, stream)
+            super
+            host = origin.host.include?(":") ? "[#{origin.host}]" : origin.host
+            authority = "#{host}:#{origin.port}"
+            credentials = "Proxy-Authorization: #{@proxy.authorization}\r\n" if @proxy.authorization
+            @out = "CONNECT #{authority} HTTP/1.1\r\nHost: #{authority}\r\n#{credentials}\r\n".b
+            @informational = 0
+            begin_head
+          end
+
+          def step
+            wanted = flush
+            return wanted if wanted
+
+            @refused ? take_body : take_head
+          end
+
+          def too_late(asked) = @refused ? refusal : super
+
+          private
+
+          def begin_head
+            @head = Head.new(@origin.config.limits, false, false)
+          end
+
+          def take_head
+            until @head.parse(@in)
+              wanted = fill(READ_BYTES)
+              return wanted if wanted
+            end
+            return after_informational if @head.status < 200
+            return begin_refusal if @head.status > 299
+
+            # Content-Length and Transfer-Encoding mean nothing here. The server sends nothing before we do: further
+            # bytes are not from it.
+            behind = @in.bytesize - @head.length
+            raise failure("#{behind} bytes followed its answer to CONNECT") if behind.positive?
+
+            true
+          rescue Failure => error
+            raise if error.code.start_with?("PROXY")
+
+            raise failure("its answer to CONNECT is not HTTP: #{FAILURES.fetch(error.code).last}")
+          end
+
+          def after_informational
+            @in = @in.byteslice(@head.length..)
+            begin_head
+            raise Failure, :INFORMATIONAL_LIMIT if (@informational += 1) > @origin.config.limits.informational
+
+            take_head
+          end
+
+          def begin_refusal
+            @in = @in.byteslice(@head.length..)
+            @framing = Framing.new(@head, @origin.config.limits)
+            @refused = "".b
+            take_body
+          end
+
+          # For the error to show.
+          def take_body
+            loop do
+              case @framing.next(@in, 0)
+              when :data then @refused << @in.byteslice(@framing.from, @framing.to - @framing.from)
+              when :done then raise refusal
+              end
+              @in = @in.byteslice(@framing.at..)
+              raise refusal if @refused.bytesize >= Limits::PROXY_REFUSAL_BYTES
+              next unless @in.empty?
+
+              wanted = fill(READ_BYTES)
+              return wanted if wanted
+            end
+          rescue Failure => error
+            raise error.code == :PROXY_REFUSED ? error : refusal
+          end
+
+          def ended = @refused ? raise(refusal) : super
+
+          def refusal
+            reason = " #{@head.reason[0, 120]}" unless @head.reason.empty?
+            refused = Failure.new(:PROXY_REFUSED, "proxy #{@proxy.label[0, 60]}: #{@head.status}#{reason}",
+                                  phase: :connect)
+            refused.refusal = { status: @head.status, fields: @head.fields,
+                                body: @refused.byteslice(0, Limits::PROXY_REFUSAL_BYTES) }
+            refused
+          end
+        end
+      end
+    end
+  end
+end

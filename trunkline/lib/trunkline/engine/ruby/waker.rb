@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module Engine
+    # The engine in Ruby, for where there is no engine in C: on sockets, and the openssl and zlib of Ruby. What is not
+    # in it is in the files beside it, and used by no one else.
+    module Ruby
+      NEVER = Float::INFINITY
+
+      # Monotonic seconds.
+      def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+      NOW = { Object => :immediate }.freeze
+      LATER = { Object => :never }.freeze
+      private_constant :NOW, :LATER
+
+      # For what must not be divided: interrupts wait until it is over.
+      def self.uninterruptible(&block) = Thread.handle_interrupt(LATER, &block)
+
+      # For a new thread, which inherits what its maker put off.
+      def self.interruptible(&block) = Thread.handle_interrupt(NOW, &block)
+
+      # Ends the wait of the thread or fiber that drives one exchange; see Multi::Bell for many.
+      class Waker
+        def initialize
+          @lock = Mutex.new
+          @changed = ConditionVariable.new
+          @woken = false
+        end
+
+        def wake
+          @lock.synchronize do
+            @woken = true
+            @changed.signal
+          end
+        end
+
+        # @param timeout [Float] seconds
+        def wait(timeout)
+          @lock.synchronize do
+            @changed.wait(@lock, timeout == NEVER ? nil : timeout) unless @woken
+            @woken = false
+          end
+        end
+
+        # @return [Boolean] whether nobody drives its exchanges now
+        def away? = false
+      end
+    end
+  end
+end
