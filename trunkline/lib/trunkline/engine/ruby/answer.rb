@@ -31,6 +31,7 @@ module Trunkline
         def trailers = @complete ? @exchange.trailers : [].freeze
         def early_hints = @exchange.early_hints
         def complete? = @complete
+        def streamed? = @exchange.streaming?
         def length_unknown? = @exchange.head.framing == :close
         def body_begun? = @exchange.body_begun?
         def timings = @exchange.timings.to_a

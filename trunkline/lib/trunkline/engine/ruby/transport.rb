@@ -23,6 +23,7 @@ module Trunkline
         response = Response._of(request, answer)
         begun&.push(response)
         answer.begin
+        response.__send__(:take_switched) if answer.switched
         response
       end
 

@@ -1,0 +1,129 @@
+# frozen_string_literal: true
+
+require_relative "../../server_sent_event"
+
+module Trunkline
+  # What event_stream_parser.rb has from the engine.
+  class EventStreamParser
+    LINE_END = /\r\n|\n|\r/n
+    private_constant :LINE_END
+
+    # @param chunk [String]
+    # @return [self]
+    def <<(chunk)
+      chunk = String.try_convert(chunk) || raise(TypeError, "no implicit conversion of #{chunk.class} into String")
+      @input = @at == @input.bytesize ? chunk.b : @input.byteslice(@at..) << chunk.b
+      @at = 0
+      self
+    end
+
+    # @return [ServerSentEvent, nil] nil: more must be fed
+    # @raise [EventTooLarge]
+    def next_event
+      skip_mark or return
+      while (line = next_line)
+        event = line.empty? ? dispatch : take_line(line)
+        return event if event.is_a?(ServerSentEvent)
+      end
+      nil
+    end
+
+    # @return [String, nil]
+    def last_event_id = @id
+
+    # @return [Float, nil] seconds
+    def retry = @retry_asked
+
+    private
+
+    def _begin(limit, id)
+      @limit = limit || Float::INFINITY
+      @input = "".b
+      @at = @scanned = 0
+      @started = @after_cr = false
+      @id = @next_id = id && decoded(id.b).freeze
+      @retry_asked = nil
+      clear
+      nil
+    end
+
+    def clear
+      @data = @type = @event_retry = nil
+      @size = 0
+    end
+
+    def decoded(bytes)
+      text = bytes.dup.force_encoding(Encoding::UTF_8)
+      text.valid_encoding? ? text : text.scrub
+    end
+
+    # A byte order mark at the beginning. @return [Boolean] false: not enough has come to tell
+    def skip_mark
+      return true if @started
+
+      mark = "\xEF\xBB\xBF".b
+      return false if @input.bytesize < 3 && mark.start_with?(@input)
+
+      @started = true
+      @at = 3 if @input.start_with?(mark)
+      true
+    end
+
+    # A CR may have its LF in the next chunk.
+    def next_line
+      if @after_cr && @at < @input.bytesize
+        @at += 1 if @input.getbyte(@at) == 10
+        @after_cr = false
+      end
+      stop = @input.index(LINE_END, @at)
+      return too_long if stop.nil?
+
+      line = @input.byteslice(@at, stop - @at)
+      @at = stop + 1
+      if @input.getbyte(stop) == 13
+        @at < @input.bytesize ? (@at += 1 if @input.getbyte(@at) == 10) : @after_cr = true
+      end
+      line
+    end
+
+    def too_long
+      raise too_large if @input.getbyte(@at) != 58 && @size + @input.bytesize - @at > @limit
+
+      nil
+    end
+
+    def take_line(line)
+      return if line.start_with?(":")
+
+      @size += line.bytesize
+      raise too_large if @size > @limit
+
+      name, value = line.split(":", 2)
+      value = value ? value.delete_prefix(" ") : "".b
+      take_field(name, value)
+      nil
+    end
+
+    def take_field(name, value)
+      case name
+      when "data" then @data = @data ? @data << "\n" << value : value
+      when "event" then @type = value
+      when "id" then @next_id = value unless value.include?("\0")
+      when "retry" then @event_retry = @retry_asked = value.to_i / 1000.0 if value.match?(/\A\d+\z/)
+      end
+    end
+
+    def dispatch
+      @id = decoded(@next_id).freeze unless @next_id.equal?(@id)
+      @next_id = @id
+      data = @data
+      type = @type
+      retry_asked = @event_retry
+      clear
+      return if data.nil?
+
+      type = type.nil? || type.empty? ? "message" : decoded(type)
+      ServerSentEvent.new(data: decoded(data), type: type, id: @id, retry: retry_asked)
+    end
+  end
+end

@@ -1,0 +1,187 @@
+# frozen_string_literal: true
+
+module Trunkline
+  # What request.rb has from the engine: a request as it is sent.
+  class Request
+    TARGET = /\A[!"$-~]+\z/n
+    NAME = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+\z/n
+    VALUE = /\A[\t\x20-\x7e\x80-\xff]*\z/n
+    FIELD = /^([^:]*): ([^\r]*)\r\n/n
+    NOTHING_ASKED = { upgrades: false, streaming: false, follow: false, early_hints: nil, progress: nil,
+                      template: nil }.freeze
+    private_constant :TARGET, :NAME, :VALUE, :FIELD, :NOTHING_ASKED
+
+    class << self
+      alias _allocate allocate
+    end
+
+    # Request.new(method, uri, fields, body = nil): one that cannot be sent.
+    def initialize(method, uri, fields, body = nil)
+      raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self) if frozen?
+      raise TypeError, "wrong argument type #{method.class} (expected String)" unless method.is_a?(String)
+      raise TypeError, "wrong argument type #{fields.class} (expected Array)" unless fields.is_a?(Array)
+
+      @asked = NOTHING_ASKED
+      @method = method.dup.freeze
+      @uri = [uri]
+      @content = body
+      @content_length = 0
+      @head = lines_of(fields).freeze
+      @fields_from = 0
+      @fields_to = @head.bytesize
+      @target = ""
+      freeze
+    end
+
+    # @param asked [Hash] see NOTHING_ASKED
+    # @api private
+    def _take(asked)
+      @asked = NOTHING_ASKED.merge(asked)
+    end
+
+    # @api private
+    def _asked = complete(@asked)
+
+    # @param lines [String] BINARY: its fields
+    # @return [self] frozen
+    # @raise [InvalidRequest]
+    # @api private
+    def _compose(builder, origin, method, target, uri, content, length, lines, expects:, close:)
+      @builder = builder
+      @origin = origin
+      @method = method
+      @uri = [uri]
+      @content = content
+      @content_length = length
+      @expects = expects
+      @close = close
+      @target = target
+      # Neither is shown: a target may hold a credential.
+      unless NAME.match?(method) && target.ascii_only? && TARGET.match?(target)
+        raise InvalidRequest, "the method or the target is none that HTTP allows (RFC 9112 3)"
+      end
+
+      put_head(lines)
+      freeze
+    end
+
+    attr_reader :builder, :content, :content_length
+
+    def method = complete(@method)
+    def origin = @origin
+    def follow = @asked[:follow]
+    def template = @asked[:template]
+    def progress = @asked[:progress]
+    def streaming? = @asked[:streaming]
+    def target = complete(@target)
+
+    def uri
+      complete(@uri)[0] ||= @origin.url.at_target(target)
+    end
+
+    # Closes what its content itself has opened.
+    def release
+      @content.release if !@content.is_a?(String) && @content.respond_to?(:release)
+    end
+
+    def plain?
+      (@content.nil? || @content.is_a?(String)) && !streaming? && !follow
+    end
+
+    # The same request, sent from another source of the same length; and whose answer is streamed, or not.
+    # @api private
+    def _with(content, streaming)
+      complete(@head)
+      unless content.nil? || content.is_a?(String) || content.respond_to?(:next_chunk)
+        raise TypeError, "content: must be nil, a String, or have #next_chunk"
+      end
+
+      content = content.dup.freeze if content.is_a?(String)
+      copy = Request._allocate
+      copy._copy(self, content, @asked.merge(streaming: streaming ? true : false, progress: content && progress))
+    end
+
+    # @api private
+    def _fields_by_name
+      _fields.each_with_object({}) do |(name, value), hash|
+        name = -name.downcase
+        hash[name] = hash.key?(name) ? "#{hash[name]}, #{value}" : value
+      end
+    end
+
+    # ---- for the engine ----
+
+    # @api private
+    def _head = @head
+    # @api private
+    def _expects? = @expects
+    # @api private
+    def _says_close? = @close
+    # @api private
+    def _upgrades? = @asked[:upgrades]
+    # @api private
+    def _early_hints = @asked[:early_hints]
+
+    def initialize_copy(_other)
+      raise NoMethodError, "undefined method `initialize_copy' for #{inspect}"
+    end
+    private :initialize_copy
+
+    protected
+
+    # @api private
+    def _copy(other, content, asked)
+      other.instance_variables.each { |name| instance_variable_set(name, other.instance_variable_get(name)) }
+      @content = content
+      @asked = asked.freeze
+      freeze
+    end
+
+    private
+
+    def complete(value)
+      raise ArgumentError, "the request was not composed" if @head.nil?
+
+      value
+    end
+
+    def put_head(lines)
+      origin = @origin
+      through = origin.absolute_form? && @target != "*"
+      line = "#{@method} #{origin.prefix if through}#{@target} HTTP/1.1\r\n"
+      proxy = origin.proxy
+      credentials = proxy.authorization if proxy && !proxy.tunnel
+      @fields_from = line.bytesize
+      @fields_to = @fields_from + lines.bytesize
+      head = line.b << lines
+      head << "Proxy-Authorization: " << credentials << "\r\n" if credentials
+      @head = (head << "\r\n").freeze
+    end
+
+    # @return [Array<Array(String, String)>] without those that are for a proxy
+    def _fields
+      complete(@head).byteslice(@fields_from, @fields_to - @fields_from).scan(FIELD).map { |pair| pair.map { |text| text_of(text) } }
+    end
+
+    # UTF-8 if it is; else bytes.
+    def text_of(bytes)
+      bytes.force_encoding(Encoding::UTF_8)
+      bytes.force_encoding(Encoding::BINARY) unless bytes.valid_encoding?
+      bytes.freeze
+    end
+
+    def lines_of(fields)
+      fields.each_slice(2).with_object("".b) do |(name, value), lines|
+        next if value.nil? && name.nil?
+
+        name = String(name).b
+        value = String(value).b
+        unless NAME.match?(name) && VALUE.match?(value)
+          raise InvalidRequest, "headers: a name or value cannot be sent (RFC 9110 5.1, 5.5)"
+        end
+
+        lines << name << ": " << value << "\r\n"
+      end
+    end
+  end
+end

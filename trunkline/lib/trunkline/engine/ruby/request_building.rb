@@ -1,0 +1,393 @@
+# frozen_string_literal: true
+
+require_relative "config"
+require_relative "origin"
+require_relative "request"
+
+module Trunkline
+  # What request_builder.rb has from the engine: makes requests of what callers give, and composes their heads. The
+  # checks are those of the private methods there.
+  class RequestBuilder
+    OPTION_NAMES = %i[headers params bearer basic follow early_hints stream body json form multipart progress
+                      template].to_h { |name| [name, true] }.freeze
+    CONTENT_NAMES = %i[body json form multipart].freeze
+    # The beginning of an absolute URL, and what may follow it as it stands.
+    ORIGIN = %r{\Ahttps?://[^/?#]*}n
+    SENDABLE = %r{\A(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?\[\]]|%\h\h)*\z}n
+    # A reference that must be looked at: empty, with a scheme, an authority, or a segment of dots.
+    UNUSUAL_REFERENCE = %r{\A(?://|\.|[^/?:]*:)|/\.}n
+    # Prefixes that a client knows at a time.
+    ORIGINS_MOST = 1024
+    JSON_TYPE = "application/json"
+    private_constant :OPTION_NAMES, :CONTENT_NAMES, :ORIGIN, :SENDABLE, :UNUSUAL_REFERENCE, :ORIGINS_MOST, :JSON_TYPE
+
+    # Where a request goes. userinfo: the Authorization that its URL has.
+    Place = Struct.new(:origin, :target, :uri, :userinfo)
+    # What it carries.
+    Carried = Struct.new(:content, :type, :json, :multipart, :given) do
+      def length
+        return 0 if content.nil?
+        return content.bytesize if content.is_a?(String)
+
+        content.length || -1
+      end
+    end
+    private_constant :Place, :Carried
+
+    # Whether all of these options are a call's own, and none is computed for each request.
+    def self.per_call?(options)
+      options.all? { |name, value| OPTION_NAMES.key?(name) && !computed?(name, value) }
+    end
+
+    def self.computed?(name, value)
+      case name
+      when :bearer, :basic then callable?(value)
+      when :headers
+        value.is_a?(Hash) ? value.any? { |_, one| callable?(one) } : value.is_a?(Array)
+      end
+    end
+
+    # May it be callable? Then the value is computed for each request (AttemptValues).
+    def self.callable?(value)
+      case value
+      when nil, true, false, String, Symbol, Array, Numeric then false
+      else true
+      end
+    end
+    private_class_method :computed?, :callable?
+
+    # See above. streaming: :upgrade for a switch of protocols.
+    def build(method, location, options, streaming)
+      refuse_without_timeout unless @engine_config
+      options = take_options(options)
+      place = place_of(location)
+      query = options[:params] ? encode_params(options[:params]) : @facts[:query]
+      carried = carried_of(options)
+      method = usual_method(method, carried)
+      credentials = authorization(options[:bearer], options[:basic]) if options[:bearer] || options[:basic]
+      request = Request._allocate
+      request._take(asked(options, streaming, carried))
+      compose(request, method, place, query, carried, fields_of(place, carried, options[:headers], credentials))
+    end
+
+    def next_unusual(locations, from)
+      from.upto(locations.size - 1) do |at|
+        location = locations[at]
+        return at unless @engine_config && location.is_a?(String) && usual_place(location)
+      end
+      nil
+    end
+
+    def rebuild(request, method, url, fields, with_content)
+      place = place_of_url(url)
+      content = request.content if with_content
+      carried = Carried.new(content, nil, false, false, !content.nil?)
+      method = usual_method(method, carried)
+      other = Request._allocate
+      other._take(request._asked.merge(progress: content && request.progress))
+      compose(other, method, place, "", carried, [checked_pairs(fields)])
+    end
+
+    def raw(method, url, target, fields, content, length, streaming)
+      place = place_of_url(url)
+      place.target = target
+      request = Request._allocate
+      request._take(streaming: streaming ? true : false)
+      pairs = checked_pairs(fields.each_slice(2).to_a)
+      content = content.dup.freeze if content.is_a?(String)
+      request._compose(self, place.origin, method.dup.freeze, target, nil, content, length, lines(pairs), expects: true,
+                                                                                           close: says_close?(pairs))
+    end
+
+    private
+
+    def _prepare(config, fields, unbound, facts)
+      @engine_config = config
+      @facts = facts
+      @client_fields = fields
+      @unbound = unbound
+      @own_names = fields.select(&:last).to_h { |name, _| [name.downcase, true] }
+      @origins = {}
+      @tails = {}.compare_by_identity
+      self
+    end
+
+    def take_options(options)
+      return NO_OPTIONS if options.nil?
+      raise TypeError, "wrong argument type #{options.class} (expected Hash)" unless options.is_a?(Hash)
+
+      options.each_key { |name| refuse_option(name) unless OPTION_NAMES.key?(name) }
+      options
+    end
+    NO_OPTIONS = {}.freeze
+    private_constant :NO_OPTIONS
+
+    # ---- where it goes ----
+
+    def place_of(location) = usual_place(location) || unusual_place(location)
+
+    # @return [Place, nil] nil: the URL class must look at it
+    def usual_place(location)
+      base_target = @facts[:base_target]
+      if location.nil? || location == ""
+        return base_target && Place.new(base_origin, base_target)
+      end
+      return unless location.is_a?(String) && location.ascii_only?
+
+      if (prefix = location[ORIGIN])
+        origin = @origins[prefix] and absolute_place(origin, location.byteslice(prefix.bytesize..))
+      elsif base_target && SENDABLE.match?(location) && !UNUSUAL_REFERENCE.match?(location)
+        Place.new(base_origin, "#{folder_before(location)}#{location}")
+      end
+    end
+
+    def absolute_place(origin, rest)
+      return unless SENDABLE.match?(rest)
+
+      Place.new(origin, rest.start_with?("/") ? rest : "/#{rest}")
+    end
+
+    def folder_before(reference)
+      case reference.getbyte(0)
+      when 47 then nil
+      when 63 then @facts[:base_path]
+      else @facts[:base_folder]
+      end
+    end
+
+    def base_origin = @base_origin ||= origin_of(@facts[:base])
+
+    def unusual_place(location)
+      url = resolve(location)
+      place = place_of_url(url)
+      if url.userinfo
+        place.uri = nil
+        place.userinfo = authorization(nil, url.userinfo)
+      elsif location.is_a?(String) && (prefix = location.b[ORIGIN])
+        know(prefix, place.origin)
+      end
+      place
+    end
+
+    def place_of_url(url) = Place.new(origin_of(url), url.target, url)
+
+    def origin_of(url)
+      @origins[url.origin] || know(url.origin, open_origin(url))
+    end
+
+    def know(prefix, origin)
+      @origins.clear if @origins.size >= ORIGINS_MOST
+      @origins[prefix.dup.freeze] = origin
+    end
+
+    # ---- what it carries, and what was asked for ----
+
+    def carried_of(options)
+      kinds = CONTENT_NAMES.select { |kind| options.key?(kind) && (kind == :json || !options[kind].nil?) }
+      return Carried.new(nil, nil, false, false, false) if kinds.empty?
+      return Carried.new(generate_json(options[:json]).freeze, nil, true, false, true) if kinds == [:json]
+
+      body = options[:body]
+      return Carried.new(body.frozen? ? body : body.dup.freeze, nil, false, false, true) if kinds == [:body] && body.is_a?(String)
+
+      content, type, multipart = content_of(options)
+      content = content.dup.freeze if content.is_a?(String) && !content.frozen?
+      Carried.new(content, type, false, multipart, true)
+    end
+
+    def usual_method(method, carried)
+      usual = method.is_a?(String) && Headers::TOKEN.match?(method) && method != "CONNECT" &&
+              !(carried.given && method == "TRACE")
+      method = check_method(method, carried.given) unless usual
+      method.frozen? ? method : method.dup.freeze
+    end
+
+    def asked(options, streaming, carried)
+      upgrades = streaming == :upgrade
+      stream = options[:stream]
+      check_option(:stream, stream) if options.key?(:stream) && stream != true && stream != false
+      { upgrades: upgrades, streaming: !upgrades && ((streaming || stream == true) ? true : false),
+        follow: follow_of(options), early_hints: options.key?(:early_hints) ? check_hints(options[:early_hints]) : @facts[:early_hints],
+        progress: (check_progress(options[:progress], carried.given) if options[:progress]),
+        template: (check_option(:template, options[:template]) if options.key?(:template)) }
+    end
+
+    def follow_of(options)
+      return @facts[:follow] unless options.key?(:follow)
+
+      check_option(:follow, options[:follow])
+    end
+
+    # ---- fields ----
+
+    # @return [Array<Array>] groups of pairs: a field replaces those of its name in the groups before
+    def fields_of(place, carried, headers, credentials)
+      groups = [client_pairs(place.origin)]
+      by_url = place.userinfo || place.origin.authorization
+      groups << [["Authorization", by_url]] if by_url
+      groups << content_pairs(carried) if carried.given
+      groups << call_pairs(headers, carried) if headers || !headers.nil?
+      groups << [["Authorization", credentials]] if credentials
+      groups
+    end
+
+    def client_pairs(origin)
+      origin.bound_fields? ? @client_fields : @client_fields.first(@unbound)
+    end
+
+    # What follows of the content, unless the client says otherwise.
+    def content_pairs(carried)
+      type = carried.json ? JSON_TYPE : carried.type
+      pairs = []
+      pairs << ["Content-Type", type] if type && (carried.multipart || !@own_names.key?("content-type"))
+      pairs << ["Accept", JSON_TYPE] if carried.json && !@own_names.key?("accept")
+      pairs
+    end
+
+    def call_pairs(headers, carried)
+      pairs = check_headers(headers)
+      carried.multipart ? pairs.reject { |name, _| name.casecmp?("content-type") } : pairs
+    end
+
+    def checked_pairs(pairs)
+      pairs.each do |name, value|
+        unless name.is_a?(String) && Headers::TOKEN.match?(name) && (value.nil? || value.is_a?(String))
+          raise InvalidRequest, "headers: the name #{name.inspect} is not a token (RFC 9110 5.1)"
+        end
+        next unless value&.b&.match?(Headers::FORBIDDEN)
+
+        raise InvalidRequest, "headers: the value of #{name} holds CR, LF, NUL or another control character"
+      end
+    end
+
+    def lines(pairs)
+      pairs.each_with_object("".b) { |(name, value), text| text << name.b << ": " << value.b << "\r\n" if value }
+    end
+
+    def says_close?(pairs)
+      pairs.any? { |name, value| value && name.casecmp?("connection") && value.split(",").any? { |one| one.strip.casecmp?("close") } }
+    end
+
+    # ---- the head ----
+
+    def compose(request, method, place, query, carried, groups)
+      target = with_query(place.target, query)
+      uri = query.empty? ? place.uri : nil
+      if groups.size == 1 && groups.first.equal?(@client_fields) && !carried.given && !request._upgrades? &&
+         (tail = plain_tail(method, place.origin))
+        return request._compose(self, place.origin, method, target, uri, nil, 0, tail, expects: false, close: @plain_close)
+      end
+      composed = Composition.new(method, place.origin, carried, groups, @facts, request._upgrades?)
+      length = composed.length
+      refuse_length(composed.declared, carried.length) unless length
+      request._compose(self, place.origin, method, target, uri, carried.content, length, composed.lines,
+                       expects: composed.expects?, close: composed.close?)
+    end
+
+    # The fields of a request that has none but the client's own.
+    def plain_tail(method, origin)
+      return unless %w[GET HEAD DELETE].include?(method)
+
+      @tails[origin] ||= begin
+        composed = Composition.new("GET", origin, Carried.new(nil, nil, false, false, false), [@client_fields], @facts, false)
+        return if composed.declared
+
+        @plain_close = composed.close?
+        composed.lines.freeze
+      end
+    end
+
+    # More is added to a query that is there already.
+    def with_query(target, query)
+      return target if query.empty?
+      return "#{target}?#{query}" unless target.include?("?")
+
+      target.end_with?("?") && target.index("?") == target.bytesize - 1 ? "#{target}#{query}" : "#{target}&#{query}"
+    end
+
+    # The fields of one request, in the order in which they are sent.
+    class Composition
+      TELLS_LENGTH = %w[POST PUT PATCH].freeze
+      UNCODED = %w[accept-encoding range].freeze
+      private_constant :TELLS_LENGTH, :UNCODED
+
+      # @return [Integer, nil] what a Content-Length field says
+      attr_reader :declared
+
+      def initialize(method, origin, carried, groups, facts, upgrades)
+        @method = method
+        @origin = origin
+        @carried = carried
+        @facts = facts
+        @upgrades = upgrades
+        @decode = facts[:decode]
+        @expect = carried.given && !facts[:expect_above].nil?
+        @host = origin.authority
+        @close = false
+        @pairs = kept(groups)
+        look_at_pairs
+      end
+
+      # @return [Integer, nil] bytes of the content, -1: chunked; nil: the field contradicts it
+      def length
+        known = @carried.length
+        return known unless @declared
+
+        @declared if known.negative? || known == @declared
+      end
+
+      def close? = @close
+
+      # Content of unknown length may be any.
+      def expects?
+        @expect && (length.negative? || length > @facts[:expect_above])
+      end
+
+      # @return [String]
+      def lines
+        text = "Host: #{@host}\r\n".b
+        @pairs.each do |name, value|
+          text << name.b << ": " << value.b << "\r\n" unless value.nil? || apart?(name)
+        end
+        text << "Connection: Upgrade\r\nUpgrade: websocket\r\n" if @upgrades
+        text << "Accept-Encoding: " << Engine::CODINGS << "\r\n" if @decode
+        put_framing(text)
+      end
+
+      private
+
+      # A nil value replaces too.
+      def kept(groups)
+        return groups.first if groups.size == 1
+
+        groups.each_with_index.flat_map do |pairs, index|
+          later = groups.drop(index + 1)
+          pairs.reject { |name, _| later.any? { |others| others.any? { |other, _| other.casecmp?(name) } } }
+        end
+      end
+
+      def apart?(name) = name.casecmp?("host") || name.casecmp?("content-length")
+
+      def look_at_pairs
+        @pairs.each do |name, value|
+          case name.downcase
+          when "host" then @host = value || @origin.authority
+          when "content-length" then @declared = value&.to_i
+          when *UNCODED then @decode = false
+          when "expect" then @expect = false
+          when "connection" then @close ||= value.to_s.split(",").any? { |one| one.strip.casecmp?("close") }
+          end
+        end
+      end
+
+      def put_framing(text)
+        return text unless @carried.given || TELLS_LENGTH.include?(@method)
+
+        text << (length.negative? ? "Transfer-Encoding: chunked\r\n" : "Content-Length: #{length}\r\n")
+        text << "Expect: 100-continue\r\n" if expects?
+        text
+      end
+    end
+    private_constant :Composition
+  end
+end

@@ -1,0 +1,246 @@
+# frozen_string_literal: true
+
+require_relative "answer"
+require_relative "charset"
+
+module Trunkline
+  # What response.rb and body_reading.rb have from the engine: an answer, of which some may still come.
+  class Response
+    CHARSET = /;[ \t]*charset=(?:"([^"]*)"?|([^;]*))/i
+    # Those that are UTF-8 without a charset: JSON (RFC 8259 8.1), streams of it, and event streams (HTML 9.2.5).
+    UTF8_TYPES = %w[application/json application/x-ndjson application/ndjson application/jsonl application/jsonlines
+                    application/x-jsonlines application/json-lines application/json-seq text/event-stream]
+                 .to_h { |type| [type, true] }.freeze
+    # How long to wait for the rest of a body so that its connection can be kept.
+    SETTLED_WITHIN = 1.0
+    private_constant :CHARSET, :UTF8_TYPES, :SETTLED_WITHIN
+
+    class << self
+      # @param answer [Engine::Ruby::Answer, Engine::Ruby::StubAnswer]
+      # @return [Response]
+      # @api private
+      def _of(request, answer)
+        response = allocate
+        response.__send__(:begin_with, request, answer)
+        response
+      end
+
+      private :new
+    end
+
+    attr_reader :request
+
+    def status = @answer.status
+    def reason = @answer.reason
+    def complete? = @answer.complete?
+    def length_unknown? = @answer.length_unknown?
+    # @api private
+    def _given_reason = @answer.given_reason
+    # @api private
+    def _body_begun? = @answer.body_begun?
+    # @api private
+    def _fields = @answer.fields.map(&:dup)
+    def minor_version = @answer.minor_version
+
+    # Repeated fields are joined by ", " (RFC 9110 5.2). :content_type is "content-type".
+    def [](name)
+      name = name.is_a?(Symbol) ? name.name.tr("_", "-") : String(name)
+      size = name.bytesize
+      found = nil
+      @answer.fields.each do |one, value|
+        next unless one.bytesize == size && (name.equal?(one) || one.casecmp?(name))
+
+        found = found ? "#{found}, #{value}" : value.dup
+      end
+      found
+    end
+
+    # @api private
+    def _fields_by_name
+      @answer.fields.each_with_object({}) do |(name, value), hash|
+        name = -name.downcase
+        hash[name] = hash.key?(name) ? "#{hash[name]}, #{value}" : value.dup
+      end
+    end
+
+    # @return [String] of a streamed answer what has not been read yet
+    def body
+      @body_text ||= encoded(@answer.body || rest_of_body)
+    end
+
+    def close
+      @answer.close
+    end
+
+    # @api private
+    def _asked_at(place)
+      @answer.asked_at(place)
+      nil
+    end
+
+    # Writes what comes of the body to a file, from offset on. @return [Boolean] whether the body is complete
+    # @api private
+    def _save(descriptor, offset, seconds)
+      return true if complete?
+      raise ArgumentError, "only a streamed body of which nothing was read can be saved" if @held || !@answer.streamed?
+
+      file = IO.for_fd(descriptor, autoclose: false)
+      until_then = seconds ? Engine.now + seconds : Float::INFINITY
+      loop do
+        piece = @answer.read
+        offset += write_piece(file, piece, offset) if piece
+        return true if complete? || piece.nil?
+        return false if Engine.now >= until_then
+      end
+    end
+
+    # @return [Integer] bytes
+    # @api private
+    def _saved = @saved_bytes
+
+    private
+
+    def begin_with(request, answer)
+      @request = request
+      @answer = answer
+      @saved_bytes = 0
+      @held_from = 0
+    end
+
+    # @return [Engine::Switched, nil]
+    def take_switched
+      @switched = @answer.switched
+    end
+
+    def _trailers = @answer.trailers.map(&:dup)
+    def _early_hints = @answer.early_hints.map { |fields| fields.map(&:dup) }
+    def _timings = @answer.timings
+    def _began = @answer.began
+    def _connection = @answer.connection
+    def _attempts = @answer.attempts
+
+    def _read(buffer)
+      raise TypeError, "wrong argument type #{buffer.class} (expected String)" unless buffer.nil? || buffer.is_a?(String)
+      raise FrozenError.new("can't modify frozen String", receiver: buffer) if buffer&.frozen?
+
+      @answer.read(buffer)
+    end
+
+    def rest_of_body
+      all = _take_held || "".b
+      @answer.keep_rest
+      while (piece = @answer.read)
+        all = all.empty? ? piece : all.b << piece
+      end
+      all
+    end
+
+    # Reads a streamed answer to its end and makes it the body. Of a larger one, the first bytes are the body, and it is
+    # closed; so is one that does not come soon.
+    def _settle(bytes)
+      return unless @answer.live?
+
+      @answer.settle_within(SETTLED_WITHIN)
+      all = (_take_held || "").b
+      while all.bytesize <= bytes && (piece = @answer.read)
+        all << piece
+      end
+      @answer.close
+      larger = all.bytesize > bytes
+      @body_text = encoded(larger ? all.byteslice(0, bytes) : all) if larger || complete?
+      nil
+    end
+
+    # ---- encodings ----
+
+    def encoding_found
+      return @encoding_found if defined?(@encoding_found)
+
+      @encoding_found = encoding_of(self["content-type"])
+    end
+
+    def encoding_of(type)
+      return if type.nil?
+
+      quoted, plain = CHARSET.match(type)&.captures
+      name = quoted || plain&.sub(/[ \t]+\z/, "")
+      return Engine.charset(name) unless name.nil? || name.empty?
+
+      type = type[/\A[^;]*/].sub(/[ \t]+\z/, "").downcase
+      Encoding::UTF_8 if UTF8_TYPES.key?(type) || (type.bytesize > 5 && type.end_with?("+json"))
+    end
+
+    def encoded(body)
+      encoding = encoding_found
+      encoding ? body.force_encoding(encoding) : body
+    end
+
+    # Gives a chunk the body's encoding, and returns how many of its bytes are whole characters. All are when no encoding
+    # is known, or one without characters of their own, as ISO-2022-JP; then the chunk keeps its own.
+    def _whole_characters(chunk)
+      encoding = encoding_found
+      return chunk.bytesize if encoding.nil? || encoding.dummy?
+
+      Engine::Ruby::Charset.whole(chunk.force_encoding(encoding))
+    end
+
+    # ---- what was read too much: it comes first in the next read ----
+
+    def _hold(bytes)
+      @held = bytes.empty? ? nil : String.new(bytes).force_encoding(bytes.encoding).freeze
+      @held_from = 0
+      nil
+    end
+
+    def _take_held
+      held = @held or return
+      @held = nil
+      held.byteslice(@held_from..)
+    end
+
+    def _held? = !@held.nil?
+
+    # The next line, if all of it is held and it has no more bytes than limit.
+    def _held_line(limit, chomp)
+      encoding = encoding_found || Encoding::BINARY
+      return if @held.nil? || encoding.dummy? || !encoding.ascii_compatible?
+
+      stop = line_feed_in_held
+      return if stop.nil? || (limit && stop - @held_from >= limit)
+
+      from = @held_from
+      @held_from = stop + 1
+      line = @held.byteslice(from, stop - from + 1).force_encoding(encoding)
+      @held = nil if @held_from == @held.bytesize
+      chomp ? without_end(line, encoding) : line
+    end
+
+    def line_feed_in_held
+      return @held.byteindex("\n", @held_from) if @held.encoding == Encoding::BINARY && @held.respond_to?(:byteindex)
+
+      @held = @held.b.freeze unless @held.encoding == Encoding::BINARY
+      @held.index("\n", @held_from)
+    end
+
+    def without_end(line, encoding)
+      bytes = line.b
+      line.byteslice(0, bytes.bytesize - (bytes.end_with?("\r\n") ? 2 : 1)).force_encoding(encoding)
+    end
+
+    def _each_held_line(limit, chomp)
+      while (line = _held_line(limit, chomp))
+        yield line
+      end
+    end
+
+    def write_piece(file, piece, offset)
+      written = 0
+      while written < piece.bytesize
+        count = file.pwrite(written.zero? ? piece : piece.byteslice(written..), offset + written)
+        written += count
+        @saved_bytes += count
+      end
+      written
+    end
+  end
+end
