@@ -18,9 +18,23 @@ module Trunkline
           raise InvalidRequest, "bind: #{address.inspect} is no IP address"
         end
 
+        @sockets = ObjectSpace::WeakMap.new
+
+        class << self
+          # @param socket [Socket] that a forked child is to close
+          def note(socket) = @sockets[socket] = true
+
+          # In a forked child, so that servers see the end of the parent's connections.
+          def close_all
+            @sockets.each_key(&:close)
+            @sockets = ObjectSpace::WeakMap.new
+          end
+        end
+
         # @return [Socket] that does not block, and is not connected
         def open(address)
           socket = Socket.new(address.afamily, Socket::SOCK_STREAM, 0)
+          SocketOptions.note(socket)
           prepare(socket, address) unless address.unix?
           socket
         rescue SystemCallError

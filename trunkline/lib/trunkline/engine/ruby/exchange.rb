@@ -243,7 +243,7 @@ module Trunkline
         def start(now)
           begin_attempt(:first)
           @config.egress&.check_route(@origin)
-          @ticket = Pool::Ticket.new(@waker, @config.max_connections)
+          @ticket = Pool::Ticket.new(self, @config.max_connections)
           take_turn(@pool.acquire(@ticket, @origin.key), now)
         end
 

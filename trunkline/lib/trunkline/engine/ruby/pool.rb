@@ -29,20 +29,24 @@ module Trunkline
 
       # What the pool knows of a call that waits, or has the right to open a connection.
       class Ticket
-        attr_reader :waker, :limit
+        attr_reader :limit
         # The bucket where it holds a right, or waits; the connection that it was given while it waited; whether it
         # waits; whether #turn is to be called; the moment before which connections that it takes may not have been
         # opened, or nil.
         attr_accessor :bucket, :granted, :waiting, :called, :opened_after
 
-        def initialize(waker, limit)
-          @waker = waker
+        # @param exchange [Ruby::Exchange]
+        def initialize(exchange, limit)
+          @exchange = exchange
           @limit = limit
         end
 
+        # Made when it begins to wait: most calls need none.
+        def waker = @exchange.waker
+
         def call
           @called = true
-          @waker.wake
+          waker.wake
         end
       end
       private_constant :Bucket
@@ -59,6 +63,7 @@ module Trunkline
         # In a forked child all pools are empty: what the parent has is its own.
         def after_fork
           @pid = Process.pid
+          Ruby::SocketOptions.close_all
           remove_const(:LOCK)
           const_set(:LOCK, Mutex.new)
           private_constant :LOCK
@@ -157,6 +162,7 @@ module Trunkline
       # ---- for exchanges ----
 
       # Asks for a connection.
+      #
       # @return [Ruby::Connection, :dial, :wait, :closed] :wait: call #turn when the ticket's waker was woken
       def acquire(ticket, key)
         Pool.check_fork
@@ -332,6 +338,7 @@ module Trunkline
       end
 
       def join(bucket, ticket)
+        ticket.waker
         ticket.bucket = bucket
         ticket.waiting = true
         bucket.queue << ticket

@@ -3,6 +3,7 @@
 require_relative "answer"
 require_relative "capacity"
 require_relative "config"
+require_relative "forks"
 require_relative "multi"
 require_relative "origin"
 require_relative "pool"
