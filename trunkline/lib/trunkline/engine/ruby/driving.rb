@@ -42,7 +42,7 @@ module Trunkline
         # Waits for what #step needs.
         def wait(exchange)
           timeout = exchange.due - Ruby.now
-          return (Fiber.scheduler ? sleep(0) : nil) if timeout <= 0
+          return let_others_run if timeout <= 0
 
           case sockets = exchange.sockets
           when nil then exchange.waker.wait(timeout)
@@ -51,20 +51,31 @@ module Trunkline
           end
         end
 
+        # Under a scheduler the other fibers have their turn.
+        def let_others_run
+          Fiber.current_scheduler&.kernel_sleep(0)
+        end
+
+        EVENTS = { read: IO::READABLE, write: IO::WRITABLE, both: IO::READABLE | IO::WRITABLE }.freeze
+        private_constant :EVENTS
+
         # @param events [:read, :write, :both]
         def wait_for(socket, events, timeout)
           timeout = nil if timeout == NEVER
+          scheduler = Fiber.current_scheduler
+          return scheduler.io_wait(socket, EVENTS[events], timeout) if scheduler
+
           case events
           when :read then socket.wait_readable(timeout)
           when :write then socket.wait_writable(timeout)
-          else socket.wait(IO::READABLE | IO::WRITABLE, timeout)
+          else socket.wait(EVENTS[:both], timeout)
           end
         end
 
         def wait_for_some(exchange, sockets, timeout)
           return exchange.waker.wait(timeout) if sockets.empty?
           return wait_for(sockets.first, exchange.events, timeout) if sockets.size == 1
-          return wait_for(sockets.first, :write, [timeout, LOOK_AGAIN].min) if Fiber.scheduler
+          return wait_for(sockets.first, :write, [timeout, LOOK_AGAIN].min) if Fiber.current_scheduler
 
           IO.select(nil, sockets, nil, timeout == NEVER ? nil : timeout)
         end

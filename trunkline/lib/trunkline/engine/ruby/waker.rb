@@ -20,7 +20,7 @@ module Trunkline
       # For a new thread, which inherits what its maker put off.
       def self.interruptible(&block) = Thread.handle_interrupt(NOW, &block)
 
-      # Ends the wait of the thread or fiber that drives one exchange; see Multi::Bell for many.
+      # Ends the wait of the thread or fiber that drives one exchange; see Bell for many.
       class Waker
         def initialize
           @lock = Mutex.new
@@ -29,22 +29,41 @@ module Trunkline
         end
 
         def wake
-          @lock.synchronize do
+          fiber = @lock.synchronize do
             @woken = true
             @changed.signal
+            @fiber.tap { @fiber = nil }
           end
+          @scheduler.unblock(self, fiber) if fiber
         end
 
         # @param timeout [Float] seconds
         def wait(timeout)
+          timeout = nil if timeout == NEVER
+          return wait_in_fiber(timeout) if Fiber.current_scheduler
+
           @lock.synchronize do
-            @changed.wait(@lock, timeout == NEVER ? nil : timeout) unless @woken
+            @changed.wait(@lock, timeout) unless @woken
             @woken = false
           end
         end
 
         # @return [Boolean] whether nobody drives its exchanges now
         def away? = false
+
+        private
+
+        # The scheduler is asked itself: what ends the fiber from outside need not wait for a lock.
+        def wait_in_fiber(timeout)
+          @scheduler = Fiber.current_scheduler
+          @lock.synchronize { @fiber = Fiber.current unless @woken }
+          @scheduler.block(self, timeout) if @fiber
+        ensure
+          @lock.synchronize do
+            @fiber = nil
+            @woken = false
+          end
+        end
       end
     end
   end
