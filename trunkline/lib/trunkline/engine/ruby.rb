@@ -6,6 +6,7 @@ require_relative "ruby/response"
 require_relative "ruby/stub_answer"
 require_relative "ruby/event_stream"
 require_relative "ruby/charset"
+require_relative "ruby/json_batches"
 
 module Trunkline
   # The engine in Ruby: what is said by values.

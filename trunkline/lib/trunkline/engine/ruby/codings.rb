@@ -83,8 +83,8 @@ module Trunkline
 
         # @return [String] what follows the end
         def self.inflate(zlib, input, &block)
-          rest = zlib.inflate(input, &block)
-          block.call(rest) unless rest.nil? || rest.empty?
+          rest = zlib.inflate(input, &block) || zlib.flush_next_out # with a block it keeps what fills no buffer
+          block.call(rest) unless rest.empty?
           zlib.finished? ? zlib.flush_next_in.b : ""
         rescue Zlib::Error
           raise Failure, :CODING_DATA

@@ -54,6 +54,11 @@ module Trunkline
           nil
         end
 
+        # Closes its descriptor, and no more: for finalizers.
+        def drop
+          @stream.socket.close
+        end
+
         # @param notify [Boolean] whether TLS sends close_notify
         def close(notify)
           @stream.close(notify && @pid == Process.pid)

@@ -66,7 +66,7 @@ module Trunkline
           def finalizer(exchange)
             collected = @collected
             lambda do |_id|
-              exchange.connection&.shutdown if exchange.pid == Process.pid
+              exchange.connection&.drop if exchange.pid == Process.pid
               collected << exchange
             rescue StandardError
               nil
