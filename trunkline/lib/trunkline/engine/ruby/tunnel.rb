@@ -87,13 +87,11 @@ module Trunkline
           # For the error to show.
           def take_body
             loop do
-              case @framing.next(@in, 0)
-              when :data then @refused << @in.byteslice(@framing.from, @framing.to - @framing.from)
-              when :done then raise refusal
-              end
+              result = @framing.next(@in, 0)
+              @refused << @in.byteslice(@framing.from, @framing.to - @framing.from) if result == :data
               @in = @in.byteslice(@framing.at..)
-              raise refusal if @refused.bytesize >= Limits::PROXY_REFUSAL_BYTES
-              next unless @in.empty?
+              raise refusal if result == :done || @refused.bytesize >= Limits::PROXY_REFUSAL_BYTES
+              next if result == :data
 
               wanted = fill(READ_BYTES)
               return wanted if wanted
