@@ -263,7 +263,8 @@ module Trunkline
         refuse(name, value, HTTP_MODES.map(&:inspect).join(", ")) unless HTTP_MODES.include?(value)
         return value unless value == :h2 && !Engine::HTTP2
 
-        raise InvalidRequest, "#{name}: :h2 needs the gem to be built with nghttp2 (Debian: libnghttp2-dev); it was not"
+        raise InvalidRequest, "#{name}: :h2 needs the gem to be built with nghttp2 (Debian: libnghttp2-dev); " \
+                              "#{ENGINE == :c ? "it was not" : "the engine in Ruby speaks HTTP/1.1"}"
       end
 
       def tls_version(name, value)

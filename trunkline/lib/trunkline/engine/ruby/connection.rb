@@ -10,7 +10,7 @@ module Trunkline
       # An open connection that speaks HTTP/1.1: one call at a time has it.
       class Connection
         @last_id = 0
-        @lock = Mutex.new
+        @lock = Lock.new
 
         class << self
           def next_id = @lock.synchronize { @last_id += 1 }

@@ -22,7 +22,7 @@ module Trunkline
         Entry = Struct.new(:host, :answer, :answered_at, :wakers, :known)
         private_constant :Entry
 
-        @lock = Mutex.new
+        @lock = Lock.new
         @work = ConditionVariable.new
         @entries = {}
         @queue = []
@@ -54,7 +54,7 @@ module Trunkline
 
           # In a forked child there are no threads, and no answer will come for those that asked.
           def after_fork
-            @lock = Mutex.new
+            @lock = Lock.new
             @work = ConditionVariable.new
             @entries = {}
             @queue = []
@@ -136,7 +136,7 @@ module Trunkline
                 return
               end
               @idle += 1
-              @work.wait(@lock, left)
+              @lock.wait(@work, left)
               @idle -= 1
             end
             @queue.shift

@@ -53,7 +53,7 @@ module Trunkline
 
       # Guards all pools, and the limit of the process: no method holds it for long. The code that holds it is run with
       # interrupts put off.
-      LOCK = Mutex.new
+      LOCK = Lock.new
       private_constant :LOCK
 
       @all = []
@@ -65,7 +65,7 @@ module Trunkline
           @pid = Process.pid
           Ruby::SocketOptions.close_all
           remove_const(:LOCK)
-          const_set(:LOCK, Mutex.new)
+          const_set(:LOCK, Lock.new)
           private_constant :LOCK
           Ruby::Capacity.after_fork
           Ruby::Names.after_fork

@@ -8,7 +8,7 @@ module Trunkline
     module Ruby
       # A thread that closes idle connections when their time is over. It is started with the first one.
       module Reaper
-        @lock = Mutex.new
+        @lock = Lock.new
         @changed = ConditionVariable.new
         @next_visit = NEVER
 
@@ -26,7 +26,7 @@ module Trunkline
           end
 
           def after_fork
-            @lock = Mutex.new
+            @lock = Lock.new
             @changed = ConditionVariable.new
             @next_visit = NEVER
             @thread = nil
@@ -51,7 +51,7 @@ module Trunkline
           def wait
             @lock.synchronize do
               while (left = @next_visit - Ruby.now).positive?
-                @changed.wait(@lock, left == NEVER ? nil : left)
+                @lock.wait(@changed, left == NEVER ? nil : left)
               end
               @next_visit = NEVER
             end

@@ -18,7 +18,7 @@ module Trunkline
         PEM = "-----BEGIN "
         private_constant :BUNDLES, :PEM
 
-        @lock = Mutex.new
+        @lock = Lock.new
         @all = {}
         @last_id = 0
 

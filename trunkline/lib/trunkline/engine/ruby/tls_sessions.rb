@@ -12,7 +12,7 @@ module Trunkline
         private_constant :SECONDS
 
         def initialize
-          @lock = Mutex.new
+          @lock = Lock.new
           @by_key = {}
         end
 

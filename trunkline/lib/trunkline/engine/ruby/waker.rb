@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../../lock"
+
 module Trunkline
   module Engine
     # The engine in Ruby, for where there is no engine in C: on sockets, and the openssl and zlib of Ruby. What is not
@@ -23,7 +25,7 @@ module Trunkline
       # Ends the wait of the thread or fiber that drives one exchange; see Bell for many.
       class Waker
         def initialize
-          @lock = Mutex.new
+          @lock = Lock.new
           @changed = ConditionVariable.new
           @woken = false
         end
@@ -43,15 +45,23 @@ module Trunkline
           return wait_in_fiber(timeout) if Fiber.current_scheduler
 
           @lock.synchronize do
-            @changed.wait(@lock, timeout) unless @woken
+            @lock.wait(@changed, timeout) unless @woken
             @woken = false
           end
+        rescue ThreadError # in a signal handler
+          wait_in_handler(timeout)
         end
 
         # @return [Boolean] whether nobody drives its exchanges now
         def away? = false
 
         private
+
+        def wait_in_handler(timeout)
+          due = Ruby.now + (timeout || NEVER)
+          sleep 0.001 until @woken || Ruby.now >= due
+          @woken = false
+        end
 
         # The scheduler is asked itself: what ends the fiber from outside need not wait for a lock.
         def wait_in_fiber(timeout)
