@@ -202,10 +202,10 @@ module Trunkline
     # @param url [URL]
     # @return [Engine::Origin]
     # @raise [InvalidRequest]
-    def open_origin(url)
+    def open_origin(url, tunnel: url.tls? || moved?(url))
       host, port = route(url)
       proxy = @proxies.for(url)
-      forwarder = proxy if proxy&.forwards? && !url.tls? && !moved?(url)
+      forwarder = proxy if proxy&.forwards? && !tunnel
       netrc = @netrc&.credentials(url.host)
       Engine::Origin.new(@config, url.root, {
                            host: host, port: port, unix_path: @options.unix,
@@ -216,6 +216,9 @@ module Trunkline
                            bound_fields: @base.nil? || url.origin == @base.origin
                          })
     end
+
+    # @return [Engine::Origin] which a proxy opens a tunnel to, where it would be sent the requests themselves
+    def open_tunnel(url) = open_origin(url, tunnel: true)
 
     # Where a connection for url goes (connect_to:).
     def route(url)

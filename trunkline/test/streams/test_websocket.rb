@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
 require "async"
-require_relative "../support/websocket_peer"
+require_relative "../support/websocket_peers"
 require_relative "../test_helper"
 
 # Client#websocket on real sockets: against a server that is told each frame.
 class TestWebSocket < TrunklineTest
+  include WebSocketPeers
+
   time_limit 60
 
   def test_messages
@@ -201,18 +203,6 @@ class TestWebSocket < TrunklineTest
   end
 
   private
-
-  # A server of which each connection becomes a WebSocket; the options are WebSocketPeer#accept's.
-  def peers(tls: nil, **accepting, &script)
-    serve(tls: tls) { |connection| script.call(WebSocketPeer.new(connection).accept(**accepting)) }
-  end
-
-  def opened_socket(socket) = socket.tap { (@sockets ||= []) << socket }
-
-  def teardown
-    @sockets&.each(&:abort)
-    super
-  end
 
   def assert_handshake(request)
     fields = %w[upgrade connection sec-websocket-version].map { |name| request[name] }

@@ -11,9 +11,9 @@ class WebSocketPeer
 
   attr_reader :request
 
-  def initialize(connection)
+  def initialize(connection, request = connection.read_request)
     @connection = connection
-    @request = connection.read_request
+    @request = request
   end
 
   # @param behind [String] bytes that leave with the answer's head

@@ -11,9 +11,9 @@
  * addresses inside of Strings are held.
  */
 
-static ID id_upgrade, id_encode_params, id_check_headers, id_check_method, id_content_of,
-    id_generate_json, id_authorization, id_check_option, id_check_hints, id_check_progress,
-    id_refuse_length, id_refuse_without_timeout, id_length, id_merge;
+static ID id_upgrade, id_open_tunnel, id_encode_params, id_check_headers, id_check_method,
+    id_content_of, id_generate_json, id_authorization, id_check_option, id_check_hints,
+    id_check_progress, id_refuse_length, id_refuse_without_timeout, id_length, id_merge;
 
 /* ---- the object ---- */
 
@@ -297,6 +297,13 @@ static VALUE progress_of(const building *g) {
     return rb_funcall(g->self, id_check_progress, 2, g->progress, has_content);
 }
 
+/* A proxy that is sent the requests themselves is asked for a tunnel (RFC 6455 4.1). */
+static void take_tunnel(building *g) {
+    const origin_object *o = origin_get(g->origin);
+    if (o->absolute_form) g->origin = rb_funcall(g->self, id_open_tunnel, 1, o->url);
+    origin_get(g->origin);
+}
+
 /* call-seq: build(method, location, options, streaming) -> Request
  *
  * See lib/trunkline/request_builder.rb. */
@@ -307,13 +314,15 @@ static VALUE builder_build(VALUE self, VALUE method, VALUE location, VALUE optio
     if (NIL_P(g.b->config)) rb_funcall(self, id_refuse_without_timeout, 0);
     take_options(&g, options);
     building_place(&g, location);
+    bool upgrades = streaming == ID2SYM(id_upgrade);
+    if (upgrades) take_tunnel(&g);
     take_params(&g, &params);
     take_content(&g, options);
     take_method(&g, method);
     take_authorization(&g);
     request_object *r;
     VALUE request = request_allocate(&r);
-    r->upgrades = streaming == ID2SYM(id_upgrade);
+    r->upgrades = upgrades;
     r->streaming = !r->upgrades && streaming_of(&g, streaming);
     RB_OBJ_WRITE(request, &r->follow, follow_of(&g));
     RB_OBJ_WRITE(request, &r->early_hints,
@@ -415,6 +424,7 @@ static VALUE builder_raw(VALUE self, VALUE method, VALUE url, VALUE target, VALU
 static void intern_names(void) {
     id_encode_params = rb_intern("encode_params");
     id_upgrade = rb_intern("upgrade");
+    id_open_tunnel = rb_intern("open_tunnel");
     id_check_headers = rb_intern("check_headers");
     id_check_method = rb_intern("check_method");
     id_content_of = rb_intern("content_of");
