@@ -2,9 +2,12 @@
 
 require "json"
 require_relative "../test_helper"
+require_relative "../support/in_child"
 
 # After a fork parent and child both go on, and neither touches the other's connections.
 class TestFork < TrunklineTest
+  include InChild
+
   time_limit 60
 
   CALLS = 300
@@ -157,27 +160,6 @@ class TestFork < TrunklineTest
   end
 
   private
-
-  # Runs the block in a child; the result is what it answered, as text, once called.
-  def in_child
-    reader, writer = IO.pipe
-    pid = fork do
-      reader.close
-      writer.write(yield.to_s)
-      writer.close
-    rescue Exception => error # rubocop:disable Lint/RescueException -- the parent must see it
-      writer.write("#{error.class}: #{error.message}\n#{error.backtrace&.first(5)&.join("\n")}")
-    ensure
-      exit!(0)
-    end
-    writer.close
-    lambda do
-      Process.wait(pid)
-      reader.read
-    ensure
-      reader.close
-    end
-  end
 
   # What an each yields, by path, in the parent and in a child that is forked in the midst of it.
   def each_in_both(http)

@@ -51,7 +51,7 @@ module Trunkline
       # @return [self]
       # @raise [ClosedError] when the socket is closed
       # @raise [InvalidRequest] for text that is not UTF-8
-      # @raise [WriteTimeout] when the server takes no byte for longer than timeout: { write: }
+      # @raise [WriteTimeout] when the server takes no byte for longer than timeout: { write: }; the socket is closed
       # @raise [ConnectionError]
       def write(message)
         raise InvalidRequest.of("write", message, "a String") unless message.is_a?(String)
@@ -150,23 +150,31 @@ module Trunkline
         end
       end
 
+      # Whatever ends the block early, an interrupt too, may have lost a part of a frame: then nothing can follow it.
+      def or_abort(but: nil)
+        whole = false
+        yield.tap { whole = true }
+      rescue *but
+        whole = true
+        raise
+      ensure
+        abort unless whole
+      end
+
       def name = "the WebSocket #{@response.request.uri.path} at #{@response.request.uri.label}"
 
       # ---- reading ----
 
       def next_message(timeout)
         limit = limit_of(timeout)
-        until (message = @messages.synchronize { @framing.read })
-          return abort if @over || !more?(limit)
+        or_abort(but: ReadTimeout) do
+          until (message = @messages.synchronize { @framing.read })
+            break abort if @over || !more?(limit)
 
-          check_fault
+            check_fault
+          end
+          message
         end
-        message
-      rescue ReadTimeout
-        raise
-      rescue StandardError
-        abort
-        raise
       end
 
       # @return [Boolean] whether there may be more
@@ -253,8 +261,10 @@ module Trunkline
       end
 
       def send_all
-        until (bytes = @messages.synchronize { @framing.take_output }).empty?
-          send_bytes(bytes)
+        or_abort do
+          until (bytes = @messages.synchronize { @framing.take_output }).empty?
+            send_bytes(bytes)
+          end
         end
       end
 
