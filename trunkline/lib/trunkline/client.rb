@@ -304,10 +304,13 @@ module Trunkline
       plain ? Engine.perform(@pool, request, nil, nil) : finish(request, values, nil, surroundings)
     end
 
-    # @return [Response] of status 101, if the server has switched
+    # @return [Response] of status 101, if the server has switched; over HTTP/2 of status 200
     def switched(url, own, values)
+      request = @requests.build("GET", url, own, :upgrade)
+      return with_http1.switched(url, own, values) if @options.http == :auto && !@pool.takes_websocket?(request)
+
       surroundings = Surroundings.current if Surroundings.needed?
-      finish(@requests.build("GET", url, own, :upgrade), values, nil, surroundings)
+      finish(request, values, nil, surroundings)
     end
 
     private
@@ -374,6 +377,8 @@ module Trunkline
       yield batch_options if block_given?
       Scheduler::Each.new(requests, builder, batch_options)
     end
+
+    def with_http1 = variant(http: :h1)
 
     def variant(options)
       return self if options.empty?

@@ -84,8 +84,9 @@ module Trunkline
       Download.new(sender, address, to: to, resume: resume, parts: parts, checksum: checksum, progress: progress).run
     end
 
-    # Opens a WebSocket (RFC 6455), on a connection of its own: HTTP/1.1, through the client's proxy, TLS and limits,
-    # with its fields and credentials. The gem websocket-driver is needed.
+    # Opens a WebSocket through the client's proxy, TLS and limits, with its fields and credentials: on a connection of
+    # its own (RFC 6455), or as a stream of an open connection over HTTP/2 whose server takes that (RFC 8441). http: :h1
+    # and :h2 insist on the one or the other. The gem websocket-driver is needed.
     #
     #   client.websocket("wss://api.test/prices", ping: 20) do |socket|
     #     socket.write("subscribe")
@@ -105,7 +106,8 @@ module Trunkline
     # @yieldparam socket [WebSocket::Socket] closed when the block is left
     # @return [WebSocket::Socket, Object] the block's value, if there is one
     # @raise [StatusError] when the server refuses with 4xx or 5xx
-    # @raise [InvalidResponse] for another answer than 101, and for one that does not fit
+    # @raise [InvalidResponse] for another answer than 101 (over HTTP/2: 2xx), and for one that does not fit
+    # @raise [ProtocolError] with http: :h2, when the server takes no WebSockets over HTTP/2
     # @raise [InvalidRequest] without the gem, too
     # @raise [Error]
     def websocket(url = nil, protocols: nil, compress: false, ping: nil,

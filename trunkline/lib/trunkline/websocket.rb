@@ -9,12 +9,12 @@ require_relative "websocket/handshake"
 require_relative "websocket/socket"
 
 module Trunkline
-  # What Client#websocket opens (RFC 6455).
+  # What Client#websocket opens (RFC 6455, RFC 8441).
   module WebSocket
     # Bytes of a message, unless max_message_bytes: says otherwise.
     MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-    # It must be the request's own answer, over a connection of its own.
-    OWN = { http: :h1, cache: false, coalesce: false, hedge: false, follow: false, raise: false }.freeze
+    # It must be the request's own answer.
+    OWN = { cache: false, coalesce: false, hedge: false, follow: false, raise: false }.freeze
     SCHEMES = { "ws" => "http", "wss" => "https" }.freeze
     private_constant :OWN, :SCHEMES
 

@@ -215,4 +215,21 @@ class TestSecureWebSocketEndings < TrunklineTest
   def peers(**options, &script) = super(tls: TestCA.server_context(:localhost), **options, &script)
   def client_of(server, **options) = secure_client(server.url(host: "localhost"), **options)
 end
+
+class TestWebSocketEndingsOverHTTP2 < TrunklineTest
+  include WebSocketPeers
+  include WebSocketEndingTests
+
+  time_limit 60
+
+  def setup
+    super
+    skip "needs epoll" if ENV.key?("TRUNKLINE_POLL")
+  end
+
+  private
+
+  def peers(**options, &script) = stream_peers(**options, &script)
+  def client_of(server, **options) = client(server.url, http: :h2, **options)
+end
 # rubocop:enable Style/OneClassPerFile

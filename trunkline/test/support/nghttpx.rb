@@ -4,7 +4,7 @@ require_relative "child_server"
 require_relative "nginx"
 require_relative "test_ca"
 
-# Debian's nghttpx: HTTP/2 (by ALPN, or with prior knowledge) in front of nginx.
+# Debian's nghttpx: HTTP/2 (by ALPN, or with prior knowledge) in front of nginx, or of a test's own server.
 class Nghttpx < ChildServer
   LISTENERS = %i[tls plain].freeze
   STREAMS = 100
@@ -19,7 +19,11 @@ class Nghttpx < ChildServer
 
   attr_reader :ports
 
-  def initialize = super("nghttpx")
+  # @param backend [Integer, nil] the port of the server behind it; nginx by itself
+  def initialize(backend = nil)
+    super("nghttpx")
+    @backend = backend
+  end
 
   def start
     super do
@@ -27,7 +31,7 @@ class Nghttpx < ChildServer
       [@ports.values, ["nghttpx", "--conf=/dev/null", "--workers=1", "--log-level=WARN",
                        "--frontend-http2-max-concurrent-streams=#{STREAMS}",
                        "--frontend=127.0.0.1,#{@ports[:tls]}", "--frontend=127.0.0.1,#{@ports[:plain]};no-tls",
-                       "--backend=127.0.0.1,#{Nginx.port}",
+                       "--backend=127.0.0.1,#{@backend || Nginx.port}",
                        TestCA.key_file(:localhost), TestCA.certificate_file(:localhost)]]
     end
   end

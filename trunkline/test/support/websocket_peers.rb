@@ -1,12 +1,20 @@
 # frozen_string_literal: true
 
-require_relative "websocket_peer"
+require_relative "http2/frame_server"
+require_relative "websocket_stream_peer"
 
-# For tests of WebSockets over HTTP/1.1.
+# Servers for tests of WebSockets.
 module WebSocketPeers
   # A server of which each connection becomes a WebSocket; the options are WebSocketPeer#accept's.
   def peers(tls: nil, **accepting, &script)
     serve(tls: tls) { |connection| script.call(WebSocketPeer.new(connection).accept(**accepting)) }
+  end
+
+  # The same over HTTP/2: each request becomes one.
+  def stream_peers(tls: nil, **accepting, &script)
+    opened(FrameServer.new(tls: tls, settings: { enable_connect_protocol: 1 }, grants: :read) do |stream|
+      script.call(WebSocketStreamPeer.new(stream).accept(**accepting))
+    end)
   end
 
   # The socket is aborted when the test is over.

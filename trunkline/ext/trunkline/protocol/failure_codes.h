@@ -66,6 +66,7 @@
     X(HTTP2_REFUSED, "StreamReset", "the server refused the HTTP/2 stream unprocessed")           \
     X(HTTP2_GONE, "ConnectionClosed", "the server said goodbye to the HTTP/2 connection")         \
     X(HTTP2_NOT_SPOKEN, "ProtocolError", "the server does not speak HTTP/2")                      \
+    X(HTTP2_NO_CONNECT, "ProtocolError", "the server takes no WebSockets over HTTP/2")            \
     /* content codings */                                                                         \
     X(CODING_DATA, "DecodeError", "the compressed body is corrupt")                               \
     X(CODING_TRUNCATED, "DecodeError", "the compressed body ends too early")                      \

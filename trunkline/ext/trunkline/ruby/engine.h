@@ -4,6 +4,7 @@
 #include "transport/dial/egress.h"
 #include "transport/exchange/exchange.h"
 #include "transport/exchange/exchange_loop.h"
+#include "transport/exchange/switched.h"
 
 #include <ruby.h>
 #include <ruby/encoding.h>

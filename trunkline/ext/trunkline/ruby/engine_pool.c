@@ -1,4 +1,4 @@
-#include "engine.h"
+#include "request.h"
 
 /* Engine::Pool. */
 
@@ -57,6 +57,14 @@ static VALUE pool_close_get(VALUE self) {
     return Qnil;
 }
 
+/* call-seq: takes_websocket?(request) -> whether a connection over HTTP/2 that is open takes it */
+static VALUE pool_takes_websocket(VALUE self, VALUE request) {
+    origin_object *origin = origin_get(request_sendable(request)->origin);
+    pool *p = pool_get(self);
+    origin_need_key(origin, request);
+    return switched_shares() && pool_takes_connect(p, &origin->to) ? Qtrue : Qfalse;
+}
+
 void engine_pool_init(void) {
     VALUE cPool = rb_define_class_under(mEngine, "Pool", rb_cObject);
     rb_define_alloc_func(cPool, pool_s_allocate);
@@ -64,4 +72,5 @@ void engine_pool_init(void) {
     rb_define_method(cPool, "stats", pool_stats_get, 0);
     rb_define_method(cPool, "close_idle", pool_close_idle_get, 1);
     rb_define_method(cPool, "close", pool_close_get, 0);
+    rb_define_method(cPool, "takes_websocket?", pool_takes_websocket, 1);
 }

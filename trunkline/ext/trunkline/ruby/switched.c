@@ -1,72 +1,68 @@
 #include "engine.h"
 
-#include <sys/socket.h>
-
 /*
- * Engine::Switched: a connection after 101 (Switching Protocols), which belongs to its caller. It
- * counts as in use until it is closed or collected. Nothing here waits: what must be waited for is
- * returned. Calls hold the GVL, so that one at a time uses the TLS session.
+ * Engine::Switched: what a request that asked to switch protocols left behind, which belongs to its
+ * caller (see transport/exchange/switched.h). It counts as in use until it is closed or collected.
+ * Nothing here waits: what must be waited for is returned. Calls hold the GVL, so that one at a
+ * time uses it.
  */
 
 typedef struct {
-    pool *pool;             /* one reference */
-    connection *connection; /* NULL: closed */
-    buffer rest;            /* owned; came behind the answer, and is read first */
-    VALUE request;          /* for errors */
-} switched;
+    switched *bytes; /* owned; NULL: closed */
+    VALUE request;   /* for errors */
+} switched_object;
 
 static ID id_switched;
 static VALUE cSwitched, sym_readable, sym_writable;
 
-static void let_go(switched *s) {
-    if (s->connection != NULL) pool_discard(s->pool, s->connection, true);
-    s->connection = NULL;
+static void let_go(switched_object *s) {
+    switched *bytes = s->bytes;
+    s->bytes = NULL;
+    switched_free(bytes);
 }
 
-static void switched_mark(void *data) {
-    rb_gc_mark(((switched *)data)->request);
+static void object_mark(void *data) {
+    rb_gc_mark(((switched_object *)data)->request);
 }
 
-static void switched_free(void *data) {
-    switched *s = data;
-    let_go(s);
-    buffer_free(&s->rest);
-    if (s->pool != NULL) pool_release(s->pool);
-    free(s);
+static void object_free(void *data) {
+    let_go(data);
+    free(data);
 }
 
-static size_t switched_size(const void *data) {
-    const switched *s = data;
-    return sizeof(*s) + s->rest.capacity;
+static size_t object_size(const void *data) {
+    const switched_object *s = data;
+    return sizeof(*s) + (s->bytes != NULL ? switched_size(s->bytes) : 0);
 }
 
 static const rb_data_type_t switched_type = {
     .wrap_struct_name = "Trunkline::Engine::Switched",
-    .function = {.dmark = switched_mark, .dfree = switched_free, .dsize = switched_size},
+    .function = {.dmark = object_mark, .dfree = object_free, .dsize = object_size},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
 void switched_keep(VALUE response, exchange *x, VALUE request) {
-    switched *s = calloc(1, sizeof(*s));
+    if (!exchange_switched(x)) return;
+    switched_object *s = calloc(1, sizeof(*s));
     if (s == NULL) rb_memerror();
     s->request = request;
     VALUE self = TypedData_Wrap_Struct(cSwitched, &switched_type, s);
-    s->connection = exchange_take_switched(x, &s->rest);
-    if (s->connection == NULL) return;
-    s->pool = pool_keep(x->pool);
+    s->bytes = switched_take(x);
+    if (s->bytes == NULL) rb_memerror();
     rb_ivar_set(response, id_switched, self);
 }
 
-static switched *get(VALUE self) {
-    switched *s = rb_check_typeddata(self, &switched_type);
-    if (s->connection == NULL) rb_raise(rb_eIOError, "closed connection");
+static switched_object *get(VALUE self) {
+    switched_object *s = rb_check_typeddata(self, &switched_type);
+    if (s->bytes == NULL) rb_raise(rb_eIOError, "closed connection");
     return s;
 }
 
-static VALUE result_of(const switched *s, io_result io, const failure *f) {
+static VALUE result_of(const switched_object *s, io_result io, const failure *f) {
     switch (io) {
     case IO_READ: return sym_readable;
     case IO_WRITE: return sym_writable;
+    case IO_DONE:
     case IO_END:
     case IO_TRUNCATED: return Qnil;
     default: errors_raise_failure(f, s->request);
@@ -76,48 +72,55 @@ static VALUE result_of(const switched *s, io_result io, const failure *f) {
 #define READ_BYTES (16 * 1024)
 
 /* call-seq: read -> String; nil at the end; :readable or :writable, which must be waited for */
-static VALUE switched_read(VALUE self) {
-    switched *s = get(self);
-    size_t count = buffer_length(&s->rest);
-    if (count > 0) {
-        VALUE rest = rb_str_new((const char *)buffer_head(&s->rest), (long)count);
-        buffer_clear(&s->rest);
-        return rest;
-    }
+static VALUE switched_read_get(VALUE self) {
+    const switched_object *s = get(self);
     uint8_t bytes[READ_BYTES];
+    size_t count = 0;
     failure f = {0};
-    io_result io = connection_read(s->connection, bytes, sizeof(bytes), &count, &f);
+    io_result io = switched_read(s->bytes, bytes, sizeof(bytes), &count, &f);
     return io == IO_DONE ? rb_str_new((const char *)bytes, (long)count) : result_of(s, io, &f);
 }
 
 /* call-seq: write(string, from) -> Integer, bytes; :readable or :writable; nil: the end */
-static VALUE switched_write(VALUE self, VALUE string, VALUE from) {
-    switched *s = get(self);
+static VALUE switched_write_get(VALUE self, VALUE string, VALUE from) {
     StringValue(string);
     long start = NUM2LONG(from), length = RSTRING_LEN(string);
+    const switched_object *s = get(self);
     if (start < 0 || start > length) rb_raise(rb_eArgError, "from: must be within the String");
     size_t count = 0;
     failure f = {0};
-    io_result io = connection_write(s->connection, RSTRING_PTR(string) + start,
-                                    (size_t)(length - start), &count, &f);
+    io_result io =
+        switched_write(s->bytes, RSTRING_PTR(string) + start, (size_t)(length - start), &count, &f);
     return io == IO_DONE ? SIZET2NUM(count) : result_of(s, io, &f);
 }
 
+/* call-seq: flush -> nil: all that was written is with the system; :readable or :writable */
+static VALUE switched_flush_get(VALUE self) {
+    const switched_object *s = get(self);
+    failure f = {0};
+    return result_of(s, switched_flush(s->bytes, &f), &f);
+}
+
+/* call-seq: rest; whoever was to wait for what #read returned does not wait any more */
+static VALUE switched_rest_get(VALUE self) {
+    switched_rest(get(self)->bytes);
+    return Qnil;
+}
+
 /* call-seq: descriptor -> Integer, to wait for */
-static VALUE switched_descriptor(VALUE self) {
-    return INT2NUM(get(self)->connection->descriptor);
+static VALUE switched_descriptor_get(VALUE self) {
+    return INT2NUM(switched_descriptor(get(self)->bytes));
 }
 
 /* call-seq: shutdown; ends the waits for it, in other threads too */
-static VALUE switched_shutdown(VALUE self) {
-    switched *s = rb_check_typeddata(self, &switched_type);
-    if (s->connection != NULL && s->connection->descriptor >= 0)
-        shutdown(s->connection->descriptor, SHUT_RDWR);
+static VALUE switched_shutdown_get(VALUE self) {
+    const switched_object *s = rb_check_typeddata(self, &switched_type);
+    if (s->bytes != NULL) switched_shutdown(s->bytes);
     return Qnil;
 }
 
 /* call-seq: close; nobody may be waiting for the descriptor any more */
-static VALUE switched_close(VALUE self) {
+static VALUE switched_close_get(VALUE self) {
     let_go(rb_check_typeddata(self, &switched_type));
     return Qnil;
 }
@@ -129,9 +132,11 @@ void switched_init(void) {
     cSwitched = rb_define_class_under(mEngine, "Switched", rb_cObject);
     rb_gc_register_mark_object(cSwitched);
     rb_undef_alloc_func(cSwitched);
-    rb_define_method(cSwitched, "read", switched_read, 0);
-    rb_define_method(cSwitched, "write", switched_write, 2);
-    rb_define_method(cSwitched, "descriptor", switched_descriptor, 0);
-    rb_define_method(cSwitched, "shutdown", switched_shutdown, 0);
-    rb_define_method(cSwitched, "close", switched_close, 0);
+    rb_define_method(cSwitched, "read", switched_read_get, 0);
+    rb_define_method(cSwitched, "write", switched_write_get, 2);
+    rb_define_method(cSwitched, "flush", switched_flush_get, 0);
+    rb_define_method(cSwitched, "rest", switched_rest_get, 0);
+    rb_define_method(cSwitched, "descriptor", switched_descriptor_get, 0);
+    rb_define_method(cSwitched, "shutdown", switched_shutdown_get, 0);
+    rb_define_method(cSwitched, "close", switched_close_get, 0);
 }

@@ -38,12 +38,19 @@ module Trunkline
       # @param response [#status, #[]]
       # @return [String, nil] what is wrong with it
       def fault(response)
-        return "was answered #{response.status}, and not 101" unless response.status == 101
-
-        fault_of_upgrade(response) || fault_of_protocol(response["sec-websocket-protocol"])
+        fault_of_switch(response) || fault_of_protocol(response["sec-websocket-protocol"])
       end
 
       private
+
+      # Over HTTP/2 any 2xx switches, and there is no key (RFC 8441 5.1).
+      def fault_of_switch(response)
+        over_http2 = response.http_version == "2"
+        switched = over_http2 ? response.status.between?(200, 299) : response.status == 101
+        return "was answered #{response.status}, and not #{over_http2 ? 200 : 101}" unless switched
+
+        fault_of_upgrade(response) unless over_http2
+      end
 
       def fault_of_upgrade(response)
         return "has no Upgrade: websocket" unless response["upgrade"].to_s.strip.casecmp?("websocket")

@@ -19,7 +19,7 @@ module Trunkline
       ABNORMAL = 1006
       NO_CODE = 1005
 
-      # @return [Response] the answer to the opening handshake (101)
+      # @return [Response] the answer to the opening handshake (101; over HTTP/2: 2xx)
       attr_reader :response
       # @return [String, nil] the protocol that the server has chosen of protocols:
       attr_reader :protocol
@@ -206,7 +206,10 @@ module Trunkline
       # Waits for the connection, and for no longer than the time between two pings.
       def wait(what, limit)
         left = limit && (limit - now)
-        raise_timeout(ReadTimeout, :read, "was silent for too long") if left && left <= 0
+        if left && left <= 0
+          @connection.rest
+          raise_timeout(ReadTimeout, :read, "was silent for too long")
+        end
 
         span = [left, @ping].compact.min
         return if what == :writable ? @io.wait_writable(span) : @io.wait_readable(span)
@@ -277,6 +280,9 @@ module Trunkline
           when nil then raise_closed
           else wait_to_send(sent)
           end
+        end
+        while (what = @connection.flush)
+          wait_to_send(what)
         end
       rescue IOError
         refuse_closed

@@ -9,7 +9,7 @@ class Frame
               frame_size_error refused_stream cancel compression_error connect_error enhance_your_calm
               inadequate_security http_1_1_required].freeze
   SETTINGS = { header_table_size: 1, enable_push: 2, max_concurrent_streams: 3, initial_window_size: 4,
-               max_frame_size: 5, max_header_list_size: 6 }.freeze
+               max_frame_size: 5, max_header_list_size: 6, enable_connect_protocol: 8 }.freeze
   ACK = 0x1
   END_STREAM = 0x1
   END_HEADERS = 0x4

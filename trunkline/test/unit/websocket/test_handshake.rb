@@ -4,7 +4,7 @@ require_relative "../../support/unit_test"
 require "trunkline/websocket/handshake"
 
 class TestWebSocketHandshake < UnitTest
-  Answer = Struct.new(:status, :fields) do
+  Answer = Struct.new(:status, :fields, :http_version) do
     def [](name) = fields[name]
   end
 
@@ -33,6 +33,13 @@ class TestWebSocketHandshake < UnitTest
     assert_nil fault({ "upgrade" => "WebSocket", "connection" => "keep-alive, UPGRADE" })
     assert_nil fault({ "sec-websocket-protocol" => "b" }, protocols: %w[a b])
     assert_nil fault({}, protocols: "a")
+  end
+
+  def test_over_http2
+    accepted = Answer.new(200, { "sec-websocket-protocol" => "b" }, "2")
+    assert_nil handshake(protocols: "b").fault(accepted)
+    assert_includes handshake.fault(accepted), "protocol"
+    assert_includes handshake.fault(Answer.new(101, GOOD, "2")), "answered 101, and not 200"
   end
 
   def test_what_is_refused

@@ -223,6 +223,13 @@ bool http2_closing(const http2 *h) {
            nghttp2_session_get_next_stream_id(h->session) > INT32_MAX;
 }
 
+http2_said http2_extended_connect(const http2 *h) {
+    if (!h->settings_whole) return HTTP2_NOT_SAID;
+    uint32_t value =
+        nghttp2_session_get_remote_settings(h->session, NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL);
+    return value == 1 ? HTTP2_ACCEPTED : HTTP2_DECLINED;
+}
+
 uint32_t http2_room(const http2 *h) {
     uint32_t most = http2_most_streams(h);
     return http2_closing(h) || h->open >= most ? 0 : most - h->open;

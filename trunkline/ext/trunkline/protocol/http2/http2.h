@@ -64,6 +64,7 @@ typedef struct http2_stream {
     bool final_seen;   /* the final head has come */
     bool reset;        /* by the server */
     bool head_request; /* HEAD: Content-Length announces no body */
+    bool connects;     /* an extended CONNECT: the request ends with its head */
     bool body_ended;   /* the last piece was fed */
     bool deferred;     /* nghttp2 waits for more of the body */
     uint32_t window;   /* bytes of the budget that it has reserved */
@@ -115,15 +116,20 @@ uint32_t http2_most_streams(const http2 *h);
  * those under way may still complete. */
 bool http2_closing(const http2 *h);
 
+/* Does the server take extended CONNECT (RFC 8441 3)? It says so in its SETTINGS. */
+typedef enum { HTTP2_NOT_SAID, HTTP2_DECLINED, HTTP2_ACCEPTED } http2_said;
+http2_said http2_extended_connect(const http2 *h);
+
 /* Opens a stream and queues its HEADERS.
  *
  * head: a complete head of HTTP/1.1, as http1_request composes it. The request line, Host and
  * `scheme` become pseudo-headers; names become lower case; fields of the connection (Connection,
  * Transfer-Encoding, Keep-Alive, Upgrade, Proxy-Connection, TE but "trailers") are left out (RFC
- * 9113 8.2.2, 8.3). Credentials are never indexed by header compression. Copied. body: http2_feed
- * follows. head_request: the method is HEAD. limits: borrowed; outlives the stream. owner: what
- * http2_next_touched finds in ->owner; borrowed. Returns NULL without memory, a free stream, or
- * budget for its window (budget.h). */
+ * 9113 8.2.2, 8.3). Credentials are never indexed by header compression. With "Upgrade: websocket"
+ * it becomes an extended CONNECT (RFC 8441 4), which needs no Sec-WebSocket-Key, and what is fed
+ * are the bytes that go to the server. Copied. body: http2_feed follows. head_request: the method
+ * is HEAD. limits: borrowed; outlives the stream. owner: what http2_next_touched finds in ->owner;
+ * borrowed. Returns NULL without memory, a free stream, or budget for its window (budget.h). */
 http2_stream *http2_request(http2 *h, const char *scheme, const char *head, size_t head_length,
                             bool body, bool head_request, const http1_limits *limits, void *owner);
 

@@ -25,6 +25,11 @@ failure_code http2_input(http2 *h, const uint8_t *bytes, size_t length) {
     return FAILURE_HTTP2_NOT_SPOKEN;
 }
 
+http2_said http2_extended_connect(const http2 *h) {
+    (void)h;
+    return HTTP2_DECLINED;
+}
+
 void http2_end(http2 *h, failure_code code) {
     (void)h, (void)code;
 }

@@ -92,7 +92,10 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     http2_stream *s = reader(session, frame);
     switch (frame->hd.type) {
     case NGHTTP2_SETTINGS:
-        if (frame->hd.flags & NGHTTP2_FLAG_ACK) http2_settings_heard(h);
+        if (frame->hd.flags & NGHTTP2_FLAG_ACK)
+            http2_settings_heard(h);
+        else
+            h->settings_whole = true;
         return 0;
     case NGHTTP2_PING:
         if (!(frame->hd.flags & NGHTTP2_FLAG_ACK) || h->pings_answered == h->pings_out) return 0;
@@ -157,7 +160,8 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *u
     case NGHTTP2_DATA: {
         http2_stream *s = http2_stream_of(session, frame->hd.stream_id);
         bool last = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
-        if (last && s != NULL && !s->given_up) h->ending = s;
+        if (s == NULL || s->given_up) break;
+        if (s->connects ? frame->hd.type == NGHTTP2_HEADERS : last) h->ending = s;
         break;
     }
     case NGHTTP2_GOAWAY: last_words(h, &frame->goaway); /* fall through */

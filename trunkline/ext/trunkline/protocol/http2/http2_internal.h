@@ -35,6 +35,7 @@ struct http2 {
     uint32_t verdict_code;
 
     bool settings_came;
+    bool settings_whole;   /* and were taken */
     uint32_t settings_out; /* our SETTINGS that the server has not acknowledged */
     bool narrow;           /* new streams have narrow windows */
     bool goodbye;          /* we have sent GOAWAY */

@@ -52,9 +52,9 @@ static bool secret(word name) {
     return IS(name, "authorization") || IS(name, "cookie") || IS(name, "proxy-authorization");
 }
 
-/* Makes room for as many headers as the head has lines, and four more. */
+/* Makes room for as many headers as the head has lines, and five more. */
 static bool reserve(http2 *h, word head) {
-    size_t wanted = 4;
+    size_t wanted = 5;
     for (word line; next_word(&head, '\n', &line);) wanted++;
     if (wanted <= h->header_capacity) return true;
     nghttp2_nv *grown = realloc(h->header_list, wanted * sizeof(*grown));
@@ -72,9 +72,12 @@ static void put(nghttp2_nv **at, word name, word value, uint8_t flags) {
 #define PUT(at, literal, value) \
     put(at, (word){literal, sizeof(literal) - 1}, value, NGHTTP2_NV_FLAG_NONE)
 
-static word host_of(word fields) {
+/* The value of a field; "" when there is none. */
+static word value_of(word fields, const char *wanted) {
     for (word line, name; next_line(&fields, &line);)
-        if (next_word(&line, ':', &name) && IS(name, "host")) return trim(line);
+        if (next_word(&line, ':', &name) &&
+            http1_same((const uint8_t *)name.bytes, name.length, wanted, strlen(wanted)))
+            return trim(line);
     return (word){"", 0};
 }
 
@@ -88,14 +91,17 @@ static word without_scheme_and_host(word target) {
     return target;
 }
 
-/* Fills h->header_list, which has room. Returns the count; 0 when the head is malformed. */
-static size_t translate(http2 *h, const char *scheme, word head) {
+/* Fills h->header_list, which has room, and says whether it is an extended CONNECT. Returns the
+ * count; 0 when the head is malformed. */
+static size_t translate(http2 *h, const char *scheme, word head, bool *connects) {
     nghttp2_nv *at = h->header_list;
     word line, method, target;
     if (!next_line(&head, &line) || !next_word(&line, ' ', &method)) return 0;
     if (!next_word(&line, ' ', &target)) return 0;
-    word host = host_of(head);
-    PUT(&at, ":method", method);
+    word host = value_of(head, "host"), protocol = value_of(head, "upgrade");
+    *connects = IS(protocol, "websocket");
+    PUT(&at, ":method", *connects ? ((word){"CONNECT", 7}) : method);
+    if (*connects) PUT(&at, ":protocol", protocol);
     if (IS(method, "CONNECT")) {
         PUT(&at, ":authority", target);
     } else {
@@ -106,7 +112,7 @@ static size_t translate(http2 *h, const char *scheme, word head) {
     for (word name; next_line(&head, &line);) {
         if (!next_word(&line, ':', &name)) return 0;
         word value = trim(line);
-        if (left_out(name, value)) continue;
+        if (left_out(name, value) || (*connects && IS(name, "sec-websocket-key"))) continue;
         put(&at, name, value, secret(name) ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE);
     }
     return (size_t)(at - h->header_list);
@@ -116,7 +122,8 @@ http2_stream *http2_request(http2 *h, const char *scheme, const char *head, size
                             bool body, bool head_request, const http1_limits *limits, void *owner) {
     word whole = {head, head_length};
     if (http2_room(h) == 0 || !reserve(h, whole)) return NULL;
-    size_t count = translate(h, scheme, whole);
+    bool connects;
+    size_t count = translate(h, scheme, whole, &connects);
     uint32_t window;
     if (count == 0 || !http2_window_reserve(h, &window)) return NULL;
     http2_stream *s = http2_stream_new(h, window);
@@ -124,6 +131,7 @@ http2_stream *http2_request(http2 *h, const char *scheme, const char *head, size
     s->owner = owner;
     s->limits = limits;
     s->head_request = head_request;
+    s->connects = connects;
     s->wants_body = body;
     s->body_ended = !body;
     http2_provider provider = http2_body_of(s);

@@ -89,30 +89,26 @@ step_result exchange_fail(exchange *x, failure_code code, const char *detail, in
     return end_failed(x);
 }
 
-static bool switched(const exchange *x) {
-    return x->request.upgrades && x->answer.status == 101;
+bool exchange_switches(const exchange *x, int status) {
+    return x->request.upgrades && (x->http2 ? status / 100 == 2 : status == 101);
 }
 
-connection *exchange_take_switched(exchange *x, buffer *rest) {
-    connection *c = x->state == EXCHANGE_DONE && switched(x) ? x->connection : NULL;
-    if (c == NULL) return NULL;
-    x->connection = NULL;
-    *rest = x->input;
-    x->input = (buffer){0};
-    return c;
+bool exchange_switched(const exchange *x) {
+    bool done = x->state == EXCHANGE_DONE && x->connection != NULL;
+    return done && exchange_switches(x, x->answer.status);
 }
 
 step_result exchange_finish(exchange *x, nanoseconds now) {
     record_outcome(x, FAILURE_NONE);
+    if (exchange_switches(x, x->answer.status)) { /* switched_take takes it, or exchange_free */
+        x->timings.total = now - x->began;
+        x->state = EXCHANGE_DONE;
+        return STEP_DONE;
+    }
     if (x->http2) {
         x->timings.total = now - x->began;
         x->state = EXCHANGE_DONE;
         exchange_http2_leave(x, now, idle_until(x, now));
-        return STEP_DONE;
-    }
-    if (switched(x)) { /* the connection is its caller's now, or exchange_free's */
-        x->timings.total = now - x->began;
-        x->state = EXCHANGE_DONE;
         return STEP_DONE;
     }
     bool clean = !GUARD(NO_BYTES_LEFT) || buffer_length(&x->input) == 0;
@@ -131,7 +127,10 @@ step_result exchange_finish(exchange *x, nanoseconds now) {
 }
 
 void exchange_abort(exchange *x) {
-    if (x->state == EXCHANGE_DONE && x->connection != NULL) drop_connection(x);
+    if (x->state == EXCHANGE_DONE && x->connection != NULL) {
+        exchange_http2_stop(x);
+        drop_connection(x);
+    }
     if (x->pool != NULL && x->state != EXCHANGE_DONE && x->state != EXCHANGE_FAILED)
         exchange_fail(x, FAILURE_CANCELLED, NULL, 0);
 }

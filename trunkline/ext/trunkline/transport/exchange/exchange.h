@@ -34,7 +34,7 @@ typedef struct {
     bool tells_hints;    /* STEP_HINTS is returned for each 103 */
     bool tells_progress; /* STEP_PROGRESS is returned while the body is sent */
     bool only_connects;  /* nothing is sent: the connection is opened, and left in the pool */
-    bool upgrades; /* it asks to switch protocols (RFC 9110 7.8): see exchange_take_switched */
+    bool upgrades;       /* it asks to switch protocols (RFC 9110 7.8, RFC 8441): see switched.h */
 } exchange_request;
 
 typedef enum {
@@ -156,6 +156,7 @@ typedef struct exchange {
     bool in_fiber;       /* it is driven by a fiber under a scheduler */
     bool body_ended;     /* all of the request's body was given to http2_feed */
     bool stopped;        /* its stream was released */
+    bool declined;       /* the server takes no extended CONNECT */
     bool no_stream_free; /* the server allows no further stream just now */
     bool displaced;      /* the connection takes no calls any more: use another one */
     bool unprocessed;    /* the server has certainly not acted on the request */
@@ -202,10 +203,8 @@ step_result exchange_step(exchange *x, nanoseconds now);
  * how many; the waker is not among them. *deadline is when to step in any case; 0: at once. */
 int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline);
 
-/* Gives the connection of a complete exchange whose answer was 101 (Switching Protocols) to the
- * caller, who gives it back by pool_discard; *rest (the caller's, empty) gets the bytes that came
- * behind the answer. NULL: there is none. */
-connection *exchange_take_switched(exchange *x, buffer *rest);
+/* Has a complete exchange switched protocols, and does it still have its connection? */
+bool exchange_switched(const exchange *x);
 
 /* Gives the next piece of the request's body after STEP_BODY_WANTED; it is copied. NULL, 0: the
  * body is complete. */

@@ -1,4 +1,5 @@
 #include "exchange_internal.h"
+#include "switched.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,15 +81,32 @@ static bool send_more(exchange *x, http2 *h, nanoseconds now) {
     const http2_stream *s = x->call.stream;
     note_sent(x);
     if (!x->request_done && s->upload_stopped) exchange_cut_request(x, now);
-    if (x->request_done) return true;
+    if (x->request_done || x->request.upgrades) return true;
     note_progress(x, now);
     return x->piece_wanted || (exchange_fed_as_declared(x) && send_body(x, h));
 }
 
+static bool waits_for_settings(const exchange *x) {
+    const http2 *h = http2_connection_session(x->call.http2);
+    return x->request.upgrades && !http2_connection_closing(x->call.http2) &&
+           http2_extended_connect(h) == HTTP2_NOT_SAID;
+}
+
+/* May the request be sent? An extended CONNECT waits for the server's SETTINGS (RFC 8441 3). */
+static bool may_open(exchange *x, nanoseconds now) {
+    if (!x->request.upgrades) return true;
+    while (waits_for_settings(x) && http2_call_may_read(&x->call))
+        if (!http2_call_read(&x->call, now)) break;
+    http2_said said = http2_extended_connect(http2_connection_session(x->call.http2));
+    x->declined = said == HTTP2_DECLINED || !switched_shares();
+    return said == HTTP2_ACCEPTED && !x->declined;
+}
+
 static bool opens(exchange *x, nanoseconds now) {
     const exchange_request *request = &x->request;
+    if (!may_open(x, now)) return false;
     const char *scheme = request->to->tls_name != NULL ? "https" : "http";
-    x->body_ended = request->body_length == 0;
+    x->body_ended = request->body_length == 0 && !request->upgrades;
     if (!http2_call_open(&x->call, scheme, request->head, request->head_length, !x->body_ended,
                          request->head_method, &request->options->limits))
         return false;
@@ -103,6 +121,14 @@ static bool opens(exchange *x, nanoseconds now) {
  * STEP_WAIT x->call.stream says whether a stream is open. */
 static step_result open_stream(exchange *x, nanoseconds now) {
     if (opens(x, now)) return STEP_WAIT;
+    if (x->declined) {
+        const char *detail = switched_shares() ? NULL : "this client needs epoll for them";
+        return exchange_broke(x, FAILURE_HTTP2_NO_CONNECT, 0, detail);
+    }
+    if (waits_for_settings(x)) {
+        x->wake_at = now + ROOM_AGAIN; /* another call may read them */
+        return STEP_WAIT;
+    }
     if (x->no_stream_free) {
         while (http2_call_may_read(&x->call) && http2_call_read(&x->call, now)) {
         }
@@ -122,7 +148,8 @@ static step_result open_stream(exchange *x, nanoseconds now) {
 /* ---- the answer ---- */
 
 static http1_framing framing_of(const exchange *x, int status, int64_t length) {
-    if (http1_bodiless(status, x->request.head_method)) return HTTP1_FRAMING_NONE;
+    if (http1_bodiless(status, x->request.head_method) || exchange_switches(x, status))
+        return HTTP1_FRAMING_NONE;
     return length >= 0 ? HTTP1_FRAMING_LENGTH : HTTP1_FRAMING_CHUNKED;
 }
 
@@ -263,6 +290,7 @@ static step_result advance(exchange *x, nanoseconds now) {
     http2 *h = http2_connection_session(x->call.http2);
     const http2_stream *s = x->call.stream;
     step_result step = take_heads(x, now);
+    if (x->head != NULL && exchange_switches(x, x->answer.status)) return STEP_DONE;
     if (step == STEP_WAIT && !send_more(x, h, now)) return STEP_FAILED;
     if (step == STEP_WAIT && x->head != NULL) step = take_data(x, h, now);
     if (step != STEP_WAIT) return step;
@@ -305,6 +333,11 @@ step_result exchange_http2_talk(exchange *x, nanoseconds now) {
     bool fresh = call->stream == NULL;
     step_result step = fresh ? open_stream(x, now) : STEP_WAIT;
     if (step == STEP_WAIT && call->stream != NULL) step = read_and_advance(x, fresh, now);
+    if (step == STEP_DONE && exchange_switches(x, x->answer.status)) {
+        x->sent_so_far = SENT_ALL;
+        report_news(x, http2_call_leave(call, false));
+        return step;
+    }
     if (step == STEP_DONE || step == STEP_FAILED) {
         note_sent(x);
         /* What the server has not acted on counts as not sent: it may be sent again. */

@@ -15,6 +15,9 @@ void exchange_phase(exchange *x, call_phase phase, nanoseconds now);
 step_result exchange_fail(exchange *x, failure_code code, const char *detail, int system_error);
 step_result exchange_finish(exchange *x, nanoseconds now);
 
+/* Does a final answer with this status switch protocols, as the request asked? */
+bool exchange_switches(const exchange *x, int status);
+
 /* ---- exchange_queue.c ---- */
 
 /* Which limit makes it wait for a connection or a stream, for a person to read; NULL: none. Static.

@@ -31,7 +31,7 @@ static step_result take_head(exchange *x, nanoseconds now) {
     while (buffer_length(&x->input) > 0) {
         switch (http1_head(&x->answer, buffer_head(&x->input), buffer_length(&x->input))) {
         case HTTP1_DONE:
-            if (x->answer.status >= 200 || (x->answer.status == 101 && x->request.upgrades))
+            if (x->answer.status >= 200 || exchange_switches(x, x->answer.status))
                 return final_head(x, now);
             step_result step = informational(x, now);
             if (step != STEP_WAIT) return step;

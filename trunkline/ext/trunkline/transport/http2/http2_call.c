@@ -163,6 +163,11 @@ uint64_t http2_call_body_sent(const http2_call *call) {
     return framed > unwritten ? framed - unwritten : 0;
 }
 
+bool http2_call_written(const http2_call *call) {
+    const http2_connection *h = call->http2;
+    return h->dead || h->write_broken || buffer_length(&h->output) == 0;
+}
+
 int http2_call_sent(const http2_call *call) {
     const http2_connection *h = call->http2;
     const http2_stream *s = call->stream;
@@ -270,6 +275,17 @@ bool http2_call_quit(http2_call *call, nanoseconds now) {
     write_or_put_off(h, call, now);
     http2_connection_summon(h, own_waker(call));
     return unlock(h);
+}
+
+void http2_call_move(http2_call *from, http2_call *to, waker *w) {
+    http2_connection *h = from->http2;
+    if (from->sending) forget_sending(h, from);
+    *to = (http2_call){.http2 = h, .stream = from->stream, .waker = w, .weak = true, .sent_at = -1};
+    to->stream->owner = to;
+    from->stream = NULL;
+    from->http2 = NULL;
+    http2_connection_summon(h, NULL);
+    unlock(h);
 }
 
 /* ---- an exchange loop's calls ---- */

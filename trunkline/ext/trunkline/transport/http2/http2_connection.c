@@ -18,6 +18,8 @@ static void tell_touched(http2_connection *h, waker *own) {
 static void refresh(http2_connection *h) {
     bool closing = h->dead || h->retired || http2_closing(h->session);
     uint32_t most = http2_most_streams(h->session);
+    bool takes_connect = http2_extended_connect(h->session) == HTTP2_ACCEPTED;
+    __atomic_store_n(&h->takes_connect, takes_connect, __ATOMIC_RELAXED);
     if (closing != h->closing || most != h->most || (!h->heard && h->heard_at > 0)) {
         h->news = true;
         __atomic_store_n(&h->most, most, __ATOMIC_RELAXED);
@@ -36,6 +38,10 @@ bool http2_connection_closing(const http2_connection *h) {
 
 bool http2_connection_heard(const http2_connection *h) {
     return __atomic_load_n(&h->heard, __ATOMIC_RELAXED);
+}
+
+bool http2_connection_takes_connect(const http2_connection *h) {
+    return __atomic_load_n(&h->takes_connect, __ATOMIC_RELAXED);
 }
 
 /* ---- reading and writing ---- */

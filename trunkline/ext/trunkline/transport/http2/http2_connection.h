@@ -72,10 +72,12 @@ void http2_connection_retire(http2_connection *h);
 bool http2_connection_check_alive(http2_connection *h);
 
 /* State that may be read at any time, without the lock: how many streams the server allows; whether
- * the connection takes no more calls; whether the server has sent anything yet. */
+ * the connection takes no more calls; whether the server has sent anything yet, and has said that
+ * it takes extended CONNECT. */
 uint32_t http2_connection_max_streams(const http2_connection *h);
 bool http2_connection_closing(const http2_connection *h);
 bool http2_connection_heard(const http2_connection *h);
+bool http2_connection_takes_connect(const http2_connection *h); /* RFC 8441 */
 
 /* Called by the reaper: reads what has arrived when no call leads, and sends a PING when the server
  * has been silent for long although calls wait. A server that does not acknowledge it gets no new
@@ -105,6 +107,9 @@ bool http2_call_read(http2_call *call, nanoseconds now);
 /* How many bytes of the request's body were certainly handed to the connection. */
 uint64_t http2_call_body_sent(const http2_call *call);
 
+/* Is all that was framed on the connection with the system? */
+bool http2_call_written(const http2_call *call);
+
 /* How much of the request was sent: a sent_state of exchange.h, as a number. */
 int http2_call_sent(const http2_call *call);
 
@@ -121,6 +126,10 @@ bool http2_call_leave(http2_call *call, bool waits);
 /* Ends the call and the step: the stream is reset unless it is complete, and the lock released. The
  * caller still has its reference. Returns as http2_call_leave. */
 bool http2_call_quit(http2_call *call, nanoseconds now);
+
+/* Ends the step, and makes `to` (zeroed), whose driver has the waker `w`, the call on the stream.
+ * `from` has none any more; its reference goes along. */
+void http2_call_move(http2_call *from, http2_call *to, waker *w);
 
 /* ---- an exchange loop's calls ---- */
 

@@ -35,7 +35,7 @@ struct http2_connection {
 
     bool news; /* the state below has changed since http2_call_leave or _tend returned true */
     uint32_t most;
-    bool closing, heard; /* atomic, as `most`: read without the lock */
+    bool closing, heard, takes_connect; /* atomic, as `most`: read without the lock */
 };
 
 /* ---- http2_connection.c ---- */

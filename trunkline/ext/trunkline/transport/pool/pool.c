@@ -234,6 +234,18 @@ void pool_reconsider(pool *p, connection *c) {
     if (over) pool_connection_close(c, true);
 }
 
+bool pool_takes_connect(pool *p, const route *r) {
+    bool takes = false;
+    pthread_mutex_lock(&p->lock);
+    const bucket *b = pool_bucket_known(p, r);
+    if (b != NULL)
+        LIST_EACH (connection, c, &b->shared, bucket_node)
+            takes |=
+                http2_connection_takes_connect(c->http2) && !http2_connection_closing(c->http2);
+    unlock(p);
+    return takes;
+}
+
 void pool_driver_left(pool *p) {
     if (__atomic_load_n(&p->dialling, __ATOMIC_SEQ_CST) == 0) return;
     pthread_mutex_lock(&p->lock);

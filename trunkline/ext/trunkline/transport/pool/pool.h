@@ -75,6 +75,9 @@ const char *pool_why_waiting(pool *p, const pool_ticket *t);
 /* To be called after waker_depart of a driver: nobody waits for what its calls dial. */
 void pool_driver_left(pool *p);
 
+/* Is there a shared connection with the key of `r` whose server takes extended CONNECT? */
+bool pool_takes_connect(pool *p, const route *r);
+
 /* Closes `c`, which is not shared and of no use, and gives the call another idle connection in its
  * stead; the right to open one when there is none, or with `fresh`. Returns POOL_CONNECTION,
  * POOL_DIAL or POOL_CLOSED. */

@@ -54,6 +54,10 @@ static void keep(pool *p, bucket *b) {
     if (++p->kept_count > POOL_KNOWN_SERVERS) free_least_recent(p);
 }
 
+const bucket *pool_bucket_known(pool *p, const route *r) {
+    return *bucket_slot(p, r->key_hash, r->key, r->key_length);
+}
+
 bucket *pool_bucket(pool *p, const route *r) {
     bucket **slot = bucket_slot(p, r->key_hash, r->key, r->key_length);
     if (*slot != NULL) {

@@ -89,6 +89,8 @@ nanoseconds pool_serve_impatient(pool *p, nanoseconds now);
 
 bucket *pool_bucket(pool *p, const route *r); /* found or made; NULL without memory */
 
+const bucket *pool_bucket_known(pool *p, const route *r); /* NULL: none */
+
 /* To be called when something stops referring to the bucket: frees or keeps it when nothing does.
  */
 void pool_bucket_tidy(pool *p, bucket *b);

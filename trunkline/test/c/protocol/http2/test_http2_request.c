@@ -77,6 +77,11 @@ static const head_row heads[] = {
      ":method: GET\n:scheme: https\n:authority: a\n:path: /\n"},
     {"a target that holds one", LINES("GET /?to=http://b/c", "Host: a\r\n"),
      ":method: GET\n:scheme: https\n:authority: a\n:path: /?to=http://b/c\n"},
+    {"a switch to WebSocket",
+     LINES("GET /chat?a=1", "Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAA\r\n"),
+     ":method: CONNECT\n:protocol: websocket\n:scheme: https\n:authority: a\n:path: /chat?a=1\n"
+     "sec-websocket-version: 13\n"},
     {"a field without a colon", LINES("GET /", "Host: a\r\nnonsense\r\n"), "none"},
     {"no request line", "nonsense\r\n\r\n", "none"},
     {"nothing", "", "none"},
@@ -117,6 +122,43 @@ static void test_large_head(void) {
     buffer_free(&head);
     buffer_free(&sent);
     buffer_free(&out);
+    http2_free(h);
+}
+
+/* ---- extended CONNECT ---- */
+
+#define CONNECT_HEAD "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n\r\n"
+
+static http2_said said_after(const char *settings) {
+    http2_play p;
+    if (!play_begin(&p, &(http2_plan){0})) abort();
+    play_script(&p, settings, 1);
+    http2_said said = http2_extended_connect(p.session);
+    play_end(&p);
+    return said;
+}
+
+static void test_what_the_server_said(void) {
+    CHECK(said_after("") == HTTP2_NOT_SAID, "nothing came yet");
+    CHECK(said_after("SETTINGS") == HTTP2_DECLINED, "SETTINGS without it");
+    CHECK(said_after("SETTINGS 8=1") == HTTP2_ACCEPTED, "SETTINGS with it");
+    CHECK(said_after("SETTINGS 8=0") == HTTP2_DECLINED, "SETTINGS that decline it");
+}
+
+static void test_the_request_ends_with_its_head(void) {
+    http2 *h = http2_new(&http2_default_limits);
+    buffer sent = {0};
+    http2_stream *s = ask(h, CONNECT_HEAD, true);
+    http2_output(h, &sent, SIZE_MAX);
+    size_t head_end = buffer_length(&sent);
+    CHECK(s->connects && s->request_ends == head_end, "it is sent");
+    CHECK(s->wants_body, "and takes bytes");
+    CHECK(http2_feed(h, s, "bytes", 5, false), "fed");
+    CHECK(!s->wants_body, "one piece at a time");
+    http2_output(h, &sent, SIZE_MAX);
+    CHECK(s->wants_body && buffer_length(&sent) == head_end + 9 + 5, "they were framed");
+    CHECK(s->request_ends == head_end, "after its end");
+    buffer_free(&sent);
     http2_free(h);
 }
 
@@ -389,6 +431,8 @@ static void test_last_number(void) {
 int main(void) {
     RUN(test_heads());
     RUN(test_large_head());
+    RUN(test_what_the_server_said());
+    RUN(test_the_request_ends_with_its_head());
     RUN(test_offsets());
     RUN(test_output_in_pieces());
     RUN(test_feeding());

@@ -1,0 +1,246 @@
+#include "switched.h"
+
+#include "transport/events/portable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE (64 * 1024) /* given to http2_feed at once */
+
+struct switched {
+    pool *pool;             /* one reference */
+    connection *connection; /* its place in the pool; over HTTP/2 shared */
+    buffer rest;            /* owned; came behind the head, and is read first */
+    /* over HTTP/2 */
+    bool shared;
+    bool over; /* switched_shutdown was called */
+    bool reader_waits, writer_waits;
+    http2_call call;                   /* its stream, and one reference */
+    waker *waker;                      /* one reference */
+    int descriptor;                    /* the waker's, which is also readable when the call leads */
+    nanoseconds idle_timeout, max_age; /* of the connection */
+};
+
+bool switched_shares(void) {
+#ifdef USE_EPOLL
+    return true;
+#else
+    return false;
+#endif
+}
+
+/* ---- made ---- */
+
+/* The waker is readable for the stream's sake, and the connection while the call leads. */
+static int watch(switched *s) {
+    short events = __atomic_load_n(&s->call.events, __ATOMIC_ACQUIRE);
+    return waker_with(s->waker, s->connection->descriptor, events);
+}
+
+static bool take_stream(switched *s, exchange *x) {
+    s->waker = waker_take();
+    if (s->waker == NULL || !http2_call_enter(&x->call)) return false;
+    http2_call_move(&x->call, &s->call, s->waker);
+    s->connection = x->connection;
+    s->idle_timeout = x->idle_timeout;
+    s->max_age = x->max_age;
+    x->connection = NULL;
+    s->descriptor = watch(s);
+    return s->descriptor >= 0;
+}
+
+switched *switched_take(exchange *x) {
+    if (!exchange_switched(x)) return NULL;
+    switched *s = calloc(1, sizeof(*s));
+    if (s == NULL) return NULL;
+    s->pool = pool_keep(x->pool);
+    s->shared = x->http2;
+    if (s->shared) {
+        if (take_stream(s, x)) return s;
+        switched_free(s);
+        return NULL;
+    }
+    s->connection = x->connection;
+    s->rest = x->input;
+    x->connection = NULL;
+    x->input = (buffer){0};
+    return s;
+}
+
+/* ---- a stream ---- */
+
+static void news(switched *s, bool any) {
+    if (any) pool_reconsider(s->pool, s->connection);
+}
+
+/* Begins a step. What wakes from now on is not lost. */
+static bool enter(switched *s, failure *f) {
+    if (http2_call_enter(&s->call)) {
+        waker_clear(s->waker);
+        return true;
+    }
+    failure_set(f, FAILURE_FORKED, PHASE_READ, 0, NULL);
+    return false;
+}
+
+/* May the writer go on? All that it gave is framed, or nothing can be sent any more. */
+static bool writable(const http2_stream *s) {
+    return s->wants_body || s->closed || s->failure != FAILURE_NONE || s->ended;
+}
+
+static bool readable(const http2_stream *s) {
+    return buffer_length(&s->data) > 0 || s->ended || s->failure != FAILURE_NONE;
+}
+
+/* Ends a step. Reader and writer wait for one descriptor: it stays readable until the one has gone
+ * on whom this step has found something for. */
+static void leave(switched *s, nanoseconds now) {
+    const http2_stream *stream = s->call.stream;
+    http2_call_flush(&s->call, now);
+    bool found = (s->reader_waits && readable(stream)) || (s->writer_waits && writable(stream));
+    news(s, http2_call_leave(&s->call, s->reader_waits || s->writer_waits));
+    if (found || s->over || s->call.again) waker_wake(s->waker);
+    watch(s);
+}
+
+/* Reads the connection until `enough` is true of the stream, or nothing more has come. */
+static void take_in(switched *s, bool (*enough)(const http2_stream *), nanoseconds now) {
+    while (!enough(s->call.stream) && http2_call_may_read(&s->call))
+        if (!http2_call_read(&s->call, now)) break;
+}
+
+static io_result stream_end(switched *s, failure *f) {
+    const http2_stream *stream = s->call.stream;
+    const failure *why = http2_connection_why(s->call.http2);
+    if (stream->ended) return IO_END;
+    if (stream->failure == FAILURE_TRUNCATED || stream->failure == FAILURE_CLOSED)
+        return IO_TRUNCATED;
+    failure_set(f, stream->failure, PHASE_READ, why->system_error, NULL);
+    return IO_FAILED;
+}
+
+static io_result stream_read(switched *s, uint8_t *bytes, size_t length, size_t *count,
+                             failure *f) {
+    nanoseconds now = clock_now();
+    io_result result = IO_DONE;
+    if (!enter(s, f)) return IO_FAILED;
+    http2_stream *stream = s->call.stream;
+    take_in(s, readable, now);
+    *count = buffer_length(&stream->data) < length ? buffer_length(&stream->data) : length;
+    if (*count > 0) {
+        memcpy(bytes, buffer_head(&stream->data), *count);
+        buffer_consume(&stream->data, *count);
+        http2_took(http2_connection_session(s->call.http2), stream, *count);
+    } else if (s->over) {
+        result = IO_END;
+    } else {
+        result = readable(stream) ? stream_end(s, f) : IO_READ;
+    }
+    s->reader_waits = result == IO_READ;
+    leave(s, now);
+    return result;
+}
+
+static io_result stream_write(switched *s, const void *bytes, size_t length, size_t *count,
+                              failure *f) {
+    nanoseconds now = clock_now();
+    io_result result = IO_READ;
+    if (!enter(s, f)) return IO_FAILED;
+    http2_stream *stream = s->call.stream;
+    *count = length < PIECE ? length : PIECE;
+    if (!stream->wants_body) http2_call_flush(&s->call, now);
+    take_in(s, writable, now);
+    if (s->over || (writable(stream) && !stream->wants_body)) {
+        result = s->over ? IO_END : stream_end(s, f);
+    } else if (stream->wants_body) {
+        http2 *session = http2_connection_session(s->call.http2);
+        result = http2_feed(session, stream, bytes, *count, false) ? IO_DONE : IO_FAILED;
+        if (result == IO_FAILED) failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_WRITE, 0, NULL);
+    }
+    s->writer_waits = result == IO_READ;
+    leave(s, now);
+    return result;
+}
+
+static io_result stream_flush(switched *s, failure *f) {
+    nanoseconds now = clock_now();
+    if (!enter(s, f)) return IO_FAILED;
+    http2_call_flush(&s->call, now);
+    take_in(s, writable, now);
+    http2_call_flush(&s->call, now);
+    bool done = s->over || (writable(s->call.stream) && http2_call_written(&s->call));
+    s->writer_waits = !done;
+    leave(s, now);
+    return done ? IO_DONE : IO_READ;
+}
+
+static void free_stream(switched *s) {
+    nanoseconds now = clock_now();
+    if (s->call.http2 == NULL) return;
+    if (!http2_call_enter(&s->call))
+        return; /* its memory is lost, as an exchange's of the parent */
+    http2_feed(http2_connection_session(s->call.http2), s->call.stream, NULL, 0, true);
+    http2_call_flush(&s->call, now);
+    news(s, http2_call_quit(&s->call, now));
+    nanoseconds until =
+        clock_earlier(clock_after(now, s->idle_timeout), connection_due(s->connection, s->max_age));
+    pool_leave(s->pool, s->connection, now, until);
+    http2_connection_release(s->call.http2);
+}
+
+/* ---- either ---- */
+
+void switched_free(switched *s) {
+    if (s == NULL) return;
+    if (s->shared)
+        free_stream(s);
+    else
+        pool_discard(s->pool, s->connection, true);
+    waker_drop(s->waker);
+    buffer_free(&s->rest);
+    pool_release(s->pool);
+    free(s);
+}
+
+size_t switched_size(const switched *s) {
+    return sizeof(*s) + s->rest.capacity;
+}
+
+io_result switched_read(switched *s, void *bytes, size_t length, size_t *count, failure *f) {
+    if (s->shared) return stream_read(s, bytes, length, count, f);
+    size_t rest = buffer_length(&s->rest);
+    if (rest == 0) return connection_read(s->connection, bytes, length, count, f);
+    *count = rest < length ? rest : length;
+    memcpy(bytes, buffer_head(&s->rest), *count);
+    buffer_consume(&s->rest, *count);
+    return IO_DONE;
+}
+
+io_result switched_write(switched *s, const void *bytes, size_t length, size_t *count, failure *f) {
+    return s->shared ? stream_write(s, bytes, length, count, f)
+                     : connection_write(s->connection, bytes, length, count, f);
+}
+
+io_result switched_flush(switched *s, failure *f) {
+    return s->shared ? stream_flush(s, f) : IO_DONE;
+}
+
+void switched_rest(switched *s) {
+    failure f;
+    if (!s->shared || !enter(s, &f)) return;
+    s->reader_waits = false;
+    leave(s, clock_now());
+}
+
+int switched_descriptor(switched *s) {
+    return s->shared ? s->descriptor : s->connection->descriptor;
+}
+
+void switched_shutdown(switched *s) {
+    if (s->shared) {
+        s->over = true;
+        waker_wake(s->waker);
+    } else if (s->connection->descriptor >= 0) {
+        shutdown(s->connection->descriptor, SHUT_RDWR);
+    }
+}
