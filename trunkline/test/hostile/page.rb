@@ -16,8 +16,8 @@ module HostilePage
     What is promised beyond these cases is in SECURITY.md. The faults of HTTP/2 are in
     `trunkline/test/http2/test_hostile.rb`. What other clients do with some of these: `trunkline-lab safety`.
 
-    A caller whose server is dead, silent or endless, or who sleeps with an answer in its hands, costs no other caller of
-    the client more than 50 ms: `trunkline/test/hostile/test_neighbours.rb` has a test for each pair of them.
+    A caller whose server or name server is dead, silent or endless, or who sleeps with an answer in its hands, costs no
+    other caller of the client more than 50 ms: `trunkline/test/hostile/test_neighbours.rb` has a test for each pair of them.
   TEXT
 
   module_function

@@ -2,9 +2,11 @@
 
 require "async"
 require_relative "../support/http2/http2_test"
+require_relative "../support/own_names"
 
 # A caller with a bad server, or who does nothing with its answer, costs another caller of the same client nothing:
-# every pair of the two tables. Names that no server answers are in test_names.rb, for they need namespaces.
+# every pair of the two tables. The pairs with a dead name server run in a network of their own, as one test of this
+# file, which runs this file there.
 class TestNeighbours < HTTP2Test
   time_limit 60
 
@@ -30,8 +32,12 @@ class TestNeighbours < HTTP2Test
     waits_for_a_handshake: ->(http, test) { http.map(Array.new(50, test.mute)) && sleep },
     calls_dead_origins: lambda do |http, _|
       http.map(Array.new(DEAD) { |number| "http://127.1.#{number / 250}.#{1 + (number % 250)}:9/" }) && sleep
-    end
+    end,
+    waits_for_dead_names: ->(http, _) { http.map(Array.new(50) { |number| "http://dead#{number}.test/" }) && sleep }
   }.freeze
+
+  # Set where the name server answers nothing.
+  DEAD_NAMES = ENV.key?("TRUNKLINE_DEAD_NAMES")
 
   GOOD = {
     thread: ->(http, url) { http.get(url) },
@@ -47,7 +53,7 @@ class TestNeighbours < HTTP2Test
   def dead = @dead ||= opened(FullBacklog.new).url
   def mute = @mute ||= serve(handshake: false, &:stall).url
 
-  BAD.each do |bad, act|
+  BAD.select { |bad, _| (bad == :waits_for_dead_names) == DEAD_NAMES }.each do |bad, act|
     GOOD.each do |good, call|
       define_method(:"test_a_#{good}_beside_who_#{bad}") do
         followed = good == :follower_over_http2
@@ -59,6 +65,22 @@ class TestNeighbours < HTTP2Test
         call.call(http, "#{@good}/")
         beside(http, act) { assert_unhindered { call.call(http, "#{@good}/") } }
       end
+    end
+  end
+
+  # The system's look-ups keep their sockets until they give up, after 5 s.
+  def check_leaks = (super unless DEAD_NAMES)
+
+  unless DEAD_NAMES
+    def test_everybody_beside_who_waits_for_dead_names
+      skip "namespaces (unshare, ip) are not to be had here" unless OwnNames.available?
+      result = OwnNames.run(<<~RUBY, limit: 50)
+        ENV["TRUNKLINE_DEAD_NAMES"] = "yes"
+        $LOAD_PATH.unshift(#{File.expand_path("..", __dir__).inspect})
+        load #{__FILE__.inspect}
+      RUBY
+      skipped = Trunkline::Engine::HTTP2 ? 0 : 1
+      assert_match(/^#{GOOD.size} runs, .* 0 failures, 0 errors, #{skipped} skips/, result.out, result.err)
     end
   end
 
