@@ -173,7 +173,7 @@ static void start_next(connecting *c, nanoseconds now) {
         return;
     }
     c->next++;
-    if (error == 0 || error == EINPROGRESS || error == EINTR) {
+    if (error == 0 || error == EINPROGRESS || (error == EINTR && descriptor >= 0)) {
         c->attempts[c->under_way++] = (attempt){descriptor, peer};
         c->due = clock_after(now, ATTEMPT_DELAY);
         return;

@@ -333,6 +333,14 @@ static void sending_broke(exchange *x, nanoseconds now) {
     exchange_phase(x, PHASE_WRITE, now);
 }
 
+/* Writing failed, no byte of a response is there, and the connection has not ended: the system
+ * refused (ENOBUFS, ENOMEM), and the server waits for a request that will not come. */
+static bool unanswerable(exchange *x) {
+    if (x->write_failure.code == FAILURE_NONE || x->any_byte) return false;
+    x->why = x->write_failure;
+    return true;
+}
+
 static step_result talk_http2(exchange *x, nanoseconds now) {
     step_result step = exchange_http2_talk(x, now);
     if (step == STEP_DONE) return exchange_finish(x, clock_now());
@@ -364,6 +372,7 @@ static step_result talk_http1(exchange *x, nanoseconds now) {
         if (!x->request_done) exchange_cut_request(x, now);
         return exchange_finish(x, clock_now());
     }
+    if (step == STEP_WAIT && unanswerable(x)) step = STEP_FAILED;
     if (step == STEP_FAILED) return give_up_or_go_again(x, now);
     if (step == STEP_WAIT && x->piece_wanted) return STEP_BODY_WANTED;
     x->again |= held_back && !x->awaits_continue;

@@ -185,6 +185,7 @@ static void test_failures_have_words_and_are_kept_for_a_moment(void) {
     CHECK(ask("unknown.test", &f) == IO_FAILED && times_asked() == 2, "for a second");
     CHECK(ask("system.test", &f) == IO_FAILED && f.system_error == EMFILE, "errno is told");
     CHECK(strstr(f.detail, strerror(EMFILE)) != NULL, "in words: %s", f.detail);
+    CHECK(ask("system.test", &f) == IO_FAILED && times_asked() == 4, "and is not cached");
     CHECK(ask("empty.test", &f) == IO_FAILED, "a name without addresses fails");
     CHECK(ask("", &f) == IO_FAILED && strstr(f.detail, "1 to 255") != NULL, "no name: %s",
           f.detail);

@@ -1,0 +1,147 @@
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/*
+ * Preloaded before Ruby: makes the n-th call of one function fail when the extension makes it, and
+ * no call of anybody else (the caller is known by its return address). Calls are counted in all
+ * threads. Ruby arms and disarms it through Fiddle: see calls.rb.
+ */
+
+static uintptr_t from, to; /* the extension's code */
+static char wanted[32];
+static int failure;   /* an errno */
+static long left = 0; /* counts down; 0 and below: none fails */
+static int hit = 0;
+
+/*
+ * Makes the `nth` call of `name` from code between `begin` and `end` fail with the errno `number`.
+ * malloc stands for everything that allocates.
+ */
+void failing_arm(void *begin, void *end, const char *name, long nth, int number);
+void failing_arm(void *begin, void *end, const char *name, long nth, int number) {
+    from = (uintptr_t)begin;
+    to = (uintptr_t)end;
+    strncpy(wanted, name, sizeof(wanted) - 1);
+    failure = number;
+    hit = 0;
+    __atomic_store_n(&left, nth, __ATOMIC_RELEASE);
+}
+
+/* Returns 1 when the call has come and has failed. */
+int failing_disarm(void);
+int failing_disarm(void) {
+    __atomic_store_n(&left, 0, __ATOMIC_RELEASE);
+    return __atomic_load_n(&hit, __ATOMIC_ACQUIRE);
+}
+
+static bool fails(const char *name, void *caller) {
+    if (__atomic_load_n(&left, __ATOMIC_ACQUIRE) <= 0) return false;
+    if ((uintptr_t)caller < from || (uintptr_t)caller >= to || strcmp(name, wanted) != 0)
+        return false;
+    if (__atomic_sub_fetch(&left, 1, __ATOMIC_ACQ_REL) != 0) return false;
+    __atomic_store_n(&hit, 1, __ATOMIC_RELEASE);
+    errno = failure;
+    return true;
+}
+
+/* ---- memory: by glibc's own names, since dlsym allocates ---- */
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+
+#define CALLER __builtin_return_address(0)
+
+void *malloc(size_t size) {
+    return fails("malloc", CALLER) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size) {
+    return fails("malloc", CALLER) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *memory, size_t size) {
+    return fails("malloc", CALLER) ? NULL : __libc_realloc(memory, size);
+}
+
+char *strdup(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = fails("malloc", CALLER) ? NULL : __libc_malloc(size);
+    return copy == NULL ? NULL : memcpy(copy, text, size);
+}
+
+/* ---- what returns -1 and sets errno ---- */
+
+#define FAILING(type, name, parameters, arguments)                   \
+    type name parameters {                                           \
+        static type(*next) parameters;                               \
+        if (fails(#name, CALLER)) return -1;                         \
+        if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, #name); \
+        return next arguments;                                       \
+    }
+
+FAILING(int, socket, (int domain, int type, int protocol), (domain, type, protocol))
+FAILING(int, bind, (int fd, const struct sockaddr *to_, socklen_t size), (fd, to_, size))
+FAILING(ssize_t, send, (int fd, const void *bytes, size_t size, int flags),
+        (fd, bytes, size, flags))
+FAILING(ssize_t, recv, (int fd, void *bytes, size_t size, int flags), (fd, bytes, size, flags))
+FAILING(ssize_t, read, (int fd, void *bytes, size_t size), (fd, bytes, size))
+FAILING(ssize_t, write, (int fd, const void *bytes, size_t size), (fd, bytes, size))
+FAILING(ssize_t, writev, (int fd, const struct iovec *parts, int count), (fd, parts, count))
+FAILING(int, epoll_create1, (int flags), (flags))
+FAILING(int, epoll_ctl, (int fd, int what, int on, struct epoll_event *event),
+        (fd, what, on, event))
+FAILING(int, epoll_wait, (int fd, struct epoll_event *events, int most, int wait),
+        (fd, events, most, wait))
+FAILING(int, eventfd, (unsigned int count, int flags), (count, flags))
+FAILING(int, getsockopt, (int fd, int level, int name_, void *value, socklen_t *size),
+        (fd, level, name_, value, size))
+FAILING(int, setsockopt, (int fd, int level, int name_, const void *value, socklen_t size),
+        (fd, level, name_, value, size))
+FAILING(int, poll, (struct pollfd * fds, nfds_t count, int wait), (fds, count, wait))
+FAILING(int, ppoll,
+        (struct pollfd * fds, nfds_t count, const struct timespec *wait, const sigset_t *mask),
+        (fds, count, wait, mask))
+
+/* A connect that a signal has interrupted goes on. */
+int connect(int fd, const struct sockaddr *peer, socklen_t size) {
+    static int (*next)(int, const struct sockaddr *, socklen_t);
+    bool failed = fails("connect", CALLER);
+    if (failed && failure != EINTR) return -1;
+    if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "connect");
+    int result = next(fd, peer, size);
+    if (failed && result < 0 && errno == EINPROGRESS) errno = EINTR;
+    return result;
+}
+
+/* ---- what returns its error ---- */
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
+                   void *argument) {
+    static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    if (fails("pthread_create", CALLER)) return failure;
+    if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+    return next(thread, attributes, body, argument);
+}
+
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                struct addrinfo **found) {
+    static int (*next)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    if (fails("getaddrinfo", CALLER)) return EAI_SYSTEM;
+    if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "getaddrinfo");
+    return next(host, service, hints, found);
+}

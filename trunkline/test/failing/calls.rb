@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+require "fiddle"
+require "open3"
+require "rbconfig"
+require "tmpdir"
+
+# Functions that fail when the extension calls them: see calls.c, which is compiled here and must be preloaded.
+module Calls
+  SOURCE = File.join(__dir__, "calls.c")
+  # What each may be told. Those that move bytes or wait are told the two of which nothing is lost, too.
+  EXHAUSTED = [Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ENOBUFS].freeze
+  HARMLESS = [Errno::EINTR, Errno::EAGAIN].freeze
+  NAMES = %w[socket bind connect send recv read write writev epoll_create1 epoll_ctl epoll_wait eventfd getsockopt
+             setsockopt poll ppoll pthread_create getaddrinfo].freeze
+  ALL = [["malloc", Errno::ENOMEM], *NAMES.product(EXHAUSTED + HARMLESS)].freeze
+
+  module_function
+
+  # @return [String] the library, compiled
+  def build(folder)
+    library = File.join(folder, "calls.so")
+    output, status = Open3.capture2e(RbConfig::CONFIG["CC"], "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl")
+    raise output unless status.success?
+
+    library
+  end
+
+  # @return [Boolean] whether this process was started with the library
+  def preloaded? = !arm.nil?
+
+  # The nth call of the function fails while the block runs.
+  # @return [Boolean] whether there was an nth call
+  def failing(name, error, nth)
+    arm.call(*code, name, nth, error::Errno)
+    yield
+    disarm.call == 1
+  ensure
+    disarm.call
+  end
+
+  # Where the extension's code is.
+  def code
+    @code ||= begin
+      lines = File.readlines("/proc/self/maps").select { |line| line.match?(%r{ r-xp .*/trunkline\.so$}) }
+      [lines.first[/\A\h+/], lines.last[/-(\h+)/, 1]].map { |address| address.to_i(16) }
+    end
+  end
+
+  def arm = @arm ||= function("failing_arm", [Fiddle::TYPE_VOIDP] * 3 + [Fiddle::TYPE_LONG, Fiddle::TYPE_INT], Fiddle::TYPE_VOID)
+  def disarm = @disarm ||= function("failing_disarm", [], Fiddle::TYPE_INT)
+
+  def function(name, arguments, result)
+    Fiddle::Function.new(Fiddle::Handle::DEFAULT[name], arguments, result)
+  rescue Fiddle::DLError
+    nil
+  end
+end

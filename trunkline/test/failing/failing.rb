@@ -1,0 +1,149 @@
+# frozen_string_literal: true
+
+require "async"
+require "set"
+require_relative "../support/test_ca"
+require_relative "attempt"
+
+# Each allocation and each call of the system that the engine makes on the way of a call is made to fail once: the nth,
+# for each n until there is none. No process may crash or hang, each request has one outcome, which is an answer of its
+# own or an error of a class that says what it is, with a true `sent`, no POST arrives twice, nothing stays open, and the
+# next call is answered.
+#
+#   LD_PRELOAD=calls.so ruby failing.rb WAYS LISTENERS FUNCTIONS MOST    (lists with commas, or "all")
+#
+# MOST bounds n.
+class Failing
+  LIMIT = 20 # seconds in which an attempt has ended
+  LISTENERS = { "plain" => "http", "tls" => "https", "h2" => "https" }.freeze
+  # What is written or read again: nothing may be lost.
+  AGAIN = %w[send recv read write writev epoll_wait poll ppoll].freeze
+  # Which classes say that there was no memory, no descriptor, or that the system refused.
+  RIGHT = {
+    "malloc" => %w[Trunkline::Error NoMemoryError Trunkline::TLSError Trunkline::ResolveError Trunkline::ConnectError],
+    "getaddrinfo" => %w[Trunkline::ResolveError], "pthread_create" => %w[Trunkline::ResolveError Trunkline::Error]
+  }.freeze
+  RIGHT_OTHERWISE = %w[Trunkline::ConnectError Trunkline::ConnectionClosed Trunkline::TLSError Trunkline::TruncatedBody
+                       Trunkline::Error].freeze
+
+  def initialize(ways, listeners, calls, most)
+    @plan = ways.product(listeners, [false, true])
+    @calls = calls
+    @most = most
+    @folder = Dir.mktmpdir("trunkline-failing-")
+    @wrong = []
+    @seen = []
+    @tally = Hash.new(0)
+    @attempts = 0
+  end
+
+  # @return [Array<String>] what must not be
+  def run
+    start_origin
+    @plan.each { |way, listener, kept| @calls.each { |name, error| each_call(way, listener, kept, name, error) } }
+    puts "#{@attempts} attempts, #{@seen.size} requests"
+    @tally.sort.each { |what, count| puts "#{count.to_s.rjust(7)}  #{what}" }
+    @wrong + against_origin
+  ensure
+    Process.kill(:KILL, @origin) && Process.wait(@origin) if @origin
+    FileUtils.remove_entry(@folder)
+  end
+
+  private
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  def requests = File.join(@folder, "requests")
+
+  def start_origin
+    ports = File.join(@folder, "ports.json")
+    lifeline, @lifeline = IO.pipe # whose end tells the origin that this process has gone
+    FileUtils.touch(requests)
+    @origin = Process.spawn({ "LD_PRELOAD" => nil }, RbConfig.ruby, "-W0", File.join(__dir__, "../chaos/origin.rb"), "1", ports,
+                            requests, TestCA.certificate_file(:localhost), TestCA.key_file(:localhost), in: lifeline)
+    limit = now + 20
+    sleep 0.02 until File.exist?(ports) || now > limit
+    @ports = JSON.parse(File.read(ports))
+  end
+
+  def each_call(way, listener, kept, name, error)
+    1.upto(@most) do |nth|
+      label = "#{way}-#{listener}-#{kept ? "kept" : "new"}-#{name}-#{error.name.split("::").last}-#{nth}"
+      result = attempt(way, listener, kept, label) { |attempt| attempt.run(name, error, nth) }
+      break judge(label, name, error, result) unless result["hit"]
+
+      judge(label, name, error, result)
+    end
+  end
+
+  # @return [Hash] what Attempt#run returned in a process of its own
+  def attempt(way, listener, kept, label)
+    @attempts += 1
+    reader, writer = IO.pipe
+    pid = fork do
+      base = "#{LISTENERS.fetch(listener)}://localhost:#{@ports.fetch(listener)}"
+      options = { ca_file: TestCA.ca_file, **(listener == "h2" ? { http: :h2 } : {}) }
+      writer.write(JSON.generate(yield(Attempt.new(way, base, label, kept: kept, **options))))
+      exit!(0)
+    rescue Exception => error # rubocop:disable Lint/RescueException -- told to the parent
+      writer.write(JSON.generate(hit: true, requests: 0, outcomes: [], wrong: [error.full_message(highlight: false)]))
+      exit!(0)
+    end
+    writer.close
+    ended(reader, pid)
+  end
+
+  def ended(reader, pid)
+    told = reader.read if reader.wait_readable(LIMIT)
+    Process.kill(:KILL, pid) unless told
+    status = Process.wait2(pid).last
+    return JSON.parse(told) if told && !told.empty?
+
+    { "hit" => true, "requests" => 0, "outcomes" => [],
+      "wrong" => [told ? "crashed: #{status}" : "did not end within #{LIMIT} s"] }
+  ensure
+    reader.close
+  end
+
+  def judge(label, name, error, result)
+    wrong = result["wrong"]
+    outcomes = result["outcomes"]
+    wrong << "#{result["requests"]} requests, #{outcomes.size} outcomes" if outcomes.map(&:first).uniq.size != result["requests"]
+    outcomes.each do |request, verb, outcome, sent, message|
+      @seen << [request, verb, outcome, sent]
+      @tally["#{name} #{error.name.split("::").last}: #{outcome} #{sent}"] += 1 if result["hit"]
+      next if outcome == "answered"
+
+      wrong << "#{outcome} (#{sent}): #{message}" unless result["hit"] && right?(name, error, outcome)
+    end
+    @wrong.concat(wrong.map { |what| "#{label}: #{what}" })
+  end
+
+  def right?(name, error, outcome)
+    return false if AGAIN.include?(name) && Calls::HARMLESS.include?(error)
+
+    RIGHT.fetch(name, RIGHT_OTHERWISE).include?(outcome)
+  end
+
+  # @return [Array<String>]
+  def against_origin
+    arrived = File.readlines(requests, chomp: true).map(&:split).map(&:reverse).group_by(&:first)
+    twice = arrived.select { |_, requests| requests.size > 1 && requests.first.last == "POST" }
+    unsent = @seen.select { |name, _, _, sent| sent == "none" && arrived.key?(name) }
+    lost = @seen.select { |name, _, outcome| outcome == "answered" && !arrived.key?(name) }
+    twice.map { |name, requests| "POST #{name} arrived #{requests.size} times" } +
+      unsent.map { |name, *| "#{name} was called unsent and arrived" } +
+      lost.map { |name, *| "#{name} was answered and did not arrive" }
+  end
+end
+
+if $PROGRAM_NAME == __FILE__
+  abort "LD_PRELOAD has no calls.so: rake failing" unless Calls.preloaded?
+  ways, listeners, names, most = ARGV
+  list = ->(given, all) { given == "all" ? all : given.split(",") }
+  calls = Calls::ALL.select { |name, _| list.call(names, Calls::NAMES + ["malloc"]).include?(name) }
+  failing = Failing.new(list.call(ways, Attempt::WAYS.keys).map(&:to_sym), list.call(listeners, Failing::LISTENERS.keys), calls,
+                        Integer(most))
+  wrong = failing.run
+  puts wrong.first(40), "#{wrong.empty? ? 1 : 0} passed, #{wrong.size} failed"
+  exit(wrong.empty?)
+end
