@@ -1,4 +1,9 @@
 # frozen_string_literal: true
 
-# What the tests of trunkline-bulk need beside its own dependencies. One gem a line, sorted.
-gem "zstd-ruby", "~> 1.5", require: false
+# Where runs of trunkline-bulk may be worked off, and keep their state. One gem a line, sorted.
+gem "activejob", ">= 7.1", require: false
+gem "activerecord", ">= 7.1", require: false
+gem "pg", "~> 1.5", require: false
+gem "redis-client", ">= 0.22", require: false
+gem "trilogy", "~> 2.9", require: false
+gem "webrobots", "~> 0.1", require: false

@@ -29,6 +29,8 @@ module Trunkline
     #   renew(run_id, worker, lease) for all that the worker has claimed
     #   retry_failed(run_id)         makes slices of the items that failed; they have the positions that they had
     #   failures(run_id)             -> Enumerator of Failure
+    #   runs                         -> [Run, ...], the newest first
+    #   jobs(run_id) { |jobs, now| } a Hash that is kept with the run (nil at first): gives what is kept from now on
     class State
       # state: :running, :paused, :cancelled or :done; total: items, when known; cut: items that are in slices or
       # recorded; counts: {outcome => items}; failed: items; slices: that are not over; began, ended: Time
@@ -41,16 +43,18 @@ module Trunkline
       # outcome: the name of an error's class
       Failure = Struct.new(:position, :item, :outcome, :message)
 
-      # @param value [State, String, Pathname] a file's path
+      # @param value [State, String, Pathname, Symbol] a file's path; :active_record for the application's database
       # @return [State]
       # @raise [InvalidRequest]
       def self.of(value)
         return value if value.is_a?(State)
+        return ActiveRecord.instance if value == :active_record
         return SQLite.at(value.to_s) if value.is_a?(String) || value.respond_to?(:to_path)
 
-        raise InvalidRequest.of("state", value, "the path of an SQLite file, or a Trunkline::Bulk::State")
+        raise InvalidRequest.of("state", value, "the path of an SQLite file, :active_record, or a Trunkline::Bulk::State")
       end
 
+      autoload :ActiveRecord, "#{__dir__}/state/active_record"
       autoload :SQLite, "#{__dir__}/state/sqlite"
     end
   end

@@ -17,7 +17,7 @@ module Trunkline
             id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, state TEXT NOT NULL, slice INTEGER NOT NULL, total INTEGER,
             cut INTEGER NOT NULL DEFAULT 0, cut_all INTEGER NOT NULL DEFAULT 0, cursor TEXT,
             done INTEGER NOT NULL DEFAULT 0, failed INTEGER NOT NULL DEFAULT 0, began REAL NOT NULL, ended REAL,
-            worker TEXT, fence INTEGER NOT NULL DEFAULT 0, lease REAL);
+            worker TEXT, fence INTEGER NOT NULL DEFAULT 0, lease REAL, jobs TEXT);
           CREATE TABLE IF NOT EXISTS slices (
             id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL, first INTEGER NOT NULL, positions TEXT, items BLOB NOT NULL,
             size INTEGER NOT NULL, recorded TEXT, attempts INTEGER NOT NULL DEFAULT 0,
@@ -93,6 +93,23 @@ module Trunkline
             counts = execute("SELECT outcome, items FROM counts WHERE run_id = ?", row["id"])
             slices = execute("SELECT COUNT(*) AS n FROM slices WHERE run_id = ?", row["id"]).first["n"]
             run_of(row, counts.to_h { |one| one.values_at("outcome", "items") }, slices)
+          end
+        end
+
+        # @return [Array<Run>] all that there are, the newest first
+        def runs
+          @lock.synchronize { execute("SELECT key FROM runs ORDER BY id DESC").filter_map { |row| run(row["key"]) } }
+        end
+
+        # @yield [jobs] what is kept of a run's jobs (Hash of JSON; nil: nothing), and the time of leases
+        # @yieldreturn [Hash] what is kept from now on
+        # @return [Hash]
+        def jobs(run_id)
+          write do
+            jobs = execute("SELECT jobs FROM runs WHERE id = ?", run_id).first["jobs"]
+            jobs = yield(jobs && JSON.parse(jobs), Workers.now)
+            execute("UPDATE runs SET jobs = ? WHERE id = ?", JSON.generate(jobs), run_id)
+            jobs
           end
         end
 

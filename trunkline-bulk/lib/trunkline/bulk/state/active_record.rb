@@ -1,0 +1,305 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../codec"
+require_relative "../state"
+begin
+  require "active_record"
+rescue LoadError => error
+  raise Trunkline::InvalidRequest, "state: :active_record needs the gem activerecord: add gem \"activerecord\", " \
+                                   "\">= 7.1\" to the Gemfile (#{error.message})"
+end
+require_relative "tables"
+
+module Trunkline
+  class Bulk
+    class State
+      # Runs in a database of the application, PostgreSQL or MySQL (MariaDB), for processes on many machines. Leases are
+      # counted by the clock of the database. Its tables make themselves.
+      #
+      # A claim takes the first row that nobody else is about to take (FOR UPDATE SKIP LOCKED), so that workers do not
+      # wait for each other. The row of a run is locked after those of its slices, by all.
+      class ActiveRecord < State
+        CLOCKS = {
+          "PostgreSQL" => "EXTRACT(EPOCH FROM clock_timestamp())", "PostGIS" => "EXTRACT(EPOCH FROM clock_timestamp())",
+          "Mysql2" => "UNIX_TIMESTAMP(SYSDATE(6))", "Trilogy" => "UNIX_TIMESTAMP(SYSDATE(6))"
+        }.freeze
+        # How often a transaction is tried that the database has ended in favour of another.
+        TRIES = 8
+        # Failures that are read at once.
+        PAGE = 1_000
+        private_constant :CLOCKS, :TRIES, :PAGE
+
+        # @return [ActiveRecord] of ActiveRecord::Base, the one of this process
+        def self.instance = @instance ||= new
+
+        # @param base [Class] whose connections are used
+        # @raise [InvalidRequest] for another database than PostgreSQL and MySQL
+        def initialize(base = ::ActiveRecord::Base)
+          super()
+          @base = base
+          @run, @slice, @count, @failure = %w[runs slices counts failures].map { |name| model(name) }
+        end
+
+        def to_s = "active_record"
+
+        def inspect = "#<#{self.class} #{@base}>"
+
+        # @return [Run]
+        def begin_run(key, slice)
+          write do
+            @run.insert_all([{ key: key, state: "running", slice_size: slice, began: Time.now.to_f }])
+            @run.where(key: key, state: "paused").update_all(state: "running", ended: nil)
+          end
+          run(key)
+        end
+
+        # @return [Run, nil]
+        def run(key)
+          read do
+            row = @run.find_by(key: key) or next
+            run_of(row, @count.where(run_id: row.id).pluck(:outcome, :items).to_h, @slice.where(run_id: row.id).count)
+          end
+        end
+
+        # @return [Array<Run>] all that there are, the newest first
+        def runs = read { @run.order(id: :desc).pluck(:key) }.filter_map { |key| run(key) }
+
+        # @return [Symbol] its state alone
+        def state_of_run(run_id) = read { @run.where(id: run_id).pick(:state).to_sym }
+
+        def change(run_id, to, from:)
+          write do
+            @run.where(id: run_id, state: from.map(&:name)).update_all(state: to.name, ended: nil)
+            end_when_complete(run_id)
+          end
+        end
+
+        # @return [Feed, nil]
+        def claim_source(run_id, worker, lease)
+          write do
+            row = @run.lock.find_by(id: run_id, cut_all: false) or next
+            next unless row.worker.nil? || row.worker == worker || row.lease.nil? || row.lease < now
+
+            row.update_columns(worker: worker, fence: row.fence + 1, lease: now + lease)
+            Feed.new(run_id, row.fence, row.cursor && JSON.parse(row.cursor), row.cut)
+          end
+        end
+
+        # Gives back what a worker has of the source.
+        def release_source(feed)
+          write { @run.where(id: feed.run_id, fence: feed.fence).update_all(worker: nil) }
+        end
+
+        def total(run_id, count)
+          write { @run.where(id: run_id).update_all(total: count) }
+        end
+
+        def add_slices(feed, slices, cursor, ended:)
+          cut = slices.sum { |_, _, size| size }
+          write do
+            row = @run.lock.find_by(id: feed.run_id, fence: feed.fence) or raise LeaseLost, "the source was taken over"
+            rows = slices.map { |first, items, size| { run_id: row.id, first: first, items: items, size: size } }
+            @slice.insert_all!(rows) unless rows.empty?
+            row.update_columns(cursor: JSON.generate(cursor), cut: row.cut + cut, cut_all: ended ? true : false,
+                               total: ended ? row.cut + cut : row.total)
+            end_when_complete(row.id) if ended
+          end
+          feed.position += cut
+        end
+
+        # @return [Slice, nil]
+        def claim(run_id, worker, lease)
+          write do
+            row = free(run_id) or next
+            row.update_columns(worker: worker, lease: now + lease, fence: row.fence + 1, attempts: row.attempts + 1)
+            slice_of(row)
+          end
+        end
+
+        def record(slice, recorded, counts, failures)
+          complete = !recorded.include?("0")
+          write do
+            claimed = @slice.where(id: slice.id, fence: slice.fence)
+            changed = complete ? claimed.delete_all : claimed.update_all(recorded: recorded)
+            raise LeaseLost, "a slice was taken over" if changed.zero?
+
+            count(slice.run_id, counts, failures)
+            end_when_complete(slice.run_id) if complete
+          end
+          slice.recorded = recorded
+        end
+
+        def release(slice)
+          write do
+            claimed = @slice.where(id: slice.id, fence: slice.fence)
+            claimed.update_all("worker = NULL, lease = NULL, attempts = attempts - 1")
+          end
+        end
+
+        def renew(run_id, worker, lease)
+          write do
+            @slice.where(run_id: run_id, worker: worker).update_all(lease: now + lease)
+            @run.where(id: run_id, worker: worker).update_all(lease: now + lease)
+          end
+        end
+
+        def retry_failed(run_id)
+          write do
+            row = @run.lock.find(run_id)
+            failed = @failure.where(run_id: run_id).order(:position).to_a
+            next if failed.empty?
+
+            failed.each_slice(row.slice_size) { |some| add_again(run_id, some) }
+            forget_failures(row, failed)
+            row.update_columns(state: "running", ended: nil) if row.state == "done"
+          end
+        end
+
+        # @return [Enumerator<Failure>]
+        def failures(run_id)
+          Enumerator.new do |all|
+            last = -1
+            loop do
+              rows = read { @failure.where(run_id: run_id, position: (last + 1)..).order(:position).limit(PAGE).to_a }
+              break if rows.empty?
+
+              last = rows.last.position
+              rows.each do |row|
+                all << Failure.new(row.position, Codec.load(row.item).first, row.outcome, row.message)
+              end
+            end
+          end
+        end
+
+        # @yield [jobs] what is kept of a run's jobs (Hash of JSON; nil: nothing), and the database's time
+        # @yieldreturn [Hash] what is kept from now on
+        # @return [Hash]
+        def jobs(run_id)
+          write do
+            row = @run.lock.find(run_id)
+            jobs = yield(row.jobs && JSON.parse(row.jobs), now)
+            row.update_columns(jobs: JSON.generate(jobs))
+            jobs
+          end
+        end
+
+        private
+
+        # A class of records for one of the tables, on the connections of @base.
+        def model(name)
+          Class.new(@base) do
+            self.abstract_class = false
+            self.table_name = "#{Tables::PREFIX}#{name}"
+            self.inheritance_column = nil
+            define_singleton_method(:name) { "Trunkline::Bulk::State::ActiveRecord::#{name.capitalize}" }
+          end
+        end
+
+        def read(&block)
+          @base.connection_pool.with_connection do |connection|
+            prepare(connection) unless @clock
+            @base.uncached { block.call(connection) }
+          end
+        end
+
+        # A transaction, once more when the database has ended it in favour of another.
+        def write(&block)
+          tries = 0
+          begin
+            read { |connection| @base.transaction(requires_new: true, isolation: isolation(connection), &block) }
+          rescue ::ActiveRecord::Deadlocked, ::ActiveRecord::SerializationFailure, ::ActiveRecord::LockWaitTimeout
+            raise if (tries += 1) >= TRIES
+
+            sleep(rand * 0.02 * tries)
+            retry
+          end
+        end
+
+        # MySQL's default locks gaps between rows, in which others insert.
+        def isolation(connection)
+          :read_committed unless connection.transaction_open?
+        end
+
+        def prepare(connection)
+          @clock = CLOCKS[connection.adapter_name] or
+            raise InvalidRequest, "state: :active_record is for PostgreSQL and MySQL, and this is " \
+                                  "#{connection.adapter_name}: give the path of an SQLite file instead"
+          Tables.make(connection)
+        end
+
+        def now
+          @base.connection_pool.with_connection { |connection| connection.select_value("SELECT #{@clock}").to_f }
+        end
+
+        # @return [Object, nil] a slice that nobody has, else one whose lease is over
+        def free(run_id)
+          slices = @slice.where(run_id: run_id).order(:id).lock("FOR UPDATE SKIP LOCKED")
+          slices.where(worker: nil).first || slices.where.not(worker: nil).where(lease: ...now).first
+        end
+
+        def run_of(row, counts, slices)
+          same = row.slice(:id, :key, :total, :cut, :cut_all, :done, :failed).symbolize_keys
+          Run.new(**same, state: row.state.to_sym, counts: counts, slices: slices, began: Time.at(row.began),
+                          ended: row.ended && Time.at(row.ended))
+        end
+
+        def slice_of(row)
+          positions = row.positions ? JSON.parse(row.positions) : (row.first...(row.first + row.size))
+          Slice.new(row.id, row.run_id, row.fence, row.attempts, positions, Codec.load(row.items),
+                    row.recorded ? +row.recorded.to_s : "0" * row.size)
+        end
+
+        def count(run_id, counts, failures)
+          add(counts.map { |outcome, items| { run_id: run_id, outcome: outcome[0, 200], items: items } })
+          rows = failures.map do |one|
+            { run_id: run_id, position: one.position, item: Codec.dump([one.item]), outcome: one.outcome[0, 200],
+              message: one.message.to_s.scrub.delete("\0")[0, 10_000] }
+          end
+          @failure.upsert_all(rows, **unique(%i[run_id position])) unless rows.empty?
+          done = counts.values.sum - failures.size
+          @run.where(id: run_id).update_all(["done = done + ?, failed = failed + ?", done, failures.size])
+        end
+
+        # In one order, so that two transactions do not wait for each other.
+        def add(rows)
+          return if rows.empty?
+
+          sum = mysql? ? "items + VALUES(items)" : "#{@count.quoted_table_name}.items + excluded.items"
+          @count.upsert_all(rows.sort_by { |row| row[:outcome] }, on_duplicate: Arel.sql("items = #{sum}"),
+                                                                  **unique(%i[run_id outcome]))
+        end
+
+        # MySQL finds by itself which index a row is unique by.
+        def unique(columns)
+          mysql? ? {} : { unique_by: columns }
+        end
+
+        def mysql? = @clock.start_with?("UNIX")
+
+        def end_when_complete(run_id)
+          row = @run.lock.find(run_id)
+          return unless row.state == "running" && row.cut_all && !@slice.exists?(run_id: run_id)
+
+          row.update_columns(state: "done", ended: Time.now.to_f)
+        end
+
+        def add_again(run_id, failed)
+          positions = failed.map(&:position)
+          items = failed.map { |row| Codec.load(row.item).first }
+          @slice.insert_all!([{ run_id: run_id, first: positions.first, positions: JSON.generate(positions),
+                                items: Codec.dump(items), size: items.size }])
+        end
+
+        def forget_failures(row, failed)
+          failed.map(&:outcome).tally.each do |outcome, items|
+            @count.where(run_id: row.id, outcome: outcome).update_all(["items = items - ?", items])
+          end
+          @count.where(run_id: row.id, items: ..0).delete_all
+          @failure.where(run_id: row.id).delete_all
+          row.update_columns(failed: 0)
+        end
+      end
+    end
+  end
+end

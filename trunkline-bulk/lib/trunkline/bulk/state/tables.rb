@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require_relative "../state"
+
+module Trunkline
+  class Bulk
+    class State
+      class ActiveRecord < State
+        # The tables of runs in a database of the application, made when they are first needed: there is no migration.
+        #
+        # @api private
+        module Tables
+          PREFIX = "trunkline_bulk_"
+          # What adding a table or a column twice, by two processes at once, raises.
+          RACE = 5
+          private_constant :RACE
+
+          module_function
+
+          # @param connection [ActiveRecord::ConnectionAdapters::AbstractAdapter]
+          # @return [void]
+          def make(connection)
+            tries ||= 0
+            return if connection.table_exists?("#{PREFIX}failures")
+
+            # The last table is made last: where it is, the others are.
+            %i[runs slices counts failures].each { |name| public_send(name, connection) }
+          rescue ::ActiveRecord::StatementInvalid
+            raise if (tries += 1) > RACE
+
+            sleep 0.1
+            retry
+          end
+
+          def runs(connection)
+            create(connection, :runs) do |table|
+              table.string :key, limit: 400, null: false, index: { unique: true, name: "#{PREFIX}run_keys" }
+              table.string :state, limit: 20, null: false
+              table.integer :slice_size, null: false
+              table.bigint :total
+              table.bigint :cut, null: false, default: 0
+              table.boolean :cut_all, null: false, default: false
+              table.text :cursor
+              table.bigint :done, null: false, default: 0
+              table.bigint :failed, null: false, default: 0
+              table.float :began, limit: 53, null: false
+              table.float :ended, limit: 53
+              table.text :jobs
+              claimed(table)
+            end
+          end
+
+          def slices(connection)
+            create(connection, :slices) do |table|
+              table.bigint :run_id, null: false
+              table.bigint :first, null: false
+              table.binary :positions, limit: 16_777_215
+              table.binary :items, null: false, limit: 1_073_741_823
+              table.integer :size, null: false
+              table.binary :recorded, limit: 16_777_215
+              table.integer :attempts, null: false, default: 0
+              claimed(table)
+              table.index %i[run_id worker id], name: "#{PREFIX}slices_of_runs"
+            end
+          end
+
+          def counts(connection)
+            create(connection, :counts) do |table|
+              table.bigint :run_id, null: false
+              table.string :outcome, limit: 200, null: false
+              table.bigint :items, null: false
+              table.index %i[run_id outcome], unique: true, name: "#{PREFIX}counts_of_runs"
+            end
+          end
+
+          def failures(connection)
+            create(connection, :failures) do |table|
+              table.bigint :run_id, null: false
+              table.bigint :position, null: false
+              table.binary :item, null: false, limit: 1_073_741_823
+              table.string :outcome, limit: 200, null: false
+              table.text :message
+              table.index %i[run_id position], unique: true, name: "#{PREFIX}failures_of_runs"
+            end
+          end
+
+          def create(connection, name, &block)
+            connection.create_table("#{PREFIX}#{name}", if_not_exists: true, &block)
+          end
+
+          # Who works at it, until when, and the number of that claim.
+          def claimed(table)
+            table.string :worker, limit: 190
+            table.bigint :fence, null: false, default: 0
+            table.float :lease, limit: 53
+          end
+        end
+      end
+    end
+  end
+end

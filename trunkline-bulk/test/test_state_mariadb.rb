@@ -1,0 +1,12 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require_relative "support/database_state_tests"
+
+# Runs in MariaDB, as in MySQL.
+class TestStateMariadb < BulkTest
+  include StateTests
+  include DatabaseStateTests
+
+  def self.config = Server.shared(:mariadb)&.active_record
+end

@@ -1,0 +1,20 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require_relative "support/database_state_tests"
+
+# Runs in PostgreSQL.
+class TestStatePostgresql < BulkTest
+  include StateTests
+  include DatabaseStateTests
+
+  def self.config = Server.shared(:postgres)&.active_record
+
+  def test_another_database_is_told
+    ActiveRecord::Base.establish_connection(adapter: "sqlite3", database: ":memory:")
+    error = assert_raises(Trunkline::InvalidRequest) { bulk([]).start("run", state: :active_record) }
+    assert_match(/is for PostgreSQL and MySQL, and this is SQLite/, error.message)
+  ensure
+    ActiveRecord::Base.remove_connection
+  end
+end
