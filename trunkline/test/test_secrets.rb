@@ -80,8 +80,8 @@ class TestSecrets < TrunklineTest
 
   # Classes whose objects hold nothing that could be a credential.
   HARMLESS = %w[
-    Trunkline::Attempt Trunkline::AttemptValues::Placeholder Trunkline::Cache::Status Trunkline::Command
-    Trunkline::Command::Arguments Trunkline::Command::Doctor Trunkline::Command::Doctor::Check
+    Trunkline::Attempt Trunkline::AttemptValues::Placeholder Trunkline::Bulk Trunkline::Cache::Status
+    Trunkline::Command Trunkline::Command::Arguments Trunkline::Command::Doctor Trunkline::Command::Doctor::Check
     Trunkline::Command::Printer Trunkline::Condition Trunkline::ConnectionInfo Trunkline::Download::Checksum
     Trunkline::Download::Part Trunkline::Download::PartialFile Trunkline::Download::PartialFile::Notes
     Trunkline::Downloaded Trunkline::Engine::Config Trunkline::Engine::JSONBatches Trunkline::Engine::Multi

@@ -222,8 +222,8 @@ module Trunkline
     #
     #   client.each(File.foreach("urls.txt", chomp: true), concurrency: 50) { |url, result| ... }
     #
-    # @param requests [Enumerable, #next] in the forms of docs/batches.md. An Array is checked whole before anything
-    #   is sent, everything else as it is pulled. What has #next is asked for one after another, until StopIteration
+    # @param requests [Enumerable, #next_request] in the forms of docs/batches.md. An Array is checked whole before anything
+    #   is sent, everything else as it is pulled. What has #next_request is asked for one after another, until nil
     # @param options [Hash] as keywords: see #batch
     # @yield [request, result] the request as it was given, and its Response, or the error that a single call would
     #   have raised
@@ -367,7 +367,7 @@ module Trunkline
     end
 
     def pulled(requests, options)
-      unless (requests.respond_to?(:each) || requests.respond_to?(:next)) && !requests.is_a?(Hash)
+      unless (requests.respond_to?(:each) || requests.respond_to?(:next_request)) && !requests.is_a?(Hash)
         raise InvalidRequest.of("requests", requests, "an Enumerable of requests")
       end
 

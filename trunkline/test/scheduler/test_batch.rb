@@ -115,10 +115,10 @@ class TestBatch < TrunklineTest
     end
   end
 
-  def test_requests_by_next
-    numbers = (1..3).each_entry
+  def test_requests_by_next_request
+    left = %w[/3 /2 /1]
     source = Object.new
-    source.define_singleton_method(:next) { "/#{numbers.next}" }
+    source.define_singleton_method(:next_request) { left.pop }
     seen = []
     client(serve.url).each(source) { |request, result| seen << [request, result.status] }
     assert_equal %w[/1 /2 /3].map { |request| [request, 200] }, seen.sort

@@ -61,9 +61,19 @@ module Trunkline
       end
 
       # What Client#each asks for requests.
-      # @return [Object] in a form of Client#each
-      # @raise [StopIteration] when there is none now, or the run is to stop
-      def next = next_request || raise(StopIteration)
+      # @return [Object, nil] nil: there is none now, or the run is to stop
+      def next_request
+        until @stopped
+          entry = @held.take || take or return
+          request = entry.work.lost? ? nil : request_of(entry)
+          next if request.nil?
+
+          # Two items may have the same object for their request.
+          request = request.dup while @under_way.key?(request)
+          @under_way[request] = entry
+          return request
+        end
+      end
 
       private
 
@@ -85,20 +95,6 @@ module Trunkline
         end
         record
         send_alone(@suspects.shift) until @suspects.empty? || @stopped
-      end
-
-      # @return [Object, nil]
-      def next_request
-        until @stopped
-          entry = @held.take || take or return
-          request = entry.work.lost? ? nil : request_of(entry)
-          next if request.nil?
-
-          # Two items may have the same object for their request.
-          request = request.dup while @under_way.key?(request)
-          @under_way[request] = entry
-          return request
-        end
       end
 
       def take

@@ -34,7 +34,7 @@ module Trunkline
       def run(&block)
         Interrupts.watch
         @yielding = block if @options.invalid == :yield
-        @source.is_a?(Array) && @yielding.nil? ? check : @enumerator = enumerator
+        @source.is_a?(Array) && @yielding.nil? ? check : @enumerator = (@source.to_enum unless gives?)
         drive(&block)
         @progress&.finish(@scheduler)
         nil
@@ -43,12 +43,6 @@ module Trunkline
       end
 
       private
-
-      # An Enumerator runs its block in a fiber, which what gives requests by #next itself needs not.
-      def enumerator
-        own = @source.respond_to?(:next) && !@source.is_a?(Enumerator)
-        own ? @source : @source.to_enum
-      end
 
       # An Array with an invalid request is refused before anything is sent. A request is composed to be checked; the
       # first COMPOSED are kept.
@@ -99,8 +93,7 @@ module Trunkline
       def pull_one(used = nil)
         return if @exhausted || !@scheduler.room?
 
-        item = @enumerator ? take : @source[@index]
-        @exhausted ||= @index >= @source.size unless @enumerator
+        item = next_item
         return if @exhausted
 
         add(item, (@checked.delete(@index) unless @checked.empty?), used)
@@ -118,6 +111,17 @@ module Trunkline
       end
 
       # @return [Object, nil] the next request; nil when there is none, and @exhausted is true then
+      def next_item
+        return take if @enumerator
+        return @source.next_request.tap { |item| @exhausted = true if item.nil? } if gives?
+
+        @exhausted = @index >= @source.size
+        @source[@index]
+      end
+
+      # An Enumerator runs its block in a fiber, which what gives requests by itself needs not.
+      def gives? = @source.respond_to?(:next_request)
+
       def take
         Interrupts.throwing_on { @enumerator.next }
       rescue StopIteration
