@@ -25,7 +25,8 @@ task :ci do
     "Examples in the documentation" => "docs:test",
     "Figures in the READMEs" => "figures:check",
     "trunkline: TLS with two copies of OpenSSL" => "package:two_openssls",
-    "Packages, installed into a GEM_HOME of their own" => "package:test"
+    "Packages, installed into a GEM_HOME of their own" => "package:test",
+    "Packages without a compiler, and for JRuby" => "package:engines"
   }
   exit(CI.new(sections).run)
 end

@@ -12,6 +12,22 @@ task :package do
     sh "gem", "build", "--quiet", "--strict", File.basename(gemspec), "--output", "#{PACKAGES}/#{name}-#{version}.gem",
        chdir: File.dirname(gemspec), verbose: false
   end
+  package_for_java
+end
+
+# The same gem without its extension, for JRuby: it uses its engine in Ruby.
+def package_for_java
+  require "rubygems/package"
+  Dir.chdir("#{ROOT}/trunkline") do
+    spec = Gem::Specification.load("trunkline.gemspec").dup
+    spec.platform = Gem::Platform.new("java")
+    spec.extensions = []
+    spec.post_install_message = nil
+    spec.files = spec.files.reject { |file| file.start_with?("ext/") }
+    Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) do
+      Gem::Package.build(spec, false, true, "#{PACKAGES}/#{spec.full_name}.gem")
+    end
+  end
 end
 
 # What our gems depend on, as the bundle has it: [Gem::Specification, ...].
@@ -66,7 +82,8 @@ namespace :package do
     require_relative "support/snippets"
 
     with_gem_home do |environment|
-      sh environment, "gem", "install", "--local", "--no-document", "--quiet", *Dir["#{PACKAGES}/*.gem"], verbose: false
+      gems = Dir["#{PACKAGES}/*.gem"].reject { |file| file.end_with?("-java.gem") }
+      sh environment, "gem", "install", "--local", "--no-document", "--quiet", *gems, verbose: false
       readme = Snippets.new("#{ROOT}/README.md")
       ran = Snippets.with_server { |url| readme.run(url: url, first: 3, ruby: [environment, RbConfig.ruby]) }
       abort "the README has no example that runs" if ran.zero?
