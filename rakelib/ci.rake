@@ -20,6 +20,7 @@ task :ci do
     **suites.transform_keys { |folder| "#{folder}: the Ruby suite" },
     "trunkline: what waits, without epoll, eventfd, ppoll" => "poll:quick",
     "trunkline: a part of its suite on the engine in Ruby" => "engines:quick",
+    "trunkline: the same bytes to both engines" => "engines:fuzz:quick",
     "trunkline: a minute of chaos" => "chaos:quick",
     "trunkline: tests notice that a safety rule is missing" => "mutants:quick",
     "Examples in the documentation" => "docs:test",

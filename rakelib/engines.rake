@@ -9,6 +9,14 @@ namespace :engines do
     Suites.run("trunkline", environment)
   end
 
+  fuzz = ->(count, seed) { ruby "trunkline/test/engines/compare.rb", count.to_s, seed.to_s, verbose: false }
+
+  desc "Both engines, given the same bytes: are the answers, the errors and the connections the same? (COUNT, SEED)"
+  task(fuzz: :compile) { fuzz.call(ENV.fetch("COUNT", 100_000), ENV.fetch("SEED", rand(1_000_000))) }
+
+  desc "The same with 2,000 answers (CI)"
+  task("fuzz:quick" => :compile) { fuzz.call(2_000, 1) && puts("1 passed, 0 failed") }
+
   desc "A part of it for each area (CI)"
   task quick: :compile do
     names = %w[client framing truncation early_answers request_bodies streaming each_json pool dials_of_others

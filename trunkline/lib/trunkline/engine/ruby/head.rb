@@ -169,7 +169,10 @@ module Trunkline
           @fields = fields.freeze
           @length = length
           wrong = nil
-          fields.each { |name, value| wrong = meaning(name, value) || wrong if name.bytesize.between?(10, 17) }
+          fields.each do |name, value|
+            fault = meaning(name, value) if name.bytesize.between?(10, 17)
+            wrong ||= fault
+          end
           wrong ||= wrong_framing if @codings.positive?
           tolerate(wrong) if wrong
           take_switch if @status == 101

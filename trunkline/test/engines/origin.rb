@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+require "socket"
+require_relative "cases"
+
+# Serves the cases: the path of a request has its number. When a client waits for more than there is, it gets the end.
+class EnginesOrigin
+  # Seconds that a client gets to act on all that was written.
+  PATIENCE = 0.1
+
+  attr_reader :port
+
+  def initialize(seed)
+    @seed = seed
+    @listener = TCPServer.new("127.0.0.1", 0)
+    @listener.listen(1024)
+    @port = @listener.addr[1]
+    @thread = Thread.new { accept }
+  end
+
+  def stop
+    @thread.kill
+    @listener.close
+  end
+
+  private
+
+  def accept
+    loop do
+      socket = @listener.accept
+      Thread.new { serve(socket) }.report_on_exception = false
+    end
+  end
+
+  def serve(socket)
+    socket.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1)
+    number = read_request(socket) or return
+    write(socket, Cases.make(@seed, number).pieces)
+    return if socket.wait_readable(PATIENCE)
+
+    socket.close_write
+    socket.wait_readable(5)
+  rescue SystemCallError, IOError
+    nil # the client has left
+  ensure
+    socket.close
+  end
+
+  # @return [Integer, nil]
+  def read_request(socket)
+    line = socket.gets or return
+    length = 0
+    while (field = socket.gets) && field != "\r\n"
+      length = field[/\Acontent-length: (\d+)/i, 1].to_i if field.match?(/\Acontent-length:/i)
+    end
+    socket.read(length) if length.positive?
+    line[%r{/(\d+)}, 1].to_i
+  end
+
+  def write(socket, pieces)
+    pieces.each do |piece|
+      socket.write(piece)
+      Thread.pass
+    end
+  end
+end
