@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "socket"
 require_relative "waker"
 
 module Trunkline
@@ -47,9 +48,9 @@ module Trunkline
 
         private
 
-        # A forked child has one of its own.
+        # A forked child has one of its own. What is read from a pipe, a scheduler may want to read itself.
         def open
-          @reader, @writer = IO.pipe
+          @reader, @writer = defined?(UNIXSocket) ? UNIXSocket.pair : IO.pipe
           @pid = Process.pid
         end
       end

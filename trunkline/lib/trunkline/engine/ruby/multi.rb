@@ -10,9 +10,21 @@ module Trunkline
     # change it. The running thread may at any time: in code of the program that an exchange calls, or in another fiber.
     # So an entry that is being served is only marked when it is cancelled.
     class Multi
-      # One call. due: when to step it in any case.
-      Entry = Struct.new(:id, :answer, :response, :tag, :cancelled, :told, :due, :socket, :events) do
-        def exchange = answer.exchange
+      # One call.
+      class Entry
+        attr_reader :id, :exchange, :answer, :response, :tag
+        # Whether it was cancelled while it was served; whether its Response was told; when to step it in any case; what
+        # it waits for; whether it is among those that are served next.
+        attr_accessor :cancelled, :told, :due, :socket, :events, :ready
+
+        def initialize(id, answer, response, tag)
+          @id = id
+          @answer = answer
+          @exchange = answer.exchange
+          @response = response
+          @tag = tag
+          @due = 0.0
+        end
       end
       private_constant :Entry
 
@@ -39,10 +51,10 @@ module Trunkline
         check_here
         Ruby::Dropped.clean
         answer = Ruby::Answer.new(Ruby::Exchange.new(@pool, request, deadline, @bell))
-        entry = Entry.new(@last_id += 1, answer, Response._of(request, answer), tag, false, false, 0.0)
+        entry = Entry.new(@last_id += 1, answer, Response._of(request, answer), tag)
         answer.busy = true
         @entries[entry.id] = entry
-        @ready << entry
+        ready(entry)
         @bell.wake if @driver # another fiber may be parked in run
         entry.id
       end
@@ -139,6 +151,7 @@ module Trunkline
       # What an exception cuts short is served by the next run.
       def serve_all(ready)
         while (entry = ready.shift)
+          entry.ready = false
           serve(entry) if @entries.key?(entry.id)
         end
       ensure
@@ -158,7 +171,7 @@ module Trunkline
           if entry.cancelled then remove(entry)
           elsif $ERROR_INFO && !entry.exchange.over? # an exit, a throw, a kill or an interrupt
             entry.exchange.abort
-            @ready << entry
+            ready(entry)
           end
         end
       end
@@ -181,11 +194,11 @@ module Trunkline
         case result
         when :failed then give(entry, exchange.error)
         when :done
-          return @ready << entry if exchange.data?
+          return ready(entry) if exchange.data?
 
           entry.answer.conclude
           give(entry, exchange.streaming? ? nil : entry.response)
-        else @ready << entry
+        else ready(entry)
         end
       end
 
@@ -275,16 +288,25 @@ module Trunkline
       end
 
       def ready(entry)
-        @ready << entry if entry && !@ready.include?(entry)
+        return if entry.nil? || entry.ready
+
+        entry.ready = true
+        @ready << entry
       end
 
       def take_due
         now = Ruby.now
         return if now < @next_due
 
-        waiting = @entries.values - @ready
-        waiting.each { |entry| @ready << entry if entry.due <= now }
-        @next_due = waiting.map(&:due).select { |due| due > now }.min || Ruby::NEVER
+        next_due = Ruby::NEVER
+        @entries.each_value do |entry|
+          next if entry.ready
+
+          if entry.due <= now then ready(entry)
+          elsif entry.due < next_due then next_due = entry.due
+          end
+        end
+        @next_due = next_due
       end
     end
   end
