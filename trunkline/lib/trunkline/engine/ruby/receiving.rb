@@ -36,7 +36,7 @@ module Trunkline
             @body_bytes = piece.byteslice(Limits::PIECE..)
             piece = piece.byteslice(0, Limits::PIECE)
           else
-            @body_bytes = String.new(encoding: Encoding::BINARY)
+            @body_bytes = String.new
           end
           into ? into.replace(piece).force_encoding(Encoding::BINARY) : piece
         end
@@ -53,8 +53,8 @@ module Trunkline
         def prepare_receiving
           @body_limit = @streaming ? @config.max_streamed_bytes : @config.max_body_bytes
           @early_hints = []
-          @body_bytes = String.new(encoding: Encoding::BINARY)
-          @input = String.new(encoding: Encoding::BINARY)
+          @body_bytes = String.new
+          @input = String.new
           @delivered = 0
           @any_byte = false
         end
@@ -219,7 +219,7 @@ module Trunkline
           @delivered += bytes
           return unless @body_limit.positive? && @delivered > @body_limit
 
-          @body_bytes = String.new(encoding: Encoding::BINARY) # no byte beyond the limit is given to the caller
+          @body_bytes = String.new # no byte beyond the limit is given to the caller
           raise Failure, :BODY_TOO_LARGE
         end
 
@@ -242,7 +242,7 @@ module Trunkline
 
         def read_input
           if input_empty?
-            @input = String.new(capacity: FIRST_READ, encoding: Encoding::BINARY) if @at.positive?
+            @input = String.new if @at.positive?
             @at = 0
             return @connection.stream.read(@head ? BULK_READ : FIRST_READ, @input)
           end
@@ -265,7 +265,7 @@ module Trunkline
           came
         end
 
-        def scratch = @scratch ||= String.new(capacity: BULK_READ, encoding: Encoding::BINARY)
+        def scratch = @scratch ||= String.new
 
         def first_byte(now)
           @any_byte = true

@@ -2,6 +2,7 @@
 
 require_relative "answer"
 require_relative "charset"
+require_relative "../../memo"
 
 module Trunkline
   # What response.rb and body_reading.rb have from the engine: an answer, of which some may still come.
@@ -156,12 +157,15 @@ module Trunkline
     def encoding_found
       return @encoding_found if defined?(@encoding_found)
 
-      @encoding_found = encoding_of(self["content-type"])
+      type = self["content-type"]
+      @encoding_found = type && (ENCODINGS.fetch(type) { Memo.keep(ENCODINGS, ENCODINGS_MOST, type, encoding_of(type)) })
     end
+    # Of the Content-Types that came last.
+    ENCODINGS = {} # rubocop:disable Style/MutableConstant
+    ENCODINGS_MOST = 100
+    private_constant :ENCODINGS, :ENCODINGS_MOST
 
     def encoding_of(type)
-      return if type.nil?
-
       quoted, plain = CHARSET.match(type)&.captures
       name = quoted || plain&.sub(/[ \t]+\z/, "")
       return Engine.charset(name) unless name.nil? || name.empty?
