@@ -12,7 +12,7 @@ module Trunkline
         def initialize(exchange)
           @exchange = exchange
           @busy = false
-          @complete = false
+          @complete = @closed = false
         end
 
         # @return [Exchange]
@@ -113,6 +113,7 @@ module Trunkline
 
         # Ends it, whatever it waits for.
         def finish
+          @closed = true
           Dropped.unwatch(self, @exchange) if @exchange.streaming?
           Ruby.uninterruptible { @exchange.abort }
         end
@@ -123,7 +124,7 @@ module Trunkline
         private
 
         # It may still have data then, for a caller who takes it in pieces.
-        def ended? = @exchange.state == :failed && !@exchange.data?
+        def ended? = @closed || (@exchange.state == :failed && !@exchange.data?)
 
         # It is with its caller, who may drop it half read.
         def rest

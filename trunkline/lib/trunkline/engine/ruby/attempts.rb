@@ -22,6 +22,7 @@ module Trunkline
 
         # @return [Error] of a failed exchange
         def error
+          why = self.why || Failure.new(:CANCELLED, phase: :read) # it was closed before all of it was read
           facts = why.facts
           facts.update(request: request, elapsed: timings.total, limit: (allowed if why.timeout?),
                        attempt: @attempts.size, sent: sent_in_all, connection_age: connection_age,

@@ -11,6 +11,7 @@ module Trunkline
     # @param chunk [String]
     # @return [self]
     def <<(chunk)
+      _begin(nil, nil) unless @input
       chunk = String.try_convert(chunk) || raise(TypeError, "no implicit conversion of #{chunk.class} into String")
       @input = @at == @input.bytesize ? chunk.b : @input.byteslice(@at..) << chunk.b
       @at = 0
@@ -20,7 +21,8 @@ module Trunkline
     # @return [ServerSentEvent, nil] nil: more must be fed
     # @raise [EventTooLarge]
     def next_event
-      skip_mark or return
+      return if @input.nil? || !skip_mark
+
       while (line = next_line)
         event = line.empty? ? dispatch : take_line(line)
         return event if event.is_a?(ServerSentEvent)
