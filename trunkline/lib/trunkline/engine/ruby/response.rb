@@ -128,10 +128,10 @@ module Trunkline
     end
 
     def rest_of_body
-      all = _take_held || "".b
+      all = (_take_held || "").b
       @answer.keep_rest
       while (piece = @answer.read)
-        all = all.empty? ? piece : all.b << piece
+        all.empty? ? all = piece : all << piece
       end
       all
     end
