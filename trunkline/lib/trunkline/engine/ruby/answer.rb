@@ -2,12 +2,15 @@
 
 require_relative "driving"
 require_relative "switched"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
     module Ruby
       # What a Response has of the engine: the answer as it is so far, and the rest of a streamed one.
       class Answer
+        include Redacted
+
         # @param exchange [Exchange]
         def initialize(exchange)
           @exchange = exchange
@@ -117,9 +120,6 @@ module Trunkline
           Dropped.unwatch(self, @exchange) if @exchange.streaming?
           Ruby.uninterruptible { @exchange.abort }
         end
-
-        def inspect = "#<#{self.class}>"
-        alias to_s inspect
 
         private
 

@@ -71,9 +71,10 @@ module Trunkline
           return unless failure.died? && @reused
           return :moved if sent == :none
 
-          wanted = @config.replay_safe? && safe_method? && @request.content_length.zero?
-          :replayed if wanted && @attempts.none? { |one| one.reason == :replayed }
+          :replayed if replayable? && @attempts.none? { |one| one.reason == :replayed }
         end
+
+        def replayable? = @config.replay_safe? && safe_method? && @request.content_length.zero?
 
         def safe_method? = %w[GET HEAD OPTIONS TRACE].include?(@request.method)
       end

@@ -2,12 +2,15 @@
 
 require "socket"
 require_relative "waker"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
     module Ruby
       # Wakes the thread that runs a Multi; from any thread, and from a signal handler.
       class Bell
+        include Redacted
+
         attr_writer :driven
 
         def initialize
@@ -52,6 +55,10 @@ module Trunkline
         def open
           @reader, @writer = defined?(UNIXSocket) ? UNIXSocket.pair : IO.pipe
           @pid = Process.pid
+        rescue Errno::EMFILE, Errno::ENFILE => error
+          retry if Pool.make_room
+
+          Ruby.raise_failure(Failure.of_system(:CONNECT, error, phase: :queue), nil)
         end
       end
     end

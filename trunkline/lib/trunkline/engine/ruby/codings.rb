@@ -3,14 +3,19 @@
 require "zlib"
 require_relative "failures"
 require_relative "limits"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
     module Ruby
       # Undoes content codings (RFC 9110 8.4) as a stream, with limits on what comes out.
       class Codings
+        include Redacted
+
         # gzip (RFC 1952): a list of members, of which zlib checks each one's CRC and length.
         class Gzip
+          include Redacted
+
           MAGIC = 0x1f
           private_constant :MAGIC
 
@@ -36,6 +41,8 @@ module Trunkline
 
         # deflate means the zlib format, but some servers send the data without it.
         class Deflate
+          include Redacted
+
           def initialize
             @kept = "".b
           end
@@ -66,6 +73,8 @@ module Trunkline
 
         # Whichever of gzip and zlib it is, as Net::HTTP has it: what follows the end is passed over.
         class Either
+          include Redacted
+
           def initialize
             @zlib = Zlib::Inflate.new(Zlib::MAX_WBITS + 32)
           end
@@ -99,23 +108,24 @@ module Trunkline
         def self.for(values, limit, ratio, lenient)
           text = values.join(",")
           raise Failure, :CODING_CHAIN if text.bytesize + values.size > 256
-
-          names = text.split(",").map { |one| one.gsub(/\A[ \t]+|[ \t]+\z/, "").downcase }.reject(&:empty?)
           return zlib_for(text, limit, ratio) if lenient
 
-          # One that is not known leaves the body as it is.
-          return unless names.all? { |name| KNOWN.key?(name) }
-
-          stages = names.filter_map { |name| KNOWN[name] }
+          stages = stages_of(text)
           raise Failure, :CODING_CHAIN if stages.size > Limits::CODINGS
 
           new(stages.reverse.map(&:new), limit, ratio) unless stages.empty?
         end
 
+        # @return [Array<Class>] none when one is not known: the body is left as it is then
+        def self.stages_of(text)
+          names = text.split(",").map { |one| one.gsub(/\A[ \t]+|[ \t]+\z/, "").downcase }.reject(&:empty?)
+          names.all? { |name| KNOWN.key?(name) } ? names.filter_map { |name| KNOWN[name] } : []
+        end
+
         def self.zlib_for(text, limit, ratio)
           new([Either.new], limit, ratio) if %w[gzip x-gzip deflate].include?(text.downcase)
         end
-        private_class_method :zlib_for
+        private_class_method :zlib_for, :stages_of
 
         def initialize(stages, limit, ratio)
           @stages = stages

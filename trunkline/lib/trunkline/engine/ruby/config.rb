@@ -4,11 +4,14 @@ require_relative "egress"
 require_relative "failures"
 require_relative "limits"
 require_relative "tls"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
     # How a client's calls are made, and the TLS contexts that they share. Frozen but for these.
     class Config
+      include Redacted
+
       # Seconds of each phase by name; Float::INFINITY: no limit of its own.
       attr_reader :timeouts
       # Seconds of the whole call, and how long to wait for 100 (Continue); 0.0: no Expect is sent.
@@ -43,9 +46,6 @@ module Trunkline
       # @return [Ruby::TLSContext] for https proxies, which do not get the client certificate
       # @raise [Ruby::Failure]
       def proxy_tls = @contexts.for_proxies
-
-      def inspect = "#<#{self.class}>"
-      alias to_s inspect
 
       private
 

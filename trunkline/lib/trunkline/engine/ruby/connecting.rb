@@ -4,6 +4,7 @@ require "socket"
 require_relative "failures"
 require_relative "limits"
 require_relative "waker"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
@@ -80,6 +81,8 @@ module Trunkline
       # The race of a server's addresses (happy eyeballs, RFC 8305): each gets some time before the next one is tried
       # beside it, and the first that answers wins.
       class Connecting
+        include Redacted
+
         ATTEMPT_DELAY = 0.25
         # connect to a Unix socket whose backlog is full fails at once, and nothing tells when it is not.
         RETRY_DELAY = 0.005

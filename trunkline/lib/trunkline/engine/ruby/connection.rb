@@ -3,12 +3,15 @@
 require_relative "failures"
 require_relative "stream"
 require_relative "waker"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
     module Ruby
       # An open connection that speaks HTTP/1.1: one call at a time has it.
       class Connection
+        include Redacted
+
         @last_id = 0
         @lock = Lock.new
 

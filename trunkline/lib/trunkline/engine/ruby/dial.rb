@@ -4,6 +4,7 @@ require_relative "connecting"
 require_relative "names"
 require_relative "stream"
 require_relative "tunnel"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
@@ -11,6 +12,8 @@ module Trunkline
       # From an origin to an open connection: names, the race of addresses, TLS with a proxy, its tunnel, TLS with the
       # server. Never waits: #step goes as far as it can. Each phase has its own limit of time.
       class Dial
+        include Redacted
+
         # In this order; what an origin does not need is passed over.
         STAGES = %i[target names connect proxy_tls tunnel tls].freeze
         PHASES_OF = { target: :resolve, names: :resolve, connect: :connect, proxy_tls: :tls, tunnel: :connect,

@@ -3,6 +3,7 @@
 require "ipaddr"
 require "socket"
 require_relative "failures"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
@@ -10,6 +11,8 @@ module Trunkline
       # Where calls may go (the option egress:, see docs/egress.md). An address is an IPAddr; an IPv4-mapped one of IPv6
       # counts as IPv4.
       class Egress
+        include Redacted
+
         # Networks that are not public: what they are, and who says so. Narrower ones stand before those that hold them.
         # The last rows leave of IPv6 what is assigned as global unicast.
         SPECIAL = [

@@ -1,10 +1,11 @@
 # frozen_string_literal: true
 
 require_relative "attempts"
-require_relative "dial"
+require_relative "dialling"
 require_relative "pool"
 require_relative "receiving"
 require_relative "sending"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
@@ -24,7 +25,10 @@ module Trunkline
       #   :done         complete; the connection is back in the pool, or closed
       #   :failed       see #why; the connection is closed
       class Exchange
+        include Redacted
+
         include Attempts
+        include Dialling
         include Receiving
         include Sending
 
@@ -81,10 +85,7 @@ module Trunkline
           return late if late
 
           result = steps(now)
-          if !over? && (now >= @deadline || now >= @total_deadline)
-            late = out_of_time(now)
-            result = late if late
-          end
+          result = late_result(now) || result unless over?
           @resumed = result != :wait && result != :collect
           result
         rescue Failure => error
@@ -288,47 +289,6 @@ module Trunkline
           wants
         end
 
-        def start_dialling(now)
-          @dial = Dial.new(@origin, waker, now)
-          @state = :dialling
-          :wait
-        end
-
-        def dialling(now)
-          unless @dial.step(now)
-            @phase = @dial.phase
-            return :wait
-          end
-          take_dialled(now)
-        rescue Failure => error
-          return :wait if tries_again?(error, now)
-
-          @allowed = @config.timeouts[error.phase] if error.timeout?
-          raise
-        end
-
-        def take_dialled(now)
-          dial = @dial
-          @dial = nil
-          @timings.resolve = dial.resolved_in
-          @timings.connect = dial.connected_in
-          @timings.tls = dial.secured_in
-          address = dial.peer.unix? ? @origin.unix_path : Connecting.words(dial.peer)
-          connection = Connection.new(dial.stream, address, @config.owner, now)
-          @pool.add(@ticket, connection)
-          use(connection, now)
-        end
-
-        # When no descriptor is left idle connections are closed, and it begins again.
-        def tries_again?(failure, now)
-          scarce = [Errno::EMFILE::Errno, Errno::ENFILE::Errno].include?(failure.errno)
-          return false unless scarce && Pool.make_room
-
-          @dial.close
-          @dial = Dial.new(@origin, waker, now)
-          @again = true
-        end
-
         def use(connection, now)
           @connection = connection
           @connection_id = connection.id
@@ -392,9 +352,11 @@ module Trunkline
           return :body_wanted if result == :wait && @piece_wanted
 
           @again = true if held_back && !@awaits_continue
-          @events = :both if result == :wait && sending == :wait_writable && !@request_done && @events == :read
+          @events = :both if sending == :wait_writable && still_sending?(result)
           result
         end
+
+        def still_sending?(result) = result == :wait && !@request_done && @events == :read
 
         # ---- time ----
 
@@ -405,6 +367,10 @@ module Trunkline
         # The socket was full until the deadline: a write that it might take now would be no progress.
         def write_is_late?(now)
           @state == :talking && @phase == :write && @events != :read && now >= @deadline
+        end
+
+        def late_result(now)
+          out_of_time(now) if now >= @deadline || now >= @total_deadline
         end
 
         def out_of_time(now)

@@ -2,7 +2,7 @@
 
 module Trunkline
   module Engine
-    module Ruby
+    module Ruby # :nodoc: see waker.rb
       # Everything that can go wrong: the class that is raised for it (under Trunkline), and the words that follow
       # "failed". The same as the C engine's (protocol/failure_codes.h).
       FAILURES = {

@@ -3,6 +3,7 @@
 require "strscan"
 require_relative "failures"
 require_relative "limits"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
@@ -10,6 +11,8 @@ module Trunkline
       # The fields of a head or of trailers (RFC 9112 5), as they come: the parser goes on where it stopped. Line folds
       # and bare line feeds are tolerated; the connection is not used again then.
       class FieldSection
+        include Redacted
+
         TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]*/n
         TEXT = /[\t\x20-\x7e\x80-\xff]*/n
         BLANKS = /[ \t]*/n

@@ -4,7 +4,7 @@ require_relative "pool"
 
 module Trunkline
   module Engine
-    module Ruby
+    module Ruby # :nodoc: see waker.rb
       # Has a forked child let go of what the parent has, at once. Where Ruby does not tell (before 3.1, and after
       # Process.daemon) the pools do it when they are next used.
       module Forks

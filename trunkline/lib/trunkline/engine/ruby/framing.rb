@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "field_section"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
@@ -8,6 +9,8 @@ module Trunkline
       # Where the body of an answer ends (RFC 9112 6 and 7), for whatever pieces its bytes come in. Nothing is copied:
       # data lies between #from and #to of the input.
       class Framing
+        include Redacted
+
         CHUNK_LINE = /\G([0-9a-fA-F]{1,15})\r\n/n
         MOST_DIGITS = 16
         HIGHEST = 0x7fff_ffff_ffff_ffff

@@ -2,6 +2,7 @@
 
 require "English"
 require_relative "field_section"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
@@ -9,6 +10,8 @@ module Trunkline
       # The head of an answer (RFC 9112 4 to 6): status line, fields, and what they say about framing. Strict; with
       # HeadLimits#lenient as Net::HTTP reads it.
       class Head
+        include Redacted
+
         # Most heads, as they come in one piece: the status line, the fields, the empty line.
         USUAL_STATUS = %r{\AHTTP/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n}n
         VALUE = /(?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?/n

@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "json_scanner"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
     # The wanted values of a stream of JSON, handed over in batches: as one String, an array of JSON, so that one
     # JSON.parse reads them all.
     class JSONBatches
+      include Redacted
+
       # The most values of a batch, and bytes that are scanned at once.
       MOST = 512
       FEED_BYTES = 256 * 1024

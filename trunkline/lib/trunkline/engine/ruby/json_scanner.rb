@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "strscan"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
@@ -8,6 +9,8 @@ module Trunkline
       # Finds where each wanted value of a stream of JSON (RFC 8259) begins and ends, wherever the stream is divided. It
       # checks the syntax of all that it passes, and keeps no more than the value that it is in.
       class JSONScanner
+        include Redacted
+
         WORDS = {
           expected_value: "expected a value", expected_name: "expected the name of a member",
           expected_colon: "expected ':'", comma_in_array: "expected ',' or ']'",
@@ -35,7 +38,7 @@ module Trunkline
                          :LITERALS, :NAN_LITERALS, :ENDS, :ESCAPED
 
         # Of one value: its bytes, where in the stream it begins (from 1), and what is around it.
-        Value = Struct.new(:bytes, :byte, :line, :positions)
+        Value = Struct.new(:bytes, :byte, :line, :positions) { include Redacted }
 
         # @param form [:document, :lines, :sequence, :detected]
         # @param path [Array<String, nil>]
@@ -103,7 +106,11 @@ module Trunkline
 
         # @return [Array<Integer, nil>] an index of an element, nil for a member
         def place
-          found = document? ? @positions[1, @on_path] : (@positions.first.negative? ? [] : @positions.first(1))
+          found = if document?
+                    @positions[1, @on_path]
+                  else
+                    (@positions.first.negative? ? [] : @positions.first(1))
+                  end
           found = found.take_while { |one| one != :unknown }
           found.map { |one| one unless one == :member }
         end

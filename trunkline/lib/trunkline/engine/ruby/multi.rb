@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-require "English"
 require_relative "answer"
 require_relative "bell"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
@@ -10,8 +10,12 @@ module Trunkline
     # change it. The running thread may at any time: in code of the program that an exchange calls, or in another fiber.
     # So an entry that is being served is only marked when it is cancelled.
     class Multi
+      include Redacted
+
       # One call.
       class Entry
+        include Redacted
+
         attr_reader :id, :exchange, :answer, :response, :tag
         # Whether it was cancelled while it was served; whether its Response was told; when to step it in any case; what
         # it waits for; whether it is among those that are served next.
@@ -65,11 +69,11 @@ module Trunkline
         check_open
         raise ThreadError, "the multi is being run already" if @driver
 
-        @driver = Thread.current
-        @bell.driven = true
-        run_until_results(timeout ? Ruby.now + timeout : Ruby::NEVER)
-      ensure
-        if @driver.equal?(Thread.current) && !$ERROR_INFO.is_a?(ThreadError)
+        begin
+          @driver = Thread.current
+          @bell.driven = true
+          run_until_results(timeout ? Ruby.now + timeout : Ruby::NEVER)
+        ensure
           @driver = nil
           @bell.driven = false
         end
@@ -115,9 +119,6 @@ module Trunkline
         tags
       end
 
-      def inspect = "#<#{self.class}>"
-      alias to_s inspect
-
       private
 
       def shut
@@ -160,20 +161,31 @@ module Trunkline
 
       def serve(entry)
         @served = entry
+        over = false
+        step_or_give_error(entry)
+        over = true
+      ensure
+        @served = nil
+        clear_up(entry, over)
+      end
+
+      # A StandardError of the program's code is the result of that call alone.
+      def step_or_give_error(entry)
         step(entry)
       rescue StandardError => error
         raise if Interrupts.ended_by?(error)
 
         give(entry, error)
-      ensure
-        @served = nil
-        if @entries.key?(entry.id)
-          if entry.cancelled then remove(entry)
-          elsif $ERROR_INFO && !entry.exchange.over? # an exit, a throw, a kill or an interrupt
-            entry.exchange.abort
-            ready(entry)
-          end
-        end
+      end
+
+      # After an exit, a throw, a kill or an interrupt it is ended, and says so in the next run.
+      def clear_up(entry, well)
+        return unless @entries.key?(entry.id)
+        return remove(entry) if entry.cancelled
+        return if well || entry.exchange.over?
+
+        Ruby.uninterruptible { entry.exchange.abort }
+        ready(entry)
       end
 
       # Steps until it must wait, or has something for the caller.

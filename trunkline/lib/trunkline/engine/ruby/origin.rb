@@ -1,13 +1,18 @@
 # frozen_string_literal: true
 
 require_relative "config"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
     # Where the requests of one client to one origin go; see engine.rb for the facts.
     class Origin
+      include Redacted
+
       # A proxy that is dialled; see Proxy#through.
       Through = Struct.new(:kind, :tunnel, :host, :port, :tls_name, :label, :user, :password, :authorization) do
+        include Redacted
+
         def http? = kind == :http
       end
       private_constant :Through

@@ -4,6 +4,7 @@ require_relative "capacity"
 require_relative "connection"
 require_relative "names"
 require_relative "reaper"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
@@ -11,8 +12,12 @@ module Trunkline
     # one, or waits in the bucket's queue; it gives the connection or the right back. The pool does not look at sockets:
     # the caller checks the connection that it was given, and has it replaced when it is dead.
     class Pool
+      include Redacted
+
       # Calls and connections of one key.
       class Bucket
+        include Redacted
+
         attr_reader :pool, :key, :idle, :queue
         attr_accessor :in_use
 
@@ -29,6 +34,8 @@ module Trunkline
 
       # What the pool knows of a call that waits, or has the right to open a connection.
       class Ticket
+        include Redacted
+
         attr_reader :limit
         # The bucket where it holds a right, or waits; the connection that it was given while it waited; whether it
         # waits; whether #turn is to be called; the moment before which connections that it takes may not have been

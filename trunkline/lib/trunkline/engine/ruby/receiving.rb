@@ -81,22 +81,26 @@ module Trunkline
         # @raise [Failure]
         def receive(now)
           @events = :read
-          reads = 0
-          loop do
+          (0..READS_AT_ONCE).each do |reads|
             result = parse_input(now)
             return result unless result == :wait
-            break if reads.positive? && (!@again || reads >= READS_AT_ONCE)
+            break if reads.positive? && !@again
 
-            @again = false
-            came = read_some(now)
-            reads += 1
-            next if came == :came
-            return ended if came == :ended && !complete_head
-
-            break @events = :write if came == :wait_writable
-            break if came == :wait_readable
+            result = read_more(now)
+            return result if result == :done
+            break unless result == :came
           end
           data? ? :data : :wait
+        end
+
+        # @return [Symbol] :came, :done or what to wait for
+        def read_more(now)
+          @again = false
+          came = read_some(now)
+          return complete_head ? :came : ended if came == :ended
+
+          @events = :write if came == :wait_writable
+          came
         end
 
         def parse_input(now)

@@ -65,10 +65,10 @@ module Trunkline
       freeze
     end
 
-    attr_reader :builder, :content, :content_length
+    attr_reader :builder, :content, :content_length, :origin
 
     def method = complete(@method)
-    def origin = @origin
+
     def follow = @asked[:follow]
     def template = @asked[:template]
     def progress = @asked[:progress]
@@ -160,7 +160,11 @@ module Trunkline
 
     # @return [Array<Array(String, String)>] without those that are for a proxy
     def _fields
-      complete(@head).byteslice(@fields_from, @fields_to - @fields_from).scan(FIELD).map { |pair| pair.map { |text| text_of(text) } }
+      complete(@head).byteslice(@fields_from, @fields_to - @fields_from).scan(FIELD).map do |pair|
+        pair.map do |text|
+          text_of(text)
+        end
+      end
     end
 
     # UTF-8 if it is; else bytes.

@@ -3,6 +3,7 @@
 require_relative "config"
 require_relative "origin"
 require_relative "request"
+require_relative "../../redacted"
 
 module Trunkline
   # What request_builder.rb has from the engine: makes requests of what callers give, and composes their heads. The
@@ -22,9 +23,11 @@ module Trunkline
     private_constant :OPTION_NAMES, :CONTENT_NAMES, :ORIGIN, :SENDABLE, :UNUSUAL_REFERENCE, :ORIGINS_MOST, :JSON_TYPE
 
     # Where a request goes. userinfo: the Authorization that its URL has.
-    Place = Struct.new(:origin, :target, :uri, :userinfo)
+    Place = Struct.new(:origin, :target, :uri, :userinfo) { include Redacted }
     # What it carries.
     Carried = Struct.new(:content, :type, :json, :multipart, :given) do
+      include Redacted
+
       def length
         return 0 if content.nil?
         return content.bytesize if content.is_a?(String)
@@ -96,7 +99,7 @@ module Trunkline
       pairs = checked_pairs(fields.each_slice(2).to_a)
       content = content.dup.freeze if content.is_a?(String)
       request._compose(self, place.origin, method.dup.freeze, target, nil, content, length, lines(pairs), expects: true,
-                                                                                           close: says_close?(pairs))
+                                                                                                          close: says_close?(pairs))
     end
 
     private
@@ -129,9 +132,7 @@ module Trunkline
     # @return [Place, nil] nil: the URL class must look at it
     def usual_place(location)
       base_target = @facts[:base_target]
-      if location.nil? || location == ""
-        return base_target && Place.new(base_origin, base_target)
-      end
+      return base_target && Place.new(base_origin, base_target) if location.nil? || location == ""
       return unless location.is_a?(String) && location.ascii_only?
 
       if (prefix = location[ORIGIN])
@@ -188,7 +189,10 @@ module Trunkline
       return Carried.new(generate_json(options[:json]).freeze, nil, true, false, true) if kinds == [:json]
 
       body = options[:body]
-      return Carried.new(body.frozen? ? body : body.dup.freeze, nil, false, false, true) if kinds == [:body] && body.is_a?(String)
+      if kinds == [:body] && body.is_a?(String)
+        return Carried.new(body.frozen? ? body : body.dup.freeze, nil, false, false,
+                           true)
+      end
 
       content, type, multipart = content_of(options)
       content = content.dup.freeze if content.is_a?(String) && !content.frozen?
@@ -206,7 +210,7 @@ module Trunkline
       upgrades = streaming == :upgrade
       stream = options[:stream]
       check_option(:stream, stream) if options.key?(:stream) && stream != true && stream != false
-      { upgrades: upgrades, streaming: !upgrades && ((streaming || stream == true) ? true : false),
+      { upgrades: upgrades, streaming: !upgrades && (streaming || stream == true ? true : false),
         follow: follow_of(options), early_hints: options.key?(:early_hints) ? check_hints(options[:early_hints]) : @facts[:early_hints],
         progress: (check_progress(options[:progress], carried.given) if options[:progress]),
         template: (check_option(:template, options[:template]) if options.key?(:template)) }
@@ -265,7 +269,11 @@ module Trunkline
     end
 
     def says_close?(pairs)
-      pairs.any? { |name, value| value && name.casecmp?("connection") && value.split(",").any? { |one| one.strip.casecmp?("close") } }
+      pairs.any? do |name, value|
+        value && name.casecmp?("connection") && value.split(",").any? do |one|
+          one.strip.casecmp?("close")
+        end
+      end
     end
 
     # ---- the head ----
@@ -275,8 +283,10 @@ module Trunkline
       uri = query.empty? ? place.uri : nil
       if groups.size == 1 && groups.first.equal?(@client_fields) && !carried.given && !request._upgrades? &&
          (tail = plain_tail(method, place.origin))
-        return request._compose(self, place.origin, method, target, uri, nil, 0, tail, expects: false, close: @plain_close)
+        return request._compose(self, place.origin, method, target, uri, nil, 0, tail, expects: false,
+                                                                                       close: @plain_close)
       end
+
       composed = Composition.new(method, place.origin, carried, groups, @facts, request._upgrades?)
       length = composed.length
       refuse_length(composed.declared, carried.length) unless length
@@ -289,7 +299,8 @@ module Trunkline
       return unless %w[GET HEAD DELETE].include?(method)
 
       @tails[origin] ||= begin
-        composed = Composition.new("GET", origin, Carried.new(nil, nil, false, false, false), [@client_fields], @facts, false)
+        composed = Composition.new("GET", origin, Carried.new(nil, nil, false, false, false), [@client_fields], @facts,
+                                   false)
         return if composed.declared
 
         @plain_close = composed.close?
@@ -307,6 +318,8 @@ module Trunkline
 
     # The fields of one request, in the order in which they are sent.
     class Composition
+      include Redacted
+
       TELLS_LENGTH = %w[POST PUT PATCH].freeze
       UNCODED = %w[accept-encoding range].freeze
       private_constant :TELLS_LENGTH, :UNCODED

@@ -11,7 +11,7 @@ module Trunkline
     # Those that are UTF-8 without a charset: JSON (RFC 8259 8.1), streams of it, and event streams (HTML 9.2.5).
     UTF8_TYPES = %w[application/json application/x-ndjson application/ndjson application/jsonl application/jsonlines
                     application/x-jsonlines application/json-lines application/json-seq text/event-stream]
-                 .to_h { |type| [type, true] }.freeze
+      .to_h { |type| [type, true] }.freeze
     # How long to wait for the rest of a body so that its connection can be kept.
     SETTLED_WITHIN = 1.0
     private_constant :CHARSET, :UTF8_TYPES, :SETTLED_WITHIN
@@ -66,7 +66,7 @@ module Trunkline
 
     # @return [String] of a streamed answer what has not been read yet
     def body
-      @body_text ||= encoded(@answer.body || rest_of_body)
+      @body ||= encoded(@answer.body || rest_of_body)
     end
 
     def close
@@ -121,7 +121,10 @@ module Trunkline
     def _attempts = @answer.attempts
 
     def _read(buffer)
-      raise TypeError, "wrong argument type #{buffer.class} (expected String)" unless buffer.nil? || buffer.is_a?(String)
+      unless buffer.nil? || buffer.is_a?(String)
+        raise TypeError,
+              "wrong argument type #{buffer.class} (expected String)"
+      end
       raise FrozenError.new("can't modify frozen String", receiver: buffer) if buffer&.frozen?
 
       @answer.read(buffer)
@@ -158,7 +161,9 @@ module Trunkline
       return @encoding_found if defined?(@encoding_found)
 
       type = self["content-type"]
-      @encoding_found = type && (ENCODINGS.fetch(type) { Memo.keep(ENCODINGS, ENCODINGS_MOST, type, encoding_of(type)) })
+      @encoding_found = type && ENCODINGS.fetch(type) do
+        Memo.keep(ENCODINGS, ENCODINGS_MOST, type, encoding_of(type))
+      end
     end
     # Of the Content-Types that came last.
     ENCODINGS = {} # rubocop:disable Style/MutableConstant

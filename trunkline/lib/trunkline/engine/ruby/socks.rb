@@ -3,6 +3,7 @@
 require "ipaddr"
 require "socket"
 require_relative "speaking"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
@@ -11,6 +12,8 @@ module Trunkline
         # SOCKS 5 (RFC 1928), with user and password (RFC 1929). No byte beyond a reply is read: it would be the
         # server's.
         class Socks
+          include Redacted
+
           REPLIES = [
             "it succeeded", "general SOCKS server failure", "connection not allowed by its rules",
             "network unreachable", "host unreachable", "connection refused", "TTL expired", "command not supported",

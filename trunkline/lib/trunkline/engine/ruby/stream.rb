@@ -2,12 +2,15 @@
 
 require "io/wait"
 require_relative "failures"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
     module Ruby
       # A socket with TLS over it, or without. No method waits.
       class Stream
+        include Redacted
+
         # @return [Socket] to wait for
         attr_reader :socket
 

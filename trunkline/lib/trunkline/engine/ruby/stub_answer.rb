@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "head"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
     module Ruby
       # An answer that came over no connection, for tests: its head goes through the same parser.
       class StubAnswer
+        include Redacted
+
         NO_CONNECTION = { id: 0, reused: false, age: nil, address: nil, tls_version: nil, cipher: nil }.freeze
         private_constant :NO_CONNECTION
 

@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "failures"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
     # A connection after 101 (Switching Protocols), which belongs to its caller. It counts as in use until it is closed.
     # Nothing here waits: what must be waited for is returned.
     class Switched
+      include Redacted
+
       READ_BYTES = 16 * 1024
       private_constant :READ_BYTES
 
@@ -67,9 +70,6 @@ module Trunkline
         Ruby.uninterruptible { @pool.discard(connection, true) } if connection
         nil
       end
-
-      def inspect = "#<#{self.class}>"
-      alias to_s inspect
 
       private
 

@@ -1,10 +1,14 @@
 # frozen_string_literal: true
 
+require_relative "../../redacted"
+
 module Trunkline
   module Engine
     module Ruby
       # The TLS contexts of a Config: made when they are first needed, because reading CA certificates takes long.
       class TLSContexts
+        include Redacted
+
         CLIENT = { client_cert: nil, client_key: nil, client_key_password: nil }.freeze
         private_constant :CLIENT
 

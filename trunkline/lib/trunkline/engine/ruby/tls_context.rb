@@ -5,6 +5,7 @@ require_relative "failures"
 require_relative "limits"
 require_relative "tls_sessions"
 require_relative "tls_stream"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
@@ -12,6 +13,8 @@ module Trunkline
       # TLS options as OpenSSL has them. Contexts of the same options and files are one, so that their connections can
       # be shared; one whose files have changed reads them again.
       class TLSContext
+        include Redacted
+
         # Where distributions keep CA certificates, for an OpenSSL that was built for other paths.
         BUNDLES = %w[/etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/ca-bundle.pem
                      /etc/ssl/cert.pem /usr/local/etc/ssl/cert.pem].freeze

@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "limits"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
     module Ruby
       # TLS sessions to resume, by the keys of connections.
       class TLSSessions
+        include Redacted
+
         # Then a full handshake verifies the peer again, whatever the server allows.
         SECONDS = 7200
         private_constant :SECONDS

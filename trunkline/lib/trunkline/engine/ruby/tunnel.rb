@@ -3,6 +3,7 @@
 require_relative "head"
 require_relative "framing"
 require_relative "socks"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
@@ -19,6 +20,8 @@ module Trunkline
 
         # CONNECT to an HTTP proxy (RFC 9110 9.3.6), and its answer.
         class Connect
+          include Redacted
+
           include Speaking
 
           READ_BYTES = 4096

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../lock"
+require_relative "../../redacted"
 
 module Trunkline
   module Engine
@@ -24,6 +25,8 @@ module Trunkline
 
       # Ends the wait of the thread or fiber that drives one exchange; see Bell for many.
       class Waker
+        include Redacted
+
         def initialize
           @lock = Lock.new
           @changed = ConditionVariable.new

@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require_relative "dial"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # How an Exchange opens a connection.
+      module Dialling
+        SCARCE = [Errno::EMFILE::Errno, Errno::ENFILE::Errno].freeze
+        private_constant :SCARCE
+
+        private
+
+        def start_dialling(now)
+          @dial = Dial.new(@origin, waker, now)
+          @state = :dialling
+          :wait
+        end
+
+        def dialling(now)
+          unless @dial.step(now)
+            @phase = @dial.phase
+            return :wait
+          end
+          take_dialled(now)
+        rescue Failure => error
+          error = without_descriptor(error)
+          return :wait if tries_again?(error, now)
+
+          @allowed = @config.timeouts[error.phase] if error.timeout?
+          raise error
+        end
+
+        def take_dialled(now)
+          dial = @dial
+          @dial = nil
+          @timings.resolve = dial.resolved_in
+          @timings.connect = dial.connected_in
+          @timings.tls = dial.secured_in
+          address = dial.peer.unix? ? @origin.unix_path : Connecting.words(dial.peer)
+          connection = Connection.new(dial.stream, address, @config.owner, now)
+          @pool.add(@ticket, connection)
+          use(connection, now)
+        end
+
+        # The resolver does not tell why it failed.
+        def without_descriptor(failure)
+          return failure unless failure.code == :RESOLVE
+
+          File.open(File::NULL) { failure }
+        rescue SystemCallError => error
+          SCARCE.include?(error.errno) ? Failure.of_system(:CONNECT, error, phase: :resolve) : failure
+        end
+
+        # When no descriptor is left idle connections are closed, and it begins again.
+        def tries_again?(failure, now)
+          return false unless SCARCE.include?(failure.errno) && Pool.make_room
+
+          @dial.close
+          @dial = Dial.new(@origin, waker, now)
+          @again = true
+        end
+      end
+    end
+  end
+end
