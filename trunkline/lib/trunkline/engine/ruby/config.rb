@@ -53,7 +53,10 @@ module Trunkline
         raise InvalidRequest, "http: :h2 cannot be spoken by the engine in Ruby, which speaks HTTP/1.1; use :auto"
       end
 
-      def seconds(value) = value.nil? ? Float::INFINITY : value.to_f
+      # What nobody lives to see is never.
+      def seconds(value) = value.nil? || value > LONG ? Float::INFINITY : value.to_f
+      LONG = 1e9
+      private_constant :LONG
 
       def take_limits(hash)
         @max_body_bytes = hash.fetch(:max_body_bytes)

@@ -192,7 +192,7 @@ module Trunkline
         # The second connect tells how the first has ended; the first one of a Unix socket has ended it itself.
         def connected?(socket, now)
           socket.connect_nonblock(@under_way[socket].to_sockaddr, exception: false) != :wait_writable
-        rescue Errno::EISCONN
+        rescue Errno::EISCONN, Errno::ECONNRESET # which ended after it was there
           true
         rescue SystemCallError => error
           failed(socket, @under_way.delete(socket), error, now)

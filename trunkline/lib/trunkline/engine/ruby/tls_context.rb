@@ -3,6 +3,7 @@
 require "openssl"
 require_relative "failures"
 require_relative "limits"
+require_relative "tls_relay"
 require_relative "tls_sessions"
 require_relative "tls_stream"
 require_relative "../../redacted"
@@ -109,12 +110,9 @@ module Trunkline
         # @return [TLSStream]
         # @raise [Failure]
         def open(stream, name, key)
-          unless stream.tls_version.nil?
-            raise Failure.new(:TLS, "TLS within the TLS of an https proxy needs the engine in C", phase: :tls)
-          end
-
           follow_files
-          TLSStream.new(stream.socket, @context, self, name, @sessions, key)
+          socket = stream.tls_version ? TLSRelay.open(stream) : stream.socket
+          TLSStream.new(socket, @context, self, name, @sessions, key)
         end
 
         private
@@ -198,7 +196,7 @@ module Trunkline
         def choose_ciphers(context)
           choose("ciphers", @options.fetch(:ciphers)) { |list| context.ciphers = list }
           choose("ciphersuites", @options.fetch(:ciphersuites)) do |list|
-            raise failure("ciphersuites: need a newer OpenSSL for Ruby") unless context.respond_to?(:ciphersuites=)
+            raise failure("ciphersuites #{list[0, 100]}: need a newer openssl for Ruby") unless context.respond_to?(:ciphersuites=)
 
             context.ciphersuites = list
           end
@@ -266,7 +264,7 @@ module Trunkline
 
         def write_keylog(context)
           path = @options.fetch(:keylog) or return
-          raise failure("keylog: needs a newer OpenSSL for Ruby") unless context.respond_to?(:keylog_cb=)
+          raise failure("keylog #{path}: needs a newer openssl for Ruby") unless context.respond_to?(:keylog_cb=)
 
           File.open(path, File::WRONLY | File::APPEND | File::CREAT, 0o600) { nil }
           context.keylog_cb = lambda do |_ssl, line|

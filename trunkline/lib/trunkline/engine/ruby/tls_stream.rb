@@ -34,7 +34,7 @@ module Trunkline
           @ssl = OpenSSL::SSL::SSLSocket.new(socket, context)
           @ssl.instance_variable_set(:@trunkline_key, key)
           # A literal is not sent as SNI (RFC 6066, section 3).
-          @ssl.hostname = name unless @numeric || name.empty?
+          @ssl.hostname = name.chomp(".") unless @numeric || name.empty?
           session = sessions.take(key)
           @ssl.session = session if session
         end

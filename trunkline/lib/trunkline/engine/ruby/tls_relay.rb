@@ -1,0 +1,91 @@
+# frozen_string_literal: true
+
+require "socket"
+require_relative "../../redacted"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # Carries the bytes of one TLS session inside another, for the tunnel of an https proxy: OpenSSL for Ruby wants a
+      # socket, which is one end of a pair, and a thread copies between the other end and the proxy's TLS.
+      class TLSRelay
+        include Redacted
+
+        BYTES = 16 * 1024
+        private_constant :BYTES
+
+        # @param outer [TLSStream] with the proxy
+        # @return [UNIXSocket] for the session inside
+        def self.open(outer)
+          inner, relayed = UNIXSocket.pair
+          relay = new(outer, relayed)
+          thread = Thread.new { Ruby.interruptible { relay.run } }
+          thread.name = "trunkline relay"
+          thread.report_on_exception = false
+          inner
+        end
+
+        def initialize(outer, relayed)
+          @outer = outer
+          @relayed = relayed
+          @pending = { out: "".b, in: "".b }
+        end
+
+        # Until either end is closed.
+        def run
+          nil while copy
+        rescue Failure, SystemCallError, IOError
+          nil
+        ensure
+          @relayed.close
+          @outer.close(true)
+        end
+
+        private
+
+        # @return [Boolean] false: one of them has ended, and the other has all of it
+        def copy
+          out = take(:out) { |buffer| @relayed.read_nonblock(BYTES, buffer, exception: false) }
+          into = take(:in) { |buffer| @outer.read(BYTES, buffer) }
+          sent = give(:out) { |bytes| @outer.write(bytes) }
+          given = give(:in) { |bytes| @relayed.write_nonblock(bytes, exception: false) }
+          return false if (out == :ended && @pending[:out].empty?) || (into == :ended && @pending[:in].empty?)
+
+          wait(sent, given) unless [out, into].include?(:came) || [sent, given].include?(:moved)
+          true
+        end
+
+        # One piece at a time each way, so that who does not read is not sent more.
+        def take(way)
+          return :full unless @pending[way].empty?
+
+          result = yield @pending[way]
+          return :ended if result.nil?
+
+          @pending[way].clear if result.is_a?(Symbol)
+          result.is_a?(Symbol) ? :nothing : :came
+        end
+
+        def give(way)
+          return if @pending[way].empty?
+
+          count = yield @pending[way]
+          return count if count.is_a?(Symbol)
+
+          @pending[way] = @pending[way].byteslice(count..)
+          :moved
+        end
+
+        def wait(sent, given)
+          writing = []
+          writing << @outer.socket if sent == :wait_writable
+          writing << @relayed if given == :wait_writable
+          reading = []
+          reading << @relayed if @pending[:out].empty?
+          reading << @outer.socket if @pending[:in].empty? || sent == :wait_readable
+          IO.select(reading, writing)
+        end
+      end
+    end
+  end
+end
