@@ -141,11 +141,12 @@ module Trunkline
 
       # The descriptor is not closed, and so not another's, while somebody waits for it.
       def using
-        @messages.synchronize { @users += 1 }
+        counted = false # an interrupt may come before
+        @messages.synchronize { @users += 1 and counted = true }
         yield
       ensure
         @messages.synchronize do
-          @users -= 1
+          @users -= 1 if counted
           @connection.close if @over && @users.zero?
         end
       end
@@ -169,9 +170,10 @@ module Trunkline
         limit = limit_of(timeout)
         or_abort(but: ReadTimeout) do
           until (message = @messages.synchronize { @framing.read })
-            break abort if @over || !more?(limit)
+            break abort if @over
 
             check_fault
+            break abort unless more?(limit)
           end
           message
         end
@@ -240,8 +242,10 @@ module Trunkline
       # @yieldreturn [Boolean] whether there is a frame to send
       def send_frame(&frame)
         using do
-          @messages.synchronize(&frame) or refuse_closed
-          flush
+          or_abort(but: [InvalidRequest, ClosedError]) do
+            @messages.synchronize(&frame) or refuse_closed
+            flush
+          end
         end
         self
       end

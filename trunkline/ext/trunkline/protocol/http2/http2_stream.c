@@ -157,12 +157,15 @@ void http2_release(http2 *h, http2_stream *s) {
         http2_stream_free(h, s);
         return;
     }
+    /* Of a tunnel that has ended on our side nothing is cancelled (RFC 8441 5). */
+    bool ended = s->connects && s->body_ended && buffer_length(&s->upload) == 0;
+    uint32_t code = ended ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL;
     untouch(h, s);
     s->given_up = true;
     free_heads(s);
     forget_buffer(&s->data);
     forget_buffer(&s->upload);
-    http2_done(h, nghttp2_submit_rst_stream(h->session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_CANCEL));
+    http2_done(h, nghttp2_submit_rst_stream(h->session, NGHTTP2_FLAG_NONE, s->id, code));
 }
 
 /* ---- the answer's data ---- */
