@@ -7,7 +7,8 @@ class WebSocketPeer
   GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
   OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 }.freeze
 
-  Frame = Struct.new(:kind, :payload, :last)
+  # compressed: RSV1
+  Frame = Struct.new(:kind, :payload, :last, :compressed)
 
   attr_reader :request
 
@@ -25,11 +26,13 @@ class WebSocketPeer
     self
   end
 
-  def self.frame(kind, payload = "", last: true)
+  # @param kind [Symbol, Integer] of OPCODES, or an opcode
+  # @param rsv [Integer] the three bits behind the first
+  def self.frame(kind, payload = "", last: true, rsv: 0)
     bytes = payload.b
     size = bytes.bytesize
     length = size < 126 ? [size].pack("C") : size < 65_536 ? [126, size].pack("CS>") : [127, size].pack("CQ>") # rubocop:disable Style/NestedTernaryOperator -- the three forms
-    [(last ? 0x80 : 0) | OPCODES.fetch(kind)].pack("C") + length + bytes
+    [(last ? 0x80 : 0) | (rsv << 4) | OPCODES.fetch(kind, kind)].pack("C") + length + bytes
   end
 
   def send_frame(kind, payload = "", **options) = @connection << WebSocketPeer.frame(kind, payload, **options)
@@ -39,13 +42,12 @@ class WebSocketPeer
     first, second = @connection.read_exactly(2).bytes
     raise "a frame of a client must be masked" if second < 128
 
-    length = second & 127
-    length = @connection.read_exactly(2).unpack1("S>") if length == 126
-    length = @connection.read_exactly(8).unpack1("Q>") if length == 127
-    mask = @connection.read_exactly(4).bytes.cycle
-    payload = @connection.read_exactly(length).bytes.map { |byte| byte ^ mask.next }.pack("C*")
-    Frame.new(OPCODES.key(first & 15), payload, first >= 128)
+    length = length_of(second & 127)
+    mask = @connection.read_exactly(4).unpack1("N")
+    Frame.new(OPCODES.key(first & 15), unmasked(@connection.read_exactly(length), mask), first >= 128, first[6] == 1)
   end
+
+  def write(bytes) = @connection << bytes
 
   # Answers each message with itself, pings with pongs, and a close with a close.
   def echo
@@ -57,5 +59,21 @@ class WebSocketPeer
       when :text, :binary then send_frame(frame.kind, frame.payload)
       end
     end
+  end
+
+  private
+
+  def length_of(short)
+    case short
+    when 126 then @connection.read_exactly(2).unpack1("S>")
+    when 127 then @connection.read_exactly(8).unpack1("Q>")
+    else short
+    end
+  end
+
+  # Four bytes at a time.
+  def unmasked(bytes, mask)
+    words = (bytes + ("\0" * (-bytes.bytesize % 4))).unpack("N*").map { |word| word ^ mask }
+    words.pack("N*").byteslice(0, bytes.bytesize)
   end
 end

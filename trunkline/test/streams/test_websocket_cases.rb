@@ -1,0 +1,239 @@
+# frozen_string_literal: true
+
+require "zlib"
+require_relative "../support/websocket_cases"
+require_relative "../support/websocket_peers"
+require_relative "../test_helper"
+
+# The cases that the Autobahn test suite has for clients, by its numbers.
+class TestWebSocketCases < TrunklineTest
+  include WebSocketPeers
+
+  time_limit 120
+
+  MOST_OCTETS = 1000 # of a case that is sent octet by octet
+  TEXT = Array.new(2000) { |number| %({"id":#{number},"name":"user #{number * 7919 % 1000}"}\n) }.join
+
+  # 1 to 7: each at once, frame by frame, and octet by octet.
+  def test_frames
+    server, seen = playing(:peers)
+    run_cases(client(server.url), seen, %i[whole frames octets])
+  end
+
+  def test_frames_over_http2
+    skip "needs epoll" if ENV.key?("TRUNKLINE_POLL")
+    server, seen = playing(:stream_peers)
+    run_cases(client(server.url, http: :h2), seen, %i[whole octets])
+  end
+
+  # 9.1, 9.2
+  def test_large_messages
+    %i[text binary].product([64, 1024, 4096]).each do |kind, kilobytes|
+      message = ("*" * 1024 * kilobytes).b
+      assert_echoed(kind, message) { |peer| peer.send_frame(kind, message) }
+    end
+  end
+
+  # 9.3, 9.4
+  def test_large_messages_in_fragments
+    { 64 => 1 << 18, 1024 => 1 << 20, 65_536 => 1 << 22 }.each do |size, whole|
+      message = ("*" * whole).b
+      assert_echoed(:binary, message) { |peer| peer.write(in_frames(:binary, message, size)) }
+    end
+  end
+
+  # 9.5, 9.6
+  def test_large_messages_in_chops
+    message = ("*" * (1 << 18)).b
+    [64, 2048].each do |size|
+      assert_echoed(:text, message) do |peer|
+        WebSocketPeer.frame(:text, message).scan(/.{1,#{size}}/mn) { |chop| peer.write(chop) }
+      end
+    end
+  end
+
+  # 9.7, 9.8
+  def test_many_small_messages
+    [0, 16, 64, 256, 1024, 4096].each do |size|
+      message = ("*" * size).b
+      server = peers do |peer|
+        100.times { peer.send_frame(:text, message) && peer.read }
+        peer.send_frame(:close, [1000].pack("S>"))
+      end
+      count = 0
+      client(server.url).websocket { |socket| socket.each { |one| socket.write(one) && (count += 1) } }
+      assert_equal 100, count, size
+    end
+  end
+
+  # 10.1.1
+  def test_a_message_in_frames_of_1300
+    message = ("*" * 65_536).b
+    assert_echoed(:text, message) { |peer| peer.write(in_frames(:text, message, 1300)) }
+  end
+
+  # 12: [bytes of a message, of a frame]
+  def test_compressed_messages
+    [[16, nil], [64, nil], [256, nil], [1024, nil], [8192, nil], [65_536, nil], [8192, 256], [65_536, 1024],
+     [65_536, 32_768]].each do |size, fragment|
+      assert_equal [true] * 10, compressed({}, size, fragment), [size, fragment].inspect
+    end
+  end
+
+  # 13: what the server asks for
+  def test_parameters_of_compression
+    [{}, { server_no_context_takeover: true }, { server_max_window_bits: 9 }, { server_max_window_bits: 15 },
+     { server_no_context_takeover: true, server_max_window_bits: 9 },
+     { server_no_context_takeover: true, server_max_window_bits: 15 },
+     { client_no_context_takeover: true, client_max_window_bits: 9 },
+     { client_no_context_takeover: true, client_max_window_bits: 15, server_max_window_bits: 12 }].each do |parameters|
+      assert_equal [true] * 10, compressed(parameters, 8192, nil), parameters.inspect
+    end
+  end
+
+  private
+
+  # The block's value, or what went wrong.
+  def report(queue)
+    queue << yield
+  rescue StandardError => error
+    queue << [error.inspect]
+  end
+
+  # ---- 1 to 7 ----
+
+  # A server that plays the case, and in the way, that the request names; and what it has seen.
+  def playing(kind)
+    seen = Queue.new
+    cases = WebSocketCases.all
+    server = public_send(kind) do |peer|
+      number, chop = peer.request.target.scan(/\w+/)
+      report(seen) { play(peer, cases.fetch(number.to_i), chop.to_sym) }
+    end
+    [server, seen]
+  end
+
+  def run_cases(http, seen, chops)
+    WebSocketCases.all.each_with_index do |one, number|
+      chops.each do |chop|
+        next if chop == :octets && bytes_of(one.frames) > MOST_OCTETS
+
+        fault = echo(http.websocket("/#{number}/#{chop}"))
+        assert_case(one, "#{one.name}, #{chop}", fault, *seen.pop)
+      end
+    end
+  end
+
+  def assert_case(one, name, fault, answers, code)
+    if one.code.is_a?(Integer)
+      assert_equal [Trunkline::InvalidResponse, one.code], [fault.class, code], name
+      # What came before may be answered before the breach is seen, or not.
+      assert_equal one.answers.first(answers.size), answers, name
+    else
+      allowed = one.code ? [*one.code, 1000] : [1000]
+      assert_nil fault, name
+      assert_includes allowed, code, name
+      assert_equal one.answers, answers, name
+    end
+  end
+
+  # @return [Exception, nil] what the server's breach of the protocol raised
+  def echo(socket)
+    while (message = socket.read)
+      begin
+        socket.write(message)
+      rescue Trunkline::ClosedError
+        nil
+      end
+    end
+  rescue Trunkline::InvalidResponse => error
+    error
+  end
+
+  # @return [Array(Array, Integer)] the answers, and the code with which the client closed
+  def play(peer, one, chop)
+    answers = []
+    one.frames.slice_when { |_, frame| frame == :pause }.each do |frames|
+      answers << answer(peer) if frames.delete(:pause)
+      send_in(chop, peer, frames)
+    end
+    if one.code.nil?
+      answers << answer(peer) while answers.size < one.answers.size
+      peer.send_frame(:close, [1000].pack("S>"))
+    end
+    answers << answer(peer) until answers.last&.first == :close
+    [answers[0..-2], answers.last[1].unpack1("S>")]
+  end
+
+  def answer(peer) = peer.read.then { |frame| [frame.kind, frame.payload.b] }
+
+  def send_in(chop, peer, frames)
+    bytes = frames.map { |kind, payload, how| WebSocketPeer.frame(kind, payload, **(how || {})) }
+    bytes = [bytes.join] if chop == :whole
+    bytes = bytes.join.chars if chop == :octets
+    bytes.each { |piece| peer.write(piece) }
+  rescue IOError, SystemCallError
+    nil # the client has left already; what it said is there to be read
+  end
+
+  def bytes_of(frames) = frames.sum { |_, payload, _| payload.to_s.bytesize + 6 }
+
+  # ---- 9 and 10 ----
+
+  def assert_echoed(kind, message)
+    frame = nil
+    server = peers do |peer|
+      yield peer
+      frame = peer.read
+      peer.send_frame(:close, [1000].pack("S>"))
+    end
+    assert_nil echo(client(server.url, timeout: 20).websocket)
+    eventually(5) { frame }
+    assert_equal [kind, true], [frame.kind, frame.payload == message], "#{message.bytesize} bytes"
+  end
+
+  def in_frames(kind, message, size)
+    parts = message.scan(/.{1,#{size}}/mn)
+    parts.each_with_index.map do |part, index|
+      WebSocketPeer.frame(index.zero? ? kind : :continuation, part, last: index == parts.size - 1)
+    end.join
+  end
+
+  # ---- 12 and 13 ----
+
+  # Ten messages, each of another part of the text.
+  # @return [Array<Boolean>] of each, whether it came back, and compressed
+  def compressed(parameters, size, fragment)
+    accepted = ["permessage-deflate", *parameters.map { |name, value| value == true ? name : "#{name}=#{value}" }]
+    results = Queue.new
+    server = peers("Sec-WebSocket-Extensions" => accepted.join("; ")) do |peer|
+      report(results) { Array.new(10) { |number| comes_back?(peer, TEXT[number * 100, size].b, parameters, fragment) } }
+      peer.send_frame(:close, [1000].pack("S>"))
+    end
+    @deflater = @inflater = nil
+    echo(client(server.url).websocket(compress: true))
+    results.pop
+  end
+
+  def comes_back?(peer, message, parameters, fragment)
+    parts = deflated(message, parameters).scan(/.{1,#{fragment || 65_536}}/mn)
+    parts.each_with_index do |part, index|
+      kind = index.zero? ? :text : :continuation
+      peer.send_frame(kind, part, last: index == parts.size - 1, rsv: index.zero? ? 4 : 0)
+    end
+    frame = peer.read
+    frame.compressed && inflated(frame.payload, parameters) == message
+  end
+
+  def deflated(message, parameters)
+    @deflater = nil if parameters[:server_no_context_takeover]
+    @deflater ||= Zlib::Deflate.new(Zlib::DEFAULT_COMPRESSION, -parameters.fetch(:server_max_window_bits, 15))
+    @deflater.deflate(message, Zlib::SYNC_FLUSH).delete_suffix("\x00\x00\xFF\xFF".b)
+  end
+
+  def inflated(bytes, parameters)
+    @inflater = nil if parameters[:client_no_context_takeover]
+    @inflater ||= Zlib::Inflate.new(-parameters.fetch(:client_max_window_bits, 15))
+    @inflater.inflate(bytes + "\x00\x00\xFF\xFF".b)
+  end
+end
