@@ -305,21 +305,21 @@ module Trunkline
     end
 
     # @return [Response] of status 101, if the server has switched; over HTTP/2 of status 200
-    def switched(url, own, values)
+    def switched(url, own, values, begun)
       request = @requests.build("GET", url, own, :upgrade)
-      return with_http1.switched(url, own, values) if @options.http == :auto && !@pool.takes_websocket?(request)
+      return with_http1.switched(url, own, values, begun) if @options.http == :auto && !@pool.takes_websocket?(request)
 
       surroundings = Surroundings.current if Surroundings.needed?
-      finish(request, values, nil, surroundings)
+      finish(request, values, begun, surroundings)
     end
 
     private
 
     # As #call, with a request that asks for a WebSocket.
-    def switch(url, options)
+    def switch(url, options, begun)
       @family.refuse_if_closed
       own = AttemptValues.of_call(options.slice(*Options::PER_CALL))
-      variant(options.except(*Options::PER_CALL)).switched(url, *own)
+      variant(options.except(*Options::PER_CALL)).switched(url, *own, begun)
     end
 
     # Options that hold for more than a call make another client, which is kept: a call that names them again costs

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "English"
 require_relative "errors"
 require_relative "stream_options"
 require_relative "timeouts"
@@ -19,7 +18,8 @@ module Trunkline
     private_constant :OWN, :SCHEMES
 
     class << self
-      # @param switch [#call] sends a GET that asks to switch, to a URL, with the options of a call
+      # @param switch [#call] sends a GET that asks to switch, to a URL, with the options of a call; adds each Response
+      #   to an Array before anything is sent
       # @return [Socket]
       # @api private
       def open(switch, url, timeouts, protocols:, compress:, max_message_bytes:, ping:, options:)
@@ -28,9 +28,11 @@ module Trunkline
         handshake = Handshake.new(protocols: protocols, extensions: framing.offer)
         call = StreamOptions.of(options, timeouts, {}).except(:stream).merge(OWN)
         call = call.merge(headers: StreamOptions.laid_over(handshake.fields, call[:headers]))
-        response = switch.call(http(url), call)
+        response = switch.call(http(url), call, begun = [])
         switched(response, handshake, framing)
-        Socket.new(response, response._switched, framing, Timeouts.of(call[:timeout]), ping)
+        socket = Socket.new(response, response._switched, framing, Timeouts.of(call[:timeout]), ping)
+      ensure
+        begun&.each { |one| one._switched&.close } unless socket # an interrupt may come at any time
       end
 
       private
@@ -44,8 +46,6 @@ module Trunkline
         framing.begin(response["sec-websocket-extensions"])
       rescue ArgumentError => error
         raise InvalidResponse.about(response, "was answered with extensions that were not asked for: #{error.message}")
-      ensure
-        response._switched&.close if $ERROR_INFO
       end
 
       def http(url)

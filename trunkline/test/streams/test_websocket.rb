@@ -160,6 +160,15 @@ class TestWebSocket < TrunklineTest
     assert_raises(Trunkline::BodyTooLarge) { client(large.url).websocket(max_message_bytes: 1000, &:read) }
   end
 
+  def test_what_came_before_a_breach
+    breach = WebSocketPeer.frame(:text, "fine") + WebSocketPeer.frame(3, "no opcode")
+    server = peers(behind: breach, &:read)
+    socket = client(server.url).websocket
+    assert_equal "fine", socket.read
+    assert_raises(Trunkline::InvalidResponse) { socket.read }
+    assert_nil socket.read
+  end
+
   def test_protocols_credentials_and_policies
     server = peers("Sec-WebSocket-Protocol" => "b", &:echo)
     http = client(server.url, bearer: "secret", cache: true, retry: true)
