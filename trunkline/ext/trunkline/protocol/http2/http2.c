@@ -150,7 +150,10 @@ bool http2_output(http2 *h, buffer *out, size_t enough) {
     if (buffer_length(out) >= enough) return true;
     h->answers = 0;
     if (buffer_length(&h->ahead) > 0) {
-        if (!buffer_append(out, buffer_head(&h->ahead), buffer_length(&h->ahead))) return false;
+        if (!buffer_append(out, buffer_head(&h->ahead), buffer_length(&h->ahead))) {
+            http2_fail(h, FAILURE_OUT_OF_MEMORY);
+            return false;
+        }
         buffer_clear(&h->ahead);
     }
     while (!h->over && buffer_length(out) < enough) {

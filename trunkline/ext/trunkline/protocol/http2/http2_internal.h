@@ -19,7 +19,8 @@ typedef struct {
 #define HTTP2_FRAME_HEAD 9
 
 typedef struct {
-    list blocks; /* owned */
+    list blocks;    /* owned */
+    bool exhausted; /* an allocation has failed */
 } http2_memory;
 
 struct http2 {

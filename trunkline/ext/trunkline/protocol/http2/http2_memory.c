@@ -19,7 +19,10 @@ static http2_block *block_of(void *bytes) {
 }
 
 static void *link_block(http2_memory *memory, http2_block *block) {
-    if (block == NULL) return NULL;
+    if (block == NULL) {
+        memory->exhausted = true;
+        return NULL;
+    }
     list_append(&memory->blocks, &block->node);
     return block->bytes;
 }
@@ -48,11 +51,13 @@ static void give(void *bytes, void *memory) {
 }
 
 /* As realloc: without memory the old block stays valid. */
-static void *resize(void *bytes, size_t size, void *memory) {
+static void *resize(void *bytes, size_t size, void *of) {
+    http2_memory *memory = of;
     if (bytes == NULL) return take(size, memory);
     http2_block *old = block_of(bytes);
     unlink_block(memory, old);
     http2_block *moved = fits(size, 1) ? realloc(old, sizeof(http2_block) + size) : NULL;
+    if (moved == NULL) memory->exhausted = true;
     void *linked = link_block(memory, moved != NULL ? moved : old);
     return moved != NULL ? linked : NULL;
 }

@@ -124,7 +124,10 @@ static failure_code close_reason(const http2 *h, const http2_stream *s, uint32_t
     if (h->failure != FAILURE_NONE) return cut_reason(h, s);
     if (s->reset)
         return code == NGHTTP2_REFUSED_STREAM ? FAILURE_HTTP2_REFUSED : FAILURE_HTTP2_RESET;
-    if (code == NGHTTP2_REFUSED_STREAM) return FAILURE_HTTP2_GONE;
+    /* nghttp2 closes so what a GOAWAY left out, and a request that it cannot compose. */
+    bool composed = h->goaway || !h->memory.exhausted;
+    if (code == NGHTTP2_REFUSED_STREAM)
+        return composed ? FAILURE_HTTP2_GONE : FAILURE_OUT_OF_MEMORY;
     /* The others were reset by nghttp2: DATA contradicts Content-Length, the head is malformed, or
      * a frame is. */
     if (code != NGHTTP2_PROTOCOL_ERROR) return FAILURE_HTTP2_PROTOCOL;

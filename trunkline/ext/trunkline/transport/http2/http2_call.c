@@ -231,6 +231,7 @@ bool http2_call_read(http2_call *call, nanoseconds now) {
 /* A batch writes once a round for all of its calls. */
 static void write_or_put_off(http2_connection *h, http2_call *call, nanoseconds now) {
     http2_batch *b = away(call) ? NULL : call->batch;
+    http2_connection_end_exhausted(h, own_waker(call));
     if (h->dead || !(http2_wants_output(h->session) || buffer_length(&h->output) > 0)) return;
     for (int i = 0; b != NULL && i < b->count; i++)
         if (b->unflushed[i] == h) return;

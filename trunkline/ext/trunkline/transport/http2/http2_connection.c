@@ -110,6 +110,11 @@ static void writing_broke(http2_connection *h, const failure *f, waker *own, nan
     if (!h->dead) die(h, &why, own);
 }
 
+void http2_connection_end_exhausted(http2_connection *h, waker *own) {
+    if (!h->dead && http2_failure(h->session) == FAILURE_OUT_OF_MEMORY)
+        die_of(h, FAILURE_OUT_OF_MEMORY, NULL, own);
+}
+
 /* Fills the output. Returns false when there is nothing to write, or no memory. */
 static bool frame_more(http2_connection *h) {
     if (buffer_length(&h->output) > 0) return true;
@@ -136,6 +141,7 @@ void http2_connection_write(http2_connection *h, waker *own, nanoseconds now) {
         h->written += count;
         any = true;
     }
+    http2_connection_end_exhausted(h, own);
     if (any) {
         http2_connection_note_sent(h);
         tell_touched(h, own);

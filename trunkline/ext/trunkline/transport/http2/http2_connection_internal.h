@@ -43,6 +43,9 @@ struct http2_connection {
 bool http2_connection_read_once(http2_connection *h, waker *own, nanoseconds now);
 void http2_connection_write(http2_connection *h, waker *own, nanoseconds now);
 
+/* Ends the connection if its session has failed for want of memory: its calls are told. */
+void http2_connection_end_exhausted(http2_connection *h, waker *own);
+
 /* ---- http2_call.c ---- */
 
 /* Notes that something has come for the call. If it waits, wakes its driver; or only marks the
