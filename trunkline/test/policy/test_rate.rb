@@ -35,6 +35,43 @@ class TestRate < TrunklineTest
     now - began
   end
 
+  # Keeps turns elsewhere, and notes what it is asked.
+  class NotedStore
+    attr_reader :asked
+
+    def initialize
+      @asked = Thread::Queue.new
+    end
+
+    def pace(*settings)
+      @asked << settings
+      self
+    end
+
+    def reserve(*) = [0.0, :slot]
+
+    def delay(_now) = 0.0
+
+    def learn(_slot, response, _now) = @asked << response.status
+
+    def ended(slot) = @asked << slot
+  end
+
+  def test_a_store_is_asked_and_told_the_end_of_each_request
+    server, = serve_noting_times
+    store = NotedStore.new
+    http = client(server.url, rate: { per_second: 20, store: store })
+    http.get("/")
+    label = server.url[%r{//([^/]*)}, 1]
+
+    assert_equal [[label, 20.0, 1], 200, :slot], Array.new(store.asked.size) { store.asked.pop }
+    server.stop
+    assert_raises(Trunkline::Error) { client("http://127.0.0.1:1", rate: { store: store }).get("/") }
+    assert_equal [["127.0.0.1:1", nil, nil], :slot], Array.new(store.asked.size) { store.asked.pop }
+    error = assert_raises(Trunkline::InvalidRequest) { client(server.url, rate: { store: 5 }) }
+    assert_match(/store: must be an object with pace/, error.message)
+  end
+
   def test_requests_start_at_the_rate_whoever_sends_them
     server, times = serve_noting_times
     http = client(server.url, rate: { per_second: 20, burst: 2 })

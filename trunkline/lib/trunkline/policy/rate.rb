@@ -22,11 +22,15 @@ module Trunkline
       KEY = Settings::Check.new("a String, or callable with a Request", lambda do |value|
         value.is_a?(String) ? value.dup.freeze : (value if value.respond_to?(:call))
       end)
+      STORE = Settings::Check.new("an object with pace(key, per_second, burst)", lambda do |value|
+        value if value.respond_to?(:pace)
+      end)
       SETTINGS = Settings.new(:rate,
                               per_second: [nil, Settings.number(1e-6..1e6)],
                               burst: [nil, Settings.integer(1..1_000_000)],
-                              key: [nil, KEY])
-      private_constant :KEY
+                              key: [nil, KEY],
+                              store: [nil, STORE])
+      private_constant :KEY, :STORE
 
       # @param value [true, :server, Hash, Rate]
       # @return [Rate]
@@ -43,7 +47,7 @@ module Trunkline
       # @param settings [Hash{Symbol => Object}]
       # @return [Hash{Symbol => Object}]
       def self.check(settings)
-        return settings if settings[:per_second]
+        return settings if settings[:per_second] || settings[:store]
 
         raise InvalidRequest, "rate: per_second: is required: how many requests may start in a second"
       end
@@ -62,10 +66,12 @@ module Trunkline
       # @param per_second [Float, nil] nil: the server tells
       # @param burst [Integer, nil]
       # @param key [String, #call, nil] whose requests are counted together; nil: those to one origin
-      def initialize(per_second: nil, burst: nil, key: nil)
+      # @param store [#pace, nil] who keeps the paces of several processes; nil: this process does
+      def initialize(per_second: nil, burst: nil, key: nil, store: nil)
         @per_second = per_second
         @burst = burst || (per_second && Schedule.burst_of(per_second))
         @key = key
+        @store = store
         freeze
       end
 
@@ -79,7 +85,11 @@ module Trunkline
 
         pace = pace(key)
         slot = await_slot(pace, key, request, call)
-        yield(request).tap { |response| pace.learn(slot, response, call.now) }
+        begin
+          yield(request).tap { |response| pace.learn(slot, response, call.now) }
+        ensure
+          pace.ended(slot)
+        end
       end
 
       # Asked before a second request of the same call, which must not wait.
@@ -94,10 +104,10 @@ module Trunkline
         pace = pace(key)
         _, slot = pace.reserve(now, 0.0)
         return false if slot.nil?
-        return true if yield
 
-        pace.cancel(slot)
-        false
+        started = yield
+        started ? pace.ended(slot) : pace.cancel(slot) # the call is in flight already, with its first request
+        started
       end
 
       # Asked before a request among many begins, so that it waits where it holds up nobody else. Where the server wants
@@ -110,7 +120,7 @@ module Trunkline
         key = key_of(request) or return 0.0
 
         seconds = pace(key).delay(now)
-        @per_second || seconds <= Limiter::LONGEST_PAUSE ? seconds : 0.0
+        @per_second || @store || seconds <= Limiter::LONGEST_PAUSE ? seconds : 0.0
       rescue StandardError => error
         raise if Interrupts.ended_by?(error)
 
@@ -129,6 +139,8 @@ module Trunkline
       end
 
       def pace(key)
+        return @store.pace(key, @per_second, @burst) if @store
+
         State.of(:rate, [key, @per_second, @burst]) { @per_second ? Schedule.new(@per_second, @burst) : Quota.new }
       end
 

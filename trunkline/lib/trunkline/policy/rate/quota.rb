@@ -83,6 +83,9 @@ module Trunkline
           end
         end
 
+        # Answers tell; the end of a request alone does not.
+        def ended(_slot); end
+
         private
 
         # A limit that the server tells of no more is forgotten when its time is over.

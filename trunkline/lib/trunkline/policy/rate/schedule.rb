@@ -60,6 +60,9 @@ module Trunkline
         # An answer tells nothing about it.
         def learn(_slot, _response, _now); end
 
+        # Nor does the end of the request.
+        def ended(_slot); end
+
         # @return [String] the beginning of a sentence
         def reason(_now)
           format("the rate is %<rate>g a second, with a burst of %<burst>d", rate: @per_second, burst: @burst)
