@@ -27,7 +27,7 @@ class Server
     end
 
     def postgres
-      start("postgres", POSTGRES) do |port, folder, as|
+      start("postgres") do |port, folder, as|
         unless File.exist?("#{folder}/PG_VERSION")
           run(*as, "#{POSTGRES}/initdb", "-D", folder, "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8",
               "--locale=C")
@@ -38,7 +38,7 @@ class Server
     end
 
     def mariadb
-      start("mariadbd", "/usr/sbin") do |port, folder, as|
+      start("mariadbd") do |port, folder, as|
         unless File.exist?("#{folder}/mysql")
           run("mariadb-install-db", "--no-defaults", "--datadir=#{folder}", *("--user=mysql" unless as.empty?),
               "--auth-root-authentication-method=normal", "--skip-test-db")
@@ -50,11 +50,15 @@ class Server
       end
     end
 
+    # @return [Boolean] whether it is installed
+    def there?(program)
+      [POSTGRES, "/usr/sbin", *ENV["PATH"].split(":")].any? { |path| File.executable?(File.join(path, program)) }
+    end
+
     private
 
-    def start(program, folder = nil, &command)
-      paths = [folder, *ENV["PATH"].split(":")].compact
-      new(program, command) if paths.any? { |path| File.executable?(File.join(path, program)) }
+    def start(program, &command)
+      new(program, command) if there?(program)
     end
 
     def run(*command)
@@ -95,6 +99,13 @@ class Server
     return { adapter: "postgresql", username: "postgres", database: "postgres", **common } unless @program == "mariadbd"
 
     { adapter: "trilogy", username: "root", database: "bulk", **common }
+  end
+
+  # @return [Boolean] whether PostgreSQL, or Redis, takes commands
+  def answers?
+    return system("#{POSTGRES}/pg_isready", "-q", "-h", "127.0.0.1", "-p", @port.to_s) if @program == "postgres"
+
+    Socket.tcp("127.0.0.1", @port) { |socket| socket.write("PING\r\n") && socket.gets == "+PONG\r\n" }
   end
 
   # @return [String] a URL of Redis

@@ -12,7 +12,6 @@ module Trunkline
     class Feeder
       # Slices that are cut in one transaction.
       AT_ONCE = 4
-      private_constant :AT_ONCE
 
       # @param bulk [Class] of the run
       # @param run_id [Integer]

@@ -17,25 +17,41 @@ module Trunkline
       # @yield
       # @return [Object] what the block returns
       def self.run(state, run_id, worker, lease)
-        ended = Thread::Queue.new
-        thread = Thread.new do
-          Thread.current.name = "trunkline bulk leases"
-          Thread.current.report_on_exception = false
-          state.renew(run_id, worker, lease) until wait(ended, lease.fdiv(TIMES))
+        ended = false
+        lock = Mutex.new
+        told = ConditionVariable.new
+        thread = keeper do
+          state.renew(run_id, worker, lease) until ended_within(lease.fdiv(TIMES), lock, told) { ended }
         end
         yield
       ensure
-        ended << true
+        lock.synchronize do
+          ended = true
+          told.signal
+        end
         thread&.join
       end
 
-      # @return [Boolean] whether it has ended
-      def self.wait(ended, seconds) # rubocop:disable Naming/PredicateMethod -- it waits
-        limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
-        sleep 0.05 while ended.empty? && Process.clock_gettime(Process::CLOCK_MONOTONIC) < limit
-        !ended.empty?
+      def self.keeper
+        Thread.new do
+          Thread.current.name = "trunkline bulk leases"
+          Thread.current.report_on_exception = false
+          yield
+        end
       end
-      private_class_method :wait
+
+      # @yieldreturn [Boolean] whether it has ended
+      # @return [Boolean]
+      def self.ended_within(seconds, lock, told)
+        limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+        lock.synchronize do
+          until yield || (left = limit - Process.clock_gettime(Process::CLOCK_MONOTONIC)) <= 0
+            told.wait(lock, left)
+          end
+          yield
+        end
+      end
+      private_class_method :keeper, :ended_within
     end
   end
 end

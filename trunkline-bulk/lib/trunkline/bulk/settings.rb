@@ -13,8 +13,13 @@ module Trunkline
                       ->(value) { value == :auto || (value.is_a?(Integer) && value.between?(1, 65_536)) }],
         per_origin: [nil, "a positive number of requests a second, or nil",
                      ->(value) { value.nil? || (value.is_a?(Numeric) && value.positive?) }],
+        in_flight: [nil, "an Integer from 1 to 1000000, or nil",
+                    ->(value) { value.nil? || (value.is_a?(Integer) && value.between?(1, 1_000_000)) }],
         lease: [30, "seconds from 1 to 3600", ->(value) { value.is_a?(Numeric) && value.between?(1, 3600) }],
         attempts: [3, "an Integer from 1 to 100", ->(value) { value.is_a?(Integer) && value.between?(1, 100) }],
+        jobs: [32, "an Integer from 1 to 10000", ->(value) { value.is_a?(Integer) && value.between?(1, 10_000) }],
+        queue: [nil, "a String or Symbol, or nil",
+                ->(value) { value.nil? || value.is_a?(String) || value.is_a?(Symbol) }],
         hold: [300, "seconds from 0 to 86400", ->(value) { value.is_a?(Numeric) && value.between?(0, 86_400) }]
       }.freeze
       CLIENT = { timeout: 30 }.freeze
@@ -26,11 +31,17 @@ module Trunkline
       attr_reader :concurrency
       # @return [Numeric, nil] requests a second to each origin, by all workers together
       attr_reader :per_origin
+      # @return [Integer, nil] requests in flight to each origin, by all workers together
+      attr_reader :in_flight
       # @return [Numeric] seconds after which the slices of a worker that is heard of no more are taken over
       attr_reader :lease
       # @return [Integer] how often a slice is begun, when its workers die, until its items are sent one by one: with
       #   which a worker dies then is recorded as failed
       attr_reader :attempts
+      # @return [Integer] jobs that wait in the queue, with on: :active_job
+      attr_reader :jobs
+      # @return [String, Symbol, nil] the queue of these jobs; nil: ActiveJob's default
+      attr_reader :queue
       # @return [Numeric] seconds for which items are held back, in all, while their origin cannot be reached
       attr_reader :hold
       # @return [Hash{Symbol => Object}] options of the client

@@ -5,6 +5,7 @@ require_relative "codec"
 require_relative "feeder"
 require_relative "holdback"
 require_relative "lease_keeper"
+require_relative "limits"
 require_relative "slice_work"
 require_relative "state/workers"
 
@@ -78,8 +79,16 @@ module Trunkline
       private
 
       def client_options
-        rate = { rate: { per_second: @settings.per_origin } } if @settings.per_origin
-        { **@settings.client, **(rate || {}) }
+        rate = { per_second: @settings.per_origin, store: store }.compact
+        rate.empty? ? @settings.client : { **@settings.client, rate: rate }
+      end
+
+      # @return [#pace, nil] nil: the client keeps the limits by itself
+      def store
+        redis = Bulk.configuration.redis
+        return if redis.nil? && @settings.in_flight.nil?
+
+        Limits.at(redis).with(@settings.in_flight)
       end
 
       def over?
@@ -107,9 +116,7 @@ module Trunkline
 
       # @return [Array<Entry>, nil] nil: there is no slice now
       def next_slice
-        slice = @state.claim(@run.id, @name, @settings.lease)
-        slice ||= @state.claim(@run.id, @name, @settings.lease) if @feeder.cut
-        return if slice.nil?
+        slice = claim or return
 
         @works << work = SliceWork.new(slice)
         return work.entries if slice.attempts < [@settings.attempts, 2].max
@@ -117,6 +124,11 @@ module Trunkline
         @suspects << work
         []
       end
+
+      # @return [State::Slice, nil]
+      def claim = claim_one || (claim_one if @feeder.cut)
+
+      def claim_one = @state.claim(@run.id, @name, @settings.lease)
 
       # One item after another, of a slice whose workers have died: who dies next tells which item it was.
       def send_alone(work)

@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+require "securerandom"
+begin
+  require "redis_client"
+rescue LoadError => error
+  raise Trunkline::InvalidRequest, "redis: needs the gem redis-client: add gem \"redis-client\", \">= 0.22\" to the " \
+                                   "Gemfile (#{error.message})"
+end
+require_relative "ask"
+
+module Trunkline
+  class Bulk
+    class Limits
+      # Shares what a fleet may do among its workers: a token bucket and the requests in flight of each origin are in
+      # Redis, and one script gives a worker its part of all of them for an interval. The interval grows with the number
+      # of workers, so that all of them together call Redis CALLS times a second, or each every LIFE / 3.
+      #
+      # @api private
+      class Redis
+        SCRIPT = File.read(File.join(__dir__, "leases.lua")).freeze
+        # Calls a second by all workers.
+        CALLS = 80
+        # Seconds after which a worker that is heard of no more has nothing.
+        LIFE = 15.0
+        # What all keys begin with: one slot of a cluster.
+        PREFIX = "{trunkline-bulk}"
+        ERRORS = [RedisClient::Error, SystemCallError].freeze
+        private_constant :CALLS, :LIFE, :PREFIX, :SCRIPT
+
+        # @param url [String]
+        # @param clock [#call, nil] gives milliseconds, for a simulation; nil: the clock of Redis
+        def initialize(url, clock: nil)
+          @redis = RedisClient.config(url: url, timeout: 1, reconnect_attempts: 1).new_client
+          @clock = clock
+          @worker = SecureRandom.alphanumeric(16)
+        end
+
+        # @param asks [Array<Ask>]
+        # @return [Grants]
+        # @raise [RedisClient::Error]
+        def exchange(asks)
+          interval, workers, *given = run(keys(asks), values(asks))
+          grants = given.each_slice(3).map { |starts, flying, pause| Grant.new(starts, flying, pause / 1000.0) }
+          Grants.new(interval / 1000.0, workers, grants)
+        end
+
+        # @return [void]
+        def close = @redis.close
+
+        private
+
+        # A Redis that was restarted does not know the script.
+        def run(keys, values)
+          @digest ||= @redis.call("SCRIPT", "LOAD", SCRIPT)
+          @redis.call("EVALSHA", @digest, keys.size, *keys, *values)
+        rescue RedisClient::CommandError => error
+          raise unless error.message.start_with?("NOSCRIPT")
+
+          @redis.call("EVAL", SCRIPT, keys.size, *keys, *values)
+        end
+
+        def keys(asks)
+          asks.each_with_object(["#{PREFIX}:workers"]) do |ask, keys|
+            keys << "#{PREFIX}:starts:#{ask.per_second}:#{ask.origin}"
+            keys << "#{PREFIX}:flying:#{ask.most_in_flight}:#{ask.origin}" << "#{PREFIX}:pause:#{ask.origin}"
+          end
+        end
+
+        def values(asks)
+          first = [@worker, (LIFE * 1000).to_i, CALLS, @clock ? @clock.call : ""]
+          asks.each_with_object(first) do |ask, values|
+            values.push(ask.per_second, ask.wanted, ask.most_in_flight, ask.in_flight, ask.wanted_in_flight,
+                        (ask.pause * 1000).ceil)
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,154 @@
+# frozen_string_literal: true
+
+require "time"
+require_relative "ask"
+
+module Trunkline
+  class Bulk
+    class Limits
+      # What this process may do with one origin: the starts that were granted, one after another over the interval, and
+      # requests in flight. It is the pace of a client's `rate: { store: }`. Safe for use by several threads; nothing
+      # waits.
+      #
+      # @api private
+      class Share
+        BUSY = [429, 503].freeze
+        # Seconds of pause after 429 without Retry-After.
+        PAUSE = 1.0
+        # Seconds of pause that are shared at most.
+        LONGEST = 3600.0
+        # Starts that are asked for where nothing is known yet.
+        FIRST = 8
+        # Seconds until it is looked again whether there is a grant.
+        AGAIN = 0.02
+        private_constant :AGAIN, :BUSY, :FIRST, :LONGEST, :PAUSE
+
+        # @return [Float] monotonic seconds when it was last asked
+        attr_reader :used_at
+
+        def initialize(origin, per_second, most_in_flight)
+          @origin = origin
+          @per_second = per_second.to_f
+          @most_in_flight = most_in_flight.to_i
+          @lock = Mutex.new
+          @granted = @used = @in_flight = @may_fly = @refused = @taken = 0
+          @from = @until = @used_at = 0.0
+          @step = 0.0
+          @learnt = 0.0
+        end
+
+        # @param now [Float] monotonic seconds
+        # @return [Array(Float, Object)] seconds until it may start, and its slot; nil: too late
+        def reserve(now, patience)
+          @lock.synchronize do
+            seconds = delay_at(now)
+            next [seconds, nil] if seconds > patience
+
+            slot = [seconds.zero?]
+            start if slot[0]
+            [seconds, slot]
+          end
+        end
+
+        # @return [Float] seconds until the slot; 0.0: it has started
+        def wait(slot, now)
+          @lock.synchronize do
+            seconds = delay_at(now)
+            next seconds unless seconds.zero?
+
+            slot[0] = true
+            start
+            0.0
+          end
+        end
+
+        def delay(now) = @lock.synchronize { delay_at(now) }
+
+        # A slot that nobody starts in.
+        # @return [void]
+        def cancel(slot) = ended(slot)
+
+        # @return [void]
+        def ended(slot)
+          @lock.synchronize { @in_flight -= 1 if slot[0] }
+          slot[0] = false
+        end
+
+        # @return [void]
+        def learn(_slot, response, now)
+          return unless BUSY.include?(response.status)
+
+          seconds = pause_of(response) or return
+          @lock.synchronize do
+            @learnt = [@learnt, seconds].max
+            @until = [@until, now + seconds].max
+          end
+        end
+
+        # @return [String] the beginning of a sentence
+        def reason(_now) = "the fleet's rate is #{@per_second} a second"
+
+        # @return [Ask] for the next interval
+        def ask
+          @lock.synchronize do
+            wanted = [(@taken * 2) + (@refused.positive? ? FIRST : 0) - (@granted - @used), 0].max
+            flying = @in_flight + (@refused.positive? ? [@in_flight, FIRST].max : 0)
+            ask = Ask.new(@origin, @per_second, wanted, @most_in_flight, @in_flight, flying, @learnt)
+            @taken = @refused = 0
+            @learnt = 0.0
+            ask
+          end
+        end
+
+        # @param grant [Grant]
+        # @param interval [Float] seconds
+        # @return [void]
+        def take(grant, interval, now)
+          @lock.synchronize do
+            @granted = @granted - @used + grant.starts
+            @used = 0
+            @from = now
+            @step = @granted.zero? ? 0.0 : interval / @granted
+            @may_fly = grant.in_flight
+            @until = [@until, now + grant.pause].max if grant.pause.positive?
+          end
+        end
+
+        # @return [Boolean] whether it needs no grants
+        def idle?(now) = @lock.synchronize { @in_flight.zero? && now - @used_at > 1.0 }
+
+        private
+
+        def start
+          @used += 1
+          @taken += 1
+          @in_flight += 1
+        end
+
+        def delay_at(now)
+          @used_at = now
+          return @until - now if @until > now
+
+          if (@most_in_flight.positive? && @in_flight >= @may_fly) || (@per_second.positive? && @used >= @granted)
+            @refused += 1
+            return AGAIN
+          end
+          return 0.0 if @per_second.zero?
+
+          seconds = @from + (@used * @step) - now
+          seconds > 1e-6 ? seconds : 0.0
+        end
+
+        def pause_of(response)
+          text = response["retry-after"]
+          return (PAUSE if response.status == 429) if text.nil?
+
+          seconds = text.match?(/\A\d{1,9}\z/) ? text.to_f : Time.httpdate(text) - Time.now
+          seconds.clamp(0.0, LONGEST)
+        rescue ArgumentError
+          PAUSE
+        end
+      end
+    end
+  end
+end
