@@ -146,7 +146,7 @@ module Trunkline
 
       begin
         goes_on = callback.call(result)
-        @scheduler.cancel(pending) if !goes_on && pending.streamed
+        @scheduler.cancel(pending) if !goes_on && pending.streamed == true
       rescue StandardError => error
         raise if Interrupts.ended_by?(error)
 

@@ -52,7 +52,7 @@ module Trunkline
     def prepare(pending, method, url, options = nil)
       return prepare_with(options, pending, method, url) if options
 
-      pending.request = @requests.build(method, url, nil, pending.streamed)
+      pending.request = @requests.build(method, url, nil, !pending.streamed.nil?)
       pending.policy = @policy
       surround(pending) if Surroundings.needed?
       pending
@@ -83,7 +83,7 @@ module Trunkline
     # @param options [Hash] of this call alone
     # @param values [AttemptValues, nil] of this call
     def prepare_own(pending, method, url, options, values = nil)
-      pending.request = @requests.build(method, url, options, pending.streamed)
+      pending.request = @requests.build(method, url, options, !pending.streamed.nil?)
       pending.policy = policy_for(pending.request, values)
       surround(pending) if Surroundings.needed?
       pending
@@ -93,11 +93,14 @@ module Trunkline
 
     def prepare_with(options, pending, method, url)
       raise InvalidRequest.of("options", options, "a Hash, such as timeout: 2") unless options.is_a?(Hash)
-      if options[:stream]
-        raise InvalidRequest, "stream: cannot be had among many requests: their answers come as a whole"
-      end
+      raise InvalidRequest, "stream: cannot be had among many requests: give on_chunk: or on_event:" if options[:stream]
       if options[:progress] == true
         raise InvalidRequest, "progress: true draws the bar of one call: among many requests it must be callable"
+      end
+
+      if (blocks = Scheduler::StreamBlocks.of(options))
+        pending.streamed = blocks
+        options = options.except(*Scheduler::StreamBlocks::NAMES)
       end
       return prepare_own(pending, method, url, options) if RequestBuilder.per_call?(options)
 

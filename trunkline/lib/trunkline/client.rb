@@ -222,8 +222,9 @@ module Trunkline
     #
     #   client.each(File.foreach("urls.txt", chomp: true), concurrency: 50) { |url, result| ... }
     #
-    # @param requests [Enumerable, #next_request] in the forms of docs/batches.md. An Array is checked whole before anything
-    #   is sent, everything else as it is pulled. What has #next_request is asked for one after another, until nil
+    # @param requests [Enumerable, #next_request] in the forms of docs/batches.md. An Array is checked whole before
+    #   anything is sent, everything else as it is pulled. What has #next_request is asked for one after another, until
+    #   nil
     # @param options [Hash] as keywords: see #batch
     # @yield [request, result] the request as it was given, and its Response, or the error that a single call would
     #   have raised

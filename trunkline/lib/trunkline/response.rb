@@ -230,6 +230,11 @@ module Trunkline
       self
     end
 
+    # @param bytes [String] of a body that others have read, to be read once more
+    # @return [void]
+    # @api private
+    def _hold_rest(bytes) = _hold(bytes)
+
     private
 
     # @return [Time, nil]

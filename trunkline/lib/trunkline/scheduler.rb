@@ -11,6 +11,7 @@ require_relative "scheduler/flow"
 require_relative "scheduler/origins"
 require_relative "scheduler/pending_request"
 require_relative "scheduler/races"
+require_relative "scheduler/stream_blocks"
 require_relative "scheduler/timers"
 
 module Trunkline
@@ -115,7 +116,7 @@ module Trunkline
       while (at = @next) < completed.size
         pending = completed[at]
         result = handle_result(pending, completed[at + 1])
-        next if result.nil? && !pending.streamed
+        next if result.nil? && pending.streamed != true
 
         @current = nil
         yield pending, result
@@ -184,7 +185,7 @@ module Trunkline
 
     # Counts an exchange that was cancelled.
     def end_exchange(pending)
-      pending.queue.cancel
+      pending.queue.cancel(pending)
       pending.id = nil
       @in_flight -= 1
     end
@@ -337,15 +338,36 @@ module Trunkline
       now = @completed_at = Engine.now
       @next += 2
       return take_answer(pending, result) if @held != 0 && pending.answered
-      return result if pending.streamed && !(result.nil? || result.is_a?(Exception))
 
+      if (blocks = pending.streamed)
+        return take_part(pending, blocks, result, now) unless result.nil? || result.is_a?(Exception)
+
+        result = blocks.finish if result.nil? && blocks != true
+      end
       @current = pending
       @in_flight -= 1
       pending.id = nil
-      pending.queue.complete(pending, result, now)
+      pending.queue.ended(pending, result, now)
       result = result_of_call(pending, result, now) if pending.policy
       pending.request&.release if result
       result
+    end
+
+    # @param blocks [StreamBlocks, true] true: whoever drives it takes the parts
+    # @return [Response, String, StandardError, nil] what is to be yielded: an error of the blocks, which ends the call
+    def take_part(pending, blocks, part, now)
+      return part if blocks == true
+
+      pending.queue.answered(pending, part, now) if part.is_a?(Response)
+      blocks.take(part)
+      nil
+    rescue StandardError => error
+      raise if Interrupts.ended_by?(error)
+
+      withdraw(pending)
+      pending.flow&.give_up
+      pending.request.release
+      error
     end
 
     # Has a result yielded that did not come from the engine.

@@ -75,12 +75,16 @@ module Trunkline
       def start(pending, now)
         @in_flight += 1
         pending.queue = self
+        pending.counted = true
         pending.started = now
         pending.generation = @limiter.start(now) if @limiter
       end
 
       # Counts a request that was cancelled.
-      def cancel
+      # @param pending [PendingRequest]
+      def cancel(pending)
+        return unless pending.counted
+
         @in_flight -= 1
         @limiter&.on_ignore
       end
@@ -88,13 +92,19 @@ module Trunkline
       # Counts a request that ended, and tells the Limiter how.
       # @param pending [PendingRequest]
       # @param result [Response, Exception]
-      def complete(pending, result, now)
-        @last_end = now
-        @in_flight -= 1
-        return if @limiter.nil? && ((result.is_a?(Response) && result.status < 429) || !refused?(result))
+      def ended(pending, result, now)
+        complete(pending, result, now) if pending.counted
+      end
 
-        @limiter ||= Limiter.new(now, fixed: @fixed, in_flight: @in_flight + 1)
-        inform_limiter(pending, result, now)
+      # Of a streamed answer the head is there: its body, which may come for hours, takes no place of those that :auto
+      # allows to be in flight. A number that the caller gave holds until its end.
+      # @param pending [PendingRequest]
+      # @param response [Response]
+      def answered(pending, response, now)
+        return if @fixed
+
+        complete(pending, response, now)
+        pending.counted = false
       end
 
       # Keeps what the Limiter has found out for the next queue to this origin.
@@ -106,6 +116,15 @@ module Trunkline
       end
 
       private
+
+      def complete(pending, result, now)
+        @last_end = now
+        @in_flight -= 1
+        return if @limiter.nil? && ((result.is_a?(Response) && result.status < 429) || !refused?(result))
+
+        @limiter ||= Limiter.new(now, fixed: @fixed, in_flight: @in_flight + 1)
+        inform_limiter(pending, result, now)
+      end
 
       def held?(now)
         return true if now < @held_until

@@ -19,9 +19,10 @@ module Trunkline
     #              monotonic seconds for the whole call; nil when one exchange is all
     # flow         the Flow, from where the call's policies run on
     # answered     true while it has a result that the engine did not give
-    # streamed     true when the parts of the response are yielded as they arrive
+    # counted      whether its OriginQueue counts it as in flight
+    # streamed     true when the parts of the response are yielded as they arrive; StreamBlocks that take them; or nil
     PendingRequest = Struct.new(:item, :index, :callback, :policy, :request, :queue, :started, :generation, :id,
-                                :surroundings, :began, :deadline, :flow, :answered, :streamed) do
+                                :surroundings, :began, :deadline, :flow, :answered, :streamed, :counted) do
       include Redacted
 
       # Compared by identity, as Hash keys too: a Struct would compare its members.

@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../event_stream_parser"
+require_relative "../interrupts"
+require_relative "../redacted"
+
+module Trunkline
+  class Scheduler
+    # What takes the body of one answer among many, as it comes: on_chunk: or on_event: of the call. An answer that is
+    # no success is not for them: it keeps its body, as other answers do.
+    class StreamBlocks
+      include Redacted
+
+      ALLOWED = { on_chunk: "callable, with a chunk and its response",
+                  on_event: "callable, with a ServerSentEvent and its response" }.freeze
+      NAMES = ALLOWED.keys.freeze
+      # Bytes that are kept of a body which is not for them.
+      KEPT = 1024 * 1024
+
+      # @param options [Hash{Symbol => Object}] of the call
+      # @return [StreamBlocks, nil]
+      # @raise [InvalidRequest]
+      def self.of(options)
+        given = options.slice(*NAMES).compact
+        return if given.empty?
+        raise InvalidRequest, "on_chunk: and on_event: cannot both take the body" if given.size > 1
+
+        name, block = given.first
+        raise InvalidRequest.of(name.name, block, ALLOWED.fetch(name)) unless block.respond_to?(:call)
+
+        new(**given)
+      end
+
+      # @return [Response, nil] whose body comes
+      attr_reader :response
+
+      # @param on_chunk [#call, nil]
+      # @param on_event [#call, nil]
+      def initialize(on_chunk: nil, on_event: nil)
+        @on_chunk = on_chunk
+        @on_event = on_event
+      end
+
+      # @param part [Response, String] its head, or the bytes that come next
+      # @return [void]
+      # @raise what a block raises
+      def take(part)
+        return begin_answer(part) if part.is_a?(Response)
+        return keep(part) unless @response.status.between?(200, 299)
+        return @on_chunk.call(part, @response) if @on_chunk
+
+        @parser.feed(part) { |event| @on_event.call(event, @response) }
+      end
+
+      # @return [Response] whose body has come
+      def finish
+        @response._hold_rest(@kept) if @kept
+        @response
+      end
+
+      private
+
+      def begin_answer(response)
+        @response = response
+        @kept = nil
+        @parser = EventStreamParser.new(response: response) if @on_event
+      end
+
+      def keep(part)
+        @kept ||= +"".b
+        @kept << part.byteslice(0, KEPT - @kept.bytesize)
+      end
+    end
+  end
+end
