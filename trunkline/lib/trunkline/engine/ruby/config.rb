@@ -3,6 +3,7 @@
 require_relative "egress"
 require_relative "failures"
 require_relative "limits"
+require_relative "waker"
 require_relative "tls"
 require_relative "../../redacted"
 
@@ -53,10 +54,7 @@ module Trunkline
         raise InvalidRequest, "http: :h2 cannot be spoken by the engine in Ruby, which speaks HTTP/1.1; use :auto"
       end
 
-      # What nobody lives to see is never.
-      def seconds(value) = value.nil? || value > LONG ? Float::INFINITY : value.to_f
-      LONG = 1e9
-      private_constant :LONG
+      def seconds(value) = value.nil? || value > Ruby::LONG ? Ruby::NEVER : value.to_f
 
       def take_limits(hash)
         @max_body_bytes = hash.fetch(:max_body_bytes)

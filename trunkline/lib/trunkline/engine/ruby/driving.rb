@@ -61,7 +61,7 @@ module Trunkline
 
         # @param events [:read, :write, :both]
         def wait_for(socket, events, timeout)
-          timeout = nil if timeout == NEVER
+          timeout = nil if timeout > LONG
           scheduler = Fiber.current_scheduler
           return scheduler.io_wait(socket, EVENTS[events], timeout) if scheduler
 
@@ -77,7 +77,7 @@ module Trunkline
           return wait_for(sockets.first, exchange.events, timeout) if sockets.size == 1
           return wait_for(sockets.first, :write, [timeout, LOOK_AGAIN].min) if Fiber.current_scheduler
 
-          IO.select(nil, sockets, nil, timeout == NEVER ? nil : timeout)
+          IO.select(nil, sockets, nil, timeout > LONG ? nil : timeout)
         end
 
         def feed(exchange)

@@ -272,7 +272,8 @@ module Trunkline
 
       def wait(until_then)
         due = [@next_due, until_then].min
-        timeout = due == Ruby::NEVER ? nil : [due - Ruby.now, 0].max
+        timeout = [due - Ruby.now, 0].max
+        timeout = nil if timeout > Ruby::LONG
         reading, writing = selected(timeout)
         take_ready(reading, writing)
         take_due

@@ -51,7 +51,7 @@ module Trunkline
           def wait
             @lock.synchronize do
               while (left = @next_visit - Ruby.now).positive?
-                @lock.wait(@changed, left == NEVER ? nil : left)
+                @lock.wait(@changed, left > LONG ? nil : left)
               end
               @next_visit = NEVER
             end

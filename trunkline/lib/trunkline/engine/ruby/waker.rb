@@ -9,6 +9,8 @@ module Trunkline
     # in it is in the files beside it, and used by no one else.
     module Ruby
       NEVER = Float::INFINITY
+      # Seconds that nobody lives to see the end of, and that no system call takes.
+      LONG = 1e9
 
       # Monotonic seconds.
       def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
@@ -44,7 +46,7 @@ module Trunkline
 
         # @param timeout [Float] seconds
         def wait(timeout)
-          timeout = nil if timeout == NEVER
+          timeout = nil if timeout > LONG
           return wait_in_fiber(timeout) if Fiber.current_scheduler
 
           @lock.synchronize do
