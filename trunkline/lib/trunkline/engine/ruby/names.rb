@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "socket"
+require_relative "../../redacted"
 require_relative "failures"
 require_relative "limits"
 require_relative "waker"
@@ -19,7 +20,7 @@ module Trunkline
         private_constant :FRESH, :FAILED_FRESH, :THREAD_IDLE, :MOST_BYTES, :IPV4
 
         # What is known of a name. answer: an Array of Addrinfo, a Failure, or nil while it is looked up.
-        Entry = Struct.new(:host, :answer, :answered_at, :wakers, :known)
+        Entry = Struct.new(:host, :answer, :answered_at, :wakers, :known) { include Redacted }
         private_constant :Entry
 
         @lock = Lock.new
