@@ -79,45 +79,5 @@ module Trunkline
   end
 end
 
-module Trunkline
-  # Which of the two is used.
-  module Engine
-    class << self
-      private
-
-      # A gem that is compiled already has one extension for each Ruby.
-      def load_c
-        compiled = "#{__dir__}/#{RUBY_VERSION[/\A\d+\.\d+/]}/trunkline.so"
-        require File.exist?(compiled) ? compiled : "trunkline/trunkline"
-        :c
-      end
-
-      def load_ruby
-        require_relative "engine/ruby"
-        :ruby
-      end
-
-      # @return [Symbol] the one that TRUNKLINE_ENGINE names; else C where it was built
-      def load_one
-        case wanted = ENV.fetch("TRUNKLINE_ENGINE", nil)
-        when "c" then load_c
-        when "ruby" then load_ruby
-        when nil, "" then load_c_or_ruby
-        else raise ArgumentError, "TRUNKLINE_ENGINE: must be c or ruby, got #{wanted.inspect}"
-        end
-      end
-
-      def load_c_or_ruby
-        load_c
-      rescue LoadError => error
-        raise unless error.path == "trunkline/trunkline"
-
-        load_ruby
-      end
-    end
-  end
-
-  # @return [Symbol] :c or :ruby: the engine that is used
-  ENGINE = Engine.__send__(:load_one)
-end
+require_relative "engine/choice"
 require_relative "engine/pool"

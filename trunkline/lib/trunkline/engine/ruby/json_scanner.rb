@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "strscan"
+require_relative "json_strings"
 require_relative "../../redacted"
 
 module Trunkline
@@ -9,6 +10,7 @@ module Trunkline
       # Finds where each wanted value of a stream of JSON (RFC 8259) begins and ends, wherever the stream is divided. It
       # checks the syntax of all that it passes, and keeps no more than the value that it is in.
       class JSONScanner
+        include JSONStrings
         include Redacted
 
         WORDS = {
@@ -25,17 +27,12 @@ module Trunkline
         RECORD = 0x1e
         MARK = "\xEF\xBB\xBF".b.freeze
         BLANKS = /[ \t\r\n]*/n
-        PLAIN = /[^"\\\x00-\x1f]*/n
-        ESCAPE = %r{\\(?:["\\/bfnrt]|u\h{4})}n
-        ESCAPE_BEGUN = /\\(?:u\h{0,3})?\z/n
         NUMBER = /\A-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\z/n
         NUMBER_BEGUN = /-?(?:(?:0|[1-9]\d*)(?:\.\d*(?:(?<=\d)[eE][+-]?\d*)?|[eE][+-]?\d*)?)?/n
         LITERALS = { "t" => "true", "f" => "false", "n" => "null" }.freeze
         NAN_LITERALS = LITERALS.merge("N" => "NaN", "I" => "Infinity", "-" => "-Infinity").freeze
         ENDS = " \t\r\n,]}".bytes.to_h { |byte| [byte, true] }.freeze
-        ESCAPED = { "b" => "\b", "f" => "\f", "n" => "\n", "r" => "\r", "t" => "\t" }.freeze
-        private_constant :WORDS, :RECORD, :MARK, :BLANKS, :PLAIN, :ESCAPE, :ESCAPE_BEGUN, :NUMBER, :NUMBER_BEGUN,
-                         :LITERALS, :NAN_LITERALS, :ENDS, :ESCAPED
+        private_constant :WORDS, :RECORD, :MARK, :BLANKS, :NUMBER, :NUMBER_BEGUN, :LITERALS, :NAN_LITERALS, :ENDS
 
         # Of one value: its bytes, where in the stream it begins (from 1), and what is around it.
         Value = Struct.new(:bytes, :byte, :line, :positions) { include Redacted }
@@ -295,86 +292,6 @@ module Trunkline
           else
             @positions[depth] = :unknown if on_path?
             @state = @trailing_comma ? :first_name : :name
-          end
-        end
-
-        # ---- strings ----
-
-        def name
-          broken(:expected_name) unless byte == 34
-
-          @scanner.pos += 1
-          @is_name = true
-          @on_name = false
-          if on_path?
-            @on_name = @path[depth - 1].nil?
-            @positions[depth] = @on_name ? :member : :unknown
-            @mark = @scanner.pos unless @on_name
-          end
-          @state = :string
-        end
-
-        def string
-          @scanner.skip(PLAIN)
-          if @scanner.eos?
-            forget_long_name
-            wait
-          end
-          case byte
-          when 92 then escape
-          when 34 then end_string
-          else
-            broken(:control_character) unless @control_characters
-
-            @line += 1 if byte == 10
-            @scanner.pos += 1
-          end
-        end
-
-        # A name that can no longer be the one that is wanted need not be kept: a byte of that is six at most here.
-        def forget_long_name
-          return if !@is_name || @wanted || @mark.nil?
-
-          @mark = nil if @scanner.pos - @mark > @path[depth - 1].bytesize * 6
-        end
-
-        def escape
-          return if @scanner.skip(ESCAPE)
-
-          wait if @scanner.match?(ESCAPE_BEGUN)
-          behind = @scanner.string.getbyte(@scanner.pos + 1)
-          wrong = @scanner.pos + 1
-          wrong += 1 + @scanner.rest.byteslice(2, 4)[/\A\h*/n].bytesize if behind == 117
-          fail_at(wrong, :invalid_escape) if behind == 117 || !@invalid_escape || behind < 32
-
-          @scanner.pos += 2
-        end
-
-        def end_string
-          end_name if @is_name
-          @scanner.pos += 1
-          return end_value unless @is_name
-
-          @state = :colon
-        end
-
-        def end_name
-          return if @mark.nil? || @wanted
-
-          @on_name = decoded(@scanner.string.byteslice(@mark, @scanner.pos - @mark)) == @path[depth - 1].b
-          @positions[depth] = :member if @on_name
-          @mark = nil
-        end
-
-        def decoded(raw)
-          return raw unless raw.include?("\\")
-
-          raw.gsub(/\\u(d[89ab]\h\h)\\u(d[c-f]\h\h)|\\u(\h{4})|\\(.)/in) do
-            high, low, code, letter = Regexp.last_match.captures
-            next ESCAPED.fetch(letter, letter).b if letter
-
-            number = high ? 0x10000 + ((high.hex - 0xd800) << 10) + (low.hex - 0xdc00) : code.hex
-            number.between?(0xd800, 0xdfff) ? "\xED".b : [number].pack("U").b
           end
         end
 

@@ -166,6 +166,9 @@ module Trunkline
         nil
       end
 
+      # Whether an open connection over HTTP/2 takes the request for a WebSocket (RFC 8441): there are none.
+      def takes_websocket?(_request) = false
+
       # ---- for exchanges ----
 
       # Asks for a connection.

@@ -42,26 +42,27 @@ module Trunkline
     # @api private
     def _asked = complete(@asked)
 
-    # @param lines [String] BINARY: its fields
+    # @param place [#origin, #target, #uri] where it goes; uri nil: it is made when it is asked for
+    # @param lines [#text, #expects, #close] its fields
     # @return [self] frozen
     # @raise [InvalidRequest]
     # @api private
-    def _compose(builder, origin, method, target, uri, content, length, lines, expects:, close:)
+    def _compose(builder, place, method, content, length, lines)
       @builder = builder
-      @origin = origin
+      @origin = place.origin
       @method = method
-      @uri = [uri]
+      @uri = [place.uri]
       @content = content
       @content_length = length
-      @expects = expects
-      @close = close
-      @target = target
+      @expects = lines.expects
+      @close = lines.close
+      @target = place.target
       # Neither is shown: a target may hold a credential.
-      unless NAME.match?(method) && target.ascii_only? && TARGET.match?(target)
+      unless NAME.match?(method) && @target.ascii_only? && TARGET.match?(@target)
         raise InvalidRequest, "the method or the target is none that HTTP allows (RFC 9112 3)"
       end
 
-      put_head(lines)
+      put_head(lines.text)
       freeze
     end
 

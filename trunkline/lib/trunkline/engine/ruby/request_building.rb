@@ -35,7 +35,11 @@ module Trunkline
         content.length || -1
       end
     end
-    private_constant :Place, :Carried
+    # The fields of a head, as they are sent; whether 100 (Continue) is waited for before the content, and whether the
+    # connection is closed afterwards.
+    Lines = Struct.new(:text, :expects, :close) { include Redacted }
+    NO_CONTENT = Carried.new(nil, nil, false, false, false).freeze
+    private_constant :Place, :Carried, :Lines, :NO_CONTENT
 
     # Whether all of these options are a call's own, and none is computed for each request.
     def self.per_call?(options)
@@ -59,18 +63,24 @@ module Trunkline
     end
     private_class_method :computed?, :callable?
 
+    # @param value [String] of a Connection field
+    def self.says_close?(value)
+      value.split(",").any? { |one| one.strip.casecmp?("close") }
+    end
+
     # See above. streaming: :upgrade for a switch of protocols.
     def build(method, location, options, streaming)
       refuse_without_timeout unless @engine_config
       options = take_options(options)
       place = place_of(location)
+      place.origin = open_tunnel(place.origin.url) if streaming == :upgrade && place.origin.absolute_form?
       query = options[:params] ? encode_params(options[:params]) : @facts[:query]
       carried = carried_of(options)
       method = usual_method(method, carried)
       credentials = authorization(options[:bearer], options[:basic]) if options[:bearer] || options[:basic]
       request = Request._allocate
       request._take(asked(options, streaming, carried))
-      compose(request, method, place, query, carried, fields_of(place, carried, options[:headers], credentials))
+      compose(request, method, place, query, carried, fields_of(place, carried, options, credentials))
     end
 
     def next_unusual(locations, from)
@@ -94,12 +104,12 @@ module Trunkline
     def raw(method, url, target, fields, content, length, streaming)
       place = place_of_url(url)
       place.target = target
+      place.uri = nil
       request = Request._allocate
       request._take(streaming: streaming ? true : false)
       pairs = checked_pairs(fields.each_slice(2).to_a)
       content = content.dup.freeze if content.is_a?(String)
-      request._compose(self, place.origin, method.dup.freeze, target, nil, content, length, lines(pairs), expects: true,
-                                                                                                          close: says_close?(pairs))
+      request._compose(self, place, method.dup.freeze, content, length, Lines.new(lines(pairs), true, close?(pairs)))
     end
 
     private
@@ -111,7 +121,7 @@ module Trunkline
       @unbound = unbound
       @own_names = fields.select(&:last).to_h { |name, _| [name.downcase, true] }
       @origins = {}
-      @tails = {}.compare_by_identity
+      @plain_lines = {}.compare_by_identity
       self
     end
 
@@ -131,15 +141,22 @@ module Trunkline
 
     # @return [Place, nil] nil: the URL class must look at it
     def usual_place(location)
-      base_target = @facts[:base_target]
-      return base_target && Place.new(base_origin, base_target) if location.nil? || location == ""
+      return base_place if location.nil? || location == ""
       return unless location.is_a?(String) && location.ascii_only?
 
       if (prefix = location[ORIGIN])
         origin = @origins[prefix] and absolute_place(origin, location.byteslice(prefix.bytesize..))
-      elsif base_target && SENDABLE.match?(location) && !UNUSUAL_REFERENCE.match?(location)
+      elsif usual_reference?(location)
         Place.new(base_origin, "#{folder_before(location)}#{location}")
       end
+    end
+
+    def base_place
+      target = @facts[:base_target] and Place.new(base_origin, target)
+    end
+
+    def usual_reference?(location)
+      @facts[:base_target] && SENDABLE.match?(location) && !UNUSUAL_REFERENCE.match?(location)
     end
 
     def absolute_place(origin, rest)
@@ -185,19 +202,16 @@ module Trunkline
 
     def carried_of(options)
       kinds = CONTENT_NAMES.select { |kind| options.key?(kind) && (kind == :json || !options[kind].nil?) }
-      return Carried.new(nil, nil, false, false, false) if kinds.empty?
+      return NO_CONTENT if kinds.empty?
       return Carried.new(generate_json(options[:json]).freeze, nil, true, false, true) if kinds == [:json]
 
-      body = options[:body]
-      if kinds == [:body] && body.is_a?(String)
-        return Carried.new(body.frozen? ? body : body.dup.freeze, nil, false, false,
-                           true)
-      end
-
-      content, type, multipart = content_of(options)
-      content = content.dup.freeze if content.is_a?(String) && !content.frozen?
-      Carried.new(content, type, false, multipart, true)
+      text = options[:body] if kinds == [:body] && options[:body].is_a?(String)
+      content, type, multipart = text || content_of(options)
+      Carried.new(own(content), type, false, multipart, true)
     end
+
+    # A String that the caller cannot change any more.
+    def own(content) = content.is_a?(String) && !content.frozen? ? content.dup.freeze : content
 
     def usual_method(method, carried)
       usual = method.is_a?(String) && Headers::TOKEN.match?(method) && method != "CONNECT" &&
@@ -211,7 +225,7 @@ module Trunkline
       stream = options[:stream]
       check_option(:stream, stream) if options.key?(:stream) && stream != true && stream != false
       { upgrades: upgrades, streaming: !upgrades && (streaming || stream == true ? true : false),
-        follow: follow_of(options), early_hints: options.key?(:early_hints) ? check_hints(options[:early_hints]) : @facts[:early_hints],
+        follow: follow_of(options), early_hints: hints_of(options),
         progress: (check_progress(options[:progress], carried.given) if options[:progress]),
         template: (check_option(:template, options[:template]) if options.key?(:template)) }
     end
@@ -222,15 +236,19 @@ module Trunkline
       check_option(:follow, options[:follow])
     end
 
+    def hints_of(options)
+      options.key?(:early_hints) ? check_hints(options[:early_hints]) : @facts[:early_hints]
+    end
+
     # ---- fields ----
 
     # @return [Array<Array>] groups of pairs: a field replaces those of its name in the groups before
-    def fields_of(place, carried, headers, credentials)
+    def fields_of(place, carried, options, credentials)
       groups = [client_pairs(place.origin)]
       by_url = place.userinfo || place.origin.authorization
       groups << [["Authorization", by_url]] if by_url
       groups << content_pairs(carried) if carried.given
-      groups << call_pairs(headers, carried) if headers || !headers.nil?
+      groups << call_pairs(options[:headers], carried) if options.key?(:headers)
       groups << [["Authorization", credentials]] if credentials
       groups
     end
@@ -268,43 +286,35 @@ module Trunkline
       pairs.each_with_object("".b) { |(name, value), text| text << name.b << ": " << value.b << "\r\n" if value }
     end
 
-    def says_close?(pairs)
-      pairs.any? do |name, value|
-        value && name.casecmp?("connection") && value.split(",").any? do |one|
-          one.strip.casecmp?("close")
-        end
-      end
+    def close?(pairs)
+      pairs.any? { |name, value| value && name.casecmp?("connection") && RequestBuilder.says_close?(value) }
     end
 
     # ---- the head ----
 
     def compose(request, method, place, query, carried, groups)
-      target = with_query(place.target, query)
-      uri = query.empty? ? place.uri : nil
-      if groups.size == 1 && groups.first.equal?(@client_fields) && !carried.given && !request._upgrades? &&
-         (tail = plain_tail(method, place.origin))
-        return request._compose(self, place.origin, method, target, uri, nil, 0, tail, expects: false,
-                                                                                       close: @plain_close)
+      place.uri = nil unless query.empty?
+      place.target = with_query(place.target, query)
+      plain = groups.size == 1 && groups.first.equal?(@client_fields) && !carried.given && !request._upgrades?
+      if plain && PLAIN_METHODS.key?(method) && (lines = plain_lines(place.origin))
+        return request._compose(self, place, method, nil, 0, lines)
       end
 
       composed = Composition.new(method, place.origin, carried, groups, @facts, request._upgrades?)
       length = composed.length
       refuse_length(composed.declared, carried.length) unless length
-      request._compose(self, place.origin, method, target, uri, carried.content, length, composed.lines,
-                       expects: composed.expects?, close: composed.close?)
+      request._compose(self, place, method, carried.content, length, lines_of(composed))
     end
+    PLAIN_METHODS = { "GET" => true, "HEAD" => true, "DELETE" => true }.freeze
+    private_constant :PLAIN_METHODS
 
-    # The fields of a request that has none but the client's own.
-    def plain_tail(method, origin)
-      return unless %w[GET HEAD DELETE].include?(method)
+    def lines_of(composed) = Lines.new(composed.lines.freeze, composed.expects?, composed.close?)
 
-      @tails[origin] ||= begin
-        composed = Composition.new("GET", origin, Carried.new(nil, nil, false, false, false), [@client_fields], @facts,
-                                   false)
-        return if composed.declared
-
-        @plain_close = composed.close?
-        composed.lines.freeze
+    # @return [Lines, nil] the fields of a request that has none but the client's own
+    def plain_lines(origin)
+      @plain_lines[origin] ||= begin
+        composed = Composition.new("GET", origin, NO_CONTENT, [@client_fields], @facts, false)
+        lines_of(composed) unless composed.declared
       end
     end
 
@@ -382,14 +392,16 @@ module Trunkline
       def apart?(name) = name.casecmp?("host") || name.casecmp?("content-length")
 
       def look_at_pairs
-        @pairs.each do |name, value|
-          case name.downcase
-          when "host" then @host = value || @origin.authority
-          when "content-length" then @declared = value&.to_i
-          when *UNCODED then @decode = false
-          when "expect" then @expect = false
-          when "connection" then @close ||= value.to_s.split(",").any? { |one| one.strip.casecmp?("close") }
-          end
+        @pairs.each { |name, value| look_at(name.downcase, value) }
+      end
+
+      def look_at(name, value)
+        case name
+        when "host" then @host = value || @origin.authority
+        when "content-length" then @declared = value&.to_i
+        when *UNCODED then @decode = false
+        when "expect" then @expect = false
+        when "connection" then @close = true if value && RequestBuilder.says_close?(value)
         end
       end
 

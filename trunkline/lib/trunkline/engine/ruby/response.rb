@@ -184,8 +184,8 @@ module Trunkline
       encoding ? body.force_encoding(encoding) : body
     end
 
-    # Gives a chunk the body's encoding, and returns how many of its bytes are whole characters. All are when no encoding
-    # is known, or one without characters of their own, as ISO-2022-JP; then the chunk keeps its own.
+    # Gives a chunk the body's encoding, and returns how many of its bytes are whole characters. All are when no
+    # encoding is known, or one without characters of their own, as ISO-2022-JP; then the chunk keeps its own.
     def _whole_characters(chunk)
       encoding = encoding_found
       return chunk.bytesize if encoding.nil? || encoding.dummy?

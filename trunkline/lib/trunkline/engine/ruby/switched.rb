@@ -52,6 +52,12 @@ module Trunkline
         Ruby.raise_failure(error, @request)
       end
 
+      # @return [nil] all that was written is with the system
+      def flush = opened && nil
+
+      # Whoever was to wait for what #read returned does not wait any more.
+      def rest = opened && nil
+
       # @return [Integer] to wait for
       def descriptor = opened.stream.socket.fileno
 

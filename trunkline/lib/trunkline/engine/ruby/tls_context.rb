@@ -196,7 +196,8 @@ module Trunkline
         def choose_ciphers(context)
           choose("ciphers", @options.fetch(:ciphers)) { |list| context.ciphers = list }
           choose("ciphersuites", @options.fetch(:ciphersuites)) do |list|
-            raise failure("ciphersuites #{list[0, 100]}: need a newer openssl for Ruby") unless context.respond_to?(:ciphersuites=)
+            newer = context.respond_to?(:ciphersuites=)
+            raise failure("ciphersuites #{list[0, 100]}: need a newer openssl for Ruby") unless newer
 
             context.ciphersuites = list
           end

@@ -24,8 +24,9 @@ module Trunkline
         response = Response._of(request, answer)
         begun&.push(response)
         answer.begin
-        response.__send__(:take_switched) if answer.switched
         response
+      ensure # an interrupt may come at any time
+        response.__send__(:take_switched) if answer&.switched
       end
 
       # Sees to it that an idle connection is there for the next call.
