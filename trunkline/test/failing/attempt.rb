@@ -8,12 +8,16 @@ require_relative "calls"
 
 # One way to call, in a process forked for it, while the nth call of one function fails; and then a call without that.
 class Attempt
-  # A name no other request has, and the origin's: see ../chaos/origin.rb.
+  # Paths are those of ../chaos/origin.rb.
   WAYS = {
     get: ->(own, http) { own.call("GET", "echo") { |path| http.get(path).body } },
     post: ->(own, http) { own.call("POST", "echo") { |path| http.post(path, body: "b" * 100_000).body } },
-    upload: ->(own, http) { own.call("POST", "chunks") { |path| http.post(path, body: Array.new(3, "b" * 20_000).each).body } },
-    streamed: ->(own, http) { own.call("GET", "large") { |path| (+"").tap { |body| http.get(path) { |chunk| body << chunk } } } },
+    upload: lambda do |own, http|
+      own.call("POST", "chunks") { |path| http.post(path, body: Array.new(3, "b" * 20_000).each).body }
+    end,
+    streamed: lambda do |own, http|
+      own.call("GET", "large") { |path| (+"").tap { |body| http.get(path) { |chunk| body << chunk } } }
+    end,
     future: ->(own, http) { own.call("GET", "echo") { |path| http.async.get(path).value!.body } },
     fiber: ->(own, http) { Sync { own.call("GET", "chunks") { |path| http.get(path).body } } },
     batch: lambda do |own, http|
@@ -36,11 +40,13 @@ class Attempt
   # @param kept [Boolean] on a connection that was there before
   def initialize(way, base, name, kept:, **options)
     @way = WAYS.fetch(way)
+    @future = way == :future
     @name = name
     @kept = kept
     @http = Trunkline.new(base, **OPTIONS, **options)
     @outcomes = []
     @requests = 0
+    @unsettled = {}
   end
 
   # @return [Hash] hit: whether the call came; requests: how many were made; outcomes: [name, verb, outcome, sent] of
@@ -67,7 +73,11 @@ class Attempt
   # @yieldparam settle [Proc] to call with the response or the error
   def later(verb, kind)
     name = next_name
-    settle = ->(result) { note(name, verb, outcome(name) { result.is_a?(Exception) ? raise(result) : result.body }) }
+    @unsettled[name] = verb
+    settle = lambda do |result|
+      @unsettled.delete(name)
+      note(name, verb, outcome(name) { result.is_a?(Exception) ? raise(result) : result.body })
+    end
     yield("/#{kind}/#{name}", settle)
   end
 
@@ -84,26 +94,33 @@ class Attempt
     [error.class.name, (error.sent if error.respond_to?(:sent)), error.message[0, 200]]
   end
 
-  # A batch can fail as a whole.
+  # A batch that fails as a whole says so to all that were in it.
   def guarded
     yield
   rescue Trunkline::Error, NoMemoryError => error
-    @raised = error
+    @unsettled.each { |name, verb| note(name, verb, outcome(name) { raise error }) }
   end
 
   def after_all(failed, before)
     @http.close
     wrong = []
-    wrong << "raised #{@raised.class}: #{@raised.message}" if @raised
     after = @outcomes.drop(failed).map { |outcome| outcome[2] }
     wrong << "the next call: #{@outcomes.last.drop(2).inspect}" unless after == ["answered"]
     in_use = Trunkline.stats[:connections_in_use]
     wrong << "#{in_use} connections in use" unless in_use.zero?
     left = open_now - before
-    left = (sleep(0.2) && (open_now - before)) if left.any?
+    if left.any?
+      sleep 0.2
+      left = open_now - before
+    end
     wrong << "left open: #{left.inspect}" if left.any?
     wrong
   end
 
-  def open_now = LeakCheck.descriptors.to_a.reject { |_, target| LeakCheck::KEPT.match?(target) }
+  # Futures have a thread and its epoll, which linger.
+  def open_now
+    LeakCheck.descriptors.to_a.reject do |_, target|
+      LeakCheck::KEPT.match?(target) || (@future && target == "anon_inode:[eventpoll]")
+    end
+  end
 end

@@ -8,12 +8,13 @@ require "tmpdir"
 # Functions that fail when the extension calls them: see calls.c, which is compiled here and must be preloaded.
 module Calls
   SOURCE = File.join(__dir__, "calls.c")
-  # What each may be told. Those that move bytes or wait are told the two of which nothing is lost, too.
   EXHAUSTED = [Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ENOBUFS].freeze
   HARMLESS = [Errno::EINTR, Errno::EAGAIN].freeze
-  NAMES = %w[socket bind connect send recv read write writev epoll_create1 epoll_ctl epoll_wait eventfd getsockopt
-             setsockopt poll ppoll pthread_create getaddrinfo].freeze
-  ALL = [["malloc", Errno::ENOMEM], *NAMES.product(EXHAUSTED + HARMLESS)].freeze
+  NAMES = %w[socket bind connect send recv read writev epoll_create1 epoll_ctl epoll_wait eventfd getsockopt setsockopt
+             poll ppoll pthread_create getaddrinfo].freeze
+  # [function, error]. Wakers write to an eventfd or a pipe of their own, which a signal alone can keep from that: a
+  # full one has woken already.
+  ALL = [["malloc", Errno::ENOMEM], ["write", Errno::EINTR], *NAMES.product(EXHAUSTED + HARMLESS)].freeze
 
   module_function
 
@@ -42,12 +43,15 @@ module Calls
   # Where the extension's code is.
   def code
     @code ||= begin
-      lines = File.readlines("/proc/self/maps").select { |line| line.match?(%r{ r-xp .*/trunkline\.so$}) }
+      lines = File.readlines("/proc/self/maps").grep(%r{ r-xp .*/trunkline\.so$})
       [lines.first[/\A\h+/], lines.last[/-(\h+)/, 1]].map { |address| address.to_i(16) }
     end
   end
 
-  def arm = @arm ||= function("failing_arm", [Fiddle::TYPE_VOIDP] * 3 + [Fiddle::TYPE_LONG, Fiddle::TYPE_INT], Fiddle::TYPE_VOID)
+  ARM = ([Fiddle::TYPE_VOIDP] * 3 + [Fiddle::TYPE_LONG, Fiddle::TYPE_INT]).freeze
+  private_constant :ARM
+
+  def arm = @arm ||= function("failing_arm", ARM, Fiddle::TYPE_VOID)
   def disarm = @disarm ||= function("failing_disarm", [], Fiddle::TYPE_INT)
 
   def function(name, arguments, result)

@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "calls"
+
+# Some of rake failing: allocations and calls of the system that fail, each in turn, on the way of single calls and
+# batches.
+class TestFailing < TrunklineTest
+  time_limit 120
+
+  PROGRAM = File.join(__dir__, "failing.rb")
+  RUNS = {
+    allocations_of_single_calls: ["upload", "tls", %w[malloc]],
+    allocations_of_batches: ["batch", "plain", %w[malloc]],
+    allocations_over_http2: ["batch", "h2", %w[malloc]],
+    descriptors_and_names: ["get", "tls", %w[socket eventfd getaddrinfo pthread_create]],
+    events: ["batch", "plain", %w[epoll_create1 epoll_ctl]],
+    bytes: ["post", "tls", %w[connect send recv]]
+  }.freeze
+
+  def setup
+    skip "there is no LD_PRELOAD with glibc's names here" unless RUBY_PLATFORM.match?(/linux(-gnu)?\z/)
+    skip "this extension is built for a sanitizer, which allocates for it" if ENV.key?("LD_PRELOAD")
+    super
+  end
+
+  RUNS.each do |name, (ways, listeners, functions)|
+    define_method(:"test_#{name}_that_fail") do
+      skip "this build has no HTTP/2" if listeners == "h2" && !Trunkline::Engine::HTTP2
+      out, err, status = run_failing(ways, listeners, functions.join(","))
+      assert_predicate status, :success?, "#{out}#{err}"
+      functions.each { |function| assert_match(/\d  #{function} E\w+: Trunkline::/, out, "an error told of it") }
+    end
+  end
+
+  private
+
+  def run_failing(*arguments)
+    Dir.mktmpdir do |folder|
+      command = [RbConfig.ruby, "-W0", "-I", Subprocess::LIB, PROGRAM, *arguments, "300"]
+      Subprocess.run_command({ "LD_PRELOAD" => Calls.build(folder) }, command, 110)
+    end
+  end
+end
