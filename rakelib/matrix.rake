@@ -28,5 +28,5 @@ namespace :matrix do
   task(:build) { CHROOTS.each(&:build) }
 
   # What is run inside: everything that can differ with the Ruby, the compiler or the libraries.
-  task suite: %w[compile:pedantic protocol:test transport:test transport:test:poll test poll:test docs:test]
+  task suite: %w[compile:pedantic protocol:test transport:test transport:test:poll test poll:test soak:short docs:test]
 end

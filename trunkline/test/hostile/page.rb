@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "cases"
+require_relative "../soak/page"
 
-# docs/safety.md, made of the table of cases.
+# docs/safety.md, made of the table of cases and of the kept soak.
 module HostilePage
   INTRODUCTION = <<~TEXT
     # Safety
@@ -26,7 +27,7 @@ module HostilePage
   def text
     tables = HostileCases::ALL.group_by(&:group).map { |name, rows| "\n## #{name}\n\n#{table(rows)}" }
     handshakes = HostileCases::HANDSHAKES.each_value.map { |does, expected| "| #{does} | `#{expected}` |" }
-    "#{INTRODUCTION}#{tables.join}\n## Handshakes\n\n#{lines(handshakes)}"
+    "#{INTRODUCTION}#{tables.join}\n## Handshakes\n\n#{lines(handshakes)}#{SoakPage.text}"
   end
 
   def table(rows)

@@ -37,6 +37,9 @@ module TestCA
   class << self
     def identity(name) = (@identities ||= {})[name] ||= issue_leaf(name, **LEAVES.fetch(name))
 
+    # Another certificate of that kind, with another key, at each call.
+    def new_leaf(name) = issue_leaf(name, **LEAVES.fetch(name))
+
     def certificate_file(name) = file("#{name}.pem") { pem_chain(identity(name)) }
     def key_file(name) = file("#{name}.key") { identity(name).key.to_pem }
     def ca_file = file("root.pem") { root.certificate.to_pem }

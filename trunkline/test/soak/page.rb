@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+require "json"
+require "trunkline/lab/output/svg"
+
+# The section of docs/safety.md about the kept soak, and its charts: both from benchmark/results/soak.json.
+module SoakPage
+  ROOT = File.expand_path("../../..", __dir__)
+  RESULTS = File.join(ROOT, "benchmark/results/soak.json")
+  CHART = File.join(ROOT, "docs/images/soak.svg")
+  COLORS = %w[#0969da #bc4c00 #8250df].freeze
+  PANELS = { rss: "MB of memory", descriptors: "descriptors", threads: "threads", per_second: "requests per second",
+             errors: "errors so far" }.freeze
+  WIDTH = Trunkline::Lab::Output::SVG::WIDE
+  HEIGHT = Trunkline::Lab::Output::SVG::HEIGHTS.fetch(WIDTH)
+  TOP = 40
+  STYLE = <<~CSS.freeze
+    text { font: 13px sans-serif; fill: #57606a } .line { fill: none; stroke-width: 2 } .grid { stroke: #d0d7de }
+    #{COLORS.each_with_index.map { |color, index| ".line.c#{index} { stroke: #{color} }" }.join(" ")}
+  CSS
+
+  module_function
+
+  def results = JSON.parse(File.read(RESULTS), symbolize_names: true)
+
+  # @return [String]
+  def text
+    kept = results
+    rows = kept[:clients].map { |client| "| #{cells(client).join(" | ")} |" }
+    <<~TEXT
+
+      ## A long run
+
+      `rake soak` calls nginx over plain HTTP/1.1, TLS and HTTP/2 from threads, fibers of Async, batches and futures for an
+      hour (`SECONDS=600` for ten minutes), each client in a process of its own, all at the same time. nginx is killed and
+      started again, and is given new certificates, in turn. It fails when descriptors, threads or memory of Trunkline rise,
+      when an error came at another time than within 3 s of a restart or a new certificate, or when an error said
+      `sent: :none` of a request that had arrived.
+
+      #{conditions(kept)}
+      "rise" is by how much the line through the samples rises from the first third to the end.
+
+      | client | requests | errors at restarts | other errors | descriptors rise | threads rise | MB rise |
+      |---|---|---|---|---|---|---|
+      #{rows.join("\n")}
+
+      net-http-persistent and httpx are called from six threads each, net-http-persistent without HTTP/2, which it does not
+      speak. Trunkline has some 40 requests under way at a time, all of which a restart may break.
+
+      ![Memory, descriptors, threads, requests per second and errors over the run](images/soak.svg)
+    TEXT
+  end
+
+  # @return [String]
+  def chart
+    clients = results[:clients]
+    panels = PANELS.each_with_index.map { |(what, label), at| panel(clients, what, label, TOP + (at * HEIGHT)) }
+    height = TOP + (PANELS.size * HEIGHT)
+    %(<svg xmlns="http://www.w3.org/2000/svg" width="#{WIDTH}" height="#{height}" viewBox="0 0 #{WIDTH} #{height}">) +
+      %(<style>#{STYLE}</style><rect width="100%" height="100%" fill="#fff"/>#{legend(clients)}#{panels.join}</svg>\n)
+  end
+
+  def conditions(kept)
+    "The kept run took #{minutes(kept[:seconds])}, on #{kept[:date][0, 10]}, with #{kept[:restarts]} restarts and " \
+      "#{kept[:certificates]} certificates, on a machine of\n#{kept[:cores]} cores that other programs used, too: " \
+      "#{kept[:ruby][/ruby \S+/]}, #{kept[:openssl][/OpenSSL \S+/]}, nginx #{kept[:nginx]}."
+  end
+
+  def cells(client)
+    at_restarts = client[:errors].values.sum - client[:unexplained]
+    rises = client[:rises].values_at(:descriptors, :threads, :rss)
+    [client[:versions].map { |name, version| "#{name} #{version}" }.join(", "), grouped(client[:requests]), at_restarts,
+     client[:unexplained], *rises.map { |rise| rise.positive? ? rise : 0 }]
+  end
+
+  def grouped(number) = number.to_s.gsub(/(\d)(?=(\d{3})+$)/, "\\1,")
+  def minutes(seconds) = seconds < 120 ? "#{seconds} s" : "#{seconds / 60} minutes"
+
+  def panel(clients, what, label, top)
+    series = clients.map { |client| { label: client[:name].to_s, points: points(client[:samples], what) } }
+    svg = Trunkline::Lab::Output::SVG.new({ kind: "lines", title: label, x: "seconds", y: label, series: series }).to_s
+    svg.gsub(%r{<circle[^>]*/>}, "").sub("<svg ", %(<svg y="#{top}" width="#{WIDTH}" height="#{HEIGHT}" ))
+  end
+
+  def points(samples, what)
+    values = what == :per_second ? rates(samples) : samples[what]
+    samples[:at].zip(values).map { |at, value| { x: at.round, y: value } }
+  end
+
+  def rates(samples)
+    counts = [0, *samples[:requests]]
+    times = [0, *samples[:at]]
+    counts.each_cons(2).zip(times.each_cons(2)).map { |(was, is), (from, to)| ((is - was) / (to - from)).round }
+  end
+
+  def legend(clients)
+    clients.each_with_index.map do |client, index|
+      %(<text x="#{60 + (index * 220)}" y="24" style="fill: #{COLORS[index]}">#{client[:versions].keys.first} ) +
+        "#{client[:versions].values.first}</text>"
+    end.join
+  end
+end

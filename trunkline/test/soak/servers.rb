@@ -1,0 +1,110 @@
+# frozen_string_literal: true
+
+require "erb"
+require "fileutils"
+require "openssl"
+require "socket"
+require_relative "../support/free_port"
+require_relative "../support/nginx"
+require_relative "../support/test_ca"
+
+# The servers of a soak: nginx over plain HTTP/1.1, TLS and HTTP/2, which is killed and started again, and takes new
+# certificates. It notes the requests that have an id.
+class SoakServers
+  STARTED_WITHIN = 10
+
+  # When it did what to callers: until is when the last of them may have been told.
+  Event = Struct.new(:kind, :from, :until)
+
+  AFTERWARDS = 3.0 # seconds in which callers may still meet a connection of before
+
+  attr_reader :ports, :events, :serials
+
+  def initialize(folder)
+    @folder = folder
+    @ports = %i[plain tls h2].zip(FreePort.take(3)).to_h
+    @events = []
+    @serials = []
+    File.chmod(0o755, folder)
+    FileUtils.touch(arrived)
+    write_certificate
+    File.write(configuration, ERB.new(File.read(File.join(__dir__, "nginx.conf.erb")), trim_mode: "-").result(binding))
+  end
+
+  def start
+    guarded, @lifeline = IO.pipe
+    guarded.nonblock = false # as in ChildServer
+    @pid = Process.spawn("sh", "-c", ChildServer::GUARDED, "sh", "nginx", "-p", @folder, "-c", configuration,
+                         "-e", "stderr", pgroup: true, err: errors, 3 => guarded)
+    guarded.close
+    limit = now + STARTED_WITHIN
+    until @ports.each_value.all? { |port| FreePort.open?(port) }
+      raise "nginx did not start: #{File.read(errors)}" if now > limit
+
+      sleep 0.02
+    end
+    note_serial
+  end
+
+  # Master and worker die at once.
+  def restart
+    event(:restart) do
+      stop
+      start
+    end
+  end
+
+  # Connections that are idle are closed, new ones are given the new certificate.
+  def rotate
+    event(:rotation) do
+      write_certificate
+      Process.kill(:HUP, @pid)
+      limit = now + STARTED_WITHIN
+      sleep 0.05 until note_serial || now > limit
+    end
+  end
+
+  def stop
+    Process.kill(:KILL, -@pid)
+    Process.wait(@pid)
+    @lifeline.close
+  end
+
+  # @return [Array<String>] ids
+  def arrived_ids = File.readlines(arrived, chomp: true)
+
+  private
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  def configuration = File.join(@folder, "nginx.conf")
+  def errors = File.join(@folder, "errors")
+  def arrived = File.join(@folder, "arrived")
+  def certificate = File.join(@folder, "certificate.pem")
+  def key = File.join(@folder, "key.pem")
+
+  def event(kind)
+    from = now
+    yield
+    @events << Event.new(kind, from, now + AFTERWARDS)
+  end
+
+  def write_certificate
+    leaf = TestCA.new_leaf(:localhost)
+    File.write(certificate, [leaf.certificate, *leaf.issuers].map(&:to_pem).join)
+    File.write(key, leaf.key.to_pem)
+  end
+
+  # @return [Boolean] whether the server's certificate is a new one
+  def note_serial
+    context = OpenSSL::SSL::SSLContext.new.tap { |made| made.verify_mode = OpenSSL::SSL::VERIFY_NONE }
+    socket = OpenSSL::SSL::SSLSocket.new(TCPSocket.new("127.0.0.1", @ports.fetch(:tls)), context).tap(&:connect)
+    serial = socket.peer_cert.serial.to_s
+    known = @serials.include?(serial)
+    @serials << serial unless known
+    !known
+  rescue SystemCallError, OpenSSL::SSL::SSLError
+    false
+  ensure
+    socket&.io&.close
+  end
+end

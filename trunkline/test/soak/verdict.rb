@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+# What a soak must have been: flat lines, and no errors but those of restarts.
+class SoakVerdict
+  # By how much the line through the samples may rise from the first third to the end.
+  RISE = { descriptors: 8, threads: 3, rss: 24 }.freeze
+
+  # @param samples [Array<Hash>]
+  # @param errors [Array<Hash>]
+  # @param events [Array<SoakServers::Event>]
+  # @param arrived [Set<String>] ids of the requests that the servers have noted
+  def initialize(samples, errors, events, arrived)
+    @samples = samples
+    @errors = errors
+    @events = events
+    @arrived = arrived
+  end
+
+  # @return [Array<String>] what must not be
+  def violations
+    rising + untrue +
+      unexplained.map { |error| "an error without a restart: #{error[:error]} #{error[:message]}" }
+  end
+
+  # @return [Array<Hash>] errors at other times than those of restarts
+  def unexplained
+    @errors.reject { |error| @events.any? { |event| error[:at].between?(event.from, event.until) } }
+  end
+
+  # @return [Hash{Symbol => Float}] how much each rises
+  def rises = RISE.keys.to_h { |what| [what, rise(what).round(1)] }
+
+  private
+
+  def rising
+    rises.filter_map { |what, rise| "#{what} rise by #{rise}, more than #{RISE[what]}" if rise > RISE[what] }
+  end
+
+  # The slope of the line with the least squares, times the time.
+  def rise(what)
+    settled = @samples.drop(@samples.size / 3)
+    xs = settled.map { |sample| sample[:at] }
+    ys = settled.map { |sample| sample[what] }
+    mean_x = xs.sum.fdiv(xs.size)
+    mean_y = ys.sum.fdiv(ys.size)
+    spread = xs.sum { |x| (x - mean_x)**2 }
+    return 0.0 if spread.zero?
+
+    xs.zip(ys).sum { |x, y| (x - mean_x) * (y - mean_y) } / spread * (xs.last - xs.first)
+  end
+
+  def untrue
+    unsent = @errors.select { |error| error[:sent] == "none" }.filter_map { |error| error[:id] }
+    unsent.select { |id| @arrived.include?(id) }.map { |id| "#{id} was called unsent and arrived" }
+  end
+end
