@@ -33,6 +33,7 @@ class Attempt
       http.each(settles.keys, concurrency: 3) { |path, result| settles.fetch(path).call(result) }
     end
   }.freeze
+  PATIENCE = 50 # hundredths of a second in which what was closed is gone
   OPTIONS = { timeout: { total: 2, connect: 1 }, max_idle: 8 }.freeze
 
   # @param base [String] of the listener
@@ -108,11 +109,8 @@ class Attempt
     wrong << "the next call: #{@outcomes.last.drop(2).inspect}" unless after == ["answered"]
     in_use = Trunkline.stats[:connections_in_use]
     wrong << "#{in_use} connections in use" unless in_use.zero?
-    left = open_now - before
-    if left.any?
-      sleep 0.2
-      left = open_now - before
-    end
+    left = nil
+    PATIENCE.times { (left = open_now - before).any? ? sleep(0.01) : break }
     wrong << "left open: #{left.inspect}" if left.any?
     wrong
   end
