@@ -5,6 +5,7 @@ require_relative "bulk/version"
 require_relative "bulk/configuration"
 require_relative "bulk/definition"
 require_relative "bulk/errors"
+require_relative "bulk/job_run"
 require_relative "bulk/local_run"
 require_relative "bulk/run_status"
 require_relative "bulk/state"
@@ -26,7 +27,10 @@ module Trunkline
     extend Definition
 
     # Where runs are worked off, by what `on:` says. Each responds to call(bulk, name, state, progress:).
-    @runners = { here: LocalRun }
+    @runners = { here: LocalRun, active_job: JobRun }
+
+    autoload :SliceJob, "#{__dir__}/bulk/slice_job"
+    autoload :SliceWorker, "#{__dir__}/bulk/slice_worker"
 
     class << self
       # @yield [configuration] for all bulk classes of the process
@@ -54,7 +58,8 @@ module Trunkline
       # cancelled.
       #
       # @param name [String] of the run, unique for the class
-      # @param on [Symbol] :here, in this process; :active_job with trunkline/bulk/active_job
+      # @param on [Symbol] :here, in this process; :active_job, as jobs on the queue of the application: it returns when
+      #   they are in the queue
       # @param state [String, Pathname, State, nil] a file of SQLite; nil: configuration.state
       # @param progress [Boolean, #call, nil] whether a terminal shows how far it is; nil: when there is one
       # @return [RunStatus]
@@ -86,7 +91,10 @@ module Trunkline
       # Lets a paused or cancelled run be worked off again: by processes that have it open, and by .start.
       # @return [RunStatus]
       # @raise [UnknownRun]
-      def resume(name, state: nil) = change(name, state, :running, from: %i[paused cancelled])
+      def resume(name, state: nil)
+        change(name, state, :running, from: %i[paused cancelled])
+        go_on(name, state_of(state))
+      end
 
       # Requests under way are finished; what has not been sent never is, unless .resume says so.
       # @return [RunStatus]
@@ -100,7 +108,7 @@ module Trunkline
         name = check_name(name)
         store = state_of(state)
         store.retry_failed(known(name, store).id)
-        status(name, state: store)
+        go_on(name, store)
       end
 
       # @param name [String]
@@ -122,6 +130,11 @@ module Trunkline
         name = check_name(name)
         store = state_of(state)
         store.change(known(name, store).id, to, from: from)
+        status(name, state: store)
+      end
+
+      def go_on(name, store)
+        JobRun.go_on(self, check_name(name), store)
         status(name, state: store)
       end
 

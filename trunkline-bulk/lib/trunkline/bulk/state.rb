@@ -54,6 +54,10 @@ module Trunkline
         raise InvalidRequest.of("state", value, "the path of an SQLite file, :active_record, or a Trunkline::Bulk::State")
       end
 
+      # @param text [String] what a State's to_s has given
+      # @return [String, Symbol] for State.of
+      def self.named(text) = text == "active_record" ? :active_record : text
+
       autoload :ActiveRecord, "#{__dir__}/state/active_record"
       autoload :SQLite, "#{__dir__}/state/sqlite"
     end

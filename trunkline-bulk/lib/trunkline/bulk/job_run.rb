@@ -1,0 +1,137 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+
+module Trunkline
+  class Bulk
+    # Has a run worked off by jobs, each of which takes one slice, whichever nobody has. As many of them wait in the
+    # queue as `options jobs:` says, or as there are slices.
+    #
+    # What queues may lose (Sidekiq loses the jobs of a killed process) is made good from the state, where the run keeps
+    # how many jobs wait and when one has begun. One job more, the watch, is scheduled for a later time: it takes over
+    # what was left, and schedules the next.
+    #
+    # @api private
+    module JobRun
+      # Seconds until each further try to put jobs into a queue that cannot be reached.
+      PAUSES = [0.2, 0.5, 1, 2, 4, 8].freeze
+      private_constant :PAUSES
+
+      module_function
+
+      # @param bulk [Class]
+      # @param name [String] of the run
+      # @param state [State]
+      # @return [void]
+      # @raise [InvalidRequest] without ActiveJob, and for a class or state that a job in another process cannot find
+      def call(bulk, name, state, progress: nil) # rubocop:disable Lint/UnusedMethodArgument -- there is none to show
+        check(bulk, state)
+        run = state.run(bulk.run_key(name))
+        fill(bulk, name, state, run, begun: true) if run.state == :running
+      end
+
+      # Puts jobs into the queue for a run that goes on, if it is one of jobs.
+      # @return [void]
+      def go_on(bulk, name, state)
+        run = state.run(bulk.run_key(name))
+        jobs = state.jobs(run.id) { |kept| kept }
+        fill(bulk, name, state, run, begun: true) if jobs && run.state == :running
+      end
+
+      # What a job does.
+      # @param watch [Integer, nil] the number of the watch that it is
+      # @return [void]
+      def work(bulk, name, state, watch)
+        run = state.run(bulk.run_key(name))
+        return if run.nil? || !started?(state, run, watch)
+
+        worked = work_at(bulk, name, state, run, watch)
+        run = state.run(run.key)
+        return fill(bulk, name, state, run, begun: worked, watch: watch) if run.state == :running
+
+        watch(bulk, name, state, run, watch) if run.state == :paused
+      end
+
+      # @return [Boolean] whether there was a slice
+      def work_at(bulk, name, state, run, watch)
+        run.state == :running && SliceWorker.new(bulk, run, state).work
+      rescue StandardError
+        watch(bulk, name, state, run, watch) # the queue may not try a job again that fails
+        raise
+      end
+
+      # Notes that a job has begun.
+      # @return [Boolean] false: it is a watch that another has replaced
+      def started?(state, run, watch)
+        current = nil
+        state.jobs(run.id) do |jobs, now|
+          jobs = jobs.to_h
+          current = watch.nil? || jobs["watch"] == watch
+          next jobs if watch
+
+          jobs.merge("waiting" => [jobs.fetch("waiting", 0) - 1, 0].max, "begun" => now)
+        end
+        current
+      end
+
+      # @param begun [Boolean] whether there was work, and more jobs are to be had for it
+      # @return [void]
+      def fill(bulk, name, state, run, begun:, watch: nil)
+        wanted = 0
+        most = run.cut_all ? [run.slices, bulk.settings.jobs].min : bulk.settings.jobs
+        state.jobs(run.id) do |jobs, now|
+          jobs = jobs.to_h
+          waiting = lost?(jobs, now, bulk) ? 0 : jobs.fetch("waiting", 0)
+          wanted = [most - waiting, 0].max if begun
+          jobs.merge("waiting" => waiting + wanted, "begun" => jobs["begun"] || now)
+        end
+        wanted.times { enqueue(bulk, name, state) }
+        watch(bulk, name, state, run, watch)
+      end
+
+      # Jobs wait, and none has begun for so long that they are not there.
+      def lost?(jobs, now, bulk) = now - jobs.fetch("begun", now) > bulk.settings.lease * 2
+
+      # Schedules the next watch, when the one before has come, or is late.
+      def watch(bulk, name, state, run, mine)
+        lease = bulk.settings.lease
+        number = nil
+        state.jobs(run.id) do |jobs, now|
+          due = jobs["watch"].nil? || jobs["watch"] == mine || now > jobs["watch_at"] + lease
+          next jobs unless due
+
+          number = jobs.fetch("watch", 0) + 1
+          jobs.merge("watch" => number, "watch_at" => now + lease)
+        end
+        enqueue(bulk, name, state, number, wait: lease) if number
+      end
+
+      def enqueue(bulk, name, state, watch = nil, **later)
+        tries = 0
+        begin
+          job = SliceJob.set(queue: bulk.settings.queue || SliceJob.queue_name, **later)
+          job.perform_later(bulk.name, name, state.to_s, watch)
+        rescue NotImplementedError
+          raise unless later.any? # nothing is lost by an adapter that schedules nothing: it works at once
+        rescue StandardError
+          pause = PAUSES[tries] or raise
+          tries += 1
+          sleep pause
+          retry
+        end
+      end
+
+      def check(bulk, state)
+        Bulk.const_get(:SliceJob) # raises without ActiveJob
+        unless bulk.name && Object.const_defined?(bulk.name) && Object.const_get(bulk.name).equal?(bulk)
+          raise InvalidRequest, "on: :active_job needs a class with a name, which jobs find it by; #{bulk.inspect} " \
+                                "has none"
+        end
+        return if State.of(State.named(state.to_s)).equal?(state)
+
+        raise InvalidRequest, "on: :active_job needs a state that jobs find in their own process: the path of an " \
+                              "SQLite file, or :active_record; got #{state.inspect}"
+      end
+    end
+  end
+end

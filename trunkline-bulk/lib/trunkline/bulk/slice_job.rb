@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+begin
+  require "active_job"
+rescue LoadError => error
+  raise Trunkline::InvalidRequest, "on: :active_job needs the gem activejob: add gem \"activejob\", \">= 7.1\" to " \
+                                   "the Gemfile (#{error.message})"
+end
+require_relative "job_run"
+require_relative "slice_worker"
+
+module Trunkline
+  class Bulk
+    # Takes a slice of a run, and works at it. It may be run any number of times, at once as well: when there is nothing
+    # to be done, it does nothing.
+    class SliceJob < ::ActiveJob::Base
+      # Where the adapter runs a job at once, in the one that enqueues it, the jobs of a run come one after another.
+      WAITING = :trunkline_bulk_jobs
+      private_constant :WAITING
+
+      # @param bulk [String] the class
+      # @param name [String] of the run
+      # @param state [String]
+      # @param watch [Integer, nil] the number of the watch that it is
+      # @return [void]
+      def perform(bulk, name, state, watch = nil)
+        waiting = Thread.current[WAITING]
+        return waiting << [bulk, name, state, watch] if waiting
+
+        begin
+          Thread.current[WAITING] = waiting = [[bulk, name, state, watch]]
+          work(*waiting.shift) until waiting.empty?
+        ensure
+          Thread.current[WAITING] = nil
+        end
+      end
+
+      private
+
+      def work(bulk, name, state, watch)
+        JobRun.work(bulk.constantize, name, State.of(State.named(state)), watch)
+      end
+    end
+  end
+end

@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require_relative "support/fleet"
+require "active_record"
+
+# Four processes of Sidekiq, which are killed, with a Redis and a PostgreSQL that are restarted: no item is lost.
+# ITEMS and EVERY (seconds between two kills) for a longer one (rake bulk:fleet).
+class TestFleet < BulkTest
+  ITEMS = Integer(ENV.fetch("ITEMS", 2_000))
+  EVERY = Float(ENV.fetch("EVERY", 3))
+  SLICE = Integer(ENV.fetch("SLICE", 50))
+
+  def setup
+    super
+    skip "its servers are not installed (bin/setup)" unless %w[postgres redis-server].all? { Server.there?(_1) }
+    @server = serve { sleep(0.02) && [200, "ok"] } if ITEMS <= 10_000
+    @server ||= serve
+    @fleet = Fleet.new(@folder, origin: @server.url("/"), items: ITEMS, slice: SLICE)
+    ActiveRecord::Base.establish_connection(**@fleet.database.active_record, pool: 5)
+    @state = Trunkline::Bulk::State::ActiveRecord.new
+    @fleet.start(4)
+    @fleet.run('Fetched.start("run", on: :active_job)')
+  end
+
+  def teardown
+    @fleet&.stop
+    super
+  end
+
+  def status = @state.run("Fetched/run")
+
+  def over?(status) = status.state == :done
+
+  # @yield every EVERY seconds, until the run is over
+  def meanwhile(seconds)
+    limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+    count = 0
+    until over?(status)
+      flunk "#{status.inspect}\n#{@fleet.logs}" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
+      sleep EVERY
+      yield count += 1
+    end
+    count
+  end
+
+  def assert_whole
+    assert_equal [:done, ITEMS, 0, { "200" => ITEMS }], status.then { [_1.state, _1.done, _1.failed, _1.counts] }
+    assert_equal ITEMS, @server.counts.size
+    keys = @fleet.results
+    assert_equal ITEMS, keys.uniq.size
+    puts "#{ITEMS} items, #{keys.size - ITEMS} came twice" if ENV["ITEMS"]
+  end
+
+  def test_a_worker_is_killed_again_and_again
+    kills = meanwhile(ITEMS / 20) { @fleet.replace unless over?(status) }
+    assert_operator kills, :>=, 2
+    assert_whole
+  end
+
+  def test_redis_and_the_database_are_restarted
+    meanwhile(ITEMS / 20) do |count|
+      server = [@fleet.redis, @fleet.database][count - 1] or next
+      server.halt
+      sleep 1
+      server.start
+      eventually("it answers") { server.answers? }
+    end
+    assert_whole
+  end
+
+  def test_paused_resumed_and_cancelled_by_another_process
+    eventually("it works", 60) { status.done > 100 }
+    assert_match(/paused/, @fleet.run('puts Fetched.pause("run")'))
+    eventually("all have stopped") { (before = @server.total) && sleep(0.5) && before == @server.total }
+    assert_operator status.done, :<, ITEMS
+    done = status.done
+    @fleet.run('Fetched.resume("run")')
+    eventually("it goes on", 30) { status.done > done + 50 }
+    @fleet.run('Fetched.cancel("run")')
+    eventually("all have stopped") { (before = @server.total) && sleep(0.5) && before == @server.total }
+    assert_equal :cancelled, status.state
+  end
+end
