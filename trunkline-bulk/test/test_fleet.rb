@@ -19,6 +19,9 @@ class TestFleet < BulkTest
     @fleet = Fleet.new(@folder, origin: @server.url("/"), items: ITEMS, slice: SLICE)
     ActiveRecord::Base.establish_connection(**@fleet.database.active_record, pool: 5)
     @state = Trunkline::Bulk::State::ActiveRecord.new
+  end
+
+  def start
     @fleet.start(4)
     @fleet.run('Fetched.start("run", on: :active_job)')
   end
@@ -53,12 +56,14 @@ class TestFleet < BulkTest
   end
 
   def test_a_worker_is_killed_again_and_again
+    start
     kills = meanwhile(ITEMS / 20) { @fleet.replace unless over?(status) }
     assert_operator kills, :>=, 2
     assert_whole
   end
 
   def test_redis_and_the_database_are_restarted
+    start
     meanwhile(ITEMS / 20) do |count|
       server = [@fleet.redis, @fleet.database][count - 1] or next
       server.halt
@@ -69,16 +74,27 @@ class TestFleet < BulkTest
     assert_whole
   end
 
+  OTHER = <<~RUBY
+    def still = [Fetched.status("run").done, sleep(1) && Fetched.status("run").done]
+    sleep 0.02 until Trunkline::Bulk::State.of(:active_record).run("Fetched/run")&.done.to_i > 100
+    puts Fetched.pause("run")
+    first, last = still until first && first == last
+    done = last
+    puts done < #{ITEMS}
+    Fetched.resume("run")
+    sleep 0.05 until Fetched.status("run").done > done + 50
+    puts Fetched.cancel("run")
+  RUBY
+
   def test_paused_resumed_and_cancelled_by_another_process
-    eventually("it works", 60) { status.done > 100 }
-    assert_match(/paused/, @fleet.run('puts Fetched.pause("run")'))
-    eventually("all have stopped") { (before = @server.total) && sleep(0.5) && before == @server.total }
-    assert_operator status.done, :<, ITEMS
-    done = status.done
-    @fleet.run('Fetched.resume("run")')
-    eventually("it goes on", 30) { status.done > done + 50 }
-    @fleet.run('Fetched.cancel("run")')
+    other = Thread.new { @fleet.run(OTHER).lines }
+    start
+    output = other.value
+    assert_match(/paused/, output[0])
+    assert_equal "true", output[1].chomp
+    assert_match(/cancelled/, output[2])
     eventually("all have stopped") { (before = @server.total) && sleep(0.5) && before == @server.total }
     assert_equal :cancelled, status.state
+    assert_operator status.done, :<, ITEMS
   end
 end

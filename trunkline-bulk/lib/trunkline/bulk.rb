@@ -5,6 +5,7 @@ require_relative "bulk/version"
 require_relative "bulk/configuration"
 require_relative "bulk/definition"
 require_relative "bulk/errors"
+require_relative "bulk/events"
 require_relative "bulk/job_run"
 require_relative "bulk/local_run"
 require_relative "bulk/run_status"
@@ -30,6 +31,7 @@ module Trunkline
     @runners = { here: LocalRun, active_job: JobRun }
 
     autoload :SliceJob, "#{__dir__}/bulk/slice_job"
+    autoload :Web, "#{__dir__}/bulk/web"
     autoload :SliceWorker, "#{__dir__}/bulk/slice_worker"
 
     class << self
@@ -70,8 +72,10 @@ module Trunkline
         check_definition
         store = state_of(state)
         store.begin_run(run_key(name), settings.slice)
-        runner.call(self, name, store, progress: progress)
-        status(name, state: store)
+        Events.measure("run", bulk: self.name, run: name, on: on) do
+          runner.call(self, name, store, progress: progress)
+          status(name, state: store)
+        end
       end
 
       # @param name [String]
@@ -91,10 +95,7 @@ module Trunkline
       # Lets a paused or cancelled run be worked off again: by processes that have it open, and by .start.
       # @return [RunStatus]
       # @raise [UnknownRun]
-      def resume(name, state: nil)
-        change(name, state, :running, from: %i[paused cancelled])
-        go_on(name, state_of(state))
-      end
+      def resume(name, state: nil) = change(name, state, :running, from: %i[paused cancelled])
 
       # Requests under way are finished; what has not been sent never is, unless .resume says so.
       # @return [RunStatus]
@@ -107,8 +108,10 @@ module Trunkline
       def retry_failed(name, state: nil)
         name = check_name(name)
         store = state_of(state)
-        store.retry_failed(known(name, store).id)
-        go_on(name, store)
+        Events.measure("change", bulk: self.name, run: name, change: :retry_failed) do
+          store.retry_failed(known(name, store).id)
+          go_on(name, store)
+        end
       end
 
       # @param name [String]
@@ -129,8 +132,10 @@ module Trunkline
       def change(name, state, to, from:)
         name = check_name(name)
         store = state_of(state)
-        store.change(known(name, store).id, to, from: from)
-        status(name, state: store)
+        Events.measure("change", bulk: self.name, run: name, change: to) do
+          store.change(known(name, store).id, to, from: from)
+          to == :running ? go_on(name, store) : status(name, state: store)
+        end
       end
 
       def go_on(name, store)

@@ -45,12 +45,15 @@ module Trunkline
         attach
       end
 
-      def open(path, width:)
+      def open(path, width:) = go("file://#{path}", width: width)
+
+      # @param url [String]
+      def go(url, width:)
         resize(width)
-        ask("Page.navigate", url: "file://#{path}")
+        ask("Page.navigate", url: url)
         deadline = Clock.now + LIMIT
-        until js("location.protocol === 'file:' && document.readyState === 'complete'")
-          raise "#{path} was not loaded" if Clock.now > deadline
+        until js("location.protocol !== 'about:' && document.readyState === 'complete'")
+          raise "#{url} was not loaded" if Clock.now > deadline
 
           sleep 0.01
         end

@@ -22,8 +22,11 @@ module Trunkline
       attr_reader :slice
 
       # @param slice [State::Slice]
-      def initialize(slice)
+      # @param told [Events::Begun, nil] of its end
+      def initialize(slice, told = nil)
         @slice = slice
+        @told = told
+        @all = Hash.new(0) if told
         @recorded = slice.recorded.dup
         @left = @recorded.count("0")
         @counts = Hash.new(0)
@@ -66,8 +69,16 @@ module Trunkline
       rescue LeaseLost
         @lost = true
       ensure
+        @all&.update(@counts) { |_, one, more| one + more }
         @counts.clear
         @failures.clear
+      end
+
+      # @return [void]
+      def finish
+        outcome = lost? ? :lost : :released
+        @told&.finish(outcome: complete? ? :complete : outcome, counts: @all)
+        @told = nil
       end
     end
   end

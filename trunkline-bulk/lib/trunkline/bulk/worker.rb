@@ -2,6 +2,7 @@
 
 require "trunkline"
 require_relative "codec"
+require_relative "events"
 require_relative "feeder"
 require_relative "holdback"
 require_relative "lease_keeper"
@@ -31,6 +32,7 @@ module Trunkline
       # @param state [State]
       # @yield after each record
       def initialize(bulk, run, state, &told)
+        @bulk_name = bulk.name
         @settings = bulk.settings
         @run = run
         @state = state
@@ -118,11 +120,16 @@ module Trunkline
       def next_slice
         slice = claim or return
 
-        @works << work = SliceWork.new(slice)
+        @works << work = SliceWork.new(slice, begin_event(slice))
         return work.entries if slice.attempts < [@settings.attempts, 2].max
 
         @suspects << work
         []
+      end
+
+      def begin_event(slice)
+        Events.start("slice", bulk: @bulk_name, run: @run.key.delete_prefix("#{@bulk_name}/"), slice: slice.id,
+                              attempts: slice.attempts, items: slice.items.size)
       end
 
       # @return [State::Slice, nil]
@@ -214,7 +221,8 @@ module Trunkline
       def record
         @flush&.call
         @works.each { |work| work.record(@state) }
-        @works.reject! { |work| work.complete? || work.lost? }
+        ended, @works = @works.partition { |work| work.complete? || work.lost? }
+        ended.each(&:finish)
         @recorded_at = now
         over?
         @told&.call
@@ -225,6 +233,7 @@ module Trunkline
         record
       ensure
         @works.each { |work| @state.release(work.slice) }
+        @works.each(&:finish)
         @feeder.close
       end
 

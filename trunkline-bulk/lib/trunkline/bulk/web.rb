@@ -1,0 +1,109 @@
+# frozen_string_literal: true
+
+require "erb"
+require "json"
+require "securerandom"
+require_relative "../bulk"
+
+module Trunkline
+  class Bulk
+    # A page with the runs of a state, and what may be done with them: a Rack application, without parts from elsewhere.
+    #
+    #   # config/routes.rb
+    #   authenticate(:admin) { mount Trunkline::Bulk::Web => "/bulk" }
+    #
+    # Whoever may see it may change runs (Web.new(actions: false): may not): see to it that not everybody may.
+    class Web
+      PAGE = ERB.new(File.read(File.join(__dir__, "web/page.html.erb")), trim_mode: "-")
+      # What a run may be told, and the states in which it makes sense.
+      ACTIONS = { "pause" => %i[running], "resume" => %i[paused cancelled], "cancel" => %i[running paused],
+                  "retry_failed" => %i[running paused done] }.freeze
+      # Runs that are shown: the newest.
+      MOST = 50
+      # A field that pages of other sites cannot send.
+      FIELD = "HTTP_X_TRUNKLINE_BULK"
+      private_constant :ACTIONS, :FIELD, :MOST, :PAGE
+
+      # The application as a class, with Bulk.configuration.state.
+      # @param env [Hash]
+      # @return [Array(Integer, Hash, Array<String>)]
+      def self.call(env) = (@default ||= new).call(env)
+
+      # @param state [String, Pathname, Symbol, State, nil] as of Bulk.start
+      # @param actions [Boolean] whether runs can be changed
+      def initialize(state: nil, actions: true)
+        @state = state
+        @actions = actions
+      end
+
+      # @param env [Hash]
+      # @return [Array(Integer, Hash, Array<String>)]
+      def call(env)
+        path = env["PATH_INFO"].to_s.delete_suffix("/")
+        case [env["REQUEST_METHOD"], path]
+        in ["GET", ""] then page(env["SCRIPT_NAME"].to_s)
+        in ["GET", "/runs.json"] then json(200, runs)
+        in ["POST", "/change"] then change(env)
+        else json(404, { error: "there is no such page" })
+        end
+      end
+
+      private
+
+      def state = State.of(@state || Bulk.configuration.state)
+
+      def page(base)
+        nonce = SecureRandom.base64(16)
+        html = PAGE.result_with_hash(base: base, nonce: nonce, first: escaped(runs))
+        policy = "default-src 'none'; connect-src 'self'; style-src 'nonce-#{nonce}'; script-src 'nonce-#{nonce}'; " \
+                 "frame-ancestors 'self'; base-uri 'none'"
+        [200, { "content-type" => "text/html; charset=utf-8", "content-security-policy" => policy,
+                "cache-control" => "no-store" }, [html]]
+      end
+
+      def runs = state.runs.first(MOST).map { |run| shown(run) }
+
+      def shown(run)
+        status = RunStatus.new(run.key, run)
+        actions = @actions ? ACTIONS.filter_map { |name, states| name if offered?(name, states, run) } : []
+        { key: run.key, state: run.state, total: run.total, done: run.done, failed: run.failed, counts: run.counts,
+          rate: status.rate, eta: status.eta, slices: run.slices, began: run.began.utc.iso8601, actions: actions }
+      end
+
+      def offered?(name, states, run) = states.include?(run.state) && (name != "retry_failed" || run.failed.positive?)
+
+      def change(env)
+        return json(403, { error: "runs cannot be changed here" }) unless @actions && env[FIELD]
+
+        key, action = JSON.parse(env["rack.input"].read(10_000).to_s).values_at("key", "action")
+        run = state.run(key.to_s)
+        return json(404, { error: "there is no such run" }) if run.nil?
+        return json(422, { error: "there is no such action" }) unless ACTIONS.key?(action)
+
+        bulk, name = class_of(run.key)
+        return json(422, { error: "its class is not loaded here" }) if bulk.nil?
+
+        bulk.public_send(action, name, state: state)
+        json(200, shown(state.run(run.key)))
+      rescue JSON::ParserError, NoMethodError, TypeError
+        json(400, { error: "the body is to be JSON with key and action" })
+      end
+
+      # @return [Array(Class, String), nil]
+      def class_of(key)
+        class_name, name = key.split("/", 2)
+        bulk = Object.const_get(class_name)
+        [bulk, name] if bulk.is_a?(Class) && bulk < Bulk
+      rescue NameError
+        nil
+      end
+
+      def json(status, value)
+        [status, { "content-type" => "application/json", "cache-control" => "no-store" }, [JSON.generate(value)]]
+      end
+
+      # JSON within a script.
+      def escaped(value) = JSON.generate(value).gsub(/[<>&\u2028\u2029]/) { |char| format('\\u%04x', char.ord) }
+    end
+  end
+end
