@@ -74,7 +74,7 @@ class TestFleet < BulkTest
     assert_whole
   end
 
-  OTHER = <<~RUBY
+  OTHER = <<~RUBY.freeze
     def still = [Fetched.status("run").done, sleep(1) && Fetched.status("run").done]
     sleep 0.02 until Trunkline::Bulk::State.of(:active_record).run("Fetched/run")&.done.to_i > 100
     puts Fetched.pause("run")

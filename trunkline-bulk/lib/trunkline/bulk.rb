@@ -30,6 +30,7 @@ module Trunkline
     # Where runs are worked off, by what `on:` says. Each responds to call(bulk, name, state, progress:).
     @runners = { here: LocalRun, active_job: JobRun }
 
+    autoload :Robots, "#{__dir__}/bulk/robots"
     autoload :SliceJob, "#{__dir__}/bulk/slice_job"
     autoload :Web, "#{__dir__}/bulk/web"
     autoload :SliceWorker, "#{__dir__}/bulk/slice_worker"

@@ -26,8 +26,8 @@ module Trunkline
       # @return [nil]
       def flush(&block) = define(:flush, block)
 
-      # @param values [Hash] slice:, concurrency:, per_origin:, in_flight:, lease:, attempts:, hold:, jobs:, queue:
-      #   (Settings), and every option of a client
+      # @param values [Hash] slice:, concurrency:, per_origin:, in_flight:, robots:, lease:, attempts:, hold:, jobs:,
+      #   queue: (Settings), and every option of a client
       # @return [nil]
       # @raise [InvalidRequest]
       def options(**values)

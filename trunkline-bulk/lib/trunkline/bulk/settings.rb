@@ -15,6 +15,8 @@ module Trunkline
                      ->(value) { value.nil? || (value.is_a?(Numeric) && value.positive?) }],
         in_flight: [nil, "an Integer from 1 to 1000000, or nil",
                     ->(value) { value.nil? || (value.is_a?(Integer) && value.between?(1, 1_000_000)) }],
+        robots: [nil, "a String, the name that robots.txt knows this program by, or nil",
+                 ->(value) { value.nil? || (value.is_a?(String) && value.match?(/\A[A-Za-z_-]+\z/)) }],
         lease: [30, "seconds from 1 to 3600", ->(value) { value.is_a?(Numeric) && value.between?(1, 3600) }],
         attempts: [3, "an Integer from 1 to 100", ->(value) { value.is_a?(Integer) && value.between?(1, 100) }],
         jobs: [32, "an Integer from 1 to 10000", ->(value) { value.is_a?(Integer) && value.between?(1, 10_000) }],
@@ -33,6 +35,8 @@ module Trunkline
       attr_reader :per_origin
       # @return [Integer, nil] requests in flight to each origin, by all workers together
       attr_reader :in_flight
+      # @return [String, nil] the name by which rules are found in robots.txt; nil: it is not asked
+      attr_reader :robots
       # @return [Numeric] seconds after which the slices of a worker that is heard of no more are taken over
       attr_reader :lease
       # @return [Integer] how often a slice is begun, when its workers die, until its items are sent one by one: with

@@ -40,6 +40,7 @@ module Trunkline
         @name = State::Workers.name
         @feeder = Feeder.new(bulk, run.id, state, @name)
         @held = Holdback.new(@settings.hold)
+        @robots = Robots.new(@settings.robots, @settings.hold) if @settings.robots
         @works = []
         @entries = []
         @suspects = []
@@ -61,13 +62,14 @@ module Trunkline
       ensure
         leave
         @client&.close
+        @robots&.close
       end
 
       # What Client#each asks for requests.
       # @return [Object, nil] nil: there is none now, or the run is to stop
       def next_request
         until @stopped
-          entry = @held.take || take or return
+          entry = @held.take || @robots&.take || take or return
           request = entry.work.lost? ? nil : request_of(entry)
           next if request.nil?
 
@@ -109,6 +111,8 @@ module Trunkline
       end
 
       def take
+        return if @robots&.full?
+
         @entries = next_slice while @entries&.empty?
         return @entries.shift if @entries
 
@@ -160,6 +164,7 @@ module Trunkline
 
         request = @request.call(entry.item)
         return settle(entry, "skipped", nil) if request.nil?
+        return if @robots && !permitted?(entry, request)
         return request unless entry.held_since.nil? && @held.any?
 
         entry.origin ||= origin_of(request)
@@ -171,14 +176,23 @@ module Trunkline
         settle(entry, name_of(error), error.message)
       end
 
+      # @return [Boolean] false: its robots.txt forbids it, or is not known yet
+      def permitted?(entry, request)
+        entry.origin ||= origin_of(request)
+        permitted = @robots.allowed?(entry, entry.origin, url_of(request))
+        settle(entry, "robots.txt", nil) if permitted == false
+        permitted
+      end
+
       # @return [String, nil] scheme, host and port, as they are written
-      def origin_of(request)
-        url = case request
-              when Array then request[1]
-              when Hash then request[:url]
-              else request
-              end
-        url.to_s[%r{\A[^/]+//[^/?#]+}]
+      def origin_of(request) = url_of(request)[%r{\A[^/]+//[^/?#]+}]
+
+      def url_of(request)
+        case request
+        when Array then request[1]
+        when Hash then request[:url]
+        else request
+        end.to_s
       end
 
       def ended(entry, request, result)
