@@ -12,9 +12,10 @@ module HostileCases
   # does: what the server does, for the page. expected: the name of the error, or the body that the caller gets.
   # only: :tls for what TLS alone has. net_http: and typhoeus: what their users get where those take more from a server
   # than the client: true for the answer, or the name of another error. pause: seconds until the next call.
+  # late: the fault comes behind the end of the call, and may be found by a call that follows, which then fails, too.
   # options: of the call; a case that needs some is not run through the facades. script: called with the connection
   # when the request has been read. Whatever the case, the next call of the same client must be answered.
-  Case = Struct.new(:group, :name, :does, :expected, :only, :net_http, :typhoeus, :pause, :options, :script,
+  Case = Struct.new(:group, :name, :does, :expected, :only, :net_http, :typhoeus, :pause, :late, :verb, :options, :script,
                     keyword_init: true) do
     # @param library [Symbol, nil] :net_http, :typhoeus
     # @return [Case] what its users get
@@ -52,10 +53,10 @@ module HostileCases
   end
 
   # @param bytes [String, nil] sent as they are, instead of a script
-  def self.add(name, does, expected, bytes = nil, pause: 0, options: {}, **more, &script)
+  def self.add(name, does, expected, bytes = nil, pause: 0, verb: :get, options: {}, **more, &script)
     script ||= ->(connection) { connection << bytes }
-    TABLE << Case.new(group: @group, name: name, does: does, expected: expected, pause: pause, options: options,
-                      script: script, **more).freeze
+    TABLE << Case.new(group: @group, name: name, does: does, expected: expected, pause: pause, verb: verb,
+                      options: options, script: script, **more).freeze
   end
 
   group "Framing" do

@@ -2,20 +2,14 @@
 
 require "async"
 require_relative "../test_helper"
-require_relative "../support/ways_to_call"
-require_relative "cases"
-require "faraday"
-require "trunkline/faraday"
-require "trunkline/typhoeus"
+require_relative "caller"
 
 # Each case of the table, plain and over TLS, in every way to call and through the facades: it ends as the table says,
 # and the next call of the same client is answered.
 class TestHostileCases < TrunklineTest
-  include WaysToCall
+  include HostileCaller
 
   time_limit 60
-
-  WAYS = %i[alone batch future].freeze
 
   HostileCases::ALL.each do |row|
     define_method(:"test_#{row.name}") { every_way(row) { serve_case(row) } unless row.only }
@@ -59,52 +53,6 @@ class TestHostileCases < TrunklineTest
         request.target == "/good" ? connection << answer("good") : row.script.call(connection)
       end
     end
-  end
-
-  def every_way(row)
-    server = yield
-    each_way(but: WaysToCall::WAYS.keys - WAYS) do |way, call|
-      http = secure_client(server.url)
-      check(row, way, call.call(http, :get, "/", row.options)) { http.get("/good").body }
-    end
-    http = secure_client(server.url)
-    Sync { check(row, :fiber, result_of { http.get("/", row.options) }) { http.get("/good").body } }
-  end
-
-  # @yield the body of the call that follows
-  def check(row, way, result)
-    if row.fails?
-      assert_equal "Trunkline::#{row.expected}", result.class.name, "#{way}: #{result.inspect[0, 300]}"
-    elsif row.expected == true
-      assert_kind_of Net::HTTPOK, result, way
-    else
-      assert_equal row.expected, result.body, way
-    end
-    sleep row.pause
-    assert_equal "good", yield, way
-  end
-
-  def faraday(row, server)
-    http = Faraday.new(server.url, ssl: { ca_file: TestCA.ca_file }) { |one| one.adapter :trunkline }
-    result = begin
-      http.get("/")
-    rescue Faraday::Error => error
-      error.wrapped_exception
-    end
-    check(row, :faraday, result) { http.get("/good").body }
-  ensure
-    http&.close
-  end
-
-  def typhoeus(row, server)
-    get = ->(path) { Typhoeus.get(server.url(path), cainfo: TestCA.ca_file, timeout: 20, accept_encoding: "gzip") }
-    code = get.call("/").return_code
-    expected = Trunkline::Facades::Typhoeus::Errors.return_code(Trunkline.const_get(row.expected).new) if row.fails?
-    assert_equal expected || :ok, code, "Typhoeus"
-    sleep row.pause
-    assert_equal "good", get.call("/good").body
-  ensure
-    Trunkline::Facades::Typhoeus::RequestConfig.connections.close_idle
   end
 
   # As Net::HTTP after install!, for one session.

@@ -1,48 +1,24 @@
 # frozen_string_literal: true
 
 require_relative "../support/http2/http2_test"
+require_relative "../hostile/http2_cases"
 
 # Servers that break the protocol, or keep to it without end: the connection is ended with an error that says why, and
 # the next call has a new one.
 class TestHostile < HTTP2Test
   time_limit 60
 
-  # Frames that come without end, each of which is legal.
-  FLOODS = {
-    settings: ->(_) { [:settings, 0, 0, Frame.settings(max_concurrent_streams: 100)] },
-    settings_that_say_nothing: ->(_) { [:settings, 0, 0, ""] },
-    ping: ->(_) { [:ping, 0, 0, "liveness"] },
-    empty_data: ->(id) { [:data, 0, id, ""] },
-    data_of_padding_alone: ->(id) { [:data, Frame::PADDED, id, "\0"] },
-    window_updates: ->(id) { [:window_update, 0, id, "\0\0\0\x01"] },
-    priority: ->(id) { [:priority, 0, id, "\0\0\0\0\x10"] },
-    unknown_frames: ->(id) { [0x42, 0, id, ""] },
-    continuation: ->(id) { [:continuation, 0, id, "\x40\x01a\x01b"] }
-  }.freeze
-
-  # The first of these are enough to end the stream.
-  FLOODS_OF_A_STREAM = {
-    reset: ->(id) { [:rst_stream, 0, id, "\0\0\0\x08"] },
-    informational: ->(id) { [:headers, Frame::END_HEADERS, id, "\x48\x03103"] } # a literal: ":status: 103"
-  }.freeze
-  # What comes before the flood.
-  BEFORE = {
-    empty_data: :headers.to_proc,
-    data_of_padding_alone: :headers.to_proc,
-    continuation: ->(stream) { stream.frame(:headers, 0, "\x88") }
-  }.freeze
-
-  FLOODS.each do |name, flood|
+  HostileHTTP2::FLOODS.each_key do |name|
     define_method(:"test_a_flood_of_#{name}") do
-      server = serve_flood(flood) { |stream| BEFORE[name]&.call(stream) }
+      server = serve_flood(name)
       assert_ends_the_connection(server) { |http| http.get("/") }
     end
   end
 
   # What goes on for a stream that is over is found out when the next call reads the connection.
-  FLOODS_OF_A_STREAM.each do |name, flood|
+  HostileHTTP2::FLOODS_OF_A_STREAM.each_key do |name|
     define_method(:"test_a_flood_of_#{name}") do
-      server = serve_flood(flood)
+      server = serve_flood(name)
       http = h2_client(server.url, timeout: 10)
       assert_raises(Trunkline::StreamReset, Trunkline::InvalidResponse) { http.get("/") }
       eventually(20) { outcome { http.get("/next") }.is_a?(Trunkline::Response) }
@@ -183,14 +159,8 @@ class TestHostile < HTTP2Test
   private
 
   # "/" is answered with a flood, anything else as ever.
-  def serve_flood(flood)
-    serve_frames do |stream|
-      next stream.answer if stream.target != "/"
-
-      yield stream if block_given?
-      frames = Frame.new(*flood.call(stream.id)).to_bytes * 500
-      loop { stream.connection.raw(frames) }
-    end
+  def serve_flood(name)
+    serve_frames { |stream| stream.target == "/" ? HostileHTTP2.flood(stream, name) : stream.answer }
   end
 
   # The error says why, the next call goes over a new connection, and the old one is closed.

@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+require "async"
+require_relative "../support/http2/http2_test"
+require_relative "caller"
+require_relative "http2_cases"
+
+# Each case of HTTP/2, with prior knowledge in every way to call, and over TLS by a single call and in a fiber; as those
+# of HTTP/1.1 in test_cases.rb. Net::HTTP's facade never speaks HTTP/2.
+class TestHostileHTTP2Cases < HTTP2Test
+  include HostileCaller
+
+  time_limit 60
+
+  HostileHTTP2::ALL.each do |row|
+    define_method(:"test_#{row.name}") { every_way(row, http: :h2) { serve_case(row) } }
+    define_method(:"test_#{row.name}_over_tls") do
+      every_way(row, ways: %i[alone], http: :h2) { serve_case(row, tls: true) }
+    end
+    next unless row.options.empty?
+
+    define_method(:"test_#{row.name}_through_the_facades") do
+      server = serve_case(row)
+      faraday(row, server, http: :h2)
+      typhoeus(row.for(:typhoeus), server, http_version: :httpv2_prior_knowledge)
+    end
+  end
+
+  private
+
+  def serve_case(row, **options)
+    options[:grants] = :never if row.verb == :post
+    serve_frames(**options) do |stream|
+      stream.target == "/good" ? stream.answer("good") : row.script.call(stream)
+    end
+  end
+end
