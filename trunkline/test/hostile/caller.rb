@@ -18,12 +18,15 @@ module HostileCaller
   # @param ways [Array<Symbol>] of WAYS
   # @param options [Hash] of the client
   def every_way(row, ways: WAYS, **options)
+    skip "built without #{row.coding}" if row.coding && !Trunkline.features[:codings].include?(row.coding)
     server = yield
     each_way(but: WaysToCall::WAYS.keys - ways) do |way, call|
       http = secure_client(server.url, **options)
+      http.get("/good") if row.warm
       check(row, way, call.call(http, row.verb, "/", row.options)) { http.get("/good").body }
     end
     http = secure_client(server.url, **options)
+    http.get("/good") if row.warm
     Sync { check(row, :fiber, result_of { http.request(row.verb, "/", row.options) }) { http.get("/good").body } }
   end
 

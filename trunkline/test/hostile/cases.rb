@@ -11,15 +11,20 @@ module HostileCases
 
   # does: what the server does, for the page. expected: the name of the error, or the body that the caller gets.
   # only: :tls for what TLS alone has. net_http: and typhoeus: what their users get where those take more from a server
-  # than the client: true for the answer, or the name of another error. pause: seconds until the next call.
+  # than the client: true for the answer, the name of another error, or the part of the body that they get. pause:
+  # seconds until the next call.
   # late: the fault comes behind the end of the call, and may be found by a call that follows, which then fails, too.
+  # warm: a good call comes first, so that the connection is a kept one. coding: what the build must be able to undo.
   # options: of the call; a case that needs some is not run through the facades. script: called with the connection
   # when the request has been read. Whatever the case, the next call of the same client must be answered.
-  Case = Struct.new(:group, :name, :does, :expected, :only, :net_http, :typhoeus, :pause, :late, :verb, :options, :script,
-                    keyword_init: true) do
+  Case = Struct.new(:group, :name, :does, :expected, :only, :net_http, :typhoeus, :pause, :late, :warm, :verb, :coding,
+                    :options, :script, keyword_init: true) do
     # @param library [Symbol, nil] :net_http, :typhoeus
     # @return [Case] what its users get
     def for(library) = dup.tap { |one| one.expected = one[library] || expected }
+
+    # @return [Boolean] whether it is a case for calls without options
+    def facades? = options.empty? && verb == :get && !warm && !coding
 
     # @return [Boolean]
     def fails? = expected.is_a?(Symbol)
@@ -43,6 +48,25 @@ module HostileCases
     writer.finish
     io.string
   end
+
+  # Run-length blocks of 128 KiB: magic number, frame header, window of 1 MiB, blocks of (last, type 1, size).
+  # @param megabytes [Integer] of zeros
+  def self.zstd_bomb(megabytes)
+    blocks = megabytes * 8
+    heads = Array.new(blocks) { |index| (index == blocks - 1 ? 1 : 0) | (1 << 1) | (131_072 << 3) }
+    [0xFD2FB528, 0, 0x50].pack("VCC") + heads.map { |head| "#{[head].pack("V")[0, 3]}\0" }.join
+  end
+
+  # The origin of the connection's server, perhaps under another name.
+  def self.origin(connection, host = "127.0.0.1", scheme: connection.tls? ? "https" : "http")
+    "#{scheme}://#{host}:#{connection.tcp.local_address.ip_port}"
+  end
+
+  # Made by the programs of brotli and zstd: 24 MB of zeros, and "ok".
+  BOMBS = { "br" => "y///P/gnAOKxQCD3/o///3/wTwDEYRGA7v1f/v//4Z8AiMMCAN37Pw==".unpack1("m"),
+            "zstd" => zstd_bomb(24) }.freeze
+  OKS = { "br" => "iwCAb2sD".unpack1("m"), "zstd" => "KLUv/QRYEQAAb2v5XBQW".unpack1("m") }.freeze
+  LITTLE = { options: { max_body_bytes: 1_000_000 } }.freeze
 
   TABLE = [] # rubocop:disable Style/MutableConstant -- frozen below, when it is complete
   private_constant :TABLE
@@ -108,6 +132,12 @@ module HostileCases
   group "Connections" do
     add :closed, "the end instead of an answer", :ConnectionClosed, &:close
     add :reset, "a reset instead of an answer", :ConnectionClosed, &:reset
+    %i[get head put delete options post patch].each do |verb|
+      { close: "the end", reset: "a reset" }.each do |way, does|
+        add(:"#{way}_of_a_kept_connection_on_#{verb}", "#{does} instead of an answer to #{verb.upcase}, on a kept one",
+            :ConnectionClosed, warm: true, verb: verb) { |connection| connection.public_send(way) }
+      end
+    end
     add(:without_close_notify, "the end of TCP without that of TLS, of a body without a length", :TruncatedBody,
         only: :tls) do |connection|
       connection << "#{OK}Connection: close\r\n\r\nok"
@@ -127,7 +157,13 @@ module HostileCases
       connection << head("Content-Length: 9")
       connection.stall
     end
-    add(:drip, "a byte from time to time", :TotalTimeout, options: { timeout: { total: 0.5 } }) do |connection|
+    add(:slow_body, "a body of which a byte comes from time to time", :TotalTimeout,
+        options: { timeout: { total: 0.5 } }) do |connection|
+      connection << head("Content-Length: 999", body: "")
+      connection.drip("x" * 999, every: 0.05)
+    end
+    add(:drip, "a head of which a byte comes from time to time", :TotalTimeout,
+        options: { timeout: { total: 0.5 } }) do |connection|
       connection.drip(head("Content-Length: 999", body: "x" * 999), every: 0.05)
     end
     add(:endless, "a body without an end", :BodyTooLarge, options: { max_body_bytes: 4_000_000 }) do |connection|
@@ -148,6 +184,27 @@ module HostileCases
     add :gzip_bad_crc, "gzip with a wrong checksum", :DecodeError,
         coded("gzip", Zlib.gzip("ok").tap { |bytes| bytes.setbyte(-8, bytes.getbyte(-8) ^ 1) })
     add :no_gzip, "`Content-Encoding: gzip` of something else", :DecodeError, coded("gzip", "no gzip at all")
+    add :gzip_members, "gzip of two members", "ok", coded("gzip", Zlib.gzip("o") + Zlib.gzip("k")), net_http: "o"
+    add :gzip_many_members, "gzip of 100,000 empty members and one that is not", "ok",
+        coded("gzip", (Zlib.gzip("") * 100_000) + Zlib.gzip("ok")), net_http: ""
+    OKS.each do |coding, ok|
+      coded_row = ->(name, *row) { add :"#{coding}_#{name}", *row[0, 2], coded(*row[2]), coding: coding, **row[3].to_h }
+      bomb = BOMBS.fetch(coding)
+      coded_row.call(:bomb, "24 MB of zeros as #{coding}", :BodyTooLarge, [coding, bomb], LITTLE)
+      coded_row.call(:in_gzip, "the same within gzip", :BodyTooLarge, ["#{coding}, gzip", Zlib.gzip(bomb)], LITTLE)
+      coded_row.call(:cut, "#{coding} that ends early", :DecodeError, [coding, ok[0..-2]])
+      coded_row.call(:none, "`Content-Encoding: #{coding}` of something else", :DecodeError, [coding, "none at all"])
+    end
+    add :zstd_bad_checksum, "zstd with a wrong checksum", :DecodeError,
+        coded("zstd", OKS["zstd"].dup.tap { |bytes| bytes.setbyte(-1, bytes.getbyte(-1) ^ 1) }), coding: "zstd"
+    add :zstd_frames, "zstd of two frames", "okok", coded("zstd", OKS["zstd"] * 2), coding: "zstd"
+  end
+
+  # What "/there" was sent, or the way to it.
+  def self.next_answer(request, origin)
+    return redirect("#{origin}/there") unless request.target == "/there"
+
+    answer(request["Authorization"] || "no credentials")
   end
 
   # Made once, when it is first sent.
@@ -159,6 +216,17 @@ module HostileCases
     add :to_file, "a redirect to `file:///etc/passwd`", :UnsafeRedirect, redirect("file:///etc/passwd"), options: follow
     add :to_ftp, "a redirect to `ftp:`", :UnsafeRedirect, redirect("ftp://127.0.0.1/"), options: follow
     add :to_nowhere, "a redirect to what is no URL", :UnsafeRedirect, redirect("http://[::1"), options: follow
+    secret = { follow: 5, headers: { "Authorization" => "Bearer secret" } }
+    add(:to_another_origin, "a redirect to another origin", "no credentials", options: secret) do |connection|
+      there = connection.requests.last
+      connection << next_answer(there, origin(connection, "localhost"))
+    end
+    add(:with_userinfo, "a redirect with userinfo", "no credentials", options: follow) do |connection|
+      there = connection.requests.last
+      connection << next_answer(there, origin(connection, "user:secret@127.0.0.1"))
+    end
+    add :down_to_http, "a redirect from https to http, of a call with credentials", :UnsafeRedirect,
+        redirect("http://127.0.0.1:9/"), only: :tls, options: secret
     add :to_metadata, "a redirect to the metadata service, with `egress:`", :EgressRefused,
         redirect("http://169.254.169.254/"), options: { follow: 5, egress: { allow: ["127.0.0.1"] } }
   end

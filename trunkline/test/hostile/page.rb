@@ -40,8 +40,17 @@ module HostilePage
 
   def outcome(row)
     more = { "Net::HTTP" => row.net_http, "Typhoeus" => row.typhoeus }.compact
-    others = more.map { |library, taken| "#{library}'s users get #{taken == true ? "the answer" : "`#{taken}`"}" }
+    others = more.map { |library, taken| "#{library}'s users get #{told(taken)}" }
     others << "a call behind it may get `InvalidResponse`, the one behind that is answered" if row.late
     [row.fails? ? "`#{row.expected}`" : "the answer, and nothing of what follows it", *others].join("; ")
+  end
+
+  # @param taken [true, Symbol, String] see Case
+  def told(taken)
+    case taken
+    when true then "the answer"
+    when String then "a part of it, as from Ruby's own"
+    else "`#{taken}`"
+    end
   end
 end

@@ -109,6 +109,7 @@ class ScriptedConnection
     nil
   end
 
+  def tls? = socket.respond_to?(:to_io) && !socket.equal?(socket.to_io)
   def tcp = socket.respond_to?(:to_io) ? socket.to_io : socket
 
   private
