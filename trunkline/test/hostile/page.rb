@@ -3,6 +3,7 @@
 require_relative "cases"
 require_relative "../soak/page"
 require_relative "http2_cases"
+require_relative "name_cases"
 
 # docs/safety.md, made of the table of cases and of the kept soak.
 module HostilePage
@@ -29,7 +30,8 @@ module HostilePage
   def text
     tables = [*HostileCases::ALL, *HostileHTTP2::ALL].group_by(&:group).map { |name, rows| "\n## #{name}\n\n#{table(rows)}" }
     handshakes = HostileCases::HANDSHAKES.each_value.map { |does, expected| "| #{does} | `#{expected}` |" }
-    "#{INTRODUCTION}#{tables.join}\n## Handshakes\n\n#{lines(handshakes)}#{SoakPage.text}"
+    names = HostileNames::ALL.each_value.map { |row| "| #{row.does} | `#{row.expected}` |" }
+    "#{INTRODUCTION}#{tables.join}\n## Handshakes\n\n#{lines(handshakes)}\n## Name servers\n\n#{lines(names)}#{SoakPage.text}"
   end
 
   def table(rows)
