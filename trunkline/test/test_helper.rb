@@ -9,8 +9,8 @@ require_relative "support/raise_warnings"
 $LOAD_PATH.unshift File.expand_path("../lib", __dir__)
 require "trunkline"
 
-%w[answers assertions engines free_port full_backlog gauge gc_level httpbin leak_check memory nginx puma_server scripted_server
-   subprocess test_ca time_limit].each { |name| require_relative "support/#{name}" }
+%w[answers assertions engines free_port full_backlog gauge gc_level httpbin leak_check memory nginx puma_server
+   scripted_server subprocess test_ca time_limit].each { |name| require_relative "support/#{name}" }
 
 # Every test has a time limit, closes what it opened, and leaves neither descriptors nor threads behind.
 class TrunklineTest < Minitest::Test

@@ -6,8 +6,8 @@
 #   TRUNKLINE_POLL=1              as where there is no epoll, eventfd, ppoll and the like (macOS), to test that here
 #   SANITIZE=address,undefined    built for the sanitizers; load it with their runtime preloaded
 #   TRUNKLINE_STATIC=1            the libraries become a part of the extension (rake package:native)
-#   TRUNKLINE_ENGINE=c            an extension that cannot be built is an error; otherwise the gem is installed without it,
-#                                 and uses its engine in Ruby
+#   TRUNKLINE_ENGINE=c            an extension that cannot be built is an error; otherwise the gem is installed without
+#                                 it, and uses its engine in Ruby
 # and by an argument:
 #   --with-openssl-dir=/opt/ssl   another OpenSSL than the Ruby was configured with
 

@@ -15,7 +15,8 @@ module HostileNames
                             options: { timeout: { resolve: 0.3, total: 5 } }),
     short_address: Case.new(does: "an address of 3 bytes", expected: :ResolveError, script: '[[1, "\x7f\0\0"]]'),
     private_address: Case.new(does: "an address within the machine, with `egress:`", expected: :EgressRefused,
-                              options: { egress: { allow: ["127.0.0.1"] } }, script: "[[1, [127, 0, 0, 9].pack('C4')]]"),
+                              options: { egress: { allow: ["127.0.0.1"] } },
+                              script: "[[1, [127, 0, 0, 9].pack('C4')]]"),
     thousand_addresses: Case.new(does: "a thousand addresses where nobody listens", expected: :ConnectError,
                                  script: "Array.new(1000) { |n| [1, [127, 1, n / 250, 1 + n % 250].pack('C4')] }")
   }.freeze

@@ -31,7 +31,8 @@ module HostilePage
     tables = [*HostileCases::ALL, *HostileHTTP2::ALL].group_by(&:group).map { |name, rows| "\n## #{name}\n\n#{table(rows)}" }
     handshakes = HostileCases::HANDSHAKES.each_value.map { |does, expected| "| #{does} | `#{expected}` |" }
     names = HostileNames::ALL.each_value.map { |row| "| #{row.does} | `#{row.expected}` |" }
-    "#{INTRODUCTION}#{tables.join}\n## Handshakes\n\n#{lines(handshakes)}\n## Name servers\n\n#{lines(names)}#{SoakPage.text}"
+    "#{INTRODUCTION}#{tables.join}\n## Handshakes\n\n#{lines(handshakes)}" \
+      "\n## Name servers\n\n#{lines(names)}#{SoakPage.text}"
   end
 
   def table(rows)
