@@ -340,6 +340,21 @@ module Trunkline
         end
       end
 
+      def test_tokens_measures_how_late_each_is
+        experiment("tokens", "10", "1", "--streams", "1,3", *CLIENTS) do |result, _out|
+          rows = result["tables"].first["rows"].to_h { |label, streams, *cells| [[label, streams], cells] }
+
+          assert_equal [["Trunkline", 1], ["Trunkline", 3], ["Net::HTTP", 1], ["Net::HTTP", 3]], rows.keys
+          assert_includes 100..230, rows.fetch(["Trunkline", 1]).first
+          first, median, last, longest = rows.fetch(["Trunkline", 3]).drop(1).map(&:to_f)
+
+          assert_operator [first, median].min, :>, 0
+          assert_operator [median, last, longest], :==, [median, last, longest].sort
+          assert_equal %w[bars bars], result["charts"].map { |chart| chart["kind"] }
+        end
+        assert_match(/--streams none: give numbers/, refused("tokens", "--streams", "none", status: USAGE))
+      end
+
       # Where Rails is installed. What is promised is measured, but not claimed here.
       def test_nplus1_finds_the_calls_of_a_page_and_follows_the_advice
         out = refused("nplus1", "2", "1")

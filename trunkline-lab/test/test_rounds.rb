@@ -94,7 +94,7 @@ module Trunkline
         assert_equal Commands::Tour::STEPS.keys, Commands::Tour::WEIGHTS.keys
         repeating = Commands::Tour::STEPS.keys.select { |name| CLI.command(name) < Repeats }
 
-        assert_equal %w[keepalive chatty xml clients sweep storm tail gvl nplus1], repeating
+        assert_equal %w[keepalive chatty xml clients sweep storm tail gvl tokens nplus1], repeating
       end
     end
   end

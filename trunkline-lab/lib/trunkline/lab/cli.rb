@@ -7,8 +7,8 @@ module Trunkline
   module Lab
     # The command line. Every failure is reported in one sentence.
     module CLI
-      COMMANDS = %w[sweep best load keepalive clients chatty timeouts safety storm tail gvl nplus1 xml compare report
-                    tour install].freeze
+      COMMANDS = %w[sweep best load keepalive clients chatty timeouts safety storm tail gvl tokens nplus1 xml compare
+                    report tour install].freeze
 
       module_function
 

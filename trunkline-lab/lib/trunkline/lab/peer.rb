@@ -128,6 +128,18 @@ module Trunkline
       # @return [Array(Integer, String, Hash)] status and body; of total: and gvl:, in seconds, those that it tells
       def timed(call) = [*exchange(@client ||= open, call), {}]
 
+      # @return [Boolean] whether it can give a body as it comes
+      def streams? = respond_to?(:pieces, true)
+
+      # One GET by a client of its own, whose body is given as it comes.
+      # @yield [bytes]
+      def stream(call, &block)
+        client = open
+        pieces(client, call, &block)
+      ensure
+        close(client) if client
+      end
+
       # Runs a series of calls inside what the client needs around them, such as an event loop.
       def session = yield
 

@@ -113,6 +113,16 @@ module Trunkline
         end
       end
 
+      # So many streams at once, by threads, of server-sent events that say when they were sent.
+      # @return [Hash] delays: of each token, in seconds, from when it was sent to when the block had it; seconds: in
+      #   all; or cannot: true
+      def tokens(call:, streams:)
+        return { cannot: true } unless @peer.streams?
+
+        call = Peer::Call.of(**call)
+        @peer.session { tokens_of(Array.new(streams) { Thread.new { delays(call) } }) }
+      end
+
       # The first call is interrupted; returns the second one's body.
       # @param way [String] "timeout" or "raise"
       def interrupted(first:, second:, after:, way:)
@@ -150,6 +160,24 @@ module Trunkline
       end
 
       private
+
+      def tokens_of(threads)
+        seconds = Clock.measure { threads.each(&:join).size }[:wall]
+        { delays: threads.flat_map(&:value), seconds: seconds }
+      end
+
+      def delays(call)
+        rest = +""
+        seen = []
+        @peer.stream(call) do |bytes|
+          now = Clock.now
+          rest << bytes
+          while (event = rest.slice!(/\A.*?\n\n/m))
+            seen << (now - event.delete_prefix("data: ").to_f)
+          end
+        end
+        seen
+      end
 
       def one_beside(call)
         began = Clock.now

@@ -26,12 +26,13 @@ module Trunkline
           "storm" => %w[200 3],
           "tail" => %w[400 5],
           "gvl" => %w[2 3 --busy 0,1,2,4,8 --client trunkline,net_http,typhoeus],
+          "tokens" => %w[100 3],
           "nplus1" => %w[15 5],
           "safety" => %w[]
         }.freeze
         # What each usually takes of the whole.
         WEIGHTS = { "keepalive" => 2, "chatty" => 2, "xml" => 3, "clients" => 1.5, "sweep" => 3, "best" => 2.5,
-                    "timeouts" => 2, "storm" => 2, "tail" => 2, "gvl" => 2, "nplus1" => 1, "safety" => 4 }.freeze
+                    "timeouts" => 2, "storm" => 2, "tail" => 2, "gvl" => 2, "tokens" => 1.5, "nplus1" => 1, "safety" => 4 }.freeze
         SECONDS = 180.0
 
         private

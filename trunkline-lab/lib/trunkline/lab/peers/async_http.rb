@@ -48,6 +48,11 @@ module Trunkline
           end
         end
 
+        # In a thread of its own, with an event loop of its own.
+        def pieces(client, call, &block)
+          Sync { client.get(call.path, call.headers.to_a).body.each(&block) }
+        end
+
         def close(client) = client.close
       end
     end

@@ -78,6 +78,13 @@ module Trunkline
           [easy.response_code, easy.body_str.to_s]
         end
 
+        def pieces(easy, call)
+          easy.url = url(call)
+          easy.headers = call.headers
+          easy.on_body { |bytes| (yield bytes) && bytes.bytesize }
+          easy.http_get
+        end
+
         def close(easy) = easy.close
       end
     end

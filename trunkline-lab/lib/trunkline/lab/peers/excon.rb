@@ -26,6 +26,10 @@ module Trunkline
           [response.status, response.body]
         end
 
+        def pieces(client, call)
+          client.get(path: call.path, headers: call.headers, response_block: ->(bytes, *) { yield bytes })
+        end
+
         def close(client) = client.reset
       end
     end

@@ -26,6 +26,10 @@ module Trunkline
           [response.code, response.body.to_s]
         end
 
+        def pieces(client, call, &block)
+          client.get(@keep ? call.path : url(call), headers: call.headers, **@options).body.each(&block)
+        end
+
         def close(client)
           client.close if client.respond_to?(:close)
         end

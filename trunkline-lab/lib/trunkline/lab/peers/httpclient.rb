@@ -27,6 +27,10 @@ module Trunkline
           [response.status, response.body.to_s]
         end
 
+        def pieces(client, call, &block)
+          client.get_content(url(call), header: call.headers, &block)
+        end
+
         def close(client) = client.reset_all
       end
     end

@@ -30,6 +30,10 @@ module Trunkline
           [response.status, response.body.to_s]
         end
 
+        def pieces(session, call, &block)
+          session.plugin(:stream).get(call.path, headers: call.headers, stream: true).each(&block)
+        end
+
         def close(session)
           session.close if session.respond_to?(:close)
         end

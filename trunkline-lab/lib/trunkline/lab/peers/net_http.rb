@@ -31,6 +31,11 @@ module Trunkline
           [response.code.to_i, response.body.to_s]
         end
 
+        def pieces(client, call, &block)
+          client.start
+          client.request(Net::HTTP::Get.new(call.path, call.headers)) { |response| response.read_body(&block) }
+        end
+
         def close(client)
           client.finish if client.started?
         end

@@ -29,6 +29,11 @@ module Trunkline
           [response.code.to_i, response.body.to_s]
         end
 
+        def pieces(client, call, &block)
+          request = Net::HTTP::Get.new(call.path, call.headers)
+          client.request(URI(url(call)), request) { |response| response.read_body(&block) }
+        end
+
         def close(client) = client.shutdown
       end
     end

@@ -41,6 +41,10 @@ module Trunkline
           [response.status, response.body]
         end
 
+        def pieces(client, call, &block)
+          client.get(call.path, headers: call.headers, &block)
+        end
+
         def close(client) = client.close
 
         # @param due [Hash, nil] each request => when it should start

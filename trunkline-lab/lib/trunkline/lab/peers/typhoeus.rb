@@ -62,6 +62,12 @@ module Trunkline
           hydra.queue(request)
         end
 
+        def pieces(options, call, &block)
+          request = request(options, call)
+          request.on_body(&block)
+          request.run
+        end
+
         def close(_options) = ::Typhoeus::Pool.clear
       end
     end
