@@ -104,8 +104,8 @@ module Trunkline
         end
 
         def note
-          "Delays in milliseconds, from when the server wrote a token to when the block of the reader had it; medians of " \
-            "#{runs} runs. Streams at once are read by threads, each with a client of its own."
+          "Delays in milliseconds, from when the server wrote a token to when the block of the reader had it; medians " \
+            "of #{runs} runs. Streams at once are read by threads, each with a client of its own."
         end
 
         def row(label, streams, taken)

@@ -32,7 +32,8 @@ module Trunkline
         }.freeze
         # What each usually takes of the whole.
         WEIGHTS = { "keepalive" => 2, "chatty" => 2, "xml" => 3, "clients" => 1.5, "sweep" => 3, "best" => 2.5,
-                    "timeouts" => 2, "storm" => 2, "tail" => 2, "gvl" => 2, "tokens" => 1.5, "nplus1" => 1, "safety" => 4 }.freeze
+                    "timeouts" => 2, "storm" => 2, "tail" => 2, "gvl" => 2, "tokens" => 1.5, "nplus1" => 1,
+                    "safety" => 4 }.freeze
         SECONDS = 180.0
 
         private
