@@ -104,7 +104,7 @@ module Trunkline
         end
 
         def note
-          "Delays in milliseconds, from when the server wrote a token to when the block of the reader had it; medians " \
+          "Delays in milliseconds, from when the server wrote a token to when the reader's block had it; medians " \
             "of #{runs} runs. Streams at once are read by threads, each with a client of its own."
         end
 
