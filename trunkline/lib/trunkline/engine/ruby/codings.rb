@@ -90,11 +90,15 @@ module Trunkline
         # As an Accept-Encoding value.
         NAMES = "gzip, deflate"
 
+        # Zlib yields what fills its buffer, and all at the end of the data: what is in the buffer then was behind the end.
         # @return [String] what follows the end
         def self.inflate(zlib, input, &block)
-          rest = zlib.inflate(input, &block) || zlib.flush_next_out # with a block it keeps what fills no buffer
+          zlib.inflate(input, &block)
+          rest = zlib.flush_next_out
+          return rest + zlib.flush_next_in if zlib.finished?
+
           block.call(rest) unless rest.empty?
-          zlib.finished? ? zlib.flush_next_in.b : ""
+          ""
         rescue Zlib::Error
           raise Failure, :CODING_DATA
         end
@@ -152,6 +156,8 @@ module Trunkline
 
         # Each coding in turn, from the wire to the caller.
         def run(index, bytes, &block)
+          return if bytes.empty?
+
           stage = @stages[index] or return yield(bytes)
           stage.step(bytes) do |piece|
             @outputs[index] += piece.bytesize
