@@ -5,6 +5,7 @@
 #include "transport/dial/egress.h"
 #include "transport/events/descriptors.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define KEEP_ALIVE_MARGIN SECOND /* a connection is closed so long before its server would */
@@ -333,10 +334,12 @@ static void sending_broke(exchange *x, nanoseconds now) {
     exchange_phase(x, PHASE_WRITE, now);
 }
 
-/* Writing failed, no byte of a response is there, and the connection has not ended: the system
- * refused (ENOBUFS, ENOMEM), and the server waits for a request that will not come. */
+/* Writing failed because the system refused (ENOBUFS, ENOMEM), not because the connection had
+ * ended: no response comes, since the server waits for the rest of the request. */
 static bool unanswerable(exchange *x) {
-    if (x->write_failure.code == FAILURE_NONE || x->any_byte) return false;
+    int error = x->write_failure.system_error;
+    bool refused = error != 0 && error != EPIPE && error != ECONNRESET;
+    if (x->write_failure.code == FAILURE_NONE || !refused || x->any_byte) return false;
     x->why = x->write_failure;
     return true;
 }
