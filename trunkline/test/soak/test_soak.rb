@@ -57,7 +57,7 @@ class TestSoak < TrunklineTest
   private
 
   def violations(errors: [], arrived: [])
-    samples = Array.new(60) { |at| { at: at.to_f, **yield(at) } }
+    samples = Array.new(60) { |at| { at: at * 10.0, **yield(at) } }
     SoakVerdict.new(samples, errors, [RESTART], arrived.to_set).violations
   end
 end

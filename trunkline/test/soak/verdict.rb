@@ -4,6 +4,9 @@
 class SoakVerdict
   # By how much the line through the samples may rise from the first third to the end.
   RISE = { descriptors: 8, threads: 3, rss: 24 }.freeze
+  # In the first minutes malloc's arenas and Ruby's heap may still grow.
+  RISE_AT_FIRST = { **RISE, rss: 48 }.freeze
+  FIRST = 180 # seconds
 
   # @param samples [Array<Hash>]
   # @param errors [Array<Hash>]
@@ -33,7 +36,8 @@ class SoakVerdict
   private
 
   def rising
-    rises.filter_map { |what, rise| "#{what} rise by #{rise}, more than #{RISE[what]}" if rise > RISE[what] }
+    most = @samples.last[:at] < FIRST ? RISE_AT_FIRST : RISE
+    rises.filter_map { |what, rise| "#{what} rise by #{rise}, more than #{most[what]}" if rise > most[what] }
   end
 
   # The slope of the line with the least squares, times the time.
