@@ -33,7 +33,7 @@ class Server
               "--locale=C")
         end
         [*as, "#{POSTGRES}/postgres", "-D", folder, "-p", port.to_s, "-c", "listen_addresses=127.0.0.1",
-         "-c", "unix_socket_directories=", "-c", "synchronous_commit=off", "-c", "max_connections=200"]
+         "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=200"]
       end
     end
 
