@@ -6,4 +6,11 @@ namespace :safety do
     require_relative "../trunkline/test/hostile/page"
     File.write(File.join(ROOT, "docs/safety.md"), HostilePage.text)
   end
+
+  desc "Try the other clients on the hostile servers, in processes of their own; kept for docs/safety.md"
+  task peers: :compile do
+    ruby "-I", "trunkline/lib", "-I", "trunkline-lab/lib", "-r", "./trunkline/test/hostile/peers",
+         "-e", "HostilePeers.write"
+    Rake::Task["safety:docs"].invoke
+  end
 end

@@ -191,7 +191,8 @@ module HostileCases
       coded_row = ->(name, *row) { add :"#{coding}_#{name}", *row[0, 2], coded(*row[2]), coding: coding, **row[3].to_h }
       bomb = BOMBS.fetch(coding)
       coded_row.call(:bomb, "24 MB of zeros as #{coding}", :BodyTooLarge, [coding, bomb], LITTLE)
-      coded_row.call(:in_gzip, "the same within gzip", :BodyTooLarge, ["#{coding}, gzip", Zlib.gzip(bomb)], LITTLE)
+      coded_row.call(:in_gzip, "24 MB of zeros as #{coding}, within gzip", :BodyTooLarge,
+                     ["#{coding}, gzip", Zlib.gzip(bomb)], LITTLE)
       coded_row.call(:cut, "#{coding} that ends early", :DecodeError, [coding, ok[0..-2]])
       coded_row.call(:none, "`Content-Encoding: #{coding}` of something else", :DecodeError, [coding, "none at all"])
     end

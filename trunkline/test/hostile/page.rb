@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "json"
 require_relative "cases"
 require_relative "../soak/page"
 require_relative "http2_cases"
@@ -24,6 +25,14 @@ module HostilePage
     other caller of the client more than 50 ms: `trunkline/test/hostile/test_neighbours.rb` has a test for each pair of them.
   TEXT
 
+  PEERS = <<~TEXT
+    The same servers over HTTP/1.1, without TLS, for a GET by each client with a timeout of 2 s (`rake safety:peers` tries
+    them again). "error": the call raised, by its own limits or its timeout; `trunkline/test/hostile/peers.json` has the
+    classes. "answer": the body `ok`. "no end": the call lasted longer than 6 s and its process was killed. "crash": its
+    process died. A client that leaves codings to its caller gives the bytes as they came. What needs a second call, TLS or
+    an endless body was not tried.
+  TEXT
+
   module_function
 
   # @return [String]
@@ -32,14 +41,31 @@ module HostilePage
     handshakes = HostileCases::HANDSHAKES.each_value.map { |does, expected| "| #{does} | `#{expected}` |" }
     names = HostileNames::ALL.each_value.map { |row| "| #{row.does} | `#{row.expected}` |" }
     "#{INTRODUCTION}#{tables.join}\n## Handshakes\n\n#{lines(handshakes)}" \
-      "\n## Name servers\n\n#{lines(names)}#{SoakPage.text}"
+      "\n## Name servers\n\n#{lines(names)}#{peers}#{SoakPage.text}"
+  end
+
+  # What the other clients did, as it was kept (rake safety:peers).
+  def peers
+    kept = JSON.parse(File.read(File.join(__dir__, "peers.json")))
+    rows = HostileCases::ALL.select { |row| kept.first["rows"].key?(row.name.to_s) }.map do |row|
+      "| #{row.does} | #{by_outcome(kept, row.name.to_s)} |"
+    end
+    versions = kept.map { |peer| "#{peer["client"]} (#{peer["version"]})" }.join(", ")
+    "\n## Other clients\n\n#{PEERS}\nTried: #{versions}.\n\n#{lines(rows, "the other clients")}"
+  end
+
+  def by_outcome(kept, name)
+    found = kept.group_by { |peer| peer["rows"].fetch(name)[/\A[^:]+/] }
+    found.sort.map { |told, peers| "#{told}: #{peers.map { |peer| peer["client"] }.join(", ")}" }.join("; ")
   end
 
   def table(rows)
     lines(rows.map { |row| "| #{row.does}#{" (TLS)" if row.only} | #{outcome(row)} |" })
   end
 
-  def lines(rows) = ["| the server sends | the caller gets |", "|---|---|", *rows].join("\n") << "\n"
+  def lines(rows, second = "the caller gets")
+    ["| the server sends | #{second} |", "|---|---|", *rows].join("\n") << "\n"
+  end
 
   def outcome(row)
     more = { "Net::HTTP" => row.net_http, "Typhoeus" => row.typhoeus }.compact
