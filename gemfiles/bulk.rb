@@ -7,3 +7,4 @@ gem "pg", "~> 1.5", require: false
 gem "redis-client", ">= 0.22", require: false
 gem "trilogy", "~> 2.9", require: false
 gem "webrobots", "~> 0.1", require: false
+gem "zstd-ruby", "~> 1.5", require: false
