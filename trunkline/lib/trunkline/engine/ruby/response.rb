@@ -151,7 +151,7 @@ module Trunkline
       end
       @answer.close
       larger = all.bytesize > bytes
-      @body_text = encoded(larger ? all.byteslice(0, bytes) : all) if larger || complete?
+      @body = encoded(larger ? all.byteslice(0, bytes) : all) if larger || complete?
       nil
     end
 
