@@ -38,6 +38,7 @@ module Trunkline
 
         @pool = pool
         @bell = Ruby::Bell.new
+        @pid = Process.pid
         @entries = {}
         @ready = []
         @results = []
@@ -271,12 +272,23 @@ module Trunkline
       end
 
       def wait(until_then)
+        return end_those_of_the_parent unless @pid == Process.pid
+
         due = [@next_due, until_then].min
         timeout = [due - Ruby.now, 0].max
         timeout = nil if timeout > Ruby::LONG
         reading, writing = selected(timeout)
         take_ready(reading, writing)
         take_due
+      end
+
+      # In a forked child, whose sockets are closed: each call fails when it is stepped.
+      def end_those_of_the_parent
+        @pid = Process.pid
+        @entries.each_value do |entry|
+          unpark(entry)
+          ready(entry)
+        end
       end
 
       def selected(timeout)
