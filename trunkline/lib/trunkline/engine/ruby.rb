@@ -43,7 +43,8 @@ module Trunkline
       # @return [Hash{Symbol => String, nil}]
       def libraries
         require "openssl"
-        { openssl: OpenSSL::OPENSSL_LIBRARY_VERSION, zlib: Zlib.zlib_version, nghttp2: nil, brotli: nil, zstd: nil }
+        { openssl: OpenSSL::OPENSSL_LIBRARY_VERSION, zlib: Zlib.zlib_version, nghttp2: nil,
+          brotli: (::Brotli::VERSION if CODINGS.include?("br")), zstd: nil }
       end
 
       # Whether Ruby's OpenSSL is the engine's: it is the only one.

@@ -86,9 +86,50 @@ module Trunkline
           end
         end
 
-        KNOWN = { "gzip" => Gzip, "x-gzip" => Gzip, "deflate" => Deflate, "identity" => nil }.freeze
+        # br (RFC 7932), by the gem brotli.
+        class Brotli
+          include Redacted
+
+          PIECE = 64 * 1024
+          private_constant :PIECE
+
+          # @return [Boolean] whether the gem is there, and can decode piece by piece
+          def self.there?
+            require "brotli"
+            defined?(::Brotli::Decompressor) && ::Brotli::Decompressor.method_defined?(:unused_data)
+          rescue LoadError
+            false
+          end
+
+          def initialize
+            @decoder = ::Brotli::Decompressor.new
+          end
+
+          def at_end? = @decoder.finished?
+
+          def step(input, &block)
+            raise Failure, :CODING_TRAILING if at_end?
+
+            input = drain(input, &block) until input.nil?
+            raise Failure, :CODING_TRAILING if at_end? && !@decoder.unused_data.empty?
+          rescue ::Brotli::Error
+            raise Failure, :CODING_DATA
+          end
+
+          private
+
+          # @return [String, nil] what to go on with; nil: more must come
+          def drain(input)
+            output = @decoder.process(input, output_buffer_limit: PIECE)
+            yield output unless output.empty?
+            "" unless at_end? || @decoder.can_accept_more_data?
+          end
+        end
+
+        KNOWN = { "gzip" => Gzip, "x-gzip" => Gzip, "deflate" => Deflate, "br" => (Brotli if Brotli.there?),
+                  "identity" => nil }.reject { |name, coding| name == "br" && coding.nil? }.freeze
         # As an Accept-Encoding value.
-        NAMES = "gzip, deflate"
+        NAMES = KNOWN.key?("br") ? "gzip, deflate, br" : "gzip, deflate"
 
         # Zlib yields what fills its buffer, and all at the end of the data: what is in the buffer then was behind the end.
         # @return [String] what follows the end
