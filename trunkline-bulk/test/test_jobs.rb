@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "active_job"
+require "logger"
 require_relative "test_helper"
 
 ActiveJob::Base.logger = nil
@@ -176,6 +177,19 @@ class TestJobs < BulkTest
     adapter.define_singleton_method(:enqueue) { |job| (failures -= 1) >= 0 ? raise("no queue") : super(job) }
     start(adapter)
     assert_equal 4, adapter.now.size
+  end
+
+  def test_limits_without_redis_are_told_once
+    limited = Class.new(Fetched) { options per_origin: 1_000 }
+    TestJobs.const_set(:Limited, limited)
+    SliceJob.queue_adapter = Kept.new
+    told = StringIO.new
+    Trunkline::Bulk.configure { |config| config.logger = Logger.new(told) }
+    2.times { |number| limited.start("run#{number}", on: :active_job, state: state) }
+    assert_equal 1, told.string.scan("per_origin and in_flight hold for each process alone").size, told
+  ensure
+    Trunkline::Bulk.configure { |config| config.logger = nil }
+    TestJobs.send(:remove_const, :Limited)
   end
 
   def test_what_jobs_cannot_find_is_told

@@ -136,6 +136,15 @@ class TestLimits < BulkTest
     Trunkline::Bulk.configure { |config| config.logger = nil }
   end
 
+  def test_the_password_of_redis_is_not_shown
+    Trunkline::Bulk.configure { |config| config.redis = "redis://:secret@127.0.0.1:1" }
+    shown = [Trunkline::Bulk.configuration, Limits::Redis.new("redis://:secret@127.0.0.1:1"),
+             Limits.at("redis://:secret@127.0.0.1:1")].map(&:inspect)
+    refute_match(/secret/, shown.join)
+  ensure
+    Trunkline::Bulk.configure { |config| config.redis = nil }
+  end
+
   def test_two_runs_share_a_limit_through_redis
     Trunkline::Bulk.configure { |config| config.redis = @redis.url }
     server = serve

@@ -13,6 +13,9 @@ module Trunkline
       # @return [#warn, #info, nil]
       attr_accessor :logger
 
+      # Without the URL of Redis, which may have a password.
+      def inspect = "#<#{self.class} state: #{@state.inspect}>"
+
       def initialize
         @state = "trunkline-bulk.sqlite"
         @redis = ENV.fetch("REDIS_URL", nil)

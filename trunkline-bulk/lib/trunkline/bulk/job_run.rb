@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "errors"
+require_relative "limits"
 
 module Trunkline
   class Bulk
@@ -26,6 +27,7 @@ module Trunkline
       # @raise [InvalidRequest] without ActiveJob, and for a class or state that a job in another process cannot find
       def call(bulk, name, state, progress: nil) # rubocop:disable Lint/UnusedMethodArgument -- there is none to show
         check(bulk, state)
+        Limits.say_if_alone(bulk.settings)
         run = state.run(bulk.run_key(name))
         fill(bulk, name, state, run, begun: true) if run.state == :running
       end

@@ -28,6 +28,24 @@ module Trunkline
         def at(url)
           @opening.synchronize { @known[[url, Process.pid]] ||= new(url && Redis.new(url)) }
         end
+
+        # Says, once, that limits of jobs hold for each process alone.
+        # @param settings [Settings]
+        # @return [void]
+        def say_if_alone(settings)
+          return if @said || Bulk.configuration.redis || !(settings.per_origin || settings.in_flight)
+
+          @said = true
+          say("limits: there is no Redis (Trunkline::Bulk.configure { |c| c.redis = url } or REDIS_URL): per_origin " \
+              "and in_flight hold for each process alone")
+        end
+
+        # @param text [String]
+        # @return [void]
+        def say(text)
+          logger = Bulk.configuration.logger
+          logger ? logger.warn("trunkline-bulk: #{text}") : warn("trunkline-bulk: #{text}")
+        end
       end
 
       autoload :Redis, "#{__dir__}/limits/redis"
@@ -94,7 +112,7 @@ module Trunkline
 
       def reached(grants)
         @alone.workers = grants.workers
-        say("limits: Redis is there again") if @gone
+        Limits.say("limits: Redis is there again") if @gone
         @gone = false
       end
 
@@ -103,12 +121,8 @@ module Trunkline
 
         @gone = true
         part = @alone.workers > 1 ? "its part of the limits, one of #{@alone.workers}" : "the limits for itself"
-        say("limits: Redis cannot be reached (#{error.class}: #{error.message}): this process goes on with #{part}")
-      end
-
-      def say(text)
-        logger = Bulk.configuration.logger
-        logger ? logger.warn("trunkline-bulk: #{text}") : warn("trunkline-bulk: #{text}")
+        Limits.say("limits: Redis cannot be reached (#{error.class}: #{error.message}): this process goes on with " \
+                   "#{part}")
       end
 
       def run

@@ -45,6 +45,9 @@ module Trunkline
           Grants.new(interval / 1000.0, workers, grants)
         end
 
+        # Without the URL, which may have a password.
+        def inspect = "#<#{self.class} #{@worker}>"
+
         # @return [void]
         def close = @redis.close
 

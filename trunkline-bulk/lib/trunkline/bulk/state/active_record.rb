@@ -209,7 +209,7 @@ module Trunkline
           begin
             connected { |connection| @base.uncached { yield connection } }
           rescue *YIELDED, *GONE => error
-            raise if (tries += 1) >= TRIES || @base.connection_pool.active_connection&.transaction_open?
+            raise if (tries += 1) >= TRIES || @base.connection_pool.active_connection?&.transaction_open?
 
             sleep(YIELDED.any? { |one| error.is_a?(one) } ? rand * 0.02 * tries : 0.1 * (2**(tries - 1)))
             retry
