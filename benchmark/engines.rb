@@ -1,0 +1,14 @@
+# frozen_string_literal: true
+
+# Measures the engine in Ruby beside other clients and the engine in C; `rake bench:engines` runs it.
+# support/settings.rb has its switches.
+
+require_relative "support/program"
+require_relative "figures/engines"
+
+Bench::Peer.load_all
+groups = {
+  "one" => Bench::Figures::Engines.new(nil, %w[net_http_persistent], { "net-http-persistent" => [1.0] }),
+  "many" => Bench::Figures::Engines.new(50, %w[typhoeus typhoeus_1_4], { Bench::Comparison::FASTER_TYPHOEUS => [3.0] })
+}
+Bench::Program.new("engines", groups).run
