@@ -17,7 +17,8 @@ module Bench
       end
 
       def title
-        "GET of #{Origin.describe(Origin::SMALL)}, distinct URLs, #{@at_once ? "#{@at_once} in flight" : "one at a time"}"
+        how = @at_once ? "#{@at_once} in flight" : "one at a time"
+        "GET of #{Origin.describe(Origin::SMALL)}, distinct URLs, #{how}"
       end
 
       def call(suite)
