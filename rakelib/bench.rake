@@ -10,6 +10,7 @@ namespace :bench do
     batch: "Measure many requests at once beside other clients (about five minutes)",
     facades: "Measure each facade beside the library that it replaces (about two minutes)",
     reach: "Measure HTTP/2, fibers and proxies beside other clients (about two minutes)",
+    bulk: "Measure bulk runs of a million URLs beside client.each (about five minutes)",
     engines: "Measure the engine in Ruby beside other clients and the engine in C (about a minute)",
     streams: "Measure downloads, events and JSON as they come beside other tools (about two minutes)"
   }.each do |name, description|

@@ -1,0 +1,8 @@
+# frozen_string_literal: true
+
+# Measures bulk runs beside Client#each; `rake bench:bulk` runs it. support/settings.rb has its switches.
+
+require_relative "support/program"
+require_relative "figures/bulk_run"
+
+Bench::Program.new("bulk", { "run" => Bench::Figures::BulkRun.new }).run
