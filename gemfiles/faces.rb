@@ -12,6 +12,9 @@ gem "mechanize", "~> 2.12", require: false
 gem "net-http-persistent", "~> 4.0", require: false
 gem "rest-client", "~> 2.1", require: false
 gem "rspec", "~> 3.13", require: false
+gem "ruby-anthropic", "~> 0.4", require: false
+gem "ruby-openai", ">= 7.0", require: false
+gem "ruby_llm", "~> 1.2.0", require: false
 gem "stripe", ">= 13.0", require: false
 gem "vcr", "~> 6.3", require: false
 gem "webmock", "~> 3.26", require: false

@@ -1,0 +1,118 @@
+# frozen_string_literal: true
+
+# What a fleet of bulk workers asks of its database and its Redis, and what it loses, by a seeded simulation of slices:
+# each worker claims one after another, and some die and lose theirs until the lease is over.
+class ScaleSimulation
+  # Of a run. workers: processes; in_flight: requests at once in each; latency: median seconds of a request, and spread:
+  # the standard deviation of its logarithm; slow: one slice in so many has an origin that is 20 times slower; life:
+  # seconds after which a worker dies, on average; lease, interval: seconds (Settings, Worker)
+  Fleet = Struct.new(:workers, :urls, :slice, :in_flight, :latency, :spread, :slow, :life, :lease, :interval,
+                     keyword_init: true)
+
+  Outcome = Struct.new(:seconds, :requests_a_second, :writes_a_second, :most_writes, :lost_to_leases,
+                       :lost_to_stragglers, :repeated, keyword_init: true)
+
+  SLOWER = 20
+  FEED = 4 # slices that are cut in one transaction
+
+  def initialize(fleet, seed)
+    @fleet = fleet
+    @random = Random.new(seed)
+    @mean = fleet.latency * Math.exp((fleet.spread**2) / 2)
+    @deviation = @mean * Math.sqrt(Math.exp(fleet.spread**2) - 1)
+    @writes = Hash.new(0) # by second
+    @waiting = [] # of slices whose worker has died: when they may be taken over
+    @busy = @lost = @idle = 0.0
+    @repeated = 0
+  end
+
+  # @return [Outcome]
+  def run
+    left = (@fleet.urls.to_f / @fleet.slice).ceil
+    clocks = Array.new(@fleet.workers, 0.0)
+    until left.zero? && @waiting.empty?
+      worker = next_worker(clocks)
+      now = clocks[worker]
+      if !@waiting.empty? && (@waiting.first <= now || left.zero?)
+        now = [@waiting.shift, now].max
+      else
+        left -= 1
+      end
+      clocks[worker] = work(now)
+    end
+    outcome(clocks)
+  end
+
+  private
+
+  # The heap of the workers' clocks is their order: the one that is free first comes first.
+  def next_worker(clocks)
+    @order ||= clocks.each_index.to_a
+    @order.push(@order.shift) if @moved
+    @moved = true
+    sift(clocks)
+    @order.first
+  end
+
+  # The last that worked goes back to where its clock belongs.
+  def sift(clocks)
+    last = @order.pop
+    at = @order.bsearch_index { |other| clocks[other] > clocks[last] } || @order.size
+    @order.insert(at, last)
+  end
+
+  def work(now)
+    seconds = seconds_of_a_slice
+    death = -Math.log(1 - @random.rand) * @fleet.life
+    return die(now, death) if death < seconds
+
+    write(now, seconds)
+    @busy += seconds
+    now + seconds
+  end
+
+  # What was not recorded is done again; the slice waits for the end of its lease, the worker for its restart.
+  def die(now, death)
+    write(now, death)
+    unrecorded = [death, @fleet.interval].min
+    @lost += unrecorded
+    @repeated += (unrecorded / seconds_of_a_slice * @fleet.slice).round
+    over = now + death + @fleet.lease
+    at = @waiting.bsearch_index { |other| other > over } || @waiting.size
+    @waiting.insert(at, over)
+    now + death + 5.0
+  end
+
+  # A slice of so many requests, a part of them at once: their sum, which is nearly normal, and the longest of the last.
+  def seconds_of_a_slice
+    count = @fleet.slice.fdiv(@fleet.in_flight)
+    sum = (@mean * count) + (@deviation * Math.sqrt(count) * normal)
+    tail = @fleet.latency * Math.exp(@fleet.spread * Math.sqrt(2 * Math.log(@fleet.in_flight)))
+    [sum, @fleet.latency].max * (@random.rand(@fleet.slow).zero? ? SLOWER : 1) + tail
+  end
+
+  def normal = Math.sqrt(-2 * Math.log(1 - @random.rand)) * Math.cos(2 * Math::PI * @random.rand)
+
+  # The claim, each record, the renewals of the lease, and its part of the cut.
+  def write(now, seconds)
+    @writes[now.floor] += 1
+    each = @fleet.interval
+    times = [(seconds / each).ceil, 1].max
+    times.times { |number| @writes[(now + (number * each)).floor] += 1 }
+    (seconds / (@fleet.lease / 3.0)).floor.times { |number| @writes[(now + (number * @fleet.lease / 3.0)).floor] += 1 }
+    @cut = (@cut || 0.0) + 1.0.fdiv(FEED)
+    return if @cut < 1
+
+    @cut -= 1
+    @writes[now.floor] += 1
+  end
+
+  def outcome(clocks)
+    seconds = clocks.max
+    whole = seconds * @fleet.workers
+    Outcome.new(seconds: seconds, requests_a_second: @fleet.urls / seconds,
+                writes_a_second: @writes.each_value.sum / seconds, most_writes: @writes.each_value.max,
+                lost_to_leases: @lost / whole, lost_to_stragglers: clocks.sum { |clock| seconds - clock } / whole,
+                repeated: @repeated.fdiv(@fleet.urls))
+  end
+end
