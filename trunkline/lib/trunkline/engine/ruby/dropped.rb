@@ -26,6 +26,13 @@ module Trunkline
             ObjectSpace.define_finalizer(answer, finalizer(exchange))
           end
 
+          # A connection after a switch of protocols, which nobody may close either.
+          # @param switched [Switched]
+          # @param hold [Switched::Hold] which does not refer to it
+          def watch_switched(switched, hold)
+            ObjectSpace.define_finalizer(switched, finalizer(hold))
+          end
+
           def unwatch(answer, exchange)
             ObjectSpace.undefine_finalizer(answer) if @with_callers.delete(exchange)
           end
@@ -41,9 +48,9 @@ module Trunkline
           # Closes what was collected; called before each exchange, and whenever a connection is wanted.
           def clean
             until @collected.empty?
-              exchange = @collected.pop(true)
-              place, = @with_callers.delete(exchange)
-              Ruby.uninterruptible { exchange.abort }
+              holder = @collected.pop(true)
+              place, = @with_callers.delete(holder)
+              Ruby.uninterruptible { holder.abort }
               warn_of(place) if place
             end
           rescue ThreadError # another thread was faster
@@ -63,11 +70,11 @@ module Trunkline
           private
 
           # It runs anywhere, and so takes no lock: the server sees the end of its connection now, the pool later.
-          def finalizer(exchange)
+          def finalizer(holder)
             collected = @collected
             lambda do |_id|
-              exchange.connection&.drop if exchange.pid == Process.pid
-              collected << exchange
+              holder.connection&.drop if holder.pid == Process.pid
+              collected << holder
             rescue StandardError
               nil
             end

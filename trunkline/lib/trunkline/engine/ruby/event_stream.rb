@@ -39,6 +39,8 @@ module Trunkline
     private
 
     def _begin(limit, id)
+      raise TypeError, "no implicit conversion of #{limit.class} into Integer" unless limit.nil? || limit.is_a?(Integer)
+
       @limit = limit || Float::INFINITY
       @input = "".b
       @at = @scanned = 0

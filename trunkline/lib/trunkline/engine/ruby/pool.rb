@@ -137,6 +137,7 @@ module Trunkline
       # @return [Hash{Symbol => Integer}]
       def stats
         Pool.check_fork
+        Ruby::Dropped.clean
         Pool.locked do
           connections = @all.size
           { connections: connections, idle: @idle.size, in_use: connections - @idle.size, waiting: @waiting,

@@ -13,6 +13,26 @@ module Trunkline
       READ_BYTES = 16 * 1024
       private_constant :READ_BYTES
 
+      # Its connection, which its finalizer closes.
+      class Hold
+        include Redacted
+
+        attr_reader :connection, :pid
+
+        def initialize(pool, connection)
+          @pool = pool
+          @connection = connection
+          @pid = Process.pid
+        end
+
+        def abort
+          connection = @connection
+          @connection = nil
+          @pool.discard(connection, true) if connection
+        end
+      end
+      private_constant :Hold
+
       private_class_method :new
 
       # @param exchange [Ruby::Exchange]
@@ -23,8 +43,8 @@ module Trunkline
       end
 
       def initialize(pool, connection, rest, request)
-        @pool = pool
-        @connection = connection
+        @hold = Hold.new(pool, connection)
+        Ruby::Dropped.watch_switched(self, @hold)
         @rest = rest
         @request = request
       end
@@ -63,7 +83,7 @@ module Trunkline
 
       # Ends the waits for it, in other threads too.
       def shutdown
-        @connection&.shutdown
+        @hold.connection&.shutdown
         nil
       rescue SystemCallError, IOError
         nil
@@ -71,15 +91,13 @@ module Trunkline
 
       # Nobody may be waiting for the descriptor any more.
       def close
-        connection = @connection
-        @connection = nil
-        Ruby.uninterruptible { @pool.discard(connection, true) } if connection
+        Ruby.uninterruptible { @hold.abort }
         nil
       end
 
       private
 
-      def opened = @connection || raise(IOError, "closed connection")
+      def opened = @hold.connection || raise(IOError, "closed connection")
 
       def waited(result)
         case result

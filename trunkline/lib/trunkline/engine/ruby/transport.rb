@@ -45,6 +45,7 @@ module Trunkline
 
       # @return [Hash{Symbol => Integer}]
       def process_stats
+        Ruby::Dropped.clean
         { connections_in_use: Ruby::Capacity.used, max_connections: Ruby::Capacity.most, buffered_bytes: 0,
           max_buffered_bytes: @max_buffered_bytes || (256 * 1024 * 1024) }
       end
