@@ -31,14 +31,15 @@ module Trunkline
         # @param into [String, nil] that takes it
         # @return [String] the body so far, or the next piece of it
         def take_body(into = nil)
+          return take_into(into) if into
+
           piece = @body_bytes
           if @streaming && piece.bytesize > Limits::PIECE
             @body_bytes = piece.byteslice(Limits::PIECE..)
-            piece = piece.byteslice(0, Limits::PIECE)
-          else
-            @body_bytes = String.new
+            return piece.byteslice(0, Limits::PIECE)
           end
-          into ? into.replace(piece).force_encoding(Encoding::BINARY) : piece
+          @body_bytes = String.new
+          piece
         end
 
         # The caller of a streamed answer keeps what is left of the body: max_body_bytes holds for that.
@@ -49,6 +50,13 @@ module Trunkline
         end
 
         private
+
+        # Without a String for each piece.
+        def take_into(into)
+          into.clear.force_encoding(Encoding::BINARY) << @body_bytes
+          @body_bytes.clear
+          into
+        end
 
         def prepare_receiving
           @body_limit = @streaming ? @config.max_streamed_bytes : @config.max_body_bytes
