@@ -93,6 +93,9 @@ module Trunkline
         return if redis.nil? && @settings.in_flight.nil?
 
         Limits.at(redis).with(@settings.in_flight)
+      rescue InvalidRequest
+        # REDIS_URL may be for something else: without a limit, redis-client is not needed.
+        raise if @settings.per_origin || @settings.in_flight
       end
 
       def over?
