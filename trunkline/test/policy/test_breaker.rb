@@ -223,10 +223,10 @@ class TestBreaker < TrunklineTest
 
   def test_a_forked_process_goes_on_with_what_was_known
     server = serve_both
-    http = client(server.url, breaker: QUICK)
+    http = client(server.url, breaker: { **QUICK, cool_down: 3 }) # a fork may take long
     open_breaker(http)
     assert_equal [:open, Trunkline::BreakerOpen], in_child { [state(server, http), result_of { http.get("/") }.class] }
-    sleep COOLED
+    sleep 3.1
     assert_equal [200, :closed], in_child { [http.get("/").status, state(server, http)] }
     assert_equal :half_open, state(server, http)
   end
