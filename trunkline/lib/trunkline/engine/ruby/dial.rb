@@ -60,7 +60,8 @@ module Trunkline
         def sockets
           return @connecting.sockets if @connecting
 
-          @socket ? [@socket] : []
+          inner = @shaking || @stream # over the TLS of a proxy it has a socket of its own
+          inner ? [inner.socket] : []
         end
 
         # @return [Float] when to call #step in any case
