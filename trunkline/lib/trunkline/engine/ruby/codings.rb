@@ -131,7 +131,7 @@ module Trunkline
         # As an Accept-Encoding value.
         NAMES = KNOWN.key?("br") ? "gzip, deflate, br" : "gzip, deflate"
 
-        # Zlib yields what fills its buffer, and all at the end of the data: what is in the buffer then was behind the end.
+        # Zlib yields what fills its buffer, and all at the end of the data: what is in the buffer then was behind it.
         # @return [String] what follows the end
         def self.inflate(zlib, input, &block)
           zlib.inflate(input, &block)
