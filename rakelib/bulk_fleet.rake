@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
 namespace :bulk do
-  desc "200,000 items by four processes of Sidekiq: killed every 5 s, without Redis or a database for a while, paused; " \
-       "and Solid Queue"
+  desc "200,000 items by four processes of Sidekiq: killed every 5 s, their servers restarted, paused; Solid Queue"
   task(fleet: :compile) do
     environment = { "ITEMS" => ENV.fetch("ITEMS", "200000"), "EVERY" => ENV.fetch("EVERY", "5"),
                     "SLICE" => ENV.fetch("SLICE", "500") }
