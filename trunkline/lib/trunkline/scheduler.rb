@@ -9,9 +9,9 @@ require_relative "redacted"
 require_relative "response"
 require_relative "scheduler/flow"
 require_relative "scheduler/origins"
+require_relative "scheduler/parts"
 require_relative "scheduler/pending_request"
 require_relative "scheduler/races"
-require_relative "scheduler/stream_blocks"
 require_relative "scheduler/timers"
 
 module Trunkline
@@ -23,6 +23,7 @@ module Trunkline
   #
   # @api private
   class Scheduler
+    include Parts
     include Redacted
 
     # How many requests may wait while the caller looks for requests to other origins.
@@ -338,12 +339,13 @@ module Trunkline
       now = @completed_at = Engine.now
       @next += 2
       return take_answer(pending, result) if @held != 0 && pending.answered
+      return take_part(pending, result, now) if part?(pending, result)
 
-      if (blocks = pending.streamed)
-        return take_part(pending, blocks, result, now) unless result.nil? || result.is_a?(Exception)
+      end_one(pending, whole(pending, result), now)
+    end
 
-        result = blocks.finish if result.nil? && blocks != true
-      end
+    # @return (see #handle_result)
+    def end_one(pending, result, now)
       @current = pending
       @in_flight -= 1
       pending.id = nil
@@ -351,23 +353,6 @@ module Trunkline
       result = result_of_call(pending, result, now) if pending.policy
       pending.request&.release if result
       result
-    end
-
-    # @param blocks [StreamBlocks, true] true: whoever drives it takes the parts
-    # @return [Response, String, StandardError, nil] what is to be yielded: an error of the blocks, which ends the call
-    def take_part(pending, blocks, part, now)
-      return part if blocks == true
-
-      pending.queue.answered(pending, part, now) if part.is_a?(Response)
-      blocks.take(part)
-      nil
-    rescue StandardError => error
-      raise if Interrupts.ended_by?(error)
-
-      withdraw(pending)
-      pending.flow&.give_up
-      pending.request.release
-      error
     end
 
     # Has a result yielded that did not come from the engine.

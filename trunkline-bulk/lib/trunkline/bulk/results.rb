@@ -75,15 +75,21 @@ module Trunkline
           case name
           when "key" then key
           when "url" then item.is_a?(Hash) ? item["url"] : item
-          when "error" then response ? nil : "#{result.class.name.delete_prefix("Trunkline::")}: #{result.message}"
-          when "elapsed" then (response ? response.timings.total : result.elapsed)&.round(6)
           when "attempts" then result.attempts.size
-          else of_response(name, response) if response
+          else response ? of_response(name, response) : of_error(name, result)
+          end
+        end
+
+        def of_error(name, error)
+          case name
+          when "error" then "#{error.class.name.delete_prefix("Trunkline::")}: #{error.message}"
+          when "elapsed" then error.elapsed&.round(6)
           end
         end
 
         def of_response(name, response)
           case name
+          when "elapsed" then response.timings.total.round(6)
           when "status" then response.status
           when "bytes" then response.body.bytesize
           when "body" then text(response.body)

@@ -77,7 +77,7 @@ module Trunkline
             yield pending.item, result, pending.index
             result._empty if @reuse_bodies && result.is_a?(Response)
             # The next request starts at once: the limiter learns only from results that came while all slots were used.
-            pull_one(pending.policy || pending.streamed ? nil : pending)
+            pull_one(pending.reusable)
           end
           @progress&.tell(@scheduler)
           pull

@@ -30,6 +30,9 @@ module Trunkline
       alias_method :eql?, :equal?
       alias_method :hash, :__id__
 
+      # @return [PendingRequest, nil] itself, when it has ended and nobody else can refer to it
+      def reusable = (self if policy.nil? && streamed.nil?)
+
       # @return [Boolean] whether the engine has it, or the caller has not been given its result
       def in_flight? = !id.nil?
     end

@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+require_relative "../interrupts"
+require_relative "stream_blocks"
+
+module Trunkline
+  class Scheduler
+    # What a Scheduler does with the parts of streamed responses: StreamBlocks take them, or whoever drives it.
+    #
+    # @api private
+    module Parts
+      private
+
+      # @return [Boolean] whether the request goes on behind it
+      def part?(pending, result)
+        pending.streamed && !(result.nil? || result.is_a?(Exception))
+      end
+
+      # @return [Response, Exception, nil] in the place of the end of a streamed one, the Response that blocks have
+      #   taken
+      def whole(pending, result)
+        blocks = pending.streamed
+        result.nil? && blocks && blocks != true ? blocks.finish : result
+      end
+
+      # @param part [Response, String] the head, or a piece of the body
+      # @return [Response, String, StandardError, nil] what is to be yielded: an error of the blocks, which ends the
+      #   call
+      def take_part(pending, part, now)
+        blocks = pending.streamed
+        return part if blocks == true
+
+        pending.queue.answered(pending, part, now) if part.is_a?(Response)
+        blocks.take(part)
+        nil
+      rescue StandardError => error
+        raise if Interrupts.ended_by?(error)
+
+        withdraw(pending)
+        pending.flow&.give_up
+        pending.request.release
+        error
+      end
+    end
+  end
+end
