@@ -75,6 +75,21 @@ class TestKills < BulkTest
     assert_whole
   end
 
+  # As of a full disk: no file of the process may grow any further.
+  def test_a_full_disk_ends_the_run_which_goes_on_later
+    server = serve
+    full = program(server, <<~RUBY)
+      Killed.options(slice: 200)
+      Signal.trap("XFSZ", "IGNORE")
+      Process.setrlimit(:FSIZE, 60_000)
+    RUBY
+    assert_equal 1, Process.wait2(Programs.start(full, path("output"))).last.exitstatus
+    assert_match(/SQLite3|File too large/, File.read(path("output")))
+    assert_operator done, :<, ITEMS
+    assert_predicate Process.wait2(Programs.start(program(server), path("output"))).last, :success?
+    assert_whole
+  end
+
   def test_an_item_that_kills_its_worker
     server = serve
     code = program(server, <<~RUBY)
