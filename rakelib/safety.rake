@@ -13,4 +13,15 @@ namespace :safety do
          "-e", "HostilePeers.write"
     Rake::Task["safety:docs"].invoke
   end
+
+  desc "The responses of llhttp's own tests, by both engines (LLHTTP=a checkout of github.com/nodejs/llhttp)"
+  task llhttp: :compile do
+    folder = ENV.fetch("LLHTTP", nil)
+    next puts("not run: llhttp's tests, because LLHTTP names no checkout of them") if folder.nil?
+
+    %w[c ruby].each do |engine|
+      sh({ "TRUNKLINE_ENGINE" => engine }, RbConfig.ruby, "-I", "trunkline/lib", "trunkline/test/hostile/llhttp.rb",
+         folder, verbose: false)
+    end
+  end
 end

@@ -4,6 +4,7 @@ require "json"
 require_relative "cases"
 require_relative "../soak/page"
 require_relative "http2_cases"
+require_relative "llhttp"
 require_relative "name_cases"
 
 # docs/safety.md, made of the table of cases and of the kept soak.
@@ -41,7 +42,7 @@ module HostilePage
     handshakes = HostileCases::HANDSHAKES.each_value.map { |does, expected| "| #{does} | `#{expected}` |" }
     names = HostileNames::ALL.each_value.map { |row| "| #{row.does} | `#{row.expected}` |" }
     "#{INTRODUCTION}#{tables.join}\n## Handshakes\n\n#{lines(handshakes)}" \
-      "\n## Name servers\n\n#{lines(names)}#{peers}#{SoakPage.text}"
+      "\n## Name servers\n\n#{lines(names)}#{peers}#{llhttp}#{SoakPage.text}"
   end
 
   # What the other clients did, as it was kept (rake safety:peers).
@@ -52,6 +53,13 @@ module HostilePage
     end
     versions = kept.map { |peer| "#{peer["client"]} (#{peer["version"]})" }.join(", ")
     "\n## Other clients\n\n#{PEERS}\nTried: #{versions}.\n\n#{lines(rows, "the other clients")}"
+  end
+
+  def llhttp
+    rows = LlhttpCases::REASONS.map { |name, reason| "| #{name.sub(": ", ": \"")}\" | #{reason} |" }
+    "\n## llhttp's tests\n\nThe responses in llhttp's own tests (9.4.2) are read by both engines as llhttp reads them, " \
+      "and refused as it\nrefuses them (`rake safety:llhttp`), but for these.\n\n" \
+      "| file, and case | why |\n|---|---|\n#{rows.join("\n")}\n"
   end
 
   def by_outcome(kept, name)
