@@ -57,8 +57,8 @@ module HostilePage
 
   def llhttp
     rows = LlhttpCases::REASONS.map { |name, reason| "| #{name.sub(": ", ": \"")}\" | #{reason} |" }
-    "\n## llhttp's tests\n\nThe responses in llhttp's own tests (9.4.2) are read by both engines as llhttp reads them, " \
-      "and refused as it\nrefuses them (`rake safety:llhttp`), but for these.\n\n" \
+    "\n## llhttp's tests\n\nThe responses in llhttp's own tests (9.4.2) are read by both engines as llhttp reads " \
+      "them, and refused as it\nrefuses them (`rake safety:llhttp`), but for these.\n\n" \
       "| file, and case | why |\n|---|---|\n#{rows.join("\n")}\n"
   end
 
