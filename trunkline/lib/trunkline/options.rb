@@ -21,6 +21,8 @@ module Trunkline
     NAMES = DEFAULTS.keys.freeze
     # What a call alone sets.
     CALL_ONLY = TABLE.each_value.select { |option| option.set_by == :call }.map(&:name).freeze
+    # What a call among many sets (Scheduler::StreamBlocks).
+    OF_MANY = %i[on_chunk on_event].freeze
     # Limits that hold for all clients together, at once, also for those that are there already; nil for the usual one.
     OF_PROCESS = TABLE.each_value.select { |option| option.set_by == :process }.map(&:name).freeze
     # Those of a client that are limits (see Stats#bounds).
@@ -71,6 +73,11 @@ module Trunkline
     def self.unknown(name, known = NAMES)
       if CALL_ONLY.include?(name)
         return InvalidRequest.new("#{name}: is an option of a call, not of a client: client.post(url, #{name}: ...)")
+      end
+
+      if OF_MANY.include?(name)
+        return InvalidRequest.new("#{name}: is for a request among many (batch, each, map, async); a single call takes " \
+                                  "a block")
       end
 
       if OF_PROCESS.include?(name)

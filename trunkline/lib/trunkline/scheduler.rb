@@ -350,7 +350,7 @@ module Trunkline
       @in_flight -= 1
       pending.id = nil
       pending.queue.ended(pending, result, now)
-      result = result_of_call(pending, result, now) if pending.policy
+      result = result_of_call(pending, result, now) if pending.policy && !broken_off?(pending, result)
       pending.request&.release if result
       result
     end

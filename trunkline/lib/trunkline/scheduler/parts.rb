@@ -23,6 +23,15 @@ module Trunkline
         result.nil? && blocks && blocks != true ? blocks.finish : result
       end
 
+      # @return [Boolean] whether a streamed one has failed behind its head: no policy makes the call again
+      def broken_off?(pending, result)
+        blocks = pending.streamed
+        return false unless result.is_a?(Exception) && blocks && blocks != true && blocks.told?
+
+        pending.flow&.give_up
+        true
+      end
+
       # @param part [Response, String] the head, or a piece of the body
       # @return [Response, String, StandardError, nil] what is to be yielded: an error of the blocks, which ends the
       #   call

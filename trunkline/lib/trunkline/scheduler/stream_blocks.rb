@@ -3,6 +3,7 @@
 require_relative "../errors"
 require_relative "../event_stream_parser"
 require_relative "../interrupts"
+require_relative "../options"
 require_relative "../redacted"
 
 module Trunkline
@@ -14,8 +15,8 @@ module Trunkline
 
       ALLOWED = { on_chunk: "callable, with a chunk and its response",
                   on_event: "callable, with a ServerSentEvent and its response" }.freeze
-      NAMES = ALLOWED.keys.freeze
-      # Bytes that are kept of a body which is not for them.
+      NAMES = Options::OF_MANY
+      # Bytes that are kept of a body which is not for them; a larger one is an error.
       KEPT = 1024 * 1024
 
       # @param options [Hash{Symbol => Object}] of the call
@@ -32,8 +33,8 @@ module Trunkline
         new(**given)
       end
 
-      # @return [Response, nil] whose body comes
-      attr_reader :response
+      # @return [Boolean] whether a block has had something of the body: the call is not made again then
+      def told? = !!@told
 
       # @param on_chunk [#call, nil]
       # @param on_event [#call, nil]
@@ -48,6 +49,8 @@ module Trunkline
       def take(part)
         return begin_answer(part) if part.is_a?(Response)
         return keep(part) unless @response.status.between?(200, 299)
+
+        @told = true
         return @on_chunk.call(part, @response) if @on_chunk
 
         @parser.feed(part) { |event| @on_event.call(event, @response) }
@@ -69,7 +72,12 @@ module Trunkline
 
       def keep(part)
         @kept ||= +"".b
-        @kept << part.byteslice(0, KEPT - @kept.bytesize)
+        @kept << part
+        return if @kept.bytesize <= KEPT
+
+        raise BodyTooLarge.about(@response, "was answered #{@response.status} and more bytes than are kept of an " \
+                                            "answer that is no success (limit: #{KEPT}); the server has the " \
+                                            "whole request")
       end
     end
   end
