@@ -76,7 +76,7 @@ module Trunkline
       end
 
       if OF_MANY.include?(name)
-        return InvalidRequest.new("#{name}: is for a request among many (batch, each, map, async); a single call takes " \
+        return InvalidRequest.new("#{name}: is for a request among many (batch, each, map, async); a single call has " \
                                   "a block")
       end
 

@@ -210,7 +210,7 @@ class TestManyStreams < TrunklineTest
       assert_match message, error.message
     end
     error = assert_raises(Trunkline::InvalidRequest) { http.get("/", on_chunk: ->(*) {}) }
-    assert_match(/\Aon_chunk: is for a request among many.*a single call takes a block/, error.message)
+    assert_match(/\Aon_chunk: is for a request among many.*a single call has a block/, error.message)
     assert_empty server.requests
   end
 end
