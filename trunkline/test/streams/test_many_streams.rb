@@ -9,7 +9,8 @@ class TestManyStreams < TrunklineTest
 
   STREAMS = 200
   EVENTS = 5
-  HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+  # Each connection serves one stream.
+  HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
 
   # Sends event k of all streams only when each of them has seen event k - 1: none may wait for another.
   class Gate
