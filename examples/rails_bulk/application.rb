@@ -17,7 +17,8 @@ class FeedReader < Rails::Application
   config.hosts.clear
   config.logger = Logger.new($stderr, level: :warn)
   config.active_job.queue_adapter = ENV.fetch("QUEUE_ADAPTER", "async").to_sym
-  ENV["DATABASE_URL"] ||= "sqlite3:#{File.join(folder, "feeds.sqlite")}"
+  # Jobs write side by side: each waits for the others.
+  ENV["DATABASE_URL"] ||= "sqlite3:#{File.join(folder, "feeds.sqlite")}?timeout=20000"
 
   Trunkline::Bulk.configure do |bulk|
     bulk.state = ENV["BULK_STATE"] == "active_record" ? :active_record : File.join(folder, "runs.sqlite")
