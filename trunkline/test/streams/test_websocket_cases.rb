@@ -97,7 +97,7 @@ class TestWebSocketCases < TrunklineTest
   def report(queue)
     queue << yield
   rescue StandardError => error
-    queue << [error.inspect]
+    queue << [[error.inspect], nil]
   end
 
   # ---- 1 to 7 ----
@@ -119,7 +119,8 @@ class TestWebSocketCases < TrunklineTest
         next if chop == :octets && bytes_of(one.frames) > MOST_OCTETS
 
         fault = echo(http.websocket("/#{number}/#{chop}"))
-        assert_case(one, "#{one.name}, #{chop}", fault, *seen.pop)
+        answers, code = seen.pop
+        assert_case(one, "#{one.name}, #{chop}", fault, answers, code)
       end
     end
   end

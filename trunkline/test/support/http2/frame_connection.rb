@@ -150,7 +150,9 @@ class FrameConnection
     return unless @grants == :read && !over?
 
     grant(bytes)
-    stream.grant(bytes) unless stream.request_ended? || stream.reset_by_client
+    stream.grant(bytes) unless stream.request_ended?
+  rescue FrameStream::Gone
+    nil # the client has reset the stream, perhaps just now; what it sent before is there to be read
   end
 
   private
