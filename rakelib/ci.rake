@@ -17,6 +17,9 @@ task :ci do
     "transport/: unit tests without epoll, eventfd, ppoll" => "transport:test:poll",
     "protocol/: fuzzing" => "protocol:fuzz",
     "WebMock's examples for clients" => "webmock:clients",
+    "trunkline: TLS with two copies of OpenSSL" => "package:two_openssls",
+    "Packages, installed into a GEM_HOME of their own" => "package:test",
+    "Packages without a compiler, and for JRuby" => "package:engines",
     **suites.transform_keys { |folder| "#{folder}: the Ruby suite" },
     "trunkline: what waits, without epoll, eventfd, ppoll" => "poll:quick",
     "trunkline: a part of its suite on the engine in Ruby" => "engines:quick",
@@ -24,10 +27,7 @@ task :ci do
     "trunkline: a minute of chaos" => "chaos:quick",
     "trunkline: tests notice that a safety rule is missing" => "mutants:quick",
     "Examples in the documentation" => "docs:test",
-    "Figures in the READMEs" => "figures:check",
-    "trunkline: TLS with two copies of OpenSSL" => "package:two_openssls",
-    "Packages, installed into a GEM_HOME of their own" => "package:test",
-    "Packages without a compiler, and for JRuby" => "package:engines"
+    "Figures in the READMEs" => "figures:check"
   }
-  exit(CI.new(sections).run)
+  exit(CI.new(sections, alone: %w[trunkline:test poll:quick]).run)
 end

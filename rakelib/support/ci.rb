@@ -1,8 +1,11 @@
 # frozen_string_literal: true
 
+require "open3"
 require_relative "command"
 
-# Runs each section as a rake of its own, shows what it prints, and counts what passed and failed.
+# Runs each section as a rake of its own, shows what it prints, and counts what passed and failed. As many sections run
+# at once as there are processors, but no two of one namespace of rake, which may share a folder; a section that needs
+# the processors, or changes the extensions that others load, runs alone, before the others.
 class CI
   # How tools say what they ran. What says neither counts as one.
   MINITEST = /^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) skips/
@@ -32,14 +35,21 @@ class CI
     end
   end
 
-  # sections: {title => rake task}
-  def initialize(sections)
+  # @param sections [Hash{String => String}] rake tasks by the titles of their sections
+  # @param alone [Array<String>] those of the tasks that run alone
+  def initialize(sections, alone:)
     @sections = sections
+    @alone = alone
+    @lock = Mutex.new
+    @ended = ConditionVariable.new
+    @running = []
   end
 
   # Returns whether everything passed.
   def run # rubocop:disable Naming/PredicateMethod
-    outcomes = @sections.map { |title, task| section(title, task) }
+    alone, others = @sections.partition { |_, task| @alone.include?(task) }
+    outcomes = alone.to_h { |title, task| [title, section(title, task)] }.merge(at_once(others))
+    outcomes = @sections.keys.map { |title| outcomes.fetch(title) }
     puts "", "== Summary", *outcomes, *outcomes.flat_map(&:not_run)
     outcomes.reject { |outcome| outcome.failed.zero? }.each { |outcome| puts outcome.ending }
     failed = outcomes.sum(&:failed)
@@ -49,10 +59,40 @@ class CI
 
   private
 
+  # @return [Hash{String => Outcome}]
+  def at_once(sections)
+    waiting = sections.dup
+    Command.at_once(sections) do
+      title, task = take(waiting)
+      outcome = section(title, task)
+      @lock.synchronize do
+        @running.delete(namespace(task))
+        @ended.broadcast
+      end
+      [title, outcome]
+    end.to_h
+  end
+
+  # The first that waits and has nobody of its namespace running.
+  def take(waiting)
+    @lock.synchronize do
+      until (chosen = waiting.find { |_, task| !@running.include?(namespace(task)) })
+        @ended.wait(@lock)
+      end
+      @running << namespace(chosen.last)
+      waiting.delete(chosen)
+    end
+  end
+
+  def namespace(task) = task[/\A[^:]+/]
+
+  # What it prints is shown when it is through, as others may be running.
   def section(title, task)
-    puts "", "== #{title} (rake #{task})"
+    @lock.synchronize { puts "begins: #{title}" }
     started = now
-    output, status = Command.show(RbConfig.ruby, "-S", "rake", task)
+    output, status = Open3.capture2e(RbConfig.ruby, "-S", "rake", task)
+    output.scrub!
+    @lock.synchronize { puts "", "== #{title} (rake #{task})", output }
     passed, failed = count(output)
     passed += 1 if status.success? && passed.zero?
     failed += 1 if !status.success? && failed.zero?
