@@ -16,9 +16,10 @@ class FeedReader < Rails::Application
   config.secret_key_base = ENV.fetch("SECRET_KEY_BASE") { SecureRandom.hex(64) }
   config.hosts.clear
   config.logger = Logger.new($stderr, level: :warn)
-  config.active_job.queue_adapter = ENV.fetch("QUEUE_ADAPTER", "async").to_sym
-  # Jobs write side by side: each waits for the others.
-  ENV["DATABASE_URL"] ||= "sqlite3:#{File.join(folder, "feeds.sqlite")}?timeout=20000"
+  # One thread for jobs: before Rails 8, a thread that waits for another one's write to SQLite keeps that from going on.
+  config.active_job.queue_adapter =
+    ENV["QUEUE_ADAPTER"]&.to_sym || ActiveJob::QueueAdapters::AsyncAdapter.new(min_threads: 1, max_threads: 1)
+  ENV["DATABASE_URL"] ||= "sqlite3:#{File.join(folder, "feeds.sqlite")}?timeout=5000"
 
   Trunkline::Bulk.configure do |bulk|
     bulk.state = ENV["BULK_STATE"] == "active_record" ? :active_record : File.join(folder, "runs.sqlite")

@@ -30,9 +30,12 @@ module Trunkline
             run_id INTEGER NOT NULL, position INTEGER NOT NULL, item BLOB NOT NULL, outcome TEXT NOT NULL, message TEXT,
             PRIMARY KEY (run_id, position)) WITHOUT ROWID;
         SQL
-        # Milliseconds that a statement waits for another process.
-        PATIENCE = 30_000
-        private_constant :SCHEMA, :PATIENCE
+        # Seconds that a transaction waits for another process.
+        PATIENCE = 30
+        # Milliseconds that SQLite itself waits, with the GVL: all threads of this process wait with it.
+        WAIT_WITH_GVL = 20
+        PAUSE = 0.005
+        private_constant :SCHEMA, :PATIENCE, :WAIT_WITH_GVL, :PAUSE
 
         @open = {}
         @opening = Mutex.new
@@ -58,8 +61,8 @@ module Trunkline
           @path = path
           @lock = Monitor.new
           @db = SQLite3::Database.new(path)
-          @db.busy_timeout = PATIENCE
-          @db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; #{SCHEMA}")
+          @db.busy_timeout = WAIT_WITH_GVL
+          patiently { @db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; #{SCHEMA}") }
         rescue SQLite3::Exception => error
           raise InvalidRequest, "state: #{path.inspect} cannot be used: #{error.message}"
         end
@@ -254,9 +257,31 @@ module Trunkline
         end
 
         # A transaction that writes from its beginning: two that read first could both wait for the other.
-        def write(&block)
-          @lock.synchronize { @db.transaction(:immediate, &block) }
+        def write
+          @lock.synchronize do
+            patiently { @db.transaction(:immediate) }
+            result = yield
+            @db.commit
+            result
+          ensure
+            @db.rollback if @db.transaction_active?
+          end
         end
+
+        # Waits in Ruby for what another process holds, so that other threads go on.
+        def patiently
+          due = now + PATIENCE
+          begin
+            yield
+          rescue SQLite3::BusyException
+            raise if now >= due
+
+            sleep(PAUSE)
+            retry
+          end
+        end
+
+        def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
         def run_of(row, counts, slices)
           same = %w[id key total cut done failed].to_h { |name| [name.to_sym, row[name]] }
