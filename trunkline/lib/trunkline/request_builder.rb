@@ -83,6 +83,9 @@ module Trunkline
       @digests[credentials] || Memo.keep(@digests, DIGESTS, credentials, Digest::SHA256.hexdigest(credentials))
     end
 
+    # @return [Hash{String => true}] the names of fields that decide what Policy::Cache does, in lower case
+    def read_by_caches = @read_by_caches ||= Policy::Cache::PresentedRequest::READ.merge(@credential_names).freeze
+
     # @return [Redaction] for what is shown of its requests
     def redaction = @redaction ||= @options.redact.empty? ? Redaction::DEFAULT : Redaction.new(@options.redact)
 

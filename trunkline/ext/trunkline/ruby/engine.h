@@ -163,9 +163,11 @@ void response_warn_of_dropped(void);
  */
 bool response_keep_head(response *r, const http1_response *answer, const uint8_t *bytes);
 response *response_get(VALUE object);
-/* Puts a field into a Hash of values by name in lower case. Repeated ones are joined by ", " (RFC
- * 9110 5.3); value itself is not changed. */
-void fields_by_name_add(VALUE hash, const uint8_t *name, uint32_t length, VALUE value);
+/* A field's name in lower case: one frozen String for all fields of that name. */
+VALUE lower_name(const uint8_t *name, uint32_t length);
+
+/* Adds a field to a Hash of values by such names; repeated ones are joined by ", ". */
+void fields_by_name_add(VALUE hash, VALUE name, VALUE value);
 VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *bytes);
 /* Returns the index of the body's Encoding, by its head, which must be there; -1: none is known. */
 int response_encoding(response *r);

@@ -127,11 +127,9 @@ static VALUE request_uri(VALUE self) {
     return r->uri;
 }
 
-/* A field of a head: its name is length bytes. */
 typedef struct {
-    const char *name;
-    size_t length;
-    VALUE value;
+    const char *name, *value;
+    size_t length, value_length;
 } head_field;
 
 /* Reads the field at *at, if that is before end, and moves *at behind it. */
@@ -140,7 +138,7 @@ static bool next_field(const char **at, const char *end, head_field *out) {
     const char *line_end = memchr(*at, '\r', (size_t)(end - *at));
     const char *colon = memchr(*at, ':', (size_t)(line_end - *at));
     const char *value = colon + 2;
-    *out = (head_field){*at, (size_t)(colon - *at), text_of(value, (size_t)(line_end - value))};
+    *out = (head_field){*at, value, (size_t)(colon - *at), (size_t)(line_end - value)};
     *at = line_end + 2;
     return true;
 }
@@ -151,18 +149,24 @@ static VALUE request_fields(VALUE self) {
     VALUE pairs = rb_ary_new();
     const char *at = r->head + r->fields, *end = r->head + r->fields_end;
     for (head_field field; next_field(&at, end, &field);)
-        rb_ary_push(pairs, rb_assoc_new(text_of(field.name, field.length), field.value));
+        rb_ary_push(pairs, rb_assoc_new(text_of(field.name, field.length),
+                                        text_of(field.value, field.value_length)));
     RB_GC_GUARD(self);
     return pairs;
 }
 
-/* call-seq: _fields_by_name -> Hash of the same values by name in lower case, as a Response's */
-static VALUE request_fields_by_name(VALUE self) {
+/* call-seq: _fields_by_name(names = nil) -> Hash of the same values by name in lower case, as a
+ * Response's; of those that are keys of names, if it is given */
+static VALUE request_fields_by_name(int argc, VALUE *argv, VALUE self) {
     const request_object *r = request_complete(self);
-    VALUE hash = rb_hash_new();
+    VALUE hash = rb_hash_new(), names;
+    if (rb_scan_args(argc, argv, "01", &names) == 1 && !NIL_P(names)) Check_Type(names, T_HASH);
     const char *at = r->head + r->fields, *end = r->head + r->fields_end;
-    for (head_field field; next_field(&at, end, &field);)
-        fields_by_name_add(hash, (const uint8_t *)field.name, (uint32_t)field.length, field.value);
+    for (head_field field; next_field(&at, end, &field);) {
+        VALUE name = lower_name((const uint8_t *)field.name, (uint32_t)field.length);
+        if (!NIL_P(names) && NIL_P(rb_hash_lookup(names, name))) continue;
+        fields_by_name_add(hash, name, text_of(field.value, field.value_length));
+    }
     RB_GC_GUARD(self);
     return hash;
 }
@@ -328,5 +332,5 @@ void request_init(void) {
     rb_define_method(cRequest, "release", request_release, 0);
     rb_define_method(cRequest, "_with", request_with, 2);
     rb_define_private_method(cRequest, "_fields", request_fields, 0);
-    rb_define_method(cRequest, "_fields_by_name", request_fields_by_name, 0);
+    rb_define_method(cRequest, "_fields_by_name", request_fields_by_name, -1);
 }

@@ -188,8 +188,8 @@ static VALUE response_all_fields(VALUE self) {
 
 #define USUAL_NAME 64
 
-/* One frozen String for all fields of that name: most responses have the same names. */
-static VALUE lower_name(const uint8_t *name, uint32_t length) {
+/* Most responses have the same names. */
+VALUE lower_name(const uint8_t *name, uint32_t length) {
     char lower[USUAL_NAME];
     if (length > USUAL_NAME)
         return rb_str_to_interned_str(rb_funcall(text_of(name, length), rb_intern("downcase"), 0));
@@ -197,8 +197,8 @@ static VALUE lower_name(const uint8_t *name, uint32_t length) {
     return rb_interned_str(lower, length);
 }
 
-void fields_by_name_add(VALUE hash, const uint8_t *name, uint32_t length, VALUE value) {
-    VALUE lower = lower_name(name, length), before = rb_hash_lookup(hash, lower);
+void fields_by_name_add(VALUE hash, VALUE lower, VALUE value) {
+    VALUE before = rb_hash_lookup(hash, lower);
     if (!NIL_P(before)) {
         before = rb_str_cat(rb_str_dup(before), ", ", 2);
         value = rb_str_cat(before, RSTRING_PTR(value), RSTRING_LEN(value));
@@ -213,7 +213,7 @@ static VALUE response_fields_by_name(VALUE self) {
     VALUE hash = rb_hash_new();
     for (uint32_t i = 0; i < r->field_count; i++) {
         const http1_field *field = &r->fields[i];
-        fields_by_name_add(hash, r->head + field->name, field->name_length,
+        fields_by_name_add(hash, lower_name(r->head + field->name, field->name_length),
                            value_of(field, r->head));
     }
     RB_GC_GUARD(self);

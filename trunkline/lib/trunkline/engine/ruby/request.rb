@@ -103,9 +103,11 @@ module Trunkline
     end
 
     # @api private
-    def _fields_by_name
+    def _fields_by_name(names = nil)
       _fields.each_with_object({}) do |(name, value), hash|
         name = -name.downcase
+        next unless names.nil? || names.key?(name)
+
         hash[name] = hash.key?(name) ? "#{hash[name]}, #{value}" : value
       end
     end

@@ -23,13 +23,13 @@ module Trunkline
         # RFC 9111 5.4
         NO_CACHE = Directives.new("no-cache")
         # A request with none of these takes the answer as it is kept.
-        TELLING = [*PRECONDITIONS, *CONDITIONS, *PARTS, "cache-control", "pragma"].to_h { |name| [name, true] }.freeze
+        TELLING = [*PRECONDITIONS, *CONDITIONS, *PARTS, "cache-control", "pragma"].freeze
+        # What is read of each, besides its credentials.
+        READ = [*TELLING, "host"].to_h { |name| [name, true] }.freeze
         private_constant :PRECONDITIONS, :NO_CACHE, :TELLING
 
         # @return [Request]
         attr_reader :request
-        # @return [Hash{String => String}] the fields as they are sent, names in lower case
-        attr_reader :fields
         # @return [Directives]
         attr_reader :directives
 
@@ -42,11 +42,16 @@ module Trunkline
           @origin = request.origin.url
           @builder = call.builder
           @credentials = call.signer
-          @plain = true
-          @fields = completed._fields_by_name
-          note(@builder.credential_names)
-          @directives = @plain ? Directives::NONE : directives_of(@fields)
+          @completed = completed
+          read = completed._fields_by_name(@builder.read_by_caches)
+          @host = read.delete("host")
+          @plain = read.empty? || TELLING.none? { |name| read.key?(name) }
+          note_credentials(read) unless read.empty?
+          @directives = @plain ? Directives::NONE : directives_of(read)
         end
+
+        # @return [Hash{String => String}] the fields as they are sent, names in lower case
+        def fields = @fields ||= @completed._fields_by_name
 
         # @return [Boolean] whether it has no field that tells caches anything
         def plain? = @plain
@@ -55,14 +60,14 @@ module Trunkline
         def head? = @request.method == "HEAD"
 
         # @return [String, nil] the field Range
-        def range = @fields["range"]
+        def range = @plain ? nil : fields["range"]
 
         # @return [Boolean] whether the caller makes it conditional on its own copy
-        def conditional? = !@plain && CONDITIONS.any? { |name| @fields.key?(name) }
+        def conditional? = !@plain && CONDITIONS.any? { |name| fields.key?(name) }
 
         # @return [Boolean] whether the cache has no part in it
         def bypasses?
-          !@plain && (@directives.key?("no-store") || PRECONDITIONS.any? { |name| @fields.key?(name) })
+          !@plain && (@directives.key?("no-store") || PRECONDITIONS.any? { |name| fields.key?(name) })
         end
 
         # @return [String] "api.test:443"
@@ -88,11 +93,9 @@ module Trunkline
 
         private
 
-        def note(credential_names)
-          @fields.each do |name, value|
-            @plain = false if TELLING.key?(name)
-            @credentials = "#{@credentials}\n#{name}: #{value}" if credential_names.key?(name)
-          end
+        def note_credentials(read)
+          names = @builder.credential_names
+          read.each { |name, value| @credentials = "#{@credentials}\n#{name}: #{value}" if names.key?(name) }
         end
 
         def directives_of(fields)
@@ -104,13 +107,13 @@ module Trunkline
 
         def key_of(origin, target = "", whose = @credentials)
           whose = @builder.digest(whose) if whose
-          "#{@builder.identity} #{@fields["host"]} #{origin}#{target} #{whose}"
+          "#{@builder.identity} #{@host} #{origin}#{target} #{whose}"
         end
 
         # RFC 9111 4.1: without what does not change the meaning, as far as all fields have that in common. Of the
         # fields that negotiate, case has no meaning either.
         def normal(name)
-          value = @fields[name] or return "-"
+          value = fields[name] or return "-"
           value = value.b.gsub(/[ \t]*,[ \t]*/n, ",")
           "+#{name.start_with?("accept") ? value.downcase : value}"
         end
