@@ -14,6 +14,9 @@ gem "async", ">= 2.20", require: false
 # Header compression for the scripted server of HTTP/2.
 gem "protocol-hpack", "~> 1.5", require: false
 
+# HTTP/2 in the engine in Ruby.
+gem "http-2", "~> 1.1", require: false
+
 # What cookies: needs.
 gem "http-cookie", "~> 1.1", require: false
 gem "public_suffix", ">= 5", require: false

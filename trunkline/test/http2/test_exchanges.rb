@@ -237,7 +237,11 @@ class TestExchanges < HTTP2Test
     before = LeakCheck.descriptors.size
     200.times { http.get("/small") }
     assert_equal before, LeakCheck.descriptors.size
-    assert_operator Memory.objects_per_call { http.get("/small").body }, :<=, 12 if GCLevel::LEVEL == "normal"
+    return unless GCLevel::LEVEL == "normal" && Trunkline::ENGINE == :c
+
+    assert_operator Memory.objects_per_call {
+      http.get("/small").body
+    }, :<=, 12
   end
 
   def test_a_large_download_and_a_large_upload_at_once

@@ -23,6 +23,11 @@ module Trunkline
     # @api private
     module Checks
       HTTP_MODES = %i[auto h1 h2].freeze
+      HTTP2_NEEDS = if ENGINE == :c
+                      "the gem to be built with nghttp2 (Debian: libnghttp2-dev); it was not"
+                    else
+                      "the gem http-2 (1.1 or newer) with the engine in Ruby; add it to the Gemfile"
+                    end
       TLS_VERSIONS = { "1.2" => 0x0303, "1.3" => 0x0304 }.freeze
       # sun_path of sockaddr_un holds 108 bytes, the last one NUL.
       UNIX_PATH_BYTES = 107
@@ -263,8 +268,7 @@ module Trunkline
         refuse(name, value, HTTP_MODES.map(&:inspect).join(", ")) unless HTTP_MODES.include?(value)
         return value unless value == :h2 && !Engine::HTTP2
 
-        raise InvalidRequest, "#{name}: :h2 needs the gem to be built with nghttp2 (Debian: libnghttp2-dev); " \
-                              "#{ENGINE == :c ? "it was not" : "the engine in Ruby speaks HTTP/1.1"}"
+        raise InvalidRequest, "#{name}: :h2 needs #{HTTP2_NEEDS}"
       end
 
       def tls_version(name, value)

@@ -27,7 +27,7 @@ module Trunkline
           facts.update(request: request, elapsed: timings.total, limit: (allowed if why.timeout?),
                        attempt: @attempts.size, sent: sent_in_all, connection_age: connection_age,
                        address: @attempts.last&.address, label: @origin.label, attempts: attempt_rows,
-                       unprocessed: false)
+                       unprocessed: (unprocessed? && sent_in_all == :none) || false)
           facts.update(why.refusal) if why.refusal
           Engine.failure(why.class_name, facts)
         end
@@ -55,24 +55,31 @@ module Trunkline
           raise failure unless reason
 
           record_outcome(failure)
-          connection = @connection
-          @connection = nil
           begin_attempt(reason)
           @ticket.opened_after = now if reason == :replayed # older connections may be dead too
+          return move_on(now) if @call
+
+          connection = @connection
+          @connection = nil
           take_turn(@pool.replace(@ticket, connection, true), now)
         end
 
         # The only place that decides whether a request is sent again (docs/decisions/0003). A reused connection may die
-        # before a byte of the answer came. A request of which nothing was written is moved to another connection. One
-        # that was written is replayed once, and only if it is safe, has no body, and the caller allows it. All else
-        # fails.
+        # before a byte of the answer came. A request of which nothing was written, or which a server of HTTP/2 has
+        # certainly not acted on, is moved to another connection. One that was written is replayed once, and only if it
+        # is safe, has no body, and the caller allows it. All else fails.
         def reason_to_go_again(failure)
-          return if any_byte? || fed_bytes.positive? || @attempts.size == Limits::ATTEMPTS
+          return unless may_go_again?
+          return :moved if unprocessed?
           return unless failure.died? && @reused
           return :moved if sent == :none
 
           :replayed if replayable? && @attempts.none? { |one| one.reason == :replayed }
         end
+
+        def may_go_again? = !any_byte? && fed_bytes.zero? && @attempts.size < Limits::ATTEMPTS
+
+        def unprocessed? = @http2 && @unprocessed
 
         def replayable? = @config.replay_safe? && safe_method? && @request.content_length.zero?
 

@@ -29,11 +29,10 @@ module Trunkline
         @decode = hash.fetch(:decode)
         @replay_safe = hash.fetch(:replay_safe)
         @owner = hash.fetch(:owner)
-        @http = :h1
-        refuse_http2 if hash.fetch(:http) == :h2
+        @http = HTTP2 ? hash.fetch(:http) : :h1
         @sockets = Ruby::SocketOptions.new(hash.fetch(:sockets))
         @egress = hash.fetch(:egress) && Ruby::Egress.new(hash.fetch(:egress))
-        @contexts = Ruby::TLSContexts.new(hash.fetch(:tls))
+        @contexts = Ruby::TLSContexts.new(hash.fetch(:tls), @http)
         freeze
       end
 
@@ -49,10 +48,6 @@ module Trunkline
       def proxy_tls = @contexts.for_proxies
 
       private
-
-      def refuse_http2
-        raise InvalidRequest, "http: :h2 cannot be spoken by the engine in Ruby, which speaks HTTP/1.1; use :auto"
-      end
 
       def seconds(value) = value.nil? || value > Ruby::LONG ? Ruby::NEVER : value.to_f
 

@@ -8,7 +8,7 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # An open connection that speaks HTTP/1.1: one call at a time has it.
+      # An open connection: one call at a time has it, or many share it (#http2).
       class Connection
         include Redacted
 
@@ -23,6 +23,10 @@ module Trunkline
         # When it was given back, until when it may be idle; whether it is to be closed when it comes back; the pool's
         # bucket that it belongs to.
         attr_accessor :idle_until, :unwanted, :bucket
+        # @return [HTTP2::Connection, nil]
+        attr_reader :http2
+        # How many calls have it, if it is shared; whether the pool gives it to no more of them.
+        attr_accessor :calls, :retired
 
         # @param stream [Stream]
         # @param address [String] of its peer, for people to read
@@ -35,12 +39,18 @@ module Trunkline
           @id = Connection.next_id
           @pid = Process.pid
           @idle_until = 0.0
-          @unwanted = false
+          @unwanted = @retired = false
+          @calls = 0
         end
 
-        # @return [Boolean] whether nothing lies there, and it has not ended
+        # Begins HTTP/2 on it.
+        def share
+          @http2 = HTTP2::Connection.new(@stream, @born)
+        end
+
+        # @return [Boolean] whether nothing lies there, and it has not ended; a shared one: whether it takes more calls
         def alive?
-          @stream.quiet?
+          @http2 ? @http2.usable? : @stream.quiet?
         rescue Failure
           false
         end
@@ -57,13 +67,14 @@ module Trunkline
           nil
         end
 
-        # Closes its descriptor, and no more: for finalizers.
+        # Closes its descriptor, and no more, unless others share it: for finalizers.
         def drop
-          @stream.socket.close
+          @stream.socket.close unless @http2
         end
 
         # @param notify [Boolean] whether TLS sends close_notify
         def close(notify)
+          @http2&.say_goodbye if notify && @pid == Process.pid
           @stream.close(notify && @pid == Process.pid)
         end
       end

@@ -28,6 +28,7 @@ module Trunkline
           error = without_descriptor(error)
           return :wait if tries_again?(error, now)
 
+          @ticket.in_vain = true
           @allowed = @config.timeouts[error.phase] if error.timeout?
           raise error
         end
@@ -40,8 +41,20 @@ module Trunkline
           @timings.tls = dial.secured_in
           address = dial.peer.unix? ? @origin.unix_path : Connecting.words(dial.peer)
           connection = Connection.new(dial.stream, address, @config.owner, now)
+          share(connection)
           @pool.add(@ticket, connection)
           use(connection, now)
+        end
+
+        # Begins HTTP/2 where TLS has chosen it, or where it is known beforehand.
+        def share(connection)
+          chosen = connection.stream.protocol
+          return connection.share if chosen ? chosen == "h2" : @origin.prior_knowledge?
+          return if @config.http != :h2 || !@origin.may_share?
+
+          connection.close(true)
+          @ticket.in_vain = true
+          raise Failure.new(:HTTP2_NOT_SPOKEN, phase: :tls)
         end
 
         # The resolver does not tell why it failed.

@@ -2,9 +2,11 @@
 
 require_relative "attempts"
 require_relative "dialling"
+require_relative "http2/talking"
 require_relative "pool"
 require_relative "receiving"
 require_relative "sending"
+require_relative "switching"
 require_relative "../../redacted"
 
 module Trunkline
@@ -29,8 +31,10 @@ module Trunkline
 
         include Attempts
         include Dialling
+        include HTTP2::Talking
         include Receiving
         include Sending
+        include Switching
 
         # A connection is closed so long before its server would.
         KEEP_ALIVE_MARGIN = 1.0
@@ -95,13 +99,17 @@ module Trunkline
         # @return [Array<IO>, IO, nil] to wait for #events of; nil: its waker alone
         def sockets
           case @state
-          when :talking then @connection.stream.socket
+          when :talking then @call ? socket_of_leader : @connection.stream.socket
           when :dialling then @dial.sockets
           end
         end
 
         # @return [Symbol] :read, :write or :both
-        def events = @state == :dialling ? @dial.events : @events
+        def events
+          return @dial.events if @state == :dialling
+
+          @call ? @call.events : @events
+        end
 
         # @return [Float] when to step in any case; 0.0: at once
         def due
@@ -110,8 +118,10 @@ module Trunkline
           due = @deadline
           case @state
           when :dialling then due = @dial.due
-          when :queued then due = @collect_at if @collect_at < due
-          when :talking then due = continue_deadline if @awaits_continue && continue_deadline < due
+          when :queued then due = [due, @collect_at, @ticket.patient_until].min
+          when :talking
+            due = continue_deadline if @awaits_continue && continue_deadline < due
+            due = @wake_at if @call && @wake_at < due
           end
           [due, @total_deadline].min
         end
@@ -121,15 +131,13 @@ module Trunkline
           case @state
           when :queued then @ticket.called
           when :dialling then @dial.looks_up?
+          when :talking then @call&.touched
           end
         end
 
         # Ends it, and closes its connection, unless it is over already.
         def abort
-          if @state == :done && @connection
-            @pool.discard(@connection, true)
-            @connection = nil
-          end
+          drop_switched if @state == :done && @connection
           fail_with(Failure.new(:CANCELLED)) unless over?
         end
 
@@ -137,16 +145,6 @@ module Trunkline
         def limit_to(seconds)
           limit = Ruby.now + seconds
           @total_deadline = limit if limit < @total_deadline
-        end
-
-        # Gives the connection of a complete exchange whose answer was 101 to the caller.
-        # @return [Array(Connection, String), nil] with the bytes that came behind the answer
-        def take_switched
-          return unless @state == :done && switched?
-
-          connection = @connection
-          @connection = nil
-          connection && [connection, rest_of_input]
         end
 
         # @return [Pool]
@@ -192,17 +190,24 @@ module Trunkline
           failure.phase ||= @phase
           @why = failure
           @phase = failure.phase
+          stop_http2 if @call && @pid == Process.pid
           record_outcome(failure)
           @timings.total = Ruby.now - @began
           @state = :failed
           @dial&.close
           @dial = nil
           @pool.cancel(@ticket) if @ticket && @pid == Process.pid
-          if @connection
-            @pid == Process.pid ? @pool.discard(@connection, false) : nil
+          drop_connection if @connection
+          :failed
+        end
+
+        def drop_connection
+          if @pid != Process.pid then @connection = @call = nil
+          elsif @call then leave_http2(idle_until(@connection, Ruby.now))
+          else
+            @pool.discard(@connection, false)
             @connection = nil
           end
-          :failed
         end
 
         def finish
@@ -215,6 +220,8 @@ module Trunkline
         end
 
         def give_back(now)
+          return leave_http2(idle_until(@connection, now)) if @call
+
           connection = @connection
           @connection = nil
           whole = @request_done && !@request_cut && input_empty?
@@ -225,8 +232,6 @@ module Trunkline
             @pool.discard(connection, true)
           end
         end
-
-        def switched? = @head&.status == 101 && @request._upgrades?
 
         # A little less than the server's Keep-Alive timeout.
         def idle_until(connection, now)
@@ -244,14 +249,14 @@ module Trunkline
         def start(now)
           begin_attempt(:first)
           @config.egress&.check_route(@origin)
-          @ticket = Pool::Ticket.new(self, @config.max_connections)
+          @ticket = Pool::Ticket.new(self, @config.max_connections, @origin.may_share?)
           take_turn(@pool.acquire(@ticket, @origin.key), now)
         end
 
         # Goes on with what the pool gave. A connection is checked before it is used, and replaced when it is dead or
         # too old.
         def take_turn(result, now)
-          result = @pool.replace(@ticket, result, false) until result.is_a?(Symbol) || usable?(result, now)
+          result = another(result, now) until result.is_a?(Symbol) || usable?(result, now)
           case result
           when :dial then start_dialling(now)
           when :wait then wait_for_turn(now)
@@ -261,7 +266,17 @@ module Trunkline
         end
 
         def usable?(connection, now)
-          now < connection.due(@config.max_age) && connection.alive?
+          young = now < connection.due(@config.max_age)
+          connection.http2&.retire unless young
+          young && connection.alive?
+        end
+
+        def another(connection, now)
+          return @pool.replace(@ticket, connection, false) unless connection.http2
+
+          @pool.reconsider(connection)
+          @pool.leave(connection, now)
+          @pool.acquire(@ticket, @origin.key)
         end
 
         def wait_for_turn(now)
@@ -291,6 +306,7 @@ module Trunkline
 
         def use(connection, now)
           @connection = connection
+          @http2 = !connection.http2.nil?
           @connection_id = connection.id
           @reused = @state != :dialling
           @connection_age = now - connection.born
@@ -302,18 +318,21 @@ module Trunkline
           @again = false
           begin_receiving
           begin_sending(now)
+          begin_http2 if @http2
           @only_connects ? leave_connected(now) : :wait
         end
 
         # A connection that had been idle keeps its time, because the server has received nothing on it.
         def leave_connected(now)
           connection = @connection
-          @connection = nil
           @timings.total = now - @began
           @state = :done
           until_then = idle_until(connection, now)
           before = connection.idle_until
           until_then = before if @reused && before.positive? && before < until_then
+          return leave_http2(until_then) && :done if @call
+
+          @connection = nil
           @pool.checkin(connection, now, until_then)
           :done
         end
@@ -323,7 +342,9 @@ module Trunkline
         def talk(now)
           return :progress if @progress_due
 
-          result = exchange_bytes(now)
+          result = @call ? talk_http2(now) : exchange_bytes(now)
+          return finish if result == :done && @http2 && @state == :talking
+
           result == :wait && @progress_due ? :progress : result
         rescue Failure => error
           give_up_or_go_again(error, now)
@@ -361,12 +382,12 @@ module Trunkline
         # ---- time ----
 
         def continue_deadline
-          @segment_sent == @segment.bytesize ? @sending_began + @config.expect : NEVER
+          @http2 || @segment_sent == @segment.bytesize ? @sending_began + @config.expect : NEVER
         end
 
         # The socket was full until the deadline: a write that it might take now would be no progress.
         def write_is_late?(now)
-          @state == :talking && @phase == :write && @events != :read && now >= @deadline
+          @state == :talking && @phase == :write && !@http2 && @events != :read && now >= @deadline
         end
 
         def late_result(now)

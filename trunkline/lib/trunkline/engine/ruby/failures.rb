@@ -59,6 +59,7 @@ module Trunkline
         HTTP2_REFUSED: [:StreamReset, "the server refused the HTTP/2 stream unprocessed"],
         HTTP2_GONE: [:ConnectionClosed, "the server said goodbye to the HTTP/2 connection"],
         HTTP2_NOT_SPOKEN: [:ProtocolError, "the server does not speak HTTP/2"],
+        HTTP2_NO_CONNECT: [:ProtocolError, "the server takes no WebSockets over HTTP/2"],
         CODING_DATA: [:DecodeError, "the compressed body is corrupt"],
         CODING_TRUNCATED: [:DecodeError, "the compressed body ends too early"],
         CODING_TRAILING: [:DecodeError, "bytes follow the end of the compressed body"],

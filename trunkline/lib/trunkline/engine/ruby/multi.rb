@@ -44,7 +44,7 @@ module Trunkline
         @results = []
         @reading = {}.compare_by_identity
         @writing = {}.compare_by_identity
-        @parked = {}.compare_by_identity # those that wait for no socket, or for several
+        @parked = {}.compare_by_identity # those that wait for no socket, or for several, or can be woken beside it
         @next_due = Ruby::NEVER
         @last_id = 0
         @stopped = false
@@ -77,6 +77,7 @@ module Trunkline
         ensure
           @driver = nil
           @bell.driven = false
+          depart
         end
       end
 
@@ -148,6 +149,16 @@ module Trunkline
         end
         @stopped = false
         @results.tap { @results = [] }
+      end
+
+      # While it is not run others lead on the connections that its calls share, and wait for none that it opens.
+      def depart
+        return unless @pid == Process.pid
+
+        Ruby.uninterruptible do
+          @pool.driver_left
+          @entries.each_value { |entry| entry.exchange.depart }
+        end
       end
 
       # What an exception cuts short is served by the next run.
@@ -250,12 +261,15 @@ module Trunkline
         entry.due = exchange.due
         @next_due = entry.due if entry.due < @next_due
         socket = exchange.sockets
-        events = exchange.events
-        return if socket.equal?(entry.socket) && events == entry.events && !socket.is_a?(Array)
+        one = socket.is_a?(IO)
+        return if one && socket.equal?(entry.socket) && exchange.events == entry.events
 
         unpark(entry)
-        return @parked[entry] = true if socket.nil? || socket.is_a?(Array)
+        @parked[entry] = true if !one || exchange.shared?
+        watch(entry, socket, exchange.events) if one
+      end
 
+      def watch(entry, socket, events)
         entry.socket = socket
         entry.events = events
         @reading[socket] = entry unless events == :write
@@ -266,8 +280,8 @@ module Trunkline
         @parked.delete(entry)
         return unless entry.socket
 
-        @reading.delete(entry.socket)
-        @writing.delete(entry.socket)
+        @reading.delete(entry.socket) if @reading[entry.socket].equal?(entry)
+        @writing.delete(entry.socket) if @writing[entry.socket].equal?(entry)
         entry.socket = nil
       end
 
@@ -294,7 +308,7 @@ module Trunkline
       def selected(timeout)
         reading = @reading.keys << @bell.io
         writing = @writing.keys
-        @parked.each_key { |entry| writing.concat(entry.exchange.sockets || []) }
+        @parked.each_key { |entry| writing.concat(sockets_of(entry)) }
         @bell.select(reading, writing, timeout)
       end
 
@@ -309,7 +323,13 @@ module Trunkline
       end
 
       def called?(entry, writing)
-        entry.exchange.called? || (writing && !!(entry.exchange.sockets || []).intersect?(writing))
+        entry.exchange.called? || (writing && !!sockets_of(entry).intersect?(writing))
+      end
+
+      # Of one that waits for several.
+      def sockets_of(entry)
+        sockets = entry.exchange.sockets unless entry.socket
+        sockets.is_a?(Array) ? sockets : []
       end
 
       def ready(entry)

@@ -34,11 +34,22 @@ module Trunkline
         through = facts.fetch(:proxy)
         @proxy = Through.new(*through.fetch_values(*Through.members)).freeze if through
         @key_made = []
+        refuse_http2 if @config.http == :h2 && !may_share?
         freeze
       end
 
       # @return [Boolean] whether the client's credentials are for it
       def bound_fields? = @bound_fields ? true : false
+
+      # @return [Boolean] whether its connections may speak HTTP/2, which many calls share
+      def may_share?
+        return false if @config.http == :h1 || (@proxy && !@proxy.tunnel)
+
+        @config.http == :h2 || !@tls_name.nil?
+      end
+
+      # @return [Boolean] whether HTTP/2 is spoken without asking (RFC 9113 3.3)
+      def prior_knowledge? = @config.http == :h2 && @tls_name.nil? && may_share?
 
       # @return [Boolean] whether requests are sent in absolute-form
       def absolute_form? = !@forwarder.nil?
@@ -62,12 +73,18 @@ module Trunkline
 
       private
 
+      def refuse_http2
+        raise InvalidRequest, "http: :h2 cannot be spoken to a proxy that is sent the request itself; " \
+                              "use :auto, an https URL, or a SOCKS proxy"
+      end
+
       # The connections to a proxy that is sent the requests themselves serve every server. The credentials for a proxy
       # are in the key too: what one user's connection may do, another's may not.
       def make_key
         parts = [@unix_path || [dialled_host, dialled_port], @config.sockets.to_a]
         parts << [@proxy.to_a, @proxy.tls_name && @config.proxy_tls.id] if @proxy
         parts << [@tls_name, @tls_name && @config.tls.id, @proxy && @host, @port] if @proxy.nil? || @proxy.tunnel
+        parts << :http2 if prior_knowledge?
         parts << @config.egress.key if @config.egress
         Marshal.dump(parts)
       end

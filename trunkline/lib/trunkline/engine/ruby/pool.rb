@@ -4,6 +4,7 @@ require_relative "capacity"
 require_relative "connection"
 require_relative "names"
 require_relative "reaper"
+require_relative "sharing"
 require_relative "../../redacted"
 
 module Trunkline
@@ -13,39 +14,55 @@ module Trunkline
     # the caller checks the connection that it was given, and has it replaced when it is dead.
     class Pool
       include Redacted
+      include Sharing
 
       # Calls and connections of one key.
       class Bucket
         include Redacted
 
-        attr_reader :pool, :key, :idle, :queue
-        attr_accessor :in_use
+        # Connections of one call at a time, and shared ones; tickets that wait, and those that open a connection which
+        # may turn out to be shared.
+        attr_reader :pool, :key, :idle, :shared, :queue, :diallers
+        # How many connections, and rights to open one, are in use; since when one is being opened; how many calls the
+        # last shared connection took; whether the server spoke HTTP/1.1; whether the last dial was in vain.
+        attr_accessor :in_use, :unsettled_since, :most, :unshared, :in_vain
 
         def initialize(pool, key)
           @pool = pool
           @key = key
           @idle = []
+          @shared = []
           @queue = []
-          @in_use = 0
+          @diallers = []
+          @in_use = @most = 0
+          @unsettled_since = 0.0
+          @unshared = @in_vain = false
         end
 
-        def empty? = @in_use.zero? && @idle.empty? && @queue.empty?
+        def empty? = @in_use.zero? && @idle.empty? && @shared.empty? && @queue.empty?
       end
 
       # What the pool knows of a call that waits, or has the right to open a connection.
       class Ticket
         include Redacted
 
-        attr_reader :limit
+        attr_reader :limit, :may_share
         # The bucket where it holds a right, or waits; the connection that it was given while it waited; whether it
         # waits; whether #turn is to be called; the moment before which connections that it takes may not have been
         # opened, or nil.
         attr_accessor :bucket, :granted, :waiting, :called, :opened_after
+        # Whether others wait for what becomes of its dial, and whether that failed; since when it waits, and until when
+        # it waits for others' dials.
+        attr_accessor :dialling, :in_vain, :since, :patient_until
 
         # @param exchange [Ruby::Exchange]
-        def initialize(exchange, limit)
+        # @param may_share [Boolean] whether a connection for it may speak HTTP/2
+        def initialize(exchange, limit, may_share)
           @exchange = exchange
           @limit = limit
+          @may_share = may_share
+          @since = 0.0
+          @patient_until = Ruby::NEVER
         end
 
         # Made when it begins to wait: most calls need none.
@@ -109,7 +126,7 @@ module Trunkline
           each do |pool|
             due_of_pool, evicted = pool.evict_due(now)
             evicted.each { |one| one.close(true) }
-            due = due_of_pool if due_of_pool < due
+            due = [due, due_of_pool, pool.tend(now)].min
           end
           due
         end
@@ -167,9 +184,6 @@ module Trunkline
         nil
       end
 
-      # Whether an open connection over HTTP/2 takes the request for a WebSocket (RFC 8441): there are none.
-      def takes_websocket?(_request) = false
-
       # ---- for exchanges ----
 
       # Asks for a connection.
@@ -180,7 +194,9 @@ module Trunkline
         LOCK.synchronize do
           return :closed if @closed
 
-          bucket = @buckets[key] ||= Bucket.new(self, key)
+          bucket = @buckets[key] ||= Bucket.new(self, key).tap { |made| recall(made) }
+          ticket.granted = nil
+          ticket.since = Ruby.now
           granted = grant(bucket, ticket) unless bucket.queue.any? { |one| !one.waker.away? }
           next join(bucket, ticket) unless granted
 
@@ -193,14 +209,14 @@ module Trunkline
       def turn(ticket)
         LOCK.synchronize do
           ticket.called = false
+          next take_granted(ticket) if ticket.granted
           return :closed if @closed || ticket.bucket.nil? || ticket.bucket.pool != self || !known?(ticket.bucket)
 
+          ticket.patient_until = Ruby::NEVER
           serve(ticket.bucket) if ticket.waiting # it was passed over while its driver was away
           next :wait if ticket.waiting
-          next :dial unless ticket.granted
 
-          ticket.bucket = nil
-          ticket.granted.tap { ticket.granted = nil }
+          ticket.granted ? take_granted(ticket) : :dial
         end
       end
 
@@ -214,7 +230,7 @@ module Trunkline
           remove(connection)
           other = take_idle(bucket) unless fresh
           ticket.bucket = other ? nil : bucket
-          other || :dial
+          other || let_dial(bucket, ticket)
         end
         connection.close(false)
         result
@@ -222,23 +238,23 @@ module Trunkline
 
       # Leaves the queue, or gives up the right to open a connection.
       def cancel(ticket)
-        LOCK.synchronize do
+        shared = LOCK.synchronize do
+          next ticket.granted if ticket.granted&.http2
+
           bucket = ticket.bucket
           next unless bucket && known?(bucket)
 
-          ticket.waiting ? leave(bucket, ticket) : give_up(bucket, ticket)
+          ticket.waiting ? leave_queue(bucket, ticket) : give_up(bucket, ticket)
+          nil
         end
         ticket.bucket = ticket.granted = nil
+        leave(shared, shared.due(Ruby::NEVER)) if shared
       end
 
       # Adds a new connection, in use by the call that had the right to open it.
       def add(ticket, connection)
         LOCK.synchronize do
-          if ticket.bucket && known?(ticket.bucket)
-            connection.bucket = ticket.bucket
-            @all[connection] = true
-            @opened += 1
-          end
+          add_to(ticket.bucket, connection, ticket) if ticket.bucket && known?(ticket.bucket)
           ticket.bucket = nil
         end
       end
@@ -327,6 +343,7 @@ module Trunkline
 
       def forget_all
         @buckets = {}
+        @servers ||= {} # by key: what they spoke
         @all = {}.compare_by_identity
         @idle = {}.compare_by_identity # the one that was idle longest first
         @waiting = 0
@@ -335,10 +352,33 @@ module Trunkline
       def known?(bucket) = @buckets[bucket.key].equal?(bucket)
 
       def grant(bucket, ticket)
-        return if bucket.in_use >= ticket.limit || !Ruby::Capacity.take(bucket)
+        shared = take_shared(bucket, ticket)
+        return shared if shared
+        return if bucket.in_use >= ticket.limit || waits_for_others?(bucket, ticket, Ruby.now)
+        return unless begin_use(bucket, ticket)
+
+        (take_idle(bucket) unless ticket.opened_after) || let_dial(bucket, ticket)
+      end
+
+      # Counts a connection, or the right to open one. @return [Boolean] whether the limits allow it
+      def begin_use(bucket, ticket)
+        return false if bucket.in_use >= ticket.limit || !Ruby::Capacity.take(bucket)
 
         bucket.in_use += 1
-        (take_idle(bucket) unless ticket.opened_after) || :dial
+        true
+      end
+
+      def add_to(bucket, connection, ticket)
+        connection.bucket = bucket
+        @all[connection] = true
+        @opened += 1
+        bucket.unshared = ticket.may_share && connection.http2.nil?
+        bucket.in_vain = false
+        add_shared(connection, bucket) if connection.http2
+        return unless ticket.dialling
+
+        dial_is_over(bucket, ticket)
+        serve(bucket)
       end
 
       def take_idle(bucket)
@@ -346,6 +386,12 @@ module Trunkline
         @idle.delete(connection)
         @reused += 1
         connection
+      end
+
+      # What was handed over while it waited; the bucket may be gone.
+      def take_granted(ticket)
+        ticket.bucket = nil
+        ticket.granted.tap { ticket.granted = nil }
       end
 
       def join(bucket, ticket)
@@ -363,13 +409,14 @@ module Trunkline
         @waiting -= 1
       end
 
-      def leave(bucket, ticket)
+      def leave_queue(bucket, ticket)
         dequeue(bucket, ticket)
         serve(bucket)
         tidy(bucket)
       end
 
       def give_up(bucket, ticket)
+        dial_is_over(bucket, ticket)
         if ticket.granted
           bucket.idle << ticket.granted
           @idle[ticket.granted] = true
@@ -394,13 +441,17 @@ module Trunkline
         bucket = connection.bucket
         @idle.delete(connection)
         bucket.idle.delete(connection)
+        bucket.shared.delete(connection)
         remove(connection)
         tidy(bucket)
         connection
       end
 
       def tidy(bucket)
-        @buckets.delete(bucket.key) if bucket.empty?
+        return unless bucket.empty?
+
+        remember(bucket)
+        @buckets.delete(bucket.key)
       end
     end
   end

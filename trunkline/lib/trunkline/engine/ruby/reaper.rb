@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "weakref"
+require_relative "dropped"
 require_relative "waker"
 
 module Trunkline
@@ -43,6 +44,7 @@ module Trunkline
           def run
             loop do
               wait
+              Dropped.clean
               due = Pool.reap(Ruby.now)
               @lock.synchronize { @next_visit = due if due < @next_visit }
             end

@@ -145,23 +145,34 @@ module Trunkline
         def informational(now)
           head = @next_head
           @input = @input.byteslice(head.length..)
+          hints = informational_head(head, now)
+          begin_head(head.tolerated)
+          raise Failure, :INFORMATIONAL_LIMIT if (@informational += 1) > @config.limits.informational
+
+          hints
+        end
+
+        # For HTTP/2 too.
+        def informational_head(head, now)
           @early_hints << head.fields if head.status == 103
           if head.status == 100 && @awaits_continue
             @awaits_continue = false
             @again = true
           end
           enter(@request_done ? :first_byte : :write, now)
-          begin_head(head.tolerated)
-          raise Failure, :INFORMATIONAL_LIMIT if (@informational += 1) > @config.limits.informational
-
           head.status == 103 && !@request._early_hints.nil?
         end
 
         def final_head(now)
+          @at = @next_head.length
+          @framing = Framing.new(@next_head, @config.limits)
+          accept_head(now)
+        end
+
+        # For HTTP/2 too.
+        def accept_head(now)
           @head = @next_head
-          @at = @head.length
           cut_request(now) if !@request_done && (@head.status >= 300 || @awaits_continue)
-          @framing = Framing.new(@head, @config.limits)
           if @body_limit.positive? && @head.framing == :length && @head.content_length > @body_limit
             raise Failure, :BODY_TOO_LARGE
           end
@@ -202,12 +213,11 @@ module Trunkline
             return result if result == :done
             return :wait if result == :more
 
-            deliver(@framing.from, @framing.to)
+            deliver(@input.byteslice(@framing.from, @framing.to - @framing.from))
           end
         end
 
-        def deliver(from, to)
-          piece = @input.byteslice(from, to - from)
+        def deliver(piece)
           return @piece = piece if @codings && @streaming
 
           @codings ? @codings.feed(piece) { |bytes| add(bytes) } : add(piece)

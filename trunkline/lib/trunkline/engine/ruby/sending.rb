@@ -23,17 +23,17 @@ module Trunkline
         # Gives the next piece of the request's body after :body_wanted; nil: it is complete.
         # @param piece [String, nil]
         def feed(piece)
-          chunked = @request.content_length.negative?
+          chunked = @request.content_length.negative? && !@http2
           @piece_wanted = false
           if piece.nil?
             @body_queued = true
-            next_segment(LAST_CHUNK) if chunked
+            next_segment(chunked ? LAST_CHUNK : "") if chunked || @http2
             return
           end
           @fed_bytes += piece.bytesize
           piece = piece.b if piece.encoding != Encoding::BINARY
           next_segment(chunked ? "#{piece.bytesize.to_s(16)}\r\n".b << piece << "\r\n" : piece)
-          @body_queued = !chunked && @fed_bytes >= @request.content_length
+          @body_queued = !@request.content_length.negative? && @fed_bytes >= @request.content_length
         end
 
         # To be called after :progress.
@@ -50,6 +50,7 @@ module Trunkline
 
         # @return [:none, :partial, :all] how much of the request the server can have received
         def sent
+          return @sent_so_far if @http2
           return :all if @request_done && !@request_cut
 
           @sent_bytes.positive? || @connection&.stream&.started? ? :partial : :none

@@ -60,6 +60,9 @@ module Trunkline
         def tls_version = nil
         def cipher = nil
 
+        # @return [String, nil] what ALPN has chosen: "h2"
+        def protocol = nil
+
         def close(_notify)
           @socket.close
         rescue SystemCallError, IOError

@@ -10,18 +10,21 @@ module Trunkline
         include Redacted
 
         CLIENT = { client_cert: nil, client_key: nil, client_key_password: nil }.freeze
-        private_constant :CLIENT
+        # What is offered by ALPN (RFC 7301), the first one preferred.
+        ALPN = { auto: %w[h2 http/1.1], h1: %w[http/1.1], h2: %w[h2] }.freeze
+        private_constant :CLIENT, :ALPN
 
         # @param options [Hash] see Options#to_engine
-        def initialize(options)
-          @options = options
+        # @param http [Symbol] :auto, :h1 or :h2
+        def initialize(options, http)
+          @options = options.merge(alpn: ALPN.fetch(http))
           @made = {}
           freeze
         end
 
         def own = @made[:own] ||= obtain(@options)
 
-        def for_proxies = @made[:proxies] ||= obtain(@options.merge(CLIENT))
+        def for_proxies = @made[:proxies] ||= obtain(@options.merge(CLIENT, alpn: ALPN[:h1]))
 
         private
 

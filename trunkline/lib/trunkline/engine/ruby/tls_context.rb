@@ -145,7 +145,7 @@ module Trunkline
           context.verify_hostname = false # TLSStream does, by stricter rules
           context.cert_store = store if verify?
           context.verify_callback = ->(good, store) { TLSStream.current.verify(good, store) } if verify?
-          context.alpn_protocols = ["http/1.1"]
+          context.alpn_protocols = @options.fetch(:alpn)
           depth = @options.fetch(:verify_depth)
           context.verify_depth = depth if depth
           limit_versions(context)

@@ -105,6 +105,7 @@ module Trunkline
           raise Failure.new(:FORKED, phase: :write)
         end
 
+        def protocol = @ssl.alpn_protocol
         def truncated? = @truncated
         def started? = @started
         def pending? = @ssl.pending.positive?

@@ -12,7 +12,7 @@ require_relative "switched"
 module Trunkline
   # What moves bytes in the engine in Ruby; see engine.rb for the contract.
   module Engine
-    HTTP2 = false
+    HTTP2 = Ruby::HTTP2.there?
     CODINGS = Ruby::Codings::NAMES
 
     class << self

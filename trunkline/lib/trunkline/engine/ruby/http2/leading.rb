@@ -1,0 +1,120 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module Engine
+    module Ruby
+      module HTTP2
+        # Who reads a Connection: of the calls that wait one leads, which waits for the socket and reads for all; the
+        # others follow, which wait for their wakers (docs/decisions/0005-shared-connections.md). With the lock.
+        module Leading
+          # How often who cannot be woken, or cannot tell who leads, looks again.
+          LOOK_AGAIN = 0.01
+
+          # A step of a call begins.
+          def enter(call)
+            call.touched = call.drained = false
+            stop_waiting(call)
+          end
+
+          # @return [Boolean] whether this step may read: not while another call leads
+          def may_read?(call) = !@dead && !call.drained && replaceable?(call)
+
+          # @return [Boolean] whether something came
+          def read(call, now)
+            more = read_once(now)
+            call.drained = !more
+            more
+          end
+
+          # Opens the call's stream. @return [Stream, nil]
+          def open(call, headers, **how)
+            return if @dead
+
+            write(Ruby.now) unless @session.room? # streams that were given up end with their reset
+            stream = @session.open(call, headers, **how) or return
+            call.stream = stream
+            call.sent_at = nil
+            @sending << call
+            stream
+          end
+
+          # A step ends. @param waits [Boolean] whether the call waits from now on
+          def leave(call, waits)
+            wait_here(call) if waits
+            call.again = waits && (call.touched || (call.leads && @unread))
+            summon
+          end
+
+          # The call ends: its stream is reset unless it is complete.
+          def quit(call, now)
+            @sending.delete(call)
+            @session.release(call.stream) if call.stream
+            call.stream = nil
+            write(now)
+            summon
+          end
+
+          # Output is left that the socket does not take: whoever leads for a thread or a Multi may not know.
+          def full? = !@wants_write.nil?
+
+          # If calls wait and none leads, wakes one of them to lead.
+          def summon
+            return if @followers.empty? || (@leader && !@leader.away?)
+
+            chosen = able_follower
+            if chosen then chosen.touch
+            elsif @leader.nil? then @followers.first.touch
+            end
+          end
+
+          private
+
+          def prepare_leading
+            @leader = nil
+            @followers = []
+          end
+
+          # A thread that leads cannot be woken before the socket is ready.
+          def replaceable?(call)
+            @leader.nil? || @leader.away? || (@leader.weak && !call.weak)
+          end
+
+          def nobody_reads? = @leader.nil? || @leader.away?
+
+          def able_follower
+            able = @followers.reject(&:away?)
+            able.find { |call| !call.weak } || able.first
+          end
+
+          # A fiber leads when no thread does.
+          def wait_here(call)
+            thread = call.weak ? @followers.find { |one| !one.weak && !one.away? } : nil
+            return lead(call) if thread.nil? && replaceable?(call)
+
+            call.follows = true
+            @followers << call
+            thread&.touch
+          end
+
+          def lead(call)
+            before = @leader
+            if before
+              before.leads = false
+              before.follows = true
+              @followers << before
+            end
+            @leader = call
+            call.leads = true
+            call.events = @wants_write && @wants_write != @wants_read ? :both : @wants_read
+          end
+
+          def stop_waiting(call)
+            @leader = nil if @leader.equal?(call)
+            @followers.delete(call) if call.follows
+            call.leads = call.follows = false
+          end
+        end
+      end
+    end
+  end
+end

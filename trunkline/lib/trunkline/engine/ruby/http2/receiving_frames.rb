@@ -1,0 +1,351 @@
+# frozen_string_literal: true
+
+require_relative "frame"
+
+module Trunkline
+  module Engine
+    module Ruby
+      module HTTP2
+        # How a Session takes frames (RFC 9113 6). A frame without content counts as idle, and too many of these in a
+        # row end the connection, so that a server cannot send them for ever (RFC 9113 10.5).
+        module ReceivingFrames
+          # Takes bytes that were read. Once #fault is set, incomplete streams have failed, and #output has a GOAWAY.
+          def input(bytes)
+            return if @fault
+
+            @input = @rest.empty? ? bytes : @rest << bytes
+            @at = 0
+            take_frame while @fault.nil? && frame?
+            @rest = @at.zero? && @input.equal?(@rest) ? @rest : @input.byteslice(@at..)
+          rescue Violation => error
+            break_off(error)
+          ensure
+            @input = nil
+          end
+
+          private
+
+          def prepare_receiving
+            @rest = String.new
+            @head = nil
+            @idle_frames = @late_bytes = @uncredited = 0
+            @receive_window = Session::CONNECTION_WINDOW
+            @decoder = HeaderDecoder.new
+          end
+
+          def break_off(violation)
+            @detail = violation.message[0, 255]
+            emit_goaway(violation.error_code)
+            fail_all(violation.code)
+          end
+
+          def protocol_error(words, error = :PROTOCOL_ERROR)
+            raise Violation.new(:HTTP2_PROTOCOL, error, words)
+          end
+
+          def flood(words) = raise(Violation.new(:HTTP2_FLOOD, :ENHANCE_YOUR_CALM, words))
+
+          # ---- frames ----
+
+          # @return [Boolean] whether a whole frame is there
+          def frame?
+            return false if @head.nil? && !head?
+
+            @input.bytesize - @at >= Frame::HEAD_BYTES + @head.first
+          end
+
+          def head?
+            return false if @input.bytesize - @at < Frame::HEAD_BYTES
+
+            high, low, number, flags, id = @input.byteslice(@at, Frame::HEAD_BYTES).unpack("CnCCN")
+            @head = [(high << 16) | low, Frame::TYPES[number], flags, id & 0x7fff_ffff]
+            check_head(*@head)
+            true
+          end
+
+          def check_head(length, type, flags, id)
+            check_first(type, flags) unless @settings_came
+            protocol_error("a frame larger than allowed", :FRAME_SIZE_ERROR) if length > Frame::MOST_BYTES
+            protocol_error("PUSH_PROMISE, which SETTINGS forbid") if type == :push_promise
+            check_continuation(type, id)
+            return late_data(length) if type == :data && length.positive? && ours?(id) && !@streams.key?(id)
+
+            flood("frames that carry nothing") if (@idle_frames += 1) > Session::IDLE_FRAMES
+          end
+
+          # The first frame is SETTINGS (RFC 9113 3.4).
+          def check_first(type, flags)
+            return @settings_came = true if type == :settings && flags.nobits?(Frame::ACK)
+
+            older = @input.byteslice(@at, 7) == "HTTP/1."
+            raise Violation.new(:HTTP2_NOT_SPOKEN, :PROTOCOL_ERROR,
+                                older ? "it answered in HTTP/1" : "it did not begin with SETTINGS")
+          end
+
+          # Nothing may come between the frames of a header section (RFC 9113 4.3).
+          def check_continuation(type, id)
+            expected = @section_id && type == :continuation && id == @section_id
+            return if @section_id.nil? && type != :continuation
+
+            protocol_error("a header section that others interrupt") unless expected
+            flood("CONTINUATION without end") if (@continuations += 1) > Session::CONTINUATIONS
+          end
+
+          def take_frame
+            length, type, flags, id = @head
+            payload = @input.byteslice(@at + Frame::HEAD_BYTES, length)
+            @at += Frame::HEAD_BYTES + length
+            @head = nil
+            send(:"take_#{type}", flags, id, payload) if type
+          end
+
+          # ---- which stream ----
+
+          def ours?(id) = id.odd? && id < @next_id
+
+          # @return [Stream, nil] nil: it is over
+          def stream_of(id, name)
+            protocol_error("#{name} for a stream that was never opened") unless ours?(id)
+            @streams[id]
+          end
+
+          def on_connection(id, name)
+            protocol_error("#{name} on a stream") unless id.zero?
+          end
+
+          def check_size(payload, size, name)
+            protocol_error("#{name} of #{payload.bytesize} bytes", :FRAME_SIZE_ERROR) unless payload.bytesize == size
+          end
+
+          def without_padding(flags, payload)
+            return payload if flags.nobits?(Frame::PADDED)
+
+            length = payload.getbyte(0)
+            protocol_error("more padding than frame") if length.nil? || length >= payload.bytesize
+            payload.byteslice(1, payload.bytesize - 1 - length)
+          end
+
+          # ---- bodies ----
+
+          # A server may send DATA for a stream before it knows that we have reset it, as much as its window allows.
+          def late_data(length)
+            protocol_error("DATA for a stream that is closed", :STREAM_CLOSED) if length > @late_bytes
+            @late_bytes -= length
+          end
+
+          # The connection's window is opened again at once, so that a stream that is not read does not stop the others;
+          # the stream's own when its call takes the bytes.
+          def take_data(flags, id, payload)
+            stream = stream_of(id, "DATA")
+            protocol_error("DATA beyond the window", :FLOW_CONTROL_ERROR) if payload.bytesize > @receive_window
+            body = without_padding(flags, payload)
+            credit(payload.bytesize)
+            return if stream.nil?
+
+            protocol_error("DATA behind the end of a stream", :STREAM_CLOSED) if stream.ended
+            return refuse(stream, :HTTP2_PROTOCOL, :FLOW_CONTROL_ERROR) if payload.bytesize > stream.receive_window
+
+            stream.receive_window -= payload.bytesize
+            stream_data(stream, body)
+            took(stream, payload.bytesize - body.bytesize) # padding
+            answer_ends(stream) if flags.anybits?(Frame::END_STREAM) && !stream.closed
+          end
+
+          def credit(bytes)
+            @receive_window -= bytes
+            @uncredited += bytes
+            return if @uncredited < Session::CONNECTION_WINDOW / 2
+
+            emit(Frame.window_update(0, @uncredited))
+            @receive_window += @uncredited
+            @uncredited = 0
+          end
+
+          def stream_data(stream, body)
+            return refuse(stream, :HTTP2_MALFORMED, :PROTOCOL_ERROR) unless stream.final?
+            return if body.empty?
+
+            stream.take_data(body)
+            return refuse(stream, :HTTP2_MALFORMED, :PROTOCOL_ERROR) if stream.too_long?
+
+            @idle_frames = 0
+            touch(stream)
+          end
+
+          def answer_ends(stream)
+            unless stream.whole?
+              return refuse(stream, stream.lacks_data? ? :TRUNCATED : :HTTP2_MALFORMED, :PROTOCOL_ERROR)
+            end
+
+            stream.ended = true
+            stream.wants_body = false
+            stream.upload_stopped = true unless stream.sent?
+            touch(stream)
+            close(stream) if stream.sent?
+          end
+
+          # ---- header sections ----
+
+          def take_headers(flags, id, payload)
+            block = without_padding(flags, payload)
+            if flags.anybits?(Frame::PRIORITY)
+              protocol_error("HEADERS that are cut", :FRAME_SIZE_ERROR) if block.bytesize < 5
+              block = block.byteslice(5..)
+            end
+            stream_of(id, "HEADERS")
+            @section_id = id
+            @section_flags = flags
+            @section = block
+            @continuations = 0
+            header_block if flags.anybits?(Frame::END_HEADERS)
+          end
+
+          def take_continuation(flags, _id, payload)
+            @section << payload
+            header_block if flags.anybits?(Frame::END_HEADERS)
+          end
+
+          # Sections of streams that are over are decoded, for the tables' sake.
+          def header_block
+            stream = @streams[@section_id]
+            section = stream&.new_section
+            @decoder.decode(@section) { |name, value| section&.add(name, value) }
+            @section = @section_id = nil
+            return if stream.nil?
+
+            protocol_error("HEADERS behind the end of a stream", :STREAM_CLOSED) if stream.ended
+            section_came(stream, section, @section_flags.anybits?(Frame::END_STREAM))
+          end
+
+          def section_came(stream, section, ends_stream)
+            fault = stream.take_section(section, ends_stream)
+            return refuse(stream, fault, section.error_code) if fault
+
+            @idle_frames = 0
+            touch(stream)
+            answer_ends(stream) if ends_stream
+          end
+
+          # ---- the rest ----
+
+          def take_priority(_flags, id, payload)
+            protocol_error("PRIORITY on no stream") if id.zero?
+            check_size(payload, 5, "PRIORITY")
+          end
+
+          def take_rst_stream(_flags, id, payload)
+            check_size(payload, 4, "RST_STREAM")
+            stream = stream_of(id, "RST_STREAM") or return
+            stream.reset = true
+            stream.error_number = payload.unpack1("N")
+            refused = Frame.error_word(stream.error_number) == "REFUSED_STREAM"
+            stream.unprocessed = refused && !stream.final?
+            fail_stream(stream, refused ? :HTTP2_REFUSED : :HTTP2_RESET)
+            close(stream)
+          end
+
+          def take_ping(flags, id, payload)
+            on_connection(id, "PING")
+            check_size(payload, 8, "PING")
+            return emit_answer(Frame.bytes(:ping, Frame::ACK, 0, payload)) if flags.nobits?(Frame::ACK)
+            return if @pings_answered == @pings_out
+
+            @pings_answered += 1
+            @idle_frames = 0
+          end
+
+          def take_goaway(_flags, id, payload)
+            on_connection(id, "GOAWAY")
+            protocol_error("GOAWAY of #{payload.bytesize} bytes", :FRAME_SIZE_ERROR) if payload.bytesize < 8
+            last, @goaway_number = payload.unpack("NN")
+            last &= 0x7fff_ffff
+            @goaway = true
+            note_goaway(payload.byteslice(8..))
+            @streams.each_value.select { |stream| stream.id > last }.each { |stream| leave_out(stream) }
+          end
+
+          def note_goaway(words)
+            return if @goaway_number.zero? && words.empty?
+
+            words = words.gsub(/[^ -~]/n, "?").force_encoding(Encoding::US_ASCII)
+            @detail = "GOAWAY with #{Frame.error_word(@goaway_number)}#{": #{words}" unless words.empty?}"[0, 255]
+          end
+
+          def leave_out(stream)
+            stream.unprocessed = !stream.final?
+            stream.error_number = @goaway_number
+            fail_stream(stream, :HTTP2_GONE)
+            close(stream)
+          end
+
+          def take_window_update(_flags, id, payload)
+            check_size(payload, 4, "WINDOW_UPDATE")
+            increment = payload.unpack1("N") & 0x7fff_ffff
+            protocol_error("WINDOW_UPDATE of nothing") if increment.zero?
+            return open_connection(increment) if id.zero?
+
+            stream = stream_of(id, "WINDOW_UPDATE") or return
+            stream.send_window += increment
+            return refuse(stream, :HTTP2_PROTOCOL, :FLOW_CONTROL_ERROR) if stream.send_window > 0x7fff_ffff
+
+            @senders[id] = stream if stream.sends?
+          end
+
+          def open_connection(increment)
+            @send_window += increment
+            protocol_error("a window beyond 2^31", :FLOW_CONTROL_ERROR) if @send_window > 0x7fff_ffff
+            wake_blocked
+          end
+
+          # ---- SETTINGS ----
+
+          def take_settings(flags, id, payload)
+            on_connection(id, "SETTINGS")
+            if flags.anybits?(Frame::ACK)
+              check_size(payload, 0, "an acknowledgement of SETTINGS")
+              return
+            end
+            unless (payload.bytesize % 6).zero?
+              protocol_error("SETTINGS of #{payload.bytesize} bytes",
+                             :FRAME_SIZE_ERROR)
+            end
+            payload.unpack("nN" * (payload.bytesize / 6)).each_slice(2) { |number, value| setting(number, value) }
+            @their[:max_concurrent_streams] ||= Session::STREAMS
+            @extended_connect = @their[:enable_connect_protocol] == 1 ? :accepted : :declined
+            emit_answer(Frame.bytes(:settings, Frame::ACK, 0))
+          end
+
+          def setting(number, value)
+            name = Frame::SETTINGS_BY_NUMBER[number] or return
+            check_setting(name, value)
+            open_streams_by(value - @their[name]) if name == :initial_window_size
+            @encoder.table_size = value if name == :header_table_size
+            @their[name] = value
+          end
+
+          def check_setting(name, value)
+            case name
+            when :enable_push then protocol_error("it switches push on") unless value.zero?
+            when :max_frame_size
+              protocol_error("SETTINGS_MAX_FRAME_SIZE of #{value}") unless value.between?(16_384, 0xff_ffff)
+            when :enable_connect_protocol
+              protocol_error("SETTINGS_ENABLE_CONNECT_PROTOCOL of #{value}") if value > 1
+            end
+          end
+
+          # All streams' windows change by so much, and may be negative then (RFC 9113 6.9.2).
+          def open_streams_by(difference)
+            if @their[:initial_window_size] + difference > 0x7fff_ffff
+              protocol_error("a window beyond 2^31", :FLOW_CONTROL_ERROR)
+            end
+            @streams.each_value do |stream|
+              stream.send_window += difference
+              protocol_error("a window beyond 2^31", :FLOW_CONTROL_ERROR) if stream.send_window > 0x7fff_ffff
+              @senders[stream.id] = stream if stream.sends?
+            end
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,182 @@
+# frozen_string_literal: true
+
+require_relative "frame"
+
+module Trunkline
+  module Engine
+    module Ruby
+      module HTTP2
+        # How a Session sends: HEADERS and answers at once, DATA as the windows allow (RFC 9113 5.2).
+        module SendingFrames
+          # What is framed ahead of the socket.
+          AHEAD = 64 * 1024
+          private_constant :AHEAD
+
+          # Adds a piece to the request's body; to be called when the stream wants it.
+          # @param last [Boolean] whether the body is complete
+          def feed(stream, piece, last)
+            return if stream.closed || stream.upload_stopped || stream.body_ended
+
+            stream.upload << piece
+            stream.body_ended = last
+            stream.wants_body = !last && stream.upload.empty?
+            @senders[stream.id] = stream if stream.sends?
+          end
+
+          # @return [String] what is to be written; not to be changed
+          def output
+            frame_data while @output.bytesize < AHEAD && !@senders.empty? && @fault.nil?
+            @answers = 0
+            @output
+          end
+
+          def output? = !@output.empty? || !@senders.empty?
+
+          # @param count [Integer] bytes of #output that were written
+          def wrote(count)
+            @written += count
+            @output = count == @output.bytesize ? String.new : @output.byteslice(count..)
+          end
+
+          def drop_output
+            @output = String.new
+            @senders.clear
+          end
+
+          # @return [Integer] bytes of the request's body that were certainly written
+          def body_written(stream) = [stream.framed - @output.bytesize, 0].max
+
+          # @return [Boolean] whether the request is written to its end
+          def written?(stream) = !stream.request_ends.nil? && stream.request_ends <= @written
+
+          # @return [Boolean] whether nothing of the request is written
+          def unwritten?(stream) = stream.head_begins >= @written
+
+          # To be called when the call took bytes of the stream's data: its window is opened for as many.
+          def took(stream, count)
+            return if stream.closed || stream.ended
+
+            stream.uncredited += count
+            return if stream.uncredited < Session::STREAM_WINDOW / 2
+
+            emit(Frame.window_update(stream.id, stream.uncredited))
+            stream.receive_window += stream.uncredited
+            stream.uncredited = 0
+          end
+
+          def ping
+            return if @fault
+
+            @pings_out += 1
+            emit(Frame.bytes(:ping, 0, 0, "\0" * 8))
+          end
+
+          # Says GOAWAY: no stream may be opened any more.
+          def say_goodbye
+            return if @fault || @goodbye
+
+            @goodbye = true
+            emit_goaway(:NO_ERROR)
+          end
+
+          private
+
+          def prepare_sending
+            @output = String.new
+            @composed = @written = @answers = 0
+            @senders = {} # streams by number, that can send; in turn
+            @blocked = {} # those that wait for the window of the connection
+            @send_window = 65_535
+            @their = { initial_window_size: 65_535, max_frame_size: Frame::MOST_BYTES }
+            @encoder = HeaderEncoder.new
+          end
+
+          def introduce
+            emit(Frame::PREFACE)
+            emit(Frame.settings(enable_push: 0, initial_window_size: Session::STREAM_WINDOW,
+                                max_header_list_size: 64 * 1024, no_rfc7540_priorities: 1))
+            emit(Frame.window_update(0, Session::CONNECTION_WINDOW - 65_535))
+          end
+
+          def emit(bytes)
+            @composed += bytes.bytesize
+            @output << bytes
+          end
+
+          # A frame that the server has us send: one that reads none of them is stopped.
+          def emit_answer(bytes)
+            @answers += 1
+            emit(bytes)
+            return if @answers <= Session::IDLE_FRAMES
+
+            raise Violation.new(:HTTP2_FLOOD, :ENHANCE_YOUR_CALM, "it reads no answers")
+          end
+
+          def emit_goaway(error)
+            emit(Frame.bytes(:goaway, 0, 0, [0, Frame::ERRORS.index(error)].pack("NN")))
+          end
+
+          def send_head(stream, fields, body)
+            stream.head_begins = @composed
+            block = @encoder.encode(fields)
+            most = [@their.fetch(:max_frame_size), Frame::MOST_BYTES].min
+            type = :headers
+            flags = body ? 0 : Frame::END_STREAM
+            until block.nil?
+              piece = block.byteslice(0, most)
+              block = block.bytesize > most ? block.byteslice(most..) : nil
+              emit(Frame.bytes(type, flags | (block ? 0 : Frame::END_HEADERS), stream.id, piece))
+              type = :continuation
+              flags = 0
+            end
+            stream.sent! unless body
+            stream.request_ends = @composed if !body || stream.connects
+          end
+
+          # Sends a frame of the stream whose turn it is.
+          def frame_data
+            id, stream = @senders.first
+            @senders.delete(id)
+            return unless stream.sends?
+
+            count = [stream.upload.bytesize, @their.fetch(:max_frame_size), Frame::MOST_BYTES, @send_window,
+                     stream.send_window].min
+            return wait_for_window(stream) if count <= 0 && !stream.upload.empty?
+
+            send_piece(stream, stream.shift_upload(count))
+          end
+
+          # A stream that waits for its own window is no sender until that is opened.
+          def wait_for_window(stream)
+            @blocked[stream.id] = stream if stream.send_window.positive?
+          end
+
+          def send_piece(stream, piece)
+            last = stream.body_ended && stream.upload.empty?
+            emit(Frame.bytes(:data, last ? Frame::END_STREAM : 0, stream.id, piece))
+            @send_window -= piece.bytesize
+            stream.send_window -= piece.bytesize
+            @idle_frames = 0 unless piece.empty?
+            return request_sent(stream) if last
+            return @senders[stream.id] = stream unless stream.upload.empty?
+
+            stream.wants_body = true
+            touch(stream)
+          end
+
+          def request_sent(stream)
+            stream.sent!
+            stream.request_ends ||= @composed
+            close(stream) if stream.ended
+          end
+
+          # The connection's window was opened.
+          def wake_blocked
+            @senders.update(@blocked)
+            @blocked = {}
+          end
+        end
+      end
+    end
+  end
+end

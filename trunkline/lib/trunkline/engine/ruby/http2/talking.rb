@@ -1,0 +1,391 @@
+# frozen_string_literal: true
+
+require_relative "connection"
+require_relative "head"
+
+module Trunkline
+  module Engine
+    module Ruby
+      module HTTP2
+        # How an Exchange talks on a stream of a shared connection; as Sending and Receiving do over HTTP/1.1.
+        module Talking
+          # In one step, which has the connection's lock.
+          READS_AT_ONCE = 32
+          # Of a request's body, fed at once; and of an answer, taken at once.
+          PIECE = 64 * 1024
+          # Between two attempts to open a stream.
+          ROOM_AGAIN = 0.005
+          # A fiber that waits for the socket cannot be woken before.
+          FIBER_LOOKS = 0.05
+          private_constant :READS_AT_ONCE, :PIECE, :ROOM_AGAIN, :FIBER_LOOKS
+
+          # @return [Boolean] whether it has a stream of a connection that others share
+          def shared? = !@call.nil?
+
+          # Its driver goes away, and comes back before the next step: others lead.
+          def depart
+            return unless @call && @state == :talking
+
+            connection = @call.connection
+            connection.synchronize { connection.summon }
+          end
+
+          private
+
+          def begin_http2
+            @call = Call.new(@connection.http2, waker)
+            @unprocessed = @body_ended = @displaced = @no_stream_free = false
+            @sent_so_far = :none
+            @wake_at = NEVER
+            @body_queued = @request.content_length.zero? || !@body.nil?
+            next_segment(@body ? @body.b : "")
+            @stopped = false
+          end
+
+          # @return [IO, nil] to wait for; nil: its waker alone
+          def socket_of_leader = @call.leads ? @call.connection.socket : nil
+
+          # ---- a step ----
+
+          def talk_http2(now)
+            result = @call.connection.synchronize { step_http2(now) }
+            report_news
+            return result unless @displaced
+
+            @displaced = false
+            move_on(now)
+          end
+
+          def step_http2(now)
+            connection = @call.connection
+            connection.enter(@call)
+            @call.weak = !Fiber.current_scheduler.nil? && !@call.waker.respond_to?(:io)
+            @again = false
+            result = advance_or_open(now)
+            return end_call(result, now) if result == :done || @displaced
+
+            flush(connection, now)
+            result = :progress if result == :wait && @progress_due
+            wait_on(connection, result, now)
+            result
+          rescue Failure
+            end_call(:failed, now)
+            raise
+          end
+
+          def advance_or_open(now)
+            fresh = @call.stream.nil?
+            result = fresh ? open_stream(now) : :wait
+            result == :wait && @call.stream ? read_and_advance(fresh, now) : result
+          end
+
+          # What the server has not acted on counts as not sent: it may be sent again.
+          def end_call(result, now)
+            note_sent
+            @sent_so_far = @unprocessed ? :none : @call.connection.sent(@call.stream)
+            @stopped = true
+            @call.connection.quit(@call, now)
+            result
+          end
+
+          def flush(connection, now)
+            @call.touched = false
+            connection.write(now)
+            note_progress(now) if @call.stream
+            note_sent
+          end
+
+          def wait_on(connection, result, now)
+            @wake_at = next_step_at(now)
+            connection.leave(@call, result == :wait)
+            @again = result == :wait && @call.again
+            return unless result == :wait
+
+            @wake_at = [@wake_at, now + Leading::LOOK_AGAIN].min if connection.full? && !@call.leads
+            @wake_at = [@wake_at, now + FIBER_LOOKS].min if @call.weak && @call.leads
+          end
+
+          # Another call may write the request's last frames at any time; then the time for the first byte starts.
+          def next_step_at(now)
+            return @wake_at if @call.stream.nil?
+
+            @body_ended && !@request_done ? now + @config.timeouts[:first_byte] : NEVER
+          end
+
+          def report_news
+            @pool.reconsider(@connection) if @call&.connection&.take_news
+          end
+
+          # ---- opening ----
+
+          # When the connection takes no further stream the call asks the pool for another one; if that is the same
+          # again, it waits until a stream has ended. After :wait @call.stream says whether a stream is open.
+          def open_stream(now)
+            return :wait if open_one(now)
+
+            if waits_for_settings?
+              @wake_at = now + ROOM_AGAIN # another call may read them
+              return :wait
+            end
+            return :wait if @no_stream_free && read_for_room(now)
+
+            @displaced = @call.connection.closing? || !@no_stream_free
+            @no_stream_free = true
+            wait_for_room(now)
+          end
+
+          def wait_for_room(now)
+            unless @phase == :queue
+              enter(:queue, now)
+              @waits_since = now
+              @collect_at = now + COLLECT_AFTER
+            end
+            @wake_at = now + ROOM_AGAIN
+            return :wait if @displaced
+
+            wants_collection?(now) ? :collect : :wait
+          end
+
+          def read_for_room(now)
+            connection = @call.connection
+            nil while connection.may_read?(@call) && connection.read(@call, now)
+            open_one(now)
+          end
+
+          def open_one(now)
+            return unless may_open?(now)
+
+            @body_ended = @request.content_length.zero? && !@request._upgrades?
+            headers = RequestHeaders.new(@request._head, @origin.tls_name ? "https" : "http")
+            stream = @call.connection.open(@call, headers, body: !@body_ended, limits: @config.limits,
+                                                           head_request: @request.method == "HEAD")
+            return unless stream
+
+            @no_stream_free = false
+            @sending_began = now
+            enter(:write, now)
+            true
+          end
+
+          # An extended CONNECT waits for the server's SETTINGS (RFC 8441 3).
+          def may_open?(now)
+            return true unless @request._upgrades?
+
+            connection = @call.connection
+            nil while waits_for_settings? && connection.may_read?(@call) && connection.read(@call, now)
+            said = connection.session.extended_connect
+            raise described(Failure.new(:HTTP2_NO_CONNECT)) if said == :declined
+
+            said == :accepted
+          end
+
+          def waits_for_settings?
+            connection = @call.connection
+            @request._upgrades? && connection.session.extended_connect.nil? && !connection.closing?
+          end
+
+          # ---- the request ----
+
+          # Feeds as much of the body as is wanted; none before 100 (Continue) came.
+          def send_body
+            stream = @call.stream
+            while stream.wants_body && !@body_ended && !@awaits_continue && !@piece_wanted
+              if @segment_sent == @segment.bytesize && !@body_queued
+                @piece_wanted = true
+              else
+                feed_piece(stream)
+              end
+            end
+          end
+
+          def feed_piece(stream)
+            left = @segment.bytesize - @segment_sent
+            count = [left, PIECE].min
+            @body_ended = @body_queued && count == left
+            @call.connection.session.feed(stream, @segment.byteslice(@segment_sent, count), @body_ended)
+            @segment_sent += count
+            @body_begun = true
+          end
+
+          def send_more(now)
+            note_sent
+            cut_request(now) if !@request_done && @call.stream.upload_stopped
+            return if @request_done || @request._upgrades?
+
+            note_progress(now)
+            return if @piece_wanted
+
+            check_fed
+            send_body
+          end
+
+          def note_sent
+            return if @request_done || @call.sent_at.nil? || @call.stream.nil?
+
+            @request_done = true
+            @body_sent = @call.stream.framed
+            @progress_due = @tells_progress
+            @sent_at = @call.sent_at
+            @timings.write = @sent_at - @sending_began
+            enter(:first_byte, @sent_at) unless @any_byte
+          end
+
+          # Bytes of the body that were framed are progress: the time to write starts anew.
+          def note_progress(now)
+            return if @request_done
+
+            stream = @call.stream
+            written = @call.connection.session.body_written(stream)
+            if written > @body_sent
+              @body_sent = written
+              @progress_due = @tells_progress && now >= @progress_at
+            end
+            return unless stream.framed > @sent_bytes
+
+            @sent_bytes = stream.framed
+            enter(:write, now)
+          end
+
+          # ---- the answer ----
+
+          # A stream that was just opened can have no answer.
+          def read_and_advance(fresh, now)
+            result = advance(now)
+            connection = @call.connection
+            worthwhile = !fresh
+            READS_AT_ONCE.times do
+              break unless result == :wait && worthwhile && connection.may_read?(@call)
+
+              worthwhile = connection.read(@call, now)
+              result = advance(now)
+            end
+            return result unless result == :wait
+            return :data if data?
+
+            @piece_wanted ? :body_wanted : :wait
+          end
+
+          # Takes what has arrived for the stream, and sends more. @return [Symbol] :wait: more must be read
+          def advance(now)
+            stream = @call.stream
+            result = take_heads(now)
+            return :done if @head && switched?
+
+            send_more(now) if result == :wait
+            result = take_stream_data(now) if result == :wait && @head
+            return result unless result == :wait
+            return complete_stream if stream.ended && @head
+            raise stream_failed(stream) if stream.fault
+
+            :wait
+          end
+
+          def take_heads(now)
+            while (section = @call.stream.heads.shift)
+              result = take_section(section, now)
+              return result unless result == :go_on
+            end
+            :wait
+          end
+
+          def take_section(section, now)
+            first_byte(now) unless @any_byte
+            @next_head = Head.new(section, bodiless?(section.status))
+            return informational_head(@next_head, now) ? :hints : :go_on if section.status < 200
+
+            enter(:read, now)
+            @framing = Body.new
+            accept_head(now)
+          rescue Failure => error
+            raise described(error)
+          end
+
+          def bodiless?(status)
+            @request.method == "HEAD" || status < 200 || status == 204 || status == 304 ||
+              (@request._upgrades? && status < 300)
+          end
+
+          def take_stream_data(now)
+            stream = @call.stream
+            loop do
+              return :data if enough?
+              next unpack if @piece
+              return :wait if stream.data.empty?
+
+              take_piece(stream.shift_data(PIECE))
+              enter(:read, now)
+            end
+          rescue Failure => error
+            raise described(error)
+          end
+
+          def take_piece(bytes)
+            @framing.took(bytes.bytesize)
+            @call.connection.session.took(@call.stream, bytes.bytesize)
+            deliver(bytes)
+          end
+
+          def complete_stream
+            @framing.complete(@call.stream.trailers)
+            @codings&.finish
+            :done
+          rescue Failure => error
+            raise described(error)
+          end
+
+          # ---- failures ----
+
+          NUMBERED = %i[HTTP2_RESET HTTP2_REFUSED HTTP2_GONE].freeze
+          private_constant :NUMBERED
+
+          def stream_failed(stream)
+            fault = stream.fault
+            why = @call.connection.why
+            @unprocessed = stream.unprocessed
+            return described(cut_short(fault, why ? why.errno : 0)) if fault.start_with?("TRUNCATED")
+
+            described(Failure.new(fault, words_of(stream, why), errno: why ? why.errno : 0))
+          end
+
+          def words_of(stream, why)
+            if NUMBERED.include?(stream.fault)
+              number = stream.error_number || 0
+              "#{Frame.error_word(number)} (#{number})"
+            elsif why&.code == stream.fault then why.detail
+            elsif stream.fault.start_with?("HTTP2_") then @call.connection.session.detail
+            else ""
+            end
+          end
+
+          # ---- ends ----
+
+          # It ends, whatever it waits for.
+          def stop_http2
+            return if @stopped
+
+            connection = @call.connection
+            connection.synchronize do
+              connection.enter(@call)
+              end_call(nil, Ruby.now)
+            end
+            report_news
+          end
+
+          def leave_http2(until_then)
+            connection = @connection
+            @connection = @call = nil
+            @pool.leave(connection, until_then)
+          end
+
+          # Leaves the connection and asks the pool for another.
+          def move_on(now)
+            leave_http2(idle_until(@connection, now))
+            result = take_turn(@pool.acquire(@ticket, @origin.key), now)
+            @again = @state == :talking # no call reads for it on that connection yet
+            result
+          end
+        end
+      end
+    end
+  end
+end

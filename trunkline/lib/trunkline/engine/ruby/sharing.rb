@@ -1,0 +1,190 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module Engine
+    class Pool
+      # Connections that many calls share, over HTTP/2 (docs/decisions/0005-shared-connections.md): as many calls on
+      # each as its server allows. Where HTTP/2 may be spoken one connection is opened at a time, and the others wait
+      # for some time to see what comes of it. With the lock of the pools, unless it is said otherwise.
+      module Sharing
+        PATIENCE = 0.25
+        # How often connections that nobody reads are looked at.
+        TENDING = 1.0
+        # Servers without connections of which is known what they speak.
+        SERVERS_KNOWN = 256
+        private_constant :PATIENCE, :TENDING, :SERVERS_KNOWN
+
+        # Whether an open connection over HTTP/2 takes the request for a WebSocket (RFC 8441).
+        def takes_websocket?(_request) = false
+
+        # Ends a call's use of a shared connection; the last one leaves it idle until `idle_until`. Without the lock.
+        def leave(connection, idle_until)
+          over = Pool.locked { leave_locked(connection, idle_until) unless connection.pid != Process.pid }
+          over&.each { |one| one.close(true) }
+          Ruby::Reaper.expect(idle_until)
+        end
+
+        # To be called when a shared connection takes more calls than before, or none any more. Without the lock.
+        def reconsider(connection)
+          over = Pool.locked do
+            next if connection.bucket.nil?
+            next retire(connection) if connection.http2.closing?
+
+            connection.bucket.most = connection.http2.most_streams
+            serve(connection.bucket)
+            false
+          end
+          connection.close(true) if over
+        end
+
+        # Calls whose driver is away hold up nobody who waits for their new connection. Without the lock.
+        def driver_left
+          Pool.locked do
+            @buckets.each_value do |bucket|
+              serve(bucket) if bucket.diallers.any? { |ticket| ticket.waker.away? }
+            end
+          end
+        end
+
+        # Reads shared connections that nobody reads. Without the lock. @return [Float] when to call it again
+        def tend(now)
+          shared = Pool.locked { @buckets.each_value.flat_map(&:shared) }
+          shared.each { |one| reconsider(one) if Ruby.uninterruptible { one.http2.tend(now) } }
+          shared.empty? ? Ruby::NEVER : now + TENDING
+        end
+
+        private
+
+        def leave_locked(connection, idle_until)
+          connection.calls -= 1
+          bucket = connection.bucket
+          if connection.calls.positive?
+            serve(bucket) if bucket
+            return
+          end
+          return [connection] if bucket.nil? && forget(connection)
+
+          rest_idle(connection, bucket, idle_until)
+        end
+
+        def forget(connection)
+          @closed_count += 1 if @all.delete(connection)
+          true
+        end
+
+        # @return [Array<Connection>] to be closed
+        def rest_idle(connection, bucket, idle_until)
+          connection.idle_until = idle_until
+          bucket.in_use -= 1
+          Ruby::Capacity.give
+          @idle[connection] = true
+          if @closed || connection.unwanted || idle_until <= Ruby.now || connection.http2.closing?
+            retire(connection)
+            return [connection]
+          end
+          serve(bucket)
+          @idle.size > @max_idle ? [evict(@idle.first.first)] : []
+        end
+
+        # Gives no more calls to a shared connection. @return [Boolean] whether no call is left on it
+        def retire(connection)
+          bucket = connection.bucket
+          bucket.shared.delete(connection)
+          connection.bucket = nil
+          unless connection.calls.zero?
+            release(bucket)
+            return false
+          end
+          @idle.delete(connection)
+          forget(connection)
+          serve(bucket)
+          tidy(bucket)
+          true
+        end
+
+        def add_shared(connection, bucket)
+          connection.calls = 1
+          bucket.shared << connection
+          Ruby::Reaper.expect(Ruby.now + TENDING)
+        end
+
+        def take_shared(bucket, ticket)
+          bucket.shared.each do |one|
+            next if (ticket.opened_after && one.born < ticket.opened_after) || one.http2.closing? ||
+                    one.calls >= stream_limit(bucket, one)
+
+            if one.calls.zero?
+              next unless begin_use(bucket, ticket)
+
+              @idle.delete(one)
+            end
+            one.calls += 1
+            @reused += 1
+            return one
+          end
+          nil
+        end
+
+        # Until the server has sent SETTINGS, as many as the connection before; if there was none, one: a server refuses
+        # streams beyond its limit.
+        def stream_limit(bucket, connection)
+          return connection.http2.most_streams if connection.http2.heard?
+
+          bucket.most.positive? ? bucket.most : 1
+        end
+
+        # ---- waiting for what becomes of a dial ----
+
+        # @return [Boolean] whether the ticket should wait, because a shared connection may soon take it
+        def waits_for_others?(bucket, ticket, now)
+          return false unless unsettled?(bucket, ticket)
+
+          since = [ticket.since, bucket.unsettled_since].max
+          ticket.patient_until = since + PATIENCE
+          now < ticket.patient_until
+        end
+
+        def unsettled?(bucket, ticket)
+          return false if !ticket.may_share || bucket.unshared || bucket.in_vain
+
+          bucket.shared.any? { |one| !one.http2.heard? && !one.http2.closing? } ||
+            bucket.diallers.any? { |one| !one.waker.away? }
+        end
+
+        def let_dial(bucket, ticket)
+          ticket.dialling = ticket.may_share && !bucket.unshared && !bucket.in_vain
+          if ticket.dialling
+            ticket.waker # whether its driver is away is asked while it dials
+            bucket.unsettled_since = Ruby.now if bucket.diallers.empty?
+            bucket.diallers << ticket
+          end
+          :dial
+        end
+
+        # After a dial in vain no call waits for the next one: each learns for itself that a server hangs.
+        def dial_is_over(bucket, ticket)
+          if ticket.dialling
+            bucket.in_vain ||= ticket.in_vain
+            bucket.diallers.delete(ticket)
+          end
+          ticket.dialling = ticket.in_vain = false
+        end
+
+        # What a server spoke is remembered while there is no connection to it.
+        def remember(bucket)
+          return unless bucket.unshared || bucket.most.positive?
+
+          @servers.delete(bucket.key)
+          @servers[bucket.key] = [bucket.unshared, bucket.most]
+          @servers.shift if @servers.size > SERVERS_KNOWN
+        end
+
+        def recall(bucket)
+          unshared, most = @servers[bucket.key]
+          bucket.unshared = unshared ? true : false
+          bucket.most = most || 0
+        end
+      end
+    end
+  end
+end

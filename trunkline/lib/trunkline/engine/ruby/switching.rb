@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+module Trunkline
+  module Engine
+    module Ruby
+      # How an Exchange ends whose server has switched to another protocol: by 101, or over HTTP/2 by a 2xx (RFC 8441).
+      module Switching
+        # Gives the connection of a complete exchange whose answer was 101 to the caller.
+        # @return [Array(Connection, String), nil] with the bytes that came behind the answer
+        def take_switched
+          return unless @state == :done && switched?
+
+          connection = @connection
+          @connection = nil
+          connection && [connection, rest_of_input]
+        end
+
+        private
+
+        # Nobody has taken what it switched to.
+        def drop_switched
+          stop_http2 if @call && @pid == Process.pid
+          drop_connection
+        end
+
+        def switched?
+          @request._upgrades? && !@head.nil? && (@http2 ? @head.status.between?(200, 299) : @head.status == 101)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require_relative "support/subprocess"
+
+# What the engine in Ruby does where the gems that it can use are not there.
+class TestOptionalGems < Minitest::Test
+  # Makes `require` of one of them fail.
+  WITHOUT = <<~'RUBY'
+    Kernel.prepend(Module.new do
+      def require(name) = name == %s ? raise(LoadError, "cannot load such file -- #{name}") : super
+    end)
+  RUBY
+
+  def test_without_http_2_auto_is_http1_and_h2_names_the_gem
+    out = run_without("http/2", <<~RUBY)
+      puts Trunkline.features[:http2]
+      Trunkline.new(timeout: 5, http: :auto)
+      begin
+        Trunkline.new(timeout: 5, http: :h2)
+      rescue Trunkline::InvalidRequest => error
+        puts error.message
+      end
+    RUBY
+    assert_equal "false", out.lines.first.chomp
+    assert_match(/\Ahttp: :h2 needs the gem http-2 /, out.lines.last)
+  end
+
+  private
+
+  # @return [String] what the program says
+  def run_without(name, code)
+    program = "#{format(WITHOUT, name.inspect)}require \"trunkline\"\n#{code}"
+    command = [RbConfig.ruby, "-W0", "-I", Subprocess::LIB, "-e", program]
+    out, err, status = Subprocess.run_command({ "TRUNKLINE_ENGINE" => "ruby" }, command, 20)
+    assert status.success?, err
+    out
+  end
+end
