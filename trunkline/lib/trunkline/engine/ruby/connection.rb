@@ -48,6 +48,9 @@ module Trunkline
           @http2 = HTTP2::Connection.new(@stream, @born)
         end
 
+        # For a shared one; with its lock.
+        def reading_thread(pool) = @reading_thread ||= HTTP2::ReadingThread.new(pool, self)
+
         # @return [Boolean] whether nothing lies there, and it has not ended; a shared one: whether it takes more calls
         def alive?
           @http2 ? @http2.usable? : @stream.quiet?

@@ -14,8 +14,15 @@ module Trunkline
         SERVERS_KNOWN = 256
         private_constant :PATIENCE, :TENDING, :SERVERS_KNOWN
 
-        # Whether an open connection over HTTP/2 takes the request for a WebSocket (RFC 8441).
-        def takes_websocket?(_request) = false
+        # Whether an open connection takes extended CONNECT (RFC 8441). Without the lock.
+        def takes_websocket?(request)
+          key = request.origin.key
+          Pool.locked do
+            @buckets[key]&.shared&.any? { |one| one.http2.takes_connect? && !one.http2.closing? } ? true : false
+          end
+        rescue Ruby::Failure # its TLS options cannot be used; the call says so
+          false
+        end
 
         # Ends a call's use of a shared connection; the last one leaves it idle until `idle_until`. Without the lock.
         def leave(connection, idle_until)

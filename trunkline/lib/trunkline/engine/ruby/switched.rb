@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "failures"
+require_relative "http2/switched_stream"
 require_relative "../../redacted"
 
 module Trunkline
@@ -36,8 +37,10 @@ module Trunkline
       private_class_method :new
 
       # @param exchange [Ruby::Exchange]
-      # @return [Switched, nil]
+      # @return [Switched, Ruby::HTTP2::SwitchedStream, nil]
       def self.of(exchange)
+        return Ruby::HTTP2::SwitchedStream.of(exchange) if exchange.shared?
+
         connection, rest = exchange.take_switched
         connection && new(exchange.pool, connection, rest, exchange.request)
       end

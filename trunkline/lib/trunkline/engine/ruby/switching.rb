@@ -15,6 +15,23 @@ module Trunkline
           connection && [connection, rest_of_input]
         end
 
+        # Gives the stream of one over HTTP/2 to the caller.
+        # @yieldparam connection [Connection]
+        # @yieldparam stream [HTTP2::Stream]
+        def take_switched_stream
+          return unless @state == :done && switched? && @connection
+
+          call = @call
+          connection = @connection
+          @connection = @call = nil
+          call.connection.synchronize do
+            call.connection.enter(call)
+            call.connection.forget(call)
+            yield connection, call.stream
+            connection.reading_thread(@pool).take
+          end
+        end
+
         private
 
         # Nobody has taken what it switched to.

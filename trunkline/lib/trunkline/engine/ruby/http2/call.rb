@@ -24,15 +24,17 @@ module Trunkline
           # for it; whether this step has read all that was there; whether more can be done at once.
           attr_accessor :leads, :events, :follows, :touched, :drained, :again
 
-          def initialize(connection, waker)
+          # @param passive [Boolean] whether it never leads
+          def initialize(connection, waker, passive: false)
             @connection = connection
             @waker = waker
+            @passive = passive
             @leads = @follows = @touched = @drained = @again = false
           end
 
           def away? = @waker.away?
 
-          def waits? = @leads || @follows
+          def passive? = @passive
 
           # Notes that something came; who waits for its waker is woken.
           def touch

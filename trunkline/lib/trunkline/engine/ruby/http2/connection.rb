@@ -49,6 +49,9 @@ module Trunkline
 
           def heard? = @heard
           def closing? = @closing
+          # @return [Boolean] whether something is still to be written
+          def output? = !@dead && @session.output?
+
           def takes_connect? = @session.extended_connect == :accepted
 
           # @yield with the lock, and with what came noted

@@ -45,6 +45,9 @@ module Trunkline
             summon
           end
 
+          # The call's stream goes on without it.
+          def forget(call) = @sending.delete(call)
+
           # The call ends: its stream is reset unless it is complete.
           def quit(call, now)
             @sending.delete(call)
@@ -63,7 +66,7 @@ module Trunkline
 
             chosen = able_follower
             if chosen then chosen.touch
-            elsif @leader.nil? then @followers.first.touch
+            elsif @leader.nil? then @followers.find { |call| !call.passive? }&.touch
             end
           end
 
@@ -76,19 +79,19 @@ module Trunkline
 
           # A thread that leads cannot be woken before the socket is ready.
           def replaceable?(call)
-            @leader.nil? || @leader.away? || (@leader.weak && !call.weak)
+            !call.passive? && (@leader.nil? || @leader.away? || (@leader.weak && !call.weak))
           end
 
           def nobody_reads? = @leader.nil? || @leader.away?
 
           def able_follower
-            able = @followers.reject(&:away?)
+            able = @followers.reject { |call| call.passive? || call.away? }
             able.find { |call| !call.weak } || able.first
           end
 
           # A fiber leads when no thread does.
           def wait_here(call)
-            thread = call.weak ? @followers.find { |one| !one.weak && !one.away? } : nil
+            thread = call.weak ? @followers.find { |one| !one.weak && !one.passive? && !one.away? } : nil
             return lead(call) if thread.nil? && replaceable?(call)
 
             call.follows = true

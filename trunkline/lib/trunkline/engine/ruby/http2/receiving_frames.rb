@@ -179,7 +179,7 @@ module Trunkline
 
             stream.ended = true
             stream.wants_body = false
-            stream.upload_stopped = true unless stream.sent?
+            stream.upload_stopped = true unless stream.request_ends
             touch(stream)
             close(stream) if stream.sent?
           end

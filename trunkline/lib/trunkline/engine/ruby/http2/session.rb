@@ -141,7 +141,7 @@ module Trunkline
             @late_bytes += STREAM_WINDOW unless stream.ended || stream.reset
             stream.closed = true
             @streams.delete(stream.id)
-            stream.upload_stopped = true unless stream.sent?
+            stream.upload_stopped = true unless stream.request_ends
             stream.wants_body = false
             touch(stream)
           end

@@ -62,6 +62,7 @@ module Trunkline
             @call.weak = !Fiber.current_scheduler.nil? && !@call.waker.respond_to?(:io)
             @again = false
             result = advance_or_open(now)
+            return end_step_switched(now) if result == :done && switched?
             return end_call(result, now) if result == :done || @displaced
 
             flush(connection, now)
@@ -71,6 +72,15 @@ module Trunkline
           rescue Failure
             end_call(:failed, now)
             raise
+          end
+
+          # The stream goes on.
+          def end_step_switched(now)
+            note_sent
+            @sent_so_far = :all
+            @call.connection.write(now)
+            @call.connection.leave(@call, false)
+            :done
           end
 
           def advance_or_open(now)

@@ -1,0 +1,94 @@
+# frozen_string_literal: true
+
+require_relative "../bell"
+require_relative "call"
+
+module Trunkline
+  module Engine
+    module Ruby
+      module HTTP2
+        # A thread that leads on a connection while WebSockets are open on it: their callers wait for a descriptor of
+        # their own, beside which they could not watch the connection.
+        class ReadingThread
+          include Redacted
+
+          READS_AT_ONCE = 32
+          private_constant :READS_AT_ONCE
+
+          # @param pool [Pool]
+          # @param connection [Ruby::Connection] that is shared
+          def initialize(pool, connection)
+            @pool = pool
+            @connection = connection
+            @users = 0
+          end
+
+          # One more is open. With the connection's lock.
+          def take
+            start if (@users += 1) == 1
+          end
+
+          # One is closed. With the connection's lock.
+          def release
+            @bell.wake if (@users -= 1).zero?
+          end
+
+          private
+
+          def start
+            @bell = Bell.new
+            @bell.driven = true
+            bell = @bell
+            call = Call.new(@connection.http2, bell)
+            @thread = Thread.new { Ruby.interruptible { run(call, bell) } }
+            @thread.name = "trunkline reader"
+            @thread.report_on_exception = false
+          end
+
+          def run(call, bell)
+            nil while Ruby.uninterruptible { step(call, bell) } && wait(call, bell)
+          ensure
+            Ruby.uninterruptible { stop(call) }
+            bell.close
+          end
+
+          # @return [Boolean] whether it goes on
+          def step(call, bell)
+            http2 = @connection.http2
+            goes_on = http2.synchronize do
+              http2.enter(call)
+              bell.clear
+              now = Ruby.now
+              READS_AT_ONCE.times { break unless http2.may_read?(call) && http2.read(call, now) }
+              http2.write(now)
+              wanted = @bell.equal?(bell) && @users.positive? && http2.why.nil?
+              http2.leave(call, wanted)
+              wanted
+            end
+            @pool.reconsider(@connection) if http2.take_news
+            goes_on
+          end
+
+          def wait(call, bell)
+            return true if call.again
+
+            socket = call.leads ? @connection.http2.socket : nil
+            reading = [bell.io, (socket unless call.events == :write)].compact
+            IO.select(reading, socket && call.events != :read ? [socket] : nil)
+            true
+          rescue IOError # it was closed
+            false
+          end
+
+          def stop(call)
+            http2 = @connection.http2
+            http2.synchronize do
+              http2.enter(call)
+              http2.leave(call, false)
+            end
+          end
+        end
+      end
+    end
+  end
+end
