@@ -5,7 +5,7 @@ require_relative "../failures"
 module Trunkline
   module Engine
     module Ruby
-      # HTTP/2 (RFC 9113), on HPACK of the gem http-2.
+      # HTTP/2 (RFC 9113). HPACK's encoder and Huffman code are the gem http-2's.
       module HTTP2
         # @return [Boolean] whether the gem is there
         def self.there?

@@ -34,8 +34,56 @@ module Trunkline
           end
         end
 
-        # Takes header blocks of a server apart (RFC 7541). The representations are read here, within bounds; the gem
-        # has the tables.
+        # The headers that a server has sent before (RFC 7541 2.3), which it refers to by number.
+        class HeaderTable
+          include Redacted
+
+          # Our SETTINGS_HEADER_TABLE_SIZE, the default.
+          MOST_BYTES = 4096
+          OVERHEAD = 32
+          private_constant :OVERHEAD
+
+          # @return [Array<Array(String, String)>] RFC 7541 A
+          def self.static
+            @static ||= ::HTTP2::Header::EncodingContext::STATIC_TABLE.map do |pair|
+              pair.map { |text| FieldSection.text(text.b) }.freeze
+            end.freeze
+          end
+
+          def initialize
+            @static = HeaderTable.static
+            @entries = []
+            @bytes = 0
+            @limit = MOST_BYTES
+          end
+
+          # @param index [Integer] from 1
+          # @return [Array(String, String), nil]
+          def [](index)
+            index <= @static.size ? @static[index - 1] : @entries[index - 1 - @static.size]
+          end
+
+          def add(name, value)
+            @entries.unshift([name, value].freeze)
+            @bytes += bytes_of(name, value)
+            evict
+          end
+
+          def limit=(bytes)
+            @limit = bytes
+            evict
+          end
+
+          private
+
+          def bytes_of(name, value) = name.bytesize + value.bytesize + OVERHEAD
+
+          def evict
+            @bytes -= bytes_of(*@entries.pop) while @bytes > @limit
+          end
+        end
+
+        # Takes header blocks of a server apart (RFC 7541).
         class HeaderDecoder
           include Redacted
 
@@ -44,10 +92,10 @@ module Trunkline
           private_constant :TEXT_BYTES
 
           def initialize
-            @table = ::HTTP2::Header::EncodingContext.new
+            @table = HeaderTable.new
           end
 
-          # All of a block must be decoded, for the tables' sake.
+          # All of a block must be decoded, for the table's sake.
           #
           # @yieldparam name [String] frozen
           # @yieldparam value [String] frozen
@@ -55,8 +103,9 @@ module Trunkline
           def decode(block, &field)
             @block = block
             @at = 0
-            @table.listen_on_table { take_representation(&field) while @at < block.bytesize }
-          rescue ::HTTP2::Error::Error => error
+            resize while @at < block.bytesize && block.getbyte(@at) & 0xe0 == 0x20
+            take_representation(&field) while @at < block.bytesize
+          rescue ::HTTP2::Error::Error => error # Huffman's
             raise corrupt(error.message)
           ensure
             @block = nil
@@ -67,38 +116,31 @@ module Trunkline
           # RFC 7541 6.
           def take_representation(&field)
             byte = @block.getbyte(@at)
-            if byte >= 0x80 then indexed(&field)
-            elsif byte >= 0x40 then literal(:incremental, 6, &field)
-            elsif byte >= 0x20 then @table.process({ type: :changetablesize, value: integer(5) })
-            else literal(:noindex, 4, &field)
+            if byte >= 0x80 then yield(*entry(integer(7)))
+            elsif byte >= 0x40 then @table.add(*literal(6, &field))
+            elsif byte >= 0x20 then raise corrupt("the table's size changes within a block")
+            else literal(4, &field)
             end
           end
 
-          def indexed
-            index = integer(7)
-            raise corrupt("index 0") if index.zero?
+          def resize
+            bytes = integer(5)
+            raise corrupt("a table of #{bytes} bytes") if bytes > HeaderTable::MOST_BYTES
 
-            yield(*entry(@table.process({ type: :indexed, name: index - 1 })))
+            @table.limit = bytes
           end
 
-          # A name with capitals, which the gem does not take, is malformed anyway: the field is refused with it.
-          def literal(type, prefix)
+          def literal(prefix)
             index = integer(prefix)
-            name = index.zero? ? text : index - 1
+            name = index.zero? ? text : entry(index).first
             value = text
-            capitals = name.is_a?(String) && name.match?(/[A-Z]/n)
-            found = entry(@table.process({ type: type, name: capitals ? name.downcase.freeze : name, value: value }))
-            yield(capitals ? name : found.first, value)
+            yield name, value
+            [name, value]
           end
 
-          # The static table's are UTF-8.
-          def entry(pair)
-            name, value = pair
-            [ascii(name), ascii(value)]
-          end
-
-          def ascii(text)
-            text.encoding == Encoding::UTF_8 ? text.dup.force_encoding(Encoding::US_ASCII).freeze : text
+          def entry(index)
+            found = @table[index] if index.positive?
+            found || raise(corrupt("there is no field #{index}"))
           end
 
           # RFC 7541 5.1.
