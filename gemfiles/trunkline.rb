@@ -14,7 +14,8 @@ gem "async", ">= 2.20", require: false
 # Header compression for the scripted server of HTTP/2.
 gem "protocol-hpack", "~> 1.5", require: false
 
-# HTTP/2 in the engine in Ruby.
+# HTTP/2 and br in the engine in Ruby; its zstd is with trunkline-bulk.
+gem "brotli", ">= 0.9", platforms: :mri, require: false
 gem "http-2", "~> 1.1", require: false
 
 # What cookies: needs.

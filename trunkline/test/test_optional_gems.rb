@@ -26,7 +26,18 @@ class TestOptionalGems < Minitest::Test
     assert_match(/\Ahttp: :h2 needs the gem http-2 /, out.lines.last)
   end
 
+  { "brotli" => "br", "zstd-ruby" => "zstd" }.each do |name, coding|
+    define_method(:"test_without_#{name.tr("-", "_")}_#{coding}_is_not_asked_for") do
+      all = codings_without("none")
+      skip "the gem #{name} cannot be installed here" unless all.include?(coding)
+
+      assert_equal all - [coding], codings_without(name)
+    end
+  end
+
   private
+
+  def codings_without(name) = run_without(name, "puts Trunkline.features[:codings]").split
 
   # @return [String] what the program says
   def run_without(name, code)

@@ -44,7 +44,8 @@ module Trunkline
       def libraries
         require "openssl"
         { openssl: OpenSSL::OPENSSL_LIBRARY_VERSION, zlib: Zlib.zlib_version, nghttp2: nil,
-          brotli: (::Brotli::VERSION if CODINGS.include?("br")), zstd: nil }
+          brotli: (::Brotli::VERSION if CODINGS.include?("br")),
+          zstd: ("zstd-ruby #{::Zstd::VERSION}" if CODINGS.include?("zstd")) }
       end
 
       # Whether Ruby's OpenSSL is the engine's: it is the only one.

@@ -3,6 +3,7 @@
 require "zlib"
 require_relative "failures"
 require_relative "limits"
+require_relative "zstd"
 require_relative "../../redacted"
 
 module Trunkline
@@ -126,10 +127,11 @@ module Trunkline
           end
         end
 
-        KNOWN = { "gzip" => Gzip, "x-gzip" => Gzip, "deflate" => Deflate, "br" => (Brotli if Brotli.there?),
-                  "identity" => nil }.reject { |name, coding| name == "br" && coding.nil? }.freeze
+        BY_GEMS = { "br" => Brotli, "zstd" => Zstd }.select { |_, coding| coding.there? }.freeze
+        KNOWN = { "gzip" => Gzip, "x-gzip" => Gzip, "deflate" => Deflate, **BY_GEMS, "identity" => nil }.freeze
         # As an Accept-Encoding value.
-        NAMES = KNOWN.key?("br") ? "gzip, deflate, br" : "gzip, deflate"
+        NAMES = ["gzip", "deflate", *BY_GEMS.keys].join(", ").freeze
+        private_constant :BY_GEMS
 
         # Zlib yields what fills its buffer, and all at the end of the data: what is in the buffer then was behind it.
         # @return [String] what follows the end

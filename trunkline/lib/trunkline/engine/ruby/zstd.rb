@@ -1,0 +1,168 @@
+# frozen_string_literal: true
+
+require_relative "failures"
+require_relative "../../redacted"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # zstd (RFC 8878), by the gem zstd-ruby. Frames and blocks are taken apart here, because the gem does not tell
+      # where a frame ends: it gets one block at a time, which unpacks to 128 KiB at the most.
+      class Zstd
+        include Redacted
+
+        MAGIC = [0xFD2FB528].pack("V").freeze
+        # Those of frames that are passed over differ in four bits.
+        SKIPPED = /\A[\x50-\x5f](?:\x2a(?:\x4d(?:\x18|\z)|\z)|\z)/n
+        # What a server may have us keep (RFC 9659).
+        WINDOW_BYTES = 1 << 23
+        ID_BYTES = [0, 1, 2, 4].freeze
+        private_constant :MAGIC, :SKIPPED, :WINDOW_BYTES, :ID_BYTES
+
+        # @return [Boolean] whether the gem is there
+        def self.there?
+          require "zstd-ruby"
+          defined?(::Zstd::StreamingDecompress) ? true : false
+        rescue LoadError
+          false
+        end
+
+        def initialize
+          @kept = String.new
+          @position = :magic
+          @any_frame = false
+        end
+
+        # @return [Boolean] whether the data may end here
+        def at_end? = @position == :magic && @kept.empty? && @any_frame
+
+        # @yieldparam piece [String]
+        def step(input, &block)
+          @kept << input
+          nil while send(@position, &block)
+        rescue RuntimeError => error
+          raise if error.is_a?(Failure)
+
+          raise Failure, :CODING_DATA
+        end
+
+        private
+
+        # @return [String, nil] so many bytes, once they are there
+        def take(count)
+          return if @kept.bytesize < count
+
+          taken = @kept.byteslice(0, count)
+          @kept = @kept.byteslice(count..)
+          taken
+        end
+
+        def go_on(position) = @position = position
+
+        # ---- positions: each returns whether it is to go on ----
+
+        def magic
+          return if @kept.empty?
+
+          seen = @kept.byteslice(0, MAGIC.bytesize)
+          frame = MAGIC.start_with?(seen)
+          raise Failure, @any_frame ? :CODING_TRAILING : :CODING_DATA unless frame || SKIPPED.match?(seen)
+          return if seen.bytesize < MAGIC.bytesize
+
+          go_on(frame ? :descriptor : :skipped_head)
+        end
+
+        # RFC 8878 3.1.1.1.1.
+        def descriptor
+          return if @kept.bytesize < 5
+
+          flags = @kept.getbyte(4)
+          @single = flags.anybits?(0x20)
+          @checked = flags.anybits?(0x04)
+          @id_bytes = ID_BYTES[flags & 3]
+          @size_bytes = [@single ? 1 : 0, 2, 4, 8][flags >> 6]
+          @header_bytes = 5 + (@single ? 0 : 1) + @id_bytes + @size_bytes
+          go_on(:header)
+        end
+
+        def header
+          bytes = take(@header_bytes) or return
+          @size = content_size(bytes.byteslice(-@size_bytes, @size_bytes)) if @size_bytes.positive?
+          @size = nil if @size_bytes.zero?
+          raise Failure, :CODING_DATA if window(bytes) > WINDOW_BYTES
+
+          @output = 0
+          @decoder = ::Zstd::StreamingDecompress.new
+          @decoder.decompress(bytes)
+          go_on(:block)
+        end
+
+        def content_size(bytes)
+          case bytes.bytesize
+          when 2 then bytes.unpack1("v") + 256
+          when 4 then bytes.unpack1("V")
+          else bytes.bytesize == 8 ? bytes.unpack1("Q<") : bytes.getbyte(0)
+          end
+        end
+
+        # RFC 8878 3.1.1.1.2.
+        def window(bytes)
+          return @size if @single
+
+          byte = bytes.getbyte(5)
+          base = 1 << (10 + (byte >> 3))
+          base + (base / 8 * (byte & 7))
+        end
+
+        # RFC 8878 3.1.1.2.
+        def block(&piece)
+          return if @kept.bytesize < 3
+
+          head = @kept.byteslice(0, 3).unpack("CCC").each_with_index.sum { |byte, at| byte << (8 * at) }
+          raise Failure, :CODING_DATA if head[1, 2] == 3
+
+          bytes = take(3 + (head[1, 2] == 1 ? 1 : head >> 3)) or return
+          unpack(bytes, &piece)
+          return true if head[0].zero?
+
+          @checked ? go_on(:checksum) : end_frame
+        end
+
+        def unpack(bytes)
+          output = @decoder.decompress(bytes)
+          @output += output.bytesize
+          yield output unless output.empty?
+        end
+
+        def checksum(&piece)
+          bytes = take(4) or return
+          unpack(bytes, &piece)
+          end_frame
+        end
+
+        def end_frame
+          raise Failure, :CODING_DATA if @size && @size != @output
+
+          @decoder = nil
+          @any_frame = true
+          go_on(:magic)
+        end
+
+        def skipped_head
+          bytes = take(8) or return
+          @left = bytes.unpack1("@4V")
+          go_on(:skipped)
+        end
+
+        def skipped
+          passed = [@left, @kept.bytesize].min
+          take(passed)
+          return if (@left -= passed).positive?
+
+          @any_frame = true
+          go_on(:magic)
+        end
+      end
+    end
+  end
+end
