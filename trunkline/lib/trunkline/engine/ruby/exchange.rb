@@ -281,9 +281,13 @@ module Trunkline
 
         def wait_for_turn(now)
           @state = :queued
+          begin_wait(now)
+          :wait
+        end
+
+        def begin_wait(now)
           @waits_since = now
           @collect_at = now + COLLECT_AFTER
-          :wait
         end
 
         def queued(now)
@@ -402,7 +406,7 @@ module Trunkline
           return if @state == :dialling || now < @deadline
 
           @allowed = @config.timeouts[@phase]
-          why = @state == :queued ? @pool.why_waiting(@ticket) : ""
+          why = @state == :queued ? @pool.why_waiting(@ticket) : why_no_stream
           fail_with(Failure.new(TIMEOUT_CODES[@phase], why))
         end
       end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "budget"
 require_relative "capacity"
 require_relative "connection"
 require_relative "names"
@@ -92,6 +93,7 @@ module Trunkline
           const_set(:LOCK, Lock.new)
           private_constant :LOCK
           Ruby::Capacity.after_fork
+          Ruby::Budget.after_fork
           Ruby::Names.after_fork
           Ruby::Reaper.after_fork
           each(&:empty_after_fork)

@@ -40,14 +40,16 @@ module Trunkline
         Pool.locked { Ruby::Capacity.most = count }
       end
 
-      # The engine in Ruby keeps no bytes that nobody reads but those of one piece for each answer.
-      attr_writer :max_buffered_bytes
+      # Over HTTP/1.1 no more than a piece of each streamed answer is read before it is asked for.
+      def max_buffered_bytes=(bytes)
+        Ruby::Budget.most = bytes
+      end
 
       # @return [Hash{Symbol => Integer}]
       def process_stats
         Ruby::Dropped.clean
-        { connections_in_use: Ruby::Capacity.used, max_connections: Ruby::Capacity.most, buffered_bytes: 0,
-          max_buffered_bytes: @max_buffered_bytes || (256 * 1024 * 1024) }
+        { connections_in_use: Ruby::Capacity.used, max_connections: Ruby::Capacity.most,
+          buffered_bytes: Ruby::Budget.used, max_buffered_bytes: Ruby::Budget.most }
       end
 
       # @return [Float] monotonic seconds

@@ -303,7 +303,7 @@ module Trunkline
             on_connection(id, "SETTINGS")
             if flags.anybits?(Frame::ACK)
               check_size(payload, 0, "an acknowledgement of SETTINGS")
-              return
+              return settings_acknowledged
             end
             unless (payload.bytesize % 6).zero?
               protocol_error("SETTINGS of #{payload.bytesize} bytes",

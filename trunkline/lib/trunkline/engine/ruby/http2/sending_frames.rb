@@ -52,18 +52,6 @@ module Trunkline
           # @return [Boolean] whether nothing of the request is written
           def unwritten?(stream) = stream.head_begins >= @written
 
-          # To be called when the call took bytes of the stream's data: its window is opened for as many.
-          def took(stream, count)
-            return if stream.closed || stream.ended
-
-            stream.uncredited += count
-            return if stream.uncredited < Session::STREAM_WINDOW / 2
-
-            emit(Frame.window_update(stream.id, stream.uncredited))
-            stream.receive_window += stream.uncredited
-            stream.uncredited = 0
-          end
-
           def ping
             return if @fault
 
@@ -93,7 +81,7 @@ module Trunkline
 
           def introduce
             emit(Frame::PREFACE)
-            emit(Frame.settings(enable_push: 0, initial_window_size: Session::STREAM_WINDOW,
+            emit(Frame.settings(enable_push: 0, initial_window_size: Windows::FULL,
                                 max_header_list_size: 64 * 1024, no_rfc7540_priorities: 1))
             emit(Frame.window_update(0, Session::CONNECTION_WINDOW - 65_535))
           end

@@ -6,6 +6,7 @@ require_relative "receiving_frames"
 require_relative "request_headers"
 require_relative "sending_frames"
 require_relative "stream"
+require_relative "windows"
 
 module Trunkline
   module Engine
@@ -17,9 +18,9 @@ module Trunkline
           include Redacted
           include ReceivingFrames
           include SendingFrames
+          include Windows
 
-          # Bytes that a stream may hold, and that may be in flight on the connection.
-          STREAM_WINDOW = 1024 * 1024
+          # Bytes that may be in flight on the connection.
           CONNECTION_WINDOW = 16 * 1024 * 1024
           HEADER_LIST = 64 * 1024
           # At once, whatever the server allows; and before its SETTINGS are there.
@@ -51,6 +52,7 @@ module Trunkline
             @pings_out = @pings_answered = 0
             prepare_receiving
             prepare_sending
+            prepare_windows
             introduce
           end
 
@@ -70,13 +72,13 @@ module Trunkline
           # @param call [Call]
           # @param headers [RequestHeaders]
           # @param body [Boolean] whether #feed follows
-          # @return [Stream, nil] nil: there is no room
+          # @return [Stream, nil] nil: there is no room for it, or none for its answer
           def open(call, headers, body:, head_request:, limits:)
-            return unless room?
+            return unless room? && (window = reserve_window)
 
             stream = Stream.new(@next_id, call, limits, head_request)
             @next_id += 2
-            stream.receive_window = STREAM_WINDOW
+            stream.window = stream.flow_window = stream.receive_window = window
             stream.send_window = @their.fetch(:initial_window_size)
             stream.connects = headers.connects?
             stream.wants_body = body
@@ -89,7 +91,7 @@ module Trunkline
           # Gives a stream up: what is not complete is reset, and what still comes for it is dropped.
           def release(stream)
             stream.call = nil
-            return if stream.closed
+            return release_window(stream) if stream.closed
 
             # Of a tunnel that has ended on our side nothing is cancelled (RFC 8441 5).
             ended = stream.connects && stream.body_ended && stream.upload.empty?
@@ -138,11 +140,12 @@ module Trunkline
           def close(stream)
             return if stream.closed
 
-            @late_bytes += STREAM_WINDOW unless stream.ended || stream.reset
+            @late_bytes += FULL unless stream.ended || stream.reset
             stream.closed = true
             @streams.delete(stream.id)
             stream.upload_stopped = true unless stream.request_ends
             stream.wants_body = false
+            release_window(stream) if stream.call.nil?
             touch(stream)
           end
 

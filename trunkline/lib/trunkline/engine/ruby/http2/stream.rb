@@ -27,8 +27,9 @@ module Trunkline
           attr_accessor :head_begins, :request_ends
           # How many bytes of the request's body are framed; how many of the answer's came.
           attr_accessor :framed, :received
-          # How much the server may send and how much we may; what was taken and not credited yet.
-          attr_accessor :receive_window, :send_window, :uncredited
+          # How much the server may send now, and how much we may; what was taken and not credited yet; how much the
+          # server may send ahead, and what the stream has of the budget for that.
+          attr_accessor :receive_window, :send_window, :uncredited, :flow_window, :window
           # The session's: whether it is forgotten, was reset by the server, is a tunnel (RFC 8441).
           attr_accessor :closed, :reset, :connects, :touched
           # What is fed and not framed yet.
@@ -75,6 +76,9 @@ module Trunkline
 
           # @return [Boolean] whether more came than Content-Length says
           def too_long? = !@awaited.negative? && @received > @awaited
+
+          # @return [Boolean] whether its window takes all that is still to come
+          def ends_soon? = @awaited.between?(0, @received + @window)
 
           # @return [Boolean] whether the body may end here
           def whole? = @awaited.negative? || @received == @awaited

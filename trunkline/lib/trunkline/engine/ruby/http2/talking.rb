@@ -34,7 +34,7 @@ module Trunkline
 
           def begin_http2
             @call = Call.new(@connection.http2, waker)
-            @unprocessed = @body_ended = @displaced = @no_stream_free = false
+            @unprocessed = @body_ended = @displaced = false
             @sent_so_far = :none
             @wake_at = NEVER
             @body_queued = @request.content_length.zero? || !@body.nil?
@@ -53,7 +53,8 @@ module Trunkline
             return result unless @displaced
 
             @displaced = false
-            move_on(now)
+            waiting = [@phase, @deadline]
+            move_on(now).tap { @phase, @deadline = waiting if @state == :talking }
           end
 
           def step_http2(now)
@@ -144,11 +145,17 @@ module Trunkline
             wait_for_room(now)
           end
 
+          # @return [String] which limit makes it wait for a stream, for a person to read
+          def why_no_stream
+            return "" unless @phase == :queue && Budget.used + Windows::NARROW > Budget.most
+
+            "as much of answers may lie unread as max_buffered_bytes allows the process"
+          end
+
           def wait_for_room(now)
             unless @phase == :queue
               enter(:queue, now)
-              @waits_since = now
-              @collect_at = now + COLLECT_AFTER
+              begin_wait(now)
             end
             @wake_at = now + ROOM_AGAIN
             return :wait if @displaced

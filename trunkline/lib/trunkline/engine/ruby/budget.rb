@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+require_relative "waker"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # How many bytes of answers the HTTP/2 streams of the whole process may hold before callers take them
+      # (max_buffered_bytes). A stream reserves its window, which the server may fill at any time.
+      module Budget
+        USUAL = 256 * 1024 * 1024
+        private_constant :USUAL
+
+        @lock = Lock.new
+        @most = USUAL
+        @used = 0
+
+        class << self
+          attr_reader :most, :used
+
+          # @param bytes [Integer, nil] nil: the usual limit
+          def most=(bytes)
+            @most = bytes || USUAL
+          end
+
+          # @param margin [Integer] what must be left beside them
+          # @return [Boolean]
+          def reserve(bytes, margin = 0)
+            @lock.synchronize do
+              next false if @used + bytes + margin > @most
+
+              @used += bytes
+              true
+            end
+          end
+
+          def release(bytes)
+            @lock.synchronize { @used -= bytes }
+          end
+
+          # In a forked child nothing is reserved.
+          def after_fork
+            @lock = Lock.new
+            @used = 0
+          end
+        end
+      end
+    end
+  end
+end

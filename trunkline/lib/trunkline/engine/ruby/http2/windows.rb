@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+require_relative "../budget"
+
+module Trunkline
+  module Engine
+    module Ruby
+      module HTTP2
+        # How much of each answer the server may send before its call takes it. While half of the process's budget is
+        # free a stream gets a full window. After that a Session gives new streams narrow windows, and widens that of a
+        # large answer whose call takes what comes.
+        module Windows
+          FULL = 1024 * 1024
+          NARROW = 64 * 1024
+          # Received bytes after which an answer counts as large.
+          MUCH = 32 * 1024
+          private_constant :MUCH
+
+          # To be called when the call took bytes of the stream's data: its window is opened for as many.
+          def took(stream, count)
+            return if stream.closed || stream.ended
+
+            widen(stream)
+            stream.uncredited += count
+            return if stream.uncredited < stream.flow_window / 2
+
+            open_window(stream, stream.uncredited)
+            stream.uncredited = 0
+          end
+
+          private
+
+          def prepare_windows
+            @narrow = false
+            @settings_out = 1 # our SETTINGS that the server has not acknowledged
+          end
+
+          # @return [Integer, nil] bytes of the budget for a new stream
+          def reserve_window
+            return FULL if !@narrow && reserve_for_full(FULL)
+
+            narrow_down
+            NARROW if Budget.reserve(NARROW)
+          end
+
+          # Half of the budget is for narrow windows alone, so that full ones that are not read do not stop other calls.
+          def reserve_for_full(bytes) = Budget.reserve(bytes, Budget.most / 2)
+
+          def narrow_down
+            return if @narrow
+
+            @narrow = true
+            @settings_out += 1
+            emit(Frame.settings(initial_window_size: NARROW))
+          end
+
+          # The stream is over for both sides, and for its call.
+          def release_window(stream)
+            Budget.release(stream.window)
+            stream.window = 0
+          end
+
+          # The server keeps to our last SETTINGS from now on; data that came before may exceed them.
+          def settings_acknowledged
+            return if @settings_out.zero? || (@settings_out -= 1).positive? || !@narrow
+
+            @streams.each_value do |stream|
+              next if stream.flow_window == NARROW
+
+              stream.flow_window = NARROW
+              stream.receive_window -= FULL - NARROW
+              next if stream.window <= NARROW || stream.data.bytesize > NARROW
+
+              Budget.release(stream.window - NARROW)
+              stream.window = NARROW
+            end
+          end
+
+          def widen(stream)
+            return if !@narrow || @settings_out.positive? || stream.window >= FULL || stream.received < MUCH
+            return if stream.ends_soon? || !reserve_for_full(FULL - stream.window)
+
+            open_window(stream, FULL - stream.window)
+            stream.window = stream.flow_window = FULL
+          end
+
+          def open_window(stream, bytes)
+            emit(Frame.window_update(stream.id, bytes))
+            stream.receive_window += bytes
+          end
+        end
+      end
+    end
+  end
+end
