@@ -52,7 +52,7 @@ class CompareEngines
   end
 
   def tell(number, first, second)
-    one = Cases.make(@seed, number)
+    one = (HTTP2Cases.number?(number) ? HTTP2Cases : Cases).make(@seed, number)
     puts "case #{number} of seed #{@seed}: #{one.verb}, #{one.pieces.size} pieces: #{one.bytes.inspect[0, 600]}"
     (first.keys | second.keys).each do |name|
       puts "  #{name}: c #{first[name]}, ruby #{second[name]}" if first[name] != second[name]

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "socket"
-require_relative "cases"
+require_relative "http2_cases"
 
 # Serves the cases: the path of a request has its number. When a client waits for more than there is, it gets the end.
 class EnginesOrigin
@@ -35,7 +35,8 @@ class EnginesOrigin
   def serve(socket)
     socket.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1)
     number = read_request(socket) or return
-    write(socket, Cases.make(@seed, number).pieces)
+    write(socket, (HTTP2Cases.number?(number) ? HTTP2Cases : Cases).make(@seed, number).pieces)
+    return drain(socket) if HTTP2Cases.number?(number)
     return if socket.wait_readable(PATIENCE)
 
     socket.close_write
@@ -46,15 +47,39 @@ class EnginesOrigin
     socket.close
   end
 
+  # A client over HTTP/2 says more than its request. What lies there unread would reset the connection.
+  def drain(socket)
+    socket.readpartial(65_536) while socket.wait_readable(PATIENCE)
+    socket.close_write
+    socket.readpartial(65_536) while socket.wait_readable(5)
+  end
+
   # @return [Integer, nil]
   def read_request(socket)
     line = socket.gets or return
+    return read_stream(socket) if line.start_with?("PRI ")
+
     length = 0
     while (field = socket.gets) && field != "\r\n"
       length = field[/\Acontent-length: (\d+)/i, 1].to_i if field.match?(/\Acontent-length:/i)
     end
     socket.read(length) if length.positive?
     line[%r{/(\d+)}, 1].to_i
+  end
+
+  # @return [Integer, nil] of a request over HTTP/2
+  def read_stream(socket)
+    socket.read("\r\nSM\r\n\r\n".bytesize)
+    while (head = socket.read(Frame::HEAD_BYTES))
+      length, frame = Frame.parse_head(head)
+      frame.payload = socket.read(length)
+      return path_of(frame)[%r{/(\d+)}, 1].to_i if frame.type == :headers
+    end
+  end
+
+  def path_of(frame)
+    fields = Protocol::HPACK::Decompressor.new(frame.content, Protocol::HPACK::Context.new).decode
+    fields.assoc(":path").last
   end
 
   def write(socket, pieces)

@@ -9,6 +9,10 @@ module Trunkline
         # How a Session takes frames (RFC 9113 6). A frame without content counts as idle, and too many of these in a
         # row end the connection, so that a server cannot send them for ever (RFC 9113 10.5).
         module ReceivingFrames
+          # Of frames that always have the same.
+          SIZES = { priority: 5, rst_stream: 4, ping: 8, window_update: 4 }.freeze
+          private_constant :SIZES
+
           # Takes bytes that were read. Once #fault is set, incomplete streams have failed, and #output has a GOAWAY.
           def input(bytes)
             return if @fault
@@ -68,6 +72,9 @@ module Trunkline
             protocol_error("a frame larger than allowed", :FRAME_SIZE_ERROR) if length > Frame::MOST_BYTES
             protocol_error("PUSH_PROMISE, which SETTINGS forbid") if type == :push_promise
             check_continuation(type, id)
+            check_place(type, id)
+            check_size(type, length, flags)
+            @begun_id = id if type == :headers
             return late_data(length) if type == :data && length.positive? && ours?(id) && !@streams.key?(id)
 
             flood("frames that carry nothing") if (@idle_frames += 1) > Session::IDLE_FRAMES
@@ -91,31 +98,43 @@ module Trunkline
             flood("CONTINUATION without end") if (@continuations += 1) > Session::CONTINUATIONS
           end
 
+          # What is about a stream and what is about the connection; the streams are ours.
+          def check_place(type, id)
+            case type
+            when :settings, :ping, :goaway then protocol_error("#{name_of(type)} on a stream") unless id.zero?
+            when :data, :headers, :rst_stream then check_opened(type, id)
+            when :window_update then check_opened(type, id) unless id.zero?
+            when :priority then protocol_error("PRIORITY on no stream") if id.zero?
+            end
+          end
+
+          def ours?(id) = id.odd? && id < @next_id
+
+          def check_opened(type, id)
+            protocol_error("#{name_of(type)} for a stream that was never opened") unless ours?(id)
+          end
+
+          def check_size(type, length, flags)
+            right = case type
+                    when :goaway then length >= 8
+                    when :settings then flags.anybits?(Frame::ACK) ? length.zero? : (length % 6).zero?
+                    else SIZES.fetch(type, length) == length
+                    end
+            protocol_error("#{name_of(type)} of #{length} bytes", :FRAME_SIZE_ERROR) unless right
+          end
+
+          def name_of(type) = type.to_s.upcase
+
           def take_frame
             length, type, flags, id = @head
+            @begun_id = nil
             payload = @input.byteslice(@at + Frame::HEAD_BYTES, length)
             @at += Frame::HEAD_BYTES + length
             @head = nil
             send(:"take_#{type}", flags, id, payload) if type
           end
 
-          # ---- which stream ----
-
-          def ours?(id) = id.odd? && id < @next_id
-
-          # @return [Stream, nil] nil: it is over
-          def stream_of(id, name)
-            protocol_error("#{name} for a stream that was never opened") unless ours?(id)
-            @streams[id]
-          end
-
-          def on_connection(id, name)
-            protocol_error("#{name} on a stream") unless id.zero?
-          end
-
-          def check_size(payload, size, name)
-            protocol_error("#{name} of #{payload.bytesize} bytes", :FRAME_SIZE_ERROR) unless payload.bytesize == size
-          end
+          # ---- parts of frames ----
 
           def without_padding(flags, payload)
             return payload if flags.nobits?(Frame::PADDED)
@@ -136,7 +155,7 @@ module Trunkline
           # The connection's window is opened again at once, so that a stream that is not read does not stop the others;
           # the stream's own when its call takes the bytes.
           def take_data(flags, id, payload)
-            stream = stream_of(id, "DATA")
+            stream = @streams[id]
             protocol_error("DATA beyond the window", :FLOW_CONTROL_ERROR) if payload.bytesize > @receive_window
             body = without_padding(flags, payload)
             credit(payload.bytesize)
@@ -192,7 +211,6 @@ module Trunkline
               protocol_error("HEADERS that are cut", :FRAME_SIZE_ERROR) if block.bytesize < 5
               block = block.byteslice(5..)
             end
-            stream_of(id, "HEADERS")
             @section_id = id
             @section_flags = flags
             @section = block
@@ -228,14 +246,10 @@ module Trunkline
 
           # ---- the rest ----
 
-          def take_priority(_flags, id, payload)
-            protocol_error("PRIORITY on no stream") if id.zero?
-            check_size(payload, 5, "PRIORITY")
-          end
+          def take_priority(_flags, _id, _payload) = nil
 
           def take_rst_stream(_flags, id, payload)
-            check_size(payload, 4, "RST_STREAM")
-            stream = stream_of(id, "RST_STREAM") or return
+            stream = @streams[id] or return
             stream.reset = true
             stream.error_number = payload.unpack1("N")
             refused = Frame.error_word(stream.error_number) == "REFUSED_STREAM"
@@ -244,9 +258,7 @@ module Trunkline
             close(stream)
           end
 
-          def take_ping(flags, id, payload)
-            on_connection(id, "PING")
-            check_size(payload, 8, "PING")
+          def take_ping(flags, _id, payload)
             return emit_answer(Frame.bytes(:ping, Frame::ACK, 0, payload)) if flags.nobits?(Frame::ACK)
             return if @pings_answered == @pings_out
 
@@ -254,9 +266,7 @@ module Trunkline
             @idle_frames = 0
           end
 
-          def take_goaway(_flags, id, payload)
-            on_connection(id, "GOAWAY")
-            protocol_error("GOAWAY of #{payload.bytesize} bytes", :FRAME_SIZE_ERROR) if payload.bytesize < 8
+          def take_goaway(_flags, _id, payload)
             last, @goaway_number = payload.unpack("NN")
             last &= 0x7fff_ffff
             @goaway = true
@@ -279,12 +289,11 @@ module Trunkline
           end
 
           def take_window_update(_flags, id, payload)
-            check_size(payload, 4, "WINDOW_UPDATE")
             increment = payload.unpack1("N") & 0x7fff_ffff
             protocol_error("WINDOW_UPDATE of nothing") if increment.zero?
             return open_connection(increment) if id.zero?
 
-            stream = stream_of(id, "WINDOW_UPDATE") or return
+            stream = @streams[id] or return
             stream.send_window += increment
             return refuse(stream, :HTTP2_PROTOCOL, :FLOW_CONTROL_ERROR) if stream.send_window > 0x7fff_ffff
 
@@ -299,16 +308,9 @@ module Trunkline
 
           # ---- SETTINGS ----
 
-          def take_settings(flags, id, payload)
-            on_connection(id, "SETTINGS")
-            if flags.anybits?(Frame::ACK)
-              check_size(payload, 0, "an acknowledgement of SETTINGS")
-              return settings_acknowledged
-            end
-            unless (payload.bytesize % 6).zero?
-              protocol_error("SETTINGS of #{payload.bytesize} bytes",
-                             :FRAME_SIZE_ERROR)
-            end
+          def take_settings(flags, _id, payload)
+            return settings_acknowledged if flags.anybits?(Frame::ACK)
+
             payload.unpack("nN" * (payload.bytesize / 6)).each_slice(2) { |number, value| setting(number, value) }
             @their[:max_concurrent_streams] ||= Session::STREAMS
             @extended_connect = @their[:enable_connect_protocol] == 1 ? :accepted : :declined

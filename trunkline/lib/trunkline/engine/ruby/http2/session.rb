@@ -175,7 +175,7 @@ module Trunkline
             return @fault unless %i[CLOSED RESET].include?(@fault)
             return :TRUNCATED if stream.final?
 
-            @section_id == stream.id ? :TRUNCATED_HEAD : @fault
+            [@section_id, @begun_id].include?(stream.id) ? :TRUNCATED_HEAD : @fault
           end
         end
       end

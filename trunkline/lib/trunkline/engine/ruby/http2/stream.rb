@@ -117,19 +117,30 @@ module Trunkline
           private
 
           def misplaced(section, ends_stream)
-            return ends_stream ? nil : :HTTP2_MALFORMED if final?
-            return unless section.informational?
+            return misplaced_trailers(section, ends_stream) if final?
+            return (:HTTP2_MALFORMED if ends_stream && length_of(section).positive?) unless section.informational?
             return :HTTP2_MALFORMED if ends_stream
 
             :INFORMATIONAL_LIMIT if (@informational += 1) > @limits.informational
           end
 
+          # A length in them counts as one of the head.
+          def misplaced_trailers(section, ends_stream)
+            length = section.content_length
+            :HTTP2_MALFORMED if !ends_stream || (length >= 0 && (@awaited >= 0 || length != @received))
+          end
+
           # How many bytes must follow: none where there is no body (RFC 9110 6.4.1).
           def take_final(section)
             @final = true
+            @awaited = length_of(section)
+          end
+
+          def length_of(section)
+            return -1 if @connects
+
             bodiless = @head_request || section.status == 204 || section.status == 304
-            @awaited = bodiless ? 0 : section.content_length
-            @awaited = -1 if @connects
+            bodiless ? 0 : section.content_length
           end
         end
       end
