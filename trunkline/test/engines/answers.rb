@@ -51,12 +51,11 @@ def outcome_over_http1(number)
   end
 end
 
-# What a server did against HTTP/2 each engine says in its own words, and it may find fault with a header section before
-# it misses the rest of that.
+# What a server did against HTTP/2 each engine says in its own words.
 def outcome_over_http2(number)
   one = HTTP2Cases.make(SEED, number)
   facts = call(number, one, :h2).except(:message)
-  facts[:error] && HTTP2Cases.cut_head?(one.bytes) ? { number: number, error: true } : facts
+  facts[:error] && HTTP2Cases.cut?(one.bytes) ? { number: number, error: true } : facts
 end
 
 numbers = Queue.new

@@ -48,24 +48,31 @@ module HTTP2Cases
   # @return [Cases::Case]
   def make(seed, number)
     random = Random.new((seed * 1_000_033) + number)
-    frames = [[:settings, 0, 0, number.even? ? "" : [3, 100].pack("nN")], *answer(random)]
+    frames = [[:settings, 0, 0, random.rand(2).zero? ? "" : [3, 100].pack("nN")], *answer(random)]
     random.rand(number < ANSWERS.size * EVERY ? 1 : 4).times { mutate(frames, random) }
     bytes = frames.map { |frame| Frame.new(*frame).to_bytes }.join
     random.rand(1..3).times { Cases.mutate(bytes, random) } if random.rand(8).zero?
-    Cases::Case.new(number, Cases::METHODS[random.rand(Cases::METHODS.size)], Cases.split(bytes, random, number))
+    Cases::Case.new(number, Cases::METHODS[random.rand(Cases::METHODS.size)], pieces_of(bytes, frames, random, number))
   end
 
-  # @return [Boolean] whether the bytes end within a header section: an engine may find fault with its fields before it
-  #   misses the rest
-  def cut_head?(bytes)
+  # @return [Boolean] whether the bytes end within a frame or a header section: an engine may find fault with what has
+  #   come of it before it misses the rest
+  def cut?(bytes)
     open = false
     while bytes.bytesize >= Frame::HEAD_BYTES
       length, frame = Frame.parse_head(bytes)
-      head = %i[headers continuation].include?(frame.type)
-      bytes = bytes.byteslice((Frame::HEAD_BYTES + length)..) or return head
-      open = head && !frame.flag?(Frame::END_HEADERS)
+      bytes = bytes.byteslice((Frame::HEAD_BYTES + length)..) or return true
+      open = %i[headers continuation].include?(frame.type) && !frame.flag?(Frame::END_HEADERS)
     end
-    open
+    open || !bytes.empty?
+  end
+
+  # A request that is not processed goes again on the same connection or on another, as what follows has come or not.
+  def pieces_of(bytes, frames, random, number)
+    refuses = frames.any? do |type, _, _, payload|
+      (type == :rst_stream && payload == [7].pack("N")) || (type == :goaway && payload.start_with?("\0\0\0\0"))
+    end
+    refuses ? [bytes] : Cases.split(bytes, random, number)
   end
 
   def answer(random)

@@ -11,7 +11,9 @@ module Trunkline
         module ReceivingFrames
           # Of frames that always have the same.
           SIZES = { priority: 5, rst_stream: 4, ping: 8, window_update: 4 }.freeze
-          private_constant :SIZES
+          # In one frame.
+          SETTINGS_MOST = 32
+          private_constant :SIZES, :SETTINGS_MOST
 
           # Takes bytes that were read. Once #fault is set, incomplete streams have failed, and #output has a GOAWAY.
           def input(bytes)
@@ -67,17 +69,22 @@ module Trunkline
             true
           end
 
+          # What can be said of a frame before all of it has come.
           def check_head(length, type, flags, id)
             check_first(type, flags) unless @settings_came
-            protocol_error("a frame larger than allowed", :FRAME_SIZE_ERROR) if length > Frame::MOST_BYTES
-            protocol_error("PUSH_PROMISE, which SETTINGS forbid") if type == :push_promise
+            check_form(length, type, flags)
             check_continuation(type, id)
-            check_place(type, id)
-            check_size(type, length, flags)
+            check_opened(type, id) if %i[data headers].include?(type)
             @begun_id = id if type == :headers
-            return late_data(length) if type == :data && length.positive? && ours?(id) && !@streams.key?(id)
+            return late_data(length) if type == :data && length.positive? && !@streams.key?(id)
 
             flood("frames that carry nothing") if (@idle_frames += 1) > Session::IDLE_FRAMES
+          end
+
+          def check_form(length, type, flags)
+            protocol_error("a frame larger than allowed", :FRAME_SIZE_ERROR) if length > Frame::MOST_BYTES
+            protocol_error("PUSH_PROMISE, which SETTINGS forbid") if type == :push_promise
+            check_size(type, length, flags)
           end
 
           # The first frame is SETTINGS (RFC 9113 3.4).
@@ -102,7 +109,7 @@ module Trunkline
           def check_place(type, id)
             case type
             when :settings, :ping, :goaway then protocol_error("#{name_of(type)} on a stream") unless id.zero?
-            when :data, :headers, :rst_stream then check_opened(type, id)
+            when :rst_stream then check_opened(type, id)
             when :window_update then check_opened(type, id) unless id.zero?
             when :priority then protocol_error("PRIORITY on no stream") if id.zero?
             end
@@ -128,6 +135,7 @@ module Trunkline
           def take_frame
             length, type, flags, id = @head
             @begun_id = nil
+            check_place(type, id)
             payload = @input.byteslice(@at + Frame::HEAD_BYTES, length)
             @at += Frame::HEAD_BYTES + length
             @head = nil
@@ -311,6 +319,7 @@ module Trunkline
           def take_settings(flags, _id, payload)
             return settings_acknowledged if flags.anybits?(Frame::ACK)
 
+            flood("SETTINGS with too much in them") if payload.bytesize > SETTINGS_MOST * 6
             payload.unpack("nN" * (payload.bytesize / 6)).each_slice(2) { |number, value| setting(number, value) }
             @their[:max_concurrent_streams] ||= Session::STREAMS
             @extended_connect = @their[:enable_connect_protocol] == 1 ? :accepted : :declined
