@@ -84,6 +84,7 @@ module Trunkline
           def check_form(length, type, flags)
             protocol_error("a frame larger than allowed", :FRAME_SIZE_ERROR) if length > Frame::MOST_BYTES
             protocol_error("PUSH_PROMISE, which SETTINGS forbid") if type == :push_promise
+            flood("SETTINGS with too much in them") if type == :settings && length > SETTINGS_MOST * 6
             check_size(type, length, flags)
           end
 
@@ -189,8 +190,8 @@ module Trunkline
           end
 
           def stream_data(stream, body)
+            return if body.empty? && stream.begun?
             return refuse(stream, :HTTP2_MALFORMED, :PROTOCOL_ERROR) unless stream.final?
-            return if body.empty?
 
             stream.take_data(body)
             return refuse(stream, :HTTP2_MALFORMED, :PROTOCOL_ERROR) if stream.too_long?
@@ -200,6 +201,7 @@ module Trunkline
           end
 
           def answer_ends(stream)
+            return refuse(stream, :HTTP2_MALFORMED, :PROTOCOL_ERROR) unless stream.final?
             unless stream.whole?
               return refuse(stream, stream.lacks_data? ? :TRUNCATED : :HTTP2_MALFORMED, :PROTOCOL_ERROR)
             end
@@ -319,7 +321,6 @@ module Trunkline
           def take_settings(flags, _id, payload)
             return settings_acknowledged if flags.anybits?(Frame::ACK)
 
-            flood("SETTINGS with too much in them") if payload.bytesize > SETTINGS_MOST * 6
             payload.unpack("nN" * (payload.bytesize / 6)).each_slice(2) { |number, value| setting(number, value) }
             @their[:max_concurrent_streams] ||= Session::STREAMS
             @extended_connect = @their[:enable_connect_protocol] == 1 ? :accepted : :declined

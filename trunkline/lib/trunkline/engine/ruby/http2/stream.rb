@@ -52,6 +52,9 @@ module Trunkline
           # @return [Boolean] whether the final head came
           def final? = @final ? true : false
 
+          # @return [Boolean] whether a head came, of a 1xx perhaps
+          def begun? = final? || @informational.positive?
+
           # @return [HeaderSection] to be filled in
           def new_section = HeaderSection.new(@limits, final?)
 

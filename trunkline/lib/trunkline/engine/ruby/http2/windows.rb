@@ -62,7 +62,8 @@ module Trunkline
 
           # The server keeps to our last SETTINGS from now on; data that came before may exceed them.
           def settings_acknowledged
-            return if @settings_out.zero? || (@settings_out -= 1).positive? || !@narrow
+            protocol_error("an acknowledgement of no SETTINGS") if @settings_out.zero?
+            return if (@settings_out -= 1).positive? || !@narrow
 
             @streams.each_value do |stream|
               next if stream.flow_window == NARROW
