@@ -74,7 +74,7 @@ module Trunkline
 
           def take_data(bytes)
             @received += bytes.bytesize
-            @data << bytes
+            @data << bytes unless too_long?
           end
 
           # @return [Boolean] whether more came than Content-Length says
