@@ -35,6 +35,11 @@ class TestOptionalGems < Minitest::Test
     end
   end
 
+  def test_doctor_names_the_gem
+    out = run_without("http/2", "require \"trunkline/command\"\nTrunkline::Command.new.run([\"doctor\"])")
+    assert_match(/^note +HTTP.2 +the gem http-2 is not there\n +-> gem install http-2/, out)
+  end
+
   private
 
   def codings_without(name) = run_without(name, "puts Trunkline.features[:codings]").split

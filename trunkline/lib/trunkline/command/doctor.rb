@@ -15,6 +15,8 @@ module Trunkline
       MARKS = { good: "ok   ", note: "note ", fault: "FAULT" }.freeze
       OPTIONAL = { nghttp2: ["HTTP/2", "libnghttp2-dev"], brotli: %w[br libbrotli-dev],
                    zstd: %w[zstd libzstd-dev] }.freeze
+      # What the engine in Ruby has them from.
+      GEMS = { "HTTP/2" => "http-2", "br" => "brotli", "zstd" => "zstd-ruby" }.freeze
       PROXY_VARIABLES = %w[http_proxy https_proxy all_proxy no_proxy].flat_map { |name| [name, name.upcase] }.freeze
       # Fewer descriptors are soon used up by connections.
       FEW_DESCRIPTORS = 1024
@@ -47,7 +49,18 @@ module Trunkline
         Check.new(:good, "trunkline", "#{VERSION} on #{RUBY_ENGINE} #{RUBY_VERSION} (#{RUBY_PLATFORM})")
       end
 
-      def libraries
+      def libraries = ENGINE == :c ? built_in : by_gems
+
+      def by_gems
+        GEMS.map do |what, name|
+          there = what == "HTTP/2" ? Engine::HTTP2 : Engine::CODINGS.split(", ").include?(what)
+          next Check.new(:good, what, "by the gem #{name}") if there
+
+          Check.new(:note, what, "the gem #{name} is not there", "gem install #{name}, or add it to the Gemfile")
+        end
+      end
+
+      def built_in
         OPTIONAL.map do |library, (what, package)|
           found = Engine.libraries[library]
           next Check.new(:good, what, "#{library} #{found}") if found

@@ -45,7 +45,7 @@ module Trunkline
         require "openssl"
         { openssl: OpenSSL::OPENSSL_LIBRARY_VERSION, zlib: Zlib.zlib_version, nghttp2: nil,
           brotli: (::Brotli::VERSION if CODINGS.include?("br")),
-          zstd: ("zstd-ruby #{::Zstd::VERSION}" if CODINGS.include?("zstd")) }
+          zstd: (::Zstd::VERSION if CODINGS.include?("zstd")) }
       end
 
       # Whether Ruby's OpenSSL is the engine's: it is the only one.

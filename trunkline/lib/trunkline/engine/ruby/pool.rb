@@ -348,7 +348,7 @@ module Trunkline
         @servers ||= {} # by key: what they spoke
         @all = {}.compare_by_identity
         @idle = {}.compare_by_identity # the one that was idle longest first
-        @waiting = 0
+        @waiting = @dialling = 0
       end
 
       def known?(bucket) = @buckets[bucket.key].equal?(bucket)

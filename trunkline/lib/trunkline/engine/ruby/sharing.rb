@@ -46,6 +46,8 @@ module Trunkline
 
         # Calls whose driver is away hold up nobody who waits for their new connection. Without the lock.
         def driver_left
+          return if @dialling.zero?
+
           Pool.locked do
             @buckets.each_value do |bucket|
               serve(bucket) if bucket.diallers.any? { |ticket| ticket.waker.away? }
@@ -164,6 +166,7 @@ module Trunkline
             ticket.waker # whether its driver is away is asked while it dials
             bucket.unsettled_since = Ruby.now if bucket.diallers.empty?
             bucket.diallers << ticket
+            @dialling += 1
           end
           :dial
         end
@@ -172,7 +175,7 @@ module Trunkline
         def dial_is_over(bucket, ticket)
           if ticket.dialling
             bucket.in_vain ||= ticket.in_vain
-            bucket.diallers.delete(ticket)
+            @dialling -= 1 if bucket.diallers.delete(ticket)
           end
           ticket.dialling = ticket.in_vain = false
         end

@@ -54,9 +54,16 @@ module Trunkline
 
           def takes_connect? = @session.extended_connect == :accepted
 
-          # @yield with the lock, and with what came noted
+          # @yield with the lock
           # @return [Object] what the block returns
-          def synchronize(&block) = @lock.synchronize(&block)
+          def synchronize
+            @lock.synchronize do
+              @stepped_by = Thread.current
+              yield
+            ensure
+              @stepped_by = nil
+            end
+          end
 
           # ---- without a call on it ----
 
@@ -64,6 +71,8 @@ module Trunkline
           # long is sent a PING ahead of the call, whose acknowledgement is not waited for.
           # @return [Boolean] whether it is alive, and takes more calls
           def usable?
+            return false if @stepped_by.equal?(Thread.current) # a signal handler is run within a step
+
             synchronize do
               next false if @closing
 
