@@ -22,7 +22,8 @@ module Trunkline
       names_queued: Ruby::Limits::NAMES_QUEUED, lookups: Ruby::Limits::LOOKUPS, lookups_of_unknown: 304,
       lookups_of_domain: 288, tls_session_keys: Ruby::Limits::TLS_SESSION_KEYS,
       tls_sessions_per_key: Ruby::Limits::TLS_SESSIONS_PER_KEY, tls_contexts: Ruby::Limits::TLS_CONTEXTS, tls_stores: 8,
-      proxy_refusal_bytes: Ruby::Limits::PROXY_REFUSAL_BYTES, known_origins: 1024
+      proxy_refusal_bytes: Ruby::Limits::PROXY_REFUSAL_BYTES, known_origins: 1024,
+      **(HTTP2 ? Ruby::HTTP2::Session::BOUNDS : {})
     }.freeze
 
     class << self

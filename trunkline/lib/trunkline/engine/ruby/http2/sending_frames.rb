@@ -82,7 +82,7 @@ module Trunkline
           def introduce
             emit(Frame::PREFACE)
             emit(Frame.settings(enable_push: 0, initial_window_size: Windows::FULL,
-                                max_header_list_size: 64 * 1024, no_rfc7540_priorities: 1))
+                                max_header_list_size: Session::HEADER_LIST, no_rfc7540_priorities: 1))
             emit(Frame.window_update(0, Session::CONNECTION_WINDOW - 65_535))
           end
 

@@ -31,7 +31,12 @@ module Trunkline
           # CONTINUATION frames in one header section.
           CONTINUATIONS = 64
           LAST_ID = 0x7fff_ffff
-          private_constant :HEADER_LIST, :LAST_ID
+          private_constant :LAST_ID
+
+          # As docs/limits.md has them.
+          BOUNDS = { http2_streams: STREAMS, http2_stream_window: FULL, http2_narrow_window: NARROW,
+                     http2_connection_window: CONNECTION_WINDOW, http2_header_list: HEADER_LIST,
+                     http2_idle_frames: IDLE_FRAMES, http2_continuations: CONTINUATIONS }.freeze
 
           # @return [Symbol, nil] why the connection has failed: a key of FAILURES
           attr_reader :fault
