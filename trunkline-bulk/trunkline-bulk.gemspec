@@ -31,5 +31,4 @@ Gem::Specification.new do |spec|
 
   spec.add_dependency "sqlite3", ">= 1.7", "< 3"
   spec.add_dependency "trunkline", "~> #{Trunkline::Bulk::VERSION}"
-  spec.add_dependency "tty-progressbar", "~> 0.18"
 end

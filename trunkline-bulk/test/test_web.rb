@@ -37,6 +37,12 @@ class TestWeb < BulkTest
     ask(web, "/change", "POST", input: body, "HTTP_X_TRUNKLINE_BULK" => "1", **fields)
   end
 
+  # As of another process that works at it.
+  def report(figures)
+    store = Trunkline::Bulk::State.of(state)
+    store.report(store.run("TestWeb::Shown/run").id, "another", figures, 30)
+  end
+
   def test_what_it_answers
     web = Trunkline::Bulk::Web.new(state: state)
     status, fields, body = ask(web, "/")
@@ -83,6 +89,8 @@ class TestWeb < BulkTest
       browser.js("document.querySelector('[data-action=pause]').click()")
       eventually("it is paused") { text.call.include?("paused") }
       assert_equal :paused, Shown.status("run", state: state).state
+      report("in_flight" => 7, "rate" => 1.0, "slowest" => [["http://slow.test", 1, 2.5]])
+      eventually("what is done now") { text.call.match?(%r{7 in flight.*slowest origins: http://slow.test 2.500 s}m) }
       Shown.start("run", state: state, progress: false)
       eventually("it is updated by itself") { browser.js("document.querySelector('.state').innerText") == "done" }
       assert_empty browser.complaints

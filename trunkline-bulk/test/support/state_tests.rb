@@ -121,6 +121,16 @@ module StateTests
     assert_equal 2, @state.jobs(run.id) { |jobs, _| { "queued" => jobs["queued"] + 1 } }["queued"]
   end
 
+  def test_reports_of_processes_are_forgotten
+    run = begin_run
+    assert_empty run_of.reports
+    @state.report(run.id, "first", { "rate" => 1.5 }, 30)
+    @state.report(run.id, "second", { "rate" => 7 }, 0)
+    2.times { |number| @state.report(run.id, "third", { "rate" => number }, 30) }
+    assert_equal [{ "rate" => 1.5 }, { "rate" => 1 }], run_of.reports.sort_by { |one| -one["rate"] }
+    assert_empty @state.begin_run("Tested/other", 2).reports
+  end
+
   def test_many_at_once_lose_nothing_and_have_nothing_twice
     run = begin_run(slices: 60)
     seen = Queue.new

@@ -1,10 +1,8 @@
 # frozen_string_literal: true
 
-require "tty-progressbar"
-
 module Trunkline
   class Bulk
-    # Shows how far a run is: on a terminal, or to what the caller gave.
+    # Shows how far a run is: on a terminal, in lines, or to what the caller gave.
     #
     # @api private
     class Progress
@@ -19,8 +17,17 @@ module Trunkline
         return new(wanted, &status) if wanted.respond_to?(:call)
         return if wanted == false || (wanted.nil? && !output.tty?)
 
-        new(Bar.new(output), &status)
+        new(output.tty? ? on_terminal(output) : Lines.new(output), &status)
       end
+
+      def self.on_terminal(output)
+        require_relative "progress/live"
+        Live.new(output)
+      rescue LoadError
+        output.puts "trunkline-bulk: a live view needs the gems tty-cursor and pastel; without them there are lines"
+        Lines.new(output)
+      end
+      private_class_method :on_terminal
 
       # @param shown [#call] given a RunStatus
       def initialize(shown, &status)
@@ -40,27 +47,35 @@ module Trunkline
 
       # @return [void]
       def finish
-        @shown.call(@status.call)
-        @shown.finish if @shown.respond_to?(:finish)
+        status = @status.call
+        @shown.respond_to?(:finish) ? @shown.finish(status) : @shown.call(status)
       end
 
-      # A bar, or a counter when the total is not known.
-      class Bar
-        FORMAT = ":name :bar :current/:total :rate/s, :failed failed :eta"
-        private_constant :FORMAT
+      # A line now and then, as for a log.
+      class Lines
+        # Seconds between two lines.
+        EVERY = 10.0
+        private_constant :EVERY
 
+        # @param output [IO]
         def initialize(output)
           @output = output
+          @written = -Float::INFINITY
         end
 
+        # @param status [RunStatus]
+        # @return [void]
         def call(status)
-          @bar ||= TTY::ProgressBar.new(FORMAT, total: status.total, output: @output, clear: false, frequency: 4)
-          @bar.update(total: status.total) if status.total && @bar.total.nil?
-          @bar.current = status.done + status.failed if (status.done + status.failed).positive?
-          @bar.advance(0, name: status.name, failed: status.failed)
+          now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+          return if now - @written < EVERY
+
+          @written = now
+          @output.puts(status)
         end
 
-        def finish = @bar&.stop
+        # @param status [RunStatus]
+        # @return [void]
+        def finish(status) = @output.puts(status)
       end
     end
   end

@@ -2,19 +2,32 @@
 
 module Trunkline
   class Bulk
-    # How far a run is. Frozen.
+    # How far a run is, and what is done at it now. Frozen.
     #
     #   name    of the run
     #   state   :running, :paused, :cancelled or :done
     #   done    items with a Response, and those whose request was left out
     #   failed  items with an Error, without a valid request, or whose result block raised
     #   total   items of the source; nil while that is not known
-    #   counts  {"200" => 9000, "404" => 12, "ConnectTimeout" => 3}
-    #   rate    items a second since the run began
-    #   eta     seconds until the end; nil when it cannot be told
+    #   counts  items by status, or by the class of the error: {"200" => 9000, "404" => 12, "ConnectTimeout" => 3}
+    #   rate    items a second: of the last seconds while the run is worked at, by all processes; else since it began
+    #   eta     seconds until the end at that rate; nil when it cannot be told
+    #   in_flight  requests under way, of all processes
+    #   slowest_origins  [Origin, ...], at most five: those whose requests took longest in the last seconds, by a sample
     #   began, ended  Time
+    #
+    # What processes do now they report once a second, and it is forgotten five seconds after their last report.
     class RunStatus
-      attr_reader :name, :state, :done, :failed, :total, :counts, :rate, :eta, :began, :ended
+      # url: scheme, host and port; requests: that were measured; seconds: of one of them, the mean
+      Origin = Struct.new(:url, :requests, :seconds) do
+        def to_s = format("%<url>s %<seconds>.3f s", url: url, seconds: seconds)
+      end
+      # Slowest origins that are told.
+      SLOWEST = 5
+      private_constant :SLOWEST
+
+      attr_reader :name, :state, :done, :failed, :total, :counts, :rate, :eta, :in_flight, :slowest_origins, :began,
+                  :ended
 
       # @param name [String]
       # @param run [State::Run]
@@ -24,8 +37,10 @@ module Trunkline
         @state, @done, @failed, @total, @began, @ended = run.to_h.values_at(:state, :done, :failed, :total, :began,
                                                                             :ended)
         @counts = run.counts.freeze
-        seconds = [(@ended || Time.now) - @began, 0.001].max
-        @rate = ((@done + @failed) / seconds).round(1)
+        reports = @state == :done ? [] : run.reports
+        @in_flight = reports.sum { |report| report["in_flight"] }
+        @slowest_origins = slowest(reports).freeze
+        @rate = rate_of(reports)
         @eta = ((@total - @done - @failed) / @rate).round(1) if @state == :running && @total && @rate.positive?
         freeze
       end
@@ -33,8 +48,28 @@ module Trunkline
       # @return [String] one line
       def to_s
         counted = @counts.sort_by { |outcome, items| [-items, outcome] }.map { |outcome, items| "#{outcome}: #{items}" }
-        "#{@name}: #{@state}, #{@done} done, #{@failed} failed#{" of #{@total}" if @total}, #{@rate}/s" \
-          "#{", #{@eta.round} s left" if @eta}#{" (#{counted.join(", ")})" unless counted.empty?}"
+        [
+          "#{@name}: #{@state}", "#{@done} done", "#{@failed} failed#{" of #{@total}" if @total}", "#{@rate}/s",
+          ("#{@in_flight} in flight" if @in_flight.positive?), ("#{@eta.round} s left" if @eta),
+          ("slowest #{@slowest_origins.first}" if @slowest_origins.any?)
+        ].compact.join(", ") + (counted.empty? ? "" : " (#{counted.join(", ")})")
+      end
+
+      private
+
+      def rate_of(reports)
+        return reports.sum { |report| report["rate"] }.round(1) if @state == :running && reports.any?
+
+        ((@done + @failed) / [(@ended || Time.now) - @began, 0.001].max).round(1)
+      end
+
+      # An origin may be in the reports of several processes.
+      def slowest(reports)
+        origins = reports.flat_map { |report| report["slowest"] }.group_by(&:first).map do |url, times|
+          requests = times.sum { |_, count, _| count }
+          Origin.new(url, requests, (times.sum { |_, count, seconds| count * seconds } / requests).round(4)).freeze
+        end
+        origins.max_by(SLOWEST, &:seconds)
       end
     end
   end

@@ -30,12 +30,15 @@ module Trunkline
     #   retry_failed(run_id)         makes slices of the items that failed; they have the positions that they had
     #   failures(run_id)             -> Enumerator of Failure
     #   runs                         -> [Run, ...], the newest first
+    #   report(run_id, process, figures, life)
+    #                                what a process does now (a Hash of JSON): of Run#reports for that many seconds
     #   jobs(run_id) { |jobs, now| } a Hash that is kept with the run (nil at first): gives what is kept from now on
     class State
       # state: :running, :paused, :cancelled or :done; total: items, when known; cut: items that are in slices or
-      # recorded; counts: {outcome => items}; failed: items; slices: that are not over; began, ended: Time
-      Run = Struct.new(:id, :key, :state, :total, :cut, :cut_all, :counts, :done, :failed, :slices, :began, :ended,
-                       keyword_init: true)
+      # recorded; counts: {outcome => items}; failed: items; slices: that are not over; reports: of processes that work
+      # at it now; began, ended: Time
+      Run = Struct.new(:id, :key, :state, :total, :cut, :cut_all, :counts, :done, :failed, :slices, :reports, :began,
+                       :ended, keyword_init: true)
       # Of the source, for the worker that has it.
       Feed = Struct.new(:run_id, :fence, :cursor, :position)
       # recorded: bits of the items that are over, as a String of "0" and "1"; positions: of its items in the source

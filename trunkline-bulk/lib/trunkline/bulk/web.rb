@@ -67,7 +67,8 @@ module Trunkline
         status = RunStatus.new(run.key, run)
         actions = @actions ? ACTIONS.filter_map { |name, states| name if offered?(name, states, run) } : []
         { key: run.key, state: run.state, total: run.total, done: run.done, failed: run.failed, counts: run.counts,
-          rate: status.rate, eta: status.eta, slices: run.slices, began: run.began.utc.iso8601, actions: actions }
+          rate: status.rate, eta: status.eta, in_flight: status.in_flight, slices: run.slices,
+          slowest: status.slowest_origins.map(&:to_s), began: run.began.utc.iso8601, actions: actions }
       end
 
       def offered?(name, states, run) = states.include?(run.state) && (name != "retry_failed" || run.failed.positive?)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "trunkline"
+require_relative "activity"
 require_relative "codec"
 require_relative "events"
 require_relative "feeder"
@@ -24,8 +25,10 @@ module Trunkline
       IDLE = 0.25
       # Results between two looks at the clock.
       CLOCK = 16
+      # Requests whose time is taken between two records: enough to tell slow origins from others.
+      SAMPLE = 100
       STATUSES = Hash.new { |known, status| known[status] = status.to_s.freeze }
-      private_constant :CLOCK, :INTERVAL, :IDLE, :STATUSES
+      private_constant :CLOCK, :INTERVAL, :IDLE, :SAMPLE, :STATUSES
 
       # @param bulk [Class]
       # @param run [State::Run]
@@ -44,7 +47,9 @@ module Trunkline
         @works = []
         @entries = []
         @suspects = []
-        @ended = 0
+        @ended = @settled = @in_flight = 0
+        @times = {}
+        @sampled = 0
         @under_way = {}.compare_by_identity # by request
         @request, @result, @flush = %i[request result flush].map { |name| bulk.block(name) }
       end
@@ -53,6 +58,7 @@ module Trunkline
       # @return [void]
       def work
         @client = Trunkline.new(nil, client_options)
+        activity.join(self)
         LeaseKeeper.run(@state, @run.id, @name, @settings.lease) do
           until over?
             send_all
@@ -80,6 +86,9 @@ module Trunkline
         end
       end
 
+      # @return [Integer] requests, a moment ago
+      attr_reader :in_flight
+
       private
 
       def client_options
@@ -106,9 +115,8 @@ module Trunkline
       # Until there is nothing that may be sent now: slices are pulled as their requests can be sent.
       def send_all
         @recorded_at = now
-        @client.each(self, concurrency: @settings.concurrency, invalid: :yield) do |request, result|
-          ended(@under_way.delete(request), request, result)
-        end
+        options = { concurrency: @settings.concurrency, invalid: :yield, progress: method(:look_on) }
+        @client.each(self, **options) { |request, result| ended(@under_way.delete(request), request, result) }
         record
         send_alone(@suspects.shift) until @suspects.empty? || @stopped
       end
@@ -199,8 +207,25 @@ module Trunkline
       end
 
       def ended(entry, request, result)
+        take_time(request, result) if (@sampled += 1) <= SAMPLE
         finish(entry, result) unless entry.work.lost? || kept?(entry, request, result)
         record if ((@ended += 1) % CLOCK).zero? && now - @recorded_at > INTERVAL
+      end
+
+      # Several times a second, also while no request ends.
+      def look_on(progress)
+        @in_flight = progress.in_flight
+        record if now - @recorded_at > INTERVAL
+      end
+
+      def take_time(request, result)
+        seconds = result.is_a?(Response) ? result.timings.total : (result.elapsed if result.is_a?(Error))
+        origin = origin_of(request) if seconds
+        return if origin.nil?
+
+        time = @times[origin.sub(%r{//.*@}, "//")] ||= [0, 0.0] # without a password
+        time[0] += 1
+        time[1] += seconds
       end
 
       # @return [Boolean] whether the item is to be tried again
@@ -232,6 +257,7 @@ module Trunkline
       # @return [nil]
       def settle(entry, outcome, message)
         entry.work.settle(entry.index, outcome, message)
+        @settled += 1
         nil
       end
 
@@ -240,13 +266,23 @@ module Trunkline
         @works.each { |work| work.record(@state) }
         ended, @works = @works.partition { |work| work.complete? || work.lost? }
         ended.each(&:finish)
+        tell_activity
         @recorded_at = now
         over?
         @told&.call
       end
 
+      def activity = @activity ||= Activity.of(@state, @run.id)
+
+      def tell_activity
+        activity.add(@settled, @times)
+        @settled = @sampled = 0
+        @times = {}
+      end
+
       # What is not over goes to others.
       def leave
+        activity.leave(self)
         record
       ensure
         @works.each { |work| @state.release(work.slice) }

@@ -43,7 +43,7 @@ module Trunkline
         def initialize(base = ::ActiveRecord::Base)
           super()
           @base = base
-          @run, @slice, @count, @failure = %w[runs slices counts failures].map { |name| model(name) }
+          @run, @slice, @count, @failure, @report = Tables::NAMES.map { |name| model(name) }
         end
 
         def to_s = "active_record"
@@ -63,7 +63,9 @@ module Trunkline
         def run(key)
           read do
             row = @run.find_by(key: key) or next
-            run_of(row, @count.where(run_id: row.id).pluck(:outcome, :items).to_h, @slice.where(run_id: row.id).count)
+            reports = @report.where(run_id: row.id, lease: now..).pluck(:figures).map { |figures| JSON.parse(figures) }
+            run_of(row, @count.where(run_id: row.id).pluck(:outcome, :items).to_h, @slice.where(run_id: row.id).count,
+                   reports)
           end
         end
 
@@ -163,6 +165,11 @@ module Trunkline
           end
         end
 
+        def report(run_id, process, figures, life)
+          row = { run_id: run_id, process: process, figures: JSON.generate(figures) }
+          write { @report.upsert_all([{ **row, lease: now + life }], **unique(%i[run_id process])) }
+        end
+
         # @return [Enumerator<Failure>]
         def failures(run_id)
           Enumerator.new do |all|
@@ -249,10 +256,10 @@ module Trunkline
           slices.where(worker: nil).first || slices.where.not(worker: nil).where(lease: ...now).first
         end
 
-        def run_of(row, counts, slices)
+        def run_of(row, counts, slices, reports)
           same = row.slice(:id, :key, :total, :cut, :cut_all, :done, :failed).symbolize_keys
-          Run.new(**same, state: row.state.to_sym, counts: counts, slices: slices, began: Time.at(row.began),
-                          ended: row.ended && Time.at(row.ended))
+          Run.new(**same, state: row.state.to_sym, counts: counts, slices: slices, reports: reports,
+                          began: Time.at(row.began), ended: row.ended && Time.at(row.ended))
         end
 
         def slice_of(row)
@@ -293,6 +300,7 @@ module Trunkline
           return unless row.state == "running" && row.cut_all && !@slice.exists?(run_id: run_id)
 
           row.update_columns(state: "done", ended: Time.now.to_f)
+          @report.where(run_id: run_id).delete_all
         end
 
         def add_again(run_id, failed)

@@ -29,6 +29,9 @@ module Trunkline
           CREATE TABLE IF NOT EXISTS failures (
             run_id INTEGER NOT NULL, position INTEGER NOT NULL, item BLOB NOT NULL, outcome TEXT NOT NULL, message TEXT,
             PRIMARY KEY (run_id, position)) WITHOUT ROWID;
+          CREATE TABLE IF NOT EXISTS reports (
+            run_id INTEGER NOT NULL, process TEXT NOT NULL, figures TEXT NOT NULL, lease REAL NOT NULL,
+            PRIMARY KEY (run_id, process)) WITHOUT ROWID;
         SQL
         # Seconds that a transaction waits for another process.
         PATIENCE = 30
@@ -95,7 +98,7 @@ module Trunkline
             row = execute("SELECT * FROM runs WHERE key = ?", key).first or return
             counts = execute("SELECT outcome, items FROM counts WHERE run_id = ?", row["id"])
             slices = execute("SELECT COUNT(*) AS n FROM slices WHERE run_id = ?", row["id"]).first["n"]
-            run_of(row, counts.to_h { |one| one.values_at("outcome", "items") }, slices)
+            run_of(row, counts.to_h { |one| one.values_at("outcome", "items") }, slices, reports_of(row["id"]))
           end
         end
 
@@ -226,6 +229,14 @@ module Trunkline
           end
         end
 
+        def report(run_id, process, figures, life)
+          write do
+            execute("INSERT OR REPLACE INTO reports VALUES (?, ?, ?, ?)", run_id, process, JSON.generate(figures),
+                    Workers.now + life)
+            execute("DELETE FROM reports WHERE run_id = ? AND lease < ?", run_id, Workers.now)
+          end
+        end
+
         # @return [Enumerator<Failure>]
         def failures(run_id)
           Enumerator.new do |all|
@@ -283,10 +294,15 @@ module Trunkline
 
         def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-        def run_of(row, counts, slices)
+        def run_of(row, counts, slices, reports)
           same = %w[id key total cut done failed].to_h { |name| [name.to_sym, row[name]] }
           Run.new(**same, state: row["state"].to_sym, cut_all: row["cut_all"] == 1, counts: counts, slices: slices,
-                          began: Time.at(row["began"]), ended: row["ended"] && Time.at(row["ended"]))
+                          reports: reports, began: Time.at(row["began"]), ended: row["ended"] && Time.at(row["ended"]))
+        end
+
+        def reports_of(run_id)
+          rows = execute("SELECT figures FROM reports WHERE run_id = ? AND lease > ?", run_id, Workers.now)
+          rows.map { |row| JSON.parse(row["figures"]) }
         end
 
         def over?(row) = row["lease"].nil? || row["lease"] < Workers.now || Workers.gone?(row["worker"])

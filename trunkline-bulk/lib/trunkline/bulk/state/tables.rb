@@ -11,6 +11,8 @@ module Trunkline
         # @api private
         module Tables
           PREFIX = "trunkline_bulk_"
+          # The last one is made last: where it is, the others are.
+          NAMES = %i[runs slices counts failures reports].freeze
           # What adding a table or a column twice, by two processes at once, raises.
           RACE = 5
           private_constant :RACE
@@ -21,10 +23,9 @@ module Trunkline
           # @return [void]
           def make(connection)
             tries ||= 0
-            return if connection.table_exists?("#{PREFIX}failures")
+            return if connection.table_exists?("#{PREFIX}#{NAMES.last}")
 
-            # The last table is made last: where it is, the others are.
-            %i[runs slices counts failures].each { |name| public_send(name, connection) }
+            NAMES.each { |name| public_send(name, connection) }
           rescue ::ActiveRecord::StatementInvalid
             raise if (tries += 1) > RACE
 
@@ -81,6 +82,16 @@ module Trunkline
               table.string :outcome, limit: 200, null: false
               table.text :message
               table.index %i[run_id position], unique: true, name: "#{PREFIX}failures_of_runs"
+            end
+          end
+
+          def reports(connection)
+            create(connection, :reports) do |table|
+              table.bigint :run_id, null: false
+              table.string :process, limit: 190, null: false
+              table.text :figures, null: false
+              table.float :lease, limit: 53, null: false
+              table.index %i[run_id process], unique: true, name: "#{PREFIX}reports_of_runs"
             end
           end
 

@@ -21,7 +21,10 @@ module Trunkline
         def now = Process.clock_gettime(CLOCK)
 
         # @return [String] a name for a worker of this process
-        def name = [BOOT, Process.pid, started(Process.pid), SecureRandom.alphanumeric(8)].join("/")
+        def name = [process, SecureRandom.alphanumeric(8)].join("/")
+
+        # @return [String] a name for this process
+        def process = [BOOT, Process.pid, started(Process.pid)].join("/")
 
         # @param name [String]
         # @return [Boolean] whether its process cannot work any more

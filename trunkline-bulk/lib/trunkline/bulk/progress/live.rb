@@ -1,0 +1,114 @@
+# frozen_string_literal: true
+
+require "io/console"
+require "pastel"
+require "tty-cursor"
+
+module Trunkline
+  class Bulk
+    class Progress
+      # A view of some lines at the bottom of a terminal, drawn over the one before: how far, how fast, the outcomes,
+      # and the slowest origins. What does not fit is left out.
+      class Live
+        # Columns that a bar has at least.
+        BAR = 10
+        # Of a terminal that does not tell.
+        SIZE = [24, 80].freeze
+        COLORS = { "1" => :cyan, "2" => :green, "3" => :cyan, "4" => :yellow }.freeze
+        private_constant :BAR, :COLORS, :SIZE
+
+        # @param output [IO] a terminal
+        def initialize(output)
+          @output = output
+          @cursor = TTY::Cursor
+          @color = Pastel.new
+          @drawn = 0
+        end
+
+        # @param status [RunStatus]
+        # @return [void]
+        def call(status)
+          rows, @columns = size
+          lines = lines_of(status).first([rows - 1, 1].max)
+          text = lines.map { |line| "#{line}#{@cursor.clear_line_after}\n" }.join
+          @output.print(back, text, @cursor.clear_screen_down)
+          @output.flush
+          @drawn = lines.size
+        end
+
+        # Leaves the last view where it is.
+        # @param status [RunStatus]
+        # @return [void]
+        def finish(status) = call(status)
+
+        private
+
+        # The last column stays empty: some terminals begin a new line behind it.
+        def size
+          rows, columns = @output.winsize
+          rows.zero? || columns.zero? ? SIZE : [rows, columns - 1]
+        rescue SystemCallError
+          SIZE
+        end
+
+        def back = @drawn.zero? ? "" : @cursor.up(@drawn) + @cursor.column(1)
+
+        def lines_of(status)
+          [first_line(status), speed(status), outcomes(status), *origins(status)].compact
+        end
+
+        def first_line(status)
+          over = status.done + status.failed
+          return cut("#{status.name}  #{number(over)}  #{ending(status)}") if status.total.nil?
+
+          share = over.fdiv([status.total, 1].max)
+          end_of_line = "#{(share * 100).floor} %  #{number(over)}/#{number(status.total)}  #{ending(status)}"
+          bar = bar(share, @columns - status.name.size - end_of_line.size - 4)
+          cut([status.name, bar, end_of_line].compact.join("  "))
+        end
+
+        def bar(share, width)
+          return if width < BAR
+
+          full = ((width - 2) * share).floor
+          "[#{"=" * full}#{" " * (width - 2 - full)}]"
+        end
+
+        def ending(status)
+          return status.state.to_s unless status.state == :running
+
+          "ETA #{status.eta ? duration(status.eta) : "-"}"
+        end
+
+        def speed(status)
+          cut("#{number(status.rate.round)}/s  #{number(status.in_flight)} in flight  #{number(status.failed)} failed")
+        end
+
+        # The most frequent first.
+        def outcomes(status)
+          counts = status.counts.sort_by { |outcome, items| [-items, outcome] }
+          texts = counts.map { |outcome, items| [outcome, "#{outcome}: #{number(items)}"] }
+          left = @columns + 2
+          texts = texts.take_while { |_, text| (left -= text.size + 2) >= 0 }
+          shown = texts.map { |outcome, text| @color.decorate(text, COLORS.fetch(outcome[/\A\d/], :red)) }
+          shown.join("  ") unless shown.empty?
+        end
+
+        def origins(status)
+          return if status.slowest_origins.empty?
+
+          status.slowest_origins.map { |origin| cut(format("%<seconds>9.3f s  %<url>s", origin.to_h)) }
+            .unshift(@color.dim(cut("slowest origins")))
+        end
+
+        # What a terminal would take for a command is none.
+        def cut(text) = text.gsub(/[^[:print:]]/, "?")[0, @columns]
+
+        def number(value) = value.to_s.gsub(/(?<=\d)(?=(\d{3})+\z)/, ",")
+
+        # @return [String] h:mm:ss
+        def duration(seconds) = [seconds.ceil / 3600, *Time.at(seconds.ceil).utc.strftime("%M:%S")].join(":")
+      end
+    end
+  end
+end
