@@ -23,7 +23,7 @@ module Trunkline
       INTERVAL = 0.25
       # Seconds after which it looks for slices of others again, when there are none.
       IDLE = 0.25
-      # Results between two looks at the clock.
+      # Items between two looks at the clock.
       CLOCK = 16
       # Requests whose time is taken between two records: enough to tell slow origins from others.
       SAMPLE = 100
@@ -77,7 +77,7 @@ module Trunkline
         until @stopped
           entry = @held.take || @robots&.take || take or return
           request = entry.work.lost? ? nil : request_of(entry)
-          next if request.nil?
+          next record_in_time if request.nil? # many in a row may need none
 
           # Two items may have the same object for their request.
           request = request.dup while @under_way.key?(request)
@@ -209,6 +209,10 @@ module Trunkline
       def ended(entry, request, result)
         take_time(request, result) if (@sampled += 1) <= SAMPLE
         finish(entry, result) unless entry.work.lost? || kept?(entry, request, result)
+        record_in_time
+      end
+
+      def record_in_time
         record if ((@ended += 1) % CLOCK).zero? && now - @recorded_at > INTERVAL
       end
 
