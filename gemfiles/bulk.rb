@@ -5,6 +5,7 @@ gem "activejob", ">= 7.1", require: false
 gem "activerecord", ">= 7.1", require: false
 gem "pastel", "~> 0.8", require: false
 gem "pg", "~> 1.5", require: false
+gem "rbs", "~> 3.6", platforms: :ruby, require: false
 gem "redis-client", ">= 0.22", require: false
 gem "solid_queue", "~> 1.1", require: false
 gem "trilogy", "~> 2.9", require: false

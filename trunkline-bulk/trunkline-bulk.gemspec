@@ -23,7 +23,7 @@ Gem::Specification.new do |spec|
     "rubygems_mfa_required" => "true"
   }
 
-  spec.files = Dir.glob("{exe,lib}/**/*", base: __dir__).select { |path| File.file?(File.join(__dir__, path)) } +
+  spec.files = Dir.glob("{exe,lib,sig}/**/*", base: __dir__).select { |path| File.file?(File.join(__dir__, path)) } +
                Dir.glob(["LICENSE", ".yardopts", "{README,CHANGELOG}.md"], base: __dir__)
   spec.bindir = "exe"
   spec.executables = ["trunkline-bulk"]
