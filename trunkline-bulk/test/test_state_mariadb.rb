@@ -8,5 +8,5 @@ class TestStateMariadb < BulkTest
   include StateTests
   include DatabaseStateTests
 
-  def self.config = Server.shared(:mariadb)&.active_record
+  def self.server = Server.shared(:mariadb)
 end

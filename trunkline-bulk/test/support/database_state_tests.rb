@@ -4,11 +4,11 @@ require "active_record"
 require_relative "servers"
 require_relative "state_tests"
 
-# The same in a database of ActiveRecord. `config` of the class: of the connection; nil: there is no server.
+# The same in a database of ActiveRecord. `server` of the class: a Server; nil: it is not installed.
 module DatabaseStateTests
   def setup
     super
-    config = self.class.config or skip "the server is not installed (bin/setup)"
+    config = self.class.server&.active_record or skip "the server is not installed (bin/setup)"
     ActiveRecord::Base.establish_connection(**config, pool: 20)
     connection = ActiveRecord::Base.connection
     connection.tables.each { |table| connection.drop_table(table) }
@@ -28,5 +28,21 @@ module DatabaseStateTests
     status = run.start("run", state: @state, progress: false)
     assert_equal [:done, 50, 1, 51], [status.state, status.done, status.failed, status.total]
     assert_equal 50, server.counts.size
+  end
+
+  def test_a_database_that_is_restarted
+    server = self.class.server
+    origin = serve { sleep(0.02) && [200, "ok"] }
+    run = bulk(Array.new(300) { |number| origin.url("/#{number}") }, slice: 20, concurrency: 5)
+    thread = Thread.new { run.start("run", state: @state, progress: false) }
+    2.times do |count|
+      eventually("it works") { origin.total > 50 * (count + 1) }
+      server.halt
+      sleep 0.5
+      server.start
+    end
+    status = thread.value
+    assert_equal [:done, 300, { "200" => 300 }], [status.state, status.done, status.counts]
+    assert_equal 300, origin.total # nothing came twice: what could not be recorded was kept
   end
 end
