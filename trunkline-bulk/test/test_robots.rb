@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "test_helper"
+require_relative "support/servers"
 
 # options robots:
 class TestRobots < BulkTest
@@ -46,6 +47,56 @@ class TestRobots < BulkTest
     assert_equal 1, slow.total
     answered << true
     assert_equal({ "200" => 50 }, thread.value)
+  end
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+  def test_a_delay_is_kept_to_while_others_go_on
+    times = []
+    delayed = serve do |target|
+      next [200, "User-agent: *\nCrawl-delay: 1\nDisallow: /private\n"] if target == "/robots.txt"
+
+      times << now
+      [200, "ok"]
+    end
+    others = []
+    fast = site(-> { others << now && [200, ""] })
+    urls = Array.new(4) { |number| delayed.url("/#{number}") } + [delayed.url("/private")]
+    urls += Array.new(40) { |number| fast.url("/#{number}") }
+    counts = counts_of(urls, slice: 9, concurrency: 8, timeout: 0.9)
+    assert_equal({ "200" => 44, "robots.txt" => 1 }, counts)
+    times.each_cons(2) { |one, another| assert_operator another - one, :>, 0.9 }
+    assert_operator times.last - times.first, :<, 8
+  end
+
+  # Two processes with one Redis.
+  def test_files_and_delays_are_those_of_a_fleet
+    redis = Server.redis or skip "redis-server is not installed (bin/setup)"
+    times = Queue.new
+    server = serve do |target|
+      next [200, "User-agent: *\nCrawl-delay: 1\n"] if target == "/robots.txt"
+
+      times << now
+      [200, "ok"]
+    end
+    code = <<~RUBY
+      Trunkline::Bulk.configure { |config| config.redis = #{redis.url.inspect} }
+      class Crawled < Trunkline::Bulk
+        source  { (0...4).map { |number| #{server.url("/").inspect} + number.to_s } }
+        request { |url| url }
+        options slice: 1, timeout: 5, robots: "Tested"
+        result  { |*| nil }
+      end
+      Crawled.start("run", state: #{state.inspect}, progress: false)
+    RUBY
+    pids = Array.new(2) { |number| Programs.start(code, path("output#{number}")) }
+    pids.each { |pid| assert_predicate Process.wait2(pid).last, :success? }
+    assert_equal 1, server.counts["/robots.txt"]
+    times = Array.new(times.size) { times.pop }
+    assert_equal 4, times.size
+    times.each_cons(2) { |one, another| assert_operator another - one, :>, 0.7 }
+  ensure
+    redis&.stop
   end
 
   def test_a_name_that_is_none

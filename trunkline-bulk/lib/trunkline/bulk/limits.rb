@@ -62,8 +62,9 @@ module Trunkline
       end
 
       # @param most_in_flight [Integer, nil] to each origin, by all workers
+      # @param rates [#rate, nil] what origins ask for by themselves, requests a second
       # @return [#pace] for `rate: { store: }`
-      def with(most_in_flight) = Store.new(self, most_in_flight)
+      def with(most_in_flight, rates = nil) = Store.new(self, most_in_flight, rates)
 
       # @param origin [String]
       # @return [Share]
@@ -97,8 +98,10 @@ module Trunkline
       private
 
       # Who asks for the shares of an origin of one client.
-      Store = Struct.new(:limits, :most_in_flight) do
-        def pace(origin, per_second, _burst) = limits.share(origin, per_second, most_in_flight)
+      Store = Struct.new(:limits, :most_in_flight, :rates) do
+        def pace(origin, per_second, _burst)
+          limits.share(origin, [per_second, rates&.rate(origin)].compact.min, most_in_flight)
+        end
       end
 
       def exchange(asks, now)

@@ -8,17 +8,18 @@ rescue LoadError => error
                                    "Gemfile (#{error.message})"
 end
 
+require_relative "robots/files"
+
 module Trunkline
   class Bulk
-    # Asks the robots.txt of each origin (RFC 9309) whether an item may be fetched. Threads get the files, while the
-    # items of origins whose file is known go on; the others wait here.
+    # Asks the robots.txt of each origin (RFC 9309) whether an item may be fetched, and keeps to its Crawl-delay.
+    # Threads get the files, while the items of origins whose file is known go on; the others wait here, and so do those
+    # of an origin with a delay: one of them is under way at a time, or waits for the limit that #rate tells.
     #
     # @api private
     class Robots
       # Files that are got at once.
       THREADS = 8
-      # Seconds after which a file is got again (RFC 9309 2.4).
-      KEPT = 86_400
       # Bytes of a file that are read (RFC 9309 2.5).
       SIZE = 512_000
       # Items that wait at most: no more are taken from the source meanwhile.
@@ -27,28 +28,9 @@ module Trunkline
       PAUSES = (1..16)
       # Of a file that cannot be got.
       Unreachable = Class.new(StandardError)
-      # Files that a process keeps.
-      FILES = 10_000
-      private_constant :FILES, :KEPT, :MOST, :PAUSES, :SIZE, :THREADS
-
-      @kept = {}
-      @lock = Mutex.new
-
-      class << self
-        # @return [WebRobots, nil] of any worker of the process; nil: it is to be got
-        def kept(agent, origin, now)
-          file, at = @lock.synchronize { @kept[[agent, origin]] }
-          file if at && now - at <= KEPT
-        end
-
-        # @return [void]
-        def keep(agent, origin, file, now)
-          @lock.synchronize do
-            @kept.shift if @kept.size >= FILES
-            @kept[[agent, origin]] = [file, now]
-          end
-        end
-      end
+      # Of an origin with a delay: entries, and the one that is under way.
+      Delayed = Struct.new(:waiting, :under_way)
+      private_constant :Delayed, :MOST, :PAUSES, :SIZE, :THREADS
 
       # @param agent [String] the name that rules are found by
       # @param patience [Numeric] seconds for which a file is tried that cannot be got
@@ -58,6 +40,8 @@ module Trunkline
         @patience = patience
         @unreachable = {} # origin => Unreachable
         @waiting = Hash.new { |all, origin| all[origin] = [] }
+        @delayed = {} # origin => Delayed
+        @ready = []
         @size = 0
         @wanted = Queue.new
         @got = Queue.new
@@ -68,33 +52,47 @@ module Trunkline
       # @param entry [Entry]
       # @param origin [String, nil]
       # @param url [String]
-      # @return [Boolean, nil] nil: it is not known yet; the entry comes again from #take
+      # @return [Boolean, nil] nil: it is not known yet, or not its turn; the entry comes again from #take
       # @raise [Unreachable]
       def allowed?(entry, origin, url)
         return true if origin.nil?
 
         raise @unreachable[origin] if @unreachable.key?(origin)
 
-        file = Robots.kept(@agent, origin, now)
-        file ? file.allowed?(url) : wait(entry, origin)
+        file = Files.kept(@agent, origin) or return await(entry, origin)
+        return false unless file.rules.allowed?(url)
+
+        file.delay.zero? || turn_of(entry, origin)
       rescue ArgumentError, URI::InvalidURIError
         true # the request itself tells what is wrong
       end
 
-      # @return [Entry, nil] one whose file has been got meanwhile
+      # @return [Entry, nil] one whose file has been got meanwhile, or whose turn it is
       def take
         until @got.empty?
           origin, error = @got.pop
           @unreachable[origin] = error if error
-          (@ready ||= []).concat(@waiting.delete(origin) || [])
+          @ready.concat(@waiting.delete(origin) || [])
         end
-        entry = @ready&.shift
+        entry = @ready.shift || next_delayed
         @size -= 1 if entry
         entry
       end
 
+      # @param entry [Entry] whose request has ended, or is not sent
+      # @return [void]
+      def ended(entry)
+        delayed = @delayed[entry.origin]
+        delayed.under_way = nil if delayed && entry.equal?(delayed.under_way)
+      end
+
       # @return [Boolean] whether so many wait that no more should come
       def full? = @size >= MOST
+
+      # What the files say, for Limits of all workers.
+      # @param label [String] host:port
+      # @return [Float, nil] requests a second
+      def rate(label) = Files.rate(@agent, label)
 
       # @return [void]
       def close
@@ -107,7 +105,7 @@ module Trunkline
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
       # @return [nil]
-      def wait(entry, origin)
+      def await(entry, origin)
         unless @waiting.key?(origin)
           @wanted << origin
           @threads << Thread.new { loop { get(@wanted.pop) } } if @threads.size < THREADS
@@ -117,18 +115,30 @@ module Trunkline
         nil
       end
 
+      # @return [true, nil] nil: it waits
+      def turn_of(entry, origin)
+        delayed = @delayed[origin] ||= Delayed.new([])
+        return true if entry.equal?(delayed.under_way)
+
+        delayed.waiting << entry
+        @size += 1
+        nil
+      end
+
+      def next_delayed
+        delayed = @delayed.each_value.find { |one| one.under_way.nil? && one.waiting.any? } or return
+        delayed.under_way = delayed.waiting.shift
+      end
+
       def get(origin)
-        body = body_of(origin)
-        file = WebRobots.new(@agent, http_get: ->(_) { body }, crawl_delay: :ignore)
-        file.allowed?("#{origin}/") # reads it
-        Robots.keep(@agent, origin, file, now)
+        Files.get(@agent, origin) { text_of(origin) }
         @got << [origin]
       rescue StandardError => error
         @got << [origin, Unreachable.new("#{origin}/robots.txt cannot be got: #{error.message}")]
       end
 
       # What cannot be reached allows nothing; a file that is not there allows all (RFC 9309 2.3.1).
-      def body_of(origin)
+      def text_of(origin)
         limit = now + @patience
         pause = PAUSES.begin
         begin

@@ -77,7 +77,7 @@ module Trunkline
         until @stopped
           entry = @held.take || @robots&.take || take or return
           request = entry.work.lost? ? nil : request_of(entry)
-          next record_in_time if request.nil? # many in a row may need none
+          next passed_over(entry) if request.nil?
 
           # Two items may have the same object for their request.
           request = request.dup while @under_way.key?(request)
@@ -99,12 +99,14 @@ module Trunkline
       # @return [#pace, nil] nil: the client keeps the limits by itself
       def store
         redis = Bulk.configuration.redis
-        return if redis.nil? && @settings.in_flight.nil?
+        return if redis.nil? && @settings.in_flight.nil? && @robots.nil?
 
-        Limits.at(redis).with(@settings.in_flight)
+        Limits.at(redis).with(@settings.in_flight, @robots)
       rescue InvalidRequest
         # REDIS_URL may be for something else: without a limit, redis-client is not needed.
         raise if @settings.per_origin || @settings.in_flight
+
+        Limits.at(nil).with(nil, @robots) if @robots
       end
 
       def over?
@@ -208,12 +210,19 @@ module Trunkline
 
       def ended(entry, request, result)
         take_time(request, result) if (@sampled += 1) <= SAMPLE
+        @robots&.ended(entry)
         finish(entry, result) unless entry.work.lost? || kept?(entry, request, result)
         record_in_time
       end
 
       def record_in_time
         record if ((@ended += 1) % CLOCK).zero? && now - @recorded_at > INTERVAL
+      end
+
+      # Many in a row may need no request.
+      def passed_over(entry)
+        @robots&.ended(entry)
+        record_in_time
       end
 
       # Several times a second, also while no request ends.

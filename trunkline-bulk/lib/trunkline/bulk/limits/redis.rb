@@ -29,9 +29,13 @@ module Trunkline
         private_constant :CALLS, :LIFE, :PREFIX, :SCRIPT
 
         # @param url [String]
+        # @return [RedisClient::Config]
+        def self.config(url) = RedisClient.config(url: url, timeout: 1, reconnect_attempts: 1)
+
+        # @param url [String]
         # @param clock [#call, nil] gives milliseconds, for a simulation; nil: the clock of Redis
         def initialize(url, clock: nil)
-          @redis = RedisClient.config(url: url, timeout: 1, reconnect_attempts: 1).new_client
+          @redis = Redis.config(url).new_client
           @clock = clock
           @worker = SecureRandom.alphanumeric(16)
         end
