@@ -9,4 +9,6 @@ class TestStateMariadb < BulkTest
   include DatabaseStateTests
 
   def self.server = Server.shared(:mariadb)
+
+  def self.restarts = 1
 end

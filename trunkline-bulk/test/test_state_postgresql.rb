@@ -10,6 +10,8 @@ class TestStatePostgresql < BulkTest
 
   def self.server = Server.shared(:postgres)
 
+  def self.restarts = 2
+
   def test_another_database_is_told
     ActiveRecord::Base.establish_connection(adapter: "sqlite3", database: ":memory:")
     error = assert_raises(Trunkline::InvalidRequest) { bulk([]).start("run", state: :active_record) }

@@ -5,6 +5,7 @@ require_relative "servers"
 require_relative "state_tests"
 
 # The same in a database of ActiveRecord. `server` of the class: a Server; nil: it is not installed.
+# `restarts`: of the server, in the middle of a run.
 module DatabaseStateTests
   def setup
     super
@@ -35,7 +36,7 @@ module DatabaseStateTests
     origin = serve { sleep(0.02) && [200, "ok"] }
     run = bulk(Array.new(300) { |number| origin.url("/#{number}") }, slice: 20, concurrency: 5)
     thread = Thread.new { run.start("run", state: @state, progress: false) }
-    2.times do |count|
+    self.class.restarts.times do |count|
       eventually("it works") { origin.total > 50 * (count + 1) }
       server.halt
       sleep 0.5
@@ -44,5 +45,34 @@ module DatabaseStateTests
     status = thread.value
     assert_equal [:done, 300, { "200" => 300 }], [status.state, status.done, status.counts]
     assert_equal 300, origin.total # nothing came twice: what could not be recorded was kept
+  end
+
+  # The clock of the database, which leases are counted by, for this process.
+  def turn_clock(seconds)
+    @state.define_singleton_method(:now) { super() + seconds }
+  end
+
+  def test_a_clock_that_is_set_back_keeps_no_slice_from_others
+    run = begin_run(slices: 1)
+    slice = @state.claim(run.id, me(:dead), StateTests::LEASE)
+    assert_nil @state.claim(run.id, me(:other), StateTests::LEASE)
+    turn_clock(-3_600)
+    taken = @state.claim(run.id, me(:other), StateTests::LEASE)
+    assert_equal slice.id, taken.id
+    assert_raises(Trunkline::Bulk::LeaseLost) { @state.record(slice, "11", { "200" => 2 }, []) }
+    @state.renew(run.id, me(:other), StateTests::LEASE)
+    assert_nil @state.claim(run.id, me(:third), StateTests::LEASE)
+    @state.record(taken, "11", { "200" => 2 }, [])
+    assert_equal [:done, 2], run_of.then { [_1.state, _1.done] }
+  end
+
+  def test_a_clock_that_is_set_forward_gives_slices_away_once
+    run = begin_run(slices: 1)
+    slice = @state.claim(run.id, me(:first), StateTests::LEASE)
+    turn_clock(3_600)
+    taken = @state.claim(run.id, me(:other), StateTests::LEASE)
+    assert_equal slice.id, taken.id
+    assert_nil @state.claim(run.id, me(:third), StateTests::LEASE)
+    assert_raises(Trunkline::Bulk::LeaseLost) { @state.record(slice, "10", { "200" => 1 }, []) }
   end
 end

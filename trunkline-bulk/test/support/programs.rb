@@ -9,8 +9,9 @@ module Programs
   module_function
 
   # @return [Integer] the pid
-  def start(code, output)
-    Process.spawn(RbConfig.ruby, *PATHS, "-e", "require \"trunkline/bulk\"; #{code}", out: output, err: %i[child out])
+  def start(code, output, variables = {})
+    Process.spawn(variables, RbConfig.ruby, *PATHS, "-e", "require \"trunkline/bulk\"; #{code}",
+                  out: output, err: %i[child out])
   end
 
   # @return [Process::Status]

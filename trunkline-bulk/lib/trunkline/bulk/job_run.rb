@@ -91,16 +91,16 @@ module Trunkline
         watch(bulk, name, state, run, watch)
       end
 
-      # Jobs wait, and none has begun for so long that they are not there.
-      def lost?(jobs, now, bulk) = now - jobs.fetch("begun", now) > bulk.settings.lease * 2
+      # Jobs wait, and none has begun for so long that they are not there; or the clock has been set back since.
+      def lost?(jobs, now, bulk) = !(now - jobs.fetch("begun", now)).between?(0, bulk.settings.lease * 2)
 
       # Schedules the next watch, when the one before has come, or is late.
       def watch(bulk, name, state, run, mine)
         lease = bulk.settings.lease
         number = nil
         state.jobs(run.id) do |jobs, now|
-          due = jobs["watch"].nil? || jobs["watch"] == mine || now > jobs["watch_at"] + lease
-          next jobs unless due
+          on_its_way = jobs["watch"] && jobs["watch"] != mine && (jobs["watch_at"] - now).between?(-lease, 2 * lease)
+          next jobs if on_its_way
 
           number = jobs.fetch("watch", 0) + 1
           jobs.merge("watch" => number, "watch_at" => now + lease)

@@ -60,7 +60,8 @@ module Trunkline
       def rate_of(reports)
         return reports.sum { |report| report["rate"] }.round(1) if @state == :running && reports.any?
 
-        ((@done + @failed) / [(@ended || Time.now) - @began, 0.001].max).round(1)
+        seconds = (@ended || Time.now) - @began
+        seconds.positive? ? ((@done + @failed) / seconds).round(1) : 0.0 # the clock was set back
       end
 
       # An origin may be in the reports of several processes.

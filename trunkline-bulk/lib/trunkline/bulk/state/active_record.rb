@@ -86,7 +86,7 @@ module Trunkline
         def claim_source(run_id, worker, lease)
           write do
             row = @run.lock.find_by(id: run_id, cut_all: false) or next
-            next unless row.worker.nil? || row.worker == worker || row.lease.nil? || row.lease < now
+            next unless row.worker.nil? || row.worker == worker || row.lease.nil? || over?(row.lease, lease)
 
             row.update_columns(worker: worker, fence: row.fence + 1, lease: now + lease)
             Feed.new(run_id, row.fence, row.cursor && JSON.parse(row.cursor), row.cut)
@@ -120,7 +120,7 @@ module Trunkline
         # @return [Slice, nil]
         def claim(run_id, worker, lease)
           write do
-            row = free(run_id) or next
+            row = free(run_id, lease) or next
             row.update_columns(worker: worker, lease: now + lease, fence: row.fence + 1, attempts: row.attempts + 1)
             slice_of(row)
           end
@@ -251,9 +251,17 @@ module Trunkline
         end
 
         # @return [Object, nil] a slice that nobody has, else one whose lease is over
-        def free(run_id)
+        def free(run_id, lease)
           slices = @slice.where(run_id: run_id).order(:id).lock("FOR UPDATE SKIP LOCKED")
-          slices.where(worker: nil).first || slices.where.not(worker: nil).where(lease: ...now).first
+          time = now
+          slices.where(worker: nil).first ||
+            slices.where.not(worker: nil).where("lease < ? OR lease > ?", time, time + (2 * lease)).first
+        end
+
+        # One that ends so late was given before the database's clock was set back: its worker renews it, or is gone.
+        def over?(time, lease)
+          left = time - now
+          left.negative? || left > 2 * lease
         end
 
         def run_of(row, counts, slices, reports)
