@@ -51,6 +51,47 @@ class TestCommand < BulkTest
     assert_equal [[200, "body", %({"content-length":"4"})]] * 5, rows
   end
 
+  # In the place of Apache Arrow, whose packages are not Debian's: it shows what would be saved, and is no Parquet.
+  ARROW = <<~RUBY
+    module Arrow
+      Table = Struct.new(:columns) do
+        def save(path, format:) = File.write(path, [format, columns].to_json)
+      end
+    end
+  RUBY
+
+  def test_results_in_parquet_are_written_at_the_end_of_each_start
+    Dir.mkdir(path("arrow"))
+    File.write(path("arrow/parquet.rb"), ARROW)
+    server = serve { sleep(0.01) && [200, "ok"] }
+    argv = ["run", urls(server, 300), "--out", path("r.parquet"), "--slice", "20", "--fields", "key,status,headers"]
+    code = <<~RUBY
+      $LOAD_PATH.unshift(#{path("arrow").inspect})
+      require "trunkline/bulk/command"
+      Trunkline::Bulk::Results::Parquet.send(:remove_const, :ROWS)
+      Trunkline::Bulk::Results::Parquet::ROWS = 250
+      exit Trunkline::Bulk::Command.run(#{argv.inspect} + ENV["MORE"].to_s.split)
+    RUBY
+    pid = Programs.start(code, path("output"))
+    eventually("results are there") { File.size?(path("r.parquet.jsonl")).to_i > 1000 }
+    Programs.kill(pid)
+    refute_path_exists path("r.parquet")
+    pid = Programs.start(code, path("output"), { "MORE" => "--resume" })
+    assert_predicate Process.wait2(pid).last, :success?
+    first, second = %w[r.parquet r.1.parquet].map { |name| JSON.parse(File.read(path(name))) }
+    assert_equal ["parquet", %w[key status headers], 250], [first[0], first[1].keys, first[1]["key"].size]
+    assert_equal %({"content-length":"2"}), first[1]["headers"][0]
+    assert_equal 300, (first[1]["key"] | second[1]["key"]).size
+  end
+
+  def test_results_in_parquet_without_its_gem
+    skip "red-parquet is there" if Gem.loaded_specs.key?("red-parquet")
+
+    status, _, err = command("run", urls(serve), "--out", path("r.parquet"))
+    assert_equal 2, status
+    assert_match(/need the gem red-parquet, and Apache Arrow's libraries/, err)
+  end
+
   def test_bodies_in_files
     server = serve { |target| [200, "body of #{target}"] }
     command("run", urls(server), "--out", path("r.jsonl"), "--bodies", path("bodies"))

@@ -2,14 +2,17 @@
 
 require "json"
 require_relative "../results"
+require_relative "lines"
 
 module Trunkline
   class Bulk
     module Results
-      # Parquet, by the gem red-parquet. A file of it cannot be continued, so that each start of a run writes one more:
-      # results.parquet, results.1.parquet and so on.
+      # Parquet, by the gem red-parquet. A file of it cannot be continued, so that rows are kept in lines of JSON beside
+      # it, and the files are written anew from these at the end of each start: results.parquet, results.1.parquet and
+      # so on.
       class Parquet
-        ROWS = 10_000
+        # Rows of a file.
+        ROWS = 100_000
         private_constant :ROWS
 
         # @param path [String]
@@ -17,41 +20,38 @@ module Trunkline
         def initialize(path)
           require "parquet"
           @path = path
-          @number = 0
-          @rows = []
+          @lines = Lines.new("#{path}.jsonl")
         rescue LoadError
           raise Unavailable, "results in .parquet need the gem red-parquet, and Apache Arrow's libraries"
         end
 
         # @param row [Hash]
         def <<(row)
-          @rows << row
-          flush if @rows.size >= ROWS * 10
+          @lines << row
           self
         end
 
         # @return [void]
-        def flush
-          return if @rows.empty?
-
-          names = @rows.flat_map(&:keys).uniq
-          columns = names.to_h { |name| [name.to_sym, @rows.map { |row| text(row[name]) }] }
-          Arrow::Table.new(columns).save(free_path, format: :parquet)
-          @rows.clear
-        end
+        def flush = @lines.flush
 
         # @return [void]
-        def close = flush
+        def close
+          @lines.close
+          File.foreach("#{@path}.jsonl").each_slice(ROWS).with_index do |lines, number|
+            save(lines.map { |line| JSON.parse(line) }, number)
+          end
+        end
 
         private
 
-        def text(value) = value.is_a?(Hash) ? JSON.generate(value) : value
-
-        def free_path
-          path = @path
-          path = @path.sub(/\.parquet\z/, ".#{@number += 1}.parquet") while File.exist?(path)
-          path
+        def save(rows, number)
+          names = rows.flat_map(&:keys).uniq
+          columns = names.to_h { |name| [name.to_sym, rows.map { |row| text(row[name]) }] }
+          path = number.zero? ? @path : @path.sub(/\.parquet\z/, ".#{number}.parquet")
+          Arrow::Table.new(columns).save(path, format: :parquet)
         end
+
+        def text(value) = value.is_a?(Hash) ? JSON.generate(value) : value
       end
     end
   end
