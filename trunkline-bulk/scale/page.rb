@@ -34,8 +34,8 @@ module ScalePage
 
   CONCLUSION = <<~TEXT.freeze
 
-    A write is one transaction: the cut of four slices, a claim, a record, a renewal. Redis is asked by all workers together
-    #{REDIS_CALLS} times a second at most, whatever their number: the interval for which each takes its part grows with
+    A write is one transaction: the cut of four slices, a claim, a record, a renewal, a report. Redis is asked by all workers
+    together #{REDIS_CALLS} times a second at most, whatever their number: the interval for which each takes its part grows with
     them. Lost to stragglers: workers that have nothing left to do while the last slices end.
 
     ## What breaks first

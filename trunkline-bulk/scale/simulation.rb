@@ -14,6 +14,7 @@ class ScaleSimulation
 
   SLOWER = 20
   FEED = 4 # slices that are cut in one transaction
+  REPORT = 5.0 # seconds between two reports of what a worker does (Activity)
 
   def initialize(fleet, seed)
     @fleet = fleet
@@ -22,7 +23,7 @@ class ScaleSimulation
     @deviation = @mean * Math.sqrt(Math.exp(fleet.spread**2) - 1)
     @writes = Hash.new(0) # by second
     @waiting = [] # of slices whose worker has died: when they may be taken over
-    @busy = @lost = @idle = 0.0
+    @busy = @lost = @idle = @cut = 0.0
     @repeated = 0
   end
 
@@ -93,14 +94,15 @@ class ScaleSimulation
 
   def normal = Math.sqrt(-2 * Math.log(1 - @random.rand)) * Math.cos(2 * Math::PI * @random.rand)
 
-  # The claim, each record, the renewals of the lease, and its part of the cut.
+  # The claim, each record and report, the renewals of the lease, and its part of the cut.
   def write(now, seconds)
     @writes[now.floor] += 1
     each = @fleet.interval
     times = [(seconds / each).ceil, 1].max
-    times.times { |number| @writes[(now + (number * each)).floor] += 1 }
+    often = 1 + (each / REPORT)
+    times.times { |number| @writes[(now + (number * each)).floor] += often }
     (seconds / (@fleet.lease / 3.0)).floor.times { |number| @writes[(now + (number * @fleet.lease / 3.0)).floor] += 1 }
-    @cut = (@cut || 0.0) + 1.0.fdiv(FEED)
+    @cut += 1.0.fdiv(FEED)
     return if @cut < 1
 
     @cut -= 1

@@ -5,19 +5,17 @@ require_relative "state/workers"
 module Trunkline
   class Bulk
     # What this process does at a run now, for Bulk.status in any process: requests in flight, items a second, and the
-    # origins that take longest. Its workers add to it, and it is reported to the state once a second.
+    # origins that take longest. Its workers add to it, and it is reported to the state each State#report_interval.
     #
     # @api private
     class Activity
-      # Seconds between two reports.
-      INTERVAL = 1.0
-      # Seconds after which a report counts no more.
-      LIFE = 5.0
+      # Intervals between two reports after which one counts no more.
+      LIFE = 3
       # Seconds of a window: figures are those of the current one and the one before.
       WINDOW = 5.0
       # Origins in a report.
       SLOWEST = 5
-      private_constant :INTERVAL, :SLOWEST, :WINDOW
+      private_constant :LIFE, :SLOWEST, :WINDOW
 
       # times: {origin => [requests, seconds]}
       Window = Struct.new(:began, :items, :times)
@@ -72,7 +70,7 @@ module Trunkline
           window = @windows.last
           window.items += items
           times.each { |origin, time| sum(window.times, origin, time) }
-          @workers.empty? || now - @reported_at >= INTERVAL
+          @workers.empty? || now - @reported_at >= @state.report_interval
         end
         report if due
       end
@@ -102,7 +100,7 @@ module Trunkline
           @reported_at = now
           { "in_flight" => @workers.each_key.sum(&:in_flight), "rate" => rate, "slowest" => slowest }
         end
-        @state.report(@run_id, @name, figures, LIFE)
+        @state.report(@run_id, @name, figures, LIFE * @state.report_interval)
       end
 
       # A window that has just begun says little.

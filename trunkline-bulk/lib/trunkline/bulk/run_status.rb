@@ -16,7 +16,7 @@ module Trunkline
     #   slowest_origins  [Origin, ...], at most five: those whose requests took longest in the last seconds, by a sample
     #   began, ended  Time
     #
-    # What processes do now they report once a second, and it is forgotten five seconds after their last report.
+    # What processes do now they report each second, to a database every five; after three times that it is forgotten.
     class RunStatus
       # url: scheme, host and port; requests: that were measured; seconds: of one of them, the mean
       Origin = Struct.new(:url, :requests, :seconds) do

@@ -61,6 +61,9 @@ module Trunkline
       # @return [String, Symbol] for State.of
       def self.named(text) = text == "active_record" ? :active_record : text
 
+      # @return [Float] seconds between two reports of a process
+      def report_interval = 5.0
+
       autoload :ActiveRecord, "#{__dir__}/state/active_record"
       autoload :SQLite, "#{__dir__}/state/sqlite"
     end
