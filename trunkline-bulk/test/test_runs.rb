@@ -105,9 +105,7 @@ class TestRuns < BulkTest
     File.write(path("rows.jsonl"), %({"url":"#{server.url("/json")}"}\n\n))
     %w[urls.txt rows.csv rows.jsonl].each do |name|
       run = Class.new(bulk(Pathname.new(path(name)), slice: 7)) do
-        request do |item|
-          item.is_a?(Hash) ? item["url"] : item
-        end
+        request { |item| item.is_a?(Hash) ? item["url"] : item }
       end
       assert_equal :done, run_bulk(run, name).state
     end

@@ -32,11 +32,7 @@ module Trunkline
 
           names = prepare(@rows.first.keys | ["file"])
           @db.transaction(:immediate) do
-            @rows.each do |row|
-              @insert.execute(*row.values_at(*names).map do |one|
-                value(one)
-              end)
-            end
+            @rows.each { |row| @insert.execute(*row.values_at(*names).map { |one| value(one) }) }
           end
           @rows.clear
         end
@@ -55,9 +51,8 @@ module Trunkline
 
           columns = names.map { |name| name == "key" ? "key TEXT PRIMARY KEY" : name }
           @db.execute("CREATE TABLE IF NOT EXISTS results (#{columns.join(", ")})")
-          @insert = @db.prepare("INSERT OR REPLACE INTO results (#{names.join(", ")}) VALUES (#{names.map do
-            "?"
-          end.join(", ")})")
+          marks = names.map { "?" }.join(", ")
+          @insert = @db.prepare("INSERT OR REPLACE INTO results (#{names.join(", ")}) VALUES (#{marks})")
           @names = names
         end
 
