@@ -78,6 +78,18 @@ class TestJSONSyntax < TrunklineTest
     end
   end
 
+  # What the engine reads as a row of numbers and literals, with one that is no JSON at each place of it.
+  def test_a_fault_in_a_row_of_numbers_and_literals
+    row = ["1", "-20", "0", "3.25", "true", "false", "null", "-0.5", "6e7", "4", "5", "6"]
+    assert_equal JSON.parse("[#{row.join(",")}]"), values(["[#{row.join(",")}]"])
+    %w[01 - -01 1. .5 1.x truE nulll fals 1-2 0x1].each do |fault|
+      (1...row.size).each do |at|
+        pieces = ["[#{(row.take(at) + [fault] + row.drop(at)).join(",")}]"]
+        assert_nil values(pieces), pieces.first
+      end
+    end
+  end
+
   # Encodings are JSON.parse's to judge.
   def test_invalid_utf8
     ["[\"\xFF\"]", "[\"\xC3\"]", "[\"\xED\xA0\x80\"]", "{\"\xFF\":1}"].each do |text|

@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 /* Which bytes the tokens of JSON (RFC 8259) consist of. */
 
@@ -21,7 +24,26 @@ static inline uint64_t json_specials(uint64_t eight) {
            tops;
 }
 
+#if defined(__SSE2__)
+/* A bit for each of sixteen bytes that is a quote, a backslash or a control character. */
+static inline unsigned json_specials_of_16(const uint8_t *p) {
+    __m128i sixteen = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i quote = _mm_cmpeq_epi8(sixteen, _mm_set1_epi8('"'));
+    __m128i backslash = _mm_cmpeq_epi8(sixteen, _mm_set1_epi8('\\'));
+    __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(sixteen, _mm_set1_epi8(0x1F)), sixteen);
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control));
+}
+#endif
+
+/* The first byte from `p` on that is a quote, a backslash or a control character; `end`: none is.
+ */
 static inline const uint8_t *json_skip_plain(const uint8_t *p, const uint8_t *end) {
+#if defined(__SSE2__)
+    for (; end - p >= 16; p += 16) {
+        unsigned specials = json_specials_of_16(p);
+        if (specials != 0) return p + __builtin_ctz(specials);
+    }
+#endif
     for (uint64_t eight; end - p >= 8; p += 8) {
         memcpy(&eight, p, 8);
         uint64_t found = json_specials(eight);
@@ -88,6 +110,29 @@ static inline const char *json_literal_of(uint8_t c, bool nan) {
     case '-': return "-Infinity";
     default: return NULL;
     }
+}
+
+/* The end of digits from `p` on. */
+static inline const uint8_t *json_skip_digits(const uint8_t *p, const uint8_t *end) {
+    while (p < end && json_is_digit(*p)) p++;
+    return p;
+}
+
+/* The end of a number without exponent or a literal, which begins at `p` and has a comma behind it;
+ * NULL: something else is there, or more bytes are needed to tell. */
+static inline const uint8_t *json_skip_scalar(const uint8_t *p, const uint8_t *end) {
+    if ((size_t)(end - p) < sizeof("false")) return NULL;
+    if (memcmp(p, "true,", 5) == 0 || memcmp(p, "null,", 5) == 0) return p + 4;
+    if (memcmp(p, "false,", 6) == 0) return p + 5;
+    const uint8_t *first = *p == '-' ? p + 1 : p;
+    const uint8_t *digits_end = json_skip_digits(first, end);
+    if (digits_end == first || (*first == '0' && digits_end - first > 1)) return NULL;
+    if (digits_end < end && *digits_end == '.') {
+        first = digits_end + 1;
+        digits_end = json_skip_digits(first, end);
+        if (digits_end == first) return NULL;
+    }
+    return digits_end < end && *digits_end == ',' ? digits_end : NULL;
 }
 
 #endif

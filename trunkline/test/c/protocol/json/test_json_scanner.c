@@ -48,6 +48,19 @@ static const struct {
      "1 @7:1 m 0\n2 @10:2 m 1\nexpected a value @12:2 m 2\n"},
     {JSON_DOCUMENT, "a.*", 0, "{\"b\":[1,\n2,x]}", "expected a value @12:2\n"},
     {JSON_DOCUMENT, "a.*", 0, "{\"a\":[1,2", "1 @7:1 m 0\nit is cut short @9:1 m 1\n"},
+    /* numbers and literals in a row, and what ends one */
+    {JSON_DOCUMENT, "*", 0, "[1,23,-4.5,true,null,false,0,6e7]",
+     "1 @2:1 0\n23 @4:1 1\n-4.5 @7:1 2\ntrue @12:1 3\nnull @17:1 4\nfalse @22:1 5\n"
+     "0 @28:1 6\n6e7 @30:1 7\nend"},
+    {JSON_DOCUMENT, "*", 0, "[1,01,2,3,4]", "1 @2:1 0\ninvalid number @5:1 1\n"},
+    {JSON_DOCUMENT, "*", 0, "[1,-,2,3,4,5]", "1 @2:1 0\ninvalid number @5:1 1\n"},
+    {JSON_DOCUMENT, "*", 0, "[1,2.,3,4,5]", "1 @2:1 0\ninvalid number @6:1 1\n"},
+    {JSON_DOCUMENT, "*", 0, "[1,truE,3,4,5]", "1 @2:1 0\nexpected a value @7:1 1\n"},
+    {JSON_DOCUMENT, "*", 0, "[1,2\n,3,4,5,]",
+     "1 @2:1 0\n2 @4:1 1\n3 @7:2 2\n4 @9:2 3\n5 @11:2 4\nexpected a value @13:2 5\n"},
+    {JSON_DOCUMENT, "*.*", 0, "[[1,2,3,4,5],6,7,8,9]",
+     "1 @3:1 0 0\n2 @5:1 0 1\n3 @7:1 0 2\n4 @9:1 0 3\n5 @11:1 0 4\nend"},
+    {JSON_DOCUMENT, "2", 0, "[1,22,33,44,55]", "33 @7:1 2\nend"},
     /* syntax, of what is skipped as of what is wanted */
     {JSON_DOCUMENT, "x", 0, "[1,]", "expected a value @4:1 1\n"},
     {JSON_DOCUMENT, "x", COMMA_TOO, "[1,{\"a\":1,},]", "end"},
