@@ -15,7 +15,7 @@ module Trunkline
   #   BOUNDS                       its own limits by name, which no option changes (docs/limits.md)
   #   Pool.new(max_idle)           connections, shared by any number of clients and threads;
   #                                #stats, #close_idle(owner or nil), #close, #takes_websocket?(request): whether an
-  #                                open connection over HTTP/2 does (RFC 8441)
+  #                                open connection over HTTP/2 does (RFC 8441); .all: those of the process
   #   Config.new(hash)             limits and TLS of one client, checked already (Options#to_engine)
   #   Origin.new(config, url, facts)
   #                                where the requests of one client to one origin go; url: its root. facts: host:,

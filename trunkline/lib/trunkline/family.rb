@@ -39,11 +39,8 @@ module Trunkline
         end
       end
 
-      # ObjectSpace knows them. A WeakMap of our own would not do: that of Ruby 3.1 crashes the process some time after
-      # GC.compact, which servers call before they fork.
-      #
       # @return [Array<Engine::Pool>] of the process
-      def pools = ObjectSpace.each_object(Engine::Pool).to_a
+      def pools = Engine::Pool.all
 
       private
 

@@ -6,7 +6,7 @@ module Trunkline
   #
   # @api private
   module Loading
-    IN_FIBERS = RUBY_VERSION >= "3.2"
+    IN_FIBERS = RUBY_VERSION >= "3.2" || !Fiber.respond_to?(:current_scheduler) # JRuby 9.4 has no schedulers
     LATE = %i[BearerRefresh Cache CookieJar Recording].freeze
     # Two fibers need the same files at the same time, and Ruby warns when one thread waits for another to load a file.
     LOCK = Mutex.new

@@ -67,7 +67,7 @@ module TestCA
     def server_context(name = :localhost, min: nil, max: nil, client_ca: false, options: 0, alpn: nil)
       wanted = identity(name)
       OpenSSL::SSL::SSLContext.new.tap do |context|
-        context.add_certificate(wanted.certificate, wanted.key, wanted.issuers)
+        present(context, wanted)
         context.min_version = min if min
         context.max_version = max if max
         context.options |= options
@@ -88,6 +88,15 @@ module TestCA
     end
 
     private
+
+    # On JRuby the chain has the certificate itself, too.
+    def present(context, wanted)
+      return context.add_certificate(wanted.certificate, wanted.key, wanted.issuers) unless RUBY_ENGINE == "jruby"
+
+      context.cert = wanted.certificate
+      context.key = wanted.key
+      context.extra_chain_cert = [wanted.certificate, *wanted.issuers]
+    end
 
     def choose(protocols, offered)
       (protocols & offered).first or raise OpenSSL::SSL::SSLError, "no protocol in common"

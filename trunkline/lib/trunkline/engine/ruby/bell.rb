@@ -39,7 +39,7 @@ module Trunkline
         # @return [Array, nil] as IO.select. A fiber under a scheduler leaves the wait to a thread, for few schedulers
         #   can wait for many
         def select(reading, writing, timeout)
-          return IO.select(reading, writing, nil, timeout) if Fiber.current_scheduler.nil? || timeout&.zero?
+          return IO.select(reading, writing, nil, timeout) if Ruby.scheduler.nil? || timeout&.zero?
 
           Thread.new { IO.select(reading, writing, nil, timeout) }.value
         end

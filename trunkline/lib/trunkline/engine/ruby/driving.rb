@@ -53,7 +53,7 @@ module Trunkline
 
         # Under a scheduler the other fibers have their turn.
         def let_others_run
-          Fiber.current_scheduler&.kernel_sleep(0)
+          Ruby.scheduler&.kernel_sleep(0)
         end
 
         EVENTS = { read: IO::READABLE, write: IO::WRITABLE, both: IO::READABLE | IO::WRITABLE }.freeze
@@ -62,7 +62,7 @@ module Trunkline
         # @param events [:read, :write, :both]
         def wait_for(socket, events, timeout)
           timeout = nil if timeout > LONG
-          scheduler = Fiber.current_scheduler
+          scheduler = Ruby.scheduler
           return scheduler.io_wait(socket, EVENTS[events], timeout) if scheduler
 
           case events
@@ -75,7 +75,7 @@ module Trunkline
         def wait_for_some(exchange, sockets, timeout)
           return exchange.waker.wait(timeout) if sockets.empty?
           return wait_for(sockets.first, exchange.events, timeout) if sockets.size == 1
-          return wait_for(sockets.first, :write, [timeout, LOOK_AGAIN].min) if Fiber.current_scheduler
+          return wait_for(sockets.first, :write, [timeout, LOOK_AGAIN].min) if Ruby.scheduler
 
           IO.select(nil, sockets, nil, timeout > LONG ? nil : timeout)
         end

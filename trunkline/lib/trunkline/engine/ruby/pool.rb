@@ -96,24 +96,24 @@ module Trunkline
           Ruby::Budget.after_fork
           Ruby::Names.after_fork
           Ruby::Reaper.after_fork
-          each(&:empty_after_fork)
+          all.each(&:empty_after_fork)
         end
 
         def check_fork
           after_fork unless @pid == Process.pid
         end
 
+        # The list is replaced, not changed: other threads may be going through it.
         def register(pool)
-          @all.select!(&:weakref_alive?)
-          @all << WeakRef.new(pool)
+          locked { @all = @all.select(&:weakref_alive?) << WeakRef.new(pool) }
         end
 
-        # @yieldparam pool [Pool] that is alive
-        def each
-          @all.each do |one|
-            yield one.__getobj__
+        # @return [Array<Pool>] that are alive
+        def all
+          @all.filter_map do |one|
+            one.__getobj__
           rescue WeakRef::RefError
-            next
+            nil
           end
         end
 
@@ -125,7 +125,7 @@ module Trunkline
         # Closes connections whose time is over. @return [Float] when the next one's is
         def reap(now)
           due = Ruby::NEVER
-          each do |pool|
+          all.each do |pool|
             due_of_pool, evicted = pool.evict_due(now)
             evicted.each { |one| one.close(true) }
             due = [due, due_of_pool, pool.tend(now)].min
@@ -136,7 +136,7 @@ module Trunkline
         # Frees descriptors. @return [Boolean] false: there was nothing to close
         def make_room
           evicted = []
-          each { |pool| evicted.concat(pool.evict_oldest(8)) }
+          all.each { |pool| evicted.concat(pool.evict_oldest(8)) }
           evicted.each { |one| one.close(true) }
           !evicted.empty?
         end

@@ -3,6 +3,7 @@
 require "openssl"
 require_relative "failures"
 require_relative "limits"
+require_relative "tls_on_jruby"
 require_relative "tls_relay"
 require_relative "tls_sessions"
 require_relative "tls_stream"
@@ -68,12 +69,18 @@ module Trunkline
           def system_state(options)
             return if !options.fetch(:verify) || options.fetch(:ca_file) || options.fetch(:ca_path)
 
-            system_authorities.map { |path| [path, state_of(path)] }
+            system_authorities.compact.map { |path| [path, state_of(path)] }
           end
 
           def system_authorities
             file = environment(OpenSSL::X509::DEFAULT_CERT_FILE_ENV)
             path = environment(OpenSSL::X509::DEFAULT_CERT_DIR_ENV)
+            return TLSOnJRuby.authorities(file, path, BUNDLES) if TLSOnJRuby::HERE
+
+            of_openssl(file, path)
+          end
+
+          def of_openssl(file, path)
             chosen = file || path
             file ||= OpenSSL::X509::DEFAULT_CERT_FILE
             path ||= OpenSSL::X509::DEFAULT_CERT_DIR
@@ -163,16 +170,20 @@ module Trunkline
 
         # ---- whom to trust ----
 
-        def store
-          given = @options.fetch(:ca_store)
-          return given if given
+        def store = @options.fetch(:ca_store) || store_of_files
 
+        def store_of_files
           store = OpenSSL::X509::Store.new
           file, path = TLSContext.authorities(@options)
+          store.set_default_paths unless file || path
           own = @options.fetch(:ca_file) || @options.fetch(:ca_path)
           add_file(store, file) if file && (own || File.readable?(file))
-          store.add_path(path) if path && (own || File.directory?(path))
+          add_path(store, path) if path && (own || File.directory?(path))
           store
+        end
+
+        def add_path(store, path)
+          TLSOnJRuby::HERE ? TLSOnJRuby.add_path(store, path) : store.add_path(path)
         end
 
         def add_file(store, file)
@@ -222,11 +233,16 @@ module Trunkline
             raise failure("client_key #{shown(key || given)}: key values mismatch")
           end
 
-          context.add_certificate(certificates.first, private_key, certificates.drop(1))
+          present(context, certificates.first, private_key, certificates.drop(1))
+        end
+
+        def present(context, *identity)
+          TLSOnJRuby::HERE ? TLSOnJRuby.add_certificate(context, *identity) : context.add_certificate(*identity)
         end
 
         def read_certificates(given)
-          OpenSSL::X509::Certificate.load(text_of("client_cert", given))
+          text = text_of("client_cert", given)
+          TLSOnJRuby::HERE ? TLSOnJRuby.certificates(text) : OpenSSL::X509::Certificate.load(text)
         rescue OpenSSL::X509::CertificateError => error
           raise failure("client_cert #{shown(given)}: #{error.message}")
         end
@@ -252,7 +268,10 @@ module Trunkline
 
         # ---- sessions, and the log of keys ----
 
+        # On JRuby, Java resumes sessions of its own.
         def keep_sessions(context)
+          return unless context.respond_to?(:session_new_cb=)
+
           context.session_cache_mode = OpenSSL::SSL::SSLContext::SESSION_CACHE_CLIENT |
                                        OpenSSL::SSL::SSLContext::SESSION_CACHE_NO_INTERNAL
           sessions = @sessions

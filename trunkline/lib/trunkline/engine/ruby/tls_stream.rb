@@ -2,6 +2,7 @@
 
 require "openssl"
 require_relative "stream"
+require_relative "tls_on_jruby"
 require_relative "tls_words"
 
 module Trunkline
@@ -49,7 +50,7 @@ module Trunkline
 
           verify_again
           @tls_version = @ssl.ssl_version
-          @cipher = @ssl.cipher&.first
+          @cipher = Array(@ssl.cipher).first # JRuby has the name alone
           true
         rescue OpenSSL::SSL::SSLError, SystemCallError, IOError => error
           raise handshake_failed(error)
@@ -75,7 +76,7 @@ module Trunkline
 
         def read(most, buffer)
           came = @ssl.read_nonblock(most, buffer, exception: false)
-          @truncated = @ssl.state.start_with?("SSLERR") if came.nil?
+          @truncated = @ssl.state.to_s.start_with?("SSLERR") if came.nil?
           came
         rescue OpenSSL::SSL::SSLError => error
           return ended_early if TLSWords.unexpected_end?(error)
@@ -108,7 +109,9 @@ module Trunkline
         def protocol = @ssl.alpn_protocol
         def truncated? = @truncated
         def started? = @started
-        def pending? = @ssl.pending.positive?
+
+        # JRuby's openssl cannot tell, and so is asked for bytes.
+        def pending? = TLSOnJRuby::HERE || @ssl.pending.positive?
 
         # Tickets are no data: OpenSSL takes them as it looks.
         def quiet?

@@ -15,6 +15,14 @@ module Trunkline
       # Monotonic seconds.
       def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
+      # The scheduler of the fiber that runs, if Ruby knows of any: JRuby 9.4 does not.
+      # @return [Object, nil]
+      if Fiber.respond_to?(:current_scheduler)
+        def self.scheduler = Fiber.current_scheduler
+      else
+        def self.scheduler = nil
+      end
+
       NOW = { Object => :immediate }.freeze
       LATER = { Object => :never }.freeze
       private_constant :NOW, :LATER
@@ -47,7 +55,7 @@ module Trunkline
         # @param timeout [Float] seconds
         def wait(timeout)
           timeout = nil if timeout > LONG
-          return wait_in_fiber(timeout) if Fiber.current_scheduler
+          return wait_in_fiber(timeout) if Ruby.scheduler
 
           @lock.synchronize do
             @lock.wait(@changed, timeout) unless @woken
@@ -70,7 +78,7 @@ module Trunkline
 
         # The scheduler is asked itself: what ends the fiber from outside need not wait for a lock.
         def wait_in_fiber(timeout)
-          @scheduler = Fiber.current_scheduler
+          @scheduler = Ruby.scheduler
           @lock.synchronize { @fiber = Fiber.current unless @woken }
           @scheduler.block(self, timeout) if @fiber
         ensure

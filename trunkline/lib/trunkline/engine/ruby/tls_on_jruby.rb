@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+require "openssl"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # What the openssl of JRuby, which is Java's TLS, does in another way or not at all.
+      module TLSOnJRuby
+        HERE = RUBY_ENGINE == "jruby"
+        PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/m
+        private_constant :PEM_CERTIFICATE
+
+        module_function
+
+        # Its default file is Java's own store of certificates, which can be read by #set_default_paths alone.
+        # @param bundles [Array<String>]
+        # @return [Array(String, String), Array(nil, nil)] file and path; none: Java's own
+        def authorities(file, path, bundles)
+          file || path ? [file, path] : [bundles.find { |one| File.readable?(one) }, nil]
+        end
+
+        # Adds the certificates of a directory, which are not looked up there.
+        def add_path(store, path)
+          Dir["#{path}/????????.[0-9]*"].each { |file| store.add_file(file) }
+        end
+
+        # Instead of Certificate.load.
+        def certificates(text)
+          found = text.scan(PEM_CERTIFICATE)
+          found = [text] if found.empty?
+          found.map { |one| OpenSSL::X509::Certificate.new(one) }
+        end
+
+        # Instead of SSLContext#add_certificate. The chain has the certificate itself, too.
+        def add_certificate(context, own, key, issuers)
+          context.cert = own
+          context.key = key
+          context.extra_chain_cert = [own, *issuers]
+        end
+      end
+    end
+  end
+end
