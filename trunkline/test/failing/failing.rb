@@ -18,11 +18,9 @@ class Failing
   LISTENERS = { "plain" => "http", "tls" => "https", "h2" => "https" }.freeze
   # What is written or read again: nothing may be lost.
   AGAIN = %w[send recv read write writev epoll_wait poll ppoll].freeze
-  # Which classes say that there was no memory, no descriptor, or that the system refused. The future of a thread that
-  # ended by NoMemoryError was cancelled.
+  # Which classes say that there was no memory, no descriptor, or that the system refused.
   RIGHT = {
-    "malloc" => %w[Trunkline::Error NoMemoryError Trunkline::TLSError Trunkline::ResolveError Trunkline::ConnectError
-                   Trunkline::Cancelled],
+    "malloc" => %w[Trunkline::Error NoMemoryError Trunkline::TLSError Trunkline::ResolveError Trunkline::ConnectError],
     "getaddrinfo" => %w[Trunkline::ResolveError], "pthread_create" => %w[Trunkline::ResolveError Trunkline::Error]
   }.freeze
   RIGHT_OTHERWISE = %w[Trunkline::ConnectError Trunkline::ConnectionClosed Trunkline::TLSError Trunkline::TruncatedBody

@@ -60,6 +60,21 @@ class TestInterruptedFutures < TrunklineTest
     assert_instance_of Trunkline::Cancelled, future.value(5)
   end
 
+  # Of the thread that drives the futures: each is told so, the one in flight and the one that waits.
+  def test_no_memory
+    server = serve { |connection| connection.stall if connection.read_request }
+    http = client(server.url, max_idle: 8, max_connections_per_host: 1)
+    before = Thread.list
+    futures = Array.new(2) { http.async.get("/") }
+    server.wait_for_requests(1)
+    thread = (Thread.list - before).find { |one| one.name == "trunkline futures" }
+    thread.report_on_exception = false
+    thread.raise(NoMemoryError, "failed to allocate memory")
+    futures.each { |future| assert_instance_of NoMemoryError, future.value(5) }
+    assert_raises(NoMemoryError) { futures.first.value!(5) }
+    assert_equal 200, client(serve.url).async.get("/").value!(5).status
+  end
+
   private
 
   # Yields what runs a block and interrupts it at its first step, then at its second, until it has no more.

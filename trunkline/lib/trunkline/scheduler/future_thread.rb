@@ -118,8 +118,10 @@ module Trunkline
         Thread.current.name = "trunkline futures"
         Interrupts.watch
         work until ended?
+      rescue NoMemoryError => error
+        raise
       ensure
-        abandon if @running.equal?(Thread.current)
+        abandon(error) if @running.equal?(Thread.current)
       end
 
       # @return [Boolean] false when another thread runs already: its starter was interrupted before it set @thread
@@ -161,14 +163,16 @@ module Trunkline
       end
 
       # However the thread ends, nobody must wait for ever.
-      def abandon
+      #
+      # @param error [NoMemoryError, nil] that ended it, which is what became of the requests then
+      def abandon(error)
         left = @lock.synchronize do
           @ended = true
           unfinished
         end
         FutureThread.remove(@pool, self)
         @scheduler.close
-        left.each { |pending| pending.callback.settle { Cancelled.of(pending, "was given up") } }
+        left.each { |pending| pending.callback.settle { error || Cancelled.of(pending, "was given up") } }
       end
     end
   end
