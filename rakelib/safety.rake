@@ -24,4 +24,15 @@ namespace :safety do
          folder, verbose: false)
     end
   end
+
+  desc "Each entry of a list of ways around egress guards, by both engines (SSRF=a folder of Markdown files)"
+  task egress: :compile do
+    folder = ENV.fetch("SSRF", nil)
+    next puts("not run: the lists of ways around guards, because SSRF names no folder of them") if folder.nil?
+
+    %w[c ruby].each do |engine|
+      sh({ "TRUNKLINE_ENGINE" => engine }, RbConfig.ruby, "-I", "trunkline/lib",
+         "trunkline/test/hostile/egress_lists.rb", folder, verbose: false)
+    end
+  end
 end
