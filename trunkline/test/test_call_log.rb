@@ -198,6 +198,48 @@ class TestCallLog < TrunklineTest
     assert_equal names.first, names.last
   end
 
+  # What only the way to the server decides: the command names it, and a shell takes the same.
+  def pasted(**options)
+    logged(curl: true, **options).get("/x")
+    command = @out.string[/^  (curl .*)\z/m, 1].chomp
+    @out.truncate(@out.rewind)
+    assert system({ "LD_PRELOAD" => nil }, "#{command} --silent", out: File::NULL), command
+    assert_equal ["GET /x HTTP/1.1\r\n"], @server.requests.map { |request| request.raw.lines.first }.uniq
+    assert_equal 2, @server.requests.size
+    command
+  end
+
+  def test_a_pasted_command_trusts_the_same_certificates
+    @server = serve("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", tls: TestCA.server_context)
+    command = pasted(ca_file: TestCA.ca_file, timeout: { connect: 4, total: 9 })
+    assert_match(%r{ --cacert #{TestCA.ca_file} --connect-timeout 4 --max-time 9 }, command)
+  end
+
+  def test_a_pasted_command_trusts_all_certificates
+    @server = serve("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", tls: TestCA.server_context)
+    assert_includes pasted(verify: false, http: :h1), " --insecure --http1.1 "
+  end
+
+  def test_a_pasted_command_goes_to_the_same_place
+    @server = serve("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    place = URI(@server.url).then { |url| "#{url.host}:#{url.port}" }
+    logged(curl: true, connect_to: place).get("http://api.test/x")
+    assert_includes @out.string, " --connect-to api.test:80:#{place} "
+    assert system({ "LD_PRELOAD" => nil }, "#{@out.string[/^  (curl .*)\z/m, 1].chomp} --silent", out: File::NULL)
+    assert_equal %w[api.test api.test], @server.requests.map { |request| request["host"] }
+  end
+
+  def test_a_pasted_command_goes_through_the_same_proxy_with_its_credentials_hidden
+    @server = serve("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    place = URI(@server.url).then { |url| "#{url.host}:#{url.port}" }
+    logged(curl: true, proxy: "http://Ada:SECRET@#{place}").get("http://api.test/x")
+    command = @out.string[/^  (curl .*)\z/m, 1].chomp
+    refute_includes command, "SECRET"
+    assert_includes command, " --proxy http://#{place} --proxy-user '[hidden]:[hidden]' "
+    assert system({ "LD_PRELOAD" => nil }, "#{command} --silent", out: File::NULL)
+    assert_equal ["http://api.test/x"] * 2, @server.requests.map(&:target)
+  end
+
   private
 
   # curl names the codings that it can undo itself.

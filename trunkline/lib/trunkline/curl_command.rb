@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "redaction"
+require_relative "curl_command/connection"
 
 module Trunkline
   # A Request as a command of curl, to be pasted into a shell.
@@ -18,11 +19,16 @@ module Trunkline
         parts = ["curl", *verb(request)]
         parts.concat(fields(request, redaction))
         parts << "--compressed" if request.headers.key?("accept-encoding")
+        parts.concat(connection(request, redaction)) if request.builder
         url = redaction ? redaction.url(request.url) : request.url
         [*parts, *body(request, redaction), "--globoff", quoted(url)].join(" ")
       end
 
       private
+
+      def connection(request, redaction)
+        Connection.new(request, secrets: redaction.nil?).arguments.map { |one| quoted(one) }
+      end
 
       def verb(request)
         name = request.method

@@ -31,6 +31,8 @@ module Trunkline
     attr_reader :host
     # @return [Integer]
     attr_reader :port
+    # @return [Array(String, String), nil] user and password
+    attr_reader :credentials
 
     class << self
       # @param text [String, URI]

@@ -67,6 +67,12 @@ module Trunkline
       _prepare(@config, unbound + bound, unbound.size, shared.merge(references))
     end
 
+    # @return [Options] of the client
+    attr_reader :options
+
+    # @return [Array(Proxy, String, Integer)] the proxy (nil: none), and the host and port that connections are made to
+    def way_to(url) = [@proxies.for(url), *route(url)]
+
     # @return [Timeouts, nil] of the client
     def timeouts = @options.timeout
 

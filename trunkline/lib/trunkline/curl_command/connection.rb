@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require_relative "../host"
+require_relative "../redacted"
+require_relative "../redaction"
+
+module Trunkline
+  module CurlCommand
+    # What curl must be told of a client's options to reach the same server in the same way: the proxy, Unix socket or
+    # other place, TLS, the version of HTTP and the limits of time. Keys and certificates that are no files, tls_name:
+    # and the phases of timeout: that curl does not have are left out.
+    #
+    # @api private
+    class Connection
+      include Redacted
+
+      VERSIONS = { h1: "--http1.1", h2: "--http2" }.freeze
+      HIDDEN = "#{Redaction::HIDDEN}:#{Redaction::HIDDEN}".freeze
+      private_constant :VERSIONS, :HIDDEN
+
+      # @param request [Request]
+      # @param secrets [Boolean] whether the credentials of a proxy are shown
+      def initialize(request, secrets:)
+        @url = request.uri
+        @builder = request.builder
+        @options = @builder.options
+        @secrets = secrets
+      end
+
+      # @return [Array<String>] arguments, not quoted
+      def arguments = [*way, *(tls if @url.tls?), *version, *limits]
+
+      private
+
+      def way
+        proxy, host, port = @builder.way_to(@url)
+        place = "#{@url.label}:#{Host.bracketed(host)}:#{port}"
+        place = nil if [host, port] == [@url.host, @url.port]
+        [*option("--unix-socket", @options.unix), *option("--interface", @options.bind&.values&.first),
+         *option("--connect-to", place), *(proxy ? through(proxy) : without_proxy),
+         *("--proxytunnel" if proxy && place)]
+      end
+
+      def through(proxy)
+        user = @secrets ? proxy.credentials&.join(":") : proxy.credentials && HIDDEN
+        ["--proxy", proxy.to_s, *option("--proxy-user", user)]
+      end
+
+      # What the environment says is as good for curl.
+      def without_proxy = @options.proxy.nil? && !@options.unix ? [] : ["--noproxy", "*"]
+
+      def tls
+        [*("--insecure" unless @options.verify), *option("--cacert", @options.ca_file),
+         *option("--capath", @options.ca_path), *option("--cert", file(@options.client_cert)),
+         *option("--key", file(@options.client_key)), *option("--ciphers", @options.ciphers)]
+      end
+
+      def file(value) = (value if value.is_a?(String) && File.file?(value))
+
+      def version
+        return ["--http2-prior-knowledge"] if @options.http == :h2 && !@url.tls?
+
+        [*VERSIONS[@options.http]]
+      end
+
+      def limits
+        given = @options.timeout&.given.to_h
+        { "--connect-timeout" => given[:connect], "--max-time" => given[:total] }.compact
+          .flat_map { |name, seconds| [name, format("%g", seconds)] }
+      end
+
+      def option(name, value) = value.nil? ? [] : [name, value.to_s]
+    end
+  end
+end
