@@ -46,6 +46,10 @@ module Trunkline
         # Gems of ours that it needs, as they are loaded here.
         def ours(*names) = told(:@ours, names.any? ? names : nil) || []
 
+        # Another Ruby that its worker runs on, and that has its gems.
+        # @return [#command, #environment, nil] words that start it, and variables; nil: this Ruby
+        def runtime = nil
+
         # Whether it is our client itself.
         def ours? = ours.include?("trunkline")
 

@@ -16,6 +16,13 @@ module Trunkline
       # The peer could not do what it was asked for.
       class Failed < StandardError; end
 
+      # The Ruby that runs this, with the gems of a bundle.
+      OwnRuby = Struct.new(:bundle) do
+        def command = [RbConfig.ruby]
+        def environment = bundle.environment
+      end
+      private_constant :OwnRuby
+
       WORKER = File.join(__dir__, "worker.rb")
       LIBRARY = File.expand_path("../..", __dir__)
       SECONDS_TO_ANSWER = 60
@@ -26,7 +33,7 @@ module Trunkline
         # @return [PeerProcess] to be stopped by the caller
         # @raise [Bundle::Failed]
         def of(peer, tasks: Tasks, **options)
-          new(tasks, peer.file, gems: peer.gems, folder: peer.bundle, ours: peer.ours, **options)
+          new(tasks, peer.file, gems: peer.gems, folder: peer.bundle, ours: peer.ours, runtime: peer.runtime, **options)
         end
 
         # @yield [process] stopped whatever happens
@@ -41,21 +48,22 @@ module Trunkline
         # @param streams [Hash] those of Process.spawn
         # @return [Integer] the worker's pid
         # @raise [Bundle::Failed]
-        def spawn(tasks, subject, gems:, folder:, ours:, options:, core: nil, preload: false, **streams)
+        def spawn(tasks, subject, gems:, folder:, ours:, options:, runtime: nil, core: nil, preload: false, **streams)
           paths = [LIBRARY, *Bundle.own_paths(*ours)].flat_map { |path| ["-I", path] }
-          environment = Bundle.new(folder, gems).environment
-          Processes.spawn(RbConfig.ruby, *paths, WORKER, Object.const_source_location(tasks.name).first,
+          runtime ||= OwnRuby.new(Bundle.new(folder, gems))
+          Processes.spawn(*runtime.command, *paths, WORKER, Object.const_source_location(tasks.name).first,
                           tasks.name, subject, JSON.generate(options), *("preload" if preload),
-                          env: environment, core: core, **streams)
+                          env: runtime.environment, core: core, **streams)
         end
       end
 
       # @param tasks [Class] what it can be told to do; made there by .of(subject, **options)
       # @param folder [String] the name that its gems are kept under
       # @param ours [Array<String>] gems of this process that the worker needs, where they are loaded from
-      def initialize(tasks, subject, gems:, folder:, ours: [], pinned: true, **options)
+      # @param runtime [#command, #environment, nil] another Ruby (Peer.runtime)
+      def initialize(tasks, subject, gems:, folder:, ours: [], runtime: nil, pinned: true, **options)
         with_pipes do |commands, replies|
-          PeerProcess.spawn(tasks, subject, gems: gems, folder: folder, ours: ours, options: options,
+          PeerProcess.spawn(tasks, subject, gems: gems, folder: folder, ours: ours, options: options, runtime: runtime,
                                             core: (Processes::CLIENT_CORE if pinned),
                                             in: commands, out: replies, err: @errors)
         end
