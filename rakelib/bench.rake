@@ -12,6 +12,7 @@ namespace :bench do
     reach: "Measure HTTP/2, fibers and proxies beside other clients (about two minutes)",
     bulk: "Measure bulk runs of a million URLs beside client.each (about five minutes)",
     engines: "Measure the engine in Ruby beside other clients and the engine in C (about a minute)",
+    jruby: "Measure the engine in Ruby on JRuby beside MRI, manticore and Net::HTTP (a quarter of an hour; needs Java)",
     streams: "Measure downloads, events and JSON as they come beside other tools (about two minutes)"
   }.each do |name, description|
     desc description

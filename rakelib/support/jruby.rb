@@ -8,14 +8,17 @@ class JRuby
   # What Ruby's IO needs of Java's own classes; a suite is over before the better compiler has paid for itself.
   JAVA = %w[
     java --add-opens java.base/java.io=ALL-UNNAMED --add-opens java.base/java.nio.channels=ALL-UNNAMED
-    --add-opens java.base/sun.nio.ch=ALL-UNNAMED -XX:+UseSerialGC -XX:TieredStopAtLevel=1
+    --add-opens java.base/sun.nio.ch=ALL-UNNAMED -XX:+UseSerialGC
   ].join(" ").freeze
+  QUICK = "-XX:TieredStopAtLevel=1"
 
   # folder: where it is kept
   # gemfile: Ruby for the Gemfile of what its programs need
-  def initialize(folder, gemfile:)
+  # java: further options of Java
+  def initialize(folder, gemfile:, java: QUICK)
     @folder = folder
     @gemfile = gemfile
+    @java = java
   end
 
   # Builds what is not there yet.
@@ -28,12 +31,18 @@ class JRuby
 
   # Runs Ruby's command line in the bundle; raises when it fails.
   def run(*arguments, **environment)
-    own = { "GEM_HOME" => "#{@folder}/gems", "GEM_PATH" => nil, "RUBYLIB" => nil, "RUBYOPT" => "-rbundler/setup",
-            "BUNDLE_GEMFILE" => "#{@folder}/Gemfile",
-            "JARS_SKIP" => "true" } # JRuby's own jars serve; others Maven would fetch
     Bundler.with_unbundled_env do
-      system(own.merge(environment.transform_keys(&:to_s)), launcher, *arguments, exception: true)
+      system(self.environment.merge(environment.transform_keys(&:to_s)), *command, *arguments, exception: true)
     end
+  end
+
+  # What starts it, and the variables that it needs.
+  def command = [launcher]
+
+  def environment
+    { "GEM_HOME" => "#{@folder}/gems", "GEM_PATH" => nil, "RUBYLIB" => nil, "RUBYOPT" => "-rbundler/setup",
+      "BUNDLE_GEMFILE" => "#{@folder}/Gemfile",
+      "JARS_SKIP" => "true" } # JRuby's own jars serve; others Maven would fetch
   end
 
   private
@@ -47,7 +56,8 @@ class JRuby
     shell("gem", "unpack", "jruby-jars-#{VERSION}.gem")
     shell("jar", "xf", "#{jars}/jruby-stdlib-#{VERSION}.jar", "META-INF/jruby.home")
     classes = %w[core stdlib].map { |name| Dir["#{jars}/jruby-#{name}-#{VERSION}*.jar"].first }.join(":")
-    File.write(launcher, "#!/bin/sh\nexec #{JAVA} -Djruby.home='#{home}' -cp '#{classes}' org.jruby.Main \"$@\"\n")
+    start = "#{JAVA} #{@java} -Djruby.home='#{home}' -cp '#{classes}' org.jruby.Main"
+    File.write(launcher, "#!/bin/sh\nexec #{start} \"$@\"\n")
     FileUtils.chmod("+x", launcher)
   end
 

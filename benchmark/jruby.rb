@@ -1,0 +1,13 @@
+# frozen_string_literal: true
+
+# The sweep of the article, MRI beside JRuby; `rake bench:jruby` runs it, and keeps results/jruby.*. BENCH_REQUESTS and
+# BENCH_REPEATS make it quicker, as fewer clients do (--client trunkline,trunkline_on_jruby,manticore); then nothing is
+# kept.
+
+require_relative "support/lab"
+require_relative "support/jruby_sweep"
+
+complete = ARGV.empty? && %w[BENCH_REQUESTS BENCH_REPEATS].none? { |name| ENV.key?(name) }
+folder = complete ? File.expand_path("results", __dir__) : Bench::Cache.directory("quick")
+exit Bench::JRubySweep.all(folder, Integer(ENV.fetch("BENCH_REQUESTS", 2000)), Integer(ENV.fetch("BENCH_REPEATS", 5)),
+                           ARGV)

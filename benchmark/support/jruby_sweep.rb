@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+require "trunkline/lab"
+require "trunkline/lab/commands/sweep"
+require_relative "jruby_runtime"
+require_relative "../peers/jruby/manticore"
+require_relative "../peers/jruby/net_http_on_jruby"
+require_relative "../peers/jruby/trunkline_on_jruby"
+require_relative "../peers/engines/trunkline_ruby"
+
+module Bench
+  # The lab's sweep, by clients on MRI and on JRuby.
+  class JRubySweep < Trunkline::Lab::Commands::Sweep
+    ON_JRUBY = [Peers::TrunklineOnJRuby, Peers::Manticore, Peers::NetHTTPOnJRuby].freeze
+    MRI = [Trunkline::Lab::Peer.named("trunkline"), Peers::TrunklineRuby,
+           Trunkline::Lab::Peer.named("net_http")].freeze
+    # Name of the result => the lab's server, and how many of a point's calls are made of it.
+    SERVERS = { "jruby" => ["short", 1.0], "jruby-workers" => ["workers", 0.2] }.freeze
+    CONCURRENCIES = "1,5,20,50,100,200"
+    # Java compiles what was called often: so many calls, one after the other and with many in flight.
+    WARM_UP = { 1 => 15_000, 50 => 15_000, 200 => 5_000 }.freeze
+    WARM_UP_SECONDS = 15
+    # How many times faster than the faster of its peers, with the same number in flight.
+    BAR = 2.0
+
+    ON_JRUBY.each { |peer| peer.extend(OnJRuby) }
+
+    class << self
+      def name = "sweep"
+
+      # @param folder [String] of the results; the page with the chart is in the lab's cache
+      # @param more [Array<String>] options of the lab's sweep
+      # @return [Integer] exit status
+      def all(folder, requests, repeats, more)
+        JRUBY.build
+        SERVERS.map do |name, (server, share)|
+          files = { "json" => "#{folder}/#{name}.json", "markdown" => "#{folder}/#{name}.md",
+                    "html" => "#{Cache.directory("quick")}/#{name}.html" }
+          new.run([server, (requests * share).ceil.to_s, repeats.to_s, "-c", CONCURRENCIES, "--no-limits",
+                   "--calls", "distinct", "--accept-noise", *more,
+                   *files.flat_map { |kind, file| ["--#{kind}", file] }])
+        end.max
+      end
+    end
+
+    private
+
+    def defaults
+      super
+      @peers = known_peers
+      @below = []
+    end
+
+    def known_peers = MRI + ON_JRUBY
+
+    # The bar is for a server that is not what limits the clients.
+    def status = @below.any? && @place == "short" ? Trunkline::Lab::FAILED : super
+
+    def take(competitors)
+      competitors.each { |member| ON_JRUBY.include?(member.peer) && compile(member) }
+      super
+    end
+
+    # A server that lets calls wait gives Java less to compile: there the time is what ends it.
+    def compile(member)
+      WARM_UP.each do |step, requests|
+        member.ask(:many, **told(kinds.first, call), concurrency: step, requests: requests, seconds: WARM_UP_SECONDS)
+      end
+    end
+
+    def conclude
+      super
+      compare(samples.select { |(_, _, kind), _| kind == kinds.first })
+    end
+
+    # One sentence for each number in flight.
+    def compare(taken)
+      own, *others = ON_JRUBY.map(&:label)
+      taken.keys.map { |key| key[1] }.uniq.sort.each do |step|
+        rates = [own, *others].to_h { |label| [label, rate(taken[[label, step, kinds.first]])] }.compact
+        fastest = rates.except(own).max_by(&:last)
+        next unless fastest && rates[own]
+
+        ratio = rates[own] / fastest.last
+        @below << step if ratio < BAR
+        @result.say(format("%<own>s, %<step>d in flight: %<ratio>.2f times %<label>s (the bar is %<bar>.1f)",
+                           own: own, step: step, ratio: ratio, label: fastest.first, bar: BAR))
+      end
+    end
+
+    def rate(taken)
+      taken && Trunkline::Lab::Statistics.median(taken.map { |sample| sample[:requests] / sample[:wall] })
+    end
+  end
+end
