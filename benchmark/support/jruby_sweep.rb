@@ -88,8 +88,9 @@ module Bench
       end
     end
 
+    # Without what was refused: a server refuses fast.
     def rate(taken)
-      taken && Trunkline::Lab::Statistics.median(taken.map { |sample| sample[:requests] / sample[:wall] })
+      taken && Trunkline::Lab::Statistics.median(taken.map { |sample| good(sample) / sample[:wall] })
     end
   end
 end
