@@ -30,8 +30,9 @@ module Trunkline
       #   Trunkline::NetHTTP.install!(retry: true, breaker: true)
       #
       # @param policies [Hash] as keywords, of all its calls: policies:, retry:, breaker:, rate:, hedge:, coalesce:,
-      #   cache:, cookies:, use: and deadline_header: of docs/policies.md, and egress: of docs/egress.md, with which a
-      #   session that Trunkline does not support raises Errno::EACCES; those of the last call count
+      #   cache:, cookies:, use: and deadline_header: of docs/policies.md; logger:, log:, curl: and redact: of
+      #   docs/logging.md; and egress: of docs/egress.md, with which a session that Trunkline does not support raises
+      #   Errno::EACCES. Those of the last call count
       # @return [nil]
       # @raise [InvalidRequest]
       def install!(**policies)

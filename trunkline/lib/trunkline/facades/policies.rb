@@ -6,11 +6,11 @@ require_relative "../policy/chain"
 
 module Trunkline
   module Facades
-    # The policies that a program gives to a facade, and where its calls may go: the facade's own library has no options
-    # for these.
+    # The policies that a program gives to a facade, where its calls may go, and what is logged of them: the library
+    # that the facade stands for has no options for these.
     module Policies
       NAMES = %i[policies retry breaker rate hedge coalesce cache cookies use deadline_header
-                 deprecations egress].freeze
+                 deprecations egress logger log curl redact].freeze
 
       # @param given [Hash{Symbol => Object}] options of a client
       # @param library [String] for the error

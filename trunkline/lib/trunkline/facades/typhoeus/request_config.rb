@@ -91,7 +91,7 @@ module Trunkline
         def initialize(options, connections = Connections::NO_LIMIT)
           @options = Options.new(options)
           limits = { **Connections::UNLIMITED, max_connections_per_host: connections,
-                                               **RequestConfig.policies.slice(:egress) }
+                                               **RequestConfig.policies.slice(:egress, :redact) }
           checked = Trunkline::Options.defaults.merge({ **limits, **@options.client_options })
           @total = checked.timeout.total
           @builder = make_builder(checked)
@@ -114,10 +114,11 @@ module Trunkline
 
         # @param policies [Array<#call>] around each exchange
         # @param deprecations [Deprecations, nil]
+        # @param probes [Array<Object>] that watch each exchange
         # @return [CallPolicy] that gives a proxy's 407 to the caller
-        def policy_of(policies, deprecations = nil)
+        def policy_of(policies, deprecations = nil, probes = [].freeze)
           CallPolicy.new(@builder, chain: Policy::Chain.new(policies), total: @total, deprecations: deprecations,
-                                   proxy_answers: true)
+                                   proxy_answers: true, probes: probes)
         end
 
         # @param request [Typhoeus::Request]
@@ -151,7 +152,8 @@ module Trunkline
           options = options.merge(RequestConfig.policies)
           policies = Policy::Chain.of(options, @builder).policies
           deprecations = options.deprecation_handler
-          policy_of(policies, deprecations) if deprecations || !policies.empty?
+          probes = options.probes
+          policy_of(policies, deprecations, probes) if deprecations || !policies.empty? || !probes.empty?
         end
 
         def make_builder(checked)

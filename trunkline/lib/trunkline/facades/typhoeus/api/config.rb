@@ -36,7 +36,8 @@ module Typhoeus
     end
 
     # @return [Hash, nil] policies of every request, which Typhoeus itself does not have: retry:, breaker:, rate:,
-    #   hedge:, coalesce:, cache: and the others of docs/policies.md; and egress: of docs/egress.md
+    #   hedge:, coalesce:, cache: and the others of docs/policies.md; logger:, log:, curl: and redact: of
+    #   docs/logging.md; and egress: of docs/egress.md
     attr_reader :policies
 
     # @raise [Trunkline::InvalidRequest]
