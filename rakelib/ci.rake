@@ -9,6 +9,7 @@ task :ci do
   suites = gems.select { |folder, _| File.directory?(File.join(ROOT, folder)) }
   sections = {
     "Ruby style (RuboCop)" => "lint",
+    "Signatures (RBS)" => "signatures",
     "C format (clang-format)" => "format:check",
     "C includes go one way" => "includes:check",
     "Extensions compile without a warning (gcc, clang)" => "compile:pedantic",
