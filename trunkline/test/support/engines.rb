@@ -2,10 +2,11 @@
 
 require "yaml"
 
-# Leaves out what engines.yml names, while the engine in Ruby is used.
+# Leaves out what engines.yml names, while the engine in Ruby is used, and what engines_jruby.yml names, on JRuby.
 module Engines
-  LIST = File.expand_path("../engines.yml", __dir__)
-  LEFT_OUT = Trunkline::ENGINE == :ruby ? YAML.load_file(LIST) : {}
+  LISTS = { "engines.yml" => Trunkline::ENGINE == :ruby, "engines_jruby.yml" => RUBY_ENGINE == "jruby" }.freeze
+  USED = LISTS.select { |_, used| used }.keys
+  LEFT_OUT = USED.map { |list| YAML.load_file("#{__dir__}/../#{list}") }.reduce({}, :merge)
 
   # @return [String, nil] why a test is left out
   def self.reason(test)

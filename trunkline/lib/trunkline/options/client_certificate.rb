@@ -41,7 +41,7 @@ module Trunkline
         # @return [String]
         # @raise [InvalidRequest]
         def key(name, value)
-          return private_text(name, value) if value.respond_to?(:private_to_pem)
+          return private_text(name, value) if openssl?("PKey::PKey", value)
 
           pem?(value) ? value.dup.freeze : Checks.readable_pem(name, value, KEYS)
         end
@@ -89,7 +89,10 @@ module Trunkline
         end
 
         def private_text(name, key)
-          key.private_to_pem.freeze
+          return key.private_to_pem.freeze if key.respond_to?(:private_to_pem)
+          raise ArgumentError unless key.private? # on JRuby, whose to_pem has the private key if there is one
+
+          key.to_pem.freeze
         rescue StandardError # OpenSSL::PKey::PKeyError, for a public key
           raise InvalidRequest, "#{name}: must be #{KEYS}; the key that was given is not private", cause: nil
         end

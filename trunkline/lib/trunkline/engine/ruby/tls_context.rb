@@ -160,6 +160,7 @@ module Trunkline
           use_client_certificate(context)
           keep_sessions(context)
           write_keylog(context)
+          context.setup # JRuby does not when it is frozen already
           context.freeze
           context
         end

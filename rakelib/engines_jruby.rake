@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+require_relative "support/jruby_chroot"
+
+JRUBIES = [JRubyChroot.new("jruby-trixie", release: "trixie"), JRubyChroot.new("jruby-sid", release: "sid")].freeze
+
+# The suite of trunkline on JRuby 9.4 (trixie) and 10 (sid). What it leaves out is in trunkline/test/engines_jruby.yml,
+# beside engines.yml.
+module JRubySuite
+  AREAS = %w[client framing truncation early_answers request_bodies streaming each_json pool client_certificates
+             tls_files sockets errors limits response multipart].freeze
+  SECONDS = 180
+
+  module_function
+
+  # Each file in a process of its own, so that one that hangs takes no other with it.
+  def run(files)
+    failed = chosen.flat_map do |chroot|
+      chroot.prepare(ROOT)
+      chroot.jruby("--version", seconds: SECONDS)
+      files.reject { |file| passes?(chroot, file) }.map { |file| "#{chroot.name}: #{file}" }
+    end
+    abort "failed:\n#{failed.join("\n")}" unless failed.empty?
+  end
+
+  def chosen
+    names = ENV["MATRIX"]&.split(",")&.map { |name| "jruby-#{name}" }
+    JRUBIES.select { |one| names.nil? || names.include?(one.name) }
+  end
+
+  def passes?(chroot, file)
+    puts "== #{chroot.name}: #{file}"
+    chroot.jruby("-Itrunkline/lib -Itrunkline/test #{file}", seconds: SECONDS)
+  end
+
+  def relative(files) = files.map { |file| file.delete_prefix("#{ROOT}/") }.sort
+
+  # Without the files and folders that are left out as a whole, since these may not even load there.
+  def all
+    lists = %w[engines.yml engines_jruby.yml].map { |list| YAML.load_file("#{ROOT}/trunkline/test/#{list}") }
+    places = lists.flat_map(&:keys).grep(%r{/})
+    relative(Suites.files("trunkline")).reject { |file| places.any? { |place| file.include?("/#{place}") } }
+  end
+end
+
+namespace :engines do
+  desc "The main part of the suite on JRuby 9.4 and 10, in chroots built once (root; MATRIX=trixie,sid, FILES=...)"
+  task :jruby do
+    files = ENV["FILES"] ? Suites.files("trunkline") : Suites.named("trunkline", JRubySuite::AREAS)
+    JRubySuite.run(JRubySuite.relative(files))
+  end
+
+  desc "All of it that JRuby can run (an hour)"
+  task("jruby:all") { JRubySuite.run(JRubySuite.all) }
+end

@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+require_relative "chroot"
+
+# A Debian release with its JRuby, and with the gems that the suite of trunkline needs there.
+class JRubyChroot < Chroot
+  # The servers of the tests.
+  SERVERS = %w[nginx libnginx-mod-http-echo openssl netbase procps].freeze
+  BUNDLE = "BUNDLE_GEMFILE=/work/gemfiles/jruby.gemfile BUNDLE_PATH=/var/cache/trunkline-gems JARS_SKIP=true"
+  # A file of tests is over before the better compiler has paid for itself.
+  QUICK = "JRUBY_OPTS='-J-XX:TieredStopAtLevel=1'"
+
+  # Puts the checkout and the gems of the suite there.
+  def prepare(checkout)
+    build
+    copy_checkout(checkout)
+    # Without a lock: that of a newer Bundler would not do for an older one.
+    run("cd /work && rm -f gemfiles/jruby.gemfile.lock && #{BUNDLE} jruby -S bundle install --quiet")
+  end
+
+  # @param arguments [String] of JRuby, for a shell
+  # @param seconds [Integer] after which it is killed
+  # @return [Boolean] whether it succeeded
+  def jruby(arguments, seconds:, settings: QUICK)
+    limit = "timeout --kill-after 5 #{seconds}"
+    run("cd /work && #{BUNDLE} RUBYOPT=-rbundler/setup #{settings} #{limit} jruby #{arguments}", exception: false)
+  end
+
+  private
+
+  def install_ruby(root)
+    packages = ["build-essential", "jruby", *SERVERS].join(" ")
+    run("apt-get update && apt-get install --yes --no-install-recommends #{packages}", root: root)
+  end
+end
