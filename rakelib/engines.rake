@@ -20,7 +20,7 @@ namespace :engines do
   desc "A part of it for each area (CI)"
   task quick: :compile do
     names = %w[client framing truncation early_answers request_bodies streaming each_json pool dials_of_others
-               fork fibers client_certificates proxies egress websocket negotiation exchanges endings sharing
+               fork fibers client_certificates proxies egress websocket negotiation exchanges
                websocket_over_http2]
     Suites.run("trunkline", environment, Suites.named("trunkline", names))
   end
