@@ -86,9 +86,15 @@ module Trunkline
         # @return [Array<String>] values of the alternative names with this tag: 2 for names, 7 for addresses
         def alternatives(certificate, tag)
           extension = certificate.extensions.find { |one| one.oid == "subjectAltName" } or return []
-          OpenSSL::ASN1.decode(extension.value_der).value.select { |one| one.tag == tag }.map(&:value)
+          value = OpenSSL::ASN1.decode(extension.to_der).value.last.value # JRuby 9.4.8 has no value_der
+          OpenSSL::ASN1.decode(value).value.select { |one| one.tag == tag }.map { |one| bytes_of(one) }
         rescue OpenSSL::ASN1::ASN1Error
           []
+        end
+
+        # What is tagged implicitly (RFC 5280 4.2.1.6) is an OCTET STRING in an Array on JRuby 9.4.8.
+        def bytes_of(data)
+          data.value.is_a?(Array) ? data.value.map(&:value).join : data.value
         end
 
         def names(certificate)
