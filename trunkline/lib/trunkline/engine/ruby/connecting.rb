@@ -167,6 +167,9 @@ module Trunkline
           @due = now + ATTEMPT_DELAY
         rescue SystemCallError => error
           failed(socket, address, error, now)
+        rescue SocketError # on JRuby
+          socket.close
+          raise Failure.new(:CONNECT, "unix: cannot be used on this Ruby", phase: :connect)
         end
 
         def failed(socket, address, error, now)

@@ -76,7 +76,7 @@ module Trunkline
 
         def read(most, buffer)
           came = @ssl.read_nonblock(most, buffer, exception: false)
-          @truncated = @ssl.state.to_s.start_with?("SSLERR") if came.nil?
+          @truncated = cut_off? if came.nil?
           came
         rescue OpenSSL::SSL::SSLError => error
           return ended_early if TLSWords.unexpected_end?(error)
@@ -171,6 +171,9 @@ module Trunkline
 
           Failure.new(:TLS, TLSWords.of(error), phase: :tls)
         end
+
+        # JRuby does not tell an end without close_notify from one with it: none is taken for the end of a body.
+        def cut_off? = TLSOnJRuby::HERE || @ssl.state.to_s.start_with?("SSLERR")
 
         def ended_early
           @truncated = true
