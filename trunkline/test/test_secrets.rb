@@ -92,7 +92,8 @@ class TestSecrets < TrunklineTest
     Trunkline::Insight::Overview Trunkline::Insight::Report Trunkline::Instrument::Tally Trunkline::Lock
     Trunkline::NoProxy Trunkline::Options::Option Trunkline::Policy::Breaker::Circuit
     Trunkline::Policy::Breaker::External Trunkline::Policy::Breaker::Semian::Resource
-    Trunkline::Policy::Breaker::Window Trunkline::Policy::Budget Trunkline::Policy::Hedge::Quantile
+    Trunkline::Policy::Breaker::Stoplight::Light Trunkline::Policy::Breaker::Window Trunkline::Policy::Budget
+    Trunkline::Policy::Hedge::Quantile
     Trunkline::Policy::Rate::Fields::Told Trunkline::Policy::Rate::Quota Trunkline::Policy::Rate::Schedule
     Trunkline::Policy::Rate::Window Trunkline::Policy::Settings Trunkline::Policy::Settings::Check
     Trunkline::Policy::Settings::Kept Trunkline::Policy::Signal Trunkline::Progress Trunkline::Progress::Reporter
