@@ -63,7 +63,9 @@ class TestCommand < BulkTest
   def test_results_in_parquet_are_written_at_the_end_of_each_start
     Dir.mkdir(path("arrow"))
     File.write(path("arrow/parquet.rb"), ARROW)
-    server = serve { sleep(0.01) && [200, "ok"] }
+    held = Queue.new # what comes after 150 answers waits until it is closed
+    asked = 0
+    server = serve { ((asked += 1) > 150 && held.pop) || [200, "ok"] }
     argv = ["run", urls(server, 300), "--out", path("r.parquet"), "--slice", "20", "--fields", "key,status,headers"]
     code = <<~RUBY
       $LOAD_PATH.unshift(#{path("arrow").inspect})
@@ -76,6 +78,7 @@ class TestCommand < BulkTest
     eventually("results are there") { File.size?(path("r.parquet.jsonl")).to_i > 1000 }
     Programs.kill(pid)
     refute_path_exists path("r.parquet")
+    held.close
     pid = Programs.start(code, path("output"), { "MORE" => "--resume" })
     assert_predicate Process.wait2(pid).last, :success?
     first, second = %w[r.parquet r.1.parquet].map { |name| JSON.parse(File.read(path(name))) }
