@@ -1,12 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "../trunkline/test/support/signatures"
+
 # The signatures (sig/) of the gems, each with those of the gems that it stands on.
 SIGNATURES = { "trunkline" => [], "trunkline-xml" => [], "trunkline-bulk" => %w[trunkline] }.freeze
-SIGNED_LIBRARIES = %w[uri openssl ipaddr logger json net-http pathname socket stringio].freeze
 
 desc "Are the signatures of all gems valid? (rbs)"
 task :signatures do
-  libraries = SIGNED_LIBRARIES.flat_map { |name| ["-r", name] }
+  libraries = Signatures::LIBRARIES.flat_map { |name| ["-r", name] }
   SIGNATURES.each do |gem, others|
     folders = [gem, *others].flat_map { |name| ["-I", "#{ROOT}/#{name}/sig"] }
     sh("rbs", *libraries, *folders, "validate", verbose: false)

@@ -6,7 +6,7 @@ require_relative "chroot"
 class JRubyChroot < Chroot
   # The servers of the tests.
   SERVERS = %w[nginx libnginx-mod-http-echo openssl netbase procps].freeze
-  BUNDLE = "BUNDLE_GEMFILE=/work/gemfiles/jruby.gemfile BUNDLE_PATH=/var/cache/trunkline-gems JARS_SKIP=true"
+  BUNDLE = "BUNDLE_GEMFILE=$PWD/gemfiles/jruby.gemfile BUNDLE_PATH=/var/cache/trunkline-gems JARS_SKIP=true"
   # A file of tests is over before the better compiler has paid for itself.
   QUICK = "JRUBY_OPTS='-J-XX:TieredStopAtLevel=1'"
 
@@ -15,7 +15,7 @@ class JRubyChroot < Chroot
     build
     copy_checkout(checkout)
     # Without a lock: that of a newer Bundler would not do for an older one.
-    run("cd /work && rm -f gemfiles/jruby.gemfile.lock && #{BUNDLE} jruby -S bundle install --quiet")
+    run("rm -f gemfiles/jruby.gemfile.lock && #{BUNDLE} jruby -S bundle install --quiet")
   end
 
   # @param arguments [String] of JRuby, for a shell
@@ -23,7 +23,7 @@ class JRubyChroot < Chroot
   # @return [Boolean] whether it succeeded
   def jruby(arguments, seconds:, settings: QUICK)
     limit = "timeout --kill-after 5 #{seconds}"
-    run("cd /work && #{BUNDLE} RUBYOPT=-rbundler/setup #{settings} #{limit} jruby #{arguments}", exception: false)
+    run("#{BUNDLE} RUBYOPT=-rbundler/setup #{settings} #{limit} jruby #{arguments}", exception: false)
   end
 
   private

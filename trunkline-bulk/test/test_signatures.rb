@@ -2,32 +2,25 @@
 
 require_relative "test_helper"
 require "open3"
+require_relative "../../trunkline/test/support/signatures"
 
 # The signatures (sig/) of what the gem's users call.
 class TestSignatures < BulkTest
   FOLDERS = %w[../sig ../../trunkline/sig].map { |folder| File.expand_path(folder, __dir__) }.freeze
-  LIBRARIES = %w[uri openssl ipaddr logger json net-http pathname].freeze
   # Public for other parts of the gem alone.
   INTERNAL = %i[add_runner block configuration run_key runners settings].freeze
 
   def setup
     super
-    require "rbs"
+    @environment = Signatures.environment(*FOLDERS)
   rescue LoadError
     skip "no rbs here (gemfiles/bulk.rb)"
-  end
-
-  def environment
-    loader = RBS::EnvironmentLoader.new
-    LIBRARIES.each { |name| loader.add(library: name, version: nil) }
-    FOLDERS.each { |folder| loader.add(path: Pathname(folder)) }
-    RBS::Environment.from_loader(loader).resolve_type_names
   end
 
   def type_name(name) = RBS::TypeName.parse("::#{name}")
 
   def test_each_public_method_has_one
-    known = RBS::DefinitionBuilder.new(env: environment)
+    known = RBS::DefinitionBuilder.new(env: @environment)
     bulk = known.build_singleton(type_name("Trunkline::Bulk")).methods.keys
     own = (Trunkline::Bulk.singleton_methods(false) + Trunkline::Bulk::Definition.instance_methods(false)) - INTERNAL
     assert_empty own - bulk
@@ -62,7 +55,7 @@ class TestSignatures < BulkTest
     RUBY
     variables = { "RBS_TEST_TARGET" => "Trunkline::Bulk,Trunkline::Bulk::*", "RBS_TEST_RAISE" => "true",
                   "RBS_TEST_LOGLEVEL" => "error",
-                  "RBS_TEST_OPT" => [*LIBRARIES.map { |name| "-r #{name}" }, *FOLDERS.map { "-I #{_1}" }].join(" ") }
+                  "RBS_TEST_OPT" => [*Signatures::LIBRARIES.map { |name| "-r #{name}" }, *FOLDERS.map { "-I #{_1}" }].join(" ") }
     text, status = Open3.capture2e(variables, RbConfig.ruby, "-W0", *Programs::PATHS, "-rrbs/test/setup",
                                    "-rtrunkline/bulk", "-rtrunkline/bulk/web", "-e", code)
     assert_predicate status, :success?, text

@@ -1,30 +1,22 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require "pathname"
 require "trunkline/insight"
 require "trunkline/stubs"
+require_relative "../support/signatures"
 
 # The signatures (sig/) tell of methods that there are, and of those that a user calls most.
 class TestSignatures < TrunklineTest
   FOLDER = File.expand_path("../../sig", __dir__)
-  LIBRARIES = %w[uri openssl ipaddr logger json net-http pathname].freeze
   # Their public methods are all for users, but for those of Ruby's own protocols.
   USERS = [Trunkline::Async, Trunkline::Cache::Memory, Trunkline::CookieJar, Trunkline::Links, Trunkline::Part,
            Trunkline::ServerSentEvent, Trunkline::WebSocket::Socket, Trunkline::Insight::Report].freeze
 
   def setup
     super
-    require "rbs"
+    @environment = Signatures.environment(FOLDER)
   rescue LoadError
     skip "no rbs here (gemfiles/bulk.rb)"
-  end
-
-  def environment
-    loader = RBS::EnvironmentLoader.new
-    LIBRARIES.each { |name| loader.add(library: name, version: nil) }
-    loader.add(path: Pathname(FOLDER))
-    RBS::Environment.from_loader(loader).resolve_type_names
   end
 
   # Of the classes that are loaded: those of the Faraday adapter and of Typhoeus's facade need their libraries.
@@ -35,9 +27,8 @@ class TestSignatures < TrunklineTest
   end
 
   def test_each_names_a_method
-    declared = environment
-    known = RBS::DefinitionBuilder.new(env: declared)
-    types = loaded(declared.class_decls)
+    known = RBS::DefinitionBuilder.new(env: @environment)
+    types = loaded(@environment.class_decls)
     assert_operator types.size, :>, 60
     types.each do |name, type|
       there = type.instance_methods + type.private_instance_methods
@@ -47,7 +38,7 @@ class TestSignatures < TrunklineTest
   end
 
   def test_public_methods_have_one
-    known = RBS::DefinitionBuilder.new(env: environment)
+    known = RBS::DefinitionBuilder.new(env: @environment)
     USERS.each do |type|
       told = known.build_instance(RBS::TypeName.parse("::#{type.name}")).methods.keys
       assert_empty type.public_instance_methods(false).grep_v(/\A_/) - told, type

@@ -167,9 +167,10 @@ module Trunkline
           @due = now + ATTEMPT_DELAY
         rescue SystemCallError => error
           failed(socket, address, error, now)
-        rescue SocketError # on JRuby
-          socket.close
-          raise Failure.new(:CONNECT, "unix: cannot be used on this Ruby", phase: :connect)
+        rescue SocketError => error
+          socket&.close
+          words = address.unix? ? "unix: cannot be used on this Ruby" : Failure.text(error.message) # JRuby, for one
+          raise Failure.new(:CONNECT, words, phase: :connect)
         end
 
         def failed(socket, address, error, now)

@@ -60,7 +60,7 @@ module Trunkline
           def step_http2(now)
             connection = @call.connection
             connection.enter(@call)
-            @call.weak = !Fiber.current_scheduler.nil? && !@call.waker.respond_to?(:io)
+            @call.weak = !Ruby.scheduler.nil? && !@call.waker.respond_to?(:io)
             @again = false
             result = advance_or_open(now)
             return end_step_switched(now) if result == :done && switched?
