@@ -5,7 +5,7 @@ require_relative "chroot"
 # A Debian release with its JRuby, and with the gems that the suite of trunkline needs there.
 class JRubyChroot < Chroot
   # The servers of the tests.
-  SERVERS = %w[nginx libnginx-mod-http-echo openssl netbase procps].freeze
+  SERVERS = %w[nginx libnginx-mod-http-echo nghttp2-proxy openssl netbase procps].freeze
   BUNDLE = "BUNDLE_GEMFILE=$PWD/gemfiles/jruby.gemfile BUNDLE_PATH=/var/cache/trunkline-gems JARS_SKIP=true"
   # A file of tests is over before the better compiler has paid for itself.
   QUICK = "JRUBY_OPTS='-J-XX:TieredStopAtLevel=1'"

@@ -40,8 +40,16 @@ module HostileCaller
       assert_equal row.expected, result.body, way
     end
     sleep row.pause
-    eventually(5) { outcome_of_next(&block) != :failed } if row.late
+    return assert_late_fault_fails_one(way, &block) if row.late
+
     assert_equal "good", yield, way
+  end
+
+  # It may come behind some good calls, and ends the connection.
+  def assert_late_fault_fails_one(way, &block)
+    outcomes = Array.new(4) { outcome_of_next(&block) }
+    assert_operator outcomes.count(:failed), :<=, 1, way
+    assert_equal ["good"], outcomes.uniq - [:failed], way
   end
 
   # The connection that the fault came over is ended by then.
