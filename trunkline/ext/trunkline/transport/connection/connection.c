@@ -1,6 +1,7 @@
 #include "connection.h"
 
 #include "transport/events/descriptors.h"
+#include "transport/events/portable.h"
 #include "transport/tls/socket_io.h"
 
 #include <arpa/inet.h>
@@ -49,7 +50,9 @@ io_result connection_read(connection *c, void *bytes, size_t length, size_t *cou
         failure_set(f, FAILURE_FORKED, PHASE_READ, 0, NULL);
         return IO_FAILED;
     }
-    io_result io = socket_io_read((socket_io){c->descriptor, c->session}, bytes, length, count, f);
+    socket_io s = {c->descriptor, c->session, c->next_waits};
+    c->next_waits = false;
+    io_result io = socket_io_read(s, bytes, length, count, f);
     c->drained = io == IO_DONE && (c->session ? tls_drained(c->session) : *count < length);
     return io;
 }
@@ -60,7 +63,15 @@ io_result connection_write(connection *c, const void *bytes, size_t length, size
         failure_set(f, FAILURE_FORKED, PHASE_WRITE, 0, NULL);
         return IO_FAILED;
     }
-    return socket_io_write((socket_io){c->descriptor, c->session}, bytes, length, count, f);
+    return socket_io_write((socket_io){c->descriptor, c->session, false}, bytes, length, count, f);
+}
+
+bool connection_wait_in_read(connection *c) {
+    if (c->descriptor < 0) return false;
+    if (!c->reads_wait) c->reads_wait = portable_let_recv_wait(c->descriptor, CONNECTION_READ_WAIT);
+    if (!c->reads_wait) return false;
+    c->next_waits = c->session == NULL;
+    return c->next_waits || tls_wait_in_read(c->session);
 }
 
 bool connection_pending(const connection *c) {

@@ -21,9 +21,11 @@ typedef struct connection {
     int descriptor; /* owned; -1 once closed, or in the child after fork */
     tls *session;   /* owned; NULL: plain */
     uint64_t id;
-    uint64_t owner; /* the client family that opened it */
-    uint32_t uses;  /* calls that it has carried, the present one included */
-    bool drained;   /* the last read took all that had arrived */
+    uint64_t owner;  /* the client family that opened it */
+    uint32_t uses;   /* calls that it has carried, the present one included */
+    bool reads_wait; /* its socket has portable_let_recv_wait */
+    bool next_waits; /* see connection_wait_in_read */
+    bool drained;    /* the last read took all that had arrived */
     nanoseconds born;
     nanoseconds idle_since;
     nanoseconds idle_until;
@@ -52,6 +54,12 @@ connection *connection_new(const dialled *d, const route *r, uint64_t owner, nan
 io_result connection_read(connection *c, void *bytes, size_t length, size_t *count, failure *f);
 io_result connection_write(connection *c, const void *bytes, size_t length, size_t *count,
                            failure *f);
+
+/* The next connection_read waits for bytes, if none have come, up to about CONNECTION_READ_WAIT.
+ * Nothing but bytes, the connection's end or a signal ends that wait: a stop that is asked for is
+ * late by so much. Returns false where a read cannot wait. */
+#define CONNECTION_READ_WAIT (10 * MILLISECOND)
+bool connection_wait_in_read(connection *c);
 
 /* Has TLS bytes that were read from the socket already, which poll does not report? */
 bool connection_pending(const connection *c);

@@ -72,3 +72,18 @@ int portable_socket(int family) {
     return descriptor;
 #endif
 }
+
+#if defined(__linux__) && !defined(TRUNKLINE_POLL)
+bool portable_let_recv_wait(int descriptor, nanoseconds span) {
+    struct timeval most = {.tv_sec = span / SECOND, .tv_usec = span % SECOND / 1000};
+    int flags = fcntl(descriptor, F_GETFL);
+    return flags >= 0 &&
+           setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) == 0 &&
+           fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0;
+}
+#else
+bool portable_let_recv_wait(int descriptor, nanoseconds span) {
+    (void)descriptor, (void)span;
+    return false;
+}
+#endif

@@ -37,6 +37,11 @@ bool portable_wait(pthread_cond_t *condition, pthread_mutex_t *lock, nanoseconds
  * false, with errno, when none is open. */
 bool portable_pipe(int ends[2]);
 
+/* Lets a recv without MSG_DONTWAIT wait for up to about `span` on the socket: it is no longer
+ * non-blocking, so every other recv and send must have MSG_DONTWAIT. Returns false, and changes
+ * nothing, where that cannot be had. */
+bool portable_let_recv_wait(int descriptor, nanoseconds span);
+
 /* Opens a stream socket of `family`, non-blocking and close-on-exec; -1 with errno. */
 int portable_socket(int family);
 

@@ -168,6 +168,7 @@ typedef struct exchange {
     dial *dialling;
     short events;            /* what to poll the connection for */
     bool again;              /* do not wait: more can be done at once */
+    bool read_waits;         /* the next read waits itself (connection_wait_in_read) */
     bool poll_first;         /* wait before the first read: nothing can have come yet */
     bool resumed;            /* the caller had control: the phase's timeout starts anew */
     bool resting;            /* see exchange_rest */
@@ -253,8 +254,11 @@ void exchange_after_fork(bool child);
 /* Until when the driver may busy-poll for the response; 0: it may not. */
 nanoseconds exchange_awake_until(const exchange *x);
 
-/* Steps `x`, waiting in poll, until something but STEP_WAIT happens. Returns STEP_WAIT when `stop`
- * asks for it. Runs without the GVL. */
+/* May the driver wait for the response in its read, without a poll before it? */
+bool exchange_may_wait_in_read(const exchange *x, nanoseconds now);
+
+/* Steps `x`, waiting in between, until something but STEP_WAIT happens. Returns STEP_WAIT when
+ * `stop` asks for it. Runs without the GVL. */
 step_result exchange_drive(exchange *x, const stop_request *stop);
 
 /* The driver of `x` stops driving until it calls waker_arrive and steps it again. Meanwhile another

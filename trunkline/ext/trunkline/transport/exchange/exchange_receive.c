@@ -138,16 +138,20 @@ static io_result read_input(exchange *x, failure *f) {
     return io;
 }
 
-static io_result read_some(exchange *x, nanoseconds now) {
+/* The read may have waited, and *now is read anew then. */
+static io_result read_some(exchange *x, nanoseconds *now) {
     failure f = {0};
     uint64_t expected = x->head != NULL && x->inflater == NULL ? http1_expect(&x->answer) : 0;
     bool direct = x->body_buffer != NULL || expected >= DIRECT_READ;
+    bool waits = x->read_waits;
+    x->read_waits = false;
     io_result io = direct ? read_direct(x, expected, &f) : read_input(x, &f);
+    if (waits) *now = clock_now();
     if (io == IO_DONE) {
         /* epoll reports what comes next; an exchange that is driven alone reads until EAGAIN. */
         x->again = x->watcher == NULL || !x->connection->drained;
-        exchange_first_byte(x, now);
-        exchange_phase(x, PHASE_READ, now);
+        exchange_first_byte(x, *now);
+        exchange_phase(x, PHASE_READ, *now);
     } else if (io == IO_FAILED && x->why.code == FAILURE_NONE) {
         bool in_body = x->head != NULL, midway = in_body || buffer_length(&x->input) > 0;
         if (midway && f.code == FAILURE_RESET) {
@@ -198,7 +202,7 @@ step_result exchange_receive(exchange *x, nanoseconds now) {
         if (exchange_has_enough(x)) return STEP_DATA;
         if (reads > 0 && (!x->again || reads >= READS_AT_ONCE)) break;
         x->again = false;
-        io_result io = read_some(x, now);
+        io_result io = read_some(x, &now);
         if (io == IO_END && complete_head(x)) {
             x->again = true;
             continue;

@@ -21,10 +21,11 @@ static io_result result_of_read(ssize_t got, size_t *count, failure *f) {
     return would_block(errno) ? IO_READ : broke(PHASE_READ, f);
 }
 
-static io_result plain_read(int descriptor, void *bytes, size_t length, size_t *count, failure *f) {
+static io_result plain_read(socket_io s, void *bytes, size_t length, size_t *count, failure *f) {
     ssize_t got;
     do {
-        got = recv(descriptor, bytes, length, 0);
+        got = recv(s.descriptor, bytes, length, s.waits ? 0 : MSG_DONTWAIT);
+        s.waits = false;
     } while (got < 0 && errno == EINTR);
     return result_of_read(got, count, f);
 }
@@ -33,7 +34,7 @@ static io_result plain_write(int descriptor, const void *bytes, size_t length, s
                              failure *f) {
     ssize_t put;
     do {
-        put = send(descriptor, bytes, length, MSG_NOSIGNAL);
+        put = send(descriptor, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (put < 0 && errno == EINTR);
     if (put >= 0) {
         *count = (size_t)put;
@@ -44,7 +45,7 @@ static io_result plain_write(int descriptor, const void *bytes, size_t length, s
 
 io_result socket_io_read(socket_io s, void *bytes, size_t length, size_t *count, failure *f) {
     return s.session != NULL ? tls_read(s.session, bytes, length, count, f)
-                             : plain_read(s.descriptor, bytes, length, count, f);
+                             : plain_read(s, bytes, length, count, f);
 }
 
 io_result socket_io_write(socket_io s, const void *bytes, size_t length, size_t *count,

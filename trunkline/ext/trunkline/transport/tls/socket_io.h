@@ -7,10 +7,11 @@
 
 #include <stddef.h>
 
-/* A non-blocking socket, and the TLS session over it or NULL. Both are borrowed. */
+/* A socket, and the TLS session over it or NULL. Both are borrowed. */
 typedef struct {
     int descriptor;
     tls *session;
+    bool waits; /* a read may wait (portable_let_recv_wait); without TLS, see tls_wait_in_read */
 } socket_io;
 
 /* As tls_read and tls_write; a plain connection's end is IO_END. */

@@ -85,6 +85,10 @@ io_result tls_handshake(tls *t, failure *f);
 io_result tls_read(tls *t, void *bytes, size_t length, size_t *count, failure *f);
 io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, failure *f);
 
+/* The next read of the socket, which must have portable_let_recv_wait, waits for bytes. Returns
+ * false for a session within another, which does not read the socket itself. */
+bool tls_wait_in_read(tls *t);
+
 /* Has OpenSSL bytes that it read from the socket already, which poll does not report? */
 bool tls_pending(const tls *t);
 

@@ -47,6 +47,7 @@ struct tls {
     bool broken;         /* only tls_free may follow */
     bool no_protocol;    /* the peer refused all protocols that ALPN offered */
     bool ended;          /* the socket was read to its end */
+    bool read_waits;     /* see tls_wait_in_read; of the outermost alone */
     bool drained;        /* the last read took all that the socket had; of the outermost alone */
     int system_error;    /* of the socket call that failed last */
     bool writing;        /* a write must be repeated with the same bytes */

@@ -50,7 +50,7 @@ static int socket_write(BIO *bio, const char *bytes, int length) {
     ssize_t sent;
     BIO_clear_retry_flags(bio);
     if (t->outer != NULL) return outer_write(bio, t, bytes, length);
-    do sent = send(t->descriptor, bytes, (size_t)length, MSG_NOSIGNAL);
+    do sent = send(t->descriptor, bytes, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (sent < 0 && errno == EINTR);
     if (sent > 0)
         t->handed += (uint64_t)sent;
@@ -71,8 +71,10 @@ static int socket_read(BIO *bio, char *bytes, int length) {
         BIO_set_retry_read(bio);
         return -1;
     }
-    do got = recv(t->descriptor, bytes, room, 0);
-    while (got < 0 && errno == EINTR);
+    do {
+        got = recv(t->descriptor, bytes, room, t->read_waits ? 0 : MSG_DONTWAIT);
+        t->read_waits = false;
+    } while (got < 0 && errno == EINTR);
     t->drained = got > 0 && (size_t)got < room;
     if (got == 0)
         t->ended = true;
@@ -83,6 +85,11 @@ static int socket_read(BIO *bio, char *bytes, int length) {
     else if (t->allowance != SIZE_MAX)
         t->allowance -= (size_t)got;
     return (int)got;
+}
+
+bool tls_wait_in_read(tls *t) {
+    t->read_waits = t->outer == NULL;
+    return t->read_waits;
 }
 
 static long socket_control(BIO *bio, int command, long number, void *pointer) {

@@ -139,6 +139,51 @@ static void test_an_answer_is_seen_awake(void) {
     finish(x);
 }
 
+/* ---- waiting in the read ---- */
+
+static void test_who_may_wait_in_its_read(void) {
+    answer_in(0);
+    how.busy_poll = 0;
+    exchange *x = begin();
+    CHECK(!exchange_may_wait_in_read(x, clock_now()), "waits before there is a connection");
+    exchange_free(x);
+
+    x = begin_and_send();
+    nanoseconds sent = x->sent_at;
+    x->connection->answered_in = NEVER;
+    CHECK(!exchange_may_wait_in_read(x, sent), "waits though the connection never answered");
+    x->connection->answered_in = CONNECTION_READ_WAIT + 1;
+    CHECK(!exchange_may_wait_in_read(x, sent), "waits though it was slow");
+    x->connection->answered_in = CONNECTION_READ_WAIT;
+    CHECK(exchange_may_wait_in_read(x, sent), "does not wait though it was quick");
+    CHECK(!exchange_may_wait_in_read(x, sent + CONNECTION_READ_WAIT), "waits again");
+    x->deadline = sent + 2 * CONNECTION_READ_WAIT;
+    CHECK(!exchange_may_wait_in_read(x, sent), "waits though its deadline is near");
+    x->deadline = NEVER;
+    how.busy_poll = MILLISECOND;
+    CHECK(!exchange_may_wait_in_read(x, sent), "waits though it is to poll awake");
+    how.busy_poll = 0;
+    x->events = POLLIN | POLLOUT;
+    CHECK(!exchange_may_wait_in_read(x, sent), "waits though it has something to write");
+    x->events = POLLIN;
+    finish(x);
+}
+
+/* What its read does not see within its time is polled for. */
+static void test_a_late_answer_is_polled_for(void) {
+    answer_in(50);
+    how.busy_poll = 0;
+    exchange *x = begin_and_send();
+    CHECK(x->reused, "the connection was not kept");
+    x->connection->answered_in = 1;
+    CHECK(exchange_may_wait_in_read(x, x->sent_at), "does not wait in its read");
+    stop_request stop = {0};
+    CHECK(exchange_drive(x, &stop) == STEP_DONE, "the call failed");
+    CHECK(x->timings.first_byte >= 40 * MILLISECOND, "first byte after %ld ms",
+          (long)(x->timings.first_byte / MILLISECOND));
+    exchange_free(x);
+}
+
 typedef struct {
     exchange *x, *other;
     stop_request *stop;
@@ -159,6 +204,27 @@ static void test_an_interrupt_is_heard_awake(void) {
     x->connection->answered_in = 1;
     stop_request stop = {0};
     disturbance d = {.x = x, .stop = &stop};
+    pthread_t thread;
+    nanoseconds start = clock_now();
+    pthread_create(&thread, NULL, interrupt, &d);
+    CHECK(exchange_drive(x, &stop) == STEP_WAIT, "not interrupted");
+    CHECK(milliseconds_since(start) < 5000, "interrupted late");
+    pthread_join(thread, NULL);
+    exchange_free(x);
+}
+
+/* The waker does not end a read that waits; its time does. */
+static void test_an_interrupt_is_heard_in_a_read(void) {
+    answer_in(-1);
+    how.busy_poll = 0;
+    exchange *x = begin_and_send();
+    x->connection->answered_in = 1;
+    CHECK(exchange_may_wait_in_read(x, x->sent_at), "does not wait in its read");
+    stop_request stop = {0};
+    disturbance d = {.x = x, .stop = &stop};
+    stop_ask(&stop);
+    CHECK(exchange_drive(x, &stop) == STEP_WAIT, "not stopped before it waits");
+    stop_take_back(&stop);
     pthread_t thread;
     nanoseconds start = clock_now();
     pthread_create(&thread, NULL, interrupt, &d);
@@ -211,19 +277,22 @@ int main(void) {
     for (int i = 0; i < PHASE_COUNT; i++) how.timeouts[i] = NEVER;
     listener = listen_on_loopback(8, &to.port);
     connections = pool_new(8);
-    pthread_t servers[2];
-    for (int i = 0; i < 2; i++) pthread_create(&servers[i], NULL, serve, NULL);
+    pthread_t servers[3];
+    for (int i = 0; i < 3; i++) pthread_create(&servers[i], NULL, serve, NULL);
     RUN(test_who_may_poll_awake());
+    RUN(test_who_may_wait_in_its_read());
+    RUN(test_a_late_answer_is_polled_for());
     RUN(test_the_pace_of_a_connection());
     RUN(test_a_late_answer_ends_it());
     RUN(test_an_answer_is_seen_awake());
     RUN(test_an_interrupt_is_heard_awake());
+    RUN(test_an_interrupt_is_heard_in_a_read());
     RUN(test_another_call_sends_it_to_sleep());
     RUN(test_a_long_wait_is_slept_in_parts());
     pool_close(connections);
     pool_release(connections);
     shutdown(listener, SHUT_RDWR);
-    for (int i = 0; i < 2; i++) pthread_join(servers[i], NULL);
+    for (int i = 0; i < 3; i++) pthread_join(servers[i], NULL);
     close(listener);
     return check_report();
 }
