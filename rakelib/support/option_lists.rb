@@ -6,7 +6,7 @@ require_relative "../../trunkline/lib/trunkline/options"
 class OptionLists
   ROOT = File.expand_path("../..", __dir__)
   # Which options are in which table of docs/options.md.
-  TABLES = { "client" => %i[both client], "call" => %i[call], "process" => %i[process] }.freeze
+  TABLES = { "client" => %i[both client], "call" => %i[call], "many" => %i[many], "process" => %i[process] }.freeze
   # Types of RBS that docs/options.md writes otherwise, as YARD does.
   YARD_TYPES = {
     "timeout" => "Numeric, Hash, Timeouts", "seconds" => "Numeric", "bool" => "Boolean", "path" => "String, Pathname",
@@ -19,6 +19,7 @@ class OptionLists
     "client_cert" => "String, Pathname, OpenSSL::X509::Certificate, Array, OpenSSL::PKCS12",
     "client_key" => "String, Pathname, OpenSSL::PKey::PKey",
     "_Token" => "#call", "_Credentials" => "#call", "_JSONEncoder" => "#call", "_JSONDecoder" => "#call",
+    "^(String, Response) -> void" => "#call", "^(ServerSentEvent, Response) -> void" => "#call",
     "_DeprecationHandler" => "#call", "_Warns" => "#warn", "_Logs" => "#info"
   }.freeze
 

@@ -21,8 +21,8 @@ module Trunkline
     NAMES = DEFAULTS.keys.freeze
     # What a call alone sets.
     CALL_ONLY = TABLE.each_value.select { |option| option.set_by == :call }.map(&:name).freeze
-    # What a call among many sets (Scheduler::StreamBlocks).
-    OF_MANY = %i[on_chunk on_event].freeze
+    # What a request among many sets alone (Scheduler::StreamBlocks).
+    OF_MANY = TABLE.each_value.select { |option| option.set_by == :many }.map(&:name).freeze
     # Limits that hold for all clients together, at once, also for those that are there already; nil for the usual one.
     OF_PROCESS = TABLE.each_value.select { |option| option.set_by == :process }.map(&:name).freeze
     # Those of a client that are limits (see Stats#bounds).

@@ -27,9 +27,10 @@ class TestOptionLists < UnitTest
 
   def test_each_option_is_known_to_who_may_set_it
     kinds = Options::TABLE.each_value.group_by(&:set_by).transform_values { |options| options.map(&:name) }
-    assert_equal %i[both call client process], kinds.keys.sort
+    assert_equal %i[both call client many process], kinds.keys.sort
     assert_equal (kinds[:both] + kinds[:client]).sort, Options::NAMES.sort
-    assert_equal [kinds[:call], kinds[:process]], [Options::CALL_ONLY, Options::OF_PROCESS]
+    assert_equal kinds.values_at(:call, :many, :process),
+                 [Options::CALL_ONLY, Options::OF_MANY, Options::OF_PROCESS]
     # A reader named raise would stand in the way of Kernel#raise.
     Options::NAMES.each { |name| assert_respond_to Options.defaults, name == :raise ? :raises? : name }
     (Options::NAMES + Options::OF_PROCESS).each { |name| assert_respond_to Trunkline::Defaults.new, :"#{name}=" }

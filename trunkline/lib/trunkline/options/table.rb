@@ -259,6 +259,13 @@ module Trunkline
       Option.new(:stream, "bool", "whether the call returns at the head; Response#read and #each then take the body",
                  check: :boolean, default: false, set_by: :call),
 
+      Option.new(:on_chunk, "^(String, Response) -> void",
+                 "called with each piece of the body, as it comes, and the response",
+                 check: :callable, set_by: :many),
+      Option.new(:on_event, "^(ServerSentEvent, Response) -> void",
+                 "called with each event of an event stream, as it comes, and the response",
+                 check: :callable, set_by: :many),
+
       Option.new(:max_connections, "Integer?",
                  "connections that calls use at the same time, in the whole process; idle ones do not count. Further " \
                  "calls wait their turn, within the timeout of their queue",

@@ -13,8 +13,6 @@ module Trunkline
     class StreamBlocks
       include Redacted
 
-      ALLOWED = { on_chunk: "callable, with a chunk and its response",
-                  on_event: "callable, with a ServerSentEvent and its response" }.freeze
       NAMES = Options::OF_MANY
       # Bytes that are kept of a body which is not for them; a larger one is an error.
       KEPT = 1024 * 1024
@@ -27,10 +25,7 @@ module Trunkline
         return if given.empty?
         raise InvalidRequest, "on_chunk: and on_event: cannot both take the body" if given.size > 1
 
-        name, block = given.first
-        raise InvalidRequest.of(name.name, block, ALLOWED.fetch(name)) unless block.respond_to?(:call)
-
-        new(**given)
+        new(**given.to_h { |name, block| [name, Options.check(name, block)] })
       end
 
       # @return [Boolean] whether a block has had something of the body: the call is not made again then
