@@ -14,8 +14,8 @@ module Trunkline
     #   allowed      the third argument of that method, if it takes one
     #   default      checked, as the library uses it
     #   default_doc  the default in words; nil when there is none
-    #   set_by       :both for a client and a call, :client, :call, :many for a request among many alone, or :process for
-    #                Trunkline.configure alone
+    #   set_by       :both for a client and a call, :client, :call, :many for a request among many, or :process for
+    #                Trunkline.configure
     #   per_call     whether a call's value needs no other set of options
     #   limit        whether Stats#bounds tells the value
     #   hidden       whether inspect hides the value
