@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "open3"
+require_relative "support/command"
 require_relative "support/webmock_source"
 
 # The Ruby suites. Each gem has its own `<name>:test`; `rake test` runs them all.
@@ -41,18 +42,16 @@ module Suites
     extensions.each { |extension| extension.build({}) }
   end
 
-  # So many processes at once, for tests that wait more than they compute. What the first prints is seen as it comes,
-  # the others' when they are through.
+  # So many processes at once, for tests that wait more than they compute. There are more parts than that, so that all
+  # end at about the same time; what one prints is seen when it is through.
   def run_side_by_side(folder, count)
-    parts = files(folder).sort.group_by.with_index { |_, at| at % count }
-    first, *others = parts.values
-    running = others.map { |part| Thread.new { Open3.capture2e(RbConfig.ruby, *arguments(folder, part)) } }
-    succeeded = system(RbConfig.ruby, *arguments(folder, first))
-    running.map(&:value).each do |output, status|
+    parts = files(folder).sort.group_by.with_index { |_, at| at % (count * 5) }.values
+    succeeded = Command.at_once(parts, count) do |part|
+      output, status = Open3.capture2e(RbConfig.ruby, *arguments(folder, part))
       puts output
-      succeeded &&= status.success?
+      status.success?
     end
-    abort "the suite of #{folder} failed" unless succeeded
+    abort "the suite of #{folder} failed" unless succeeded.all?
   end
 
   # Ruby's command line for that.

@@ -22,15 +22,15 @@ module Command
     [output, status]
   end
 
-  # Runs the block for each item, for as many items at a time as there are processors.
+  # Runs the block for each item, for so many items at a time.
   #
   # @return [Array] what the block returned for each item, in the items' order
-  def at_once(items, &block)
+  def at_once(items, count = Etc.nprocessors, &block)
     waiting = Queue.new
     items.each_index { |at| waiting << at }
     waiting.close
     results = Array.new(items.size)
-    threads = Array.new(Etc.nprocessors) do
+    threads = Array.new(count) do
       Thread.new do
         while (at = waiting.pop)
           results[at] = block.call(items[at])
