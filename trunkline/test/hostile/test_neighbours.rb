@@ -118,12 +118,18 @@ class TestNeighbours < HTTP2Test
     neighbour&.kill&.join
   end
 
-  def assert_unhindered
+  # Ten calls, none of them late twice in a row: what a neighbour costs comes again, what a busy machine does is over.
+  def assert_unhindered(&call)
     10.times do
-      since = monotonic
-      assert_equal 200, yield.status
-      taken = monotonic - since
+      taken = time_of(&call)
+      taken = time_of(&call) if taken > MOST
       assert_took 0.0, taken, MOST, since: taken
     end
+  end
+
+  def time_of(&call)
+    seconds, response = timed(&call)
+    assert_equal 200, response.status
+    seconds
   end
 end
