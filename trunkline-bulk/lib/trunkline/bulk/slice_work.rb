@@ -4,20 +4,36 @@ require_relative "state"
 
 module Trunkline
   class Bulk
-    # One item on its way: of which slice, and where in it; its origin, and since when that has been held back, are
-    # known of those alone that were.
+    # One item on its way: of which slice, and where in it.
     #
     # @api private
-    Entry = Struct.new(:work, :index, :item, :origin, :held_since) do
-      # Compared by identity.
-      alias_method :==, :equal?
-      alias_method :hash, :__id__
+    class Entry
+      # @return [SliceWork]
+      attr_reader :work
+      # @return [Integer]
+      attr_reader :index
+      # @return [Object]
+      attr_reader :item
+
+      # @return [String, nil] its origin, and since when that has been held back (monotonic seconds); known of those
+      #   alone that were held. Most entries have no such variables, which would take memory of their own.
+      attr_accessor :origin, :held_since
+
+      def initialize(work, index, item)
+        @work = work
+        @index = index
+        @item = item
+      end
     end
 
     # A claimed slice, and what has come of its items since it was last recorded.
     #
     # @api private
     class SliceWork
+      # How State::Slice#recorded marks an item that is not over.
+      OPEN = "0".ord
+      private_constant :OPEN
+
       # @return [State::Slice]
       attr_reader :slice
 
@@ -36,9 +52,11 @@ module Trunkline
 
       # @return [Array<Entry>] the items that are not over
       def entries
-        @slice.items.each_with_index.filter_map do |item, index|
-          Entry.new(self, index, item) if @recorded.getbyte(index) == 48
+        entries = []
+        @slice.items.each_with_index do |item, index|
+          entries << Entry.new(self, index, item) if @recorded.getbyte(index) == OPEN
         end
+        entries
       end
 
       # @param index [Integer]
