@@ -61,7 +61,7 @@ module Trunkline
         seen = []
         script = lambda do |connection|
           while (request = connection.request)
-            seen << request.path
+            seen << request.target
             connection.answer("hello")
           end
         end

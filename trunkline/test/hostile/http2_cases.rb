@@ -131,10 +131,10 @@ module HostileHTTP2
     add(:window_stalled, "no window for the body of the request", :WriteTimeout, verb: :post, options: stalled, &:stall)
     add(:endless, "a body without an end", :BodyTooLarge, options: { max_body_bytes: 4_000_000 }) do |stream|
       stream.headers
-      loop { stream.data(HostileCases::MEGABYTE) }
+      loop { stream.data(HostileCases::Faults::Bytes::MEGABYTE) }
     end
     add(:bomb, "24 MB of zeros as gzip", :BodyTooLarge, typhoeus: true) do |stream|
-      stream.answer(HostileCases.bomb, "content-encoding" => "gzip")
+      stream.answer(HostileCases::Faults::Codings.bomb, "content-encoding" => "gzip")
     end
   end
 

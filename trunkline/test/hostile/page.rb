@@ -7,53 +7,75 @@ require_relative "http2_cases"
 require_relative "llhttp"
 require_relative "name_cases"
 
-# docs/safety.md, made of the table of cases and of the kept soak.
+# docs/safety.md, made of the table of cases, of what `trunkline-lab safety` saw, and of the kept soak.
 module HostilePage
+  KEPT = File.join(__dir__, "peers.json")
   INTRODUCTION = <<~TEXT
     # Safety
 
     What a server may do wrong, and what the caller gets. Each case is a scripted server in
-    `trunkline/test/hostile/cases.rb` or, for HTTP/2, `http2_cases.rb`; the tests run it without TLS and with it, by a
-    single call, in a batch, as a future, in a fiber, and, where it needs no option, through Faraday, Net::HTTP and Typhoeus
-    (Net::HTTP's users have HTTP/1.1 alone). After each, another call of the same client must be answered. Net::HTTP and
-    Typhoeus take more from a server than the client, and their users still get that. `rake safety:docs` writes this page,
-    and a test compares it with the table.
+    `trunkline-lab/lib/trunkline/lab/faults/` or, for HTTP/2, `trunkline/test/hostile/http2_cases.rb`; the tests run it
+    without TLS and with it, by a single call, in a batch, as a future, in a fiber, and, where it needs no option, through
+    Faraday, Net::HTTP and Typhoeus (Net::HTTP's users have HTTP/1.1 alone). After each, another call of the same client
+    must be answered. Net::HTTP and Typhoeus take more from a server than the client, and their users still get that. `rake
+    safety:docs` writes this page, and a test compares it with the table.
 
     What is promised beyond these cases is in SECURITY.md. More faults of HTTP/2, with what becomes of the connection, are
-    in `trunkline/test/http2/test_hostile.rb`. What other clients do with some of these: `trunkline-lab safety`.
+    in `trunkline/test/http2/test_hostile.rb`.
 
     A caller whose server or name server is dead, silent or endless, or who sleeps with an answer in its hands, costs no
     other caller of the client more than 50 ms: `trunkline/test/hostile/test_neighbours.rb` has a test for each pair of them.
-  TEXT
 
-  PEERS = <<~TEXT
-    The same servers over HTTP/1.1, without TLS, for a GET by each client with a timeout of 2 s (`rake safety:peers` tries
-    them again). "error": the call raised, by its own limits or its timeout; `trunkline/test/hostile/peers.json` has the
-    classes. "answer": the body `ok`. "no end": the call lasted longer than 6 s and its process was killed. "crash": its
-    process died. A client that leaves codings to its caller gives the bytes as they came. What needs a second call, TLS or
-    an endless body was not tried.
+    ## How to read the tables
+
+    "The caller gets" is what the tests demand of Trunkline. The columns behind it are what each client did with the same
+    servers, as `trunkline-lab safety` saw it; anybody can run it again, with the clients that are installed
+    (`trunkline-lab install` gets them). One call by each client's defaults with a timeout of %<timeout>s s, without TLS
+    where the fault is not one of TLS, and then a good call by the same client.
+
+    | word | what it means |
+    |---|---|
+    | answer | the body that was meant; where the call should fail, "ok" all the same |
+    | N bytes | a body that is neither that nor what was sent |
+    | as sent | the bytes as they came: the client leaves codings to its caller |
+    | error | the call raised; with seconds when that took most of its timeout or longer |
+    | sent 2 times | the client repeated the request by itself, on a kept connection that had ended |
+    | next call | the good call that followed failed, or got another answer than its own |
+    | no end | the call lasted longer than %<limit>s s, and its process was killed |
+    | crash | the process of the client ended |
+    | - | not tried: the client follows no redirects, cannot make such a call, or %<reasons>s |
+
+    %<versions>s.
   TEXT
 
   module_function
 
   # @return [String]
   def text
-    tables = [*HostileCases::ALL, *HostileHTTP2::ALL].group_by(&:group).map { |name, rows| "\n## #{name}\n\n#{table(rows)}" }
-    handshakes = HostileCases::HANDSHAKES.each_value.map { |does, expected| "| #{does} | `#{expected}` |" }
-    names = HostileNames::ALL.each_value.map { |row| "| #{row.does} | `#{row.expected}` |" }
-    "#{INTRODUCTION}#{tables.join}\n## Handshakes\n\n#{lines(handshakes)}" \
-      "\n## Name servers\n\n#{lines(names)}#{peers}#{llhttp}#{SoakPage.text}"
+    groups = HostileCases::ALL.group_by(&:group).map { |name, rows| "\n## #{name}\n\n#{with_clients(rows)}" }
+    frames = HostileHTTP2::ALL.group_by(&:group).map { |name, rows| "\n## #{name}\n\n#{alone(rows)}" }
+    names = HostileNames::ALL.each_value.map { |row| [row.does, "`#{row.expected}`"] }
+    "#{introduction}#{groups.join}#{frames.join}\n## Name servers\n\n#{table(names)}#{llhttp}#{SoakPage.text}"
   end
 
-  # What the other clients did, as it was kept (rake safety:peers).
-  def peers
-    kept = JSON.parse(File.read(File.join(__dir__, "peers.json")))
-    rows = HostileCases::ALL.select { |row| kept.first["rows"].key?(row.name.to_s) }.map do |row|
-      "| #{row.does} | #{by_outcome(kept, row.name.to_s)} |"
-    end
-    versions = kept.map { |peer| "#{peer["client"]} (#{peer["version"]})" }.join(", ")
-    "\n## Other clients\n\n#{PEERS}\nTried: #{versions}.\n\n#{lines(rows, "the other clients")}"
+  def introduction
+    reasons = HostileCases::Faults::ALL.filter_map(&:untried).uniq
+    versions = kept["clients"].map { |client| "#{client["label"]} (#{client["version"]})" }.join(", ")
+    format(INTRODUCTION, timeout: kept["timeout"], limit: kept["limit"], reasons: reasons.join(", or "),
+                         versions: "Tried on #{kept["date"]}: #{versions}")
   end
+
+  def kept = JSON.parse(File.read(KEPT))
+
+  def with_clients(rows)
+    clients = kept["clients"]
+    table(rows.map { |row| [does(row), outcome(row), *clients.map { |client| client["told"].fetch(row.name.to_s) }] },
+          *clients.map { |client| client["label"] })
+  end
+
+  def alone(rows) = table(rows.map { |row| [row.does, outcome(row)] })
+
+  def does(row) = "#{row.does}#{" (TLS)" if row.only}"
 
   def llhttp
     rows = LlhttpCases::REASONS.map { |name, reason| "| #{name.sub(": ", ": \"")}\" | #{reason} |" }
@@ -62,17 +84,10 @@ module HostilePage
       "| file, and case | why |\n|---|---|\n#{rows.join("\n")}\n"
   end
 
-  def by_outcome(kept, name)
-    found = kept.group_by { |peer| peer["rows"].fetch(name)[/\A[^:]+/] }
-    found.sort.map { |told, peers| "#{told}: #{peers.map { |peer| peer["client"] }.join(", ")}" }.join("; ")
-  end
-
-  def table(rows)
-    lines(rows.map { |row| "| #{row.does}#{" (TLS)" if row.only} | #{outcome(row)} |" })
-  end
-
-  def lines(rows, second = "the caller gets")
-    ["| the server sends | #{second} |", "|---|---|", *rows].join("\n") << "\n"
+  def table(rows, *clients)
+    columns = ["the server sends", "the caller gets", *clients]
+    rule = "|#{"---|" * columns.size}"
+    ["| #{columns.join(" | ")} |", rule, *rows.map { |cells| "| #{cells.join(" | ")} |" }].join("\n") << "\n"
   end
 
   def outcome(row)

@@ -1,7 +1,10 @@
 # frozen_string_literal: true
 
 require "async"
+require "fileutils"
 require_relative "../test_helper"
+require_relative "../support/full_backlog"
+require_relative "../../../trunkline-lab/lib/trunkline/lab/faults/identities"
 require_relative "caller"
 
 # Each case of the table, plain and over TLS, in every way to call and through the facades: it ends as the table says,
@@ -11,7 +14,7 @@ class TestHostileCases < TrunklineTest
 
   time_limit 60
 
-  HostileCases::ALL.each do |row|
+  HostileCases::ASKED.each do |row|
     define_method(:"test_#{row.name}") { every_way(row) { serve_case(row) } unless row.only }
     define_method(:"test_#{row.name}_over_tls") { every_way(row) { serve_case(row, tls: TestCA.server_context) } }
     next unless row.facades?
@@ -25,17 +28,23 @@ class TestHostileCases < TrunklineTest
   end
 
   # The next call is to a good server.
-  HostileCases::HANDSHAKES.each do |name, (_, expected, (identity, context))|
-    define_method(:"test_#{name}") do
-      bad = serve(tls: TestCA.server_context(identity, **context.to_h)) { flunk "nothing may be sent" }
-      good = serve_case(HostileCases::ALL.first, tls: TestCA.server_context)
+  HostileCases::UNASKED.each do |row|
+    define_method(:"test_#{row.name}") do
+      bad = place_of(row.fault)
+      good = serve_good(tls: identities.context(:right))
       each_way(but: WaysToCall::WAYS.keys - WAYS) do |way, call|
-        http = secure_client(good.url)
-        error = call.call(http, :get, bad.url)
-        assert_equal ["Trunkline::#{expected}", :none], [error.class.name, error.sent], way
+        http = client(good.url, ca_file: authority)
+        error = call.call(http, :get, bad.url, row.options)
+        assert_equal ["Trunkline::#{row.expected}", :none], [error.class.name, error.sent], way
         assert_equal "good", http.get("/good").body
       end
     end
+  end
+
+  # A table in which no server answers as it should would pass, too.
+  def test_the_right_certificate_is_taken
+    server = serve_good(tls: identities.context(:right))
+    assert_equal "good", client(server.url, ca_file: authority).get("/").body
   end
 
   def test_the_page_is_that_of_the_table
@@ -49,10 +58,35 @@ class TestHostileCases < TrunklineTest
   # "/good" is answered as it should be; anything else as the case has it.
   def serve_case(row, **options)
     serve(**options) do |connection|
-      while (request = connection.read_request)
+      while (request = row.fault.upload ? connection.read_head_only : connection.read_request)
         request.target == "/good" ? connection << answer("good") : row.script.call(connection)
       end
     end
+  end
+
+  def serve_good(**options)
+    serve(**options) { |connection| connection << answer("good") while connection.read_request }
+  end
+
+  def place_of(fault)
+    case fault.place
+    when :full_queue then opened(FullBacklog.new)
+    when :silent then serve(handshake: false, &:stall)
+    else serve(tls: identities.context(fault.identity)) { flunk "nothing may be sent" }
+    end
+  end
+
+  def identities = @identities ||= Trunkline::Lab::Faults::Identities.new
+
+  def authority
+    @authority ||= File.join(Dir.mktmpdir("trunkline-authority-"), "authority.pem").tap do |path|
+      File.write(path, identities.authority)
+    end
+  end
+
+  def teardown
+    super
+    FileUtils.rm_rf(File.dirname(@authority)) if @authority
   end
 
   # As Net::HTTP after install!, for one session.

@@ -9,14 +9,15 @@ module Trunkline
       private
 
       # Finds several facts about each client at the same time: the clients mostly wait, so they do not need the CPU.
-      # @yield [preloaded, name] in a thread of its own
+      # @param at_once [Integer] how many
+      # @yield [preloaded, name] in a thread
       # @return [Hash{String => Hash}] label => name => what the block gave; without those that cannot be had
-      def facts(names)
+      def facts(names, at_once: names.size)
         seen = {}
         loaded = load_all
         @screen.progress(self.class.name, loaded.size) do |advance|
           loaded.each do |preloaded|
-            seen[preloaded.peer.label] = in_threads(names) { |name| yield preloaded, name }
+            seen[preloaded.peer.label] = in_threads(names, at_once) { |name| yield preloaded, name }
             advance.call
           end
         end
@@ -58,13 +59,22 @@ module Trunkline
         false
       end
 
-      def in_threads(names)
-        threads = names.to_h { |name| [name, Thread.new { yield name }] }
-        threads.each_value { |thread| thread.report_on_exception = false }
-        threads.transform_values(&:value)
+      def in_threads(names, at_once)
+        seen = {}
+        left = Queue.new(names).close
+        threads = Array.new(at_once) do
+          Thread.new do
+            while (name = left.pop)
+              seen[name] = yield name
+            end
+          end
+        end
+        threads.each { |thread| thread.report_on_exception = false }
+        threads.each(&:value)
+        names.to_h { |name| [name, seen[name]] }
       ensure
-        threads&.each_value(&:kill)
-        threads&.each_value { |thread| thread.join if thread.alive? } # until its servers and processes are stopped
+        threads&.each(&:kill)
+        threads&.each { |thread| thread.join if thread.alive? } # until its servers and processes are stopped
       end
     end
   end

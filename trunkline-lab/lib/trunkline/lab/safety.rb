@@ -53,7 +53,7 @@ module Trunkline
         hits = 0
         script = lambda do |connection|
           while (request = connection.request)
-            next connection.answer("warm") if request.path == "/warm"
+            next connection.answer("warm") if request.target == "/warm"
 
             hits += 1
             break if hits == 1
@@ -72,8 +72,8 @@ module Trunkline
       def interrupt(way)
         script = lambda do |connection|
           while (request = connection.request)
-            sleep SLOW if request.path == "/slow"
-            connection.answer(request.path)
+            sleep SLOW if request.target == "/slow"
+            connection.answer(request.target)
           end
         end
         seen = serve(script) do |process|
@@ -89,7 +89,7 @@ module Trunkline
 
         script = lambda do |connection|
           while (request = connection.request)
-            connection.answer(request.path)
+            connection.answer(request.target)
           end
         end
         seen = serve(script) { |process| process.ask(:forked, children: CHILDREN, count: CALLS, limit: LIMIT * 2) }
@@ -103,8 +103,8 @@ module Trunkline
       def poison(delay)
         script = lambda do |connection|
           while (request = connection.request)
-            connection.answer(request.path)
-            next unless request.path == "/first"
+            connection.answer(request.target)
+            next unless request.target == "/first"
 
             sleep delay
             connection.answer("EVIL")
@@ -121,8 +121,8 @@ module Trunkline
       def at_once
         lambda do |connection|
           while (request = connection.request)
-            stray = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL" if request.path == "/first"
-            path = request.path
+            stray = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL" if request.target == "/first"
+            path = request.target
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: #{path.bytesize}\r\n\r\n#{path}#{stray}")
           end
         end

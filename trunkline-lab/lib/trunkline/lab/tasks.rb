@@ -38,7 +38,7 @@ module Trunkline
         @peer.session do
           status, body = @peer.call(calls.next)
           calls.read(status, body)
-          { status: status, bytes: body.bytesize, body: body.byteslice(0, keep).b.scrub("?"),
+          { status: status, bytes: body.bytesize, body: text(body, keep),
             digest: Digest::SHA256.hexdigest(body) }
         end
       end
@@ -143,6 +143,26 @@ module Trunkline
         end
       end
 
+      # A call that may go wrong in any way, and one to "/good" by the same client.
+      # @param warm [Boolean] a good call comes first
+      # @param upload [Integer, nil] bytes of its body
+      # @param follow_up [Boolean] whether the other call can be made
+      # @return [Hash] seconds:, and error: (its class) or digest:, bytes: and body: (its first bytes) of the first;
+      #   after: "good", "error" or another body of the second
+      def pair_with_fault(call:, warm:, upload:, pause:, follow_up:)
+        call = Peer::Call.of(**call, **({ body: "x" * upload } if upload).to_h)
+        good = Peer::Call.of(path: "/good")
+        @peer.session do
+          @peer.call(good) if warm
+          seen = ended(call)
+          next seen unless follow_up
+
+          sleep pause
+          after = ended(good)
+          seen.merge(after: after[:error] ? "error" : after[:body])
+        end
+      end
+
       # The client, used once, goes on in the parent and in children: each asks for bodies of its own.
       # @return [Hash] wrong answers, errors, calls
       def forked(children:, count:)
@@ -160,6 +180,18 @@ module Trunkline
       end
 
       private
+
+      # JSON carries no other bytes than those of UTF-8.
+      def text(body, bytes) = body.byteslice(0, bytes).force_encoding(Encoding::UTF_8).scrub("?")
+
+      def ended(call)
+        started = Clock.now
+        _, body = @peer.call(call)
+        { seconds: Clock.now - started, digest: Digest::SHA256.hexdigest(body.to_s), bytes: body.to_s.bytesize,
+          body: text(body.to_s, 100) }
+      rescue StandardError => error
+        { seconds: Clock.now - started, error: error.class.name }
+      end
 
       def tokens_of(threads)
         seconds = Clock.measure { threads.each(&:join).size }[:wall]

@@ -1,36 +1,77 @@
 # frozen_string_literal: true
 
+require "tmpdir"
 require_relative "../origins/scripted"
 require_relative "../facts"
+require_relative "../faults"
+require_relative "../faults/trial"
 require_relative "../safety"
 
 module Trunkline
   module Lab
     module Commands
-      # What each client does behind its user's back, by its defaults: facts, each with what the servers saw.
+      # What each client does behind its user's back, by its defaults, and what becomes of its calls where a server does
+      # wrong: facts, each with what the servers saw.
       class SafetyCommand < Command
         include Facts
 
-        summary "replays, answers mixed up after interrupt, fork and poison, leaked credentials: every client's facts"
+        summary "replays, mixed up answers, leaked credentials, and what becomes of calls to servers that do wrong"
         timed false
+
+        AT_ONCE = 6 # faults: their servers and clients are to have the CPU when they want it
+        FAULTS_NOTE = <<~TEXT.split("\n").join(" ").freeze
+          A timeout of #{Faults::Trial::TIMEOUT} s. "answer": the body that was meant, or, of a fault that should fail the call, "ok" all
+          the same; "as sent": without being decoded; "no end": not within #{Faults::Trial::LIMIT} s; "crash": the process ended; "-":
+          does not apply.
+        TEXT
+
+        HARMS = {
+          "had no end" => ->(found) { found[:outcome] == "no end" },
+          "ended the process" => ->(found) { found[:outcome] == "crash" },
+          "gave the call that followed a wrong answer" => ->(found) { !["good", "error", nil].include?(found[:after]) }
+        }.freeze
 
         def self.name = "safety"
 
         private
 
-        def defaults = @seen = {}
+        def defaults
+          @seen = {}
+          @faults = {}
+          @with_faults = true
+        end
 
-        def options(parser) = peer_choice(parser)
+        def options(parser)
+          peer_choice(parser)
+          parser.on("--[no-]faults", "the servers that do wrong, too: some minutes for all clients (yes)") do |yes|
+            @with_faults = yes
+          end
+        end
 
         def title = "What each client does behind its user's back"
 
         def measure
           @seen = facts(Safety::TESTS.keys) { |preloaded, test| Safety.new(preloaded).run(test) }
+          try_faults if @with_faults && !@result.interrupted
+        end
+
+        def try_faults
+          identities = Faults::Identities.new
+          Dir.mktmpdir("trunkline-lab-") do |folder|
+            authority = File.join(folder, "authority.pem")
+            File.write(authority, identities.authority)
+            @faults = facts(Faults::ALL, at_once: AT_ONCE) do |preloaded, fault|
+              Faults::Trial.new(preloaded, identities, authority).run(fault)
+            end
+          end
         end
 
         def conclude
-          return if @seen.empty?
+          conclude_behaviour if @seen.any?
+          conclude_faults if @faults.any?
+        end
 
+        def conclude_behaviour
           rows = @seen.map { |label, seen| [label, *Safety::TESTS.keys.map { |test| seen[test][:told] }] }
           @result.table(nil, ["client", *Safety::TESTS.values], rows, note: Safety::NOTE)
           evidence = @seen.map { |label, seen| [label, *seen.values.map { |told| told[:evidence] }] }
@@ -43,6 +84,30 @@ module Trunkline
           safe, others = found.partition { |_, tests| tests.empty? }
           @result.say("Nothing replayed, mixed up or leaked: #{safe.map(&:first).join(", ")}.") if safe.any?
           others.each { |label, tests| @result.say("#{label}: #{Safety::TESTS.values_at(*tests).join("; ")}.") }
+        end
+
+        # A table for each group: a row for each fault, a column for each client.
+        def conclude_faults
+          note = FAULTS_NOTE
+          Faults::ALL.group_by(&:group).each do |group, faults|
+            rows = faults.map { |fault| [fault.does, *@faults.each_value.map { |seen| seen[fault][:told] }] }
+            @result.table(group, ["the server sends", *@faults.keys], rows, note: note)
+            note = nil
+          end
+          @result.data[:faults] = { timeout: Faults::Trial::TIMEOUT, limit: Faults::Trial::LIMIT,
+                                    clients: @faults.transform_values { |seen| seen.transform_keys(&:name) } }
+          @faults.each { |label, seen| say_harm(label, seen) }
+        end
+
+        # What nobody can want, whatever one thinks of lenience.
+        def say_harm(label, seen)
+          found = seen.each_value.reject { |one| one[:outcome] == "not tried" }
+          told = HARMS.filter_map do |what, done|
+            count = found.count(&done)
+            "#{count} #{what}" if count.positive?
+          end
+          told << "each call ended, and no other was harmed" if told.empty?
+          @result.say("#{label}, of #{found.size} faults: #{told.join(", ")}.")
         end
       end
     end

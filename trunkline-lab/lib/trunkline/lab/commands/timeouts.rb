@@ -46,7 +46,7 @@ module Trunkline
         def stall(phase, preloaded)
           case phase
           when "connect" then Origins::FullQueue.open { |base| outcome(preloaded, base, nil) }
-          when "TLS" then scripted(preloaded, :tls) { |connection, count| count.call && connection.swallow }
+          when "TLS" then scripted(preloaded, :tls) { |connection, count| count.call && connection.stall }
           when "first byte" then scripted(preloaded, :plain) { |connection, count| count.call while connection.request }
           else
             scripted(preloaded, :plain) do |connection, count|

@@ -28,7 +28,7 @@ module Trunkline
           "gvl" => %w[2 3 --busy 0,1,2,4,8 --client trunkline,net_http,typhoeus],
           "tokens" => %w[100 3],
           "nplus1" => %w[15 5],
-          "safety" => %w[]
+          "safety" => %w[--no-faults]
         }.freeze
         # What each usually takes of the whole.
         WEIGHTS = { "keepalive" => 2, "chatty" => 2, "xml" => 3, "clients" => 1.5, "sweep" => 3, "best" => 2.5,

@@ -33,7 +33,7 @@ module Trunkline
         # @return [void]
         def serve(connection)
           while (request = connection.request)
-            @lock.synchronize { @seen[[request.verb, request.path, request.body]] += 1 }
+            @lock.synchronize { @seen[[request.verb, request.target, request.body]] += 1 }
             break if @script.call(connection) == :close
           end
         end

@@ -1,76 +1,28 @@
 # frozen_string_literal: true
 
+require "openssl"
 require "socket"
+require_relative "scripted_connection"
 
 module Trunkline
   module Lab
     module Origins
-      # A server that runs a script for each connection, in a thread of its own. An IOError or SystemCallError in the
-      # script is caused by the client, and is part of the experiment.
+      # A server that runs a script for each connection, in a thread of its own. An error of its socket in the script is
+      # caused by the client, and is part of the experiment.
       class Scripted
-        # One connection: reads requests whole.
-        class Connection
-          # A request as it came.
-          Request = Struct.new(:verb, :path, :headers, :body)
-
-          attr_reader :number
-
-          def initialize(socket, number)
-            @socket = socket
-            @number = number
-          end
-
-          # @return [Request, nil] nil at the end
-          def request
-            line = @socket.gets or return
-            verb, path = line.split
-            headers = {}
-            while (field = @socket.gets&.chomp) && !field.empty?
-              name, value = field.split(":", 2)
-              headers[name.downcase] = value.to_s.strip
-            end
-            Request.new(verb, path, headers, body(headers))
-          end
-
-          def answer(text, status: "200 OK", headers: {})
-            fields = headers.map { |name, value| "#{name}: #{value}\r\n" }.join
-            write("HTTP/1.1 #{status}\r\nContent-Length: #{text.bytesize}\r\n#{fields}\r\n#{text}")
-          end
-
-          def write(bytes) = @socket.write(bytes)
-
-          # Reads whatever comes and answers nothing.
-          def swallow
-            nil while @socket.readpartial(4096)
-          end
-
-          private
-
-          def body(headers)
-            return @socket.read(headers["content-length"].to_i) if headers["content-length"]
-            return "" unless headers["transfer-encoding"]
-
-            whole = +""
-            while (size = @socket.gets.to_i(16)).positive?
-              whole << @socket.read(size)
-              @socket.gets
-            end
-            @socket.gets
-            whole
-          end
-        end
-
         # @yield [server]
-        def self.open(script)
-          server = new(script)
+        def self.open(script, **options)
+          server = new(script, **options)
           yield server
         ensure
           server&.stop
         end
 
         # @param script [#call] given each Connection
-        def initialize(script)
+        # @param tls [OpenSSL::SSL::SSLContext, nil]
+        def initialize(script, tls: nil)
           @script = script
+          @tls = tls
           @listener = TCPServer.new("127.0.0.1", 0)
           @accepted = 0
           @threads = [Thread.new { accept }]
@@ -97,9 +49,25 @@ module Trunkline
         end
 
         def serve(socket, number)
-          @script.call(Connection.new(socket, number))
-        rescue IOError, SystemCallError
+          stream = shake_hands(socket)
+          @script.call(Connection.new(stream, number))
+        rescue IOError, SystemCallError, OpenSSL::SSL::SSLError
           nil # the client gave up
+        ensure
+          close(stream, socket)
+        end
+
+        def shake_hands(socket)
+          return socket unless @tls
+
+          OpenSSL::SSL::SSLSocket.new(socket, @tls).tap(&:accept)
+        end
+
+        # Each end of TLS is said, but where the script has ended TCP itself.
+        def close(stream, socket)
+          stream.close unless stream.nil? || socket.closed?
+        rescue IOError, SystemCallError, OpenSSL::SSL::SSLError
+          nil
         ensure
           socket.close
         end

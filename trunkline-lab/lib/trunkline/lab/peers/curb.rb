@@ -73,6 +73,7 @@ module Trunkline
           when "GET" then easy.http_get
           when "POST" then easy.http_post(call.body.to_s)
           when "PUT" then easy.http_put(call.body.to_s)
+          when "HEAD" then easy.http_head
           else easy.http(call.verb)
           end
           [easy.response_code, easy.body_str.to_s]

@@ -1,0 +1,20 @@
+# frozen_string_literal: true
+
+require_relative "faults/fault"
+require_relative "faults/framing"
+require_relative "faults/heads"
+require_relative "faults/connections"
+require_relative "faults/stalls"
+require_relative "faults/codings"
+require_relative "faults/redirects"
+require_relative "faults/handshakes"
+
+module Trunkline
+  module Lab
+    # What a server may do wrong over HTTP/1.1 and TLS. `trunkline-lab safety` tries each client on each fault; the
+    # tests of the client run the same table, and docs/safety.md is made of it.
+    module Faults
+      ALL = [Framing, Heads, Connections, Stalls, Codings, Redirects, Handshakes].flat_map(&:faults).freeze
+    end
+  end
+end

@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require "openssl"
+
+module Trunkline
+  module Lab
+    module Faults
+      # Certificates of a server on 127.0.0.1 that are wrong in one way each, and one that is right; all but those of
+      # strangers lead to one authority. Made when they are first asked for.
+      class Identities
+        DAY = 86_400
+        AUTHORITY = { "basicConstraints" => "critical,CA:TRUE" }.freeze
+        # name => in what it differs from the right one
+        LEAVES = {
+          right: {}, self_signed: { issuer: :itself }, unknown_authority: { issuer: :stranger },
+          missing_intermediate: { chain: false }, wrong_host: { names: "DNS:wrong.test" },
+          common_name_only: { names: nil }, expired: { from: -10 * DAY, till: -2 * DAY },
+          not_yet_valid: { from: 2 * DAY, till: 10 * DAY }, for_clients: { usage: "clientAuth" }, tls_1_1: {}
+        }.freeze
+        Pair = Struct.new(:certificate, :key)
+
+        def initialize
+          @serial = 0
+          @lock = Mutex.new
+          @contexts = {}
+        end
+
+        # @return [String] PEM, of what clients trust
+        def authority = root.certificate.to_pem
+
+        # @param name [Symbol] of LEAVES
+        # @return [OpenSSL::SSL::SSLContext] for a server
+        def context(name) = @lock.synchronize { @contexts[name] ||= make(name, **LEAVES.fetch(name)) }
+
+        private
+
+        def make(name, chain: true, **leaf)
+          own = leaf(**leaf)
+          OpenSSL::SSL::SSLContext.new.tap do |context|
+            context.add_certificate(own.certificate, own.key, chain ? [intermediate.certificate] : [])
+            next unless name == :tls_1_1
+
+            context.max_version = OpenSSL::SSL::TLS1_1_VERSION
+            context.ciphers = "ALL:@SECLEVEL=0" # without which OpenSSL 3 refuses the handshake itself
+          end
+        end
+
+        def root = @root ||= issue("Authority of faults", nil, AUTHORITY)
+        def intermediate = @intermediate ||= issue("Intermediate of faults", root, AUTHORITY)
+        def stranger = @stranger ||= issue("Somebody else", nil, AUTHORITY)
+
+        def leaf(names: "DNS:localhost,IP:127.0.0.1", usage: "serverAuth", issuer: :intermediate, from: -3600,
+                 till: DAY)
+          issuer = issuer == :itself ? nil : send(issuer)
+          issue("127.0.0.1", issuer, { "subjectAltName" => names, "extendedKeyUsage" => usage }.compact,
+                from: from, till: till)
+        end
+
+        # @param issuer [Pair, nil] nil: signed by itself
+        def issue(name, issuer, extensions, from: -3600, till: DAY)
+          key = OpenSSL::PKey::EC.generate("prime256v1")
+          certificate = blank(name, key, from, till)
+          issuer ||= Pair.new(certificate, key)
+          certificate.issuer = issuer.certificate.subject
+          factory = OpenSSL::X509::ExtensionFactory.new(issuer.certificate, certificate)
+          { "subjectKeyIdentifier" => "hash", **extensions }.each do |id, value|
+            certificate.add_extension(factory.create_extension(id, value.delete_prefix("critical,"),
+                                                               value.start_with?("critical,")))
+          end
+          Pair.new(certificate.sign(issuer.key, "SHA256"), key)
+        end
+
+        def blank(name, key, from, till)
+          OpenSSL::X509::Certificate.new.tap do |made|
+            made.version = 2
+            made.serial = @serial += 1
+            made.subject = OpenSSL::X509::Name.new([["CN", name]])
+            made.public_key = key
+            made.not_before = Time.now + from
+            made.not_after = Time.now + till
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,118 @@
+# frozen_string_literal: true
+
+require "digest"
+require_relative "../origins/scripted"
+require_relative "../preloaded"
+require_relative "fault"
+require_relative "identities"
+
+module Trunkline
+  module Lab
+    module Faults
+      # One client, called where a fault waits, and then once more by the same client: what became of both calls.
+      class Trial
+        TIMEOUT = 1    # seconds, of the client
+        LIMIT = 5      # seconds until it is taken for hung, and its process is killed
+        LATE = 0.75    # of the timeout: from then on the time is told
+        GOOD = "good"
+        WITH_BODY = %i[post put patch].freeze
+        NOT_TRIED = { told: "-", outcome: "not tried" }.freeze
+
+        # @param preloaded [Preloaded]
+        # @param identities [Identities]
+        # @param authority [String] the file of what clients trust
+        def initialize(preloaded, identities, authority)
+          @preloaded = preloaded
+          @peer = preloaded.peer
+          @identities = identities
+          @authority = authority
+        end
+
+        # @param fault [Fault]
+        # @return [Hash] told: for a table; outcome: "answer", "other bytes", "as sent", "error", "no end", "crash",
+        #   "not tried"; seconds; error: its class; sent: how often the server got the request; after: what became of
+        #   the call that followed, "good" or what else
+        def run(fault)
+          return NOT_TRIED if fault.untried || (fault.follow && @peer.lacks.include?(:redirects))
+
+          @fault = fault
+          @sent = 0
+          found = at_its_place { |base| tried(base) }
+          return NOT_TRIED if fault.asked? && @sent.zero?
+
+          found.merge(told: told(found))
+        end
+
+        private
+
+        def at_its_place(&block)
+          case @fault.place
+          when nil then serve(script, @fault.tls ? :right : nil, &block)
+          when :full_queue then Origins::FullQueue.open(&block)
+          when :silent then Origins::Scripted.open(:stall.to_proc) { |server| yield server.tls }
+          else serve(->(connection) { connection.answer("ok") while connection.request }, @fault.identity, &block)
+          end
+        end
+
+        def serve(script, identity)
+          tls = identity && @identities.context(identity)
+          Origins::Scripted.open(script, tls: tls) { |server| yield tls ? server.tls : server.plain }
+        end
+
+        # "/good" is answered as it should be; anything else as the fault has it.
+        def script
+          lambda do |connection|
+            while (request = @fault.upload ? connection.head : connection.request)
+              next connection.answer(GOOD) if request.target == "/good"
+
+              @sent += 1 if request.target == "/"
+              @fault.script.call(connection)
+            end
+          end
+        end
+
+        def tried(base)
+          options = { base: base, timeout: TIMEOUT, follow: @fault.follow || false }
+          options[:ca_file] = @authority if base.start_with?("https")
+          seen = @preloaded.process(**options) do |process|
+            process.ask(:pair_with_fault, call: call_of_fault, **@fault.to_h.slice(:upload, :warm, :pause),
+                                          follow_up: @fault.asked?, limit: LIMIT)
+          end
+          outcome(seen)
+        rescue PeerProcess::Failed => error
+          { outcome: error.message.start_with?("no answer within") ? "no end" : "crash", sent: @sent }
+        end
+
+        def call_of_fault
+          body = "order" if WITH_BODY.include?(@fault.verb)
+          { verb: @fault.verb.to_s.upcase, path: "/", headers: @fault.headers, body: body }
+        end
+
+        def outcome(seen)
+          kind = seen[:error] ? "error" : of_body(seen)
+          seen.slice(:seconds, :error, :bytes, :after).merge(outcome: kind, sent: @sent)
+        end
+
+        def of_body(seen)
+          case seen[:digest]
+          when digest(@fault.body) then "answer"
+          when digest(@fault.coded) then "as sent"
+          else seen[:body] == "ok" ? "answer" : "other bytes"
+          end
+        end
+
+        def digest(body) = body && Digest::SHA256.hexdigest(body)
+
+        def told(found)
+          words = [found[:outcome] == "other bytes" ? "#{found[:bytes]} bytes" : found[:outcome]]
+          words << format("%.1f s", found[:seconds]) if found[:seconds].to_f > TIMEOUT * LATE
+          words << "sent #{found[:sent]} times" if @fault.warm && found[:sent] > 1
+          words << "next call: #{found[:after] == "error" ? "error" : "a wrong answer"}" if spoilt?(found)
+          words.join(", ")
+        end
+
+        def spoilt?(found) = !["good", nil].include?(found[:after])
+      end
+    end
+  end
+end

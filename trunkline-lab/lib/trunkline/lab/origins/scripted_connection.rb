@@ -1,0 +1,99 @@
+# frozen_string_literal: true
+
+require "socket"
+
+module Trunkline
+  module Lab
+    module Origins
+      class Scripted
+        # One connection, as a script sees it: reads requests, writes whatever it likes, and ends as it likes.
+        class Connection
+          # A request as it came.
+          Request = Struct.new(:verb, :target, :headers, :body) do
+            def [](name) = headers[name.downcase]
+          end
+
+          attr_reader :number, :requests
+
+          # @param stream [TCPSocket, OpenSSL::SSL::SSLSocket]
+          def initialize(stream, number)
+            @stream = stream
+            @number = number
+            @requests = []
+          end
+
+          # @return [Request, nil] nil at the end
+          def request
+            read { |headers| body(headers) }
+          end
+
+          # A request without its body, which is left unread.
+          # @return [Request, nil] nil at the end
+          def head = read { "" }
+
+          def answer(text, status: "200 OK", headers: {})
+            fields = headers.map { |name, value| "#{name}: #{value}\r\n" }.join
+            write("HTTP/1.1 #{status}\r\nContent-Length: #{text.bytesize}\r\n#{fields}\r\n#{text}")
+          end
+
+          def write(bytes) = @stream.write(bytes)
+          alias << write
+
+          # @param every [Numeric] seconds between two bytes
+          def drip(bytes, every:)
+            bytes.each_char do |byte|
+              write(byte)
+              sleep every
+            end
+          end
+
+          # Reads whatever comes and answers nothing.
+          def stall
+            nil while @stream.readpartial(4096)
+          end
+
+          def close = @stream.close
+
+          # The end of TCP without that of TLS.
+          def close_abruptly = tcp.close
+
+          # A reset instead of an end.
+          def reset
+            tcp.setsockopt(Socket::SOL_SOCKET, Socket::SO_LINGER, [1, 0].pack("ii"))
+            tcp.close
+          end
+
+          def tcp = @stream.to_io
+          def tls? = !@stream.equal?(tcp)
+
+          private
+
+          # @yield [headers] gives the body
+          def read
+            line = @stream.gets or return
+            verb, target = line.split
+            headers = {}
+            while (field = @stream.gets&.chomp) && !field.empty?
+              name, value = field.split(":", 2)
+              headers[name.downcase] = value.to_s.strip
+            end
+            Request.new(verb, target, headers, yield(headers)).tap { |request| @requests << request }
+          end
+
+          def body(headers)
+            return @stream.read(headers["content-length"].to_i) if headers["content-length"]
+            return "" unless headers["transfer-encoding"]
+
+            whole = +""
+            while (size = @stream.gets.to_i(16)).positive?
+              whole << @stream.read(size)
+              @stream.gets
+            end
+            @stream.gets
+            whole
+          end
+        end
+      end
+    end
+  end
+end
