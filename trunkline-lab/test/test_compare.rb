@@ -34,6 +34,15 @@ module Trunkline
         assert_equal "too few samples", verdict(slow.first(3), fast.first(3))
       end
 
+      def test_what_could_hardly_be_chance_is_not_said_to_be_impossible
+        Dir.mktmpdir do |folder|
+          files = [written(folder, "a.json", (1..16).map(&:to_f)), written(folder, "b.json", (101..116).map(&:to_f))]
+          _, out, = lab("compare", *files)
+
+          assert_includes out, "| < 0.001 |"
+        end
+      end
+
       def test_a_worse_figure_fails_where_that_is_asked_for
         slow = [100.0, 101.0, 99.0, 100.5, 102.0]
         fast = [150.0, 151.0, 149.0, 150.5, 152.0]

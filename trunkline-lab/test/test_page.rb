@@ -38,6 +38,16 @@ module Trunkline
         refute_includes page, "<b>"
       end
 
+      def test_columns_of_numbers_stand_at_the_right_and_others_at_the_left
+        result = self.result
+        result[:tables] = [{ title: "t", columns: %w[client numbers words],
+                             rows: [["Trunkline", 1, 0], ["other", "-", "3 of 4"]] }]
+        cells = Output::Page.new([result]).to_s.scan(%r{<t[hd][^>]*>[^<]*</t[hd]>})
+
+        assert_equal ["<th scope=\"col\" class=\"number\">numbers</th>", "<td class=\"number\">1</td>",
+                      "<td class=\"number\">-</td>"], cells.grep(/number/)
+      end
+
       def test_can_be_read_without_eyes_or_a_pointer
         marks = page.scan(/<(?:circle|rect)[^>]*data-tip[^>]*>/)
 

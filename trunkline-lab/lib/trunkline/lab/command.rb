@@ -91,6 +91,9 @@ module Trunkline
         Output::Files.write(results, @files)
       end
 
+      # @return [String] "1 run", "3 runs"
+      def counted(number, noun) = "#{number} #{noun}#{"s" unless number == 1}"
+
       def reasons = @result.missing.map { |told| told.join(": ") }.join("; ")
 
       # Sentences about rounds that were left out for want of time.

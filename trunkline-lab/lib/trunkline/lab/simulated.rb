@@ -47,8 +47,6 @@ module Trunkline
 
       def seeds = [@runs, SEEDS].min
 
-      def told_runs(number) = number == 1 ? "one run" : "#{number} runs"
-
       # @return [Array<String>] the labels of those that were measured, our own first
       def measured = peers.map(&:label) & samples.keys.map { |key| Array(key).first }
 

@@ -112,7 +112,8 @@ module Trunkline
           columns = ["way", "mean ms", "95 % interval", "p50 ms", "p99 ms", "times faster"]
           @result.table(TITLES.fetch(kind), columns, rows,
                         optional: ["p50 ms", "95 % interval"],
-                        note: "Time of one whole request of the application; #{REQUESTS} requests, #{runs} runs.")
+                        note: "Time of one whole request of the application; #{REQUESTS} requests, " \
+                              "#{counted(runs, "run")}.")
           draw(kind, rows)
         end
 

@@ -59,8 +59,8 @@ module Trunkline
 
           rows = own.map { |(label, _), taken| row(label, what, taken) }.sort_by { |row| row.last.to_f }
           @result.table(what, %w[client user system total real], rows,
-                        note: "Seconds for #{@calls} calls over loopback; real is the median of #{runs} runs, " \
-                              "the CPU's are means.")
+                        note: "Seconds for #{@calls} calls over loopback; real is the median of " \
+                              "#{counted(runs, "run")}, the CPU's are means.")
           bars = rows.map { |row| { label: row.first, value: row.last.to_f * 1000, ours: row.first == "Trunkline" } }
           @result.chart(:bars, "#{@calls} #{what}", unit: "ms", bars: bars)
           first, second = rows.reject { |row| Limits.row?(row.first) }

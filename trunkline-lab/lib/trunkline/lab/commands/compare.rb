@@ -62,8 +62,11 @@ module Trunkline
           @result.data[before[:name]] = { ratio: Result.short(ratio), p: Result.short(likely), verdict: told,
                                           interval: [low, high].map { |edge| Result.short(edge) } }
           [before[:name], *[before, after].map { |figure| "#{figure[:value]} #{figure[:unit]}" }, ratio.round(3),
-           [low, high].map { |edge| edge.round(3) }.join(" to "), likely.round(3), told]
+           [low, high].map { |edge| edge.round(3) }.join(" to "), chance(likely), told]
         end
+
+        # By chance alone, so seldom.
+        def chance(likely) = likely < 0.001 ? "< 0.001" : likely.round(3)
 
         # Both must agree: the interval excludes 1, and ranks could hardly be so by chance.
         def verdict(figure, low, high, likely, samples)

@@ -24,7 +24,7 @@ module Trunkline
         private
 
         def defaults
-          @calls = 3
+          @calls = 1 # with which a dozen clients take over three minutes: each call waits for the busy threads
           @runs = 3
           @busy = BUSY
         end
@@ -91,9 +91,9 @@ module Trunkline
         end
 
         def note
-          "Milliseconds, medians of #{@calls} calls in each of #{runs} runs. Told: by the client itself; where that " \
-            "is nothing, the whole call is all that can be taken. True: until the server wrote the answer (a client " \
-            "that waits for the lock sends late), and from then on until the caller went on."
+          "Milliseconds, medians of #{counted(@calls, "call")} in each of #{counted(runs, "run")}. Told: by the " \
+            "client itself; where that is nothing, the whole call is all that can be taken. True: until the server " \
+            "wrote the answer (a client that waits for the lock sends late), and from then on until the caller went on."
         end
 
         def labels = peers.map(&:label) & samples.keys.map(&:first)

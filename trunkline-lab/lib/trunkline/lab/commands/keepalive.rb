@@ -71,8 +71,8 @@ module Trunkline
           rows = whole.map { |label, ways| row(label, kind, ways) }.sort_by { |row| row[COLUMNS.size].to_f }
           heads = %w[kept new].flat_map { |way| COLUMNS.map { |name| "#{way}: #{name}" } }
           @result.table(TITLES.fetch(kind), ["client", *heads, "times faster"], rows,
-                        note: "Milliseconds over loopback, medians of #{runs} runs (the CPU's as means); opened: " \
-                              "connections that the server saw.", optional: optional)
+                        note: "Milliseconds over loopback, medians of #{counted(runs, "run")} (the CPU's as means); " \
+                              "opened: connections that the server saw.", optional: optional)
           draw(kind, rows)
           say(kind, rows)
         end

@@ -116,7 +116,7 @@ module Trunkline
              format("%.1fx", slowest / one.value)]
           end
           @result.table("The #{@calls} calls of one page", ["calls", "ms", "95 % interval", "times faster"], rows,
-                        note: "Medians of #{runs} runs, each with a promise of its own.")
+                        note: "Medians of #{counted(runs, "run")}, each with a promise of its own.")
           bars = figures.map { |way, one| { label: one.label, value: one.value.round(1), ours: way == :after } }
           @result.chart(:bars, "The #{@calls} calls of one page", unit: "ms", bars: bars)
         end

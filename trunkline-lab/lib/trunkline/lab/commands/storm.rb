@@ -93,8 +93,8 @@ module Trunkline
 
         def show_simulation
           storm = Simulation::Storm
-          note = "Requests for each call; medians of #{told_runs(seeds)}, seeds from #{@seed} on, and the longest " \
-                 "time until the server recovers. #{storm::PER_SECOND} calls a second, of which it can bear " \
+          note = "Requests for each call; medians of #{counted(seeds, "run")}, seeds from #{@seed} on, and the " \
+                 "longest time until the server recovers. #{storm::PER_SECOND} calls a second, of which it can bear " \
                  "#{(storm::WORKERS / storm::SECONDS).round}; callers wait #{storm::PATIENCE.round} s."
           @result.table("Simulation: a server ten times slower for #{storm::TROUBLE.size} s",
                         ["way", "load then", "load after", "answered", "recovers in"],
@@ -145,7 +145,7 @@ module Trunkline
           columns = TURNS.map { |turn| turn.join(", ") }
           @result.table("A server that fails everything", ["client", *columns, "POSTs twice"], rows,
                         note: "Requests that reached the server for each of #{@calls} calls, #{IN_FLIGHT} in flight, " \
-                              "medians of #{told_runs(runs)}; POSTs that it got more than once, in all.")
+                              "medians of #{counted(runs, "run")}; POSTs that it got more than once, in all.")
           bars = rows.map { |row| { label: row.first, value: row[1].to_f, ours: ours?(row.first) } }
           @result.chart(:bars, "Requests for each GET, all answered with 503", unit: "x", bars: bars)
           say

@@ -107,8 +107,8 @@ module Trunkline
           tail = Simulation::Tail
           rows = simulated.map { |name, seen| [name, *well(name, seen), *trouble(name, seen)] }
           title = "Simulation: one answer of #{(1 / tail::SLOW_SHARE).round} is slow, then all are"
-          note = "Milliseconds, and requests beyond one for each call; medians of #{told_runs(seeds)}, seeds from " \
-                 "#{@seed} on. #{tail::PER_SECOND} calls a second."
+          note = "Milliseconds, and requests beyond one for each call; medians of #{counted(seeds, "run")}, seeds " \
+                 "from #{@seed} on. #{tail::PER_SECOND} calls a second."
           @result.table(title, SIMULATED, rows, optional: ["p99.9"], note: note)
           say_simulation(*rows.map { |row| SIMULATED.zip(row).to_h })
         end
@@ -161,7 +161,7 @@ module Trunkline
           rows = measured.map { |label| row(label, samples.fetch(label)) }
           @result.table("A server that takes #{ms(SECONDS)} ms, and #{ms(SLOW_SECONDS)} ms now and then",
                         ["client", *SHARES.keys.map { |name| "#{name} ms" }, "more", "failed"], rows,
-                        note: "#{@calls} GETs, #{IN_FLIGHT} in flight, medians of #{told_runs(runs)}; " \
+                        note: "#{@calls} GETs, #{IN_FLIGHT} in flight, medians of #{counted(runs, "run")}; " \
                               "#{(SLOW_SHARE * 100).round} % of the requests are slow. \"timeout and retry\": after " \
                               "#{ms(Retrying::IMPATIENT)} ms. More: what reached the server beyond one for each call.")
           bars = rows.map { |row| { label: row.first, value: row[3].to_f, ours: ours?(row.first) } }
@@ -170,7 +170,7 @@ module Trunkline
         end
 
         def say(label, _, _, longest, more, failed)
-          told = ", and #{failed} calls failed" if failed.positive?
+          told = ", and #{counted(failed, "call")} failed" if failed.positive?
           @result.say("#{label}: p99 #{longest} ms, for #{more} more requests#{told}.")
         end
 

@@ -105,7 +105,7 @@ module Trunkline
 
         def note
           "Delays in milliseconds, from when the server wrote a token to when the reader's block had it; medians " \
-            "of #{runs} runs. Streams at once are read by threads, each with a client of its own."
+            "of #{counted(runs, "run")}. Streams at once are read by threads, each with a client of its own."
         end
 
         def row(label, streams, taken)

@@ -36,22 +36,21 @@ module Trunkline
         # @return [Array] of a chart with lines: which is whose
         def legend(chart) = SVG.new(chart).legend
 
-        def cell(value, first:)
-          return "<th scope=\"row\">#{h(value)}</th>" if first
+        def cell(table, row, index)
+          return "<th scope=\"row\">#{h(row[index])}</th>" if index.zero?
 
-          "<td#{number(value)}>#{h(value)}</td>"
+          "<td#{place(table, index)}>#{h(row[index])}</td>"
         end
 
-        # Over numbers, it stands where they do.
-        def heading(table, index)
-          numbers = table[:rows].any? && table[:rows].all? { |row| number(row[index]) }
-          "<th scope=\"col\"#{" class=\"number\"" if numbers}>#{h(table[:columns][index])}</th>"
+        def heading(table, index) = "<th scope=\"col\"#{place(table, index)}>#{h(table[:columns][index])}</th>"
+
+        # Numbers stand at the right, in columns that have nothing else, and so does what is over them.
+        def place(table, index)
+          cells = table[:rows].map { |row| row[index].to_s }
+          " class=\"number\"" if cells.any?(/\d/) && cells.all? { |cell| number?(cell) }
         end
 
-        # A dash stands where a number would.
-        def number(value)
-          " class=\"number\"" if TextTable::NUMBER.match?(value.to_s) || RANGE.match?(value.to_s)
-        end
+        def number?(cell) = TextTable::NUMBER.match?(cell) || RANGE.match?(cell)
 
         def preformatted?(sentence) = sentence.include?("\n")
 
