@@ -53,6 +53,7 @@ module Trunkline
         )
         status = lap.result.status if lap.result.is_a?(Response)
         attributes = attributes.merge(::Appsignal::OpenTelemetry::HttpResponse.attributes_for(status)) if status
+        attributes = attributes.merge("error.type" => "cancelled") if lap.result.nil?
         { opentelemetry_kind: :client, opentelemetry_attributes: attributes,
           opentelemetry_scope: ["trunkline", VERSION] }
       end

@@ -77,7 +77,8 @@ module Trunkline
 
       def conclude(span, lap)
         result = lap.result
-        return (span.set_error(result) if result) unless result.is_a?(Response)
+        return span.set_tag("trunkline.cancelled", "true") if result.nil?
+        return span.set_error(result) unless result.is_a?(Response)
 
         span.set_tag(Tags::HTTP::TAG_STATUS_CODE, result.status.to_s)
         waited = result.timings&.gvl

@@ -83,7 +83,8 @@ module Trunkline
 
         case (result = lap.result)
         when Response then segment.process_response_headers(Answer.new(result))
-        when Exception then segment.notice_error(result)
+        when nil then segment.add_custom_attributes("trunkline.cancelled" => true)
+        else segment.notice_error(result)
         end
       ensure
         segment&.finish

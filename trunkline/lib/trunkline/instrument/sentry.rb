@@ -53,7 +53,7 @@ module Trunkline
         return unless begun.span
 
         set_span_info(begun.span, begun.info, status)
-        begun.span.set_status("internal_error") if lap.result.is_a?(Exception)
+        begun.span.set_status(lap.result ? "internal_error" : "cancelled") unless lap.result.is_a?(Response)
         begun.span.finish
       end
 

@@ -34,6 +34,17 @@ class TestAppSignal < ToolTest
     end
   end
 
+  # The first attempt is given up when the second is answered.
+  def test_hedged_attempts
+    each_hedged_way do |way, call|
+      assert_equal ["request.trunkline"] * 2, calls { call.call }, way
+      assert_equal [["cancelled", nil], [nil, 200]],
+                   RECORDED.map { |event|
+                     event[-1][:opentelemetry_attributes].values_at("error.type", "http.response.status_code")
+                   }, way
+    end
+  end
+
   def test_facades_are_told_once
     assert_equal ["request.#{NET_HTTP}"], calls { through_net_http }
     assert_equal ["request.#{FARADAY}"], calls { through_faraday }

@@ -33,6 +33,21 @@ class TestDatadog < ToolTest
     end
   end
 
+  # The first attempt is given up when the second is answered.
+  def test_hedged_attempts
+    each_hedged_way do |way, call|
+      before = server.raw_requests.size
+      spans = calls { call.call }
+
+      assert_equal [["http.request", nil, "true", 0], ["http.request", "200", nil, 0]],
+                   spans.map { |span|
+                     [span.name, *span.meta.values_at("http.status_code", "trunkline.cancelled"), span.status]
+                   }, way
+      assert_equal [@parent.id], spans.map(&:parent_id).uniq, way
+      assert_equal spans.map { |span| span.id.to_s }, sent("x-datadog-parent-id").drop(before), way
+    end
+  end
+
   def test_errors
     assert_equal [1], calls { assert_raises(Trunkline::ConnectionClosed) { client.post("/closed") } }.map(&:status)
     assert_equal [1], calls { client(raise: false).get("/failing") }.map(&:status)

@@ -20,6 +20,18 @@ class TestNewRelic < ToolTest
     end
   end
 
+  # The first attempt is given up when the second is answered.
+  def test_hedged_attempts
+    each_hedged_way do |way, call|
+      before = server.raw_requests.size
+      segments = calls { call.call }
+
+      assert_equal [["Trunkline", nil, { "trunkline.cancelled" => true }], ["Trunkline", 200, {}]],
+                   segments.map { |one| one.values_at(:library, :status, :custom) }, way
+      assert_equal 2, sent("traceparent").drop(before).uniq.size, way
+    end
+  end
+
   def test_errors
     segments = calls { assert_raises(Trunkline::ConnectionClosed) { client.post("/closed") } }
 

@@ -115,6 +115,23 @@ class TestOpenTelemetry < ToolTest
     assert_equal 4, sent("traceparent").compact.uniq.size
   end
 
+  # The first attempt is given up when the second is answered.
+  def test_hedged_attempts
+    each_hedged_way do |way, call|
+      EXPORTER.reset
+      before = server.raw_requests.size
+      in_parent { call.call }
+      wait_until { spans.size >= 2 }
+
+      assert_equal [[nil, nil, "cancelled"], [1, 200, nil]],
+                   spans.map { |span|
+                     span.attributes.values_at("http.request.resend_count", "http.response.status_code", "error.type")
+                   }, way
+      assert_equal spans.map { |span| "00-#{span.hex_trace_id}-#{span.hex_span_id}-01" },
+                   sent("traceparent").drop(before), way
+    end
+  end
+
   def test_errors
     assert_raises(Trunkline::ConnectionClosed) { client.post("/closed") }
     span = spans.first

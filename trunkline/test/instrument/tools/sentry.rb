@@ -27,6 +27,21 @@ class TestSentry < ToolTest
     end
   end
 
+  # The first attempt is given up when the second is answered.
+  def test_hedged_attempts
+    each_hedged_way do |way, call|
+      before = server.raw_requests.size
+      report = seen { call.call }
+
+      assert_equal [[nil, "cancelled"], [200, nil]],
+                   report[:spans].map { |span|
+                     [span[:data]["http.response.status_code"], span[:status]]
+                   }, way
+      assert_equal 1, report[:breadcrumbs].size, way
+      assert_equal 2, sent("sentry-trace").drop(before).uniq.size, way
+    end
+  end
+
   def test_errors
     report = seen { assert_raises(Trunkline::ConnectionClosed) { client.post("/closed") } }
 

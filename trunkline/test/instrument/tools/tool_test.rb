@@ -25,6 +25,7 @@ class ToolTest < Minitest::Test
       while (request = connection.read_request)
         break if request.target == "/closed"
 
+        sleep 1 if request.target == "/late" && late_for_the_first_time?
         connection << ANSWERS.fetch(request.target[/\A[^?]*/], Answers.answer("hello"))
       end
     end
@@ -33,6 +34,19 @@ class ToolTest < Minitest::Test
   def teardown
     Trunkline::NetHTTP.uninstall!
     server.stop
+    Trunkline::Policy::State.clear
+  end
+
+  def late_for_the_first_time? = (@late = @late.to_i + 1) == 1
+
+  # A call whose first attempt is late, so that a second one answers it.
+  # @yield [way, call] for each way that hedges
+  def each_hedged_way
+    each_way(but: [:streamed]) do |way, call|
+      @late = 0
+      http = client(hedge: { after: 0.1, max: 1.0 })
+      yield way, -> { assert_equal [nil, 200], call.call(http, :get, "/late").attempts.map(&:status), way }
+    end
   end
 
   def client(**options) = Trunkline.new(server.url, timeout: 5, **options)

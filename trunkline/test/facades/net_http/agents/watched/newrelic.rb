@@ -26,6 +26,7 @@ module Watched
     return said unless segment.respond_to?(:http_status_code)
 
     said.merge(status: segment.http_status_code, uri: segment.uri.to_s, library: segment.library,
-               procedure: segment.procedure)
+               procedure: segment.procedure,
+               custom: segment.attributes.custom_attributes_for(NewRelic::Agent::AttributeFilter::DST_SPAN_EVENTS))
   end
 end
