@@ -128,6 +128,13 @@ class TestRecording < TrunklineTest
     assert_equal "streamed: not kept", streamed[:request][:postData][:comment]
   end
 
+  # A picture, of which no byte is zero.
+  def test_bodies_that_are_no_text
+    server = serve("HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 4\r\n\r\n\x89PNG".b)
+    Trunkline.record(@path) { client(server.url).get("/") }
+    assert_equal ["", "4 bytes that are no text"], entries.first[:response][:content].values_at(:text, :comment)
+  end
+
   def test_the_file_is_replaced_when_the_block_is_left
     File.write(@path, "before")
     server = serve(ANSWER)

@@ -14,7 +14,7 @@ module Trunkline
       # The last character may be cut: 3 bytes at the most are left of it.
       3.times { head = head.byteslice(0...-1) unless head.valid_encoding? } if body.bytesize > most
       text = head.encode(Encoding::UTF_8)
-      text unless text.include?("\0")
+      text if text.valid_encoding? && !text.include?("\0") # to encode UTF-8 as UTF-8 checks nothing
     rescue EncodingError
       nil
     end

@@ -37,7 +37,7 @@ module Trunkline
       # @return [Hash{Symbol => Object}]
       def to_h
         times = timings
-        whole = times.except(:ssl, :_gvl).values.reject(&:negative?).sum
+        whole = times.except(:ssl, :_gvl).values.reject(&:negative?).sum.round(3)
         { pageref: PAGE, startedDateTime: Entry.time(@began), time: whole,
           request: request, response: @response ? response : failure, cache: {}, timings: times, **connection }
       end
