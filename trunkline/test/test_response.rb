@@ -279,6 +279,12 @@ class TestResponse < TrunklineTest
     assert_nil timings.tls
   end
 
+  def test_phases_are_no_part_of_each_other
+    timings = secure_client(serve_tls.url).get("/").timings
+    assert_operator timings.to_h.slice(:queue, :resolve, :connect, :tls, :write, :first_byte).values.compact.sum, :<=,
+                    timings.total
+  end
+
   def test_timings_of_a_reused_connection_have_no_connect
     http = client(serve.url)
     http.get("/")

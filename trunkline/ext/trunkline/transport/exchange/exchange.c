@@ -255,6 +255,7 @@ static step_result dialling(exchange *x, nanoseconds now) {
     x->timings.resolve = d.resolved_in;
     x->timings.connect = d.connected_in;
     x->timings.tls = d.secured_in;
+    now = clock_now(); /* what this step has computed for the handshake is no time of writing */
     connection *c = connection_new(&d, x->request.to, x->request.options->owner, now);
     if (c == NULL || !exchange_share(x, c)) return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
     if (c->http2 == NULL && x->request.options->http == HTTP_TWO &&

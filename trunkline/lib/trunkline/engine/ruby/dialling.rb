@@ -39,6 +39,7 @@ module Trunkline
           @timings.resolve = dial.resolved_in
           @timings.connect = dial.connected_in
           @timings.tls = dial.secured_in
+          now = Ruby.now # what this step has computed for the handshake is no time of writing
           address = dial.peer.unix? ? @origin.unix_path : Connecting.words(dial.peer)
           connection = Connection.new(dial.stream, address, @config.owner, now)
           share(connection)
