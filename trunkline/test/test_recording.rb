@@ -2,14 +2,18 @@
 
 require_relative "test_helper"
 require_relative "support/ways_to_call"
+require_relative "../../trunkline-lab/test/support/browser" # the test of the lab's page drives it, too
 require "json"
 require "tmpdir"
+require "zlib"
 
 # Trunkline.record
 class TestRecording < TrunklineTest
   include WaysToCall
 
   time_limit 60
+
+  Browser = Trunkline::Lab::Browser
 
   ANSWER = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nSet-Cookie: id=SECRET; Path=/\r\n" \
            "Content-Length: 18\r\n\r\n{\"token\":\"SECRET\"}"
@@ -133,6 +137,50 @@ class TestRecording < TrunklineTest
     server = serve("HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 4\r\n\r\n\x89PNG".b)
     Trunkline.record(@path) { client(server.url).get("/") }
     assert_equal ["", "4 bytes that are no text"], entries.first[:response][:content].values_at(:text, :comment)
+  end
+
+  def test_sizes_are_those_before_codings_were_undone
+    coded = Zlib.gzip("hello" * 100)
+    server = serve_in_turn(
+      "/gzip" => ["HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: #{coded.bytesize}\r\n\r\n".b + coded],
+      "/chunked" => [chunked_answer("hello", "world")], "/nothing" => ["HTTP/1.1 204 No Content\r\n\r\n"],
+      "/head" => ["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"]
+    )
+    Trunkline.record(@path) do
+      http = client(server.url)
+      %w[/gzip /chunked /nothing].each { |path| http.get(path) }
+      http.head("/head")
+    end
+    sizes = entries.map { |entry| [entry[:response][:bodySize], entry[:response][:content][:size]] }
+    assert_equal [[coded.bytesize, 500], [10, 10], [0, 0], [0, 0]], sizes
+  end
+
+  # What DevTools make of the file when they open it.
+  DEVTOOLS = "devtools://devtools/bundled"
+  SHOWN = <<~JS
+    import("#{DEVTOOLS}/models/har/har.js").then(({ HARFormat, Importer }) => {
+      const log = new HARFormat.HARRoot(%<har>s).log;
+      window.shown = Importer.Importer.requestsFromHARLog(log).map((one) => [
+        one.requestMethod, one.url(), one.statusCode, one.resourceType().name(), one.transferSize, one.remoteAddress()]);
+    }).catch((error) => { window.shown = String(error); });
+    null
+  JS
+
+  def test_chromium_opens_it
+    skip "no Chromium here (bin/setup installs it where there is a package of it)" unless Browser.program
+    server = serve_in_turn("/" => [answer("hello", "Content-Type" => "text/html")], "/closed" => [nil])
+    Trunkline.record(@path) do
+      http = client(server.url)
+      http.post("/", json: { a: 1 })
+      assert_raises(Trunkline::ConnectionClosed) { http.get("/closed") }
+    end
+    seen = Browser.open do |browser|
+      browser.go("#{DEVTOOLS}/devtools_app.html", width: 1000)
+      browser.js(format(SHOWN, har: File.read(@path)))
+      eventually(10) { browser.js("window.shown") }
+    end
+    assert_equal [["POST", server.url, 200, "fetch", 5, server.address],
+                  ["GET", server.url("/closed"), 0, "fetch", 0]], seen.each { |one| one.pop if one[2].zero? }
   end
 
   def test_the_file_is_replaced_when_the_block_is_left

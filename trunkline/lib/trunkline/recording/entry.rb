@@ -38,7 +38,7 @@ module Trunkline
       def to_h
         times = timings
         whole = times.except(:ssl, :_gvl).values.reject(&:negative?).sum.round(3)
-        { pageref: PAGE, startedDateTime: Entry.time(@began), time: whole,
+        { pageref: PAGE, startedDateTime: Entry.time(@began), time: whole, _resourceType: "fetch",
           request: request, response: @response ? response : failure, cache: {}, timings: times, **connection }
       end
 
@@ -55,7 +55,16 @@ module Trunkline
         { status: @response.status, statusText: text(@response.reason), httpVersion: version,
           cookies: cookies(@response.headers, "set-cookie", nil), headers: fields(@response.headers),
           content: content_received, redirectURL: @redaction.url(@response["location"] || ""), headersSize: NONE,
-          bodySize: NONE }
+          bodySize: size_received, _transferSize: size_received }
+      end
+
+      # Bytes of the body as they came, before codings were undone.
+      def size_received
+        return NONE if @response.request.streaming?
+        return 0 if @response.body.empty?
+        return @response["content-length"].to_i if @response["content-length"]
+
+        @response["content-encoding"] ? NONE : @response.body.bytesize
       end
 
       # Browsers have a status of 0 for a request without an answer.
@@ -124,10 +133,11 @@ module Trunkline
           send: times.write || 0, wait: times.first_byte || 0 }
       end
 
+      # As browsers have it: what connects is told by the port of the server and, beside what HAR defines, by a number.
       def connection
         info = @response&.connection
-        address = info&.address.to_s[/\A\[?([\h.:]+?)\]?:\d+\z/, 1]
-        { serverIPAddress: address, connection: info&.id&.to_s }.compact
+        address, port = info&.address.to_s.match(/\A\[?([\h.:]+?)\]?:(\d+)\z/)&.captures
+        { serverIPAddress: address, connection: port, _connectionId: info&.id&.to_s }.compact
       end
 
       def ms(seconds) = (seconds * 1000).round(3)
