@@ -157,7 +157,7 @@ class TestRecording < TrunklineTest
 
   # What DevTools make of the file when they open it.
   DEVTOOLS = "devtools://devtools/bundled"
-  SHOWN = <<~JS
+  SHOWN = <<~JS.freeze
     import("#{DEVTOOLS}/models/har/har.js").then(({ HARFormat, Importer }) => {
       const log = new HARFormat.HARRoot(%<har>s).log;
       window.shown = Importer.Importer.requestsFromHARLog(log).map((one) => [
