@@ -79,6 +79,33 @@ module Trunkline
         refute_match(/class="dot|log scale|dots/, drawn)
       end
 
+      def lines(count, y: ->(number, x) { number + x })
+        series = Array.new(count) do |number|
+          { label: number.zero? ? "Trunkline" : "client #{number}", ours: number.zero?,
+            points: (0..2).map { |x| { x: x, y: y.call(number, x) } } }
+        end
+        Output::SVG.new({ kind: "lines", title: "t", x: "busy threads", y: "ms", series: series })
+      end
+
+      def test_each_of_a_dozen_lines_looks_like_no_other
+        drawn = lines(13)
+
+        assert_equal 13, drawn.legend.map(&:first).uniq.size
+        assert_equal drawn.legend.map(&:first).sort, drawn.to_s.scan(/<polyline class="([^"]+)"/).flatten.sort
+        assert_equal 13, drawn.to_s.scan(/<circle class="(point [^"]+)"/).flatten.uniq.size
+      end
+
+      def test_our_line_is_above_the_others
+        assert_equal "Trunkline", lines(3).to_s.scan(/data-tip="([^,]+),/).flatten.last
+      end
+
+      def test_lines_that_are_never_zero_and_far_apart_have_a_logarithmic_axis
+        drawn = lines(3, y: ->(number, _) { 5 * (20**number) }).to_s
+
+        assert_includes drawn, "ms (log scale)"
+        refute_includes drawn, "busy threads (log scale)"
+      end
+
       def test_a_row_far_above_the_others_makes_the_axis_logarithmic
         assert_includes page, "requests/s (log scale)"
         scale = Output::Scale.new([100, 1_000, 100_000])

@@ -19,5 +19,10 @@
   }
   addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
   addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("details")) one.open = true; });
-  addEventListener("scroll", hide, { passive: true });
+  // A mark that gets the focus may be scrolled into view by that, and keeps its words.
+  addEventListener("scroll", () => {
+    const focused = document.activeElement;
+    if (!tip.hidden && focused?.dataset.tip === tip.textContent) show(focused);
+    else hide();
+  }, { passive: true });
 })();

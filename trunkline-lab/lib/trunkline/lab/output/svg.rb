@@ -54,18 +54,18 @@ module Trunkline
           @height = HEIGHTS.fetch(@width)
           scales
           frame(@height, "#{@chart[:title]}: #{@chart[:y]} as lines#{", #{@chart[:dots]} as dots" if dots?}") do
-            [grid, @series.each_with_index.map { |one, index| line(one, index) }].join
+            [grid, *@series.each_with_index.map { |one, index| line(one, index) }.reverse].join # the first on top
           end
         end
 
         def dots? = @chart.key?(:dots)
 
-        # Over time, zero is a value like others: no axis is logarithmic.
+        # Where zero is a value like others, no axis is logarithmic; that of a chart without dots goes across evenly.
         def scales
           points = @series.flat_map { |one| one[:points] }
+          ups = points.flat_map { |point| point.values_at(:y, :low, :high).compact }
           @across = Scale.new(points.map { |point| point[:x] }, zero: false, wide: dots? ? 20.0 : Float::INFINITY)
-          @up = Scale.new(points.flat_map { |point| point.values_at(:y, :low, :high).compact },
-                          wide: dots? ? Scale::WIDE : Float::INFINITY)
+          @up = Scale.new(ups, wide: dots? || ups.all?(&:positive?) ? Scale::WIDE : Float::INFINITY)
           @dots = Scale.new([100.0, *points.map { |point| point[:dot].to_f }], wide: Float::INFINITY)
         end
 
@@ -103,7 +103,8 @@ module Trunkline
           "line #{color(index)}#{" ours" if one[:ours]}#{" limit" if one[:label].start_with?("limit:")}"
         end
 
-        def color(index) = "c#{index % COLORS}"
+        # When there is no further colour, the first ones again, dotted.
+        def color(index) = "c#{index % COLORS}#{" again" if index >= COLORS}"
 
         def mark(one, point, color)
           x = along(point[:x])
