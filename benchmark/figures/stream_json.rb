@@ -6,23 +6,33 @@ require_relative "../support/json_origin"
 
 module Bench
   module Figures
-    # Bodies of JSON read value by value, against JSON.parse of the whole and of each line; and the memory that a
-    # gigabyte takes. Each reading is a process of its own, in pairs.
+    # The CPU of bodies of JSON that are read value by value, against JSON.parse of the whole and of each line; and the
+    # memory that a gigabyte takes. Each reading is a process of its own, in pairs.
     class StreamJSON
       BAR = 1.0
       MOST_MEGABYTES = 50
       MEBIBYTE = 1024 * 1024
+      KINDS = {
+        "objects" => "objects", "integers" => "integers", "floats" => "floats", "literals" => "true, false and null",
+        "pairs" => "pairs of coordinates", "short_strings" => "short strings",
+        "escaped_strings" => "short strings with escapes", "long_strings" => "strings of 20 KB",
+        "messages" => "objects with a text of 2 KB"
+      }.freeze
       READER = File.expand_path("../support/json_reader.rb", __dir__)
 
       def title = "JSON as it comes"
 
       def call(suite)
         JSONOrigin.run do |url|
-          compare(suite, "an array of 64 MB: each_json against JSON.parse of the whole", url, "each_json", "json")
-          compare(suite, "64 MB of lines: each_json against JSON.parse of each", url, "each_json_lines", "json_lines")
-          compare(suite, "a member of each object in 64 MB: each_json of its path against JSON.parse of the whole", url,
-                  "each_json_path", "json")
-          grown = read("each_json", "#{url}/array?bytes=#{1024 * MEBIBYTE}", 300).fetch("grown")
+          KINDS.each do |kind, words|
+            compare(suite, "64 MB, an array of #{words}: each_json against JSON.parse of the whole",
+                    "#{url}/array/#{kind}", "each_json", "json")
+          end
+          compare(suite, "64 MB of lines: each_json against JSON.parse of each", "#{url}/lines/objects", "each_json",
+                  "json_lines")
+          compare(suite, "a member of each object in 64 MB: each_json of its path against JSON.parse of the whole",
+                  "#{url}/array/objects", "each_json_path", "json")
+          grown = read("each_json", "#{url}/array/objects?bytes=#{1024 * MEBIBYTE}", 300).fetch("grown")
           suite.add(Figure.new(name: "growth of memory over an array of 1 GB", unit: "MB", value: grown.fdiv(MEBIBYTE),
                                bar: MOST_MEGABYTES, better: "lower", samples: 1))
         end
@@ -31,14 +41,13 @@ module Bench
       private
 
       def compare(suite, name, url, ours, theirs)
+        sized = "#{url}?bytes=#{64 * MEBIBYTE}"
         ratios = suite.repeat do
-          seconds = [ours, theirs].shuffle.to_h { |way| [way, read(way, "#{url}#{path(way)}", 60).fetch("seconds")] }
+          seconds = [ours, theirs].shuffle.to_h { |way| [way, read(way, sized, 60).fetch("seconds")] }
           seconds[theirs] / seconds[ours]
         end
         suite.add(Figure.of(ratios, name: name, unit: "x", bar: BAR))
       end
-
-      def path(way) = "/#{way.end_with?("lines") ? "lines" : "array"}?bytes=#{64 * MEBIBYTE}"
 
       def read(way, url, limit)
         output, status = Trunkline::Lab::Processes.run(RbConfig.ruby, READER, way, url, limit: limit)

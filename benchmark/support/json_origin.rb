@@ -5,13 +5,26 @@ require "socket"
 require_relative "lab"
 
 module Bench
-  # A server of JSON of any size, in a process of its own: /array?bytes=N is an array, /lines?bytes=N JSON lines.
+  # A server of JSON of any size, in a process of its own: /array/KIND?bytes=N is an array of values of that kind,
+  # /lines/KIND?bytes=N are JSON lines.
   module JSONOrigin
-    # As an API has them: 190 bytes each.
-    OBJECTS = Array.new(256) do |i|
-      JSON.generate(id: i, name: "user #{i}", email: "user#{i}@example.test", score: i * 1.5, active: i.even?,
-                    tags: %w[a b c], address: { street: "#{i} Main Street", city: "Springfield", zip: nil })
-    end
+    RANDOM = Random.new(18)
+    PROSE = "It was the best of times, it was the worst of times. " * 378
+    # Of the objects, each has 190 bytes, as an API has them.
+    VALUES = {
+      "objects" => lambda do |i|
+        { id: i, name: "user #{i}", email: "user#{i}@example.test", score: i * 1.5, active: i.even?,
+          tags: %w[a b c], address: { street: "#{i} Main Street", city: "Springfield", zip: nil } }
+      end,
+      "integers" => ->(_) { RANDOM.rand(1_000_000) },
+      "floats" => ->(_) { RANDOM.rand },
+      "literals" => ->(i) { [true, false, nil][i % 3] },
+      "pairs" => ->(_) { [RANDOM.rand(-180.0..180.0).round(6), RANDOM.rand(-90.0..90.0).round(6)] },
+      "short_strings" => ->(i) { "user #{i}" },
+      "escaped_strings" => ->(i) { "\"user\"\t#{i}\n" },
+      "long_strings" => ->(i) { "#{i} #{PROSE}" }, # of 20 KB
+      "messages" => ->(i) { { id: i, text: PROSE[0, 2000] } }
+    }.freeze
 
     module_function
 
@@ -34,14 +47,14 @@ module Bench
     end
 
     def answer(connection)
-      kind, bytes = connection.gets&.match(%r{/(array|lines)\?bytes=(\d+)})&.captures
-      return unless kind
+      form, kind, bytes = connection.gets&.match(%r{/(array|lines)/(\w+)\?bytes=(\d+)})&.captures
+      return unless form
 
       nil until ["\r\n", nil].include?(connection.gets)
-      type = kind == "array" ? "application/json" : "application/x-ndjson"
-      opening, divider, ending = kind == "array" ? ["[", ",", "]"] : ["", "\n", "\n"]
-      piece = OBJECTS.map { |object| divider + object }.join
-      pieces = Integer(bytes) / piece.bytesize
+      type = form == "array" ? "application/json" : "application/x-ndjson"
+      opening, divider, ending = form == "array" ? ["[", ",", "]"] : ["", "\n", "\n"]
+      piece = Array.new(256) { |i| divider + JSON.generate(VALUES.fetch(kind).call(i)) }.join
+      pieces = [Integer(bytes) / piece.bytesize, 1].max
       length = opening.bytesize + (pieces * piece.bytesize) - 1 + ending.bytesize
       connection.write("HTTP/1.1 200 OK\r\nContent-Type: #{type}\r\nContent-Length: #{length}\r\n\r\n",
                        opening, piece[1..])

@@ -5,8 +5,9 @@ require_relative "errors"
 require_relative "redacted"
 
 module Trunkline
-  # The values in a body of JSON as it comes. The engine finds them, and JSON.parse, or json_decoder:, reads them: those
-  # that are complete together, because one JSON.parse of many small values takes less time than one of each.
+  # The values in a body of JSON as it comes. The engine finds them, and reads those whose meaning no option and no
+  # version of the json gem changes. JSON.parse, or json_decoder:, reads the others: those that are complete together,
+  # because one JSON.parse of many small values takes less time than one of each.
   #
   # @api private
   class JSONStream
@@ -19,6 +20,9 @@ module Trunkline
     # Options of JSON.parse that mean the same for a value that is in an array.
     SHARED_OPTIONS = %i[symbolize_names freeze max_nesting allow_nan allow_trailing_comma allow_control_characters
                         allow_invalid_escape allow_duplicate_key create_additions decimal_class object_class].freeze
+    # Those that the engine knows.
+    ENGINE_OPTIONS = %i[symbolize_names freeze max_nesting allow_nan allow_trailing_comma allow_control_characters
+                        allow_invalid_escape allow_duplicate_key].freeze
     LINES = %w[x-ndjson ndjson jsonl x-jsonl jsonlines x-jsonlines json-lines x-json-lines x-ldjson ldjson
                stream+json x-json-stream].freeze
 
@@ -38,7 +42,9 @@ module Trunkline
       @options = options
       @decoder = response.request.origin&.json_decoder
       @max_nesting = options.fetch(:max_nesting, @decoder ? 0 : MAX_NESTING) || 0
-      @batches = Engine::JSONBatches.new(form, @path || [], options.merge(limit: limit, max_nesting: @max_nesting))
+      read = @decoder.nil? && (options.keys - ENGINE_OPTIONS).empty?
+      @batches = Engine::JSONBatches.new(form, @path || [],
+                                         options.merge(limit: limit, max_nesting: @max_nesting, read: read))
     end
 
     # @yield [value]
@@ -72,7 +78,7 @@ module Trunkline
     end
 
     def take(&block)
-      while (batch = @batches.take)
+      while (batch = @batches.take(&block))
         values = together? && parse_together(batch)
         values ? values.each(&block) : @batches.size.times { |number| yield parse(batch, number) }
       end

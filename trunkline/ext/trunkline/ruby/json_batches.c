@@ -1,11 +1,11 @@
-#include "engine.h"
+#include "json_values.h"
 
 #include "protocol/json/json_scanner.h"
 
 /*
- * Engine::JSONBatches: the wanted values of a stream of JSON, handed over in batches. The values of
- * a batch are copied into one String, as an array of JSON, so that one JSON.parse reads them all;
- * where each of them was is kept until the next batch. It holds no VALUE.
+ * Engine::JSONBatches: the wanted values of a stream of JSON. They are read here and yielded; or,
+ * where JSON.parse must read them, handed over in batches: copied into one String, as an array of
+ * JSON, so that it reads all at once. Where each of these was is kept until the next batch.
  */
 
 /* The most values of a batch, and bytes that are scanned in one call: the GVL is held meanwhile. */
@@ -24,11 +24,18 @@ typedef struct {
     uint64_t *positions; /* owned; `levels` for each */
     size_t levels;
     size_t count;
+    json_values values;
 } json_batches;
+
+static void json_batches_mark(void *data) {
+    const json_batches *b = data;
+    json_values_mark(&b->values);
+}
 
 static void json_batches_free(void *data) {
     json_batches *b = data;
     json_scanner_free(&b->scanner);
+    json_values_free(&b->values);
     free(b->taken);
     free(b->positions);
     ruby_xfree(b);
@@ -37,13 +44,16 @@ static void json_batches_free(void *data) {
 static size_t json_batches_size(const void *data) {
     const json_batches *b = data;
     size_t value = sizeof(*b->taken) + b->levels * sizeof(*b->positions);
-    return sizeof(*b) + b->scanner.bytes.capacity + (b->taken != NULL ? BATCH_VALUES * value : 0);
+    return sizeof(*b) + b->scanner.bytes.capacity + json_values_size(&b->values) +
+           (b->taken != NULL ? BATCH_VALUES * value : 0);
 }
 
 static const rb_data_type_t json_batches_type = {
     .wrap_struct_name = "Trunkline::Engine::JSONBatches",
-    .function = {.dfree = json_batches_free, .dsize = json_batches_size},
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+    .function = {.dmark = json_batches_mark,
+                 .dfree = json_batches_free,
+                 .dsize = json_batches_size},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
 static json_batches *json_batches_get(VALUE self) {
@@ -69,6 +79,15 @@ static bool flag(VALUE options, const char *name) {
     return RTEST(rb_hash_lookup(options, ID2SYM(rb_intern(name))));
 }
 
+static const uint8_t *read_wanted(void *context, const uint8_t *p, const uint8_t *end, size_t depth,
+                                  bool row, size_t *count, uint64_t *lines) {
+    json_batches *b = context;
+    json_extent extent = {p, end, .depth = depth, .most = row ? BATCH_VALUES : 1};
+    const uint8_t *stop = json_values_read(&b->values, &extent, lines);
+    *count = b->values.made_count;
+    return stop;
+}
+
 /* Numbers are checked before there is a path, which has memory of its own. */
 static json_options options_of(VALUE form, VALUE options) {
     VALUE bytes = rb_hash_lookup(options, ID2SYM(rb_intern("limit")));
@@ -92,8 +111,9 @@ static bool add_segment(json_path *path, VALUE segment) {
  *
  * form: :document, :lines, :sequence or :detected (see json_form); path: of :document, an Array of
  * names, nil for every element and member; options: limit: bytes of the longest value or nil,
- * max_nesting: 0 for any, and flags of JSON.parse: allow_nan:, allow_trailing_comma:,
- * allow_control_characters:, allow_invalid_escape: */
+ * max_nesting: 0 for any, read: whether values are read here, and flags of JSON.parse:
+ * symbolize_names:, freeze:, allow_nan:, allow_trailing_comma:, allow_control_characters:,
+ * allow_invalid_escape: */
 static VALUE json_batches_initialize(VALUE self, VALUE form, VALUE path, VALUE hash) {
     json_batches *b = rb_check_typeddata(self, &json_batches_type);
     if (b->taken != NULL) rb_raise(rb_eArgError, "it is initialized already");
@@ -102,6 +122,11 @@ static VALUE json_batches_initialize(VALUE self, VALUE form, VALUE path, VALUE h
     for (long i = 0; i < RARRAY_LEN(path); i++)
         if (!NIL_P(RARRAY_AREF(path, i))) Check_Type(RARRAY_AREF(path, i), T_STRING);
     json_options options = options_of(form, hash);
+    b->values.max_nesting = options.max_nesting;
+    b->values.value_bytes = options.value_bytes;
+    b->values.symbolize_names = flag(hash, "symbolize_names");
+    b->values.freeze = flag(hash, "freeze");
+    if (flag(hash, "read")) options.reader = (json_reader){.read = read_wanted, .context = b};
     bool done = true;
     for (long i = 0; done && options.form == JSON_DOCUMENT && i < RARRAY_LEN(path); i++)
         done = add_segment(&options.path, RARRAY_AREF(path, i));
@@ -175,17 +200,45 @@ static VALUE batch_string(json_batches *b) {
     return string;
 }
 
-/* call-seq: take -> String or nil
+/* Reads a value that was found whole. */
+static bool read_found(json_batches *b, const json_value *found) {
+    if (found->read) return true;
+    uint64_t lines = 0;
+    const uint8_t *end = found->bytes + found->length;
+    json_extent extent = {found->bytes, end, .whole = true, .most = 1};
+    return json_values_read(&b->values, &extent, &lines) == end;
+}
+
+/* Yields the values that come next, up to one that is left to JSON.parse, which is noted. */
+static void yield_values(json_batches *b) {
+    json_value found;
+    while (json_scanner_next(&b->scanner, &found) == JSON_VALUE) {
+        if (!read_found(b, &found)) return note_value(b, &found);
+        json_values_yield(&b->values);
+    }
+}
+
+static void note_values(json_batches *b) {
+    json_value found;
+    while (b->count < BATCH_VALUES && json_scanner_next(&b->scanner, &found) == JSON_VALUE)
+        note_value(b, &found);
+}
+
+/* call-seq: take { |value| } -> String or nil
  *
- * The values that come next, as an array; nil when the stream has ended, has failed, or more must
- * be fed. Each is a new String: JSON.parse keeps a frozen copy that shares the memory, and one that
- * is made of an old String would be old at once, and collected late. */
+ * Yields the values that come next, as far as they are read here. Those behind them, as an array of
+ * JSON; nil when the stream has ended, has failed, or more must be fed. Each String is a new one:
+ * JSON.parse keeps a frozen copy that shares the memory, and one that is made of an old String
+ * would be old at once, and collected late. */
 static VALUE json_batches_take(VALUE self) {
     json_batches *b = json_batches_get(self);
-    json_value value;
     b->count = 0;
-    while (b->count < BATCH_VALUES && json_scanner_next(&b->scanner, &value) == JSON_VALUE)
-        note_value(b, &value);
+    if (b->scanner.options.reader.read == NULL)
+        note_values(b);
+    else if (rb_block_given_p())
+        yield_values(b);
+    else
+        rb_raise(rb_eArgError, "there is no block");
     return b->count > 0 ? batch_string(b) : Qnil;
 }
 

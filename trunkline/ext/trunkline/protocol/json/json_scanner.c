@@ -91,7 +91,7 @@ static step fail_at(json_scanner *s, size_t at, json_failure failure) {
                         buffer_head(&s->bytes)[at] == RECORD_SEPARATOR;
     s->at = at;
     s->failure = record_ended ? JSON_RECORD_CUT : failure;
-    if (s->wanted && at - s->mark > s->options.value_bytes) {
+    if (s->wanted && !s->read && at - s->mark > s->options.value_bytes) {
         s->at = s->mark;
         s->line = s->value_line;
         s->failure = JSON_TOO_LARGE;
@@ -162,8 +162,7 @@ static step escape(json_scanner *s, const uint8_t *p, size_t available) {
         s->at += 6;
         return GO_ON;
     }
-    bool known = p[1] != '\0' && strchr("\"\\/bfnrt", p[1]) != NULL;
-    if (!known && (!s->options.invalid_escape || p[1] < 0x20))
+    if (!json_is_escape(p[1]) && (!s->options.invalid_escape || p[1] < 0x20))
         return fail_at(s, s->at + 1, JSON_INVALID_ESCAPE);
     s->at += 2;
     return GO_ON;
@@ -272,6 +271,7 @@ static void compare_with_path(json_scanner *s, bool opens, bool is_array) {
     }
     if (matches && s->depth == path->length) {
         s->wanted = true;
+        s->read = false;
         s->wanted_at = s->depth;
         s->mark = s->at;
         s->value_line = s->line;
@@ -281,9 +281,37 @@ static void compare_with_path(json_scanner *s, bool opens, bool is_array) {
     }
 }
 
+/* Whether the elements of the array that it is in are all wanted. */
+static bool is_in_row(const json_scanner *s) {
+    return s->in_array && s->depth > 0 && s->options.path.segments[s->depth - 1].any;
+}
+
+/* Lets the reader read from the wanted value at `p` on; false: it does not. */
+static bool read_wanted(json_scanner *s, const uint8_t *p, const uint8_t *end, step *next) {
+    const json_reader *reader = &s->options.reader;
+    size_t count = 1;
+    uint64_t lines = 0;
+    const uint8_t *stop =
+        reader->read(reader->context, p, end, s->depth, is_in_row(s), &count, &lines);
+    if (stop == NULL || (lines > 0 && s->options.form == JSON_LINES)) return false;
+    s->read = true;
+    s->at += (size_t)(stop - p);
+    s->line += lines;
+    if (count > 1) s->positions[s->depth] += count - 1;
+    if (s->depth > 0 || *p == '"' || *p == '[' || *p == '{') return *next = end_value(s), true;
+    s->number = json_is_digit(stop[-1]) ? JSON_INTEGER : 0;
+    s->state = SCALAR_ENDED;
+    return *next = end_scalar(s, stop, end), true;
+}
+
 static step begin_value(json_scanner *s, const uint8_t *p, const uint8_t *end) {
     bool is_array = *p == '[', opens = is_array || *p == '{';
-    if (!s->wanted && s->depth == s->on_path) compare_with_path(s, opens, is_array);
+    step next;
+    if (!s->wanted && s->depth == s->on_path) {
+        compare_with_path(s, opens, is_array);
+        if (s->wanted && s->options.reader.read != NULL && read_wanted(s, p, end, &next))
+            return next;
+    }
     if (opens) return open_container(s, is_array);
     if (*p == '"') {
         s->at++;
@@ -436,9 +464,11 @@ static json_result end(json_scanner *s) {
 
 /* Gives out the value that ends before `at`. */
 static json_result take(json_scanner *s, json_value *value) {
-    if (s->at - s->mark > s->options.value_bytes) return fail(s, JSON_TOO_LARGE), JSON_FAILED;
+    if (!s->read && s->at - s->mark > s->options.value_bytes)
+        return fail(s, JSON_TOO_LARGE), JSON_FAILED;
     value->bytes = buffer_head(&s->bytes) + s->mark;
     value->length = s->at - s->mark;
+    value->read = s->read;
     place_at(s, s->mark, s->value_line, &value->place);
     s->wanted = false;
     s->mark = NO_MARK;
@@ -448,15 +478,15 @@ static json_result take(json_scanner *s, json_value *value) {
 /* Gives out the next element when it is a number or literal right behind a comma, without the steps
  * that everything else takes: rows of numbers are long, and each element is short. */
 static bool take_scalar(json_scanner *s, const uint8_t *p, const uint8_t *end, json_value *value) {
-    bool in_wanted = s->state == VALUE_ENDED && s->in_array && is_on_path(s) &&
-                     s->depth == s->options.path.length &&
-                     s->options.path.segments[s->depth - 1].any;
+    bool in_wanted = s->state == VALUE_ENDED && is_on_path(s) &&
+                     s->depth == s->options.path.length && is_in_row(s);
     if (!in_wanted || p == end || *p != ',') return false;
     const uint8_t *stop = json_skip_scalar(p + 1, end);
     if (stop == NULL || (size_t)(stop - p) > s->options.value_bytes) return false;
     s->positions[s->depth]++;
     value->bytes = p + 1;
     value->length = (size_t)(stop - value->bytes);
+    value->read = false;
     place_at(s, s->at + 1, s->line, &value->place);
     s->at += (size_t)(stop - p);
     s->line_ended = false;
@@ -468,13 +498,14 @@ json_result json_scanner_next(json_scanner *s, json_value *value) {
     const uint8_t *head = buffer_head(&s->bytes);
     if (head == NULL) return s->finished ? JSON_END : JSON_MORE;
     size_t length = buffer_length(&s->bytes);
-    if (take_scalar(s, head + s->at, head + length, value)) return JSON_VALUE;
+    if (s->options.reader.read == NULL && take_scalar(s, head + s->at, head + length, value))
+        return JSON_VALUE;
     step next;
     do next = take_step(s, head + s->at, head + length);
     while (next == GO_ON);
     if (next == TAKE) return take(s, value);
     if (next == FAIL) return JSON_FAILED;
-    if (s->wanted && length - s->mark > s->options.value_bytes)
+    if (s->wanted && !s->read && length - s->mark > s->options.value_bytes)
         return fail_at(s, length, JSON_TOO_LARGE), JSON_FAILED;
     return s->finished ? end(s) : JSON_MORE;
 }

@@ -23,6 +23,18 @@ typedef enum {
     JSON_DETECTED
 } json_form;
 
+/* Reads wanted values itself, which spares that they are looked at twice. */
+typedef struct {
+    /* Reads the value that begins at `p`, with so many arrays and objects around it, and, where
+     * `row` says so, elements that follow it. Keeps them until they are given out. The end of the
+     * last; NULL when not even the first is read: because more bytes are needed to tell where it
+     * ends, because it is not valid or longer than is allowed, or for reasons of the reader's own.
+     * `count` is how many there are, `lines` how many lines end in and between them. */
+    const uint8_t *(*read)(void *context, const uint8_t *p, const uint8_t *end, size_t depth,
+                           bool row, size_t *count, uint64_t *lines);
+    void *context;
+} json_reader;
+
 typedef struct {
     json_form form;
     json_path path;          /* of JSON_DOCUMENT; owned by the scanner once it is initialized */
@@ -32,6 +44,7 @@ typedef struct {
     bool trailing_comma;     /* take one behind the last element or member */
     bool control_characters; /* take them in strings */
     bool invalid_escape;     /* take a backslash before any character but a control character */
+    json_reader reader;      /* of wanted values that are there whole; zeroed: none */
 } json_options;
 
 /* name, words */
@@ -83,6 +96,7 @@ typedef struct {
     const uint8_t *bytes; /* the scanner's, until it is fed or freed */
     size_t length;
     json_place place; /* of its first byte */
+    bool read;        /* the reader has it, and those behind it that it read as well */
 } json_value;
 
 typedef enum {
@@ -106,6 +120,7 @@ typedef struct {
     size_t wanted_at; /* which is within so many arrays and objects */
     bool is_name;     /* the string that it is in is the name of a member */
     bool on_name;     /* the last name is on the path */
+    bool read;        /* the reader has read the wanted value */
     size_t depth;     /* arrays and objects around it, */
     size_t on_path;   /* of which so many lead to wanted values */
     uint64_t *arrays; /* owned; a bit for each of them: whether it is an array */

@@ -58,6 +58,11 @@ static inline const uint8_t *json_skip_plain(const uint8_t *p, const uint8_t *en
     return p;
 }
 
+/* Whether the character may be behind a backslash; u, which has digits behind it, is not told. */
+static inline bool json_is_escape(uint8_t c) {
+    return c != '\0' && strchr("\"\\/bfnrt", c) != NULL;
+}
+
 static inline bool json_is_hex(uint8_t c) {
     return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'f');
 }

@@ -18,7 +18,8 @@ module Trunkline
 
       # @param form [:document, :lines, :sequence, :detected]
       # @param path [Array<String, nil>] of :document: nil for every element and member
-      # @param options [Hash] limit: bytes of the longest value or nil, max_nesting: 0 for any, and flags of JSON.parse
+      # @param options [Hash] limit: bytes of the longest value or nil, max_nesting: 0 for any, and flags of JSON.parse;
+      #   read: is for the engine in C, whose take then yields values
       def initialize(form, path, options)
         raise ArgumentError, "no form of JSON" unless FORMS.include?(form)
 
