@@ -4,8 +4,9 @@ require "open3"
 require_relative "command"
 
 # Runs each section as a rake of its own, shows what it prints, and counts what passed and failed. As many sections run
-# at once as there are processors, but no two of one namespace of rake, which may share a folder; a section that needs
-# the processors, or changes the extensions that others load, runs alone, before the others.
+# at once as there are processors, but no two of one namespace of rake, which may share a folder. A section that needs
+# the processors, or changes the extensions that others load, runs before the others, beside none but quiet ones, which
+# get what it leaves of the processors.
 class CI
   # How tools say what they ran. What says neither counts as one.
   MINITEST = /^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) skips/
@@ -36,10 +37,14 @@ class CI
   end
 
   # @param sections [Hash{String => String}] rake tasks by the titles of their sections
-  # @param alone [Array<String>] those of the tasks that run alone
-  def initialize(sections, alone:)
+  # @param alone [Array<String>] those of the tasks that run before the others
+  # @param quiet [Array<String>] those that depend on no time, and on no extension
+  def initialize(sections, alone:, quiet:)
     @sections = sections
+    @waiting = sections.to_a
     @alone = alone
+    @quiet = quiet
+    @outcomes = {}
     @lock = Mutex.new
     @ended = ConditionVariable.new
     @running = []
@@ -47,9 +52,8 @@ class CI
 
   # Returns whether everything passed.
   def run # rubocop:disable Naming/PredicateMethod
-    alone, others = @sections.partition { |_, task| @alone.include?(task) }
-    outcomes = alone.to_h { |title, task| [title, section(title, task)] }.merge(at_once(others))
-    outcomes = @sections.keys.map { |title| outcomes.fetch(title) }
+    Command.at_once(Array.new(Etc.nprocessors)) { work }
+    outcomes = @outcomes.values_at(*@sections.keys)
     puts "", "== Summary", *outcomes, *outcomes.flat_map(&:not_run)
     outcomes.reject { |outcome| outcome.failed.zero? }.each { |outcome| puts outcome.ending }
     failed = outcomes.sum(&:failed)
@@ -59,28 +63,40 @@ class CI
 
   private
 
-  # @return [Hash{String => Outcome}]
-  def at_once(sections)
-    waiting = sections.dup
-    Command.at_once(sections) do
-      title, task = take(waiting)
+  # Sections, one after another, until none waits.
+  def work
+    while (title, task = take)
       outcome = section(title, task)
       @lock.synchronize do
-        @running.delete(namespace(task))
+        @outcomes[title] = outcome
+        @running.delete(task)
         @ended.broadcast
       end
-      [title, outcome]
-    end.to_h
+    end
   end
 
-  # The first that waits and has nobody of its namespace running.
-  def take(waiting)
+  # @return [Array(String, String), nil] title and task of a section that may begin now; nil: none is left
+  def take
     @lock.synchronize do
-      until (chosen = waiting.find { |_, task| !@running.include?(namespace(task)) })
+      until (chosen = next_section)
+        return if @waiting.empty?
+
         @ended.wait(@lock)
       end
-      @running << namespace(chosen.last)
-      waiting.delete(chosen)
+      @running << chosen.last
+      @waiting.delete(chosen)
+    end
+  end
+
+  # One that runs alone, if there is one left; beside it, and until it is over, a quiet one.
+  def next_section
+    first = @waiting.find { |_, task| @alone.include?(task) }
+    alone_now = @running.any? { |task| @alone.include?(task) }
+    return first if first && !alone_now
+
+    busy = @running.map { |task| namespace(task) }
+    @waiting.find do |_, task|
+      !busy.include?(namespace(task)) && (@quiet.include?(task) || !alone_now)
     end
   end
 
@@ -90,7 +106,9 @@ class CI
   def section(title, task)
     @lock.synchronize { puts "begins: #{title}" }
     started = now
-    output, status = Open3.capture2e(RbConfig.ruby, "-S", "rake", task)
+    command = [RbConfig.ruby, "-S", "rake", task]
+    command.unshift("nice", "-n", "19") if @quiet.include?(task)
+    output, status = Open3.capture2e(*command)
     output.scrub!
     @lock.synchronize { puts "", "== #{title} (rake #{task})", output }
     passed, failed = count(output)
