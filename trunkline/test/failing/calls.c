@@ -58,6 +58,34 @@ static bool fails(const char *name, void *caller) {
     return true;
 }
 
+/* ---- what epoll watches ---- */
+
+#define WATCHED 1024 /* descriptors */
+
+static struct {
+    int epoll; /* plus 1; 0: it is not watched */
+    struct epoll_event event;
+} watching[WATCHED];
+
+static void note_watch(int epoll, int what, int on, const struct epoll_event *event) {
+    if (on < 0 || on >= WATCHED || what == EPOLL_CTL_DEL) return;
+    watching[on].epoll = epoll + 1;
+    watching[on].event = *event;
+}
+
+/*
+ * The kernel tells epoll of each socket that it has refused with EAGAIN, as soon as it would not
+ * refuse it again. This socket is ready all the time, and edge-triggered epoll would never tell.
+ */
+static void tell_again(int fd) {
+    if (failure != EAGAIN || fd < 0 || fd >= WATCHED || watching[fd].epoll == 0) return;
+    static int (*next)(int, int, int, struct epoll_event *);
+    if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "epoll_ctl");
+    struct epoll_event event = watching[fd].event;
+    next(watching[fd].epoll - 1, EPOLL_CTL_MOD, fd, &event);
+    errno = failure;
+}
+
 /* ---- memory: by glibc's own names, since dlsym allocates ---- */
 
 void *__libc_malloc(size_t size);
@@ -94,17 +122,25 @@ char *strdup(const char *text) {
         return next arguments;                                       \
     }
 
+#define TRANSFERRING(name, parameters, arguments)                    \
+    ssize_t name parameters {                                        \
+        static ssize_t(*next) parameters;                            \
+        if (fails(#name, CALLER)) {                                  \
+            tell_again(fd);                                          \
+            return -1;                                               \
+        }                                                            \
+        if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, #name); \
+        return next arguments;                                       \
+    }
+
 FAILING(int, socket, (int domain, int type, int protocol), (domain, type, protocol))
 FAILING(int, bind, (int fd, const struct sockaddr *to_, socklen_t size), (fd, to_, size))
-FAILING(ssize_t, send, (int fd, const void *bytes, size_t size, int flags),
-        (fd, bytes, size, flags))
-FAILING(ssize_t, recv, (int fd, void *bytes, size_t size, int flags), (fd, bytes, size, flags))
-FAILING(ssize_t, read, (int fd, void *bytes, size_t size), (fd, bytes, size))
-FAILING(ssize_t, write, (int fd, const void *bytes, size_t size), (fd, bytes, size))
-FAILING(ssize_t, writev, (int fd, const struct iovec *parts, int count), (fd, parts, count))
+TRANSFERRING(send, (int fd, const void *bytes, size_t size, int flags), (fd, bytes, size, flags))
+TRANSFERRING(recv, (int fd, void *bytes, size_t size, int flags), (fd, bytes, size, flags))
+TRANSFERRING(read, (int fd, void *bytes, size_t size), (fd, bytes, size))
+TRANSFERRING(write, (int fd, const void *bytes, size_t size), (fd, bytes, size))
+TRANSFERRING(writev, (int fd, const struct iovec *parts, int count), (fd, parts, count))
 FAILING(int, epoll_create1, (int flags), (flags))
-FAILING(int, epoll_ctl, (int fd, int what, int on, struct epoll_event *event),
-        (fd, what, on, event))
 FAILING(int, epoll_wait, (int fd, struct epoll_event *events, int most, int wait),
         (fd, events, most, wait))
 FAILING(int, eventfd, (unsigned int count, int flags), (count, flags))
@@ -116,6 +152,15 @@ FAILING(int, poll, (struct pollfd * fds, nfds_t count, int wait), (fds, count, w
 FAILING(int, ppoll,
         (struct pollfd * fds, nfds_t count, const struct timespec *wait, const sigset_t *mask),
         (fds, count, wait, mask))
+
+int epoll_ctl(int epoll, int what, int on, struct epoll_event *event) {
+    static int (*next)(int, int, int, struct epoll_event *);
+    if (fails("epoll_ctl", CALLER)) return -1;
+    if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "epoll_ctl");
+    int result = next(epoll, what, on, event);
+    if (result == 0) note_watch(epoll, what, on, event);
+    return result;
+}
 
 /* A connect that a signal has interrupted goes on. */
 int connect(int fd, const struct sockaddr *peer, socklen_t size) {
