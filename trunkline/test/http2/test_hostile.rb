@@ -34,6 +34,7 @@ class TestHostile < HTTP2Test
     headers_on_stream_0: ->(c, _) { c.frame(:headers, Frame::END_HEADERS, 0, "\x88") },
     headers_on_a_stream_of_the_server: ->(c, _) { c.frame(:headers, Frame::END_HEADERS, 2, "\x88") },
     reset_on_a_stream_that_was_never_opened: ->(c, _) { c.frame(:rst_stream, 0, 99, "\0\0\0\x08") },
+    priority_on_stream_0: ->(c, _) { c.frame(:priority, 0, 0, "\0\0\0\0\x10") },
     reset_of_3_bytes: ->(c, id) { c.frame(:rst_stream, 0, id, "\0\0\0") },
     settings_on_a_stream: ->(c, id) { c.frame(:settings, 0, id) },
     settings_of_5_bytes: ->(c, _) { c.frame(:settings, 0, 0, "\0" * 5) },
@@ -101,6 +102,35 @@ class TestHostile < HTTP2Test
   def test_informational_that_ends_the_stream
     server = serve_frames { |stream| stream.connection.header_block(stream.id, [%w[:status 103]], true) }
     assert_raises(Trunkline::ProtocolError) { h2_client(server.url).get("/") }
+  end
+
+  # It comes with the answer or behind it, so the call that follows may be the one that is told.
+  def test_a_head_on_a_stream_that_is_closed_ends_the_connection
+    server = serve_frames do |stream|
+      stream.answer
+      stream.connection.header_block(stream.id, [%w[:status 200]], true) if stream.target == "/"
+    end
+    http = h2_client(server.url)
+    assert_equal "ok", http.get("/").body
+    told = outcome { http.get("/next") }
+    assert_kind_of Trunkline::ProtocolError, told unless told.is_a?(Trunkline::Response)
+    assert_equal "ok", http.get("/next").body
+    assert_equal 2, server.connection_count
+  end
+
+  # The server did not know yet that the stream was reset.
+  def test_a_head_on_a_stream_that_was_reset_is_passed_over
+    server = serve_frames do |stream|
+      next stream.answer if stream.target == "/next"
+
+      sleep 0.3
+      stream.connection.header_block(stream.id, [%w[:status 200]], true)
+    end
+    http = h2_client(server.url)
+    assert_raises(Trunkline::FirstByteTimeout) { http.get("/", timeout: { first_byte: 0.1, total: 5 }) }
+    sleep 0.4
+    2.times { assert_equal "ok", http.get("/next").body }
+    assert_equal 1, server.connection_count
   end
 
   def test_data_before_the_head

@@ -32,6 +32,13 @@ static void late_data(http2 *h, uint32_t length) {
     }
 }
 
+/* Once we have reset a stream, a head that the server sent before it knew of that may come. */
+static void late_head(http2 *h, uint32_t id) {
+    if (h->any_left_early || !ours_and_closed(h, id)) return;
+    http2_stop(h, FAILURE_HTTP2_PROTOCOL, NGHTTP2_STREAM_CLOSED,
+               "HEADERS for a stream that is closed (STREAM_CLOSED)");
+}
+
 /* The first frame is SETTINGS (RFC 9113 3.4). */
 static void first_frame(http2 *h, uint8_t type, uint8_t flags) {
     if (type == NGHTTP2_SETTINGS && !(flags & NGHTTP2_FLAG_ACK)) {
@@ -54,10 +61,18 @@ static void frame_begins(http2 *h, uint8_t type, uint8_t flags, uint32_t id, uin
         if (length == 0 || !ours_and_closed(h, id)) break;
         late_data(h, length);
         return;
-    case NGHTTP2_HEADERS: h->continuations = 0; break;
+    case NGHTTP2_HEADERS:
+        h->continuations = 0;
+        late_head(h, id);
+        break;
     case NGHTTP2_CONTINUATION:
         if (GUARD(HTTP2_CONTINUATIONS) && ++h->continuations > HTTP2_CONTINUATIONS)
             flood(h, "CONTINUATION without end");
+        break;
+    case NGHTTP2_PRIORITY: /* nghttp2 ignores it, whatever the stream */
+        if (id == 0)
+            http2_stop(h, FAILURE_HTTP2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR,
+                       "PRIORITY on no stream (PROTOCOL_ERROR)");
         break;
     case NGHTTP2_PUSH_PROMISE:
         http2_stop(h, FAILURE_HTTP2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR,

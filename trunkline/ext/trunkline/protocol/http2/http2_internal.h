@@ -63,6 +63,7 @@ struct http2 {
     uint32_t idle_frames;
     uint32_t continuations; /* of the header section */
     uint64_t late_data;     /* bytes of DATA that may still come for streams that are closed */
+    bool any_left_early;    /* a stream was closed before its answer had ended */
 
     http2_section section;
     nghttp2_nv *header_list; /* owned; the headers of the request being sent */

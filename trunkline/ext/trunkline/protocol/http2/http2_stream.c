@@ -136,7 +136,10 @@ static failure_code close_reason(const http2 *h, const http2_stream *s, uint32_t
 }
 
 void http2_stream_closed(http2 *h, http2_stream *s, uint32_t code) {
-    if (!s->ended && !s->reset) h->late_data += h->limits.stream_window;
+    if (!s->ended && !s->reset) {
+        h->late_data += h->limits.stream_window;
+        h->any_left_early = true;
+    }
     s->closed = true;
     h->open--;
     if (s->given_up) {

@@ -97,6 +97,7 @@ static const http2_row malformed[] = {
         "HEX 00000a01040000000188000161037800"
         "79",
         FAILS("FIELD_VALUE")),
+    ROW("a head that was under way", OK "|connection=close\n" OK_END, FAILS("HTTP2_MALFORMED")),
     ROW("the others go on", OK "|connection=close\nHEADERS 3 end :status=200",
         "1: HTTP2_MALFORMED\n3: 200\n3: ended\nsent RST_STREAM 1 1\n", .plan.streams = 2),
 };
@@ -146,6 +147,10 @@ static const http2_row breaches[] = {
     ROW("data behind the end", OK_END "\nDATA 1 x",
         "1: 200\n1: ended\nsent GOAWAY 0 5\n"
         "HTTP2_PROTOCOL: (STREAM_CLOSED)\n"),
+    ROW("a head behind the end", OK_END "\n" OK_END,
+        "1: 200\n1: ended\nsent GOAWAY 0 5\n"
+        "HTTP2_PROTOCOL: (STREAM_CLOSED)\n"),
+    ROW("a priority on stream 0", "PRIORITY 0", BREAKS),
     ROW("a push", "PUSH_PROMISE 1 2 :method=GET", BREAKS),
     ROW("a broken table", "HEX 000001010400000001c0", ENDS("9", "COMPRESSION_ERROR")),
     ROW("a frame between the parts of a head", "HEADERS 1 open :status=200\nPING", BREAKS),

@@ -35,6 +35,7 @@ module Trunkline
             @rest = String.new
             @head = nil
             @idle_frames = @late_bytes = @uncredited = 0
+            @any_left_early = false # a stream was closed before its answer had ended
             @receive_window = Session::CONNECTION_WINDOW
             @decoder = HeaderDecoder.new
           end
@@ -161,6 +162,11 @@ module Trunkline
             @late_bytes -= length
           end
 
+          # Once we have reset a stream, a head that the server sent before it knew of that may come.
+          def late_head
+            protocol_error("HEADERS for a stream that is closed", :STREAM_CLOSED) unless @any_left_early
+          end
+
           # The connection's window is opened again at once, so that a stream that is not read does not stop the others;
           # the stream's own when its call takes the bytes.
           def take_data(flags, id, payload)
@@ -239,7 +245,7 @@ module Trunkline
             section = stream&.new_section
             @decoder.decode(@section) { |name, value| section&.add(name, value) }
             @section = @section_id = nil
-            return if stream.nil?
+            return late_head if stream.nil?
 
             protocol_error("HEADERS behind the end of a stream", :STREAM_CLOSED) if stream.ended
             section_came(stream, section, @section_flags.anybits?(Frame::END_STREAM))

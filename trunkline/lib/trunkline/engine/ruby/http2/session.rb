@@ -145,13 +145,19 @@ module Trunkline
           def close(stream)
             return if stream.closed
 
-            @late_bytes += FULL unless stream.ended || stream.reset
+            left_early unless stream.ended || stream.reset
             stream.closed = true
             @streams.delete(stream.id)
             stream.upload_stopped = true unless stream.request_ends
             stream.wants_body = false
             release_window(stream) if stream.call.nil?
             touch(stream)
+          end
+
+          # What the server sends before it knows of that is passed over.
+          def left_early
+            @late_bytes += FULL
+            @any_left_early = true
           end
 
           # @param error [Symbol] of Frame::ERRORS
