@@ -14,14 +14,26 @@ namespace :safety do
     Rake::Task["safety:docs"].invoke
   end
 
-  desc "The responses of llhttp's own tests, by both engines (LLHTTP=a checkout of github.com/nodejs/llhttp)"
-  task llhttp: :compile do
-    folder = ENV.fetch("LLHTTP", nil)
-    next puts("not run: llhttp's tests, because LLHTTP names no checkout of them") if folder.nil?
+  { llhttp: "nodejs/llhttp", hyper: "hyperium/hyper" }.each do |name, repository|
+    desc "The responses of #{name}'s own tests, by both engines (#{name.upcase}=a checkout of github.com/#{repository})"
+    task name => :compile do
+      folder = ENV.fetch(name.upcase.to_s, nil)
+      next puts("not run: #{name}'s tests, because #{name.upcase} names no checkout of them") if folder.nil?
+
+      %w[c ruby].each do |engine|
+        sh({ "TRUNKLINE_ENGINE" => engine }, RbConfig.ruby, "-I", "trunkline/lib", "trunkline/test/hostile/#{name}.rb",
+           folder, verbose: false)
+      end
+    end
+  end
+
+  desc "h2spec's client mode, by both engines (H2SPECD=the program of that name of github.com/summerwind/h2spec)"
+  task h2spec: :compile do
+    program = ENV.fetch("H2SPECD", nil)
+    next puts("not run: h2spec's cases for clients, because H2SPECD names no such program") if program.nil?
 
     %w[c ruby].each do |engine|
-      sh({ "TRUNKLINE_ENGINE" => engine }, RbConfig.ruby, "-I", "trunkline/lib", "trunkline/test/hostile/llhttp.rb",
-         folder, verbose: false)
+      sh({ "TRUNKLINE_ENGINE" => engine }, RbConfig.ruby, "trunkline/test/hostile/h2spec.rb", program, verbose: false)
     end
   end
 

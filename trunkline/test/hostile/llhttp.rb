@@ -1,16 +1,12 @@
 # frozen_string_literal: true
 
 require "json"
-require "socket"
-require "trunkline"
+require_relative "served_cases"
 
-# The cases of llhttp's own tests of responses (github.com/nodejs/llhttp, test/response/*.md), read from a checkout and
-# served to the client: what llhttp refuses must be refused, and what it reads must be read the same, but for REASONS.
+# The responses in llhttp's own tests (github.com/nodejs/llhttp, test/response/*.md), read from a checkout.
 #
 #   ruby llhttp.rb CHECKOUT
 class LlhttpCases
-  Case = Struct.new(:name, :verb, :bytes, :error, :status, :body, :complete, keyword_init: true)
-
   BLOCKS = /<!--\s*meta=(\{.*?\})\s*-->\s*```http\n(.*?)```\s*```log\n(.*?)```/m
   ESCAPES = { "\\r" => "\r", "\\n" => "\n", "\\t" => "\t", "\\f" => "\f" }.freeze
   # Where we differ, and why: the beginning of a line that tells a difference => the reason.
@@ -26,7 +22,7 @@ class LlhttpCases
   }.freeze
 
   # @param folder [String] of the checkout
-  # @return [Array<Case>] of strict responses
+  # @return [Array<ServedCases::Case>] of strict responses
   def self.read(folder)
     Dir["#{folder}/test/response/*.md"].flat_map do |file|
       File.read(file).split(/^## /).drop(1).flat_map { |section| section_cases(File.basename(file, ".md"), section) }
@@ -43,8 +39,9 @@ class LlhttpCases
 
   def self.make(name, verb, input, log)
     first = log[/\A.*?message complete$/m] || log
-    Case.new(name: name, verb: verb, bytes: bytes_of(input), error: first.match?(/ error code=/), body: body_of(first),
-             status: first[/headers complete status=(\d+)/, 1]&.to_i, complete: first.include?("message complete"))
+    ServedCases::Case.new(name: name, verb: verb, bytes: bytes_of(input), error: first.match?(/ error code=/),
+                          status: first[/headers complete status=(\d+)/, 1]&.to_i, body: body_of(first),
+                          complete: first.include?("message complete"))
   end
 
   # As llhttp's tests write them: each line ends in CRLF, unless a backslash joins it to the next.
@@ -56,57 +53,12 @@ class LlhttpCases
   def self.body_of(log)
     log.scan(/span\[body\]=(?:"(.*)"|(cr|lf))$/).map { |text, sign| text || (sign == "cr" ? "\r" : "\n") }.join
   end
-
-  def initialize(cases)
-    @cases = cases
-    @listener = TCPServer.new("127.0.0.1", 0)
-  end
-
-  # @return [Array<String>] differences that have no reason
-  def run
-    left = @cases.filter_map do |one|
-      difference = compare(one, answer(one))
-      "#{one.name}: #{difference}" if difference
-    end
-    known, unknown = left.partition { |line| REASONS.any? { |beginning, _| line.start_with?(beginning) } }
-    puts "#{@cases.size} responses of llhttp's tests, #{left.size} differences, of which #{known.size} have a reason"
-    unknown
-  end
-
-  private
-
-  def answer(one)
-    serving = Thread.new do
-      socket = @listener.accept
-      nil until socket.gets == "\r\n"
-      socket.write(one.bytes)
-      socket.close_write
-      socket.wait_readable(2)
-      socket.close
-    end
-    client = Trunkline.new("http://127.0.0.1:#{@listener.addr[1]}", timeout: 2, max_idle: 1)
-    client.request(one.verb, "/")
-  rescue Trunkline::Error => error
-    error
-  ensure
-    client.close
-    serving.join
-  end
-
-  def compare(one, result)
-    refused = result.is_a?(Trunkline::Error)
-    return ("llhttp refuses it, we read #{result.status} #{result.body.inspect}" unless refused) if one.error
-    return ("llhttp reads #{one.status}, we refuse it: #{result.message[/: (.*);/, 1]}" if one.complete) if refused
-    return if one.status.nil? || (result.status == one.status && result.body.b == one.body.b)
-
-    "llhttp reads #{one.status} #{one.body.inspect}, we read #{result.status} #{result.body.inspect}"
-  end
 end
 
 if $PROGRAM_NAME == __FILE__
   cases = LlhttpCases.read(ARGV.fetch(0))
   abort "there are no cases in #{ARGV.first}/test/response" if cases.empty?
-  unknown = LlhttpCases.new(cases).run
-  puts unknown
-  exit unknown.empty?
+  wrong = ServedCases.new("llhttp", cases, LlhttpCases::REASONS).run
+  puts wrong
+  exit wrong.empty?
 end

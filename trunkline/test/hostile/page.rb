@@ -4,6 +4,7 @@ require "json"
 require_relative "cases"
 require_relative "../soak/page"
 require_relative "http2_cases"
+require_relative "hyper"
 require_relative "llhttp"
 require_relative "name_cases"
 
@@ -48,6 +49,15 @@ module HostilePage
     %<versions>s.
   TEXT
 
+  H2SPEC = <<~TEXT
+
+    ## h2spec
+
+    All 57 cases that h2spec (github.com/summerwind/h2spec, `h2specd`) has for clients pass, with both engines
+    (`rake safety:h2spec`). Two answers of a case over one connection are asked for, since what a server sends behind an
+    answer is read when the next call reads the connection.
+  TEXT
+
   module_function
 
   # @return [String]
@@ -55,7 +65,7 @@ module HostilePage
     groups = HostileCases::ALL.group_by(&:group).map { |name, rows| "\n## #{name}\n\n#{with_clients(rows)}" }
     frames = HostileHTTP2::ALL.group_by(&:group).map { |name, rows| "\n## #{name}\n\n#{alone(rows)}" }
     names = HostileNames::ALL.each_value.map { |row| [row.does, "`#{row.expected}`"] }
-    "#{introduction}#{groups.join}#{frames.join}\n## Name servers\n\n#{table(names)}#{llhttp}#{SoakPage.text}"
+    "#{introduction}#{groups.join}#{frames.join}\n## Name servers\n\n#{table(names)}#{others_tests}#{SoakPage.text}"
   end
 
   def introduction
@@ -77,11 +87,15 @@ module HostilePage
 
   def does(row) = "#{row.does}#{" (TLS)" if row.only}"
 
-  def llhttp
-    rows = LlhttpCases::REASONS.map { |name, reason| "| #{name.sub(": ", ": \"")}\" | #{reason} |" }
-    "\n## llhttp's tests\n\nThe responses in llhttp's own tests (9.4.2) are read by both engines as llhttp reads " \
-      "them, and refused as it\nrefuses them (`rake safety:llhttp`), but for these.\n\n" \
-      "| file, and case | why |\n|---|---|\n#{rows.join("\n")}\n"
+  # What other parsers' own tests found, and h2spec.
+  def others_tests
+    llhttp = LlhttpCases::REASONS.map { |name, reason| "| #{name.sub(": ", ": \"")}\" | #{reason} |" }
+    hyper = HyperCases::REASONS.map { |name, reason| "| #{name} | #{reason} |" }
+    "\n## Other parsers' tests\n\nThe responses in llhttp's own tests (9.4.2) and in hyper's (1.11.0) are read by " \
+      "both engines as these read\nthem, and refused as they refuse them (`rake safety:llhttp`, " \
+      "`rake safety:hyper`), but for these.\n\n" \
+      "| llhttp's file, and case | why |\n|---|---|\n#{llhttp.join("\n")}\n\n" \
+      "| hyper's file, and case | why |\n|---|---|\n#{hyper.join("\n")}\n#{H2SPEC}"
   end
 
   def table(rows, *clients)
