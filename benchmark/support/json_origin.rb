@@ -46,6 +46,10 @@ module Bench
       end
     end
 
+    def piece_of(kind, divider)
+      Array.new(256) { |i| divider + JSON.generate(VALUES.fetch(kind).call(i)) }.join
+    end
+
     def answer(connection)
       form, kind, bytes = connection.gets&.match(%r{/(array|lines)/(\w+)\?bytes=(\d+)})&.captures
       return unless form
@@ -53,7 +57,7 @@ module Bench
       nil until ["\r\n", nil].include?(connection.gets)
       type = form == "array" ? "application/json" : "application/x-ndjson"
       opening, divider, ending = form == "array" ? ["[", ",", "]"] : ["", "\n", "\n"]
-      piece = Array.new(256) { |i| divider + JSON.generate(VALUES.fetch(kind).call(i)) }.join
+      piece = piece_of(kind, divider)
       pieces = [Integer(bytes) / piece.bytesize, 1].max
       length = opening.bytesize + (pieces * piece.bytesize) - 1 + ending.bytesize
       connection.write("HTTP/1.1 200 OK\r\nContent-Type: #{type}\r\nContent-Length: #{length}\r\n\r\n",

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Reads one body of JSON in one of the ways below, and prints the seconds of CPU that it took and by how much the process
-# grew:
+# Reads one body of JSON in one of the ways below, and prints the seconds of CPU that it took, and by how much the
+# process grew:
 #   ruby benchmark/support/json_reader.rb each_json http://127.0.0.1:8080/array/objects?bytes=1000000
 
 $LOAD_PATH.unshift(File.expand_path("../../trunkline/lib", __dir__))

@@ -202,6 +202,101 @@ class TestJSONSyntax < TrunklineTest
     end
   end
 
+  # What is left to JSON.parse, between values that are not: its meaning is that of the json gem, in its order.
+  def test_what_the_json_gem_judges
+    ['"\\ud800"', '{"a":1,"a":2}', '{"a":{"b":1,"b":2}}', "[\"\\udc00\"]"].each do |text|
+      before = []
+      @response.pieces = ["[1,\"a\",#{text},2]"]
+      expected = parsed("[#{text}]")
+      begin
+        @response.each_json { |value| before << value }
+        assert_equal [1, "a", *expected&.first, 2], before, text
+      rescue Trunkline::DecodeError => error
+        assert_nil expected, text
+        assert_equal [1, "a"], before, text
+        assert_match(/byte 8, line 1, at 2/, error.message)
+      end
+    end
+  end
+
+  def test_options_with_random_documents
+    documents = Documents.new(SEED + 4)
+    500.times do
+      text = documents.text
+      [{ symbolize_names: true }, { freeze: true }, { symbolize_names: true, freeze: true }].each do |options|
+        expected = [JSON.parse(text, **options)]
+        [[text], text.b.scan(/.{1,7}/mn)].each do |pieces|
+          found = values(pieces, "", **options)
+          assert_equal [expected, frozen?(expected.first)], [found, frozen?(found.first)], text
+        end
+      end
+    end
+  end
+
+  # Whether all of it is; encodings are told too.
+  def frozen?(value)
+    case value
+    when Array then [value.frozen?, value.map { |one| frozen?(one) }]
+    when Hash then [value.frozen?, value.map { |name, one| [frozen?(name), frozen?(one)] }]
+    when String then [value.frozen?, value.encoding]
+    else value.frozen?
+    end
+  end
+
+  # Each has the same bits, also where it is between two Floats.
+  def test_random_numbers
+    random = Random.new(SEED)
+    numbers = Array.new(20_000) do |i|
+      case i % 5
+      when 0 then random.bytes(8).unpack1("d").then { |float| float.finite? ? float.to_s : "0.0" }
+      when 1 then "#{random.rand(10**19)}e#{random.rand(-30..30)}"
+      when 2 then "-#{random.rand(10**9)}.#{random.rand(10**random.rand(1..18))}"
+      when 3 then "#{((2**53) | (2 * random.rand(2**51)) | 1) << random.rand(8)}.0" # between two
+      else random.rand(10**random.rand(1..30)).to_s
+      end
+    end
+    text = "[#{numbers.join(",")}]"
+    expected = JSON.parse(text).map { |number| bits(number) }
+    [[text], text.scan(/.{1,1000}/m)].each { |pieces| assert_equal expected, values(pieces).map { |one| bits(one) } }
+  end
+
+  def bits(number) = number.is_a?(Float) ? [number].pack("G") : number
+
+  def test_many_names_and_long_ones
+    names = Array.new(2000) { |i| "#{"n" * (i % 90)}#{i}#{"é" if (i % 7).zero?}" }
+    text = JSON.generate([names.to_h { |name| [name, name] }] * 2)
+    assert_equal JSON.parse(text), values([text])
+    assert_equal JSON.parse(text, symbolize_names: true), values(text.b.scan(/.{1,5000}/mn), symbolize_names: true)
+  end
+
+  def test_very_deep_nesting
+    [99, 100, 101, 5000].each do |depth|
+      text = "#{"[" * depth}1#{"]" * depth}"
+      assert_equal (depth <= 100), !values([text], "").nil?, depth
+      assert_equal [JSON.parse(text, max_nesting: 0)], values([text], "", max_nesting: 0), depth
+      assert_nil values(["[1,#{text}]"], max_nesting: 3), depth
+    end
+  end
+
+  def test_a_row_with_long_values
+    row = [1, "x" * 50, [2, 3], "y" * 50]
+    text = JSON.generate(row)
+    assert_equal row, values([text], limit: 52)
+    found = []
+    @response.pieces = [text]
+    error = assert_raises(Trunkline::BodyTooLarge) { @response.each_json(limit: 51) { |value| found << value } }
+    assert_equal [1], found
+    assert_match(/byte 4, line 1, at 1/, error.message)
+  end
+
+  def test_lines_in_a_row_are_counted
+    @response.pieces = ["[1,\n[2,\n3],\n\n4,\n{\"a\":\n1},\nx]"]
+    found = []
+    error = assert_raises(Trunkline::DecodeError) { @response.each_json { |value| found << value } }
+    assert_equal [1, [2, 3], 4, { "a" => 1 }], found
+    assert_match(/line 8, at 4/, error.message)
+  end
+
   def test_random_lines
     documents = Documents.new(SEED + 3)
     texts = Array.new(300) { documents.text.delete("\n") }

@@ -10,7 +10,7 @@
 
 /* The most values of a batch, and bytes that are scanned in one call: the GVL is held meanwhile. */
 #define BATCH_VALUES 1024
-#define FEED_BYTES (64 * 1024)
+#define FEED_BYTES (128 * 1024)
 
 typedef struct {
     const uint8_t *bytes; /* the scanner's, until it is fed */

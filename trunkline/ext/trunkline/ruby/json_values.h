@@ -21,7 +21,7 @@ typedef struct {
     size_t max_nesting; /* arrays and objects around each other; 0: any number */
     size_t value_bytes; /* of the longest value */
     VALUE
-        *made; /* owned; what was read, behind which is what is in incomplete arrays and objects */
+    *made; /* owned; what was read, behind which is what is in incomplete arrays and objects */
     size_t made_count, made_room;
     buffer scratch;              /* of strings with escapes, and numbers with many digits */
     json_name names[JSON_NAMES]; /* names of members that came lately, by their hashes */

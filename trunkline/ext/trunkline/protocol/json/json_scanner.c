@@ -475,31 +475,11 @@ static json_result take(json_scanner *s, json_value *value) {
     return JSON_VALUE;
 }
 
-/* Gives out the next element when it is a number or literal right behind a comma, without the steps
- * that everything else takes: rows of numbers are long, and each element is short. */
-static bool take_scalar(json_scanner *s, const uint8_t *p, const uint8_t *end, json_value *value) {
-    bool in_wanted = s->state == VALUE_ENDED && is_on_path(s) &&
-                     s->depth == s->options.path.length && is_in_row(s);
-    if (!in_wanted || p == end || *p != ',') return false;
-    const uint8_t *stop = json_skip_scalar(p + 1, end);
-    if (stop == NULL || (size_t)(stop - p) > s->options.value_bytes) return false;
-    s->positions[s->depth]++;
-    value->bytes = p + 1;
-    value->length = (size_t)(stop - value->bytes);
-    value->read = false;
-    place_at(s, s->at + 1, s->line, &value->place);
-    s->at += (size_t)(stop - p);
-    s->line_ended = false;
-    return true;
-}
-
 json_result json_scanner_next(json_scanner *s, json_value *value) {
     if (s->failure != JSON_NO_FAILURE) return JSON_FAILED;
     const uint8_t *head = buffer_head(&s->bytes);
     if (head == NULL) return s->finished ? JSON_END : JSON_MORE;
     size_t length = buffer_length(&s->bytes);
-    if (s->options.reader.read == NULL && take_scalar(s, head + s->at, head + length, value))
-        return JSON_VALUE;
     step next;
     do next = take_step(s, head + s->at, head + length);
     while (next == GO_ON);

@@ -117,27 +117,4 @@ static inline const char *json_literal_of(uint8_t c, bool nan) {
     }
 }
 
-/* The end of digits from `p` on. */
-static inline const uint8_t *json_skip_digits(const uint8_t *p, const uint8_t *end) {
-    while (p < end && json_is_digit(*p)) p++;
-    return p;
-}
-
-/* The end of a number without exponent or a literal, which begins at `p` and has a comma behind it;
- * NULL: something else is there, or more bytes are needed to tell. */
-static inline const uint8_t *json_skip_scalar(const uint8_t *p, const uint8_t *end) {
-    if ((size_t)(end - p) < sizeof("false")) return NULL;
-    if (memcmp(p, "true,", 5) == 0 || memcmp(p, "null,", 5) == 0) return p + 4;
-    if (memcmp(p, "false,", 6) == 0) return p + 5;
-    const uint8_t *first = *p == '-' ? p + 1 : p;
-    const uint8_t *digits_end = json_skip_digits(first, end);
-    if (digits_end == first || (*first == '0' && digits_end - first > 1)) return NULL;
-    if (digits_end < end && *digits_end == '.') {
-        first = digits_end + 1;
-        digits_end = json_skip_digits(first, end);
-        if (digits_end == first) return NULL;
-    }
-    return digits_end < end && *digits_end == ',' ? digits_end : NULL;
-}
-
 #endif
