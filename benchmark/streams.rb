@@ -4,11 +4,12 @@
 # support/settings.rb has its switches.
 
 require_relative "support/program"
-%w[download events json].each { |figure| require_relative "figures/stream_#{figure}" }
+%w[download events json tokens].each { |figure| require_relative "figures/stream_#{figure}" }
 
 groups = {
   "download" => Bench::Figures::StreamDownload.new,
   "events" => Bench::Figures::StreamEvents.new,
-  "json" => Bench::Figures::StreamJSON.new
+  "json" => Bench::Figures::StreamJSON.new,
+  "tokens" => Bench::Figures::StreamTokens.new
 }
 Bench::Program.new("streams", groups).run

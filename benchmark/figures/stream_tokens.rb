@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../support/figure"
+require_relative "../support/token_origin"
+
+module Bench
+  module Figures
+    # Model streams side by side in one process: until the first token of each, from before the first of them was asked
+    # for, beside a program in C that does nothing else; and the memory that they take. Each reading is a process of its
+    # own, in pairs.
+    class StreamTokens
+      STREAMS = 200
+      BAR = 1.1
+      READER = File.expand_path("../support/token_reader.rb", __dir__)
+      PROGRAM = File.expand_path("../support/token_streams.c", __dir__)
+      LIMIT = 60
+
+      def title = "#{STREAMS} model streams side by side"
+
+      def call(suite)
+        program = Trunkline::Lab::Limits::Program.compile(PROGRAM, [])
+        TokenOrigin.run do |port|
+          %w[threads fibers futures].each { |way| measure(suite, way, program, port) }
+        end
+      end
+
+      private
+
+      def measure(suite, way, program, port)
+        pairs = suite.repeat do
+          tasks = { ours: [RbConfig.ruby, READER, way], bare: [program] }
+          tasks.to_a.shuffle.to_h { |who, command| [who, read(*command, port.to_s, STREAMS.to_s)] }
+        end
+        { "median" => 0.5, "last" => 1.0 }.each do |which, share|
+          ratios = pairs.map { |pair| first(pair[:ours], share) / first(pair[:bare], share) }
+          suite.add(Figure.of(ratios, name: "#{title}, #{way}: the #{which} first token against a bare C program's",
+                                      unit: "x", bar: BAR, better: "lower"))
+        end
+        suite.add(Figure.of(pairs.map { |pair| pair[:ours]["grown"].fdiv(STREAMS * 1024) }, unit: "KB", better: "lower",
+                                                                                            name: "#{title}, #{way}: growth of memory for each"))
+      end
+
+      def first(told, share) = told["firsts"][((told["firsts"].size - 1) * share).round]
+
+      def read(*command)
+        output = Trunkline::Lab::Limits::Program.run(*command, limit: LIMIT)
+        told = JSON.parse(output.lines.last)
+        return told if told.values_at("firsts", "tokens").then { |firsts, tokens| complete?(firsts.size, tokens) }
+
+        raise Tools::Failed, "#{File.basename(command.first)} had #{told["tokens"]} tokens"
+      end
+
+      def complete?(streams, tokens) = streams == STREAMS && tokens == STREAMS * TokenOrigin::TOKENS
+    end
+  end
+end
