@@ -30,6 +30,7 @@ Gem::Specification.new do |spec|
   spec.require_paths = ["lib"]
 
   spec.add_dependency "HDRHistogram", "~> 0.1"
+  spec.add_dependency "protocol-hpack", "~> 1.5"
   spec.add_dependency "puma", ">= 6.0", "< 9"
   spec.add_dependency "rack", ">= 2.2", "< 4"
   spec.add_dependency "terminal-table", "~> 4.0"

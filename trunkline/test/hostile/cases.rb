@@ -66,18 +66,18 @@ module HostileCases
 
   class << self
     # @param fault [Trunkline::Lab::Faults::Fault]
+    # @param error [Symbol, nil] that the caller gets; nil: the body
+    # @param more [Hash, nil] what else the case has
     # @return [Case]
-    def of(fault)
-      error, more = EXPECTED.fetch(fault.name) { default(fault) }
+    def of(fault, error = nil, more = nil)
       options = { follow: (5 if fault.follow), headers: (fault.headers unless fault.headers.empty?),
                   body: ("x" * fault.upload if fault.upload) }.compact
-      Case.new(**fault.to_h.slice(:group, :name, :does, :pause, :warm, :verb, :coding, :script),
+      Case.new(**fault.to_h.slice(:group, :name, :does, :pause, :late, :warm, :verb, :coding, :script),
                expected: error || fault.body, only: (:tls if fault.tls), fault: fault,
                **more.to_h, options: { **options, **more.to_h[:options].to_h }).freeze
     end
 
-    private
-
+    # @return [Symbol, nil] of a fault that EXPECTED has not
     def default(fault)
       return if fault.body
       return :ConnectionClosed if fault.warm
@@ -86,7 +86,9 @@ module HostileCases
     end
   end
 
-  ALL = Faults::ALL.map { |fault| of(fault) }.freeze
+  ALL = Faults::ALL.reject(&:http2).map do |fault|
+    of(fault, *EXPECTED.fetch(fault.name) { default(fault) })
+  end.freeze
   # Those whose server is asked, and those whose call ends before.
   ASKED, UNASKED = ALL.partition { |row| row.fault.asked? }.map(&:freeze)
 end

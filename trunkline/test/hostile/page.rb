@@ -15,11 +15,11 @@ module HostilePage
     # Safety
 
     What a server may do wrong, and what the caller gets. Each case is a scripted server in
-    `trunkline-lab/lib/trunkline/lab/faults/` or, for HTTP/2, `trunkline/test/hostile/http2_cases.rb`; the tests run it
-    without TLS and with it, by a single call, in a batch, as a future, in a fiber, and, where it needs no option, through
-    Faraday, Net::HTTP and Typhoeus (Net::HTTP's users have HTTP/1.1 alone). After each, another call of the same client
-    must be answered. Net::HTTP and Typhoeus take more from a server than the client, and their users still get that. `rake
-    safety:docs` writes this page, and a test compares it with the table.
+    `trunkline-lab/lib/trunkline/lab/faults/`; the tests run it without TLS and with it, by a single call, in a batch, as a
+    future, in a fiber, and, where it needs no option, through Faraday, Net::HTTP and Typhoeus (Net::HTTP's users have
+    HTTP/1.1 alone). After each, another call of the same client must be answered. Net::HTTP and Typhoeus take more from a
+    server than the client, and their users still get that. `rake safety:docs` writes this page, and a test compares it
+    with the table.
 
     What is promised beyond these cases is in SECURITY.md. More faults of HTTP/2, with what becomes of the connection, are
     in `trunkline/test/http2/test_hostile.rb`.
@@ -32,7 +32,7 @@ module HostilePage
     "The caller gets" is what the tests demand of Trunkline. The columns behind it are what each client did with the same
     servers, as `trunkline-lab safety` saw it; anybody can run it again, with the clients that are installed
     (`trunkline-lab install` gets them). One call by each client's defaults with a timeout of %<timeout>s s, without TLS
-    where the fault is not one of TLS, and then a good call by the same client.
+    where the fault is not one of TLS or of HTTP/2, and then a good call by the same client.
 
     | word | what it means |
     |---|---|
@@ -44,7 +44,7 @@ module HostilePage
     | next call | the good call that followed failed, or got another answer than its own |
     | no end | the call lasted longer than %<limit>s s, and its process was killed |
     | crash | the process of the client ended |
-    | - | not tried: the client follows no redirects, cannot make such a call, or %<reasons>s |
+    | - | not tried: the client follows no redirects, does not speak HTTP/2, cannot make such a call, or %<reasons>s |
 
     %<versions>s.
   TEXT
@@ -62,10 +62,10 @@ module HostilePage
 
   # @return [String]
   def text
-    groups = HostileCases::ALL.group_by(&:group).map { |name, rows| "\n## #{name}\n\n#{with_clients(rows)}" }
-    frames = HostileHTTP2::ALL.group_by(&:group).map { |name, rows| "\n## #{name}\n\n#{alone(rows)}" }
+    rows = [*HostileCases::ALL, *HostileHTTP2::ALL]
+    groups = rows.group_by(&:group).map { |name, cases| "\n## #{name}\n\n#{with_clients(cases)}" }
     names = HostileNames::ALL.each_value.map { |row| [row.does, "`#{row.expected}`"] }
-    "#{introduction}#{groups.join}#{frames.join}\n## Name servers\n\n#{table(names)}#{others_tests}#{SoakPage.text}"
+    "#{introduction}#{groups.join}\n## Name servers\n\n#{table(names)}#{others_tests}#{SoakPage.text}"
   end
 
   def introduction
@@ -82,8 +82,6 @@ module HostilePage
     table(rows.map { |row| [does(row), outcome(row), *clients.map { |client| client["told"].fetch(row.name.to_s) }] },
           *clients.map { |client| client["label"] })
   end
-
-  def alone(rows) = table(rows.map { |row| [row.does, outcome(row)] })
 
   def does(row) = "#{row.does}#{" (TLS)" if row.only}"
 

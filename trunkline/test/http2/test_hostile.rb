@@ -8,7 +8,7 @@ require_relative "../hostile/http2_cases"
 class TestHostile < HTTP2Test
   time_limit 60
 
-  HostileHTTP2::FLOODS.each_key do |name|
+  HostileHTTP2::Floods::OF_A_CONNECTION.each_key do |name|
     define_method(:"test_a_flood_of_#{name}") do
       server = serve_flood(name)
       assert_ends_the_connection(server) { |http| http.get("/") }
@@ -16,7 +16,7 @@ class TestHostile < HTTP2Test
   end
 
   # What goes on for a stream that is over is found out when the next call reads the connection.
-  HostileHTTP2::FLOODS_OF_A_STREAM.each_key do |name|
+  HostileHTTP2::Floods::OF_A_STREAM.each_key do |name|
     define_method(:"test_a_flood_of_#{name}") do
       server = serve_flood(name)
       http = h2_client(server.url, timeout: 10)
@@ -190,7 +190,7 @@ class TestHostile < HTTP2Test
 
   # "/" is answered with a flood, anything else as ever.
   def serve_flood(name)
-    serve_frames { |stream| stream.target == "/" ? HostileHTTP2.flood(stream, name) : stream.answer }
+    serve_frames { |stream| stream.target == "/" ? HostileHTTP2::Floods.send_on(stream, name) : stream.answer }
   end
 
   # The error says why, the next call goes over a new connection, and the old one is closed.

@@ -10,14 +10,15 @@ module Trunkline
 
       # Finds several facts about each client at the same time: the clients mostly wait, so they do not need the CPU.
       # @param at_once [Integer] how many
+      # @param alone [#call] given each name: whether nothing else is to be found out meanwhile
       # @yield [preloaded, name] in a thread
       # @return [Hash{String => Hash}] label => name => what the block gave; without those that cannot be had
-      def facts(names, at_once: names.size)
+      def facts(names, at_once: names.size, alone: ->(_) { false }, &block)
         seen = {}
         loaded = load_all
         @screen.progress(self.class.name, loaded.size) do |advance|
           loaded.each do |preloaded|
-            seen[preloaded.peer.label] = in_threads(names, at_once) { |name| yield preloaded, name }
+            seen[preloaded.peer.label] = all_of(preloaded, names, at_once, alone, &block)
             advance.call
           end
         end
@@ -59,6 +60,14 @@ module Trunkline
         false
       end
 
+      def all_of(preloaded, names, at_once, alone)
+        single, others = names.partition(&alone)
+        found = in_threads(others, at_once) { |name| yield preloaded, name }
+        found.merge!(in_threads(single, 1) { |name| yield preloaded, name })
+        names.to_h { |name| [name, found[name]] }
+      end
+
+      # @return [Hash] name => what the block gave
       def in_threads(names, at_once)
         seen = {}
         left = Queue.new(names).close
@@ -71,7 +80,7 @@ module Trunkline
         end
         threads.each { |thread| thread.report_on_exception = false }
         threads.each(&:value)
-        names.to_h { |name| [name, seen[name]] }
+        seen
       ensure
         threads&.each(&:kill)
         threads&.each { |thread| thread.join if thread.alive? } # until its servers and processes are stopped

@@ -8,13 +8,17 @@ require_relative "faults/stalls"
 require_relative "faults/codings"
 require_relative "faults/redirects"
 require_relative "faults/handshakes"
+require_relative "faults/http2/floods"
+require_relative "faults/http2/streams"
+require_relative "faults/http2/heads"
 
 module Trunkline
   module Lab
-    # What a server may do wrong over HTTP/1.1 and TLS. `trunkline-lab safety` tries each client on each fault; the
-    # tests of the client run the same table, and docs/safety.md is made of it.
+    # What a server may do wrong over HTTP/1.1, TLS and HTTP/2. `trunkline-lab safety` tries each client on each fault;
+    # the tests of the client run the same table, and docs/safety.md is made of it.
     module Faults
-      ALL = [Framing, Heads, Connections, Stalls, Codings, Redirects, Handshakes].flat_map(&:faults).freeze
+      ALL = [Framing, Heads, Connections, Stalls, Codings, Redirects, Handshakes,
+             HTTP2::Floods, HTTP2::Streams, HTTP2::Heads].flat_map(&:faults).freeze
     end
   end
 end

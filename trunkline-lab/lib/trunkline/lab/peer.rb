@@ -43,6 +43,9 @@ module Trunkline
         # What it cannot do by its nature: :redirects (it follows none), :fork
         def lacks(*features) = told(:@lacks, features.any? ? features : nil) || []
 
+        # What it can do besides, when it is told to: :http2
+        def speaks(*protocols) = told(:@speaks, protocols.any? ? protocols : nil) || []
+
         # Gems of ours that it needs, as they are loaded here.
         def ours(*names) = told(:@ours, names.any? ? names : nil) || []
 

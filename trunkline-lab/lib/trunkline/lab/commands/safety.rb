@@ -60,9 +60,10 @@ module Trunkline
           Dir.mktmpdir("trunkline-lab-") do |folder|
             authority = File.join(folder, "authority.pem")
             File.write(authority, identities.authority)
-            @faults = facts(Faults::ALL, at_once: AT_ONCE) do |preloaded, fault|
+            tried = lambda do |preloaded, fault|
               Faults::Trial.new(preloaded, identities, authority).run(fault)
             end
+            @faults = facts(Faults::ALL, at_once: AT_ONCE, alone: :flood?.to_proc, &tried)
           end
         end
 
@@ -106,7 +107,7 @@ module Trunkline
             count = found.count(&done)
             "#{count} #{what}" if count.positive?
           end
-          told << "each call ended, and no other was harmed" if told.empty?
+          told << "each call ended, and none got another's answer" if told.empty?
           @result.say("#{label}, of #{found.size} faults: #{told.join(", ")}.")
         end
       end

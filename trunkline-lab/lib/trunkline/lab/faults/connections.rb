@@ -11,6 +11,8 @@ module Trunkline
 
         VERBS = %i[get head put delete options post patch].freeze
 
+        ENDLESS = "most clients would take it until the machine has no memory"
+
         group "Connections"
 
         add :closed, "the end instead of an answer", &:close
@@ -34,8 +36,7 @@ module Trunkline
           sleep 0.05
           connection << answer("EVIL")
         end
-        add(:endless, "a body without an end",
-            untried: "most clients would take it until the machine has no memory") do |connection|
+        add(:endless, "a body without an end", untried: ENDLESS) do |connection|
           connection << "#{Bytes::OK}\r\n"
           loop { connection << Bytes::MEGABYTE }
         end

@@ -12,9 +12,15 @@ module Trunkline
       # only TLS has it. follow: the client follows redirects. headers: of the call. coded: the body as it is sent, for
       # clients that leave codings to their callers. coding: what a client must be able to undo. place: where the call
       # goes instead of a server with the script: :full_queue, :silent or :handshake (identity: what is shown there).
+      # http2: the connection speaks HTTP/2, and the script is called with the HTTP2::FrameStream of the request.
+      # late: it comes behind the end of the call, and may be found by the call that follows, which then fails, too.
       # untried: the reason why the lab tries no client on it.
       Fault = Struct.new(:group, :name, :does, :body, :verb, :upload, :warm, :pause, :tls, :follow, :headers, :coded,
-                         :coding, :place, :identity, :untried, :script, keyword_init: true) do
+                         :coding, :place, :identity, :http2, :late,
+                         :untried, :script, keyword_init: true) do
+        # @return [Boolean] whether it keeps a CPU busy, so that no other should be tried meanwhile
+        def flood? = script && group == "HTTP/2: floods"
+
         # @return [Boolean] whether the server is asked before the fault shows
         def asked? = place.nil?
       end

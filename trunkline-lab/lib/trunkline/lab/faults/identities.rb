@@ -15,7 +15,8 @@ module Trunkline
           right: {}, self_signed: { issuer: :itself }, unknown_authority: { issuer: :stranger },
           missing_intermediate: { chain: false }, wrong_host: { names: "DNS:wrong.test" },
           common_name_only: { names: nil }, expired: { from: -10 * DAY, till: -2 * DAY },
-          not_yet_valid: { from: 2 * DAY, till: 10 * DAY }, for_clients: { usage: "clientAuth" }, tls_1_1: {}
+          not_yet_valid: { from: 2 * DAY, till: 10 * DAY }, for_clients: { usage: "clientAuth" }, tls_1_1: {},
+          http2: {}
         }.freeze
         Pair = Struct.new(:certificate, :key)
 
@@ -38,11 +39,14 @@ module Trunkline
           own = leaf(**leaf)
           OpenSSL::SSL::SSLContext.new.tap do |context|
             context.add_certificate(own.certificate, own.key, chain ? [intermediate.certificate] : [])
-            next unless name == :tls_1_1
-
-            context.max_version = OpenSSL::SSL::TLS1_1_VERSION
-            context.ciphers = "ALL:@SECLEVEL=0" # without which OpenSSL 3 refuses the handshake itself
+            context.alpn_select_cb = ->(_) { "h2" } if name == :http2
+            limit(context) if name == :tls_1_1
           end
+        end
+
+        def limit(context)
+          context.max_version = OpenSSL::SSL::TLS1_1_VERSION
+          context.ciphers = "ALL:@SECLEVEL=0" # without which OpenSSL 3 refuses the handshake itself
         end
 
         def root = @root ||= issue("Authority of faults", nil, AUTHORITY)

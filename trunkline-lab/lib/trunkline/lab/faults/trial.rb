@@ -4,6 +4,7 @@ require "digest"
 require_relative "../origins/scripted"
 require_relative "../preloaded"
 require_relative "fault"
+require_relative "http2/frame_connection"
 require_relative "identities"
 
 module Trunkline
@@ -33,7 +34,7 @@ module Trunkline
         #   "not tried"; seconds; error: its class; sent: how often the server got the request; after: what became of
         #   the call that followed, "good" or what else
         def run(fault)
-          return NOT_TRIED if fault.untried || (fault.follow && @peer.lacks.include?(:redirects))
+          return NOT_TRIED if fault.untried || !able?(fault)
 
           @fault = fault
           @sent = 0
@@ -45,7 +46,15 @@ module Trunkline
 
         private
 
+        def able?(fault)
+          return false if fault.http2 && !@peer.speaks.include?(:http2)
+
+          !(fault.follow && @peer.lacks.include?(:redirects))
+        end
+
         def at_its_place(&block)
+          return serve(frames, :http2, &block) if @fault.http2
+
           case @fault.place
           when nil then serve(script, @fault.tls ? :right : nil, &block)
           when :full_queue then Origins::FullQueue.open(&block)
@@ -71,9 +80,23 @@ module Trunkline
           end
         end
 
+        # The same of HTTP/2. A client that does not speak it after all is left without an answer.
+        def frames
+          options = { grants: @fault.upload ? :never : :arrived, stranger: ->(connection, _) { connection.close } }
+          lambda do |line|
+            HTTP2::FrameConnection.new(line, **options) do |stream|
+              next stream.answer(GOOD) if stream.target == "/good"
+
+              @sent += 1
+              @fault.script.call(stream)
+            end.serve
+          end
+        end
+
         def tried(base)
           options = { base: base, timeout: TIMEOUT, follow: @fault.follow || false }
           options[:ca_file] = @authority if base.start_with?("https")
+          options[:http] = "h2" if @fault.http2
           seen = @preloaded.process(**options) do |process|
             process.ask(:pair_with_fault, call: call_of_fault, **@fault.to_h.slice(:upload, :warm, :pause),
                                           follow_up: @fault.asked?, limit: LIMIT)

@@ -52,7 +52,14 @@ module Trunkline
             nil while @stream.readpartial(4096)
           end
 
+          # @raise [EOFError]
+          def read_exactly(count)
+            bytes = @stream.read(count)
+            bytes&.bytesize == count ? bytes : raise(EOFError, "the client left")
+          end
+
           def close = @stream.close
+          def half_close = tcp.close_write
 
           # The end of TCP without that of TLS.
           def close_abruptly = tcp.close

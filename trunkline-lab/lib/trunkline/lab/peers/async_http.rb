@@ -9,6 +9,7 @@ module Trunkline
         label "async-http"
         gems "async-http" => ">= 0.80"
         lacks :redirects, :fork
+        speaks :http2
 
         # Connections belong to the reactor that opened them, and are closed with it.
         def session(&block)
@@ -37,8 +38,12 @@ module Trunkline
         private
 
         def open
-          tls = @ca_file || @insecure ? { ssl_context: trusting_context, alpn_protocols: ["http/1.1"] } : {}
+          tls = @ca_file || @insecure ? { ssl_context: negotiating_context } : {}
           ::Async::HTTP::Client.new(::Async::HTTP::Endpoint.parse(@base, **tls))
+        end
+
+        def negotiating_context
+          trusting_context.tap { |context| context.alpn_protocols = [@http == "h2" ? "h2" : "http/1.1"] }
         end
 
         def exchange(client, call)

@@ -8,6 +8,10 @@ module Trunkline
       class Curb < Peer
         label "curb"
         gems "curb" => ">= 1.0"
+        speaks :http2
+
+        HTTP2 = 4 # CURL_HTTP_VERSION_2TLS
+        private_constant :HTTP2
 
         # A multi handle, to which each easy handle is added again when it is done.
         def many(calls, concurrency, recorder)
@@ -54,6 +58,7 @@ module Trunkline
             easy.ssl_verify_peer = easy.ssl_verify_host = false if @insecure
             easy.timeout = easy.connect_timeout = @timeout
             easy.follow_location = @follow
+            easy.set(:http_version, HTTP2) if @http == "h2"
           end
         end
 

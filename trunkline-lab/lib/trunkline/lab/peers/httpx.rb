@@ -8,6 +8,7 @@ module Trunkline
       class HTTPX < Peer
         label "httpx"
         gems "httpx" => ">= 1.0"
+        speaks :http2
 
         private
 

@@ -8,6 +8,7 @@ module Trunkline
       class Trunkline < Peer
         label "Trunkline"
         ours "trunkline"
+        speaks :http2
 
         # Client#each. With a rate, latency is also measured from the time at which each call should have started.
         def many(calls, concurrency, recorder, rate: nil, timings: false)

@@ -8,6 +8,7 @@ module Trunkline
       class Typhoeus < Peer
         label "Typhoeus"
         gems "typhoeus" => ">= 1.7", "ethon" => ">= 0.19"
+        speaks :http2
 
         # Hydra, as its users chain requests: each request queues the next one when it is done.
         def many(calls, concurrency, recorder)
@@ -28,7 +29,8 @@ module Trunkline
         def open
           load_client
           { timeout: @timeout, connecttimeout: @timeout, forbid_reuse: !@keep, followlocation: @follow,
-            cainfo: @ca_file, ssl_verifypeer: !@insecure, ssl_verifyhost: @insecure ? 0 : 2 }.compact
+            cainfo: @ca_file, ssl_verifypeer: !@insecure, ssl_verifyhost: @insecure ? 0 : 2,
+            http_version: @http == "h2" ? :httpv2_tls : nil }.compact
         end
 
         def load_client
