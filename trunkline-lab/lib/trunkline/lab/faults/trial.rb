@@ -103,7 +103,16 @@ module Trunkline
           end
           outcome(seen)
         rescue PeerProcess::Failed => error
-          { outcome: error.message.start_with?("no answer within") ? "no end" : "crash", sent: @sent }
+          failed(error.message)
+        end
+
+        # An exception that is no StandardError, or that a good call before raised, is told with its class.
+        def failed(message)
+          case message
+          when /\Ano answer within/ then { outcome: "no end", sent: @sent }
+          when /\Aended/ then { outcome: "crash", sent: @sent }
+          else { outcome: "error", error: message[/\A[\w:]+(?=: )/], sent: @sent }
+          end
         end
 
         def call_of_fault
