@@ -41,6 +41,13 @@ class TestHostileCases < TrunklineTest
     end
   end
 
+  def test_the_tables_name_the_faults_that_there_are
+    require_relative "http2_cases"
+    named = HostileCases::EXPECTED.keys + HostileHTTP2::EXPECTED.keys
+    assert_empty named - HostileCases::Faults::ALL.map(&:name)
+    assert_empty [*HostileCases::ALL, *HostileHTTP2::ALL].reject(&:expected).map(&:name)
+  end
+
   # A table in which no server answers as it should would pass, too.
   def test_the_right_certificate_is_taken
     server = serve_good(tls: identities.context(:right))
