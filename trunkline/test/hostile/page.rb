@@ -7,6 +7,7 @@ require_relative "http2_cases"
 require_relative "hyper"
 require_relative "llhttp"
 require_relative "name_cases"
+require_relative "stall_cases"
 
 # docs/safety.md, made of the table of cases, of what `trunkline-lab safety` saw, and of the kept soak.
 module HostilePage
@@ -49,6 +50,11 @@ module HostilePage
     %<versions>s.
   TEXT
 
+  STALLS = <<~TEXT
+    From one point on nothing more comes, over plain HTTP/1.1, TLS and HTTP/2, with limits of the caller's or of the
+    facade's own (`stall_cases.rb`); name servers are further down.
+  TEXT
+
   H2SPEC = <<~TEXT
 
     ## h2spec
@@ -65,7 +71,14 @@ module HostilePage
     rows = [*HostileCases::ALL, *HostileHTTP2::ALL]
     groups = rows.group_by(&:group).map { |name, cases| "\n## #{name}\n\n#{with_clients(cases)}" }
     names = HostileNames::ALL.each_value.map { |row| [row.does, "`#{row.expected}`"] }
-    "#{introduction}#{groups.join}\n## Name servers\n\n#{table(names)}#{others_tests}#{SoakPage.text}"
+    "#{introduction}#{groups.join}#{stalls}\n## Name servers\n\n#{table(names)}#{others_tests}#{SoakPage.text}"
+  end
+
+  def stalls
+    rows = HostileStalls::ALL.each_value.map do |row|
+      [row.does, "`#{row.expected}`#{"; over HTTP/2 `#{row.h2}`" if row.h2}"]
+    end
+    "\n## Silence in each phase\n\n#{STALLS}\n#{table(rows)}"
   end
 
   def introduction
