@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../../../../trunkline-lab/lib/trunkline/lab/faults/http2/frame_connection"
+require_relative "../../../../trunkline-lab/lib/trunkline/lab/faults/http2/frame"
 
-# Frames, streams and connections of HTTP/2 as the lab's servers have them, too.
+# As the lab's servers have it.
 Frame = Trunkline::Lab::Faults::HTTP2::Frame
-FrameStream = Trunkline::Lab::Faults::HTTP2::FrameStream
-FrameConnection = Trunkline::Lab::Faults::HTTP2::FrameConnection

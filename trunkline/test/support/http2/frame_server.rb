@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../scripted_server"
-require_relative "frame"
+require_relative "frame_connection"
 
 # A server of HTTP/2 that does exactly what a test says, frame by frame; over plain TCP (prior knowledge), or over TLS
 # when `tls` is a context that chooses h2. The block is the script of each request, in a thread of its own:
