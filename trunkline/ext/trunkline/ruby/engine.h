@@ -134,7 +134,8 @@ typedef struct {
     VALUE held;     /* frozen String or nil; see body_reading.c */
     long held_from; /* how much of it was taken */
     uint64_t saved; /* bytes that are in a file; see body_saving.c */
-    int encoding;   /* see response_encoding */
+    size_t since_others; /* bytes that were read since other threads had their turn */
+    int encoding;        /* see response_encoding */
     bool body_is_buffer; /* the exchange writes into ->body */
     bool busy;           /* it is being read, or belongs to a Multi: not to be read or closed */
 

@@ -44,14 +44,23 @@ static VALUE run_to_result(VALUE self) {
     return self;
 }
 
+/* A thread that comes back for the GVL at once, as that of a large body does, would starve the
+ * others. One that had to wait for its few bytes, as that of a model's tokens, would have to queue
+ * twice for each. */
+#define BYTES_OF_A_TURN (16 * 1024)
+
+static void give_others_their_turn(response *r, size_t bytes) {
+    r->since_others += bytes;
+    if (r->since_others < BYTES_OF_A_TURN || rb_thread_alone()) return;
+    r->since_others = 0;
+    rb_thread_schedule();
+}
+
 static VALUE run_to_piece(VALUE self) {
     response *r = response_get(self);
     exchange *x = r->live;
     step_result step = response_run(self, r);
-    if (!rb_thread_alone()) {
-        rb_thread_schedule(); /* a thread that comes back for the GVL at once would starve the
-                                 others */
-    }
+    give_others_their_turn(r, buffer_length(&x->body));
     VALUE piece = buffer_length(&x->body) > 0 ? response_take_body(x, r->into) : Qnil;
     if (step == STEP_DONE) response_conclude(self, r);
     return piece;
