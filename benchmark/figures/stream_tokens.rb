@@ -37,8 +37,8 @@ module Bench
           suite.add(Figure.of(ratios, name: "#{title}, #{way}: the #{which} first token against a bare C program's",
                                       unit: "x", bar: BAR, better: "lower"))
         end
-        suite.add(Figure.of(pairs.map { |pair| pair[:ours]["grown"].fdiv(STREAMS * 1024) }, unit: "KB", better: "lower",
-                                                                                            name: "#{title}, #{way}: growth of memory for each"))
+        grown = pairs.map { |pair| pair[:ours]["grown"].fdiv(STREAMS * 1024) }
+        suite.add(Figure.of(grown, name: "#{title}, #{way}: growth of memory for each", unit: "KB", better: "lower"))
       end
 
       def first(told, share) = told["firsts"][((told["firsts"].size - 1) * share).round]

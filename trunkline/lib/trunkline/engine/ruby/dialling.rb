@@ -23,7 +23,7 @@ module Trunkline
             @phase = @dial.phase
             return :wait
           end
-          take_dialled(now)
+          take_dialled
         rescue Failure => error
           error = without_descriptor(error)
           return :wait if tries_again?(error, now)
@@ -33,13 +33,13 @@ module Trunkline
           raise error
         end
 
-        def take_dialled(now)
+        def take_dialled
           dial = @dial
           @dial = nil
           @timings.resolve = dial.resolved_in
           @timings.connect = dial.connected_in
           @timings.tls = dial.secured_in
-          now = Ruby.now # what this step has computed for the handshake is no time of writing
+          now = Ruby.now # what the step has computed for the handshake is no time of writing
           address = dial.peer.unix? ? @origin.unix_path : Connecting.words(dial.peer)
           connection = Connection.new(dial.stream, address, @config.owner, now)
           share(connection)
