@@ -13,7 +13,7 @@ module Trunkline
       # One client, called where a fault waits, and then once more by the same client: what became of both calls.
       class Trial
         TIMEOUT = 1    # seconds, of the client
-        LIMIT = 5      # seconds until it is taken for hung, and its process is killed
+        LIMIT = 5      # seconds after which a call is taken for hung; its process is killed after those of both calls
         LATE = 0.75    # of the timeout: from then on the time is told
         GOOD = "good"
         WITH_BODY = %i[post put patch].freeze
@@ -99,7 +99,7 @@ module Trunkline
           options[:http] = "h2" if @fault.http2
           seen = @preloaded.process(**options) do |process|
             process.ask(:pair_with_fault, call: call_of_fault, **@fault.to_h.slice(:upload, :warm, :pause),
-                                          follow_up: @fault.asked?, limit: LIMIT)
+                                          follow_up: @fault.asked?, limit: 2 * LIMIT)
           end
           outcome(seen)
         rescue PeerProcess::Failed => error
@@ -121,6 +121,8 @@ module Trunkline
         end
 
         def outcome(seen)
+          return { outcome: "no end", sent: @sent } if seen[:seconds] > LIMIT
+
           kind = seen[:error] ? "error" : of_body(seen)
           seen.slice(:seconds, :error, :bytes, :after).merge(outcome: kind, sent: @sent)
         end
