@@ -47,6 +47,9 @@ module HostilePage
     | crash | the process of the client ended |
     | - | not tried: the client follows no redirects, does not speak HTTP/2, cannot make such a call, or %<reasons>s |
 
+    The machine had two cores that other programs used, too: seconds are late at times, and a client beside a flood may
+    look hung. On a quiet machine `trunkline-lab safety` is the better witness.
+
     %<versions>s.
   TEXT
 
