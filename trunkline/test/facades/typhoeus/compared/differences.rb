@@ -49,6 +49,12 @@ class Differences
   # @return [Hash{String => Outcome}] what both take, with different results
   def different = others.reject { |name, _| @ours[name].refused? }
 
+  # @return [Array<String>] the public methods that are there and not here, as "Typhoeus::Hydra#multi"
+  def missing = (@their_methods - @our_methods).sort
+
+  # @return [Integer] the public methods that are in both
+  def common = (@their_methods & @our_methods).size
+
   # @return [Integer] cases with the same result
   def same = @theirs.size - others.size - @theirs.values.count(&:refused?)
 
@@ -73,6 +79,12 @@ class Differences
       Unless their value switches them off, these raise `Typhoeus::Errors::UnsupportedOption`:
 
       #{wrapped(refused.map { |name| "`#{name}`" })}
+
+      ## Methods that are not there
+
+      Of the #{common + missing.size} public methods of Typhoeus and its classes, #{common} are here. These are not:
+
+      #{wrapped(missing.map { |name| "`#{name}`" })}
     MARKDOWN
   end
 
@@ -82,8 +94,9 @@ class Differences
   def compare(url, folder)
     cases = File.join(folder, "cases")
     ruby = [RbConfig.ruby, "-I", File.join(ROOT, "trunkline/lib")]
-    @theirs, @libcurl = outcomes(folder, BUNDLE, "bundle", "exec", "ruby", PROBE, "typhoeus", url, cases)
-    @ours, = outcomes(folder, {}, *ruby, PROBE, "trunkline/typhoeus", url, cases)
+    @theirs, @their_methods, @libcurl =
+      outcomes(folder, BUNDLE, "bundle", "exec", "ruby", PROBE, "typhoeus", url, cases)
+    @ours, @our_methods, = outcomes(folder, {}, *ruby, PROBE, "trunkline/typhoeus", url, cases)
   end
 
   def others
@@ -99,12 +112,13 @@ class Differences
     words.join(", ").gsub(/(.{1,118})(?: |\z)/, "\\1\n").chomp
   end
 
-  # @return [Array] outcomes by name, and the first line, which says the version
+  # @return [Array] outcomes by name; and the first two lines: the methods, the version
   def outcomes(folder, environment, *command)
     out, err, status = Bundler.with_unbundled_env { Open3.capture3(environment, *command, chdir: folder) }
     raise "#{command.join(" ")}: #{out.lines.last}#{err}" unless status.success?
 
-    version, *lines = out.lines(chomp: true)
-    [lines.to_h { |line| JSON.parse(line).then { |name, *rest| [name, Outcome.new(*rest)] } }, version]
+    version, methods, *lines = out.lines(chomp: true)
+    [lines.to_h { |line| JSON.parse(line).then { |name, *rest| [name, Outcome.new(*rest)] } }, JSON.parse(methods),
+     version]
   end
 end

@@ -6,6 +6,7 @@
 #   ruby probe.rb trunkline/typhoeus http://127.0.0.1:1234 cases
 
 require "json"
+require_relative "api"
 
 library, url, file = ARGV
 require library
@@ -73,6 +74,7 @@ ensure
   Typhoeus::Pool.clear # libcurl keeps transfer_encoding for the next request of a handle
 end
 
+methods = API.methods(Typhoeus)
 $stderr = File.open(File::NULL, "w")
 if library == "typhoeus"
   File.write(file, "") # for options that name a file
@@ -81,6 +83,7 @@ if library == "typhoeus"
 end
 cases = Marshal.load(File.binread(file)) # rubocop:disable Security/MarshalLoad -- the other run's
 puts library == "typhoeus" ? Ethon::Curl.version[%r{libcurl/([\d.]+)}, 1] : Typhoeus::VERSION
+puts JSON.generate(methods)
 cases.each do |name, options|
   given = options.map { |option, value| "#{option}: #{value.inspect}" }.join(", ")
   puts JSON.generate([name, given, *outcome(url, options)])
