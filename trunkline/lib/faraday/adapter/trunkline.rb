@@ -185,8 +185,9 @@ module Faraday
         options[:stream] = true if stream
         return trace(env, options) if method == "TRACE" && options[:body]
 
+        connection = build_connection(env) # looks for tools that trace, which makes calls say where they come from
         ::Trunkline::Surroundings.hooked(:faraday) do
-          build_connection(env).request(method, Facade::RequestAdapter.url(env), options)
+          connection.request(method, Facade::RequestAdapter.url(env), options)
         end
       rescue ::Trunkline::Error => error
         error

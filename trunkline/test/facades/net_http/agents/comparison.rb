@@ -40,9 +40,9 @@ module Agents
       Agent.new(title: "rack-mini-profiler, by prepend", gem: "rack-mini-profiler", file: "rack_mini_profiler",
                 environment: { "PREPEND_NET_HTTP" => "1" }),
       Agent.new(title: "OpenTelemetry", gem: "opentelemetry-instrumentation-faraday", file: "opentelemetry",
-                level: "faraday"),
-      Agent.new(title: "Sentry", gem: "sentry-ruby", file: "sentry", level: "faraday"),
-      Agent.new(title: "Datadog", gem: "datadog", file: "datadog", level: "faraday"),
+                level: "faraday", common: true),
+      Agent.new(title: "Sentry", gem: "sentry-ruby", file: "sentry", level: "faraday", common: true),
+      Agent.new(title: "Datadog", gem: "datadog", file: "datadog", level: "faraday", common: true),
       Agent.new(title: "AppSignal", gem: "appsignal", file: "appsignal", level: "faraday"),
       Agent.new(title: "Elastic APM", gem: "elastic-apm", file: "elastic_apm", level: "faraday")
     ].freeze

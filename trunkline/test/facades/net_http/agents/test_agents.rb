@@ -3,15 +3,15 @@
 require_relative "../../../test_helper"
 require_relative "results"
 
-# The agents that are used most, beside install! in both orders: as the kept results and so docs/switching.md say.
-# `rake agents` runs all of them.
+# The agents that are used most, beside install! and Faraday's adapter in both orders: as the kept results and so
+# docs/switching.md say. `rake agents` runs all of them.
 class TestAgents < TrunklineTest
   time_limit 90
 
   KEPT = Agents::Results.kept
 
   Agents::Comparison::AGENTS.select(&:common).each do |agent|
-    define_method("test_#{agent.file}") do
+    define_method("test_#{agent.file}_beside_#{agent.level}") do
       skip "the gems of gemfiles/agents are not installed; bin/setup says why" unless Agents::Comparison.installed?
 
       found = Agents::Results.of(agent)
