@@ -171,6 +171,27 @@ class TestNetHTTP < TrunklineTest
     assert_equal(*errors.map(&:message))
   end
 
+  # What programs match, and trackers group by.
+  def test_messages_are_those_of_net_http
+    servers = {
+      "reset" => serve { |connection| connection.read_request && connection.reset },
+      "closed" => serve(&:read_request), "silent" => serve { |connection| connection.read_request && connection.stall },
+      "cut" => serve { |connection| connection.read_request && connection << unfinished_chunks },
+      "full" => opened(FullBacklog.new)
+    }
+    servers.each do |name, server|
+      errors = both { failure { start_briefly(server.port) { |http| http.post("/", "a=1") } } }
+      assert_equal(*errors.map { |error| [error.class, error.message] }, name)
+      assert_kind_of Trunkline::Error, errors.last.cause
+    end
+  end
+
+  def unfinished_chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"
+
+  def start_briefly(port, &block)
+    Net::HTTP.start("127.0.0.1", port, read_timeout: 0.2, open_timeout: 0.2, max_retries: 0, &block)
+  end
+
   def test_a_connect_timeout
     port = opened(FullBacklog.new).port
     assert_equal [Net::OpenTimeout] * 2, both { failure { Net::HTTP.start("127.0.0.1", port, open_timeout: 0.1) }.class }
@@ -184,7 +205,8 @@ class TestNetHTTP < TrunklineTest
     end
     assert_took 0.2, seconds, 0.15
     assert_kind_of Trunkline::FirstByteTimeout, error.cause
-    assert_match(/no answer/, error.message)
+    assert_equal "Net::ReadTimeout with #<TCPSocket:(closed)>", error.message
+    assert_match(/no answer/, error.cause.message)
     server.wait_for_connections(1)
     assert_equal 1, server.connection_count
   end

@@ -9,18 +9,13 @@ require_relative "response_adapter"
 module Trunkline
   module Facades
     module NetHTTP
-      # Maps errors to the classes that users of Net::HTTP rescue.
+      # Maps errors to the classes that users of Net::HTTP rescue. Programs match its messages, and trackers group by
+      # them, so what can happen to Net::HTTP has its words; Trunkline's are in the cause.
       module Errors
-        TIMEOUTS = {
-          ResolveTimeout => Net::OpenTimeout, ConnectTimeout => Net::OpenTimeout, TLSTimeout => Net::OpenTimeout,
-          QueueTimeout => Net::OpenTimeout, WriteTimeout => Net::WriteTimeout, FirstByteTimeout => Net::ReadTimeout,
-          ReadTimeout => Net::ReadTimeout, TotalTimeout => Net::ReadTimeout,
-          DeadlineExceeded => Net::ReadTimeout
-        }.freeze
-
+        # The classes of what Net::HTTP has no words for.
         OTHERS = {
-          TruncatedBody => EOFError, ConnectionClosed => EOFError, ForkedConnection => EOFError,
-          BreakerOpen => Net::OpenTimeout,
+          ForkedConnection => EOFError, BreakerOpen => Net::OpenTimeout, QueueTimeout => Net::OpenTimeout,
+          TotalTimeout => Net::ReadTimeout, DeadlineExceeded => Net::ReadTimeout,
           InvalidResponse => Net::HTTPBadResponse, HeadersTooLarge => Net::HTTPBadResponse,
           DecodeError => Zlib::DataError, BodyError => IOError, ClosedError => IOError
         }.freeze
@@ -51,12 +46,39 @@ module Trunkline
             when ResolveError then SocketError.new(not_opened(endpoint, "#{RESOLVER}: #{resolver_message(error)}"))
             when ConnectError then not_connected(error, endpoint)
             when EgressRefused then Errno::EACCES.new(not_opened(endpoint, error.message))
-            when CertificateError then OpenSSL::SSL::SSLError.new("certificate verify failed: #{error.message}")
-            when TLSError then OpenSSL::SSL::SSLError.new(error.message)
+            when TLSError then not_secured(error)
             when ProxyError then refused_by_proxy(error)
-            when TimeoutError then TIMEOUTS.fetch(error.class).new.exception(error.message)
+            when ConnectionClosed, TruncatedBody then ended(error)
+            when TimeoutError then timed_out(error, endpoint)
             else other(error)
             end
+          end
+
+          def timed_out(error, endpoint)
+            case error
+            when ResolveTimeout, ConnectTimeout then Net::OpenTimeout.new(not_opened(endpoint, "execution expired"))
+            when TLSTimeout then Net::OpenTimeout.new
+            when FirstByteTimeout, ReadTimeout then waited(Net::ReadTimeout)
+            when WriteTimeout then waited(Net::WriteTimeout)
+            else other(error)
+            end
+          end
+
+          # There is no socket to name; this is what Net::HTTP's has become when the message is read.
+          def waited(type)
+            type.new.exception("#{type} with #<TCPSocket:(closed)>")
+          end
+
+          # Trunkline's message begins with the request, which is a stand-in while a session is started.
+          def not_secured(error)
+            reason = error.message.sub(/\A\S+ \S+ at \S+ failed in the TLS handshake: /, "")
+            reason = "certificate verify failed (#{reason})" if error.is_a?(CertificateError)
+            OpenSSL::SSL::SSLError.new("SSL_connect state=error: #{reason}")
+          end
+
+          def ended(error)
+            errno = error.errno if error.is_a?(ConnectionClosed)
+            errno ? SystemCallError.new(nil, errno) : EOFError.new("end of file reached")
           end
 
           def not_opened(endpoint, reason)
@@ -91,9 +113,9 @@ module Trunkline
           end
 
           def other(error)
-            return SystemCallError.new(error.message, error.errno) if error.is_a?(ConnectionClosed) && error.errno
-
-            (OTHERS[error.class] || IOError).new(error.message)
+            type = OTHERS[error.class] || IOError
+            # Timeouts of Net::HTTP take a socket.
+            type <= Net::ReadTimeout ? type.new.exception(error.message) : type.new(error.message)
           end
         end
       end

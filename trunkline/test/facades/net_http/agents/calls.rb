@@ -16,7 +16,7 @@ module Agents
     # Enough of them for a breaker that opens after two errors.
     REPEATED = 3
 
-    # What each call returned or raised, and the messages of what they raised.
+    # What each call returned or raised, and the messages that may differ.
     attr_reader :results, :messages
 
     # @param ports [Hash{Symbol => Integer}] by the server's name
@@ -97,7 +97,7 @@ module Agents
     def rescued
       yield
     rescue SystemCallError => error
-      (@messages << error.message) && error.class.name
+      described(error)
     end
 
     def pieces
@@ -108,9 +108,17 @@ module Agents
     def note
       @results << plain(yield)
     rescue StandardError, SystemStackError => error
-      @messages << error.message
-      @results << { error: error.class.name, ancestors: (error.class.ancestors - Object.ancestors).map(&:to_s) }
+      @results << described(error)
     end
+
+    def described(error)
+      @messages << error.message if own_message?(error)
+      { error: error.class.name, message: error.message,
+        ancestors: (error.class.ancestors - Object.ancestors).map(&:to_s) }
+    end
+
+    # OpenSSL's states and sources are not told of Trunkline's handshakes.
+    def own_message?(error) = error.is_a?(OpenSSL::SSL::SSLError)
 
     def plain(value)
       case value

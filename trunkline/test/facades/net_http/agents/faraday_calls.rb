@@ -63,6 +63,9 @@ module Agents
       end
     end
 
+    # Every adapter has its own words.
+    def own_message?(error) = error.is_a?(Faraday::Error)
+
     def plain(value)
       return super unless value.is_a?(Faraday::Response)
 

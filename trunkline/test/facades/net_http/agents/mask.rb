@@ -2,10 +2,11 @@
 
 module Agents
   # Takes out of a report what differs from run to run (ids, times, ports, addresses in memory), and the messages of
-  # exceptions, which are Trunkline's own sentences.
+  # exceptions that are Trunkline's own sentences.
   class Mask
     RULES = {
-      /\b\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\b/ => "UUID", /0x\h{8,}/ => "ADDRESS", %r{\beyJ[\w+/=]+} => "BASE64",
+      /\b\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\b/ => "UUID", /0x\h{8,}/ => "ADDRESS",
+      /\d{8}-\d+-[a-z0-9]{5,}/ => "TEMPORARY", %r{\beyJ[\w+/=]+} => "BASE64",
       /\b\d+\.\d{3,}(e-\d+)?/ => "TIME", /\b(?=\h*\d)\h{9,40}\b/ => "ID"
     }.freeze
 
