@@ -16,15 +16,13 @@ class Gain
   LAB = ["ruby", "-I#{Migration::ROOT}/trunkline/lib", "-I#{Migration::ROOT}/trunkline-lab/lib",
          "#{Migration::ROOT}/trunkline-lab/exe/trunkline-lab"].freeze
   FIGURES = ["requests/s", "latency, 50 %", "latency, 99 %"].freeze
-  # Of rspec's summary.
-  BAD = %w[failure_count pending_count errors_outside_of_examples_count].freeze
   ORDER = { "id" => 1, "names" => (1..4).map { |id| "product #{id}" } }.freeze
   PAGE = File.join(Migration::ROOT, "docs/switching.md")
   PLACE = %r{^<!-- migrations -->\n\K.*?(?=^<!-- /migrations -->$)}m
 
   Measured = Struct.new(:specs, :output, :path, keyword_init: true) do
     def green?
-      specs["example_count"].positive? && specs.values_at(*BAD).all?(&:zero?)
+      specs["example_count"].positive? && specs.values_at(*Migration::BAD).all?(&:zero?)
     end
 
     def figures

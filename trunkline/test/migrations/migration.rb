@@ -16,7 +16,18 @@ class Migration
   ENVIRONMENT = { "BUNDLE_GEMFILE" => GEMFILE, "BUNDLE_PATH" => BUNDLE, "RUBYOPT" => "-rbundler/setup",
                   "RUBYLIB" => nil, "http_proxy" => nil, "HTTP_PROXY" => nil }.freeze
 
+  # Of rspec's summary.
+  BAD = %w[failure_count pending_count errors_outside_of_examples_count].freeze
+
   attr_reader :folder
+
+  # @return [Boolean] whether bin/setup could install the gems
+  def self.installed?
+    return @installed if defined?(@installed)
+
+    _, status = Open3.capture2e({ **ENVIRONMENT, "RUBYOPT" => nil }, "bundle", "check")
+    @installed = status.success?
+  end
 
   # @param client [String] of CLIENTS
   # @yield [Migration] its folder goes when the block ends
@@ -31,9 +42,12 @@ class Migration
   end
 
   # Changes what docs/switching.md says is to be changed.
+  # @return [Migration] itself
   def move
     output, status = Open3.capture2e("git", "apply", "migration.diff", chdir: @folder)
     raise output unless status.success?
+
+    self
   end
 
   # Runs its specs.
