@@ -17,7 +17,7 @@ task :ci do
     "transport/: unit tests, plain and sanitized" => "transport:test",
     "transport/: unit tests without epoll, eventfd, ppoll" => "transport:test:poll",
     "protocol/: fuzzing" => "protocol:fuzz",
-    "WebMock's examples for clients" => "webmock:clients",
+    "WebMock's examples, for clients and of Net::HTTP" => "webmock",
     "trunkline: TLS with two copies of OpenSSL" => "package:two_openssls",
     "Packages, installed into a GEM_HOME of their own" => "package:test",
     "Packages without a compiler, and for JRuby" => "package:engines",

@@ -90,7 +90,7 @@ namespace :webmock do
     end
   end
 
-  desc "WebMock's own examples of Net::HTTP, with and without Trunkline"
+  desc "WebMock's own examples of Net::HTTP, with and without Trunkline (CI)"
   task net_http: :compile do
     with_source.call("WebMock's examples of Net::HTTP") do
       ruby "-I", paths[1], File.join(ROOT, "trunkline/test/facades/webmock/net_http/compare.rb")
