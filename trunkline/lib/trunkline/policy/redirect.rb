@@ -106,12 +106,16 @@ module Trunkline
         same_method = method == request.method
         refuse_downgrade(request, url, same_method, response) if request.uri.tls? && !url.tls?
 
-        fields = Redirect.next_fields(request.headers, same_origin: same_origin, same_method: same_method) do |name|
-          @builder.credential?(name)
-        end
+        fields = next_fields(request, same_origin, same_method)
         fields << ["Accept-Encoding", nil] # none but what was asked for at first
         rewind(request, response) if same_method && request.content?
         @builder.rebuild(request, method, url, fields, same_method)
+      end
+
+      def next_fields(request, same_origin, same_method)
+        Redirect.next_fields(request.headers, same_origin: same_origin, same_method: same_method) do |name|
+          @builder.credential?(name)
+        end
       end
 
       def target(request, response)

@@ -27,6 +27,24 @@ class TestTyphoeusOptions < TyphoeusTest
     end
   end
 
+  # What libcurl 7.88 sent for the same.
+  def test_autoreferer_names_where_a_redirect_came_from
+    { {} => [nil, "URL/0", "URL/1?q=1"], { referer: "http://own.test/" } => ["http://own.test/", "URL/0", "URL/1?q=1"],
+      { headers: { "Referer" => "http://own.test/" } } => ["http://own.test/"] * 3,
+      { autoreferer: false } => [nil] * 3 }.each do |options, expected|
+      server = serve do |connection|
+        while (got = connection.read_request)
+          at = got.target[1].to_i
+          connection << (at < 2 ? redirect("/#{at + 1}?q=1#part") : answer)
+        end
+      end
+      url = server.url("/0").sub("//", "//user:password@")
+      assert_equal 200, request(url, autoreferer: true, followlocation: true, **options).run.code
+      referers = server.requests.map { |got| got["referer"]&.sub(server.url("").chomp("/"), "URL") }
+      assert_equal expected, referers, options
+    end
+  end
+
   def test_what_libcurl_waits_for_has_no_limit_of_its_own
     limits = Trunkline::Facades::Typhoeus::Options.new({}).client_options.fetch(:timeout)
     assert_equal [Trunkline::Timeouts::ENDLESS], limits.values_at(:queue, :write, :first_byte, :read).uniq

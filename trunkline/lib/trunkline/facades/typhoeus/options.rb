@@ -75,6 +75,10 @@ module Trunkline
         def verbose? = @verbose ? true : false
         def chunked? = @chunked ? true : false
         def unrestricted_auth? = @unrestricted_auth ? true : false
+
+        # A field of the caller's own goes to every URL, as libcurl's does.
+        # @return [Boolean] whether redirects say where they came from
+        def refers? = @refers && !own_referer?
         def path_as_is? = @path_as_is ? true : false
 
         # @return [Array<Integer>] statuses of redirects that keep the method POST
@@ -222,6 +226,15 @@ module Trunkline
 
         def option_unrestricted_auth(value)
           @unrestricted_auth = on?(value)
+        end
+
+        def option_autoreferer(value)
+          @refers = on?(value)
+        end
+
+        def own_referer?
+          headers = @given[:headers] || @given[:httpheader] || {}
+          headers.any? { |name, _| name.to_s.casecmp?("referer") }
         end
 
         def option_failonerror(value)

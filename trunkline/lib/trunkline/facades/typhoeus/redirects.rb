@@ -8,16 +8,27 @@ module Trunkline
     module Typhoeus
       # libcurl's options for redirects.
       module Redirects
-        # Keeps the method POST (postredir:).
-        class KeepingPost < Policy::Redirect
-          # @param statuses [Array<Integer>] statuses of the redirects that keep it
-          def initialize(limit, builder, statuses)
+        # Keeps the method POST (postredir:), and says where a redirect came from (autoreferer:).
+        class Follower < Policy::Redirect
+          # @param statuses [Array<Integer>] statuses of the redirects that keep POST
+          # @param referring [Boolean]
+          def initialize(limit, builder, statuses, referring)
             super(limit, builder)
             @statuses = statuses
+            @referring = referring
           end
 
           def next_method(status, method)
             method == "POST" && @statuses.include?(status) ? method : super
+          end
+
+          private
+
+          # libcurl's URL, without user, password and fragment.
+          def next_fields(request, *)
+            return super unless @referring
+
+            super.reject { |name, _| name.casecmp?("referer") } << ["Referer", request.url]
           end
         end
 

@@ -162,7 +162,7 @@ module Trunkline
         end
 
         def make_redirect
-          Redirects::KeepingPost.new(@options.redirects, @builder, @options.post_redirects)
+          Redirects::Follower.new(@options.redirects, @builder, @options.post_redirects, @options.refers?)
         end
 
         # A multipart body sets the Content-Type itself, because it chooses the boundary.

@@ -54,7 +54,7 @@ module Trunkline
 
           # Options that only libcurl supports: refused, unless their value is in NEUTRAL.
           LIBCURL_ONLY = %i[
-            abstract_unix_socket address_scope altsvc altsvc_ctrl autoreferer aws_sigv4 certinfo chunk_bgn_function
+            abstract_unix_socket address_scope altsvc altsvc_ctrl aws_sigv4 certinfo chunk_bgn_function
             chunk_data chunk_end_function closesocketdata closesocketfunction connect_only conv_from_network_function
             conv_from_utf8_function conv_to_network_function copypostfields crlf crlfile curlu debugdata debugfunction
             disallow_username_in_url dns_interface dns_local_ip4 dns_local_ip6 dns_servers
