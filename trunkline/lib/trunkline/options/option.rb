@@ -51,7 +51,9 @@ module Trunkline
         return value if check_name.nil? || (value.nil? && optional?)
 
         Loading.ahead_of_fibers
-        Checks.public_send(check_name, name, value, *[allowed].compact)
+        return Checks.public_send(check_name, name, value) if allowed.nil?
+
+        Checks.public_send(check_name, name, value, allowed)
       end
     end
   end
