@@ -13,7 +13,7 @@ namespace :bench do
     bulk: "Measure bulk runs of a million URLs beside client.each (about five minutes)",
     engines: "Measure the engine in Ruby beside other clients and the engine in C (about a minute)",
     jruby: "Measure the engine in Ruby on JRuby beside MRI, manticore and Net::HTTP (a quarter of an hour; needs Java)",
-    streams: "Measure downloads, events and JSON as they come beside other tools (about two minutes)"
+    streams: "Measure downloads, events, JSON as it comes and model streams beside other tools (about ten minutes)"
   }.each do |name, description|
     desc description
     task(name => :compile) do

@@ -350,7 +350,7 @@ module Trunkline
       policy = @builder.policy_for(request, values)
       return send_once(request, nil, begun) unless policy || surroundings
 
-      driver = Policy::ThreadDriver.new(@pool) { |step, deadline| send_once(step, deadline, begun) }
+      driver = Policy::ThreadDriver.new(@pool, begun) { |step, deadline, made| send_once(step, deadline, made) }
       (policy || @builder.plain).perform(request, driver, now, surroundings)
     end
 

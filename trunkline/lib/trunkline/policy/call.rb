@@ -109,6 +109,9 @@ module Trunkline
         conclude([lap])
       end
 
+      # @return [Boolean] whether the request can be sent twice at once
+      def races?(request) = !request.streaming? || @driver.races_streams?
+
       # Sends a request, and a second one when the first has no answer in time. The first answer is taken, the other
       # attempt is cancelled.
       #

@@ -66,7 +66,7 @@ module Trunkline
       # @return [Response]
       # @raise [Error]
       def call(request, call)
-        return yield(request) if !SAFE.include?(request.method) || request.content? || request.streaming?
+        return yield(request) if !SAFE.include?(request.method) || request.content? || !call.races?(request)
 
         known = known_of(request)
         known.budget.deposit(call.now)

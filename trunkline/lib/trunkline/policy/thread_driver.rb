@@ -3,6 +3,7 @@
 require_relative "../engine"
 require_relative "../redacted"
 require_relative "call"
+require_relative "head_race"
 
 module Trunkline
   module Policy
@@ -13,15 +14,20 @@ module Trunkline
       include Redacted
 
       # @param pool [Engine::Pool]
-      # @yield [request, deadline] sends it and returns its Response
-      def initialize(pool, &send_once)
+      # @param begun [Array, nil] takes each Response before anything is sent, for whoever must close it
+      # @yield [request, deadline, begun] sends it and returns its Response
+      def initialize(pool, begun = nil, &send_once)
         @pool = pool
+        @begun = begun
         @send_once = send_once
       end
 
       # @return [Response]
       # @raise [Error]
-      def exchange(request, deadline) = @send_once.call(request, deadline)
+      def exchange(request, deadline) = @send_once.call(request, deadline, @begun)
+
+      # @return [Boolean] whether #race takes requests whose answers are streamed
+      def races_streams? = true
 
       # @param seconds [Float, nil] at the most
       # @param signal [Signal, nil] what ends the wait before
@@ -38,6 +44,8 @@ module Trunkline
       # @param second [#call] gives another lap, or nil
       # @return [Array<Log::Lap>] those that were begun; without a result: it was cancelled
       def race(lap, deadline, after, second)
+        return race_to_head(lap, deadline, after, second) if lap.request.streaming?
+
         multi = Engine::Multi.new(@pool)
         laps = [lap]
         multi.add(lap.request, deadline, lap)
@@ -54,6 +62,13 @@ module Trunkline
       end
 
       private
+
+      def race_to_head(lap, deadline, after, second)
+        race = HeadRace.new { |request, begun| @send_once.call(request, deadline, begun) }
+        laps = race.run(lap, after, second)
+        @begun&.concat(laps.map(&:result).grep(Response))
+        laps
+      end
 
       # Until one has an answer, all have failed, or the time is over.
       def await(multi, limit, laps)

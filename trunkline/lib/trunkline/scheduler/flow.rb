@@ -78,6 +78,9 @@ module Trunkline
         Fiber.yield(Pause.new(seconds && (Engine.now + seconds), signal))
       end
 
+      # As Policy::ThreadDriver#races_streams?
+      def races_streams? = false
+
       # As Policy::ThreadDriver#race.
       def race(lap, _deadline, after, second)
         race = Race.new([lap], lap.began + after, second)

@@ -27,7 +27,7 @@ module Trunkline
           pool = RequestConfig.connections.pool
           return Engine.perform(pool, http_request, transfer.deadline, begun) unless transfer.policy
 
-          driver = Policy::ThreadDriver.new(pool) { |request, deadline| Engine.perform(pool, request, deadline, begun) }
+          driver = Policy::ThreadDriver.new(pool, begun) { |step, deadline, made| Engine.perform(pool, step, deadline, made) }
           transfer.policy.perform(http_request, driver, Engine.now, transfer.surroundings)
         rescue Error => error
           error
