@@ -17,7 +17,7 @@ module Trunkline
   #   a String  times and dates in ISO 8601 (RFC 3339), as ActiveSupport writes them; BigDecimal, URIs, paths, addresses
   #   to_hash, to_ary, to_str, and Set as an Array
   #
-  # An object without any is refused.
+  # An object without any is refused, and so is a key of a Hash whose to_s only shows what it is ("#<struct ...>").
   #
   # @api private
   module JSONEncoding
@@ -28,7 +28,7 @@ module Trunkline
     Fragment = defined?(JSON::Fragment) ? JSON::Fragment : Struct.new(:json) { def to_json(*) = json }
     # The json gem asks for the form of what it does not know since its version 2.10.
     CODER = if defined?(JSON::Coder)
-              JSON::Coder.new { |object, key = false| key ? object.to_s : JSONEncoding.form(object) }
+              JSON::Coder.new { |object, key = false| key ? JSONEncoding.key(object) : JSONEncoding.form(object) }
             end
     private_constant :DEEPEST, :DIGITS, :NATIVE, :Fragment, :CODER
 
@@ -64,14 +64,29 @@ module Trunkline
         end
       end
 
+      # @param object [Object] a key of a Hash
+      # @return [String]
+      # @raise [InvalidRequest]
+      def key(object)
+        text = object.to_s
+        return text unless text.start_with?("#<")
+
+        raise InvalidRequest, "json: a key of a Hash must be a String, a Symbol or what has its own to_s, got an " \
+                              "instance of #{object.class}"
+      end
+
       private
 
       def copy(value, depth)
         raise JSON::NestingError, "nesting of #{depth} is too deep" if depth > DEEPEST
-        return value.transform_values { |one| copy(one, depth + 1) } if value.instance_of?(Hash)
+        return copy_of_hash(value, depth + 1) if value.instance_of?(Hash)
         return value.map { |one| copy(one, depth + 1) } if value.instance_of?(Array)
 
         native?(value) ? value : copy(form(value), depth + 1)
+      end
+
+      def copy_of_hash(hash, depth)
+        hash.to_h { |name, value| [name.is_a?(String) ? name : key(name), copy(value, depth)] }
       end
 
       def native?(value)

@@ -20,7 +20,7 @@ class TestJSONEncoding < UnitTest
 
   FORMS = {
     { a: [1, 1.5, nil, true, :b], "c" => "ü" } => '{"a":[1,1.5,null,true,"b"],"c":"ü"}',
-    { 1 => 2, nil => 3 } => '{"1":2,"":3}',
+    { 1 => 2, nil => 3 } => '{"1":2,"":3}', { Date.new(2026, 1, 2) => Pathname("/x") } => '{"2026-01-02":"/x"}',
     "text" => '"text"', nil => "null",
     Time.utc(2026, 1, 2, 3, 4, 5.678r) => '"2026-01-02T03:04:05.678Z"',
     [Date.new(2026, 1, 2)] => '["2026-01-02"]',
@@ -50,6 +50,15 @@ class TestJSONEncoding < UnitTest
     REFUSED.each do |given, words|
       refused = assert_refused("json: ", *words) { Trunkline::JSONEncoding.generate(given) }
       refute_match(/secret/, refused.message)
+    end
+  end
+
+  def test_a_key_without_a_text_of_its_own_is_refused
+    [Point.new("secret"), Object.new, Set["secret"], -> {}].each do |key|
+      %i[generate generate_copy].each do |name|
+        refused = assert_refused("json: a key", key.class.name) { Trunkline::JSONEncoding.public_send(name, [{ key => 1 }]) }
+        refute_match(/secret/, refused.message)
+      end
     end
   end
 

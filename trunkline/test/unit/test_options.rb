@@ -141,18 +141,21 @@ class TestOptions < UnitTest
   def test_names_of_other_clients_are_answered_with_ours
     { query: "params:", ssl_verify: "verify:", open_timeout: "connect:", verify_ssl: "verify:",
       allow_redirects: "follow:", data: "form:", files: "multipart:", basic_auth: "basic:", cert: "client_cert:",
+      threads: "concurrency:", to: "download", verbose: "log: :headers",
       "followlocation" => "follow:" }.each do |theirs, ours|
       assert_refused("unknown option #{theirs.inspect}; instead: ", ours) { @options.merge(theirs => "secret") }
     end
     assert_refused("basic: [user, password]") { @options.merge(auth: %w[user secret]) }
     assert_refused("bearer: token") { @options.merge(auth: "secret") }
+    assert_refused("cookies: must be true", '"Cookie" => "name=value"') { @options.merge(cookies: { a: "secret" }) }
     assert_refused("the name here is connect:") { @options.merge(timeout: { open: 3 }) }
   end
 
   def test_what_is_told_for_other_clients_names_exists
     told = Options::Unknown::SYNONYMS.each_value.flat_map { |text| text.gsub(/"[^"]*"/, "").scan(/\b([a-z_]+):/).flatten }
     assert_includes told, "basic"
-    assert_empty told.uniq - Options::TABLE.keys.map(&:to_s) - Trunkline::Timeouts::NAMES.map(&:to_s) - ["name"]
+    known = Options::TABLE.keys + Trunkline::Timeouts::NAMES
+    assert_empty told.uniq - known.map(&:to_s) - %w[name concurrency to]
     assert_empty Options::Unknown::SYNONYMS.keys & Options::TABLE.keys
   end
 

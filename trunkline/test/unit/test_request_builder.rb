@@ -223,6 +223,12 @@ class TestRequestBuilder < UnitTest
     assert_includes lasting, :timeout
   end
 
+  def test_the_nearest_options_of_a_call_are_told
+    { jsn: "json:", formm: "form:", mulitpart: "multipart:", headres: "headers:" }.each do |typed, ours|
+      assert_refused("the nearest are #{ours}") { request("POST", typed => 1) }
+    end
+  end
+
   def test_a_raw_request_that_cannot_be_sent_is_not_shown
     error = assert_raises(Trunkline::InvalidRequest) do
       builder.raw("GET", Trunkline::URL.parse("http://a.test/"), "/x?token=geheim y", [], nil, 0, false)

@@ -27,8 +27,8 @@ module Trunkline
         %i[user_agent useragent] => 'headers: { "User-Agent" => ... }',
         %i[content_type] => 'headers: { "Content-Type" => ... }',
         %i[accept] => 'headers: { "Accept" => ... }',
-        %i[data payload body_stream postfields] => BODY,
-        %i[files file upload] => "multipart: { name: File.open(path) }",
+        %i[data payload body_stream postfields json_body] => BODY,
+        %i[files file upload multi_part] => "multipart: { name: File.open(path) }",
         %i[basic_auth userpwd user username password http_basic_authentication] => BASIC,
         %i[digest_auth] => "digest: [user, password]",
         %i[token bearer_token access_token oauth_token] => "bearer: token",
@@ -44,7 +44,7 @@ module Trunkline
         %i[ssl_verify verify_ssl ssl_verifypeer verify_peer ssl_verify_peer ssl_verify_mode verify_mode insecure
            ssl ssl_options tls] => VERIFY,
         %i[ssl_verifyhost verify_host ssl_verify_hostname] => "verify_hostname: false",
-        %i[cacert cainfo ca_certs ca_cert ssl_ca_file sslcacert] => "ca_file:",
+        %i[ca cacert cainfo ca_certs ca_cert ssl_ca_file sslcacert] => "ca_file:",
         %i[capath ssl_ca_path] => "ca_path:",
         %i[cert_store ssl_cert_store] => "ca_store:",
         %i[cert certificate sslcert ssl_client_cert pem p12 pkcs12 ssl_cert] => "client_cert:",
@@ -68,6 +68,10 @@ module Trunkline
         %i[middleware middlewares plugins] => "use:",
         %i[cookie_jar jar] => "cookies:",
         %i[base_url base_uri prefix_url url host] => BASE,
+        %i[threads in_threads workers in_flight max_concurrency parallel parallelism] =>
+          "concurrency:, an option of batch, each and map",
+        %i[debug verbose debug_output] => "logger: with log: :headers",
+        %i[to output save_to outfile] => "client.download(url, to: path)",
         %i[stream_to on_data stream_body] => "a block, which takes the body as it comes"
       }.each_with_object({}) { |(names, ours), all| names.each { |name| all[name] = ours } }.freeze
 

@@ -11,6 +11,10 @@ module Trunkline
     class Cookies
       include Redacted
 
+      ALLOWED = "true, a Trunkline::CookieJar, or false; cookies of your own are " \
+                'headers: { "Cookie" => "name=value" }'
+      private_constant :ALLOWED
+
       # @param value [true, CookieJar, false, nil] true for a new jar
       # @return [Cookies, nil]
       # @raise [InvalidRequest]
@@ -20,7 +24,7 @@ module Trunkline
         when true then new(CookieJar.new)
         when CookieJar then new(value)
         when Cookies then value
-        else raise InvalidRequest.of(:cookies, value, "true, a Trunkline::CookieJar, or false")
+        else raise InvalidRequest.of(:cookies, value, ALLOWED)
         end
       end
 
