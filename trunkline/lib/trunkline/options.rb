@@ -69,8 +69,9 @@ module Trunkline
       given.to_h { |name, value| [name, check(name, value)] }
     end
 
+    # Options of a call and of a client come here alike: a call with options that last makes another client.
     # @return [InvalidRequest] for a name that is no option of a client
-    def self.unknown(name, known = NAMES)
+    def self.unknown(name, known = NAMES + CALL_ONLY)
       if CALL_ONLY.include?(name)
         return InvalidRequest.new("#{name}: is an option of a call, not of a client: client.post(url, #{name}: ...)")
       end

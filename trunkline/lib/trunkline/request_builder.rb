@@ -307,7 +307,7 @@ module Trunkline
     end
 
     def refuse_option(name)
-      raise Options.unknown(name, Options::NAMES + Options::CALL_ONLY)
+      raise Options.unknown(name)
     end
 
     def refuse_length(declared, length)

@@ -226,6 +226,7 @@ class TestRequestBuilder < UnitTest
   def test_the_nearest_options_of_a_call_are_told
     { jsn: "json:", formm: "form:", mulitpart: "multipart:", headres: "headers:" }.each do |typed, ours|
       assert_refused("the nearest are #{ours}") { request("POST", typed => 1) }
+      assert_refused("the nearest are #{ours}") { Trunkline.post("http://a.test/", timeout: 5, typed => 1) }
     end
   end
 
