@@ -11,6 +11,7 @@ class TestNeighbours < HTTP2Test
   time_limit 60
 
   MOST = 0.05 # seconds that a call may take longer
+  TRIES = 3
   DEAD = 1000 # origins
   PIECES = ("x" * 65_536).freeze
 
@@ -118,18 +119,21 @@ class TestNeighbours < HTTP2Test
     neighbour&.kill&.join
   end
 
-  # Ten calls, none of them late twice in a row: what a neighbour costs comes again, what a busy machine does is over.
+  # A call that took longer is made again at once: what the neighbour costs, it costs again; what other processes of the
+  # machine cost, they do not.
   def assert_unhindered(&call)
     10.times do
-      taken = time_of(&call)
-      taken = time_of(&call) if taken > MOST
-      assert_took 0.0, taken, MOST, since: taken
+      costs = [cost(&call)]
+      costs << cost(&call) while costs.last > MOST && costs.size < TRIES
+      assert_operator costs.last, :<=, MOST, "the calls took longer, by seconds: #{costs}"
     end
   end
 
-  def time_of(&call)
-    seconds, response = timed(&call)
-    assert_equal 200, response.status
-    seconds
+  # @return [Float] seconds, without those by which the machine was late
+  def cost
+    since = monotonic
+    assert_equal 200, yield.status
+    taken = monotonic - since
+    taken - Metronome.lateness(taken)
   end
 end
