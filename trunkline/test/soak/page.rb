@@ -8,12 +8,12 @@ module SoakPage
   ROOT = File.expand_path("../../..", __dir__)
   RESULTS = File.join(ROOT, "benchmark/results/soak.json")
   CHART = File.join(ROOT, "docs/images/soak.svg")
-  COLORS = %w[#0969da #bc4c00 #8250df].freeze
+  COLORS = %w[#0969da #bc4c00 #8250df #1a7f37].freeze
   PANELS = { rss: "MB of memory", descriptors: "descriptors", threads: "threads", per_second: "requests per second",
              errors: "errors so far" }.freeze
   WIDTH = Trunkline::Lab::Output::SVG::WIDE
   HEIGHT = Trunkline::Lab::Output::SVG::HEIGHTS.fetch(WIDTH)
-  TOP = 40
+  TOP = 60
   STYLE = <<~CSS.freeze
     text { font: 13px sans-serif; fill: #57606a } .line { fill: none; stroke-width: 2 } .grid { stroke: #d0d7de }
     #{COLORS.each_with_index.map { |color, index| ".line.c#{index} { stroke: #{color} }" }.join(" ")}
@@ -31,10 +31,11 @@ module SoakPage
 
       ## A long run
 
-      `rake soak` calls nginx over plain HTTP/1.1, TLS and HTTP/2 from threads, fibers of Async, batches and futures for an
-      hour (`SECONDS=600` for ten minutes), each client in a process of its own, all at the same time. nginx is killed and
-      started again, and is given new certificates, in turn. It fails when descriptors, threads or memory of Trunkline rise,
-      when an error came at another time than within 3 s of a restart or a new certificate, or when an error said
+      `rake soak` calls nginx over plain HTTP/1.1, TLS and HTTP/2 from threads, fibers of Async, batches and futures, and
+      from the requests that Falcon serves, for an hour (`SECONDS=600` for ten minutes), each client in a process of its
+      own, all at the same time. nginx is killed and started again, and is given new certificates, in turn. It fails
+      when descriptors, threads or memory of Trunkline rise, when an error came at another time than within 3 s of a
+      restart or a new certificate, or when an error said
       `sent: :none` of a request that had arrived.
 
       #{conditions(kept)}
@@ -95,8 +96,9 @@ module SoakPage
 
   def legend(clients)
     clients.each_with_index.map do |client, index|
-      %(<text x="#{60 + (index * 220)}" y="24" style="fill: #{COLORS[index]}">#{client[:versions].keys.first} ) +
-        "#{client[:versions].values.first}</text>"
+      x, line = index.divmod(2).then { |column, row| [60 + (column * 340), row] }
+      versions = client[:versions].map { |name, version| "#{name} #{version}" }
+      %(<text x="#{x}" y="#{20 + (line * 20)}" style="fill: #{COLORS[index]}">#{versions.join(", ")}</text>)
     end.join
   end
 end

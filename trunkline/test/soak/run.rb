@@ -11,12 +11,13 @@ class SoakRun
   # Gems of their own, for clients that Trunkline's bundle does not have: bin/setup.
   APART = { "BUNDLE_GEMFILE" => File.join(ROOT, "gemfiles/soak/Gemfile"),
             "BUNDLE_PATH" => File.join(ROOT, "vendor/bundle/soak") }.freeze
-  CLIENTS = { "trunkline" => {}, "net_http_persistent" => APART, "httpx" => APART }.freeze
+  CLIENTS = { "trunkline" => {}, "falcon" => APART, "net_http_persistent" => APART, "httpx" => APART }.freeze
+  OURS = %w[trunkline falcon].freeze # what is judged
 
   attr_reader :name, :samples, :errors, :versions, :status
 
-  # @return [Boolean] whether the clients beside Trunkline are installed
-  def self.others?
+  # @return [Boolean] whether the gems of their own are installed
+  def self.apart?
     Bundler.with_unbundled_env { system(APART, "bundle", "check", %i[out err] => File::NULL) }
   end
 

@@ -15,17 +15,19 @@ require_relative "verdict"
 #
 #   ruby soak.rb SECONDS [RESULTS_FILE]
 #
-# With a file the other clients run beside Trunkline, and the results are kept there.
+# With a file the other clients run beside Trunkline, and the results are kept there. Trunkline within Falcon is a
+# client of its own.
 class Soak
   RESTARTS = 30.0 # seconds between two of them, in a long soak
   KEPT = 120      # samples
 
-  def initialize(seconds, others:)
+  # @param names [Array<String>] of SoakRun::CLIENTS
+  def initialize(seconds, names)
     @seconds = seconds
     @pause = [RESTARTS, seconds / 5.0].min
     @folder = Dir.mktmpdir("trunkline-soak-")
     @servers = SoakServers.new(@folder)
-    @names = others ? SoakRun::CLIENTS.keys : ["trunkline"]
+    @names = names
   end
 
   # @return [Array<String>] what must not be, of Trunkline
@@ -37,7 +39,8 @@ class Soak
     @runs.each { |run| raise "#{run.name} made nothing" if run.samples.empty? }
     @verdicts = @runs.to_h { |run| [run.name, SoakVerdict.new(run.samples, run.errors, @servers.events, arrived)] }
     @runs.each { |run| say(run) }
-    ended_well(@runs.first, left) + @verdicts.fetch("trunkline").violations + rotated
+    ours = @runs.select { |run| SoakRun::OURS.include?(run.name) }
+    ours.flat_map { |run| violations(run, left) } + rotated
   ensure
     @servers.stop
     FileUtils.remove_entry(@folder)
@@ -78,6 +81,10 @@ class Soak
     end
   end
 
+  def violations(run, left)
+    (ended_well(run, left) + @verdicts.fetch(run.name).violations).map { |what| "#{run.name}: #{what}" }
+  end
+
   def ended_well(run, left)
     sockets, threads = left[run.name]
     [("ended with #{run.status}" unless run.status.success?), ("made no requests" if run.samples.last[:requests] < 100),
@@ -110,9 +117,12 @@ end
 
 if $PROGRAM_NAME == __FILE__
   file = ARGV[1]
-  others = file ? SoakRun.others? : false
-  puts "not beside Trunkline: net-http-persistent and httpx, for gemfiles/soak is not installed" if file && !others
-  soak = Soak.new(Float(ARGV.fetch(0)), others: others)
+  names = file ? SoakRun::CLIENTS.keys : SoakRun::OURS
+  unless SoakRun.apart?
+    puts "not run: #{(names - ["trunkline"]).join(", ")}, for gemfiles/soak is not installed"
+    names = ["trunkline"]
+  end
+  soak = Soak.new(Float(ARGV.fetch(0)), names)
   violations = soak.run
   File.write(file, JSON.pretty_generate(soak.results)) if file
   puts violations.first(20), "#{violations.empty? ? 1 : 0} passed, #{violations.size} failed"
