@@ -2,7 +2,7 @@
 
 namespace :site do
   # trunkline/docs is a link to docs/.
-  pages = FileList["README.md", "docs/**/*.md", "trunkline*/README.md", "trunkline-*/docs/**/*.md"]
+  pages = FileList["README.md", "docs/**/*.{md,webp,png,svg}", "trunkline*/README.md", "trunkline-*/docs/**/*.md"]
 
   task :pages do
     rm_rf "site/pages", verbose: false
