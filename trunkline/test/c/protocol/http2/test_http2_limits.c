@@ -65,7 +65,8 @@ static const http2_row floods[] = {
     FLOOD("windows of a stream", "repeat 100 WINDOW_UPDATE 1 1", FAILED),
     FLOOD("windows of a stream that is no more", OK_END "\nrepeat 100 WINDOW_UPDATE 1 1", DONE),
     FLOOD("resets of a stream that is no more", OK_END "\nrepeat 100 RST_STREAM 1 8", DONE),
-    FLOOD("heads for a stream that is no more", OK_END "\nrepeat 100 " OK, DONE),
+    FLOOD("heads for a stream that was reset", OK "|connection=close\nrepeat 100 " OK,
+          "1: HTTP2_MALFORMED\nsent RST_STREAM 1 1\n"),
     FLOOD("pings answered that were not sent", "repeat 100 PING ack", FAILED),
     FLOOD("notices of a goodbye", "repeat 100 GOAWAY 2147483647 0", FAILED),
 };
@@ -96,9 +97,10 @@ static const http2_row continuations[] = {
         "HEADERS 1 open :status=200|connection=close\nrepeat 65 CONTINUATION 1 open a=b",
         "1: HTTP2_MALFORMED\nsent RST_STREAM 1 1\nsent GOAWAY 0 11\n"
         "HTTP2_FLOOD: CONTINUATION without end\n"),
-    ROW("CONTINUATION for a stream that is no more",
-        "RST_STREAM 1 8\nHEADERS 1 open :status=200\nrepeat 65 CONTINUATION 1 open a=b",
-        "1: HTTP2_RESET 8\nsent GOAWAY 0 11\nHTTP2_FLOOD: CONTINUATION without end\n"),
+    ROW("CONTINUATION for a stream that was reset",
+        OK "|connection=close\nHEADERS 1 open :status=200\nrepeat 65 CONTINUATION 1 open a=b",
+        "1: HTTP2_MALFORMED\nsent RST_STREAM 1 1\nsent GOAWAY 0 11\n"
+        "HTTP2_FLOOD: CONTINUATION without end\n"),
 };
 
 /* ---- floods that have to be answered ---- */
