@@ -61,7 +61,7 @@ module HostileCases
     zstd_bad_checksum: :DecodeError,
     loop: :RedirectLoop, to_file: :UnsafeRedirect, to_ftp: :UnsafeRedirect, to_nowhere: :UnsafeRedirect,
     down_to_http: :UnsafeRedirect, to_metadata: [:EgressRefused, { options: { egress: { allow: ["127.0.0.1"] } } }],
-    tls_1_1: :TLSError
+    tls_1_0: :TLSError, tls_1_1: :TLSError
   }.freeze
 
   class << self

@@ -41,6 +41,28 @@ class TestHostileCases < TrunklineTest
     end
   end
 
+  # Net::HTTP's users meet the certificate that Ruby's own takes, too.
+  HostileCases::UNASKED.select { |row| row.fault.place == :handshake }.each do |row|
+    define_method(:"test_#{row.name}_through_the_facades") do
+      bad = serve(tls: identities.context(row.fault.identity)) do |connection|
+        flunk "nothing may be sent" if connection.read_request # the facade of Net::HTTP looks at names afterwards
+      end
+      http = Faraday.new(ssl: { ca_file: authority }) { |one| one.adapter :trunkline }
+      error = assert_raises(Faraday::SSLError) { http.get(bad.url) }
+      assert_equal "Trunkline::#{row.expected}", error.wrapped_exception.class.name
+      code = Trunkline::Facades::Typhoeus::Errors.return_code(Trunkline.const_get(row.expected).new)
+      assert_equal code, Typhoeus.get(bad.url, cainfo: authority, timeout: 20).return_code
+      next if row.name == :common_name_only
+
+      assert_raises(OpenSSL::SSL::SSLError) do
+        Trunkline::PersistentHttpClient.get(bad.url, ca_file: authority, open_timeout: 5).get("/")
+      end
+    ensure
+      http&.close
+      Trunkline::PersistentHttpClient.clear
+    end
+  end
+
   def test_the_tables_name_the_faults_that_there_are
     require_relative "http2_cases"
     named = HostileCases::EXPECTED.keys + HostileHTTP2::EXPECTED.keys

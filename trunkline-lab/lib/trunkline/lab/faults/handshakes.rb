@@ -19,6 +19,7 @@ module Trunkline
           expired: "a certificate that has expired",
           not_yet_valid: "a certificate that is not valid yet",
           for_clients: "a certificate for clients",
+          tls_1_0: "TLS 1.0 at most",
           tls_1_1: "TLS 1.1 at most" }.each do |name, does|
           add(name, does, place: :handshake, identity: name)
         end

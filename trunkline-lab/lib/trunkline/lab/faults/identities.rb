@@ -15,9 +15,11 @@ module Trunkline
           right: {}, self_signed: { issuer: :itself }, unknown_authority: { issuer: :stranger },
           missing_intermediate: { chain: false }, wrong_host: { names: "DNS:wrong.test" },
           common_name_only: { names: nil }, expired: { from: -10 * DAY, till: -2 * DAY },
-          not_yet_valid: { from: 2 * DAY, till: 10 * DAY }, for_clients: { usage: "clientAuth" }, tls_1_1: {},
-          http2: {}
+          not_yet_valid: { from: 2 * DAY, till: 10 * DAY }, for_clients: { usage: "clientAuth" }, tls_1_0: {},
+          tls_1_1: {}, http2: {}
         }.freeze
+        # name => the newest that the server speaks
+        VERSIONS = { tls_1_0: OpenSSL::SSL::TLS1_VERSION, tls_1_1: OpenSSL::SSL::TLS1_1_VERSION }.freeze
         Pair = Struct.new(:certificate, :key)
 
         def initialize
@@ -40,12 +42,12 @@ module Trunkline
           OpenSSL::SSL::SSLContext.new.tap do |context|
             context.add_certificate(own.certificate, own.key, chain ? [intermediate.certificate] : [])
             context.alpn_select_cb = ->(_) { "h2" } if name == :http2
-            limit(context) if name == :tls_1_1
+            limit(context, VERSIONS[name]) if VERSIONS.key?(name)
           end
         end
 
-        def limit(context)
-          context.max_version = OpenSSL::SSL::TLS1_1_VERSION
+        def limit(context, version)
+          context.max_version = version
           context.ciphers = "ALL:@SECLEVEL=0" # without which OpenSSL 3 refuses the handshake itself
         end
 
