@@ -1,4 +1,5 @@
 // The site is made of the pages of the repository as they stand, which `rake site` copies to pages/.
+import { readdirSync } from 'node:fs'
 import { defineConfig } from 'vitepress'
 
 const guides = [
@@ -11,7 +12,9 @@ const guides = [
   ['Logging', 'docs/logging'],
   ['TLS and client certificates', 'docs/tls'],
   ['Downloads and uploads', 'docs/transfers'],
+  ['Streams', 'docs/streams'],
   ['Many requests at once', 'docs/batches'],
+  ['Millions of requests', 'docs/bulk'],
   ['Policies', 'docs/policies'],
   ['Deadlines', 'docs/deadlines'],
   ['Middleware', 'docs/middleware'],
@@ -20,7 +23,8 @@ const guides = [
   ['Caching', 'docs/cache'],
   ['Cookies', 'docs/cookies'],
   ['Who calls, and what goes away', 'docs/identity'],
-  ['Seeing calls', 'docs/observability']
+  ['Seeing calls', 'docs/observability'],
+  ['Numbers of pools and policies', 'docs/stats']
 ]
 
 const reference = [
@@ -29,17 +33,28 @@ const reference = [
   ['Errors', 'docs/errors'],
   ['Limits', 'docs/limits'],
   ['Proxies, sockets, authentication', 'docs/proxies'],
+  ['Egress', 'docs/egress'],
   ['HTTP/2', 'docs/http2'],
   ['Fibers', 'docs/fibers'],
   ['Names and addresses', 'docs/names'],
+  ['Typhoeus, compared', 'docs/typhoeus'],
+  ['Safety', 'docs/safety'],
+  ['How far bulk runs go', 'docs/scale'],
+  ['The two engines', 'docs/engines'],
+  ['Packages', 'docs/packages'],
   ['Architecture', 'docs/architecture']
 ]
 
 const gems = [
   ['trunkline', 'trunkline/README'],
   ['trunkline-xml', 'trunkline-xml/README'],
-  ['trunkline-lab', 'trunkline-lab/README']
+  ['trunkline-lab', 'trunkline-lab/README'],
+  ['trunkline-bulk', 'trunkline-bulk/README']
 ]
+
+const listed = [...guides, ...reference].map(([, page]) => `${page}.md`)
+const absent = readdirSync('pages/docs').filter((name) => name.endsWith('.md') && !listed.includes(`docs/${name}`))
+if (absent.length > 0) throw new Error(`pages that no menu names: ${absent.join(', ')}`)
 
 const items = (pages) => pages.map(([text, page]) => ({ text, link: `/${page}` }))
 
