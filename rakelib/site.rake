@@ -15,8 +15,8 @@ namespace :site do
 
   task :packages do
     unless Dir.exist?("site/node_modules/vitepress")
-      sh "npm", "ci", "--silent", "--no-audit", "--no-fund",
-         chdir: "site"
+      # Not `npm ci`, which refuses a lock without the packages of other systems that a registry has not.
+      sh "npm", "install", "--no-save", "--silent", "--no-audit", "--no-fund", chdir: "site"
     end
   end
 
