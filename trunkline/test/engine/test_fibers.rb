@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "async"
+require_relative "../support/fibers"
 require_relative "../test_helper"
 require_relative "../support/fiber_tests"
 

@@ -25,6 +25,8 @@ module HostileCaller
       http.get("/good") if row.warm
       check(row, way, call.call(http, row.verb, "/", row.options)) { http.get("/good").body }
     end
+    return unless FIBERS
+
     http = secure_client(server.url, **options)
     http.get("/good") if row.warm
     Sync { check(row, :fiber, result_of { http.request(row.verb, "/", row.options) }) { http.get("/good").body } }

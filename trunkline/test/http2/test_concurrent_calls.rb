@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "async"
+require_relative "../support/fibers"
 require_relative "../support/http2/http2_test"
 
 # Many at once over one connection, from threads and from fibers.

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "async"
+require_relative "../support/fibers"
 require_relative "../support/http2/http2_test"
 
 # Of the calls that share a connection one reads for all. Whatever becomes of that one, the others get their answers.

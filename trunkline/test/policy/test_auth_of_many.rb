@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require "async"
+require_relative "../support/fibers"
 
 # digest: and auth: in batches, each, map and async: what a single call does, many times at once.
 class TestAuthOfMany < TrunklineTest

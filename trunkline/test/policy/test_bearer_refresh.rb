@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require "async"
+require_relative "../support/fibers"
 
 # auth: Trunkline::BearerRefresh against a server that takes one token alone.
 class TestBearerRefresh < TrunklineTest

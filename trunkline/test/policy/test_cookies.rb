@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require "async"
+require_relative "../support/fibers"
 require "tmpdir"
 
 # cookies: over sockets. The rules of what is kept and sent are in unit/test_cookie_jar.rb.

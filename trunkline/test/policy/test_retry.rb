@@ -2,7 +2,7 @@
 
 require_relative "../test_helper"
 require_relative "../support/ways_to_call"
-require "async"
+require_relative "../support/fibers"
 require "tempfile"
 
 # retry: what is sent again, and what is told of it.

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "async"
+require_relative "../support/fibers"
 require "tmpdir"
 require_relative "../support/http2/http2_test"
 

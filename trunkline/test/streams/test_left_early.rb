@@ -2,7 +2,7 @@
 
 require_relative "../test_helper"
 require_relative "../support/http2/over_http2"
-require "async"
+require_relative "../support/fibers"
 require "timeout"
 
 # Every stream, left early in every way: nothing stays in use, and the next call gets its own answer.

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require "async"
+require_relative "../support/fibers"
 
 # Many streams at once: on_chunk: and on_event: among many requests, and each_event in threads and fibers.
 class TestManyStreams < TrunklineTest

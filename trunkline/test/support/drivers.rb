@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-require "async"
+require_relative "fibers"
 require_relative "small_scheduler"
 
 # Runs the same work in a plain thread, and in a fiber under each scheduler.
 module Drivers
-  DRIVERS = {
+  ALL = {
     thread: lambda(&:call),
     async: ->(work) { Sync { work.call } },
     small: lambda do |work|
@@ -18,6 +18,7 @@ module Drivers
       result
     end
   }.freeze
+  DRIVERS = FIBERS ? ALL : ALL.slice(:thread)
 
   # @yield [name] once in each
   def each_driver

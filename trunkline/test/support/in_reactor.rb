@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "async"
+require_relative "fibers"
 
 # Makes a test class of a module of tests, each of which runs in a fiber of a reactor.
 module InReactor

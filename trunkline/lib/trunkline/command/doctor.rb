@@ -52,8 +52,6 @@ module Trunkline
       def libraries = ENGINE == :c ? built_in : by_gems
 
       def by_gems
-        return [Check.new(:note, "JRuby", "HTTP/1.1, gzip and deflate")] if RUBY_ENGINE == "jruby"
-
         GEMS.map do |what, name|
           there = what == "HTTP/2" ? Engine::HTTP2 : Engine::CODINGS.split(", ").include?(what)
           next Check.new(:good, what, "by the gem #{name}") if there

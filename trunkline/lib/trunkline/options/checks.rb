@@ -25,8 +25,6 @@ module Trunkline
       HTTP_MODES = %i[auto h1 h2].freeze
       HTTP2_NEEDS = if ENGINE == :c
                       "the gem to be built with nghttp2 (Debian: libnghttp2-dev); it was not"
-                    elsif RUBY_ENGINE == "jruby"
-                      "CRuby; on JRuby HTTP/1.1 is spoken"
                     else
                       "the gem http-2 (1.1 or newer) with the engine in Ruby; add it to the Gemfile"
                     end

@@ -40,7 +40,10 @@ module Trunkline
         def make(name, chain: true, **leaf)
           own = leaf(**leaf)
           OpenSSL::SSL::SSLContext.new.tap do |context|
-            context.add_certificate(own.certificate, own.key, chain ? [intermediate.certificate] : [])
+            # Not add_certificate, which JRuby's openssl has not.
+            context.cert = own.certificate
+            context.key = own.key
+            context.extra_chain_cert = [intermediate.certificate] if chain
             context.alpn_select_cb = ->(_) { "h2" } if name == :http2
             limit(context, VERSIONS[name]) if VERSIONS.key?(name)
           end

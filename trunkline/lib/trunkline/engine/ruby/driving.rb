@@ -65,11 +65,18 @@ module Trunkline
           scheduler = Ruby.scheduler
           return scheduler.io_wait(socket, EVENTS[events], timeout) if scheduler
 
+          return select(socket, events, timeout) if RUBY_ENGINE == "jruby"
+
           case events
           when :read then socket.wait_readable(timeout)
           when :write then socket.wait_writable(timeout)
           else socket.wait(EVENTS[:both], timeout)
           end
+        end
+
+        # JRuby's wait_readable keeps other threads from writing to the socket until it is over.
+        def select(socket, events, timeout)
+          IO.select(events == :write ? nil : [socket], events == :read ? nil : [socket], nil, timeout)
         end
 
         def wait_for_some(exchange, sockets, timeout)

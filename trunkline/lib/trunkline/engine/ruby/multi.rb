@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "answer"
-require_relative "bell"
+require_relative "watch"
+require_relative "watch_on_jruby" if RUBY_ENGINE == "jruby"
 require_relative "../../redacted"
 
 module Trunkline
@@ -30,20 +31,22 @@ module Trunkline
           @due = 0.0
         end
       end
-      private_constant :Entry
+
+      # JRuby has a selector of its own.
+      WATCH = RUBY_ENGINE == "jruby" ? Ruby::WatchOnJRuby : Ruby::Watch
+      private_constant :Entry, :WATCH
 
       # @param pool [Pool]
       def initialize(pool)
         raise TypeError, "wrong argument type #{pool.class} (expected Engine::Pool)" unless pool.is_a?(Pool)
 
         @pool = pool
-        @bell = Ruby::Bell.new
+        @watch = WATCH.new
+        @bell = @watch.bell
         @pid = Process.pid
         @entries = {}
         @ready = []
         @results = []
-        @reading = {}.compare_by_identity
-        @writing = {}.compare_by_identity
         @parked = {}.compare_by_identity # those that wait for no socket, or for several, or can be woken beside it
         @next_due = Ruby::NEVER
         @last_id = 0
@@ -272,16 +275,14 @@ module Trunkline
       def watch(entry, socket, events)
         entry.socket = socket
         entry.events = events
-        @reading[socket] = entry unless events == :write
-        @writing[socket] = entry unless events == :read
+        @watch.add(entry, socket, events)
       end
 
       def unpark(entry)
         @parked.delete(entry)
         return unless entry.socket
 
-        @reading.delete(entry.socket) if @reading[entry.socket].equal?(entry)
-        @writing.delete(entry.socket) if @writing[entry.socket].equal?(entry)
+        @watch.remove(entry, entry.socket)
         entry.socket = nil
       end
 
@@ -291,8 +292,9 @@ module Trunkline
         due = [@next_due, until_then].min
         timeout = [due - Ruby.now, 0].max
         timeout = nil if timeout > Ruby::LONG
-        reading, writing = selected(timeout)
-        take_ready(reading, writing)
+        others = @parked.each_key.flat_map { |entry| sockets_of(entry) }
+        others = @watch.wait(others, timeout) { |entry| ready(entry) }
+        @parked.each_key { |entry| ready(entry) if called?(entry, others) }
         take_due
       end
 
@@ -305,25 +307,8 @@ module Trunkline
         end
       end
 
-      def selected(timeout)
-        reading = @reading.keys << @bell.io
-        writing = @writing.keys
-        @parked.each_key { |entry| writing.concat(sockets_of(entry)) }
-        @bell.select(reading, writing, timeout)
-      end
-
-      def take_ready(reading, writing)
-        woken = reading&.delete(@bell.io)
-        @bell.clear if woken
-        reading&.each { |socket| ready(@reading[socket]) }
-        writing&.each { |socket| ready(@writing[socket]) }
-        return if @parked.empty?
-
-        @parked.each_key.select { |entry| called?(entry, writing) }.each { |entry| ready(entry) }
-      end
-
-      def called?(entry, writing)
-        entry.exchange.called? || (writing && !!sockets_of(entry).intersect?(writing))
+      def called?(entry, written)
+        entry.exchange.called? || (!written.empty? && sockets_of(entry).intersect?(written))
       end
 
       # Of one that waits for several.
@@ -333,7 +318,7 @@ module Trunkline
       end
 
       def ready(entry)
-        return if entry.nil? || entry.ready
+        return if entry.ready
 
         entry.ready = true
         @ready << entry

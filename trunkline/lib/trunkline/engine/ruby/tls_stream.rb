@@ -94,6 +94,8 @@ module Trunkline
           taken = @ssl.write_nonblock(bytes, exception: false)
           @started = !taken.is_a?(Integer)
           taken
+        rescue OpenSSL::SSL::SSLErrorWaitReadable # JRuby raises it all the same
+          :wait_readable
         rescue OpenSSL::SSL::SSLError => error
           if TLSWords.unexpected_end?(error)
             raise Failure.new(:RESET, "the server has closed the connection", phase: :write)

@@ -7,11 +7,8 @@ module Trunkline
     module Ruby
       # HTTP/2 (RFC 9113). HPACK's encoder and Huffman code are the gem http-2's.
       module HTTP2
-        # On JRuby calls of many threads on one connection can wait until their time is over: it is not used there.
         # @return [Boolean] whether the gem is there
         def self.there?
-          return false if RUBY_ENGINE == "jruby"
-
           require "http/2"
           defined?(::HTTP2::Header::EncodingContext) ? true : false
         rescue LoadError

@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+require "java"
+require_relative "bell"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # As Bell, for who waits with WatchOnJRuby.
+      class BellOnJRuby < Bell
+        # Seconds after which an interrupt of the thread is seen: JRuby knows nothing of its wait.
+        INTERRUPTS = 0.02
+        private_constant :INTERRUPTS
+
+        # @return [Java::JavaNioChannels::Selector]
+        attr_reader :selector
+
+        def wake
+          @rung.set(true)
+          @selector.wakeup
+        rescue Java::JavaNioChannels::ClosedSelectorException
+          nil
+        end
+
+        # @param timeout [Numeric, nil] seconds
+        # @return [Array<Java::JavaNioChannels::SelectionKey>] that are ready
+        def select(timeout)
+          due = timeout ? Ruby.now + timeout : NEVER
+          loop do
+            left = due - Ruby.now
+            break if @rung.get_and_set(false) && wait(0)
+            break if wait([left, INTERRUPTS].min).positive? || left <= INTERRUPTS
+          end
+          @selector.selected_keys.to_a.tap { @selector.selected_keys.clear }
+        end
+
+        def close = @selector.close
+
+        private
+
+        def open
+          @rung = java.util.concurrent.atomic.AtomicBoolean.new
+          @selector = Java::JavaNioChannels::Selector.open
+          @pid = Process.pid
+        end
+
+        def wait(seconds)
+          return @selector.select_now if seconds <= 0
+          return @selector.select((seconds * 1000).ceil) if Ruby.scheduler.nil?
+
+          selector = @selector
+          Thread.new { selector.select((seconds * 1000).ceil) }.value
+        end
+      end
+    end
+  end
+end
