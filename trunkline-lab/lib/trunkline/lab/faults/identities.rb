@@ -40,13 +40,19 @@ module Trunkline
         def make(name, chain: true, **leaf)
           own = leaf(**leaf)
           OpenSSL::SSL::SSLContext.new.tap do |context|
-            # Not add_certificate, which JRuby's openssl has not.
-            context.cert = own.certificate
-            context.key = own.key
-            context.extra_chain_cert = [intermediate.certificate] if chain
+            identify(context, own, chain ? [intermediate.certificate] : [])
             context.alpn_select_cb = ->(_) { "h2" } if name == :http2
             limit(context, VERSIONS[name]) if VERSIONS.key?(name)
           end
+        end
+
+        # JRuby's openssl has no add_certificate, and wants the certificate itself in the chain.
+        def identify(context, own, issuers)
+          return context.add_certificate(own.certificate, own.key, issuers) unless RUBY_ENGINE == "jruby"
+
+          context.cert = own.certificate
+          context.key = own.key
+          context.extra_chain_cert = [own.certificate, *issuers]
         end
 
         def limit(context, version)

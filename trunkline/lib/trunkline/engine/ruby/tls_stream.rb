@@ -78,6 +78,8 @@ module Trunkline
           came = @ssl.read_nonblock(most, buffer, exception: false)
           @truncated = cut_off? if came.nil?
           came
+        rescue OpenSSL::SSL::SSLErrorWaitReadable # JRuby raises it all the same
+          :wait_readable
         rescue OpenSSL::SSL::SSLError => error
           return ended_early if TLSWords.unexpected_end?(error)
 
@@ -94,7 +96,7 @@ module Trunkline
           taken = @ssl.write_nonblock(bytes, exception: false)
           @started = !taken.is_a?(Integer)
           taken
-        rescue OpenSSL::SSL::SSLErrorWaitReadable # JRuby raises it all the same
+        rescue OpenSSL::SSL::SSLErrorWaitReadable # as for #read
           :wait_readable
         rescue OpenSSL::SSL::SSLError => error
           if TLSWords.unexpected_end?(error)
