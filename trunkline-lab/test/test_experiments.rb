@@ -81,12 +81,12 @@ module Trunkline
 
       def assert_distinct(seen)
         gets, posts = seen.partition { |request| request.verb == "GET" }
-        paths = gets.map(&:path) - ["/x?a=1"] # the first call of all
+        paths = gets.map(&:target) - ["/x?a=1"] # the first call of all
 
         assert_operator paths.size, :>, 5
         assert_empty(paths.tally.select { |_, times| times > 1 })
         paths.each { |path| assert_match(%r{\A/x\?a=1&\d+\z}, path) }
-        assert_equal ["/x?a=1"], posts.map(&:path).uniq
+        assert_equal ["/x?a=1"], posts.map(&:target).uniq
         assert_equal posts.size, posts.map { |post| JSON.parse(post.body).fetch("order") }.uniq.size
       end
 
@@ -183,7 +183,7 @@ module Trunkline
         Origins::Scripted.open(script) do |server|
           experiment("load", "-n", "2", "-m", "post", "-H", "X-Test: yes", "-d", "body",
                      "#{server.plain}/orders?a=1") do
-            assert_equal %w[POST /orders?a=1 body], [seen.verb, seen.path, seen.body]
+            assert_equal %w[POST /orders?a=1 body], [seen.verb, seen.target, seen.body]
             assert_equal "yes", seen.headers["x-test"]
           end
         end

@@ -99,9 +99,11 @@ class TestEventStreams < TrunklineTest
   # A model may speak for longer than timeout: it is for each wait, as with net_http.
   def test_a_stream_that_is_longer_than_its_timeout
     server = serve do |connection|
-      connection.read_request && (connection << head)
-      EVENTS.each { |event| sleep(0.3) && (connection << Answers.chunk(event)) }
-      connection << "0\r\n\r\n"
+      while connection.read_request
+        connection << head
+        EVENTS.each { |event| sleep(0.3) && (connection << Answers.chunk(event)) }
+        connection << "0\r\n\r\n"
+      end
     end
     [false, true].each do |parallel|
       pieces = []

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "async"
+require_relative "../support/fibers"
 require_relative "../support/http2/http2_test"
 require_relative "caller"
 require_relative "stall_cases"
@@ -12,12 +12,14 @@ class TestHostileStalls < HTTP2Test
 
   time_limit 60
 
+  HALF_A_BODY = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"
+
   # What each server does with a connection, and over HTTP/2 with a stream.
   HTTP1 = {
     upload: ->(connection) { connection.read_head_only && sleep },
     first_byte: ->(connection) { connection.read_request && connection.stall },
     head: ->(connection) { connection.read_request && (connection << "HTTP/1.1 200 OK\r\nContent-").stall },
-    body: ->(connection) { connection.read_request && (connection << HostileCases.head("Content-Length: 9")).stall }
+    body: ->(connection) { connection.read_request && (connection << HALF_A_BODY).stall }
   }.freeze
   HTTP2 = {
     upload: :stall.to_proc,

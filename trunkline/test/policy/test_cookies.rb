@@ -188,7 +188,7 @@ class TestCookies < TrunklineTest
 
   def test_what_is_no_jar
     error = assert_raises(Trunkline::InvalidRequest) { client(cookies: "sid=1") }
-    assert_match(/\Acookies: must be true, a Trunkline::CookieJar, or false, got /, error.message)
+    assert_match(/\Acookies: must be true, a Trunkline::CookieJar, or false; .* headers: .*, got /, error.message)
     refute_includes error.message, "sid=1"
   end
 end

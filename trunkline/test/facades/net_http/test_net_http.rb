@@ -181,9 +181,14 @@ class TestNetHTTP < TrunklineTest
     }
     servers.each do |name, server|
       errors = both { failure { start_briefly(server.port) { |http| http.post("/", "a=1") } } }
-      assert_equal(*errors.map { |error| [error.class, error.message] }, name)
+      assert_equal(*errors.map { |error| [error.class, in_any_edition(error.message)] }, name)
       assert_kind_of Trunkline::Error, errors.last.cause
     end
+  end
+
+  # Some editions open a TCPSocket, and name it; some leave the limit of a connect to a socket with words of its own.
+  def in_any_edition(message)
+    message.sub("TCPSocket", "Socket").sub("Connection timed out - user specified timeout", "execution expired")
   end
 
   def unfinished_chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"

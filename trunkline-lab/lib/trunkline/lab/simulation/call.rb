@@ -35,6 +35,9 @@ module Trunkline
         # @return [Float] seconds of the simulation
         def now = @simulation.now
 
+        # @return [Boolean] none is streamed
+        def races?(_request) = true
+
         # @return [nil] there is no total timeout
         def left = nil
 
