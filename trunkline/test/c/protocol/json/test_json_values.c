@@ -84,19 +84,23 @@ static void check_double(const char *text) {
     json_number number;
     double value, expected = strtod(text, NULL);
     const uint8_t *bytes = (const uint8_t *)text;
-    check_case("%s", text);
-    CHECK(json_number_read(&number, bytes, bytes + strlen(text)), "it is no number");
+    CHECK(json_number_read(&number, bytes, bytes + strlen(text)), "%s is no number", text);
     if (!json_number_double(&number, &value)) {
 #ifdef __SIZEOF_INT128__
-        CHECK(false, "it is not computed");
+        CHECK(false, "%s is not computed", text);
 #endif
         return;
     }
-    CHECK(memcmp(&value, &expected, sizeof(value)) == 0, "%.17g instead of %.17g", value, expected);
+    CHECK(memcmp(&value, &expected, sizeof(value)) == 0, "%.17g instead of %.17g, of %s", value,
+          expected, text);
 }
 
 static void test_doubles(void) {
-    for (size_t i = 0; i < sizeof(doubles) / sizeof(doubles[0]); i++) check_double(doubles[i]);
+    for (size_t i = 0; i < sizeof(doubles) / sizeof(doubles[0]); i++) {
+        check_case("%s", doubles[i]);
+        check_double(doubles[i]);
+    }
+    check_case("doubles at random");
     srand(18);
     for (int i = 0; i < 100000; i++) {
         char text[64];
