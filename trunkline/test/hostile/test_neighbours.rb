@@ -11,7 +11,7 @@ class TestNeighbours < HTTP2Test
   time_limit 60
 
   MOST = 0.05 # seconds that a call may take longer
-  TRIES = 3
+  REPEATED = 2 # calls, of ten, that the machine may make late
   DEAD = 1000 # origins
   PIECES = ("x" * 65_536).freeze
 
@@ -122,11 +122,11 @@ class TestNeighbours < HTTP2Test
   # A call that took longer is made again at once: what the neighbour costs, it costs again; what other processes of the
   # machine cost, they do not.
   def assert_unhindered(&call)
-    10.times do
-      costs = [cost(&call)]
-      costs << cost(&call) while costs.last > MOST && costs.size < TRIES
-      assert_operator costs.last, :<=, MOST, "the calls took longer, by seconds: #{costs}"
-    end
+    costs = Array.new(10) { cost(&call) }
+    late = costs.select { |seconds| seconds > MOST }
+    again = late.first(REPEATED).map { cost(&call) }
+    assert_operator late.size, :<=, REPEATED, "calls took longer, by seconds: #{costs}"
+    assert_operator again.max || 0, :<=, MOST, "calls took longer, by seconds: #{costs}, and again: #{again}"
   end
 
   # @return [Float] seconds, without those by which the machine was late
