@@ -90,9 +90,9 @@ class TestNetHTTPProxies < TrunklineTest
     connection << "HTTP/1.1 200 Connection established\r\n\r\n"
     back = Thread.new { relay(server, connection.socket) }
     relay(connection.socket, server)
+    back.join # first: a copy from a socket that another thread closes may wait for ever
   ensure
     server&.close
-    back&.join
   end
 
   def relay(from, to)
