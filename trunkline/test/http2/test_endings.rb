@@ -235,6 +235,23 @@ class TestEndings < HTTP2Test
     end
   end
 
+  # Of the second, 1 byte of 100 comes.
+  { "section" => [0, "\x88"], "frame" => [Frame::END_HEADERS, nil] }.each do |name, (flags, block)|
+    define_method(:"test_a_call_that_times_out_within_a_#{name}_of_its_head_leaves_no_connection_behind") do
+      server = serve_frames do |stream|
+        next stream.answer("whole") unless stream.request.target == "/cut"
+
+        next stream.frame(:headers, flags, block) if block
+
+        stream.connection.raw("#{[100, 1, flags, stream.id].pack("xnCCN")}\x88".b)
+      end
+      http = h2_client(server.url)
+      assert_raises_with(Trunkline::TotalTimeout, sent: :all) { http.get("/cut", timeout: 0.3) }
+      assert_equal "whole", http.get("/").body
+      assert_equal 2, server.connection_count
+    end
+  end
+
   def test_a_stream_that_ends_before_its_body_is_complete_while_the_connection_goes_on
     server = serve_frames { |stream| stream.answer("hello", "content-length": stream.request.target == "/" ? 9 : 5) }
     http = h2_client(server.url)

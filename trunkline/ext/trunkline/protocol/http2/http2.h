@@ -151,7 +151,7 @@ void http2_took(http2 *h, http2_stream *s, size_t count);
 
 /* Releases the stream, which the owner must not use any more. An incomplete one is reset with
  * CANCEL (an extended CONNECT that has sent its end: with NO_ERROR), and what still comes for it is
- * dropped. */
+ * dropped. One whose header section is coming ends the session too: see http2_goodbye. */
 void http2_release(http2 *h, http2_stream *s);
 
 /* Returns the next stream that http2_input, http2_output or http2_end has changed since it was

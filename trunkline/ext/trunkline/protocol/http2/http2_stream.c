@@ -163,6 +163,8 @@ void http2_release(http2 *h, http2_stream *s) {
         http2_stream_free(h, s);
         return;
     }
+    /* Until the rest of the section has come, no head of another stream may (RFC 9113 4.3). */
+    if (h->section.of == s) http2_goodbye(h);
     /* Of a tunnel that has ended on our side nothing is cancelled (RFC 8441 5). */
     bool ended = s->connects && s->body_ended && buffer_length(&s->upload) == 0;
     uint32_t code = ended ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL;

@@ -98,6 +98,8 @@ module Trunkline
             stream.call = nil
             return release_window(stream) if stream.closed
 
+            # Until the rest of the section has come, no head of another stream may (RFC 9113 4.3).
+            say_goodbye if within_section?(stream)
             # Of a tunnel that has ended on our side nothing is cancelled (RFC 8441 5).
             ended = stream.connects && stream.body_ended && stream.upload.empty?
             reset(stream, ended ? :NO_ERROR : :CANCEL)
@@ -186,8 +188,10 @@ module Trunkline
             return @fault unless %i[CLOSED RESET].include?(@fault)
             return :TRUNCATED if stream.final?
 
-            [@section_id, @begun_id].include?(stream.id) ? :TRUNCATED_HEAD : @fault
+            within_section?(stream) ? :TRUNCATED_HEAD : @fault
           end
+
+          def within_section?(stream) = [@section_id, @begun_id].include?(stream.id)
         end
       end
     end
