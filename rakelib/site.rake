@@ -20,10 +20,10 @@ namespace :site do
     end
   end
 
-  desc "Look at the site's pages in Chromium, at 390 and 1400 pixels: screenshots in tmp/site-screens"
+  desc "Look at the site's pages in Chromium, at 390 and 1400 pixels: nothing is cut; screenshots in tmp/site-screens"
   task screens: :site do
     require_relative "support/site_screens"
-    SiteScreens.new("tmp/site", "tmp/site-screens").take(%w[index docs/recipes docs/options docs/errors docs/switching])
+    SiteScreens.new("tmp/site", "tmp/site-screens").take
   end
 end
 

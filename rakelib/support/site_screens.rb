@@ -3,31 +3,54 @@
 require "fileutils"
 require "webrick"
 
-# Takes pictures of the built site in Chromium, at the widths of a telephone and of a desk.
+$LOAD_PATH.unshift(*%w[lib test].map { |folder| File.expand_path("../../trunkline-lab/#{folder}", __dir__) })
+require "support/browser"
+
+# Looks at each page of the built site in Chromium, at the widths of a telephone and of a desk.
 class SiteScreens
   WIDTHS = [390, 1400].freeze
-  FLAGS = %w[--headless=old --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=5000].freeze
+  # What a reader cannot reach: a page wider than the window, and what stands out of it or of its column, unless it is
+  # in a box that scrolls.
+  CUT = <<~JAVASCRIPT
+    (() => {
+      const column = document.querySelector('.vp-doc')
+      const limit = Math.min(innerWidth, column.getBoundingClientRect().right) + 1
+      const scrolls = (element) => ['auto', 'scroll'].includes(getComputedStyle(element).overflowX)
+      const inBox = (element) => element !== column && (scrolls(element) || inBox(element.parentElement))
+      const cut = [...column.querySelectorAll('*')].filter((element) => {
+        const { width, right } = element.getBoundingClientRect()
+        return width > 0 && right > limit && !inBox(element)
+      })
+      const wide = document.documentElement.scrollWidth > innerWidth ? ['the page'] : []
+      return wide.concat(cut.map((element) => `${element.tagName}: ${element.textContent.slice(0, 60)}`))
+    })()
+  JAVASCRIPT
 
   def initialize(site, target)
     @site = File.expand_path(site)
     @target = File.expand_path(target)
   end
 
-  # @param pages [Array<String>] without .html
-  def take(pages)
+  # Raises when something is cut.
+  def take
     FileUtils.mkdir_p(@target)
-    with_server do |url|
-      pages.product(WIDTHS).each { |page, width| picture("#{url}/#{page}.html", page, width) }
+    pages = Dir.glob("**/*.html", base: @site) - ["404.html"]
+    cut = with_server do |url|
+      Trunkline::Lab::Browser.open do |browser|
+        pages.product(WIDTHS).flat_map { |page, width| look(browser, url, page, width) }
+      end
     end
     puts "#{pages.size * WIDTHS.size} pictures in #{@target}"
+    raise "cut:\n#{cut.join("\n")}" unless cut.empty?
   end
 
   private
 
-  def picture(url, page, width)
-    file = File.join(@target, "#{page.tr("/", "-")}-#{width}.png")
-    system("chromium", *FLAGS, "--window-size=#{width},1600", "--screenshot=#{file}", url,
-           out: File::NULL, err: File::NULL, exception: true)
+  # @return [Array<String>] what is cut
+  def look(browser, url, page, width)
+    browser.go("#{url}/#{page}", width: width)
+    File.binwrite(File.join(@target, "#{page.delete_suffix(".html").tr("/", "-")}-#{width}.png"), browser.screenshot)
+    browser.js(CUT).map { |element| "#{page} at #{width}: #{element}" }
   end
 
   def with_server

@@ -68,6 +68,30 @@ function withoutComments (md) {
   })
 }
 
+// Wide tables scroll within a box of their own, which the keyboard reaches, too. On a telephone, tables of three or four
+// columns become a list, where each cell says which column it is of: see theme/tables.css.
+const kindOf = (columns) => columns > 4 ? 'wide' : columns > 2 ? 'listed' : 'pairs'
+
+function withTables (md) {
+  md.core.ruler.push('columns_of_tables', ({ tokens }) => {
+    let columns = []
+    let cell = 0
+    tokens.forEach((token, index) => {
+      if (token.type === 'thead_open') columns = []
+      else if (token.type === 'th_open') columns.push(textOf(tokens[index + 1]))
+      else if (token.type === 'thead_close') headOf(tokens, index).attrJoin('class', kindOf(columns.length))
+      else if (token.type === 'tr_open') cell = 0
+      else if (token.type === 'td_open') token.attrSet('data-column', columns[cell++] ?? '')
+    })
+  })
+  md.renderer.rules.table_open = (tokens, index, options, env, self) =>
+    `<div class="table" tabindex="0">${self.renderToken(tokens, index, options)}`
+  md.renderer.rules.table_close = () => '</table></div>\n'
+}
+
+const textOf = (inline) => inline.children.map(({ content }) => content).join('')
+const headOf = (tokens, index) => tokens.slice(0, index).findLast(({ type }) => type === 'table_open')
+
 export default defineConfig({
   title: 'Trunkline',
   description: 'HTTP for Ruby services: fast, with exact timeouts, and nothing is sent twice',
@@ -77,7 +101,13 @@ export default defineConfig({
   cacheDir: '../tmp/site-cache',
   base: process.env.SITE_BASE || '/',
   ignoreDeadLinks: inTheRepository,
-  markdown: { html: false, config: withoutComments },
+  markdown: {
+    html: false,
+    config (md) {
+      withoutComments(md)
+      withTables(md)
+    }
+  },
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
