@@ -96,9 +96,14 @@ class TestRailsValues < Minitest::Test
         same: value.to_h { |name, one| [name, build(json: { v: one }).body] },
         theirs: value.to_h { |name, one| [name, ActiveSupport::JSON.encode({ v: one })] },
         copy: Trunkline::JSONEncoding.generate_copy(value) == build(json: value).body,
-        refused: refused { build(json: [parameters(a: "secret")]) }
+        refused: refused { build(json: [parameters(a: "secret")]) },
+        ours: refused { build(json: [Trunkline.new(timeout: 5)]) },
+        shown: [Trunkline.new("http://a.test", timeout: 5, bearer: "secret"), build(params: { token: "secret" })].to_json
       }
     RUBY
+    assert_match(/got an instance of Trunkline::Client/, told["ours"])
+    refute_match(/secret/, told["shown"])
+    assert_match(/Trunkline::Client http.*Trunkline::Request POST/, told["shown"])
     plain = ->(texts) { texts.transform_values { |text| JSON.parse(text) } }
     assert_equal plain.call(told["theirs"]), plain.call(told["same"])
     assert_equal '{"v":"2026-01-02T03:04:05.000Z"}', told["same"]["at"]

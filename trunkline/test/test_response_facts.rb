@@ -53,9 +53,21 @@ class TestResponseFacts < TrunklineTest
 
   def test_no_copies
     response = answered
-    [-> { response.dup }, -> { response.clone }, -> { Marshal.dump(response) }].each do |copy|
-      assert_raises(TypeError, &copy)
+    ways = [-> { response.dup }, -> { response.clone }, -> { Marshal.dump(response) }, -> { YAML.dump([response]) }]
+    ways.each do |copy|
+      assert_match(/status.+headers.+body/, assert_raises(TypeError, &copy).message)
     end
+    assert_raises(Trunkline::InvalidRequest) { client("http://127.0.0.1:9").post("/", json: { answer: response }) }
+  end
+
+  def test_yaml_of_what_is_no_connection
+    response = answered(path: "/a?token=sesame", bearer: "sesame")
+    error = assert_raises(Trunkline::Error) { client("http://127.0.0.1:1").get("/") }
+    [response.headers, response.request, response.request.uri, error].each do |written|
+      read = YAML.unsafe_load(YAML.dump(written))
+      assert_equal written.inspect, read.inspect
+    end
+    assert_equal error.sent, YAML.unsafe_load(YAML.dump(error)).sent
   end
 
   def test_to_curl_is_a_command_that_a_shell_reads

@@ -95,21 +95,28 @@ module Trunkline
       bytes.ascii_only? ? bytes : bytes.dup.force_encoding(Encoding::UTF_8).scrub
     end
 
-    # Marshal writes what the error tells without a credential: the request without its body, its query and the values
-    # of its header fields, as far as these are unknown (see Headers#inspect); no response, no cause. By _dump:
+    # Marshal and YAML write what the error tells without a credential: the request without its body, its query and the
+    # values of its header fields, as far as these are unknown (see Headers#inspect); no response, no cause. By _dump:
     # Marshal.load of Ruby 3.1 does not find the marshal_load of an exception.
     # @return [String]
-    def _dump(_level)
-      facts = @facts.except(:response, :body)
-      facts[:fields] = Headers.redact(facts[:fields]) if facts[:fields]
-      Marshal.dump([message, facts, backtrace])
-    end
+    def _dump(_level) = Marshal.dump([message, shown_facts, backtrace])
 
     # @return [Error]
     # @api private
     def self._load(bytes)
       message, facts, backtrace = Marshal.load(bytes) # rubocop:disable Security/MarshalLoad -- Marshal calls this
       new(message, facts).tap { |error| error.set_backtrace(backtrace) if backtrace }
+    end
+
+    # @api private for YAML
+    def encode_with(coder)
+      coder.map = { "message" => message, "facts" => shown_facts, "backtrace" => backtrace }
+    end
+
+    # @api private
+    def init_with(coder)
+      initialize(*coder.map.values_at("message", "facts"))
+      set_backtrace(coder["backtrace"]) if coder["backtrace"]
     end
 
     # The same failure with some facts corrected: those of a call that spans several requests.
@@ -142,6 +149,14 @@ module Trunkline
     def _attempted(attempts)
       @attempts = attempts
       self
+    end
+
+    private
+
+    def shown_facts
+      facts = @facts.except(:response, :body)
+      facts[:fields] = Headers.redact(facts[:fields]) if facts[:fields]
+      facts
     end
   end
 

@@ -220,7 +220,7 @@ module Trunkline
       "#<#{self.class} #{Headers.redact(pairs).map { |pair| pair.join(": ") }.join(" | ")}>"
     end
 
-    # Marshal writes what inspect shows. To write all values, write #to_a.
+    # Marshal and YAML write what inspect shows. To write all values, write #to_a.
     # @return [Array<Array(String, String)>]
     def marshal_dump = Headers.redact(pairs)
 

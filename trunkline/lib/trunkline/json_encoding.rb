@@ -6,6 +6,7 @@ require "pathname"
 require "time"
 require_relative "errors"
 require_relative "params"
+require_relative "redacted"
 require_relative "url"
 
 module Trunkline
@@ -57,7 +58,7 @@ module Trunkline
         case object
         when String then String.new(object)
         when ->(any) { Params.parameters?(any) } then {}.merge(Params.plain("json", object))
-        when ->(any) { any.respond_to?(:as_json) } then converted(object, object.as_json)
+        when ->(any) { any.respond_to?(:as_json) } then converted(object, as_json(object))
         when Time, Date then object.is_a?(Time) || object.is_a?(DateTime) ? object.iso8601(DIGITS) : object.iso8601
         when ->(any) { own_to_json?(any) } then Fragment.new(object.to_json)
         else form_as_text(object) || form_as_collection(object) || refuse(object)
@@ -102,6 +103,11 @@ module Trunkline
         return form if native?(form)
 
         form.equal?(object) ? form_as_collection(object) || refuse(object) : form(form)
+      end
+
+      # That of Redacted is for people.
+      def as_json(object)
+        object.is_a?(Redacted) && object.method(:as_json).owner.equal?(Redacted) ? refuse(object) : object.as_json
       end
 
       def own_to_json?(object)

@@ -91,7 +91,7 @@ module Trunkline
       content.rewind if content.is_a?(Content)
     end
 
-    # Marshal writes no body, no query, and of header fields what Headers#inspect shows.
+    # Marshal and YAML write no body, no query, and of header fields what Headers#inspect shows.
     # @return [Array]
     def marshal_dump = [method, uri, Headers.redact(_fields).flatten]
 

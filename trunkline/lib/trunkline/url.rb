@@ -236,7 +236,10 @@ module Trunkline
       "#<#{self.class} #{shown}>"
     end
 
-    # Marshal writes what inspect shows; who needs all of it writes #to_s.
+    # @return [String] as the json gem writes it
+    def as_json(*) = to_s
+
+    # Marshal and YAML write what inspect shows; who needs all of it writes #to_s.
     # @return [Array]
     def marshal_dump = [scheme, host, port, path, query && HIDDEN]
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "pp"
+require "yaml"
 
 # Looks for a credential in all that Ruby writes of an object.
 module Canary
@@ -30,8 +31,9 @@ module Canary
 
   # @return [Hash{Symbol => String}]
   def written(object)
-    texts = { inspect: object.inspect, pp: object.pretty_inspect, Marshal: marshalled(object),
-              format: format("%p", object) }
+    texts = { inspect: object.inspect, pp: object.pretty_inspect, Marshal: told { Marshal.dump(object) },
+              YAML: told { YAML.dump(object) }, format: format("%p", object) }
+    texts[:as_json] = object.as_json.to_s if object.respond_to?(:as_json) && !object.is_a?(Trunkline::URL)
     # A String is what it is, and a URL is for sending; every other text is for people.
     texts[:to_s] = object.to_s unless object.is_a?(Trunkline::URL)
     object.is_a?(Exception) ? texts.merge(of_exception(object)) : texts
@@ -45,8 +47,8 @@ module Canary
   end
 
   # What cannot be written says why.
-  def marshalled(object)
-    Marshal.dump(object)
+  def told
+    yield
   rescue TypeError => error
     error.full_message(highlight: false)
   end

@@ -63,6 +63,13 @@ module Trunkline
       end
       alias clone dup
 
+      # For Marshal and YAML.
+      # @raise [TypeError] always
+      def marshal_dump
+        raise TypeError, "neither Marshal nor YAML writes a response: it may hold a connection; write its status, " \
+                         "headers.to_h and body"
+      end
+
       private
 
       def parsed
