@@ -43,6 +43,7 @@ module Trunkline
       RactorError.refuse
       return new(nil, base_url) if base_url.is_a?(Hash)
 
+      Arguments.options(options)
       base = URL.parse(base_url) if base_url
       options = { basic: base.userinfo, **options } if base&.userinfo && !options.key?(:bearer)
       merged = defaults.merge(options)
@@ -57,8 +58,12 @@ module Trunkline
     #   max_buffered_bytes, which hold for all clients together (see Options::OF_PROCESS); logger and require_timeouts
     # @return [nil]
     # @raise [InvalidRequest] then nothing has changed
-    def configure
+    def configure(*given)
       RactorError.refuse
+      unless given.empty? && block_given?
+        raise InvalidRequest, "configure: takes a block: Trunkline.configure { |defaults| defaults.timeout = 5 }"
+      end
+
       changes = Defaults.new
       yield changes
       limits = changes.process
@@ -120,8 +125,8 @@ module Trunkline
     # @return [Object] what the block returns
     # @raise [InvalidRequest] when no file can be written there, before the block runs
     # @raise [SystemCallError]
-    def record(path, &block)
-      raise InvalidRequest, "record: needs a block" unless block
+    def record(path = nil, &block)
+      raise InvalidRequest, "record: needs a block, whose calls it writes" unless block
 
       Recording.of(path, &block)
     end
@@ -152,8 +157,8 @@ module Trunkline
 
     # As Client#request, with one client for the whole process; so are the verbs.
     # @return [Response]
-    def request(method, url, options = nil, &block)
-      client.request(method, url, options, &block)
+    def request(method, url, options = nil, more = nil, &block)
+      client.request(method, url, options, more, &block)
     end
 
     # As Client#batch, with one client for the whole process. Here and below the options are those of Trunkline.new,
@@ -175,7 +180,7 @@ module Trunkline
 
     # As Client#async, with one client for the whole process.
     # @return [Async]
-    def async = client.async
+    def async(options = nil) = client.async(options)
 
     private
 
@@ -189,6 +194,9 @@ module Trunkline
       return yield client, options unless options.is_a?(Hash)
 
       own = options.slice(*Scheduler::BatchOptions::NAMES)
+      unknown = options.keys - own.keys - Options::NAMES
+      raise Scheduler::BatchOptions.unknown(unknown.first) unless unknown.empty?
+
       yield (own.size == options.size ? client : client.with(options.except(*own.keys))), own
     end
 

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
+require_relative "arguments"
 require_relative "future"
+require_relative "options"
 require_relative "redacted"
 require_relative "scheduler/future_thread"
 require_relative "scheduler/request_reader"
@@ -12,6 +14,15 @@ module Trunkline
   class Async
     include Redacted
     include Verbs
+
+    # @raise [InvalidRequest]
+    # @api private
+    def self.refuse(options)
+      known = options.is_a?(Hash) ? options.keys & Options::NAMES : []
+      names = known.empty? ? "timeout: 5" : known.map { |name| "#{name}: ..." }.join(", ")
+      raise InvalidRequest, "async: takes no options: give them to the call, client.async.get(url, #{names}), or to " \
+                            "another client, client.with(#{names}).async"
+    end
 
     # @api private
     # @param builder [CallBuilder]
@@ -30,7 +41,8 @@ module Trunkline
     # @return [Future]
     # @raise [InvalidRequest]
     # @raise [ClosedError]
-    def request(method, url = nil, options = nil, &block)
+    def request(method, url = nil, options = nil, more = nil, &block)
+      Arguments.refuse_third(more) if more
       submit([method, url, options], block)
     end
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "arguments"
 require_relative "block_arity"
 require_relative "cancelled"
 require_relative "interrupts"
@@ -44,7 +45,8 @@ module Trunkline
     # @yield [result] the Response, or the error that a single call would have raised
     # @return [nil]
     # @raise [InvalidRequest] with the request's index
-    def request(method, url = nil, options = nil, &block)
+    def request(method, url = nil, options = nil, more = nil, &block)
+      Arguments.refuse_third(more) if more
       push([method, url, options].freeze, block)
     end
 
@@ -62,7 +64,11 @@ module Trunkline
     # @param request [String, URI, Array, Hash, Request] anything that names a request (docs/batches.md)
     # @return [nil]
     # @see #request
-    def add(request, &block)
+    def add(request, options = nil, &block)
+      unless options.nil?
+        raise InvalidRequest, "add: takes one thing: [:get, url, { timeout: 5 }]; or batch.get(url, timeout: 5)"
+      end
+
       push(request, block)
     end
     alias << add

@@ -45,11 +45,17 @@ module Trunkline
     #   @param buffer [String, nil] to read into; "" at the end
     #   @return [String, nil] BINARY; nil at the end, unless length is 0
     #   @raise [ArgumentError] for a negative length
+    # @raise [TypeError] for anything else
     def read(length = nil, buffer = nil)
       return read_bytes(length, buffer) if length.is_a?(Integer)
-      return next_bytes(length || buffer) if length || buffer
+      return next_text unless length || buffer
 
-      next_text
+      given = length || buffer
+      unless given.is_a?(String)
+        raise TypeError, "read: takes a number of bytes, or a String to read into, got #{given.class}"
+      end
+
+      next_bytes(given)
     end
 
     # As IO#readpartial.

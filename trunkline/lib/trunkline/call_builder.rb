@@ -50,6 +50,7 @@ module Trunkline
     # @raise [InvalidRequest]
     # @raise [MissingTimeout]
     def prepare(pending, method, url, options = nil)
+      return prepare(pending, method, nil, url) if options.nil? && url.is_a?(Hash)
       return prepare_with(options, pending, method, url) if options
 
       pending.request = @requests.build(method, url, nil, !pending.streamed.nil?)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "arguments"
 require_relative "async"
 require_relative "batch"
 require_relative "block_arity"
@@ -56,71 +57,71 @@ module Trunkline
     end
 
     # In all verbs the options are one positional Hash, which takes keywords just as well: with **options, Ruby 3.1
-    # would make a Hash for every call that gives none.
+    # would make a Hash for every call that gives none. A third one, which there is with other clients, is refused.
 
     # Transfers a representation (RFC 9110 9.3.1).
     # @param url [String, URI, URL, nil] nil is the base URL
     # @param options [Hash, nil] as keywords
     # @yield [chunk, response] the body, as it comes; a block of one parameter gets the chunk alone
     # @return [Response]
-    def get(url = nil, options = nil, &block)
-      call("GET", url, options, &block)
+    def get(url = nil, options = nil, more = nil, &block)
+      call("GET", url, options, more, &block)
     end
 
     # As GET, without the body (RFC 9110 9.3.2).
     # @return (see #get)
-    def head(url = nil, options = nil, &block)
-      call("HEAD", url, options, &block)
+    def head(url = nil, options = nil, more = nil, &block)
+      call("HEAD", url, options, more, &block)
     end
 
     # Has the content processed (RFC 9110 9.3.3).
     # @return (see #get)
-    def post(url = nil, options = nil, &block)
-      call("POST", url, options, &block)
+    def post(url = nil, options = nil, more = nil, &block)
+      call("POST", url, options, more, &block)
     end
 
     # Puts the content in the place of what is there (RFC 9110 9.3.4).
     # @return (see #get)
-    def put(url = nil, options = nil, &block)
-      call("PUT", url, options, &block)
+    def put(url = nil, options = nil, more = nil, &block)
+      call("PUT", url, options, more, &block)
     end
 
     # Changes what is there (RFC 5789).
     # @return (see #get)
-    def patch(url = nil, options = nil, &block)
-      call("PATCH", url, options, &block)
+    def patch(url = nil, options = nil, more = nil, &block)
+      call("PATCH", url, options, more, &block)
     end
 
     # Removes what is there (RFC 9110 9.3.5).
     # @return (see #get)
-    def delete(url = nil, options = nil, &block)
-      call("DELETE", url, options, &block)
+    def delete(url = nil, options = nil, more = nil, &block)
+      call("DELETE", url, options, more, &block)
     end
 
     # Asks what can be done (RFC 9110 9.3.7).
     # @return (see #get)
-    def options(url = nil, options = nil, &block)
-      call("OPTIONS", url, options, &block)
+    def options(url = nil, options = nil, more = nil, &block)
+      call("OPTIONS", url, options, more, &block)
     end
 
     # Has the request sent back (RFC 9110 9.3.8).
     # @return (see #get)
-    def trace(url = nil, options = nil, &block)
-      call("TRACE", url, options, &block)
+    def trace(url = nil, options = nil, more = nil, &block)
+      call("TRACE", url, options, more, &block)
     end
 
     # Any method.
     # @param method [Symbol, String] :get is "GET"; a String is sent as it is: methods tell upper from lower case
     # @return (see #get)
-    def request(method, url = nil, options = nil, &block)
-      call(method, url, options, &block)
+    def request(method, url = nil, options = nil, more = nil, &block)
+      call(method, url, options, more, &block)
     end
 
     # @param options [Hash] what is to differ, as keywords; headers: and params: are added to those there are
     # @return [Client] that shares this one's connections, and is closed with it
     # @raise [InvalidRequest]
     def with(options = {})
-      if options.key?(:max_idle)
+      if Arguments.options(options).key?(:max_idle)
         raise InvalidRequest, "max_idle: belongs to the connections, which with shares: give it to Trunkline.new"
       end
 
@@ -259,7 +260,9 @@ module Trunkline
     #
     # @return [Async]
     # @raise [ClosedError]
-    def async
+    # @raise [InvalidRequest] for options: they are given to the call, or to #with
+    def async(options = nil)
+      Async.refuse(options) if options
       @async ||= Async.new(@builder, side_by_side(nil).first)
     end
 
@@ -325,11 +328,13 @@ module Trunkline
 
     # Options that hold for more than a call make another client, which is kept: a call that names them again costs
     # a look-up.
-    def call(method, url, options, &block)
+    def call(method, url, options, more = nil, &block)
       @family.refuse_if_closed
+      Arguments.refuse_third(more) if more
       return execute(method, url, options, &block) if options.nil? && !url.is_a?(Hash)
       return call(method, nil, url, &block) if options.nil?
-      raise InvalidRequest.of("options", options, "keywords, such as timeout: 2") unless options.is_a?(Hash)
+
+      Arguments.options(options, Arguments::PLACES)
       return execute(method, url, options, &block) if RequestBuilder.per_call?(options)
 
       own = AttemptValues.of_call(options.slice(*Options::PER_CALL))

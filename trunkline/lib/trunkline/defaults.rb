@@ -31,6 +31,15 @@ module Trunkline
       @require_timeouts = true
     end
 
+    # @raise [InvalidRequest] for the writer of what is no option
+    def method_missing(name, *given)
+      return super unless name.end_with?("=")
+
+      raise Options.unknown(name.name.delete_suffix("=").to_sym, Options::NAMES + Options::OF_PROCESS)
+    end
+
+    def respond_to_missing?(*) = false
+
     # As deprecations = block.
     # @yieldparam deprecation [Deprecation]
     # @return [void]

@@ -115,6 +115,9 @@ module Trunkline
       raise InvalidRequest, "rescue: needs a block" unless block
 
       BlockArity.check(block, 1, "the error") { "rescue: the block" }
+      wrong = classes.find { |one| !one.is_a?(Module) }
+      raise InvalidRequest.of("rescue", wrong, "classes of errors, such as Trunkline::TimeoutError") if wrong
+
       classes = [StandardError] if classes.empty?
       following = Future.new
       on_ready do |value|

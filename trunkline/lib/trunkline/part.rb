@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "arguments"
 require_relative "body"
 require_relative "headers"
 require_relative "loading"
@@ -14,6 +15,9 @@ module Trunkline
   #   })
   class Part
     include Redacted
+
+    TAKES = "what is sent, filename:, content_type: and headers:"
+    private_constant :TAKES
 
     # @return [String, IO, Pathname, Enumerable, #call]
     attr_reader :body
@@ -63,7 +67,9 @@ module Trunkline
     #   or application/octet-stream for a file
     # @param headers [Hash] further header fields of the part
     # @raise [InvalidRequest]
-    def initialize(body, filename: nil, content_type: nil, headers: {})
+    def initialize(body, *more, filename: nil, content_type: nil, headers: {}, **others)
+      Arguments.refuse_more(more, "Part", TAKES)
+      Arguments.refuse_keywords(others, "Part", TAKES)
       @body = body
       @filename = filename.nil? ? Part.name_of(body) : filename || nil
       unless @filename.nil? || (@filename.is_a?(String) && !@filename.include?("\0"))

@@ -24,8 +24,9 @@ module Trunkline
     # @raise [InvalidRequest] when no file can be written there, before anything is called
     # @raise [SystemCallError]
     def self.of(path)
-      path = File.path(path)
-      unless File.writable?(File.dirname(path)) && !File.directory?(path)
+      named = path.is_a?(String) || path.respond_to?(:to_path)
+      path = File.path(path) if named
+      unless named && File.writable?(File.dirname(path)) && !File.directory?(path)
         raise InvalidRequest.of("record", path, "the path of a file in a folder that can be written to")
       end
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "arguments"
 require_relative "download"
 require_relative "event_source"
 require_relative "stream_options"
@@ -76,7 +77,8 @@ module Trunkline
     # @raise [SystemCallError] when the file cannot be written, as on a full disk
     # @raise [Error] the last failure
     # @raise [InvalidRequest] before anything is sent
-    def download(url = nil, to:, resume: true, parts: 1, checksum: nil, progress: nil, **options)
+    def download(url = nil, *more, to: nil, resume: true, parts: 1, checksum: nil, progress: nil, **options)
+      Arguments.refuse_more(more, "download", "a URL, the path of a file as to:, and options")
       call = StreamOptions.of(options, @options.timeout, Download::FIELDS)
       fields = call[:headers]
       sender = ->(more) { request(:get, url, { **call, headers: StreamOptions.laid_over(more, fields) }) }

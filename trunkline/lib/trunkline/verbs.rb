@@ -8,13 +8,13 @@ module Trunkline
   module Verbs
     NAMES = %i[get head post put patch delete options trace].freeze
 
-    def get(url = nil, options = nil, &block) = request("GET", url, options, &block)
-    def head(url = nil, options = nil, &block) = request("HEAD", url, options, &block)
-    def post(url = nil, options = nil, &block) = request("POST", url, options, &block)
-    def put(url = nil, options = nil, &block) = request("PUT", url, options, &block)
-    def patch(url = nil, options = nil, &block) = request("PATCH", url, options, &block)
-    def delete(url = nil, options = nil, &block) = request("DELETE", url, options, &block)
-    def options(url = nil, options = nil, &block) = request("OPTIONS", url, options, &block)
-    def trace(url = nil, options = nil, &block) = request("TRACE", url, options, &block)
+    def get(url = nil, options = nil, more = nil, &block) = request("GET", url, options, more, &block)
+    def head(url = nil, options = nil, more = nil, &block) = request("HEAD", url, options, more, &block)
+    def post(url = nil, options = nil, more = nil, &block) = request("POST", url, options, more, &block)
+    def put(url = nil, options = nil, more = nil, &block) = request("PUT", url, options, more, &block)
+    def patch(url = nil, options = nil, more = nil, &block) = request("PATCH", url, options, more, &block)
+    def delete(url = nil, options = nil, more = nil, &block) = request("DELETE", url, options, more, &block)
+    def options(url = nil, options = nil, more = nil, &block) = request("OPTIONS", url, options, more, &block)
+    def trace(url = nil, options = nil, more = nil, &block) = request("TRACE", url, options, more, &block)
   end
 end

@@ -60,7 +60,9 @@ class TestBatch < TrunklineTest
   BAD = {
     "an unknown concurrency" => [{ concurrency: :fast }, /concurrency: must be :auto or an Integer .* got :fast/],
     "a concurrency of 0" => [{ concurrency: 0 }, /concurrency/],
-    "an unknown option" => [{ parallel: 3 }, /option: must be one of .* got :parallel/],
+    "an unknown option" => [{ concurency: 3 }, /unknown option :concurency; the nearest are concurrency:, /],
+    "another client's option" => [{ parallel: 3 }, /unknown option :parallel; instead: concurrency:/],
+    "an option of a request" => [{ json: 3 }, /must be one of concurrency:, .* \[:post, url, \{ json: .* got :json/],
     "a rate without a unit of time" => [{ rate: "100" }, /rate: must be .* got "100"/],
     "a progress that cannot be called" => [{ progress: 3 }, /progress/]
   }.freeze

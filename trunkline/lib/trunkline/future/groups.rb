@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
+require_relative "../arguments"
 require_relative "../errors"
+require_relative "../options/checks"
 
 module Trunkline
   class Future
@@ -9,13 +11,15 @@ module Trunkline
     module Groups
       # What a group's block returns while its value is not known.
       OPEN = Object.new.freeze
-      private_constant :OPEN
+      TAKES = "futures and cancel: true or false; how long to wait is said to what it gives: .value(5)"
+      private_constant :OPEN, :TAKES
 
       # @param futures [Array<Future>]
       # @param cancel [Boolean] whether the first error cancels the others
       # @return [Future] of an Array of their values in the order given; or of the first error
       # @raise [InvalidRequest]
-      def all(*futures, cancel: false)
+      def all(*futures, cancel: false, **others)
+        Arguments.refuse_keywords(others, "all", TAKES)
         group(futures.flatten, cancel) do |whole, values, value|
           next value if value.is_a?(Exception)
 
@@ -27,7 +31,8 @@ module Trunkline
       # @param cancel [Boolean] whether the first response cancels the others
       # @return [Future] of the first value that is no error; when all are errors, of the last of these
       # @raise [InvalidRequest]
-      def any(*futures, cancel: false)
+      def any(*futures, cancel: false, **others)
+        Arguments.refuse_keywords(others, "any", TAKES)
         group(some("any", futures), cancel) do |whole, values, value|
           !value.is_a?(Exception) || values == whole.size ? value : OPEN
         end
@@ -37,7 +42,8 @@ module Trunkline
       # @param cancel [Boolean] whether the first to end cancels the others
       # @return [Future] of the first value, also when it is an error
       # @raise [InvalidRequest]
-      def race(*futures, cancel: false)
+      def race(*futures, cancel: false, **others)
+        Arguments.refuse_keywords(others, "race", TAKES)
         group(some("race", futures), cancel) { |_whole, _values, value| value }
       end
 
@@ -50,6 +56,7 @@ module Trunkline
       # @yield [futures, ended, value] after each that ended
       # @yieldreturn [Object] the group's value, or OPEN
       def group(futures, cancel)
+        cancel = Options::Checks.boolean(:cancel, cancel)
         wrong = futures.find { |one| !one.is_a?(Future) }
         raise InvalidRequest.of("futures", wrong, "Futures, or an Array of them") if wrong
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../arguments"
 require_relative "../errors"
 
 module Trunkline
@@ -76,7 +77,9 @@ module Trunkline
       }.each_with_object({}) { |(names, ours), all| names.each { |name| all[name] = ours } }.freeze
 
       NEAREST = 3
-      private_constant :NEAREST
+      # What is less like all options than this may be a part of what was to be sent.
+      LIKE = 0.8
+      private_constant :NEAREST, :LIKE
 
       class << self
         # @param name [Object] a Symbol, or whatever else was given for one
@@ -93,16 +96,17 @@ module Trunkline
           return "its name must be a Symbol: #{name}:" if name.is_a?(String) && known.include?(symbol)
           return "instead: #{SYNONYMS[symbol]}" if SYNONYMS.key?(symbol)
 
-          nearest = nearest(name.to_s, known)
-          "#{"the nearest are #{nearest}; " if nearest}docs/options.md lists all"
+          "#{nearest(name.to_s, known)}docs/options.md lists all"
         end
 
         # @return [String, nil] nil without did_you_mean (ruby --disable-did_you_mean)
         def nearest(text, known)
           return unless defined?(DidYouMean::JaroWinkler)
 
-          names = known.max_by(NEAREST) { |option| DidYouMean::JaroWinkler.distance(option.to_s, text) }
-          names.map { |option| "#{option}:" }.join(", ")
+          likeness = known.to_h { |option| [option, DidYouMean::JaroWinkler.distance(option.to_s, text)] }
+          names = likeness.keys.max_by(NEAREST, &likeness)
+          places = "; #{Arguments::PLACES}" if likeness.fetch(names.first) < LIKE
+          "the nearest are #{names.map { |option| "#{option}:" }.join(", ")}#{places}; "
         end
 
         def shown(name)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../arguments"
 require_relative "../event_stream_parser"
 
 module Trunkline
@@ -17,8 +18,9 @@ module Trunkline
       # @return [self, Enumerator]
       # @raise [EventTooLarge] and what reading raises (see BodyReading)
       # @raise [InvalidRequest]
-      def each_event(limit: EventStreamParser::LIMIT, &block)
-        return enum_for(:each_event, limit: limit) unless block
+      def each_event(limit: EventStreamParser::LIMIT, **others, &block)
+        Arguments.refuse_keywords(others, "each_event", "limit:")
+        return enum_for(:each_event, limit: limit, **others) unless block
 
         parser = EventStreamParser.new(limit: limit, response: self)
         begin

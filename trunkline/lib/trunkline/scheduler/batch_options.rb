@@ -35,12 +35,26 @@ module Trunkline
       # @return [Integer] the highest limit that :auto may find: with a connection for each request, and over HTTP/2
       attr_reader :maximum, :maximum_of_streams
 
+      # @param name [Object] that is no option of many requests
+      # @return [InvalidRequest]
+      def self.unknown(name)
+        known = NAMES.map { |one| "#{one}:" }.join(", ")
+        place = if Options::NAMES.include?(name)
+                  "; for all requests of a list: client.with(#{name}: ...)"
+                elsif (Options::CALL_ONLY + Options::OF_MANY).include?(name)
+                  "; for one request of a list: [:post, url, { #{name}: ... }]"
+                end
+        return Options.unknown(name, NAMES + Options::NAMES) unless place
+
+        InvalidRequest.of("option", name, "one of #{known}#{place}")
+      end
+
       # @param given [Hash{Symbol => Object}]
       # @param max_connections_per_host [Integer] the client's
       # @raise [InvalidRequest]
       def initialize(given, max_connections_per_host)
         unknown = given.keys - NAMES
-        raise InvalidRequest.of("option", unknown.first, allowed(unknown.first)) unless unknown.empty?
+        raise BatchOptions.unknown(unknown.first) unless unknown.empty?
 
         @concurrency = concurrency_of(given.fetch(:concurrency, :auto))
         @max_in_flight = in_flight_of(given[:max_in_flight])
@@ -70,11 +84,6 @@ module Trunkline
       end
 
       private
-
-      def allowed(name)
-        of_client = "; for all requests of a list: client.with(#{name}: ...)" if Options::NAMES.include?(name)
-        "one of #{NAMES.join(", ")}#{of_client}"
-      end
 
       def concurrency_of(value)
         return value if value == :auto || (value.is_a?(Integer) && value.between?(1, MOST))

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../arguments"
 require_relative "../errors"
 require_relative "../policy/redirect"
 require_relative "../redacted"
@@ -78,7 +79,8 @@ module Trunkline
       def parts_of_array(item)
         method, url, options = item
         size = item.size
-        refuse(item) unless size > 1 && size < 4 && (options.nil? || options.is_a?(Hash))
+        refuse(item) unless size > 1 && size < 4
+        Arguments.options(options, Arguments::PLACES) if options
         return item if method.is_a?(String)
 
         refuse(item) unless method.is_a?(Symbol)
