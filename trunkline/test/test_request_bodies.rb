@@ -28,6 +28,26 @@ class TestRequestBodies < TrunklineTest
     assert_nil request["Transfer-Encoding"]
   end
 
+  def test_a_file_of_which_nothing_is_left
+    Tempfile.create("body") do |file|
+      @http.post("/", body: file) # that has nothing in it yet
+      file.write("text")
+      ways = [{ body: file }, { multipart: { file: file } }, { multipart: { file: Trunkline::Part.new(file) } },
+              { multipart: { file: { io: file, filename: "a" } } }]
+      ways.each do |content|
+        error = assert_raises(Trunkline::InvalidRequest) { @http.post("/", content) }
+        assert_match(/\A#{content.keys.first}: .*its end: rewind it/, error.message)
+        assert_raises(Trunkline::InvalidRequest) { @http.map([[:post, "/", content]]) }
+      end
+      file.pos = 2
+      @http.post("/", body: file)
+      file.rewind
+      @http.post("/", body: file)
+      @http.post("/", body: Pathname.new(file.path))
+    end
+    assert_equal ["", "xt", "text", "text"], @server.requests.map(&:body)
+  end
+
   def test_an_empty_string
     @http.put("/", body: "")
     assert_equal "0", request["Content-Length"]

@@ -37,6 +37,18 @@ module Trunkline
       end
     end
 
+    # As of, for what a caller gives. An IO of which nothing is left was written or read before, and not rewound.
+    #
+    # @param option [String] that it was given as
+    # @raise [InvalidRequest]
+    def self.given(source, option)
+      body = of(source)
+      return body unless body.is_a?(Stream) && body.at_end?
+
+      raise InvalidRequest, "#{option}: this #{source.class} is sent from where it stands, which is its end: rewind " \
+                            "it, or give a Pathname"
+    end
+
     # A Tempfile that was closed is still there by its path, until it is unlinked.
     #
     # @return [Boolean]
@@ -115,6 +127,9 @@ module Trunkline
       def spent?
         @left == 0 # rubocop:disable Style/NumericPredicate -- or nil
       end
+
+      # @return [Boolean] whether it has bytes, all of which are before the place where it stands
+      def at_end? = @length == 0 && @start.positive? # rubocop:disable Style/NumericPredicate -- or nil
 
       def rewindable? = !@start.nil? && @io.respond_to?(:seek)
 

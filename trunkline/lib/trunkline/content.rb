@@ -41,15 +41,15 @@ module Trunkline
       when :multipart
         multipart = Multipart.new(value)
         new(multipart, multipart.content_type)
-      else new(value)
+      else new(value, body: Body.given(value, "body"))
       end
     end
     private_class_method :encode
 
-    def initialize(source, type = nil)
+    def initialize(source, type = nil, body: Body.of(source))
       @source = source
       @type = type
-      @body = Body.of(source)
+      @body = body
       @length = @body.length
       @begun = false
       @producer = source.is_a?(String) ? source : @body

@@ -71,7 +71,7 @@ module Trunkline
     end
 
     def piece(name, part)
-      [Body::Text.new(head(name, part)), Body.of(part.body), Body::Text.new("\r\n")]
+      [Body::Text.new(head(name, part)), Body.given(part.body, "multipart"), Body::Text.new("\r\n")]
     end
 
     def head(name, part)

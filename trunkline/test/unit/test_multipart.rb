@@ -97,6 +97,7 @@ class TestMultipartBody < UnitTest
     def io.original_filename = "sea.png"
     def io.content_type = "image/x"
     assert_includes text(a: io), "filename=\"sea.png\"\r\nContent-Type: image/x\r\n\r\nPNG\r\n"
+    io.rewind
     assert_includes text(a: Part.new(io, content_type: "image/y")), "Content-Type: image/y"
   end
 
