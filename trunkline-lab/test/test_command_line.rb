@@ -152,6 +152,13 @@ module Trunkline
         assert_predicate Target.parse("http://127.0.0.1.example.test/"), :foreign?
       end
 
+      def test_a_title_says_what_each_kind_of_call_is_answered_with
+        own = Target.new("http://127.0.0.1:1", "/", ca_file: nil, title: "13,801 bytes, from nginx", origin: Object.new)
+        assert_equal ["13,801 bytes, from nginx", "#{Origins::ORDERS_BODY.bytesize} bytes of JSON, from nginx"],
+                     [own.title_of("distinct"), own.title_of("json")]
+        assert_equal "http://127.0.0.1/", Target.parse("http://127.0.0.1/").title_of("json")
+      end
+
       # With -z alone nobody says how many.
       def test_a_run_of_some_seconds_is_polite_too
         asked = nil

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "io/nonblock"
+require "io/wait"
 require "json"
 require "tmpdir"
 require "trunkline/lab/clock"

@@ -15,7 +15,9 @@ class Gain
   SECONDS = Integer(ENV.fetch("SECONDS", "4"))
   LAB = ["ruby", "-I#{Migration::ROOT}/trunkline/lib", "-I#{Migration::ROOT}/trunkline-lab/lib",
          "#{Migration::ROOT}/trunkline-lab/exe/trunkline-lab"].freeze
-  FIGURES = ["requests/s", "latency, 50 %", "latency, 99 %"].freeze
+  # What each is divided by: latency is read in ms.
+  FIGURES = { "requests/s" => 1, "latency, 50 %" => 1000, "latency, 99 %" => 1000 }.freeze
+  HEAD = ["moved from", "specs", "requests/s", "times as many (95 %)", "latency, 50 %, ms", "latency, 99 %, ms"].freeze
   ORDER = { "id" => 1, "names" => (1..4).map { |id| "product #{id}" } }.freeze
   PAGE = File.join(Migration::ROOT, "docs/switching.md")
   PLACE = %r{^<!-- migrations -->\n\K.*?(?=^<!-- /migrations -->$)}m
@@ -25,8 +27,11 @@ class Gain
       specs["example_count"].positive? && specs.values_at(*Migration::BAD).all?(&:zero?)
     end
 
+    def told = @told ||= JSON.parse(File.read(path))
+
     def figures
-      JSON.parse(File.read(path))["figures"].to_h { |figure| [figure["name"], figure["value"].round] }.slice(*FIGURES)
+      values = told["figures"].to_h { |figure| [figure["name"], figure["value"]] }
+      FIGURES.map { |name, unit| (values.fetch(name) / unit).round(unit == 1 ? 0 : 1) }
     end
   end
 
@@ -44,24 +49,40 @@ class Gain
   end
 
   # Prints how the specs went, and what the lab says of the two runs.
-  # @return [Hash] "green": were they, before and after; and the lab's figures before and after
+  # @return [Hash] "green": were they, before and after; the lab's figures before and after; "gain": the ratio and its
+  #   interval; and what the lab says of the machine
   def compare(client, before, after)
     puts "== #{client}"
     [before, after].each { |one| puts one.green? ? "specs green" : one.output }
-    system(*LAB, "compare", before.path, after.path)
-    { "green" => [before, after].all?(&:green?), "before" => before.figures, "after" => after.figures }
+    path = "#{after.path}-compared"
+    system(*LAB, "compare", "--json", path, before.path, after.path, exception: true)
+    gain = JSON.parse(File.read(path))["data"].fetch("requests/s")
+    { "green" => [before, after].all?(&:green?), "before" => before.figures, "after" => after.figures,
+      "gain" => [gain["ratio"], *gain["interval"]], "environment" => after.told["environment"],
+      "noise" => [before, after].flat_map { |one| one.told.dig("noise", "reasons") } }
   end
 
   # Writes the table in docs/switching.md.
   # @param results [Hash{String => Hash}] what compare returned, by client
   def self.write(results)
     rows = results.map do |client, result|
-      figures = result.values_at("before", "after").map(&:values).transpose.map { |pair| pair.join(" → ") }
+      figures = result.values_at("before", "after").transpose.map { |pair| pair.join(" → ") }
+      ratio, low, high = result["gain"].map { |value| value.round(1) }
+      figures.insert(1, "#{ratio} (#{low} to #{high})")
       "| #{[client, result["green"] ? "green → green" : "red", *figures].join(" | ")} |"
     end
-    table = ["| moved from | specs | #{FIGURES.join(" | ")} |", "|---|---|---|---|---|", *rows].join("\n")
-    File.write(PAGE, File.read(PAGE).sub(PLACE) { "\n#{table}\n\n" })
+    table = ["| #{HEAD.join(" | ")} |", "|---" * HEAD.size + "|", *rows].join("\n")
+    File.write(PAGE, File.read(PAGE).sub(PLACE) { "\n#{table}\n\n#{machine(results.values)}\n\n" })
   end
+
+  # @return [String] where it was measured, and whether the lab calls it a result
+  def self.machine(results)
+    date, machine = results.last["environment"].values_at("date", "machine")
+    noise = results.flat_map { |result| result["noise"] }
+    verdict = noise.empty? ? "The lab calls it a result." : "The lab says that it is not a result: #{noise.first}."
+    "#{date}, #{machine["cores"]} cores of #{machine["cpu"]}. #{verdict}"
+  end
+  private_class_method :machine
 
   private
 

@@ -113,6 +113,14 @@ module Trunkline
         @origin.connections(&block)
       end
 
+      # @param kind [String] one of Calls::KINDS
+      # @return [String] the title, with what such a call is answered with
+      def title_of(kind)
+        return title unless built_in? && kind == "json"
+
+        title.sub(/\A[\d,]+ bytes/, "#{Origins::ORDERS_BODY.bytesize} bytes of JSON")
+      end
+
       # One call, before thousands are made.
       # @return [Trunkline::Response]
       # @raise [Stop] with a sentence

@@ -200,7 +200,7 @@ module Trunkline
             end
             { label: label, ours: label == "Trunkline", points: points }
           end
-          @result.chart(:sweep, "requests/s by concurrency, #{TITLES.fetch(kind)}, #{@target.title}",
+          @result.chart(:sweep, "requests/s by concurrency, #{TITLES.fetch(kind)}, #{@target.title_of(kind)}",
                         x: "in flight", y: "requests/s", dots: "CPU %", series: series)
         end
 
