@@ -51,6 +51,7 @@ class NativeGem
   def adopt(files)
     @spec.files = files
     @spec.extensions = []
+    @spec.post_install_message = nil # nothing was looked for: all is inside
     newest = NativeTarget::RUBIES.last
     @spec.required_ruby_version = [">= #{NativeTarget::RUBIES.first}", "< #{newest.next}.dev"]
     @spec.required_rubygems_version = RUBYGEMS
