@@ -68,9 +68,9 @@ function withoutComments (md) {
   })
 }
 
-// Wide tables scroll within a box of their own, which the keyboard reaches, too. On a telephone, tables of three or four
+// Wide tables scroll within a box of their own, which the keyboard reaches, too. On a telephone, tables of up to four
 // columns become a list, where each cell says which column it is of: see theme/tables.css.
-const kindOf = (columns) => columns > 4 ? 'wide' : columns > 2 ? 'listed' : 'pairs'
+const kindOf = (columns) => columns > 4 ? 'wide' : 'listed'
 
 function withTables (md) {
   md.core.ruler.push('columns_of_tables', ({ tokens }) => {
