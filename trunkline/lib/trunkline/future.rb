@@ -16,9 +16,11 @@ module Trunkline
     # @api private
     # @param pending [Scheduler::PendingRequest, nil] nil for a future of #then
     # @param family [Family, nil] of the client that it was asked of
-    def initialize(pending = nil, family = nil)
+    # @param several [Boolean] whether its value is an Array of values
+    def initialize(pending = nil, family = nil, several: false)
       @pending = pending
       @family = family
+      @several = several
       @lock = Mutex.new
       @settled = Condition.new
       @ready = false
@@ -92,14 +94,14 @@ module Trunkline
     # Goes on with the Response. The block runs in the thread that drives all futures (at once, when this one is
     # ready): it should be short.
     #
-    # @yield [response]
+    # @yield [response] of Future.all the values, as an Array or as so many parameters
     # @return [Future] of the block's value; a Future from the block stands for its own value. An error skips the
     #   block; what the block raises is the new Future's error, also when it ends the thread by that
     # @raise [InvalidRequest] without a block
     def then(&block)
       raise InvalidRequest, "then: needs a block" unless block
 
-      BlockArity.check(block, 1, "the response") { "then: the block" }
+      BlockArity.check(block, 1, "the response") { "then: the block" } unless @several && !block.lambda?
       following = Future.new
       on_ready { |value| value.is_a?(Exception) ? following.settle(value) : following.follow(value, block) }
       following

@@ -27,6 +27,13 @@ class TestFutureGroups < TrunklineTest
     assert_equal [], Trunkline::Future.all.value!
   end
 
+  def test_then_of_all_takes_the_values_as_parameters
+    all = Trunkline::Future.all(get("/slow"), get("/fast"))
+    assert_equal "/slow/fast", all.then { |slow, fast| slow.body + fast.body }.value!
+    assert_equal 2, all.then(&:size).value!
+    assert_raises(Trunkline::InvalidRequest) { all.then(&->(_, _) {}) }
+  end
+
   def test_all_ends_at_the_first_error
     never = get("/never")
     whole = Trunkline::Future.all([failing, never])

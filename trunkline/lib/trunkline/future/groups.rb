@@ -20,7 +20,7 @@ module Trunkline
       # @raise [InvalidRequest]
       def all(*futures, cancel: false, **others)
         Arguments.refuse_keywords(others, "all", TAKES)
-        group(futures.flatten, cancel) do |whole, values, value|
+        group(futures.flatten, cancel, several: true) do |whole, values, value|
           next value if value.is_a?(Exception)
 
           values == whole.size ? whole.map(&:value) : OPEN
@@ -55,12 +55,12 @@ module Trunkline
 
       # @yield [futures, ended, value] after each that ended
       # @yieldreturn [Object] the group's value, or OPEN
-      def group(futures, cancel)
+      def group(futures, cancel, several: false)
         cancel = Options::Checks.boolean(:cancel, cancel)
         wrong = futures.find { |one| !one.is_a?(Future) }
         raise InvalidRequest.of("futures", wrong, "Futures, or an Array of them") if wrong
 
-        decided = Future.new
+        decided = Future.new(several: several)
         decided.settle([]) if futures.empty?
         ended = 0
         lock = Mutex.new
