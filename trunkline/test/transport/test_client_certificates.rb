@@ -117,6 +117,7 @@ class TestClientCertificates < TrunklineTest
   def test_what_is_no_certificate_and_no_key
     assert_match(/\Aclient_cert: /, refused(client_cert: @key.to_pem))
     assert_match(/\Aclient_cert: /, refused(client_cert: [], client_key: @key))
+    assert_match(/\Aclient_key: is needed/, refused(client_cert: @certificate))
     assert_match(/not private/, refused(client_cert: @text, client_key: OpenSSL::PKey.read(@key.public_to_pem)))
     broken = "-----BEGIN PRIVATE KEY-----\nc4n4ry\n-----END PRIVATE KEY-----\n"
     assert_match(/\Aclient_key: must be/, refused(client_cert: @text, client_key: broken))

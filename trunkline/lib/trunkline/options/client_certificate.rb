@@ -63,9 +63,9 @@ module Trunkline
           certificate, key, password = values.values_at(:client_cert, :client_key, :client_key_password)
           return opened(certificate, password) if certificate.is_a?(Sealed) || openssl?("PKCS12", certificate)
 
-          # A PEM file may hold both certificate and key.
-          check_key(key || certificate, password) if pem?(key || certificate) || (password && certificate)
-          { client_cert: certificate, client_key: key || certificate, client_key_password: password }
+          key ||= with_key(certificate)
+          check_key(key, password) if pem?(key) || (password && certificate)
+          { client_cert: certificate, client_key: key, client_key_password: password }
         end
 
         private
@@ -95,6 +95,13 @@ module Trunkline
           key.to_pem.freeze
         rescue StandardError # OpenSSL::PKey::PKeyError, for a public key
           raise InvalidRequest, "#{name}: must be #{KEYS}; the key that was given is not private", cause: nil
+        end
+
+        # PEM may hold both certificate and key.
+        def with_key(certificate)
+          return certificate unless pem?(certificate) && !certificate.include?("PRIVATE KEY")
+
+          raise InvalidRequest, "client_key: is needed beside client_cert:, which has a certificate alone"
         end
 
         # Without a password OpenSSL would ask for one on the terminal: "" is none, and opens no key.
