@@ -19,6 +19,7 @@ class TestArguments < TrunklineTest
     with: [->(http) { http.with("secret") }, "options: must be keywords, such as timeout: 2"],
     with_nil: [->(http) { http.with(nil) }, "options: must be keywords"],
     new: [->(_) { Trunkline.new("http://a.test", 5) }, "options: must be keywords, such as timeout: 2, got 5"],
+    client: [->(_) { Trunkline::Client.new("http://a.test", timeout: 5) }, "made by Trunkline.new("],
     configure: [->(_) { Trunkline.configure(timeout: 5) }, "{ |defaults| defaults.timeout = 5 }"],
     configure_nothing: [->(_) { Trunkline.configure }, "takes a block"],
     configure_other: [->(_) { Trunkline.configure { |all| all.timeouts = 5 } }, "the nearest are timeout:"],

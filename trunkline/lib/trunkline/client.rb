@@ -45,7 +45,10 @@ module Trunkline
     # @param base [URL, nil]
     # @param options [Options]
     # @param family [Family]
-    def initialize(base, options, family)
+    # @raise [InvalidRequest]
+    def initialize(base = nil, options = nil, family = nil, **)
+      raise InvalidRequest, 'a client is made by Trunkline.new("https://api.test", timeout: 5)' unless family
+
       @base = base
       @options = options
       @family = family

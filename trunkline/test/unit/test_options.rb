@@ -141,7 +141,7 @@ class TestOptions < UnitTest
   def test_names_of_other_clients_are_answered_with_ours
     { query: "params:", ssl_verify: "verify:", open_timeout: "connect:", verify_ssl: "verify:",
       allow_redirects: "follow:", data: "form:", files: "multipart:", basic_auth: "basic:", cert: "client_cert:",
-      threads: "concurrency:", to: "download", verbose: "log: :headers",
+      threads: "concurrency:", to: "download", url: "client.get(", path: "client.get(", verbose: "log: :headers",
       "followlocation" => "follow:" }.each do |theirs, ours|
       assert_refused("unknown option #{theirs.inspect}; instead: ", ours) { @options.merge(theirs => "secret") }
     end

@@ -18,7 +18,8 @@ module Trunkline
       CONNECTIONS = "max_connections_per_host:; connections are always kept and reused"
       RETRY = "retry: true, or a Hash of its settings"
       BASE = 'Trunkline.new("https://api.test", ...), with the base URL as its first argument'
-      private_constant :BASIC, :FOLLOW, :CONNECT, :VERIFY, :BODY, :CONNECTIONS, :RETRY, :BASE
+      PLACE = 'the first argument, without a name: Trunkline.new("https://api.test", ...), client.get("/users", ...)'
+      private_constant :PLACE, :BASIC, :FOLLOW, :CONNECT, :VERIFY, :BODY, :CONNECTIONS, :RETRY, :BASE
 
       # What to write instead, by the names that curl and the other clients of Ruby and Python have for it.
       SYNONYMS = {
@@ -68,7 +69,8 @@ module Trunkline
         %i[rate_limit throttle limiter] => "rate: with a Hash of its settings",
         %i[middleware middlewares plugins] => "use:",
         %i[cookie_jar jar] => "cookies:",
-        %i[base_url base_uri prefix_url url host] => BASE,
+        %i[base_url base_uri prefix_url host] => BASE,
+        %i[url uri path endpoint] => PLACE,
         %i[threads in_threads workers in_flight max_concurrency parallel parallelism] =>
           "concurrency:, an option of batch, each and map",
         %i[debug verbose debug_output] => "logger: with log: :headers",
