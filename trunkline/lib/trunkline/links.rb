@@ -25,6 +25,12 @@ module Trunkline
         super
         freeze
       end
+
+      # @return [String] without userinfo and query
+      def inspect = "#<#{self.class} #{shown}>"
+
+      # @api private
+      def shown = "#{rels.join(" ")}: #{url.scrub.sub(%r{//[^/?#]*@}, "//").sub(/\?.*/m, "?[hidden]")}"
     end
 
     TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/
@@ -105,5 +111,8 @@ module Trunkline
 
     # @return [Boolean]
     def empty? = @links.empty?
+
+    # @return [String] without userinfo and queries
+    def inspect = "#<#{self.class} #{map(&:shown).join(", ")}>"
   end
 end

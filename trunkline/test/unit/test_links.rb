@@ -40,6 +40,12 @@ class TestLinks < UnitTest
     assert_equal "#other", found.first.params["anchor"]
   end
 
+  def test_they_are_shown_without_what_may_be_a_token
+    shown = links('</a?token=sesame>; rel="next last", <http://u:sesame@b.test/?q>; rel=self, <mailto:x>').inspect
+    assert_match(%r{ next last: http.*/a\?\[hidden\], self: http://b\.test/\?\[hidden\], : mailto:x>\z}, shown)
+    refute_includes links("</a?sesame>").first.inspect, "sesame"
+  end
+
   def test_nothing_and_what_is_none
     [nil, "", ",, ,", "next", "<a"].each { |text| assert_empty links(text).to_a, text.inspect }
     assert_equal 1, links("<a>; rel=x oops, <b>; rel=y").count
