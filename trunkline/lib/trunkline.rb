@@ -161,8 +161,8 @@ module Trunkline
       client.request(method, url, options, more, &block)
     end
 
-    # As Client#batch, with one client for the whole process. Here and below the options are those of Trunkline.new,
-    # too: Trunkline.map(urls, timeout: 5, concurrency: 20).
+    # As Client#batch, with one client for the whole process. Here, in each and in map the options are those of
+    # Trunkline.new, too: Trunkline.map(urls, timeout: 5, concurrency: 20).
     # @return [Batch, Array<Response, Error>]
     def batch(options = nil, &block) = client_with(options) { |client, own| client.batch(own, &block) }
 
