@@ -131,6 +131,7 @@ class TestCommand < TrunklineTest
                                                         "https_proxy" => "http://ada:secret@proxy.test:3128" })
     assert_equal 1, status.exitstatus
     assert_match(/^FAULT +trusted CAs +none.*\n +-> apt-get install ca-certificates/, out)
+    assert_match(%r{^note +SSL_CERT_FILE +/nowhere cannot be read, and is left out\n +-> unset it}, out)
     assert_includes out, "http://[hidden]@proxy.test:3128"
     refute_includes out, "secret"
   end

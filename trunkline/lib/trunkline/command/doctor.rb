@@ -40,7 +40,7 @@ module Trunkline
 
       # @return [Array<Check>]
       def all
-        [version, *libraries, openssl, trusted, names, ipv6, *proxies, clock, descriptors]
+        [version, *libraries, openssl, trusted, *misplaced, names, ipv6, *proxies, clock, descriptors]
       end
 
       private
@@ -91,6 +91,16 @@ module Trunkline
                            "apt-get install ca-certificates, or set SSL_CERT_FILE")
         end
         Check.new(:good, "trusted CAs", count.zero? ? "#{hashed} in #{folder}" : "#{count} in #{file}")
+      end
+
+      # OpenSSL tells nobody that it has found nothing there.
+      def misplaced
+        %w[SSL_CERT_FILE SSL_CERT_DIR].filter_map do |name|
+          place = ENV.fetch(name, "")
+          next if place.empty? || File.readable?(place)
+
+          Check.new(:note, name, "#{place} cannot be read, and is left out", "unset it, or put the certificates there")
+        end
       end
 
       def certificates_in(file)
