@@ -124,6 +124,16 @@ class TestClientCertificates < TrunklineTest
     assert_match(/\Aclient_cert: .*PKCS#12/, refused(client_cert: 5))
   end
 
+  # OpenSSL has other words for a key of another kind.
+  def test_a_key_of_another_certificate
+    [OpenSSL::PKey::RSA.new(2048), OpenSSL::PKey::EC.generate("prime256v1")].each do |other|
+      [other, file("other.pem", other.to_pem)].each do |key|
+        told = assert_raises(Trunkline::TLSError) { secure_client(client_cert: @text, client_key: key).get(@server.url) }
+        assert_match(/client_key \S+.*: is not the key of client_cert\)/, told.message)
+      end
+    end
+  end
+
   def test_keys_and_passwords_are_not_shown
     http = secure_client(client_cert: @text, client_key: encrypted, client_key_password: PASSWORD)
     refute_match(/c4n4ry|BEGIN|MI/, http.inspect)

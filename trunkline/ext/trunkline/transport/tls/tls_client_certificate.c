@@ -25,8 +25,16 @@ static bool failed(failure *f, const char *option, const char *given) {
                        tls_words(words, sizeof(words)));
 }
 
+static bool key_of_another(const char *key, failure *f) {
+    ERR_clear_error();
+    return failure_set(f, FAILURE_TLS_OPTIONS, PHASE_TLS, 0,
+                       "client_key %s: is not the key of client_cert",
+                       tls_is_pem(key) ? "given as text" : key);
+}
+
 static bool key_failed(const tls_options *o, const char *key, failure *f) {
     unsigned long error = ERR_peek_last_error();
+    if (ERR_GET_LIB(error) == ERR_LIB_X509) return key_of_another(key, f);
     bool no_password =
         ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_BAD_PASSWORD_READ;
     if (!no_password) return failed(f, "client_key", key);
@@ -83,5 +91,5 @@ bool tls_use_client_certificate(SSL_CTX *ssl, const tls_options *o, failure *f) 
         return false;
     if (!load_certificates(ssl, o->client_cert)) return failed(f, "client_cert", o->client_cert);
     if (!load_key(ssl, key, o->client_key_password)) return key_failed(o, key, f);
-    return SSL_CTX_check_private_key(ssl) == 1 || failed(f, "client_key", key);
+    return SSL_CTX_check_private_key(ssl) == 1 || key_of_another(key, f);
 }

@@ -231,7 +231,7 @@ module Trunkline
           certificates = read_certificates(given)
           private_key = read_key(key || given, password)
           unless certificates.first.check_private_key(private_key)
-            raise failure("client_key #{shown(key || given)}: key values mismatch")
+            raise failure("client_key #{shown(key || given)}: is not the key of client_cert")
           end
 
           present(context, certificates.first, private_key, certificates.drop(1))
