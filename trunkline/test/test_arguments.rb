@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "test_helper"
+require "trunkline/stubs"
 
 # What a method says of arguments that it does not take: which it does.
 class TestArguments < TrunklineTest
@@ -31,6 +32,9 @@ class TestArguments < TrunklineTest
     any: [->(_) { Trunkline::Future.any(Trunkline::Future.new, cancel: "yes") }, "cancel: must be true or false"],
     race: [->(_) { Trunkline::Future.race([], wait: 5) }, "race: has no option :wait"],
     rescue: [->(_) { Trunkline::Future.new.rescue("TimeoutError") { nil } }, "classes of errors"],
+    stub: [->(_) { Trunkline::Stubs.new.get("http://a.test", with: {}) }, "option :with", "headers: and body:"],
+    stub_answer: [->(_) { Trunkline::Stubs.new.get.answer(status: 404) }, "no option :status", "answer(404)"],
+    stubs_use: [->(_) { Trunkline::Stubs.use }, "needs a block"],
     record: [->(_) { Trunkline.record { nil } }, "the path of a file", "got nil"],
     download: [->(http) { http.download("/", "file") }, "a URL, the path of a file as to:"],
     download_nowhere: [->(http) { http.download("/") }, "to: must be the path of a file, got nil"],

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../trunkline"
+require_relative "arguments"
 require_relative "interception"
 require_relative "lock"
 require_relative "redacted"
@@ -51,6 +52,8 @@ module Trunkline
     # @return what the block returns
     # @raise [Unused]
     def self.use(network: false)
+      raise InvalidRequest, "use: needs a block, whose calls are answered by the stubs" unless block_given?
+
       stubs = new(network: network)
       stubs.enable
       result = yield stubs
@@ -93,7 +96,8 @@ module Trunkline
     #   with the text, whether it is; nil for any
     # @return [Stub] to say what it answers
     # @raise [InvalidRequest] when the URL is none
-    def on(url = nil, method: nil, params: nil, headers: {}, body: nil)
+    def on(url = nil, method: nil, params: nil, headers: {}, body: nil, **others)
+      Arguments.refuse_keywords(others, "a stub", "a URL, params:, headers: and body:; then .answer(200, body: ...)")
       stub = Stub.new(method: method, url: url, params: params, headers: headers, body: body)
       @lock.synchronize { @stubs.unshift(stub) }
       stub

@@ -32,7 +32,8 @@ module Trunkline
       # @param reason [String]
       # @yield [request, body] in place of all that: returns a Hash of the same arguments, status: among them
       # @return [self]
-      def answer(status = 200, headers: {}, body: nil, json: nil, reason: "", &block)
+      def answer(status = 200, headers: {}, body: nil, json: nil, reason: "", **others, &block)
+        Arguments.refuse_keywords(others, "answer", "a status, as in answer(404), headers:, body:, json: and reason:")
         unless status.is_a?(Integer) && status.between?(100, 599)
           raise InvalidRequest.of("status", status, "an Integer from 100 to 599")
         end
