@@ -69,7 +69,7 @@ function withoutComments (md) {
 }
 
 // Wide tables scroll within a box of their own, which the keyboard reaches, too. On a telephone, tables of up to four
-// columns become a list, where each cell says which column it is of: see theme/tables.css.
+// columns become a list, where each cell says which column it is of: see theme/pages.css.
 const kindOf = (columns) => columns > 4 ? 'wide' : 'listed'
 
 function withTables (md) {
