@@ -2,7 +2,6 @@
 
 require_relative "../cache"
 require_relative "../errors"
-require_relative "../lock"
 require_relative "../redacted"
 require_relative "settings"
 require_relative "state"
@@ -36,8 +35,7 @@ module Trunkline
 
       # How often, for one origin; see docs/cache.md.
       COUNTS = { hits: 0, stale: 0, revalidated: 0, misses: 0, stored: 0 }.freeze
-      COUNTING = Lock.new
-      private_constant :COUNTS, :COUNTING
+      private_constant :COUNTS
 
       # @param value [true, Hash, #read, Cache]
       # @return [Cache]
@@ -140,8 +138,7 @@ module Trunkline
       # @param asked [PresentedRequest]
       # @return [void]
       def count(name, asked)
-        counts = State.of(:cache, asked.label) { COUNTS.dup }
-        COUNTING.synchronize { counts[name] += 1 }
+        State.change(:cache, asked.label, COUNTS) { |counts| counts[name] += 1 }
       end
 
       private

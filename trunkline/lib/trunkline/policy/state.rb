@@ -21,13 +21,17 @@ module Trunkline
         # @yieldreturn [Object] the state of one that is new
         # @return [Object]
         def of(kind, key)
-          @lock.synchronize do
-            entries = @kinds[kind] ||= {}
-            # A Hash has the order of insertion: what is used goes to its end.
-            known = entries.delete(key)
-            entries.shift if known.nil? && entries.size >= MOST
-            entries[key] = known || yield
-          end
+          @lock.synchronize { used(kind, key) || insert(kind, key, yield) }
+        end
+
+        # Changes a state while no other thread does.
+        # @param kind [Symbol]
+        # @param key [Object]
+        # @param initial [Object] a new one is a copy of it
+        # @yield [state]
+        # @return [Object] what the block returns
+        def change(kind, key, initial)
+          @lock.synchronize { yield(used(kind, key) || insert(kind, key, initial.dup)) }
         end
 
         # @return [Hash{Object => Object}] a copy of all that is known of a kind
@@ -40,6 +44,21 @@ module Trunkline
         def clear
           @lock.synchronize { @kinds.clear }
           nil
+        end
+
+        private
+
+        # A Hash has the order of insertion: what is used goes to its end.
+        def used(kind, key)
+          entries = @kinds[kind] or return
+          known = entries.delete(key) or return
+          entries[key] = known
+        end
+
+        def insert(kind, key, state)
+          entries = @kinds[kind] ||= {}
+          entries.shift if entries.size >= MOST
+          entries[key] = state
         end
       end
     end

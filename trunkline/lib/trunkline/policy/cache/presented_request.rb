@@ -23,9 +23,9 @@ module Trunkline
         # RFC 9111 5.4
         NO_CACHE = Directives.new("no-cache")
         # A request with none of these takes the answer as it is kept.
-        TELLING = [*PRECONDITIONS, *CONDITIONS, *PARTS, "cache-control", "pragma"].freeze
+        TELLING = [*PRECONDITIONS, *CONDITIONS, *PARTS, "cache-control", "pragma"].to_h { |name| [name, true] }.freeze
         # What is read of each, besides its credentials.
-        READ = [*TELLING, "host"].to_h { |name| [name, true] }.freeze
+        READ = { **TELLING, "host" => true }.freeze
         private_constant :PRECONDITIONS, :NO_CACHE, :TELLING
 
         # @return [Request]
@@ -45,8 +45,8 @@ module Trunkline
           @completed = completed
           read = completed._fields_by_name(@builder.read_by_caches)
           @host = read.delete("host")
-          @plain = read.empty? || TELLING.none? { |name| read.key?(name) }
-          note_credentials(read) unless read.empty?
+          @plain = true
+          read.each { |name, value| note(name, value) } unless read.empty?
           @directives = @plain ? Directives::NONE : directives_of(read)
         end
 
@@ -93,9 +93,9 @@ module Trunkline
 
         private
 
-        def note_credentials(read)
-          names = @builder.credential_names
-          read.each { |name, value| @credentials = "#{@credentials}\n#{name}: #{value}" if names.key?(name) }
+        def note(name, value)
+          @plain = false if TELLING.key?(name)
+          @credentials = "#{@credentials}\n#{name}: #{value}" if @builder.credential_names.key?(name)
         end
 
         def directives_of(fields)
