@@ -61,6 +61,19 @@ class TestGVLWait < TrunklineTest
     end
   end
 
+  def test_a_streamed_answer_that_comes_at_once
+    assert_told { Array.new(CALLS) { streamed } }
+  end
+
+  def test_a_block_that_takes_chunks_among_many
+    assert_told do
+      seen = nil
+      take = ->(chunk, response) { seen = seen(response, chunk) }
+      @client.batch { |batch| batch.get("/", on_chunk: take) }
+      [seen]
+    end
+  end
+
   def test_a_call_that_waits_for_nobody
     close = Array.new(TRIES) { Array.new(CALLS) { seen(@client.get("/")) } }.find { |all| nearest(all) < TOLERANCE }
     refute_nil close
@@ -78,6 +91,16 @@ class TestGVLWait < TrunklineTest
   end
 
   private
+
+  def streamed
+    began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    response = @client.get("/", stream: true)
+    assert_nil response.timings.total
+    seen = seen(response)
+    elapsed = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
+    assert_includes 0.005..elapsed, response.timings.total + seen.told
+    seen
+  end
 
   def batch
     all = []

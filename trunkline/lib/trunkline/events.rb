@@ -18,7 +18,7 @@ module Trunkline
   #   attempts    Integer: of the call so far
   #   number      Integer: of the attempt, from 1
   #   error       the exception
-  #   timings     Timings of the response
+  #   timings     Timings of the response; of a streamed one, as of its head
   #   started_at  Time
   #   request     Request
   #   response    Response

@@ -155,9 +155,12 @@ module Trunkline
     # @return [Array<Response>] the answers (401) that asked for the signature this request has (auth:, digest:)
     def challenges = @challenges || [].freeze
 
-    # @return [Timings]
+    # @return [Timings] of a streamed answer: as far as it has come
     def timings
-      @timings ||= Timings.new(*_timings)
+      return @timings if @timings
+
+      timings = Timings.new(*_timings)
+      complete? ? @timings = timings : timings
     end
 
     # @return [ConnectionInfo]

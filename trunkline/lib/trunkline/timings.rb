@@ -14,8 +14,9 @@ module Trunkline
   #   first_byte  from the written request to the response's first byte
   #   total       for the whole call
   #   gvl         from the complete answer until Ruby went on with it: while other threads had Ruby's lock. It is no
-  #               part of total; nil for an answer that is not complete. Of a streamed answer: from its last bytes;
-  #               what the bytes before them waited for Ruby is part of total
+  #               part of total. Of a streamed answer: from its last bytes, also when Ruby took several turns to read
+  #               them; what the bytes before them waited for Ruby is part of total. Before its end: what the bytes
+  #               that came last have waited
   Timings = Struct.new(:queue, :resolve, :connect, :tls, :write, :first_byte, :total, :gvl) do
     def initialize(*)
       super

@@ -295,8 +295,12 @@ typedef struct {
 void wait_stop_begin(thread_stop *s);
 
 /* Drives an exchange loop until a member is ready, `until`, or `stop`. `own` is the loop's waker.
- * Raises as wait_drive. */
-void wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop);
+ * Raises as wait_drive. Returns how long it took to have the GVL again. */
+nanoseconds wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop);
+
+/* Notes that what a step has brought of an answer waited for the GVL. After the last step
+ * response_conclude finds it out. */
+void wait_note_late(exchange *x, step_result step, nanoseconds late);
 
 /* As memcpy; releases the GVL for large copies. Neither memory may move meanwhile. */
 void wait_copy(void *to, const void *from, size_t length);

@@ -33,8 +33,9 @@ typedef struct {
     list free_entries; /* entries that do not */
     uint32_t count;
     uint64_t last_call;
-    VALUE driver;  /* the thread that runs it; nil: none */
-    entry *served; /* the entry that is being served; NULL: none */
+    VALUE driver;     /* the thread that runs it; nil: none */
+    entry *served;    /* the entry that is being served; NULL: none */
+    nanoseconds late; /* how long those that are ready have waited for the GVL */
     thread_stop stop;
 } multi;
 
@@ -224,6 +225,7 @@ static VALUE serve_entry(VALUE argument) {
     response *r = e->r;
     step_result step = e->member.step;
     bool streaming = r->live->request.streaming;
+    wait_note_late(r->live, step, m->late);
     if (streaming) tell_news(m, e, r);
     if (step == STEP_FAILED) {
         give(m, e, errors_build(r->live, r->request));
@@ -272,8 +274,9 @@ static VALUE run_until_results(VALUE argument) {
     running *run = (running *)argument;
     multi *m = run->m;
     while (m->all.first != NULL && RARRAY_LEN(m->results) == 0 && !stop_asked(&m->stop.request)) {
+        m->late = 0;
         if (!exchange_loop_has_ready(m->loop))
-            wait_exchange_loop(m->loop, m->waker, run->until, &m->stop.request);
+            m->late = wait_exchange_loop(m->loop, m->waker, run->until, &m->stop.request);
         for (member *ready; (ready = exchange_loop_next(m->loop)) != NULL;) {
             run->e = ready->owner;
             serve(run);

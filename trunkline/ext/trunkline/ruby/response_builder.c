@@ -214,6 +214,7 @@ void response_conclude(VALUE self, response *r) {
     if (!x->request.streaming) response_set_encoding(r, r->body);
     keep_rest(r);
     if (x->request.upgrades) switched_keep(self, x, r->request);
+    if (x->timings.gvl > 0) x->timings.total -= x->timings.gvl;
     x->timings.gvl = clock_now() - x->began - x->timings.total;
     response_end(r);
 }

@@ -26,6 +26,7 @@ typedef struct {
     bool at_once;
     stop_request *stop;
     step_result step;
+    nanoseconds over; /* when there was nothing more to wait for but the GVL */
 } waiting;
 
 static void unblock(void *argument) {
@@ -67,6 +68,7 @@ static void *drive_nogvl(void *argument) {
         exchange_depart(
             w->x); /* to have the GVL again, and the handler of a signal, may take long */
     }
+    w->over = clock_now();
     return NULL;
 }
 
@@ -75,11 +77,15 @@ static void *poll_nogvl(void *argument) {
     exchange_loop_arrive(w->p);
     exchange_loop_drive(w->p, w->until, w->stop);
     exchange_loop_depart(w->p); /* the same */
+    w->over = clock_now();
     return NULL;
 }
 
-static void leave(void *(*function)(void *), waiting *w) {
+/* Returns how long it took to have the GVL again. */
+static nanoseconds leave(void *(*function)(void *), waiting *w) {
+    w->over = NEVER; /* an interrupt may come before the function */
     rb_nogvl(function, w, unblock, w, RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
+    return w->over == NEVER ? 0 : clock_now() - w->over;
 }
 
 /* ---- fibers ---- */
@@ -246,8 +252,11 @@ step_result wait_drive(exchange *x, bool at_once) {
         .x = x, .waker = x->waker, .step = STEP_WAIT, .at_once = at_once, .stop = &stop.request};
     for (;;) {
         stop_take_back(w.stop);
-        leave(drive_nogvl, &w);
-        if (w.step != STEP_WAIT) return w.step;
+        nanoseconds late = leave(drive_nogvl, &w);
+        if (w.step != STEP_WAIT) {
+            wait_note_late(x, w.step, late);
+            return w.step;
+        }
         exchange_depart(x); /* were it interrupted before, it would not have been driven at all */
         rb_thread_check_ints();
         waker_arrive(x->waker);
@@ -255,15 +264,23 @@ step_result wait_drive(exchange *x, bool at_once) {
     }
 }
 
-void wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop) {
+nanoseconds wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until,
+                               stop_request *stop) {
     VALUE scheduler = rb_fiber_scheduler_current();
     if (!NIL_P(scheduler)) {
         park_fiber(scheduler, p, own, until, stop);
-        return;
+        return 0;
     }
     waiting w = {.p = p, .waker = own, .until = until, .stop = stop};
-    leave(poll_nogvl, &w);
+    nanoseconds late = leave(poll_nogvl, &w);
     rb_thread_check_ints();
+    return late;
+}
+
+void wait_note_late(exchange *x, step_result step, nanoseconds late) {
+    if (x->head == NULL || step == STEP_DONE || step == STEP_FAILED) return;
+    if (x->timings.gvl < 0) x->timings.gvl = 0;
+    x->timings.gvl += late;
 }
 
 #define COPY_WITHOUT_GVL (256 * 1024)

@@ -101,13 +101,12 @@ bool exchange_switched(const exchange *x) {
 
 step_result exchange_finish(exchange *x, nanoseconds now) {
     record_outcome(x, FAILURE_NONE);
+    x->timings.total = now - x->began;
     if (exchange_switches(x, x->answer.status)) { /* switched_take takes it, or exchange_free */
-        x->timings.total = now - x->began;
         x->state = EXCHANGE_DONE;
         return STEP_DONE;
     }
     if (x->http2) {
-        x->timings.total = now - x->began;
         x->state = EXCHANGE_DONE;
         exchange_http2_leave(x, now, idle_until(x, now));
         return STEP_DONE;
@@ -118,7 +117,6 @@ step_result exchange_finish(exchange *x, nanoseconds now) {
     connection *c = x->connection;
     nanoseconds until = idle_until(x, now);
     x->connection = NULL;
-    x->timings.total = now - x->began;
     x->state = EXCHANGE_DONE;
     if (reusable)
         pool_checkin(x->pool, c, now, until);
@@ -469,6 +467,7 @@ step_result exchange_step(exchange *x, nanoseconds now) {
         step_result late = out_of_time(x, now);
         step = late == STEP_WAIT ? step : late;
     }
+    if (step == STEP_WAIT && !x->again) x->timings.gvl = -1;
     x->resumed = step != STEP_WAIT && step != STEP_COLLECT;
     return step;
 }

@@ -88,7 +88,7 @@ typedef enum {
 /* -1: the phase did not happen. */
 typedef struct {
     nanoseconds queue, resolve, connect, tls, write, first_byte, total;
-    nanoseconds gvl;   /* from the complete answer until Ruby had it */
+    nanoseconds gvl;   /* until Ruby had what had come, since more had to be waited for */
     nanoseconds began; /* a moment of the clock; 0: the answer came over no connection */
 } exchange_timings;
 
