@@ -168,6 +168,7 @@ class TestCallLog < TrunklineTest
     at: ["POST", "/a", { body: "@/etc/passwd", headers: { "Content-Type" => "text/plain" } }],
     empty: ["POST", "/a", { body: "" }],
     bare: ["POST", "/a", { body: "x", headers: { "Accept" => nil, "User-Agent" => nil } }],
+    nothing: ["POST", "/a", {}],
     delete: ["DELETE", "/a?q='x'", {}]
   }.freeze
 

@@ -40,7 +40,9 @@ module Trunkline
       def fields(request, redaction)
         headers = request.headers
         added = ["User-Agent", "Accept", *("Content-Type" if request.content?)].reject { |name| headers.key?(name) }
-        shown(headers, redaction) + added.flat_map { |name| ["--header", "#{name}:"] }
+        # Of a request without content, curl says no length.
+        empty = ["--header", "'Content-Length: 0'"] if !request.content? && headers.key?("Content-Length")
+        [*shown(headers, redaction), *empty, *added.flat_map { |name| ["--header", "#{name}:"] }]
       end
 
       def shown(headers, redaction)
