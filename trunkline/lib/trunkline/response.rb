@@ -238,6 +238,13 @@ module Trunkline
     # @api private
     def _hold_rest(bytes) = _hold(bytes)
 
+    # @return [Float, nil] monotonic seconds, when its first byte was there; nil: it came over no connection
+    # @api private
+    def _first_byte_at
+      began = _began
+      began && (began + timings.to_h.values_at(*(Timings::PHASES - [:total])).compact.sum)
+    end
+
     private
 
     # @return [Time, nil]

@@ -12,6 +12,7 @@ require_relative "scheduler/origins"
 require_relative "scheduler/parts"
 require_relative "scheduler/pending_request"
 require_relative "scheduler/races"
+require_relative "scheduler/racing"
 require_relative "scheduler/timers"
 
 module Trunkline
@@ -24,6 +25,7 @@ module Trunkline
   # @api private
   class Scheduler
     include Parts
+    include Racing
     include Redacted
 
     # How many requests may wait while the caller looks for requests to other origins.
@@ -115,8 +117,9 @@ module Trunkline
       await(longest, pulling) if @next == @completed.size
       completed = @completed
       while (at = @next) < completed.size
-        pending = completed[at]
-        result = handle_result(pending, completed[at + 1])
+        result = completed[at + 1]
+        pending = @races.empty? ? completed[at] : whose(completed[at], result)
+        result = handle_result(pending, result)
         next if result.nil? && pending.streamed != true
 
         @current = nil
@@ -168,8 +171,9 @@ module Trunkline
     def completed_requests = @completed.drop(@next).each_slice(2).map(&:first)
 
     # @return [Boolean] whether it had not ended
-    def withdraw(pending) # rubocop:disable Naming/PredicateMethod -- it withdraws
-      end_race(pending, pending)
+    def withdraw(pending)
+      second = @races.second_of(pending) # it may have brought the parts that wait
+      raced = end_race(pending, pending)
       return true if @origins.delete(pending)
 
       if @timers.delete(pending) || (pending.answered && delete_completed(pending))
@@ -178,7 +182,9 @@ module Trunkline
       end
 
       aborted = pending.in_flight? && @multi&.cancel(pending.id)
-      return false unless delete_completed(pending) || aborted
+      waited = delete_completed(pending)
+      waited |= delete_completed(second) if second
+      return raced unless waited || aborted
 
       end_exchange(pending)
       true
@@ -278,7 +284,8 @@ module Trunkline
 
     # @return [Flow]
     def begin_flow(pending)
-      pending.flow = Flow.new(pending.policy, pending.request, pending.began, pending.surroundings)
+      pending.flow = Flow.new(pending.policy, pending.request, pending.began, pending.surroundings,
+                              races_streams: pending.streamed != true)
     end
 
     # A rate limit holds its origin back, so that requests wait where they are not begun yet. One whose turn comes after
@@ -422,40 +429,6 @@ module Trunkline
         @held -= 1
         @current = pending
         go_on(pending, pending.flow.after(set), now)
-      end
-    end
-
-    # ---- two requests of one call ----
-
-    # The second request comes on top of what may be in flight: its policy has a budget.
-    def begin_second(pending, now)
-      return unless pending.in_flight?
-
-      second = @races.second(pending)
-      start(second, pending.queue, now) if second
-    end
-
-    # @return [nil]
-    def end_lap(pending, result, now)
-      first = @races.first_of(pending)
-      @current = first
-      return @current = nil unless @races.over?(pending, result, now)
-
-      end_race(first)
-      go_on(first, first.flow.after(result.is_a?(StandardError) && !result.is_a?(Error) ? result : nil), now)
-    end
-
-    # Cancels what is still in flight of a race.
-    # @param kept [PendingRequest, nil] all but this one
-    def end_race(first, kept = nil)
-      return unless @races.first_of(first)
-
-      @timers.delete(first)
-      @races.delete(first).each do |loser|
-        next if loser.equal?(kept)
-
-        @multi.cancel(loser.id) || delete_completed(loser)
-        end_exchange(loser)
       end
     end
   end

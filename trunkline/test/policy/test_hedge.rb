@@ -93,7 +93,6 @@ class TestHedge < TrunklineTest
     server = serve_with_late_firsts(0.4)
     http = client(server.url, hedge: HEDGE)
     each_way { |way, call| assert_equal 1, call.call(http, :put, "/#{way}", body: "x").attempts.size, way }
-    http.batch { |batch| batch.get("/chunks", on_chunk: ->(*) {}) }.each { |one| assert_equal 1, one.attempts.size }
   end
 
   # The head of the first is late, the body of the second comes slowly: the first may not come back meanwhile.

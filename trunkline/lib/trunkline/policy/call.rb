@@ -250,10 +250,13 @@ module Trunkline
       # @raise [Error]
       def conclude(laps)
         laps.each { |lap| note(lap) }
-        result = laps.size == 1 ? laps[0].result : laps.map(&:result).grep(Response).first || laps.last.result
+        result = laps.size == 1 ? laps[0].result : first_answer(laps.filter_map(&:result))
         @reason = nil
         result.is_a?(Exception) ? raise(result._attempted(@log)) : result._attempted(@log)
       end
+
+      # @param results [Array<Response, Error>]
+      def first_answer(results) = results.find { |one| one.is_a?(Response) } || results.last
 
       def note(lap)
         result = lap.result

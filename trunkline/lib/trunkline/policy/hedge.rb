@@ -72,7 +72,8 @@ module Trunkline
         known.budget.deposit(call.now)
         began = call.now
         response = first_answer(request, call, known) { yield request }
-        known.latency.add(call.now - began, call.now)
+        now = call.now
+        known.latency.add(headed(response, now) - began, now)
         response
       end
 
@@ -92,6 +93,12 @@ module Trunkline
       end
 
       private
+
+      # @return [Float] monotonic seconds, when an answer was there; of a streamed one, which may go on for hours, its
+      #   head
+      def headed(response, now)
+        (response._first_byte_at if response.request.streaming?) || now
+      end
 
       def first_answer(request, call, known)
         seconds = after(known, call.now) or return yield

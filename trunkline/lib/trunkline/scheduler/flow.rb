@@ -21,8 +21,8 @@ module Trunkline
       Pause = Struct.new(:until, :signal)
 
       # Send the request of the first lap; when there is no answer at a moment, what #second returns, too. The flow goes
-      # on with its laps.
-      Race = Struct.new(:laps, :at, :second) do
+      # on with its laps. Of streamed answers winner is the lap whose head was first.
+      Race = Struct.new(:laps, :at, :second, :winner) do
         include Redacted
 
         # @return [Request] of the lap that was begun last
@@ -39,7 +39,9 @@ module Trunkline
       # @param request [Request] the call's first
       # @param began [Float] monotonic seconds
       # @param surroundings [Surroundings, nil]
-      def initialize(policy, request, began, surroundings = nil)
+      # @param races_streams [Boolean] as Policy::ThreadDriver#races_streams?
+      def initialize(policy, request, began, surroundings = nil, races_streams: true)
+        @races_streams = races_streams
         # Blocking: a signer may wait for something, and a Fiber scheduler does not know this fiber.
         @fiber = Fiber.new(blocking: true) do
           Thread.current[KEY] = self
@@ -79,7 +81,7 @@ module Trunkline
       end
 
       # As Policy::ThreadDriver#races_streams?
-      def races_streams? = false
+      def races_streams? = @races_streams
 
       # As Policy::ThreadDriver#race.
       def race(lap, _deadline, after, second)

@@ -28,6 +28,7 @@ module Trunkline
         blocks = pending.streamed
         return false unless result.is_a?(Exception) && blocks && blocks != true && blocks.told?
 
+        end_race(pending)
         pending.flow&.give_up
         true
       end

@@ -33,6 +33,14 @@ module Trunkline
       # @return [PendingRequest, nil] itself, when it has ended and nobody else can refer to it
       def reusable = (self if policy.nil? && streamed.nil?)
 
+      # Goes on with the exchange of another one.
+      # @param other [PendingRequest]
+      # @return [void]
+      def take_over(other)
+        %i[request queue started generation counted id].each { |name| self[name] = other[name] }
+        other.id = nil
+      end
+
       # @return [Boolean] whether the engine has it, or the caller has not been given its result
       def in_flight? = !id.nil?
     end

@@ -7,7 +7,8 @@ require_relative "pending_request"
 module Trunkline
   class Scheduler
     # The calls that have, or may have, two requests in flight (see Policy::Call#race). The second is a PendingRequest
-    # of its own, which the caller never sees.
+    # of its own, which the caller never sees. Of streamed answers the first head decides: the call goes on with that
+    # exchange, whichever PendingRequest it was begun for.
     class Races
       include Redacted
 
@@ -16,6 +17,9 @@ module Trunkline
         @seconds = {}.compare_by_identity # the second PendingRequest by the first
         @firsts = {}.compare_by_identity  # the first by the second
       end
+
+      # @return [Boolean]
+      def empty? = @races.empty?
 
       # @param pending [PendingRequest]
       # @param race [Flow::Race]
@@ -40,14 +44,33 @@ module Trunkline
         @seconds[pending] = second
       end
 
+      # @param first [PendingRequest]
+      # @return [Boolean] whether a head has decided it
+      def decided?(first) = !@races[first].winner.nil?
+
+      # @param first [PendingRequest]
+      # @return [PendingRequest, nil] the second
+      def second_of(first) = @seconds[first]
+
+      # Notes whose head was first. The other one has been cancelled.
+      # @param first [PendingRequest]
+      # @param winner [PendingRequest] either
+      def decide(first, winner, now)
+        race = @races[first]
+        race.laps.each { |lap| lap.ended ||= now }
+        race.winner = race.laps[winner.equal?(first) ? 0 : 1]
+        first.take_over(winner) unless winner.equal?(first)
+      end
+
       # Notes a result.
       # @param pending [PendingRequest] either
       # @param result [Response, Exception]
       # @return [Boolean] whether the race is over: there is an answer, or nothing more is in flight
       def over?(pending, result, now)
         first = first_of(pending)
-        lap = @races[first].laps[pending.equal?(first) ? 0 : 1]
-        lap.ended = now
+        race = @races[first]
+        lap = race.winner || race.laps[pending.equal?(first) ? 0 : 1]
+        lap.ended ||= now
         lap.result = result
         other = pending.equal?(first) ? @seconds[first] : first
         !result.is_a?(Error) || other.nil? || !other.in_flight?
