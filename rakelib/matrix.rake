@@ -5,7 +5,7 @@ require_relative "support/chroot"
 CHROOTS = [
   Chroot.new("trixie"),
   Chroot.new("sid", ruby: "ruby3.4", extra_suite: "experimental")
-].freeze
+].select { |chroot| ENV["MATRIX"].nil? || ENV["MATRIX"].split(",").include?(chroot.name) }.freeze
 
 VERSIONS = <<~RUBY
   require "openssl"
@@ -14,8 +14,8 @@ RUBY
 
 desc "The whole suite on newer Rubies and OpenSSLs, in chroots built once (root; MATRIX=trixie,sid)"
 task matrix: "matrix:build" do
-  chosen = ENV["MATRIX"]&.split(",") || CHROOTS.map(&:name)
-  failed = CHROOTS.select { |chroot| chosen.include?(chroot.name) }.reject do |chroot|
+  abort "matrix: MATRIX=#{ENV["MATRIX"]} names none of the chroots" if CHROOTS.empty?
+  failed = CHROOTS.reject do |chroot|
     puts "== #{chroot.name}"
     chroot.copy_checkout(ROOT)
     chroot.run("bin/setup && ruby -e #{VERSIONS.shellescape} && bundle exec rake matrix:suite", exception: false)
