@@ -14,7 +14,7 @@ RUBY
 
 desc "The whole suite on newer Rubies and OpenSSLs, in chroots built once (root; MATRIX=trixie,sid)"
 task matrix: "matrix:build" do
-  abort "matrix: MATRIX=#{ENV["MATRIX"]} names none of the chroots" if CHROOTS.empty?
+  abort "matrix: MATRIX=#{ENV.fetch("MATRIX", nil)} names none of the chroots" if CHROOTS.empty?
   failed = CHROOTS.reject do |chroot|
     puts "== #{chroot.name}"
     chroot.copy_checkout(ROOT)
