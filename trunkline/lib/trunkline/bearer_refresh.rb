@@ -14,7 +14,7 @@ module Trunkline
   #   client = Trunkline.new("https://api.test", timeout: 5, auth: tokens)
   #
   # Calls that are answered 401 at once share one fetch, and are then sent again. A call that is refused with a token
-  # which was fetched for it has its 401.
+  # which was fetched in the place of a refused one, for it, has its 401.
   class BearerRefresh
     include Redacted
 
@@ -68,7 +68,7 @@ module Trunkline
       @token = Options.check(:bearer, token)
       @fetch = fetch
       @fetching = nil
-      @fetched_at = nil # monotonic seconds
+      @fetched_at = nil # monotonic seconds, of one that took the place of a refused one
       @lock = Lock.new
     end
 
@@ -132,7 +132,7 @@ module Trunkline
       token = Options.check(:bearer, token)
       @lock.synchronize do
         @token = token
-        @fetched_at = Engine.now
+        @fetched_at = Engine.now if expired # the first one may be one that was kept, and be refused
       end
     end
   end

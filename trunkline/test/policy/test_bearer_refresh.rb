@@ -50,6 +50,18 @@ class TestBearerRefresh < TrunklineTest
 
   def sent(server) = server.requests.map { |request| request["Authorization"] }
 
+  # The first one comes from a store, where it has grown old: by one call, and by many at once.
+  def test_a_first_token_that_is_refused
+    kept = ->(expired) { expired ? "new" : "old" }
+    server = guarded
+    assert_equal "/a", client(server.url, auth: tokens(nil, &kept)).get("/a").body
+    assert_equal ["Bearer old", "Bearer new"], sent(server)
+    assert_equal [nil, "old"], asked
+    http = client(guarded(together: 20).url, auth: tokens(nil, &kept))
+    assert_equal Array.new(20) { |i| "/#{i}" }, http.map(Array.new(20) { |i| "/#{i}" }, concurrency: 20).map(&:body)
+    assert_equal [nil, "old"], asked
+  end
+
   def test_a_refused_token_is_fetched_anew
     server = guarded
     http = client(server.url, auth: tokens)
