@@ -6,8 +6,8 @@ module Bench
     # was taken off again, and with one. The same build, so the first two tell whether anything is left behind, and the
     # third what the plain path is spared.
     class Listeners
-      CALLS = 500 # in one turn
-      TURNS = 9   # of each
+      CALLS = 100 # in one turn: the shorter, the likelier is one that nobody disturbs
+      TURNS = 45  # of each
       UNITS = ["us of CPU", "objects"].freeze
       AFTER = "after Trunkline.on and off, beyond a process without"
       DURING = "with a listener of :call, beyond a process without"
