@@ -25,6 +25,18 @@ class TestPoliciesOverHTTP2 < HTTP2Test
     assert_equal 1, server.connection_count
   end
 
+  def test_the_slower_stream_of_two_is_reset_where_a_block_takes_the_body
+    resets = Thread::Queue.new
+    count = 0
+    server = serve_frames { |stream| (count += 1) == 1 ? resets << stream.wait_reset : stream.answer("second") }
+    http = h2_client(server.url, hedge: { after: 0.1, max: 1.0 })
+    taken = +""
+    response = http.batch { |batch| batch.get("/", on_chunk: ->(chunk, _) { taken << chunk }) }.first
+    assert_equal ["second", %i[first hedge]], [taken, response.attempts.map(&:reason)]
+    assert_equal :cancel, resets.pop
+    assert_equal 1, server.connection_count
+  end
+
   # The engine itself moves a request that its server has refused, a few times.
   def test_what_was_not_processed_is_repeated
     count = 0
