@@ -178,8 +178,8 @@ module Trunkline
       end
 
       def bearer(name, value)
-        return AttemptValues.in_place_of(value) if AttemptValues.callable?(value)
         return value.dup.freeze if value.is_a?(String) && value.match?(/\A[\x21-\x7e]+\z/)
+        return AttemptValues.in_place_of(value) if AttemptValues.callable?(value)
 
         raise InvalidRequest, "#{name}: must be a String of visible ASCII characters (RFC 6750); " \
                               "what was given is not shown"
