@@ -196,9 +196,13 @@ module Trunkline
 
     def seconds(timeout)
       timeout = Timeouts.plain(timeout)
-      return [timeout, Timeouts::ENDLESS].min if timeout.is_a?(Numeric) && timeout.real? && timeout <= Float::INFINITY
+      unless timeout.is_a?(Numeric) && timeout.real? && timeout <= Float::INFINITY
+        raise InvalidRequest.of("timeout", timeout, "a number of seconds")
+      end
 
-      raise InvalidRequest.of("timeout", timeout, "a number of seconds")
+      return timeout if timeout < Timeouts::ENDLESS
+
+      Timeouts::ENDLESS # Array#min warns of a great Integer on JRuby
     end
 
     def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)

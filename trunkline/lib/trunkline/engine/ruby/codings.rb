@@ -48,10 +48,10 @@ module Trunkline
             @kept = "".b
           end
 
-          def at_end? = @zlib&.finished?
+          def at_end? = @zlib && (@zlib.finished? || ended?)
 
           def step(input, &block)
-            raise Failure, :CODING_TRAILING if at_end?
+            raise Failure, :CODING_TRAILING if @zlib&.finished?
 
             unless @zlib
               @kept << input
@@ -64,6 +64,15 @@ module Trunkline
           end
 
           private
+
+          # JRuby's zlib sees the end of raw data only with the byte that follows it, and does not take that byte.
+          def ended?
+            before = @zlib.total_in
+            @zlib.inflate("\0")
+            @zlib.finished? && @zlib.total_in == before
+          rescue Zlib::Error
+            false
+          end
 
           # What begins like zlib's header (RFC 1950 2.2) is never the beginning of what an encoder makes raw.
           def header?(bytes)
@@ -133,18 +142,34 @@ module Trunkline
         NAMES = ["gzip", "deflate", *BY_GEMS.keys].join(", ").freeze
         private_constant :BY_GEMS
 
-        # Zlib yields what fills its buffer, and all at the end of the data: what is in the buffer then was behind it.
+        # What is given to zlib at once: JRuby's yields in one piece all that comes of it, of so much less than 2 MiB.
+        INPUT = RUBY_ENGINE == "jruby" ? 1024 : 64 * 1024
+        private_constant :INPUT
+
         # @return [String] what follows the end
         def self.inflate(zlib, input, &block)
-          zlib.inflate(input, &block)
-          rest = zlib.flush_next_out
-          return rest + zlib.flush_next_in if zlib.finished?
+          from = 0
+          while from < input.bytesize
+            before = zlib.total_in
+            piece = input.byteslice(from, INPUT)
+            inflate_piece(zlib, piece, &block)
+            return input.byteslice(from + zlib.total_in - before, input.bytesize) if zlib.finished?
 
-          block.call(rest) unless rest.empty?
+            from += piece.bytesize
+          end
           ""
+        end
+
+        # Zlib yields what fills its buffer, and all at the end of the data. What was behind the end CRuby has in that
+        # buffer then, and JRuby nowhere.
+        def self.inflate_piece(zlib, piece, &block)
+          zlib.inflate(piece, &block)
+          rest = zlib.flush_next_out
+          block.call(rest) unless rest.empty? || zlib.finished?
         rescue Zlib::Error
           raise Failure, :CODING_DATA
         end
+        private_class_method :inflate_piece
 
         # @param values [Array<String>] of Content-Encoding
         # @param limit [Integer] bytes that may come out; 0: no limit
