@@ -10,8 +10,9 @@ module LeakCheck
   # Kept on purpose, and bounded: the engine's wake-up descriptors (one for each call under way at the same time, 64
   # at most are kept; without eventfd they are pipes), the key logs of TLS options it remembers, the tables of the mime
   # types.
-  # JRuby keeps its selectors, the jars of gems, and until a collection the files of Rack's multipart parser.
-  OF_JRUBY = RUBY_ENGINE == "jruby" ? /anon_inode:\[event(?:poll|fd)\]|.+\.jar|.+RackMultipart.+/ : /(?!)/
+  # JRuby keeps its selectors (those for a pair of sockets have a pipe), the jars of gems, and until a collection the
+  # files of Rack's multipart parser.
+  OF_JRUBY = RUBY_ENGINE == "jruby" ? /anon_inode:\[event(?:poll|fd)\]|pipe:\[\d+\]|.+\.jar|.+RackMultipart.+/ : /(?!)/
   WAKE_UP = ENV.key?("TRUNKLINE_POLL") ? /pipe:\[\d+\]/ : /anon_inode:\[eventfd\]/
   # The engine in Ruby has some threads of its own: one that closes idle connections, and some that look up names.
   KEPT_THREADS = /\Atrunkline (?:reaper|names)\z/

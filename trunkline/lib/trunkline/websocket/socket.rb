@@ -3,6 +3,7 @@
 require_relative "../deadline"
 require_relative "../errors"
 require_relative "../redacted"
+require_relative "../engine/ruby/io_on_jruby" if RUBY_ENGINE == "jruby"
 
 module Trunkline
   module WebSocket
@@ -33,7 +34,7 @@ module Trunkline
       def initialize(response, connection, framing, timeouts, ping)
         @response = response
         @connection = connection
-        @io = IO.for_fd(connection.descriptor, autoclose: false)
+        @io = waitable(IO.for_fd(connection.descriptor, autoclose: false))
         @framing = framing
         @timeouts = timeouts
         @ping = ping
@@ -134,6 +135,9 @@ module Trunkline
       end
 
       private
+
+      # A reader and a writer may wait at the same time.
+      def waitable(io) = RUBY_ENGINE == "jruby" ? Engine::Ruby::IOOnJRuby.new(io) : io
 
       def refuse_closed
         raise ClosedError.new("#{name} is closed", request: @response.request, phase: :write, sent: :all)

@@ -27,7 +27,7 @@ module Trunkline
         rescue SystemCallError => error
           raise Failure.new(:RESET, phase: :read, errno: error.errno)
         rescue IOError
-          raise Failure.new(:FORKED, phase: :read)
+          raise gone(:read)
         end
 
         # @return [Integer, :wait_readable, :wait_writable] how many bytes were taken
@@ -37,7 +37,7 @@ module Trunkline
         rescue SystemCallError => error
           raise Failure.new(:RESET, phase: :write, errno: error.errno)
         rescue IOError
-          raise Failure.new(:FORKED, phase: :write)
+          raise gone(:write)
         end
 
         # @return [Boolean] whether the last end that #read told lacked TLS's close_notify
@@ -68,6 +68,11 @@ module Trunkline
         rescue SystemCallError, IOError
           nil
         end
+
+        private
+
+        # In a forked child the socket is closed. Where there is no fork, JRuby has IOErrors for what a connection met.
+        def gone(phase) = Failure.new(RUBY_ENGINE == "jruby" ? :RESET : :FORKED, phase: phase)
       end
     end
   end

@@ -89,7 +89,7 @@ module Trunkline
         rescue SystemCallError => error
           raise Failure.of_system(:RESET, error, phase: :read)
         rescue IOError
-          raise Failure.new(:FORKED, phase: :read)
+          raise gone(:read)
         end
 
         def write(bytes)
@@ -107,7 +107,7 @@ module Trunkline
         rescue SystemCallError => error
           raise Failure.of_system(:RESET, error, phase: :write)
         rescue IOError
-          raise Failure.new(:FORKED, phase: :write)
+          raise gone(:write)
         end
 
         def protocol = @ssl.alpn_protocol

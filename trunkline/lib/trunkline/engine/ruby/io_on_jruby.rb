@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+require "java"
+require_relative "waker"
+require_relative "../../redacted"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # Waits for an IO as IO#wait_readable does, but more threads than one may: JRuby's own methods let the second wait
+      # until the first is done.
+      class IOOnJRuby
+        include Redacted
+
+        READ = Java::JavaNioChannels::SelectionKey::OP_READ
+        WRITE = Java::JavaNioChannels::SelectionKey::OP_WRITE
+        # Seconds after which an interrupt of the thread is seen: JRuby knows nothing of its wait.
+        INTERRUPTS = 0.02
+        # Selectors that no wait uses, by their provider: each has descriptors.
+        SELECTORS = Hash.new { |selectors, provider| selectors[provider] = [] }
+        LOCK = Mutex.new
+        private_constant :READ, :WRITE, :INTERRUPTS, :SELECTORS, :LOCK
+
+        # @param io [IO] whose descriptor may be waited for
+        def initialize(io)
+          @io = io
+        end
+
+        # @param seconds [Numeric, nil] nil: without end
+        # @return [Boolean] whether it is readable
+        def wait_readable(seconds)
+          return !@io.wait_readable(seconds).nil? if Ruby.scheduler
+
+          wait(READ, seconds)
+        end
+
+        # (see #wait_readable)
+        # @return [Boolean] whether it is writable
+        def wait_writable(seconds)
+          return !@io.wait_writable(seconds).nil? if Ruby.scheduler
+
+          wait(WRITE, seconds)
+        end
+
+        private
+
+        def wait(events, seconds)
+          channel = @io.to_channel
+          with_selector(channel.provider) do |selector|
+            channel.configure_blocking(false)
+            key = channel.register(selector, events)
+            select(selector, key, seconds)
+          ensure
+            key&.cancel
+          end
+        rescue Java::JavaNioChannels::ClosedChannelException
+          true
+        end
+
+        # @return [Boolean] true when it was closed, too: who then reads or writes is told
+        def select(selector, key, seconds)
+          due = seconds ? Ruby.now + seconds : NEVER
+          loop do
+            left = [due - Ruby.now, 0].max
+            milliseconds = ([left, INTERRUPTS].min * 1000).ceil
+            found = milliseconds.zero? ? selector.select_now : selector.select(milliseconds)
+            return true if found.positive? || !key.valid?
+            return false if left <= INTERRUPTS
+          end
+        end
+
+        # A key that was cancelled is gone after the next select.
+        def with_selector(provider)
+          selector = LOCK.synchronize { SELECTORS[provider].pop } || provider.open_selector
+          yield selector
+        ensure
+          if selector
+            selector.select_now
+            LOCK.synchronize { SELECTORS[provider] << selector }
+          end
+        end
+      end
+    end
+  end
+end
