@@ -3,6 +3,8 @@
 require_relative "test_helper"
 require "tempfile"
 require "pathname"
+require "rack"
+require "stringio"
 
 # multipart/form-data, judged by Rack's parser.
 class TestMultipart < TrunklineTest
@@ -11,11 +13,13 @@ class TestMultipart < TrunklineTest
   def setup
     super
     @seen = nil
-    @server = serve_rack do |env|
-      @length = env["CONTENT_LENGTH"]
-      @chunked = env["HTTP_TRANSFER_ENCODING"]
-      @seen = Rack::Request.new(env).POST.transform_values { |value| part(value) }
-      [200, {}, ["ok"]]
+    @server = serve do |connection|
+      while (request = connection.read_request)
+        @length = request["content-length"]
+        @chunked = request["transfer-encoding"]
+        @seen = parsed(request).transform_values { |value| part(value) }
+        connection << answer
+      end
     end
   end
 
@@ -102,6 +106,11 @@ class TestMultipart < TrunklineTest
   end
 
   private
+
+  def parsed(request)
+    Rack::Request.new("REQUEST_METHOD" => "POST", "CONTENT_TYPE" => request["content-type"],
+                      "CONTENT_LENGTH" => request.body.bytesize.to_s, "rack.input" => StringIO.new(request.body)).POST
+  end
 
   def send_multipart(parts) = client.post(@server.url, multipart: parts)
 

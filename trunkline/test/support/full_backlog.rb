@@ -7,10 +7,7 @@ class FullBacklog
   attr_reader :port
 
   def initialize
-    @listener = Socket.new(:INET, :STREAM)
-    @listener.bind(Addrinfo.tcp("127.0.0.1", 0))
-    @listener.listen(0)
-    @port = @listener.local_address.ip_port
+    RUBY_ENGINE == "jruby" ? listen_on_jruby : listen
     @waiting = []
     fill
   end
@@ -20,6 +17,19 @@ class FullBacklog
   def stop = [@listener, *@waiting].each(&:close)
 
   private
+
+  def listen
+    @listener = Socket.new(:INET, :STREAM)
+    @listener.bind(Addrinfo.tcp("127.0.0.1", 0))
+    @listener.listen(0)
+    @port = @listener.local_address.ip_port
+  end
+
+  # A Socket does not listen there, and a TCPServer has a long queue.
+  def listen_on_jruby
+    @listener = java.net.ServerSocket.new(0, 1, java.net.InetAddress.get_by_name("127.0.0.1"))
+    @port = @listener.local_port
+  end
 
   # How many fit is the kernel's affair: connect until one is left waiting.
   def fill

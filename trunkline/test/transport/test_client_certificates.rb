@@ -120,7 +120,8 @@ class TestClientCertificates < TrunklineTest
     assert_match(/\Aclient_cert: /, refused(client_cert: @key.to_pem))
     assert_match(/\Aclient_cert: /, refused(client_cert: [], client_key: @key))
     assert_match(/\Aclient_key: is needed/, refused(client_cert: @certificate))
-    assert_match(/not private/, refused(client_cert: @text, client_key: OpenSSL::PKey.read(@key.public_to_pem)))
+    public_key = OpenSSL::X509::Certificate.new(@certificate.to_der).public_key
+    assert_match(/not private/, refused(client_cert: @text, client_key: public_key))
     broken = "-----BEGIN PRIVATE KEY-----\nc4n4ry\n-----END PRIVATE KEY-----\n"
     assert_match(/\Aclient_key: must be/, refused(client_cert: @text, client_key: broken))
     assert_match(/\Aclient_cert: .*PKCS#12/, refused(client_cert: 5))

@@ -17,7 +17,9 @@ module Trunkline
                      "or PKCS#12: a readable .p12 or .pfx file, its bytes, or an OpenSSL::PKCS12"
       KEYS = "a readable PEM file, PEM text, or a private OpenSSL::PKey"
       WRONG = "is not the password of the key; what was given is not shown"
-      private_constant :PEM, :CERTIFICATE, :CERTIFICATES, :KEYS, :WRONG
+      # What JRuby's openssl raises for some keys.
+      ERRORS_OF_JRUBY = RUBY_ENGINE == "jruby" ? [Java::JavaLang::RuntimeException].freeze : [].freeze
+      private_constant :PEM, :CERTIFICATE, :CERTIFICATES, :KEYS, :WRONG, :ERRORS_OF_JRUBY
 
       # PKCS#12 that has not been opened: it needs the password, which is another option.
       Sealed = Struct.new(:bytes) { include Redacted }
@@ -110,7 +112,7 @@ module Trunkline
           text = pem?(given) ? given : File.read(given)
           key = ::OpenSSL::PKey.read(text, password || "")
           private_text(:client_key, key)
-        rescue ::OpenSSL::PKey::PKeyError, SystemCallError
+        rescue ::OpenSSL::PKey::PKeyError, SystemCallError, *ERRORS_OF_JRUBY
           raise InvalidRequest, "client_key_password: #{WRONG}", cause: nil if password
           raise InvalidRequest, "client_key: is encrypted; give client_key_password: too" if text.include?("ENCRYPTED")
 

@@ -251,7 +251,7 @@ module Trunkline
         def read_key(given, password)
           text = text_of("client_key", given)
           OpenSSL::PKey.read(text, password || "")
-        rescue OpenSSL::PKey::PKeyError => error
+        rescue OpenSSL::PKey::PKeyError, *TLSOnJRuby::ERRORS_OF_KEYS => error
           unless password || !text.include?("ENCRYPTED")
             raise failure("client_key #{shown(given)}: is encrypted, and client_key_password is not given")
           end

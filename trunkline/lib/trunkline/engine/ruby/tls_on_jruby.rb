@@ -10,6 +10,8 @@ module Trunkline
         HERE = RUBY_ENGINE == "jruby"
         PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/m
         private_constant :PEM_CERTIFICATE
+        # What it raises for keys beside errors of OpenSSL's names.
+        ERRORS_OF_KEYS = HERE ? [Java::JavaLang::RuntimeException].freeze : [].freeze
 
         module_function
 
