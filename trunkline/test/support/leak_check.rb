@@ -16,8 +16,8 @@ module LeakCheck
   WAKE_UP = ENV.key?("TRUNKLINE_POLL") ? /pipe:\[\d+\]/ : /anon_inode:\[eventfd\]/
   # The engine in Ruby has some threads of its own: one that closes idle connections, and some that look up names.
   KEPT_THREADS = /\Atrunkline (?:reaper|names)\z/
-  # An Enumerator's Fiber is a thread on JRuby, until it is collected.
-  FIBER_OF_JRUBY = /Fiber thread for block/
+  # An Enumerator's Fiber is a thread on JRuby, until it is collected; version 10 has a thread for finalizers.
+  THREADS_OF_JRUBY = /Fiber thread for block|@Finalizer/
   KEPT = /\A(#{WAKE_UP}|#{OF_JRUBY}|.+keys\.log( \(deleted\))?|.+mime\.db)\z/
 
   def self.descriptors
@@ -41,7 +41,7 @@ module LeakCheck
     assert_nothing_left("descriptors") { left_open }
     assert_nothing_left("threads") do
       (Thread.list - @threads_before).reject do |thread|
-        KEPT_THREADS.match?(thread.name.to_s) || FIBER_OF_JRUBY.match?(thread.inspect)
+        KEPT_THREADS.match?(thread.name.to_s) || THREADS_OF_JRUBY.match?(thread.inspect)
       end
     end
   end

@@ -188,7 +188,7 @@ module Trunkline
         end
 
         def add_file(store, file)
-          store.add_file(file)
+          TLSOnJRuby::HERE ? TLSOnJRuby.add_file(store, file) : store.add_file(file)
         rescue OpenSSL::X509::StoreError => error
           raise failure("ca_file #{file}: no certificate read: #{error.message}")
         end
@@ -244,14 +244,14 @@ module Trunkline
         def read_certificates(given)
           text = text_of("client_cert", given)
           TLSOnJRuby::HERE ? TLSOnJRuby.certificates(text) : OpenSSL::X509::Certificate.load(text)
-        rescue OpenSSL::X509::CertificateError => error
+        rescue OpenSSL::X509::CertificateError, *TLSOnJRuby::ERRORS => error
           raise failure("client_cert #{shown(given)}: #{error.message}")
         end
 
         def read_key(given, password)
           text = text_of("client_key", given)
           OpenSSL::PKey.read(text, password || "")
-        rescue OpenSSL::PKey::PKeyError, *TLSOnJRuby::ERRORS_OF_KEYS => error
+        rescue OpenSSL::PKey::PKeyError, *TLSOnJRuby::ERRORS => error
           unless password || !text.include?("ENCRYPTED")
             raise failure("client_key #{shown(given)}: is encrypted, and client_key_password is not given")
           end

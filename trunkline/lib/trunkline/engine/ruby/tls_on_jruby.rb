@@ -10,8 +10,8 @@ module Trunkline
         HERE = RUBY_ENGINE == "jruby"
         PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/m
         private_constant :PEM_CERTIFICATE
-        # What it raises for keys beside errors of OpenSSL's names.
-        ERRORS_OF_KEYS = HERE ? [Java::JavaLang::RuntimeException].freeze : [].freeze
+        # What it raises, beside errors of OpenSSL's names, for what it cannot read.
+        ERRORS = HERE ? [Java::JavaLang::RuntimeException].freeze : [].freeze
 
         module_function
 
@@ -20,6 +20,15 @@ module Trunkline
         # @return [Array(String, String), Array(nil, nil)] file and path; none: Java's own
         def authorities(file, path, bundles)
           file || path ? [file, path] : [bundles.find { |one| File.readable?(one) }, nil]
+        end
+
+        # Instead of Store#add_file, which takes a file without certificates.
+        def add_file(store, file)
+          raise OpenSSL::X509::StoreError, "there is none" unless File.read(file).match?(PEM_CERTIFICATE)
+
+          store.add_file(file)
+        rescue SystemCallError => error
+          raise OpenSSL::X509::StoreError, error.message
         end
 
         # Adds the certificates of a directory, which are not looked up there.
