@@ -60,11 +60,8 @@ module Trunkline
         # Adds bytes to the stream.
         def feed(bytes)
           done = @mark || @scanner.pos
-          at = @scanner.pos - done
-          @scanner.string = @scanner.string.byteslice(done..) << bytes.b
-          @scanner.pos = at
-          @mark = 0 if @mark
-          @offset += done
+          drop(done) if done.positive?
+          @scanner << bytes.b
         end
 
         def finish
@@ -96,6 +93,15 @@ module Trunkline
         end
 
         private
+
+        # Forgets what comes before; a value that has begun is not copied again for each part that comes of it.
+        def drop(done)
+          at = @scanner.pos - done
+          @scanner.string = @scanner.string.byteslice(done..)
+          @scanner.pos = at
+          @mark = 0 if @mark
+          @offset += done
+        end
 
         def document? = @form == :document
         def depth = @arrays.size
