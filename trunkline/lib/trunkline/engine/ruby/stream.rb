@@ -26,8 +26,8 @@ module Trunkline
           @socket.read_nonblock(most, buffer, exception: false)
         rescue SystemCallError => error
           raise Failure.new(:RESET, phase: :read, errno: error.errno)
-        rescue IOError
-          raise gone(:read)
+        rescue IOError => error
+          raise gone(error, :read)
         end
 
         # @return [Integer, :wait_readable, :wait_writable] how many bytes were taken
@@ -36,8 +36,8 @@ module Trunkline
           @socket.write_nonblock(bytes, exception: false)
         rescue SystemCallError => error
           raise Failure.new(:RESET, phase: :write, errno: error.errno)
-        rescue IOError
-          raise gone(:write)
+        rescue IOError => error
+          raise gone(error, :write)
         end
 
         # @return [Boolean] whether the last end that #read told lacked TLS's close_notify
@@ -72,7 +72,11 @@ module Trunkline
         private
 
         # In a forked child the socket is closed. Where there is no fork, JRuby has IOErrors for what a connection met.
-        def gone(phase) = Failure.new(RUBY_ENGINE == "jruby" ? :RESET : :FORKED, phase: phase)
+        def gone(error, phase)
+          return Failure.new(:RESET, error.message, phase: phase) if RUBY_ENGINE == "jruby"
+
+          Failure.new(:FORKED, phase: phase)
+        end
       end
     end
   end

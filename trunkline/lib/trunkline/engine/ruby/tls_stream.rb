@@ -88,8 +88,8 @@ module Trunkline
           ended_early
         rescue SystemCallError => error
           raise Failure.of_system(:RESET, error, phase: :read)
-        rescue IOError
-          raise gone(:read)
+        rescue IOError => error
+          raise gone(error, :read)
         end
 
         def write(bytes)
@@ -106,8 +106,8 @@ module Trunkline
           raise Failure.new(:TLS_IO, TLSWords.of(error), phase: :write)
         rescue SystemCallError => error
           raise Failure.of_system(:RESET, error, phase: :write)
-        rescue IOError
-          raise gone(:write)
+        rescue IOError => error
+          raise gone(error, :write)
         end
 
         def protocol = @ssl.alpn_protocol
