@@ -7,7 +7,8 @@ JRUBIES = [JRubyChroot.new("jruby-trixie", release: "trixie"), JRubyChroot.new("
 # The suite of trunkline on JRuby 9.4 (trixie) and 10 (sid). What it leaves out is in trunkline/test/engines_jruby.yml,
 # beside engines.yml.
 module JRubySuite
-  AREAS = %w[client encodings framing truncation early_answers request_bodies streaming each_json pool client_certificates
+  AREAS = %w[client encodings framing truncation early_answers request_bodies streaming each_json pool
+             client_certificates
              tls_files sockets errors limits response multipart sharing endings exchanges flow negotiation
              batch future cases http2_cases many_streams websocket websocket_over_http2].freeze
   SECONDS = 180
