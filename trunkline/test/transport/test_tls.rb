@@ -213,7 +213,8 @@ class TestTLS < TrunklineTest
     options = { client_cert: TestCA.certificate_file(:client), client_key: TestCA.key_file(:second_client) }
     server = serve_tls
     error = assert_raises(Trunkline::TLSError) { secure_client(**options).get(server.url("/x")) }
-    assert_match(/\AGET .x at #{server.address} .*client_key #{options[:client_key]}: is not the key of client_cert/, error.message)
+    told = "client_key #{options[:client_key]}: is not the key of client_cert"
+    assert_match(/\AGET .x at #{server.address} .*#{told}/, error.message)
     assert_match(/nothing of the request was sent\z/, error.message)
     assert_equal [:none, :tls, server.url("/x")], [error.sent, error.phase, error.request.url]
   end
