@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "etc"
+require "fileutils"
 require "open3"
 require_relative "support/command"
 
@@ -21,8 +22,17 @@ module EngineBuild
   def programs(set, flavour)
     listed = IO.popen([*MAKE, "FLAVOUR=#{flavour}", "list-#{set}"], chdir: ROOT, &:read).split
     abort "no C program for #{set}: trunkline/test/ has none" if listed.empty?
-    system(*MAKE, "-j#{Etc.nprocessors}", "FLAVOUR=#{flavour}", set, chdir: ROOT, exception: true)
+    alone { system(*MAKE, "-j#{Etc.nprocessors}", "FLAVOUR=#{flavour}", set, chdir: ROOT, exception: true) }
     listed
+  end
+
+  # Sections of the CI that run side by side build the same libraries.
+  def alone
+    FileUtils.mkdir_p("#{ROOT}/tmp")
+    File.open("#{ROOT}/tmp/engine.lock", File::CREAT | File::RDWR) do |file|
+      file.flock(File::LOCK_EX)
+      yield
+    end
   end
 
   # As many programs at once as there are processors: they wait more than they compute.
