@@ -20,7 +20,7 @@ module Trunkline
       # @raise [InvalidRequest]
       def each_event(limit: EventStreamParser::LIMIT, **others, &block)
         Arguments.refuse_keywords(others, "each_event", "limit:")
-        return enum_for(:each_event, limit: limit) unless block
+        return enum_for(:each_event, limit: limit, **others) unless block
 
         parser = EventStreamParser.new(limit: limit, response: self)
         begin
