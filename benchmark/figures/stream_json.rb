@@ -32,9 +32,8 @@ module Bench
                   "json_lines")
           compare(suite, "a member of each object in 64 MB: each_json of its path against JSON.parse of the whole",
                   "#{url}/array/objects", "each_json_path", "json")
-          grown = read("each_json", "#{url}/array/objects?bytes=#{1024 * MEBIBYTE}", 300).fetch("grown")
-          suite.add(Figure.new(name: "growth of memory over an array of 1 GB", unit: "MB", value: grown.fdiv(MEBIBYTE),
-                               bar: MOST_MEGABYTES, better: "lower", samples: 1))
+          memory(suite, "growth of memory over an array of 1 GB", "#{url}/array/objects")
+          memory(suite, "growth of memory over an array of 1 GB, strings of 20 KB", "#{url}/array/long_strings")
         end
       end
 
@@ -47,6 +46,12 @@ module Bench
           seconds[theirs] / seconds[ours]
         end
         suite.add(Figure.of(ratios, name: name, unit: "x", bar: BAR))
+      end
+
+      def memory(suite, name, url)
+        grown = read("each_json", "#{url}?bytes=#{1024 * MEBIBYTE}", 300).fetch("grown")
+        suite.add(Figure.new(name: name, unit: "MB", value: grown.fdiv(MEBIBYTE), bar: MOST_MEGABYTES, better: "lower",
+                             samples: 1))
       end
 
       def read(way, url, limit)

@@ -302,8 +302,24 @@ class TestEachJSON < TrunklineTest
 
   def test_memory_stays_flat
     element = JSON.generate(id: 1, name: "user", tags: %w[a b c], address: { city: "Springfield", text: "x" * 200 })
-    piece = "#{element}," * 256
-    pieces = 64 * 1024 * 1024 / piece.bytesize
+    assert_memory_stays_flat(element, at_once: 256, bytes: 64 * 1024 * 1024)
+  end
+
+  def test_memory_stays_flat_with_long_strings
+    assert_memory_stays_flat(JSON.generate(id: 1, text: "x" * 20_000), at_once: 50, bytes: 256 * 1024 * 1024)
+  end
+
+  def test_compressed
+    packed = Zlib.gzip(JSON.generate((1..1000).to_a))
+    server = serve(answer(packed, "Content-Encoding" => "gzip", "Content-Type" => "application/json"))
+    assert_equal (1..1000).to_a, client(server.url).get("/", stream: true).each_json.to_a
+  end
+
+  private
+
+  def assert_memory_stays_flat(element, at_once:, bytes:)
+    piece = "#{element}," * at_once
+    pieces = bytes / piece.bytesize
     server = serve do |connection|
       connection.read_request
       connection << "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -313,13 +329,7 @@ class TestEachJSON < TrunklineTest
     end
     result = Subprocess.run("URL = #{server.url.inspect}\n#{READER}", limit: 50)
     count, grown = result.out.split.map(&:to_i)
-    assert_equal (pieces * 256) + 1, count, result.err
+    assert_equal (pieces * at_once) + 1, count, result.err
     assert_operator grown, :<, 50 * 1024 * 1024
-  end
-
-  def test_compressed
-    packed = Zlib.gzip(JSON.generate((1..1000).to_a))
-    server = serve(answer(packed, "Content-Encoding" => "gzip", "Content-Type" => "application/json"))
-    assert_equal (1..1000).to_a, client(server.url).get("/", stream: true).each_json.to_a
   end
 end
