@@ -42,7 +42,7 @@ class Simulator
   def initialize(scenario, seed:)
     @scenario = scenario
     @random = Random.new(seed)
-    @events = Heap.new
+    @events = Events.new
     @now = 0.0
     @queue = []
     @busy = @present = 0
@@ -92,7 +92,7 @@ class Simulator
     case kind
     when :arrive then arrive(call)
     when :served then served(call)
-    when :answer then answer(call)
+    when :answer then answer(call, result)
     when :taken then taken(call, result)
     when :workers then serve_queued
     end
@@ -153,8 +153,10 @@ class Simulator
     @events.push(@now + @delay / 2 + (status == 200 ? 0 : 0.001), [:answer, call])
   end
 
-  def answer(call)
-    @client_free = [@client_free, @now].max + @client.to_f
+  def answer(call, result)
+    return taken(call, result) unless @client
+
+    @client_free = [@client_free, @now].max + @client
     @events.push(@client_free, [:taken, call])
   end
 
@@ -170,53 +172,16 @@ class Simulator
     end
   end
 
-  # Smallest first; of equals, the one that was there first.
-  class Heap
+  # Sorted by time, the next one last; of equals, the one that was there first is nearer to the end.
+  class Events
     def initialize
       @items = []
-      @order = 0
     end
 
     def push(at, event)
-      @items << [at, @order += 1, event]
-      rise(@items.size - 1)
+      @items.insert(@items.bsearch_index { |item| item[0] <= at } || @items.size, [at, event])
     end
 
-    def pop
-      top = @items.first
-      last = @items.pop
-      unless @items.empty?
-        @items[0] = last
-        sink(0)
-      end
-      [top[0], top[2]]
-    end
-
-    private
-
-    def before?(one, other) = one[0] == other[0] ? one[1] < other[1] : one[0] < other[0]
-
-    def rise(index)
-      while index.positive?
-        above = (index - 1) / 2
-        break if before?(@items[above], @items[index])
-
-        @items[above], @items[index] = @items[index], @items[above]
-        index = above
-      end
-    end
-
-    def sink(index)
-      loop do
-        least = 2 * index + 1
-        return if least >= @items.size
-
-        least += 1 if least + 1 < @items.size && before?(@items[least + 1], @items[least])
-        return if before?(@items[index], @items[least])
-
-        @items[least], @items[index] = @items[index], @items[least]
-        index = least
-      end
-    end
+    def pop = @items.pop
   end
 end
