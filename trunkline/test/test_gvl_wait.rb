@@ -7,8 +7,10 @@ require_relative "support/punctual_server"
 class TestGVLWait < TrunklineTest
   TOLERANCE = 0.001
   CALLS = 3
-  # The system may give our core to somebody else between the server's clock and the engine's: then once more.
+  # The system may give our core to another program between the server's clock and the engine's, which then tells less
+  # than was true: then once more, and no more than this share less.
   TRIES = 6
+  SHARE = 0.25
   # Seconds that one busy thread keeps the lock at the least: a part of Ruby's 100 ms.
   KEPT = 0.05
 
@@ -113,14 +115,14 @@ class TestGVLWait < TrunklineTest
     Seen.new(response.timings.gvl, truth)
   end
 
-  # Never more than was true; and of a few calls, one no further off than a millisecond. Of calls side by side, one that
-  # is read while another waits for the lock tells the wait as the server's: nobody has taken its bytes.
+  # Never more than was true; and of a few calls, one that is near it. Of calls side by side, one that is read while
+  # another waits for the lock tells the wait as the server's: nobody has taken its bytes.
   def assert_told(&calls)
     tried = Array.new(TRIES) do
       all = busy(&calls)
       all.each { |one| assert_operator one.told, :<=, one.truth }
       waited = all.select { |one| one.truth > KEPT }
-      break if waited.any? && nearest(waited) < TOLERANCE
+      break if waited.any? { |one| one.off < one.truth * SHARE }
 
       all
     end
