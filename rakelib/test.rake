@@ -66,7 +66,7 @@ task test: "trunkline:test"
 
 namespace :trunkline do
   desc "The Ruby suite of trunkline"
-  task(test: :compile) { Suites.run_side_by_side("trunkline", 4) }
+  task(test: :compile) { Suites.run_side_by_side("trunkline", 5) }
 end
 
 desc "WebMock's own examples, of a pinned gem (or WEBMOCK_SOURCE=a checkout of its source)"

@@ -38,7 +38,7 @@ module Bench
     # Calls one after the other for some seconds, after a tenth of that to warm up.
     def gets(path:, urls:, seconds:)
       paths = paths(path, urls)
-      @peer.session { for_seconds(seconds) { |count| count.times { fetch(paths.next) } } }
+      @peer.session { for_seconds(seconds) { |count| @peer.gets(paths, count) } }
     end
 
     # Lists of GETs one after the other, with so many in flight, for some seconds.

@@ -131,6 +131,19 @@ module Trunkline
         end
       end
 
+      # GETs one after the other, with as little as can be between the client and what is measured.
+      # @param paths [#next] the path of each
+      # @raise [RuntimeError] when one is not answered with 200
+      def gets(paths, count)
+        call = Call.of
+        client = @client ||= open if @keep
+        count.times do
+          call.path = paths.next
+          status, = client ? exchange(client, call) : call(call)
+          raise "status #{status}" unless status == 200
+        end
+      end
+
       # One call by the kept client, with the client's own timings.
       # @return [Array(Integer, String, Hash)] status and body; of total: and gvl:, in seconds, those that it tells
       def timed(call) = [*exchange(@client ||= open, call), {}]
