@@ -128,6 +128,30 @@ class TestEvents < TrunklineTest
     refute_includes Trunkline::Instrument.probes, Trunkline::Events.of_process
   end
 
+  # In a process of its own, as other tests have deadlines.
+  def test_calls_look_for_listeners_while_there_is_one
+    server = serve
+    result = Subprocess.run(<<~RUBY)
+      client = Trunkline.new(#{server.url.inspect}, timeout: 10)
+      needed = -> { Trunkline::Surroundings.needed? }
+      told = []
+      states = [needed.call]
+      one, other = Array.new(2) { |number| Trunkline.on(:call) { told << number } }
+      one.off
+      client.get("/")
+      states << needed.call
+      other.off
+      states << needed.call
+      Trunkline.deadline(10) { client.get("/") }
+      states << needed.call
+      third = Trunkline.on(:call) { told << 2 }
+      third.off
+      states << needed.call
+      p states, told
+    RUBY
+    assert_equal "[false, true, false, true, true]\n[1]\n", result.out, result.err
+  end
+
   def test_bad_input
     assert_match(/on: must be :call, :attempt, .* got :calls/,
                  assert_raises(Trunkline::InvalidRequest) { Trunkline.on(:calls) { 1 } }.message)

@@ -48,7 +48,7 @@ module Trunkline
       private
 
       def run_until(limit)
-        Surroundings.need
+        Surroundings.need_for(:deadlines)
         outer = Thread.current[KEY]
         Thread.current[KEY] = limit
         yield

@@ -45,13 +45,18 @@ module Trunkline
 
       # @return [void]
       def add(probe)
-        @lock.synchronize { @probes = [*@probes, probe].freeze }
-        Surroundings.need
+        @lock.synchronize do
+          @probes = [*@probes, probe].freeze
+          Surroundings.need_for(:probes)
+        end
       end
 
       # @return [void]
       def remove(probe)
-        @lock.synchronize { @probes = @probes.reject { |one| one.equal?(probe) }.freeze }
+        @lock.synchronize do
+          @probes = @probes.reject { |one| one.equal?(probe) }.freeze
+          Surroundings.need_not_for(:probes) if @probes.empty?
+        end
       end
 
       # @return [Hash{Object => Object}, nil] what the probes note in this thread; nil without probes

@@ -2,6 +2,7 @@
 
 require_relative "deadline"
 require_relative "instrument"
+require_relative "lock"
 require_relative "redacted"
 
 module Trunkline
@@ -13,6 +14,8 @@ module Trunkline
     include Redacted
 
     @needed = false
+    @needed_for = [].freeze
+    @lock = Lock.new
 
     class << self
       # Whether any call of the process may have some: else none looks for them, and pays nothing.
@@ -20,9 +23,16 @@ module Trunkline
       def needed? = @needed
 
       # Says that calls must look from now on.
+      # @param what [Symbol] for which they look: :deadlines, :probes
       # @return [void]
-      def need
-        @needed = true
+      def need_for(what)
+        change { [*@needed_for, what] } unless @needed_for.include?(what)
+      end
+
+      # Says that there is none of it any more.
+      # @return [void]
+      def need_not_for(what)
+        change { @needed_for - [what] }
       end
 
       # @return [Surroundings, nil] those of the current thread and fiber
@@ -48,6 +58,15 @@ module Trunkline
           yield
         ensure
           Thread.current[:trunkline_hooked] = outer
+        end
+      end
+
+      private
+
+      def change
+        @lock.synchronize do
+          @needed_for = yield.uniq.freeze
+          @needed = @needed_for.any?
         end
       end
     end
