@@ -48,15 +48,16 @@ module Trunkline
         @counts = Hash.new(0)
         @failures = []
         @positions = slice.positions.to_a
+        @next = 0
       end
 
-      # @return [Array<Entry>] the items that are not over
-      def entries
-        entries = []
-        @slice.items.each_with_index do |item, index|
-          entries << Entry.new(self, index, item) if @recorded.getbyte(index) == OPEN
+      # @return [Entry, nil] the next of the items that were not over when it was claimed; nil: each was taken
+      def take
+        until @next == @slice.items.size
+          index = @next
+          @next += 1
+          return Entry.new(self, index, @slice.items[index]) if @recorded.getbyte(index) == OPEN
         end
-        entries
       end
 
       # @param index [Integer]

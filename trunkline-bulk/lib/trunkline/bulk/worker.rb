@@ -45,13 +45,13 @@ module Trunkline
         @held = Holdback.new(@settings.hold)
         @robots = Robots.new(@settings.robots, @settings.hold) if @settings.robots
         @works = []
-        @entries = []
         @suspects = []
         @ended = @settled = @in_flight = 0
         @times = {}
         @sampled = 0
         @under_way = {}.compare_by_identity # by request
         @request, @result, @flush = %i[request result flush].map { |name| bulk.block(name) }
+        @with_key = @result.arity != 2
       end
 
       # Works until the run is over, or is to stop.
@@ -126,22 +126,22 @@ module Trunkline
       def take
         return if @robots&.full?
 
-        @entries = next_slice while @entries&.empty?
-        return @entries.shift if @entries
+        while @taken_from ||= next_slice
+          entry = @taken_from.take
+          return entry if entry
 
-        @entries = []
-        nil
+          @taken_from = nil
+        end
       end
 
-      # @return [Array<Entry>, nil] nil: there is no slice now
+      # @return [SliceWork, nil] nil: there is none to be sent now
       def next_slice
-        slice = claim or return
+        while (slice = claim)
+          @works << work = SliceWork.new(slice, begin_event(slice))
+          return work if slice.attempts < [@settings.attempts, 2].max
 
-        @works << work = SliceWork.new(slice, begin_event(slice))
-        return work.entries if slice.attempts < [@settings.attempts, 2].max
-
-        @suspects << work
-        []
+          @suspects << work
+        end
       end
 
       def begin_event(slice)
@@ -156,15 +156,12 @@ module Trunkline
 
       # One item after another, of a slice whose workers have died: who dies next tells which item it was.
       def send_alone(work)
-        entries = work.entries
-        if work.slice.attempts > [@settings.attempts, 2].max && entries.any?
-          settle(entries.shift, "WorkerDied",
+        if work.slice.attempts > [@settings.attempts, 2].max && (entry = work.take)
+          settle(entry, "WorkerDied",
                  "#{work.slice.attempts - 1} workers died with its slice, the last with it")
         end
         record
-        entries.each do |entry|
-          break if @stopped
-
+        until @stopped || (entry = work.take).nil?
           request = request_of(entry)
           @client.each([request], invalid: :yield) { |one, result| ended(entry, one, result) } unless request.nil?
           record
@@ -262,7 +259,7 @@ module Trunkline
       end
 
       def tell(entry, result)
-        return @result.call(entry.item, result) if @result.arity == 2
+        return @result.call(entry.item, result) unless @with_key
 
         @result.call(entry.item, result, "#{@run.key}/#{entry.work.position(entry.index)}")
       end
