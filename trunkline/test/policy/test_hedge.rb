@@ -103,7 +103,7 @@ class TestHedge < TrunklineTest
       connection.read_request
       next late.pop if (count += 1) == 1
 
-      connection << "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\none"
+      connection << "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\none"
       sleep 0.3
       connection << "two"
     end
