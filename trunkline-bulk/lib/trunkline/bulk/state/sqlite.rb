@@ -273,9 +273,9 @@ module Trunkline
         # A transaction that writes from its beginning: two that read first could both wait for the other.
         def write
           @lock.synchronize do
-            patiently { execute("BEGIN IMMEDIATE") }
+            patiently { @db.transaction(:immediate) }
             result = yield
-            execute("COMMIT")
+            @db.commit
             result
           ensure
             @db.rollback if @db.transaction_active?
