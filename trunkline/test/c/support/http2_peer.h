@@ -53,6 +53,18 @@ static inline char next_action(void) {
     return action;
 }
 
+/* Waits, for 10 s at the most, until so many requests have come: those that are sent over another
+ * connection afterwards come later. */
+static inline void await_requests(int count) {
+    bool come = false;
+    for (int i = 0; i < 10000 && !come; i++) {
+        if (i > 0) sleep_milliseconds(1);
+        pthread_mutex_lock(&lock);
+        come = requests >= count;
+        pthread_mutex_unlock(&lock);
+    }
+}
+
 /* False: the connection is to be closed. */
 static inline bool handle(int descriptor, uint32_t stream, uint32_t *late) {
     static const uint8_t refused[4] = {0, 0, 0, 7};

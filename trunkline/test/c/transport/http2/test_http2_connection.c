@@ -224,6 +224,7 @@ static void test_a_child_has_connections_of_its_own(void) {
     waker *wakeup = waker_take();
     exchange *hanging = begun(&s, wakeup);
     exchange_step(hanging, clock_now());
+    await_requests(2);
     pid_t child = fork();
     if (child == 0) _exit(in_the_child(hanging, &s));
     int status = child_status(child);
