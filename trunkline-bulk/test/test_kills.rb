@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "sqlite3"
 require_relative "test_helper"
 
 # Processes that are killed at any moment: no item is lost, each is recorded once.
@@ -66,7 +67,7 @@ class TestKills < BulkTest
     server = serve { sleep(0.004) && [200, "ok"] }
     first = Programs.start(program(server), path("output0"))
     eventually("it works", 30) { server.total > 60 }
-    Process.kill(:STOP, first)
+    stop_outside_transactions(first)
     second = Programs.start(program(server), path("output1"))
     assert_predicate Process.wait2(second).last, :success?, File.read(path("output1"))
     assert_whole
@@ -102,5 +103,29 @@ class TestKills < BulkTest
     assert_equal [:done, ITEMS], [run.state, run.done + run.failed], File.read(path("output"))
     assert_equal [7], Trunkline::Bulk::State.of(state).failures(run.id).map(&:position)
     assert_equal 1, run.counts["WorkerDied"]
+  end
+
+  private
+
+  # Within a transaction it would keep the file of SQLite from all others, for as long as it is stopped.
+  def stop_outside_transactions(pid)
+    eventually("it is stopped while it writes nothing", 30) do
+      Process.kill(:STOP, pid)
+      Process.wait(pid, Process::WUNTRACED)
+      writes = writing?
+      Process.kill(:CONT, pid) if writes
+      !writes
+    end
+  end
+
+  def writing?
+    db = SQLite3::Database.new(state)
+    db.execute("BEGIN IMMEDIATE")
+    db.execute("ROLLBACK")
+    false
+  rescue SQLite3::BusyException
+    true
+  ensure
+    db.close
   end
 end
