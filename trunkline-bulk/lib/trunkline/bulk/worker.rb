@@ -45,6 +45,7 @@ module Trunkline
         @held = Holdback.new(@settings.hold)
         @robots = Robots.new(@settings.robots, @settings.hold) if @settings.robots
         @works = []
+        @current = nil # of these, the one whose items are being sent
         @suspects = []
         @ended = @settled = @in_flight = 0
         @times = {}
@@ -126,11 +127,11 @@ module Trunkline
       def take
         return if @robots&.full?
 
-        while @taken_from ||= next_slice
-          entry = @taken_from.take
+        while @current ||= next_slice
+          entry = @current.take
           return entry if entry
 
-          @taken_from = nil
+          @current = nil
         end
       end
 

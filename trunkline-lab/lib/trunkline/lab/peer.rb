@@ -135,11 +135,11 @@ module Trunkline
       # @param paths [#next] the path of each
       # @raise [RuntimeError] when one is not answered with 200
       def gets(paths, count)
-        call = Call.of
+        one = Call.of
         client = @client ||= open if @keep
         count.times do
-          call.path = paths.next
-          status, = client ? exchange(client, call) : call(call)
+          one.path = paths.next
+          status, = client ? exchange(client, one) : call(one)
           raise "status #{status}" unless status == 200
         end
       end
