@@ -56,6 +56,7 @@ module Trunkline
       @requests = RequestBuilder.new(options, base, family.owner)
       @variants = {}
       @builder = CallBuilder.new(@requests, options, base, family) { |lasting| variant(lasting).builder }
+      @driver = Policy::ThreadDriver.new(@pool) { |step, deadline, begun| send_once(step, deadline, begun) }
       @final = @builder.policy.nil?
     end
 
@@ -358,8 +359,7 @@ module Trunkline
       policy = @builder.policy_for(request, values)
       return send_once(request, nil, begun) unless policy || surroundings
 
-      driver = Policy::ThreadDriver.new(@pool, begun) { |step, deadline, made| send_once(step, deadline, made) }
-      (policy || @builder.plain).perform(request, driver, now, surroundings)
+      (policy || @builder.plain).perform(request, @driver.noting(begun), now, surroundings)
     end
 
     # A fixed number in flight needs as many connections; :auto keeps to max_connections_per_host.

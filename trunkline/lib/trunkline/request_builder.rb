@@ -45,9 +45,10 @@ module Trunkline
   class RequestBuilder
     include Redacted
 
-    # Digests of credentials that are kept.
+    # Digests of credentials, and fields as caches read them, that are kept.
     DIGESTS = 64
-    private_constant :DIGESTS
+    PRESENTED = 64
+    private_constant :DIGESTS, :PRESENTED
 
     USUAL = [["User-Agent", "trunkline/#{VERSION}"], ["Accept", "*/*"]].freeze
 
@@ -59,6 +60,7 @@ module Trunkline
       @options = options
       @base = base
       @digests = {}
+      @presented = {}
       @config = Engine::Config.new(options.to_engine(owner)) if options.timeout
       @credential_names = (Headers::CREDENTIALS + options.credential_headers).to_h { |name| [name, true] }.freeze
       @netrc = options.netrc unless names_caller?(options)
@@ -89,8 +91,16 @@ module Trunkline
       @digests[credentials] || Memo.keep(@digests, DIGESTS, credentials, Digest::SHA256.hexdigest(credentials))
     end
 
-    # @return [Hash{String => true}] the names of fields that decide what Policy::Cache does, in lower case
-    def read_by_caches = @read_by_caches ||= Policy::Cache::PresentedRequest::READ.merge(@credential_names).freeze
+    # @param request [Request] as it is sent
+    # @param signer [String, nil] names what signs it
+    # @return [Policy::Cache::PresentedFields] those that were asked for last are kept
+    def presented_fields(request, signer)
+      lines = request._field_lines
+      lines = "#{signer}\n".b << lines if signer
+      @presented[lines] ||
+        Memo.keep(@presented, PRESENTED, lines,
+                  Policy::Cache::PresentedFields.new(request._fields_by_name, self, signer))
+    end
 
     # @return [Redaction] for what is shown of its requests
     def redaction = @redaction ||= @options.redact.empty? ? Redaction::DEFAULT : Redaction.new(@options.redact)

@@ -155,18 +155,20 @@ static VALUE request_fields(VALUE self) {
     return pairs;
 }
 
-/* call-seq: _fields_by_name(names = nil) -> Hash of the same values by name in lower case, as a
- * Response's; of those that are keys of names, if it is given */
-static VALUE request_fields_by_name(int argc, VALUE *argv, VALUE self) {
+/* call-seq: _field_lines -> String, the bytes of the same fields */
+static VALUE request_field_lines(VALUE self) {
     const request_object *r = request_complete(self);
-    VALUE hash = rb_hash_new(), names;
-    if (rb_scan_args(argc, argv, "01", &names) == 1 && !NIL_P(names)) Check_Type(names, T_HASH);
+    return rb_obj_freeze(rb_str_new(r->head + r->fields, (long)(r->fields_end - r->fields)));
+}
+
+/* call-seq: _fields_by_name -> Hash of the same values by name in lower case, as a Response's */
+static VALUE request_fields_by_name(VALUE self) {
+    const request_object *r = request_complete(self);
+    VALUE hash = rb_hash_new();
     const char *at = r->head + r->fields, *end = r->head + r->fields_end;
-    for (head_field field; next_field(&at, end, &field);) {
-        VALUE name = lower_name((const uint8_t *)field.name, (uint32_t)field.length);
-        if (!NIL_P(names) && NIL_P(rb_hash_lookup(names, name))) continue;
-        fields_by_name_add(hash, name, text_of(field.value, field.value_length));
-    }
+    for (head_field field; next_field(&at, end, &field);)
+        fields_by_name_add(hash, lower_name((const uint8_t *)field.name, (uint32_t)field.length),
+                           text_of(field.value, field.value_length));
     RB_GC_GUARD(self);
     return hash;
 }
@@ -332,5 +334,6 @@ void request_init(void) {
     rb_define_method(cRequest, "release", request_release, 0);
     rb_define_method(cRequest, "_with", request_with, 2);
     rb_define_private_method(cRequest, "_fields", request_fields, 0);
-    rb_define_method(cRequest, "_fields_by_name", request_fields_by_name, -1);
+    rb_define_method(cRequest, "_field_lines", request_field_lines, 0);
+    rb_define_method(cRequest, "_fields_by_name", request_fields_by_name, 0);
 }

@@ -145,7 +145,7 @@ module Trunkline
 
       def read(request, call, &forward)
         asked = PresentedRequest.new(request, call) unless request.content?
-        return bypass(yield(request)) if asked.nil? || asked.bypasses?
+        return bypass(yield(request)) if asked.nil? || asked.fields.bypasses?
 
         Transaction.new(self, asked, call).answer(&forward)
       end

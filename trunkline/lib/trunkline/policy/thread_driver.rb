@@ -22,6 +22,10 @@ module Trunkline
         @send_once = send_once
       end
 
+      # @param begun [Array, nil] as for #initialize
+      # @return [ThreadDriver] for a call of which begun takes the responses
+      def noting(begun) = begun ? ThreadDriver.new(@pool, begun, &@send_once) : self
+
       # @return [Response]
       # @raise [Error]
       def exchange(request, deadline) = @send_once.call(request, deadline, @begun)

@@ -103,11 +103,12 @@ module Trunkline
     end
 
     # @api private
-    def _fields_by_name(names = nil)
+    def _field_lines = complete(@head).byteslice(@fields_from, @fields_to - @fields_from).freeze
+
+    # @api private
+    def _fields_by_name
       _fields.each_with_object({}) do |(name, value), hash|
         name = -name.downcase
-        next unless names.nil? || names.key?(name)
-
         hash[name] = hash.key?(name) ? "#{hash[name]}, #{value}" : value
       end
     end
@@ -163,11 +164,7 @@ module Trunkline
 
     # @return [Array<Array(String, String)>] without those that are for a proxy
     def _fields
-      complete(@head).byteslice(@fields_from, @fields_to - @fields_from).scan(FIELD).map do |pair|
-        pair.map do |text|
-          text_of(text)
-        end
-      end
+      _field_lines.scan(FIELD).map { |pair| pair.map { |text| text_of(text) } }
     end
 
     # UTF-8 if it is; else bytes.

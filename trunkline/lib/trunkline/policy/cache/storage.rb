@@ -15,12 +15,9 @@ module Trunkline
       class Storage
         include Redacted
 
-        # What was found for a request: the answer, and the fields that the answers of its URL vary by; nil each.
-        Found = Struct.new(:answer, :variants) { include Redacted }
-        NOTHING = Found.new.freeze
         # Of the keys in a store of the caller's, which may allow few characters, and not many.
         PREFIX = "trunkline/1/"
-        private_constant :NOTHING, :PREFIX
+        private_constant :PREFIX
 
         # @param store [#read, #write, #delete]
         def initialize(store)
@@ -38,13 +35,16 @@ module Trunkline
         end
 
         # @param asked [PresentedRequest]
-        # @return [Found]
+        # @yield [answer, variants] if there is something for the URL
+        # @yieldparam answer [StoredAnswer, nil] nil when it is for other fields of the request
+        # @yieldparam variants [Variants, nil] the fields that the answers of the URL vary by
+        # @return [void]
         def find(asked)
-          found = read(asked.key) or return NOTHING
-          return Found.new(found) unless found.is_a?(Variants)
+          found = read(asked.key) or return
+          return yield(found, nil) unless found.is_a?(Variants)
 
           answer = read(asked.variant_key(found.names, found.token))
-          Found.new((answer unless answer.is_a?(Variants)), found)
+          yield((answer unless answer.is_a?(Variants)), found)
         end
 
         # @param asked [PresentedRequest]

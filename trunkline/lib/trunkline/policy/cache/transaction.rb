@@ -28,8 +28,11 @@ module Trunkline
           @cache = cache
           @asked = asked
           @call = call
-          @found = cache.storage.find(asked)
-          @stored = @found.answer unless leads_elsewhere?(@found.answer)
+          @stored = @variants = nil
+          cache.storage.find(asked) do |answer, variants|
+            @stored = answer unless leads_elsewhere?(answer)
+            @variants = variants
+          end
         end
 
         # @yield [request] sends it and returns its Response
@@ -37,10 +40,10 @@ module Trunkline
         # @raise [Error]
         def answer(&forward)
           age = age_now
-          use = @stored ? Reuse.of(@asked.directives, @stored.freshness, age) : absence
+          use = @stored ? Reuse.of(@asked.fields.directives, @stored.freshness, age) : absence
           given = give(use, age) if @stored
           return given if given
-          return unavailable if @asked.directives.key?("only-if-cached")
+          return unavailable if @asked.fields.directives.key?("only-if-cached")
 
           send_on(use == :expired ? :stale : use, &forward)
         end
@@ -54,7 +57,7 @@ module Trunkline
 
         def age_now = @stored&.freshness&.age(@cache.clock)
 
-        def absence = @found.variants ? :vary_miss : :uri_miss
+        def absence = @variants ? :vary_miss : :uri_miss
 
         # ---- from what is kept ----
 
@@ -78,20 +81,21 @@ module Trunkline
         # @return [Response, nil] nil for a part that must come from the server
         def stored_response(age)
           request = @asked.request
-          return @stored.response(request, age) if @asked.plain?
+          return @stored.response(request, age) if @asked.fields.plain?
 
-          if @asked.conditional?
-            return @stored.not_modified(request, age) if Conditions.holds?(@asked.fields, @stored.freshness)
-          elsif @asked.range && !@asked.head?
+          if @asked.fields.conditional?
+            return @stored.not_modified(request, age) if Conditions.holds?(@asked.fields.values, @stored.freshness)
+          elsif @asked.fields.values.key?("range") && !@asked.head?
             return part(age)
           end
           @stored.response(request, age)
         end
 
         def part(age)
-          return @stored.response(@asked.request, age) unless Conditions.same_whole?(@asked.fields, @stored.freshness)
+          fields = @asked.fields.values
+          return @stored.response(@asked.request, age) unless Conditions.same_whole?(fields, @stored.freshness)
 
-          bytes = ByteRange.of(@asked.range, @stored.body.bytesize) if @stored.whole?
+          bytes = ByteRange.of(fields["range"], @stored.body.bytesize) if @stored.whole?
           @stored.part(@asked.request, age, bytes) if bytes
         end
 
@@ -115,7 +119,7 @@ module Trunkline
         end
 
         # A caller who asks about a copy of its own has sent its conditions.
-        def validates? = !@asked.conditional? && @stored&.freshness&.validator?
+        def validates? = !@asked.fields.conditional? && @stored&.freshness&.validator?
 
         def with_conditions(request)
           Policy.add_fields(request, @stored.freshness.conditions, @call.builder)
@@ -158,7 +162,7 @@ module Trunkline
         # @return [Boolean] whether it is kept
         def renew?(response, begun)
           @stored = @stored.updated(response) { |fields| @cache.freshness(fields, begun) }
-          @cache.keep?(@asked, @stored, response, @found.variants)
+          @cache.keep?(@asked, @stored, response, @variants)
         rescue ProtocolError # both together are more than an answer may have
           @cache.storage.forget([@asked.key])
           false
@@ -168,7 +172,7 @@ module Trunkline
           return unless why == :stale
 
           age = age_now
-          return unless Reuse.instead_of_error?(@asked.directives, @stored.freshness, age)
+          return unless Reuse.instead_of_error?(@asked.fields.directives, @stored.freshness, age)
 
           hit(age, :stale, "stale-if-error")
         end
@@ -185,7 +189,7 @@ module Trunkline
           return keep_head?(response, begun) if @asked.head?
 
           answer = @cache.storable(response, begun)
-          return @cache.keep?(@asked, @stored = answer, response, @found.variants) if answer
+          return @cache.keep?(@asked, @stored = answer, response, @variants) if answer
 
           keep_when_read(response, begun) if response.request.streaming?
           # What is newer, and not kept, has taken the place of what is.
@@ -195,8 +199,7 @@ module Trunkline
         end
 
         def keep_when_read(response, begun)
-          variants = @found.variants
-          @cache.when_read(response, begun) { |answer| @cache.keep?(@asked, answer, response, variants) }
+          @cache.when_read(response, begun) { |answer| @cache.keep?(@asked, answer, response, @variants) }
         end
 
         # RFC 9111 4.3.5
@@ -223,7 +226,7 @@ module Trunkline
         def whole_request
           request = @asked.request
           request = request._with(request.content, false) if request.streaming?
-          fields = PresentedRequest::CONDITIONS + PresentedRequest::PARTS
+          fields = PresentedFields::CONDITIONS + PresentedFields::PARTS
           Policy.add_fields(request, fields.map { |name| [name, nil] } + @stored.freshness.conditions, @call.builder)
         end
 

@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require_relative "../../redacted"
+require_relative "directives"
+
+module Trunkline
+  module Policy
+    class Cache
+      # What caches read in the fields of a request as it is sent (RFC 9111 4, 5.2.1): directives, conditions, and whose
+      # answer it asks for. One serves all requests of a client that have the same fields. Frozen.
+      class PresentedFields
+        include Redacted
+
+        # The caller asks about the state of the resource, which the cache cannot know.
+        PRECONDITIONS = %w[if-match if-unmodified-since].freeze
+        CONDITIONS = %w[if-none-match if-modified-since].freeze
+        PARTS = %w[range if-range].freeze
+        # RFC 9111 5.4
+        NO_CACHE = Directives.new("no-cache")
+        # A request with none of these takes the answer as it is kept.
+        TELLING = [*PRECONDITIONS, *CONDITIONS, *PARTS, "cache-control", "pragma"].freeze
+        private_constant :PRECONDITIONS, :NO_CACHE, :TELLING
+
+        # @return [Hash{String => String}] names in lower case
+        attr_reader :values
+        # @return [Directives]
+        attr_reader :directives
+        # @return [String] of keys: the servers that the client reaches, and the field Host
+        attr_reader :whence
+        # @return [String, nil] of keys: a digest of the fields that are credentials, and of the signer; nil without
+        attr_reader :whose
+
+        # @param values [Hash{String => String}]
+        # @param builder [RequestBuilder]
+        # @param signer [String, nil] names what signs the request
+        def initialize(values, builder, signer)
+          @values = values.freeze
+          @plain = TELLING.none? { |name| values.key?(name) }
+          @conditional = !@plain && CONDITIONS.any? { |name| values.key?(name) }
+          @directives = @plain ? Directives::NONE : read_directives
+          @whence = "#{builder.identity} #{values["host"]}"
+          @whose = digest_of_credentials(builder, signer)
+          freeze
+        end
+
+        # @return [Boolean] whether there is none that tells caches anything
+        def plain? = @plain
+
+        # @return [Boolean] whether the caller makes the request conditional on its own copy
+        def conditional? = @conditional
+
+        # @return [Boolean] whether the cache has no part in the request
+        def bypasses?
+          !@plain && (@directives.key?("no-store") || PRECONDITIONS.any? { |name| @values.key?(name) })
+        end
+
+        private
+
+        def read_directives
+          text = @values["cache-control"]
+          return NO_CACHE if text.nil? && @values["pragma"]&.match?(/(?:\A|[\s,])no-cache(?:[\s,]|\z)/i)
+
+          Directives.of(text)
+        end
+
+        def digest_of_credentials(builder, signer)
+          fields = @values.select { |name, _| builder.credential_names.key?(name) }
+          return if fields.empty? && signer.nil?
+
+          builder.digest(fields.reduce(signer.to_s) { |text, (name, value)| "#{text}\n#{name}: #{value}" })
+        end
+      end
+    end
+  end
+end
