@@ -4,7 +4,7 @@
 # switches.
 
 require_relative "support/program"
-%w[one_at_a_time objects listeners fresh_tls threads download footprint].each do |group|
+%w[one_at_a_time objects listeners cache_hits fresh_tls threads download footprint].each do |group|
   require_relative "figures/#{group}"
 end
 
@@ -14,6 +14,7 @@ groups = {
   "tls" => Bench::Figures::OneAtATime.new(:tls),
   "objects" => Bench::Figures::Objects.new,
   "listeners" => Bench::Figures::Listeners.new,
+  "cache_hits" => Bench::Figures::CacheHits.new,
   "fresh_tls" => Bench::Figures::FreshTLS.new,
   "threads" => Bench::Figures::Threads.new,
   "download" => Bench::Figures::Download.new,

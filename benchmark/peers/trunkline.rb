@@ -45,6 +45,15 @@ module Bench
         size
       end
 
+      # @param bearer [String, nil] the client's token
+      # @yield [read] makes a GET by a client with a cache, and reads the answer
+      def caching(bearer)
+        client = ::Trunkline.new(@base, timeout: @timeout, cache: true, **{ bearer: bearer }.compact)
+        yield ->(path) { client.get(path).tap { |answer| answer.status && answer.body } }
+      ensure
+        client&.close
+      end
+
       # The least that a user does with an answer: status, one header field, body.
       # @param at_once [Integer, nil] in a batch with so many in flight; nil: one call after the other
       def examine(paths, at_once)

@@ -19,6 +19,8 @@ module Bench
     # Answered after a while by nginx's echo module.
     SLOW = "/after/0.1"
     HALF_SLOW = "/after/0.05"
+    # As SMALL, for an hour.
+    KEPT = "/kept"
     # Where distributions keep the system's authorities.
     AUTHORITIES = [OpenSSL::X509::DEFAULT_CERT_FILE, "/etc/ssl/certs/ca-certificates.crt"].freeze
 
@@ -54,7 +56,11 @@ module Bench
 
     private
 
-    def places = "#{super} location = #{PROTOCOL} { return 200 \"$server_protocol\"; }"
+    def places
+      kept = "add_header Cache-Control max-age=3600; return 200 \"#{BODIES.fetch(SMALL)}\";"
+      "#{super} location = #{PROTOCOL} { return 200 \"$server_protocol\"; } location = #{KEPT} { #{kept} }"
+    end
+
     def delays = super.merge(SLOW => [0.1, SMALL], HALF_SLOW => [0.05, SMALL])
 
     def write_files
