@@ -5,7 +5,7 @@ module Bench
     # What a GET costs that the client's cache answers: CPU, status and body read. The URLs differ; each was asked for
     # once before.
     class CacheHits
-      URLS = 500  # in one turn
+      URLS = 500 # in one turn
       TURNS = 30
       CREDENTIALS = { "without credentials" => nil, "with bearer:" => "0123456789abcdef" }.freeze
 
