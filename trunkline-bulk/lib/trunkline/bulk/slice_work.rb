@@ -53,10 +53,13 @@ module Trunkline
 
       # @return [Entry, nil] the next of the items that were not over when it was claimed; nil: each was taken
       def take
-        until @next == @slice.items.size
+        items = @slice.items
+        until @next == items.size
           index = @next
           @next += 1
-          return Entry.new(self, index, @slice.items[index]) if @recorded.getbyte(index) == OPEN
+          item = items[index]
+          items[index] = nil # its entry has it, for no longer than it is needed
+          return Entry.new(self, index, item) if @recorded.getbyte(index) == OPEN
         end
       end
 
@@ -64,15 +67,15 @@ module Trunkline
       # @return [Integer] where the item is in the source
       def position(index) = @positions[index]
 
-      # @param index [Integer]
+      # @param entry [Entry] of this slice
       # @param outcome [String]
       # @param message [String, nil] of a failure
       # @return [void]
-      def settle(index, outcome, message)
-        @recorded.setbyte(index, 49)
+      def settle(entry, outcome, message)
+        @recorded.setbyte(entry.index, 49)
         @left -= 1
         @counts[outcome] += 1
-        @failures << State::Failure.new(position(index), @slice.items[index], outcome, message) if message
+        @failures << State::Failure.new(position(entry.index), entry.item, outcome, message) if message
       end
 
       # @return [Boolean] whether each item is over

@@ -267,7 +267,7 @@ module Trunkline
 
       # @return [nil]
       def settle(entry, outcome, message)
-        entry.work.settle(entry.index, outcome, message)
+        entry.work.settle(entry, outcome, message)
         @settled += 1
         nil
       end

@@ -23,6 +23,8 @@ module Trunkline
         @reuse_bodies = options.reuse_bodies
         @progress = Progress::Reporter.for(options.progress)
         @source = source
+        # An Enumerator runs its block in a fiber, which what gives requests by itself needs not.
+        @gives = source.respond_to?(:next_request)
         @checked = {} # by index
         @index = 0
         @enumerator = nil # of a source that is no Array
@@ -34,7 +36,7 @@ module Trunkline
       def run(&block)
         Interrupts.watch
         @yielding = block if @options.invalid == :yield
-        @source.is_a?(Array) && @yielding.nil? ? check : @enumerator = (@source.to_enum unless gives?)
+        @source.is_a?(Array) && @yielding.nil? ? check : @enumerator = (@source.to_enum unless @gives)
         drive(&block)
         @progress&.finish(@scheduler)
         nil
@@ -113,14 +115,17 @@ module Trunkline
       # @return [Object, nil] the next request; nil when there is none, and @exhausted is true then
       def next_item
         return take if @enumerator
-        return @source.next_request.tap { |item| @exhausted = true if item.nil? } if gives?
+        return take_given if @gives
 
         @exhausted = @index >= @source.size
         @source[@index]
       end
 
-      # An Enumerator runs its block in a fiber, which what gives requests by itself needs not.
-      def gives? = @source.respond_to?(:next_request)
+      def take_given
+        item = @source.next_request
+        @exhausted = item.nil?
+        item
+      end
 
       def take
         Interrupts.throwing_on { @enumerator.next }
