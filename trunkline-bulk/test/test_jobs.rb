@@ -171,6 +171,17 @@ class TestJobs < BulkTest
     TestJobs.send(:remove_const, :Queued)
   end
 
+  def test_the_default_queue
+    adapter = Kept.new
+    start(adapter)
+    SliceJob.queue_name_prefix = "app"
+    Fetched.start("other", on: :active_job, state: state)
+    assert_equal %w[default app_default], adapter.now.map { |job| job["queue_name"] }.uniq
+    assert_equal %w[default app_default], adapter.later.map { |job, _| job["queue_name"] }
+  ensure
+    SliceJob.queue_name_prefix = nil
+  end
+
   def test_a_queue_that_cannot_be_reached_for_a_moment
     adapter = Kept.new
     failures = 2

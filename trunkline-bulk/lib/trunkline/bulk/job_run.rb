@@ -111,8 +111,9 @@ module Trunkline
       def enqueue(bulk, name, state, watch = nil, **later)
         tries = 0
         begin
-          job = SliceJob.set(queue: bulk.settings.queue || SliceJob.queue_name, **later)
-          job.perform_later(bulk.name, name, state.to_s, watch)
+          # The queue of the class may be a block (ActiveJob's default is one), which is no name to be set.
+          SliceJob.set({ queue: bulk.settings.queue, **later }.compact)
+                  .perform_later(bulk.name, name, state.to_s, watch)
         rescue NotImplementedError
           raise unless later.any? # nothing is lost by an adapter that schedules nothing: it works at once
         rescue StandardError
