@@ -114,6 +114,24 @@ class TestRuns < BulkTest
     assert_equal 30, run_bulk(lines, "enumerator").done
   end
 
+  def test_sources_that_yield_several_values_or_have_no_end
+    server = serve
+    both = Class.new(bulk) do
+      source { Enumerator.new { |all| 3.times { |number| all.yield(number, "/#{number}") } } }
+      request { |_, target| server.url(target) }
+    end
+    assert_equal({ "200" => 3 }, run_bulk(both).counts)
+    endless = Class.new(bulk(slice: 2)) do
+      source { 1.. }
+      request { |number| server.url("/#{number}") }
+    end
+    status = run_bulk(endless, "endless", progress: lambda { |now|
+      endless.pause("endless", state: state) if now.done.positive?
+    })
+    assert_equal [:paused, nil], [status.state, status.total]
+    assert_match(/\d+ done, 0 failed, /, status.to_s)
+  end
+
   def test_a_dead_origin_is_held_back_while_others_go_on
     alive = serve
     dead = serve.tap(&:stop)

@@ -2,17 +2,18 @@
 
 require "json"
 require "zlib"
+require_relative "codec/references"
 require_relative "errors"
 
 module Trunkline
   class Bulk
-    # Items as bytes for a State, and back: what JSON has, Symbols, binary Strings, and records that GlobalID can find.
+    # Items as bytes for a State, and back: what JSON has, Symbols, binary Strings, and records that can be found again.
     # Nothing else, so that whoever can write to a state cannot have code run by those who read it.
     #
     # @api private
     module Codec
       ALLOWED = "an item is made of Strings, Symbols, numbers, true, false, nil, Arrays and Hashes, or is a record " \
-                "with a GlobalID"
+                "of ActiveRecord, or with a GlobalID"
 
       class << self
         # @param items [Array]
@@ -30,7 +31,7 @@ module Trunkline
           values = JSON.parse(text, max_nesting: 200)
           return values unless text.include?("{") || text.index("[", 1)
 
-          records = locate(values)
+          records = References.locate(values)
           values.map { |value| decode(value, records) }
         end
 
@@ -74,7 +75,8 @@ module Trunkline
         end
 
         def record(value)
-          return { "_g" => value.to_global_id.to_s } if value.respond_to?(:to_global_id)
+          reference = References.of(value)
+          return reference if reference
           return encode(value.to_h) if value.respond_to?(:to_h) && value.class.name.to_s.end_with?("::Row")
 
           raise InvalidItem, "#{ALLOWED}; got a #{value.class}"
@@ -91,7 +93,7 @@ module Trunkline
         def hash(value, records)
           return value["_s"].to_sym if value.key?("_s")
           return value["_b"].unpack1("m0").force_encoding(value["_e"]) if value.key?("_b")
-          return records.fetch(value["_g"]) { Missing.new(value["_g"]) } if value.key?("_g")
+          return records.fetch(value) { Missing.new(value) } if References.reference?(value)
 
           value.to_h { |name, one| [name_of(name), decode(one, records)] }
         end
@@ -101,20 +103,6 @@ module Trunkline
 
           key.delete_prefix("=")
         end
-
-        # All records at once: one query for each class.
-        def locate(values)
-          ids = values.filter_map { |value| value["_g"] if value.is_a?(Hash) }
-          return {} if ids.empty?
-
-          found = GlobalID::Locator.locate_many(ids, ignore_missing: true)
-          found.to_h { |record| [record.to_global_id.to_s, record] }
-        end
-      end
-
-      # The place of a record that is no more.
-      Missing = Struct.new(:id) do
-        def to_s = "the record #{id} is gone"
       end
     end
   end

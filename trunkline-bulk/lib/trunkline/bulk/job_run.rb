@@ -113,7 +113,7 @@ module Trunkline
         begin
           # The queue of the class may be a block (ActiveJob's default is one), which is no name to be set.
           SliceJob.set({ queue: bulk.settings.queue, **later }.compact)
-                  .perform_later(bulk.name, name, state.to_s, watch)
+            .perform_later(bulk.name, name, state.to_s, watch)
         rescue NotImplementedError
           raise unless later.any? # nothing is lost by an adapter that schedules nothing: it works at once
         rescue StandardError

@@ -14,7 +14,8 @@ module Trunkline
       #   behind it; size: how many items, nil when that is not known without counting them
       # @raise [InvalidItem]
       def self.of(value)
-        return Records.new(value) if value.respond_to?(:in_batches)
+        return Records.new(value.all) if value.respond_to?(:in_batches)
+        return Items.new(value.each_record) if value.respond_to?(:each_record) # what Relation#in_batches gives
         return file(value) if defined?(::Pathname) && value.is_a?(::Pathname)
         return Items.new(value) if value.respond_to?(:each)
 
@@ -37,13 +38,15 @@ module Trunkline
         end
 
         def size
-          @items.size if @items.is_a?(Array) || @items.is_a?(Hash) || @items.is_a?(Range)
+          size = @items.size if @items.is_a?(Array) || @items.is_a?(Hash) || @items.is_a?(Range)
+          size if size.is_a?(Integer) # a range may have no end
         end
 
         def each_from(cursor)
           skipped = cursor.to_i
           at = 0
-          @items.each do |item|
+          # Of an each that yields several values, each_entry makes one.
+          @items.public_send(@items.respond_to?(:each_entry) ? :each_entry : :each) do |item|
             at += 1
             yield item, at if at > skipped
           end
@@ -86,25 +89,49 @@ module Trunkline
         end
       end
 
-      # The records of a relation, in the order of their primary key, which is the cursor.
+      # The records of a relation, in the order of their primary key, as in_batches has them: an order of its own is
+      # left out, its limit and offset are kept to. The cursor is how many there were, and the key of the last.
       class Records
         BATCH = 1_000
         private_constant :BATCH
 
         def initialize(relation)
           @relation = relation
-          @key = relation.klass.primary_key or raise InvalidItem, "source: #{relation.klass} has no primary key"
+          @keys = Array(relation.klass.primary_key)
+          raise InvalidItem, "source: #{relation.klass} has no primary key" if @keys.empty?
         end
 
-        def size = @relation.count(:all)
+        def size
+          count = @relation.count(:all)
+          count if count.is_a?(Integer) # of groups, there is one of each
+        end
 
         def each_from(cursor)
-          relation = @relation.reorder(@key => :asc).limit(BATCH)
-          loop do
-            records = (cursor ? relation.where(@relation.arel_table[@key].gt(cursor)) : relation).to_a
-            return if records.empty?
+          taken, *last = cursor
+          taken ||= 0
+          until (records = batch(taken, last)).empty?
+            records.each do |record|
+              taken += 1
+              last = @keys.map { |key| record.read_attribute(key) }
+              yield record, [taken, *last]
+            end
+          end
+        end
 
-            records.each { |record| yield record, cursor = record.id }
+        private
+
+        def batch(taken, last)
+          most = [BATCH, *(@relation.limit_value - taken if @relation.limit_value)].min
+          records = @relation.reorder(@keys.to_h { |key| [key, :asc] }).limit(most)
+          records = records.offset(nil).where(behind(last)) unless last.empty?
+          records.to_a
+        end
+
+        # For a key of several columns: those with a greater first one, or with the same and a greater second one.
+        def behind(last)
+          @keys.zip(last).reverse.inject(nil) do |greater, (key, value)|
+            column = @relation.klass.arel_table[key]
+            greater ? column.gt(value).or(column.eq(value).and(greater)) : column.gt(value)
           end
         end
       end
