@@ -57,6 +57,16 @@ module StateTests
     assert_equal [3, 2], @state.claim(run.id, me(:third), LEASE).then { [_1.fence, _1.attempts] }
   end
 
+  def test_an_item_that_was_alone_on_its_way_is_not_over
+    run = begin_run(slices: 1)
+    @state.record(@state.claim(run.id, me(:worker), -1), "12", { "200" => 1 }, [])
+    second = @state.claim(run.id, me(:other), LEASE)
+    assert_equal "12", second.recorded
+    @state.record(second, "10", {}, [])
+    @state.record(second, "11", { "200" => 1 }, [])
+    assert_equal [:done, 2], run_of.then { [_1.state, _1.done] }
+  end
+
   def test_renewed_slices_are_not_taken_over
     run = begin_run(slices: 2)
     2.times { @state.claim(run.id, me(:first), 0.2) }

@@ -75,6 +75,8 @@ module Trunkline
         end
 
         def record(value)
+          return { "_u" => [string(value.text), string(value.message)] } if value.is_a?(Unreadable)
+
           reference = References.of(value)
           return reference if reference
           return encode(value.to_h) if value.respond_to?(:to_h) && value.class.name.to_s.end_with?("::Row")
@@ -93,6 +95,7 @@ module Trunkline
         def hash(value, records)
           return value["_s"].to_sym if value.key?("_s")
           return value["_b"].unpack1("m0").force_encoding(value["_e"]) if value.key?("_b")
+          return Unreadable.new(*value["_u"].map { |one| decode(one, records) }) if value.key?("_u")
           return records.fetch(value) { Missing.new(value) } if References.reference?(value)
 
           value.to_h { |name, one| [name_of(name), decode(one, records)] }

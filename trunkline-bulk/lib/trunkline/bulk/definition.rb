@@ -26,6 +26,11 @@ module Trunkline
       # @return [nil]
       def flush(&block) = define(:flush, block)
 
+      # @yield [item, error, key] of an item that fails without a request: its URL is none, its record is gone
+      # @return [nil]
+      # @api private
+      def refused(&block) = define(:refused, block)
+
       # @param values [Hash] slice:, concurrency:, per_origin:, in_flight:, robots:, lease:, attempts:, hold:, jobs:,
       #   queue: (Settings), and every option of a client
       # @return [nil]

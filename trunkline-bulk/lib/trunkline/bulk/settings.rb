@@ -6,23 +6,26 @@ module Trunkline
   class Bulk
     # The options of a bulk class, checked. Frozen.
     class Settings
+      def self.number?(value) = value.is_a?(Numeric) && value.real? && value.finite?
+      private_class_method :number?
+
       # name => [default, what is allowed, check]
       TABLE = {
         slice: [1_000, "an Integer from 1 to 100000", ->(value) { value.is_a?(Integer) && value.between?(1, 100_000) }],
         concurrency: [:auto, ":auto or an Integer from 1 to 65536",
                       ->(value) { value == :auto || (value.is_a?(Integer) && value.between?(1, 65_536)) }],
         per_origin: [nil, "a positive number of requests a second, or nil",
-                     ->(value) { value.nil? || (value.is_a?(Numeric) && value.positive?) }],
+                     ->(value) { value.nil? || (number?(value) && value.positive?) }],
         in_flight: [nil, "an Integer from 1 to 1000000, or nil",
                     ->(value) { value.nil? || (value.is_a?(Integer) && value.between?(1, 1_000_000)) }],
         robots: [nil, "a String, the name that robots.txt knows this program by, or nil",
                  ->(value) { value.nil? || (value.is_a?(String) && value.match?(/\A[A-Za-z_-]+\z/)) }],
-        lease: [30, "seconds from 1 to 3600", ->(value) { value.is_a?(Numeric) && value.between?(1, 3600) }],
+        lease: [30, "seconds from 1 to 3600", ->(value) { number?(value) && value.between?(1, 3600) }],
         attempts: [3, "an Integer from 1 to 100", ->(value) { value.is_a?(Integer) && value.between?(1, 100) }],
         jobs: [32, "an Integer from 1 to 10000", ->(value) { value.is_a?(Integer) && value.between?(1, 10_000) }],
         queue: [nil, "a String or Symbol, or nil",
                 ->(value) { value.nil? || value.is_a?(String) || value.is_a?(Symbol) }],
-        hold: [300, "seconds from 0 to 86400", ->(value) { value.is_a?(Numeric) && value.between?(0, 86_400) }]
+        hold: [300, "seconds from 0 to 86400", ->(value) { number?(value) && value.between?(0, 86_400) }]
       }.freeze
       CLIENT = { timeout: 30 }.freeze
       private_constant :CLIENT
@@ -39,8 +42,8 @@ module Trunkline
       attr_reader :robots
       # @return [Numeric] seconds after which the slices of a worker that is heard of no more are taken over
       attr_reader :lease
-      # @return [Integer] how often a slice is begun, when its workers die, until its items are sent one by one: with
-      #   which a worker dies then is recorded as failed
+      # @return [Integer] how often a slice is begun, when its workers die, until its items are sent one by one; one that
+      #   was alone on its way as often has failed
       attr_reader :attempts
       # @return [Integer] jobs that wait in the queue, with on: :active_job
       attr_reader :jobs

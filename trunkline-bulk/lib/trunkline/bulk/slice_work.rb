@@ -30,9 +30,12 @@ module Trunkline
     #
     # @api private
     class SliceWork
-      # How State::Slice#recorded marks an item that is not over.
+      # How State::Slice#recorded marks an item that is over, and one that is not.
+      OVER = "1".ord
       OPEN = "0".ord
-      private_constant :OPEN
+      # Of an item that was the only one on its way when its worker died, that many times.
+      ALONE = { OPEN => 0, **(1..8).to_h { |times| [OVER + times, times] } }.freeze
+      private_constant :ALONE, :OPEN, :OVER
 
       # @return [State::Slice]
       attr_reader :slice
@@ -44,11 +47,12 @@ module Trunkline
         @told = told
         @all = Hash.new(0) if told
         @recorded = slice.recorded.dup
-        @left = @recorded.count("0")
+        @left = @recorded.count("^1")
         @counts = Hash.new(0)
         @failures = []
         @positions = slice.positions.to_a
         @next = 0
+        @lost = @marked = false
       end
 
       # @return [Entry, nil] the next of the items that were not over when it was claimed; nil: each was taken
@@ -59,8 +63,24 @@ module Trunkline
           @next += 1
           item = items[index]
           items[index] = nil # its entry has it, for no longer than it is needed
-          return Entry.new(self, index, item) if @recorded.getbyte(index) == OPEN
+          return Entry.new(self, index, item) if @recorded.getbyte(index) != OVER
         end
+      end
+
+      # @param index [Integer]
+      # @return [Integer] how many workers have died with this item alone on its way
+      def deaths(index) = ALONE.fetch(@recorded.getbyte(index))
+
+      # Has it recorded that an item is the only one on its way, while the block runs: what is recorded of it after that
+      # is said by #settle, or it is as it was.
+      # @param index [Integer]
+      # @yield
+      def alone(index)
+        before = @recorded.getbyte(index)
+        mark(index, OVER + [deaths(index) + 1, ALONE.size - 1].min)
+        yield
+      ensure
+        mark(index, before) unless @recorded.getbyte(index) == OVER
       end
 
       # @param index [Integer]
@@ -72,7 +92,7 @@ module Trunkline
       # @param message [String, nil] of a failure
       # @return [void]
       def settle(entry, outcome, message)
-        @recorded.setbyte(entry.index, 49)
+        @recorded.setbyte(entry.index, OVER)
         @left -= 1
         @counts[outcome] += 1
         @failures << State::Failure.new(position(entry.index), entry.item, outcome, message) if message
@@ -82,18 +102,19 @@ module Trunkline
       def complete? = @left.zero?
 
       # @return [Boolean] whether another worker has it now
-      def lost? = !!@lost
+      def lost? = @lost
 
       # @param state [State]
       # @return [void]
       def record(state)
-        state.record(@slice, @recorded.dup, @counts, @failures) unless @counts.empty? || @lost
+        state.record(@slice, @recorded.dup, @counts, @failures) unless (@counts.empty? && !@marked) || @lost
       rescue LeaseLost
         @lost = true
       ensure
         @all&.update(@counts) { |_, one, more| one + more }
         @counts.clear
         @failures.clear
+        @marked = false
       end
 
       # @return [void]
@@ -101,6 +122,13 @@ module Trunkline
         outcome = lost? ? :lost : :released
         @told&.finish(outcome: complete? ? :complete : outcome, counts: @all)
         @told = nil
+      end
+
+      private
+
+      def mark(index, byte)
+        @recorded.setbyte(index, byte)
+        @marked = true
       end
     end
   end

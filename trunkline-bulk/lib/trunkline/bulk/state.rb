@@ -41,7 +41,8 @@ module Trunkline
                        :ended, keyword_init: true)
       # Of the source, for the worker that has it.
       Feed = Struct.new(:run_id, :fence, :cursor, :position)
-      # recorded: bits of the items that are over, as a String of "0" and "1"; positions: of its items in the source
+      # recorded: for each item "1" when it is over, "0" when it is not, "2" and more when it is not and workers have died
+      # with it alone; positions: of its items in the source
       Slice = Struct.new(:id, :run_id, :fence, :attempts, :positions, :items, :recorded)
       # outcome: the name of an error's class
       Failure = Struct.new(:position, :item, :outcome, :message)
@@ -66,6 +67,11 @@ module Trunkline
 
       autoload :ActiveRecord, "#{__dir__}/state/active_record"
       autoload :SQLite, "#{__dir__}/state/sqlite"
+
+      private
+
+      # @param recorded [String] of a slice
+      def complete?(recorded) = recorded.count("^1").zero?
     end
   end
 end

@@ -27,8 +27,10 @@ module Trunkline
       CLOCK = 16
       # Requests whose time is taken between two records: enough to tell slow origins from others.
       SAMPLE = 100
+      # Workers that die at most with an item alone.
+      MOST_ALONE = 8
       STATUSES = Hash.new { |known, status| known[status] = status.to_s.freeze }
-      private_constant :CLOCK, :INTERVAL, :IDLE, :SAMPLE, :STATUSES
+      private_constant :CLOCK, :INTERVAL, :IDLE, :MOST_ALONE, :SAMPLE, :STATUSES
 
       # @param bulk [Class]
       # @param run [State::Run]
@@ -51,7 +53,7 @@ module Trunkline
         @times = {}
         @sampled = 0
         @under_way = {}.compare_by_identity # by request
-        @request, @result, @flush = %i[request result flush].map { |name| bulk.block(name) }
+        @request, @result, @flush, @refused = %i[request result flush refused].map { |name| bulk.block(name) }
         @with_key = @result.arity != 2
       end
 
@@ -155,25 +157,34 @@ module Trunkline
 
       def claim_one = @state.claim(@run.id, @name, @settings.lease)
 
-      # One item after another, of a slice whose workers have died: who dies next tells which item it was.
+      # One item after another, of a slice whose workers have died, be it by an item or by somebody who killed them: an
+      # item has failed when it was alone on its way each time. Before it is sent, that is recorded.
       def send_alone(work)
-        if work.slice.attempts > [@settings.attempts, 2].max && (entry = work.take)
-          settle(entry, "WorkerDied",
-                 "#{work.slice.attempts - 1} workers died with its slice, the last with it")
+        until @stopped || (entry = work.take).nil?
+          deaths = work.deaths(entry.index)
+          if deaths >= [@settings.attempts, MOST_ALONE].min
+            refuse(entry, "WorkerDied", "#{deaths} workers died while it was the only one on its way")
+          else
+            work.alone(entry.index) { try_alone(entry) }
+          end
         end
         record
-        until @stopped || (entry = work.take).nil?
-          request = request_of(entry)
-          @client.each([request], invalid: :yield) { |one, result| ended(entry, one, result) } unless request.nil?
-          record
-        end
+      end
+
+      def try_alone(entry)
+        record
+        return if @stopped || entry.work.lost?
+
+        request = request_of(entry)
+        @client.each([request], invalid: :yield) { |one, result| ended(entry, one, result) } unless request.nil?
       end
 
       # @return [Object, nil] nil: none is to be sent, or not now
       def request_of(entry)
-        raise InvalidItem, entry.item.to_s if entry.item.is_a?(Codec::Missing)
+        item = entry.item
+        raise InvalidItem, item.message if item.is_a?(Codec::Unusable)
 
-        request = @request.call(entry.item)
+        request = @request.call(item)
         return settle(entry, "skipped", nil) if request.nil?
         return if @robots && !permitted?(entry, request)
         return request unless entry.held_since.nil? && @held.any?
@@ -184,7 +195,7 @@ module Trunkline
         @held.hold(entry)
         nil
       rescue StandardError => error
-        settle(entry, name_of(error), error.message)
+        refuse(entry, name_of(error), error.message)
       end
 
       # @return [Boolean] false: its robots.txt forbids it, or is not known yet
@@ -253,17 +264,31 @@ module Trunkline
 
       def finish(entry, result)
         answered = result.is_a?(Response)
-        tell(entry, result) if answered || result.is_a?(Error)
+        return refuse(entry, name_of(result), unnumbered(result)) unless answered || result.is_a?(Error)
+
+        tell(entry, result)
         answered ? settle(entry, STATUSES[result.status], nil) : settle(entry, name_of(result), result.message)
       rescue StandardError => error
         settle(entry, "result: #{name_of(error)}", error.message)
       end
 
+      # Client#each tells at first which of its requests it was, a number that no item has.
+      def unnumbered(error) = error.message.sub(/\Arequest \d+: /, "")
+
+      # Of an item that has no request, and so no result.
+      # @return [nil]
+      def refuse(entry, outcome, message)
+        @refused&.call(entry.item, "#{outcome}: #{message}", key_of(entry))
+        settle(entry, outcome, message)
+      end
+
       def tell(entry, result)
         return @result.call(entry.item, result) unless @with_key
 
-        @result.call(entry.item, result, "#{@run.key}/#{entry.work.position(entry.index)}")
+        @result.call(entry.item, result, key_of(entry))
       end
+
+      def key_of(entry) = "#{@run.key}/#{entry.work.position(entry.index)}"
 
       # @return [nil]
       def settle(entry, outcome, message)
@@ -301,7 +326,10 @@ module Trunkline
         @feeder.close
       end
 
-      def name_of(error) = error.class.name.delete_prefix("Trunkline::")
+      # A class may have no name of its own.
+      def name_of(error)
+        (error.class.name || error.class.ancestors.find(&:name).name).delete_prefix("Trunkline::")
+      end
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end

@@ -5,9 +5,22 @@ require_relative "../errors"
 module Trunkline
   class Bulk
     module Codec
+      # What is in the place of an item, and tells by its message why.
+      module Unusable; end
+
+      # The place of an item that a source could not read.
+      Unreadable = Struct.new(:text, :message) do
+        include Unusable
+
+        def to_s = text.dup.force_encoding(Encoding::UTF_8).scrub
+      end
+
       # The place of a record that is no more. reference: what it was kept as.
       Missing = Struct.new(:reference) do
+        include Unusable
+
         def to_s = "the record #{reference.values.flatten.join(" ")} is gone"
+        alias_method :message, :to_s
       end
 
       # Records by what finds them again: a GlobalID, where the application has a name for these (Rails gives one), else

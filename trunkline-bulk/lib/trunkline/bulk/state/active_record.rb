@@ -127,7 +127,7 @@ module Trunkline
         end
 
         def record(slice, recorded, counts, failures)
-          complete = !recorded.include?("0")
+          complete = complete?(recorded)
           write do
             row = @slice.lock.find_by(id: slice.id, fence: slice.fence) or raise LeaseLost, "a slice was taken over"
             next if row.recorded == recorded # by a transaction whose end the database could not tell

@@ -181,16 +181,17 @@ module Trunkline
         end
 
         def record(slice, recorded, counts, failures)
+          complete = complete?(recorded)
           write do
-            if recorded.include?("0")
-              execute("UPDATE slices SET recorded = ? WHERE id = ? AND fence = ?", recorded, slice.id, slice.fence)
-            else
+            if complete
               execute("DELETE FROM slices WHERE id = ? AND fence = ?", slice.id, slice.fence)
+            else
+              execute("UPDATE slices SET recorded = ? WHERE id = ? AND fence = ?", recorded, slice.id, slice.fence)
             end
             raise LeaseLost, "a slice was taken over" if @db.changes.zero?
 
             count(slice.run_id, counts, failures)
-            end_when_complete(slice.run_id) unless recorded.include?("0")
+            end_when_complete(slice.run_id) if complete
           end
           slice.recorded = recorded
         end
