@@ -106,9 +106,7 @@ class TestCommand < BulkTest
     dead = serve.tap(&:stop)
     file = urls(dead, 2)
     out = path("r.jsonl")
-    pid = Programs.start("require 'trunkline/bulk/command'; Trunkline::Bulk::Settings::TABLE[:hold][0] = 0.1; " \
-                         "exit Trunkline::Bulk::Command.run(#{["run", file, "--out", out].inspect})", path("output"))
-    assert_equal 1, Process.wait2(pid).last.exitstatus, File.read(path("output"))
+    assert_equal 1, command("run", file, "--out", out, "--hold", "0.1")[0]
     assert_match(/\AConnectError: /, read(out).first["error"])
     assert_match(/0 done, 2 failed/, command("status", out)[1])
     serve(dead.port)
@@ -131,6 +129,60 @@ class TestCommand < BulkTest
     assert_equal 400, read(path("r.jsonl")).map { |row| row["key"] }.uniq.size
   end
 
+  def test_each_line_that_is_no_url_has_a_row
+    server = serve
+    File.write(path("urls.jsonl"), "\uFEFF\"#{server.url}/é\"\n{\"url\":\n{\"uri\":\"x\"}\n5\n\"not a url\"\n")
+    status, out, = command("run", path("urls.jsonl"), "--out", path("r.jsonl"))
+    assert_equal 1, status
+    assert_match(/1 done, 4 failed of 5/, out)
+    rows = read(path("r.jsonl")).sort_by { |row| row["key"] }
+    assert_equal [200, nil, nil, nil, nil], rows.map { |row| row["status"] }
+    assert_equal [%({"url":), nil, "5", "not a url"], rows.drop(1).map { |row| row["url"] }
+    assert_match(/\ABulk::InvalidItem: no JSON: /, rows[1]["error"])
+    rows.drop(2).each { |row| assert_match(/\AInvalidRequest: (url|request): must be /, row["error"]) }
+  end
+
+  def test_a_csv_of_other_programs
+    server = serve
+    File.write(path("urls.csv"), "\uFEFFurl,name\n#{server.url}/é,x\n")
+    assert_equal 0, command("run", path("urls.csv"), "--out", path("r.jsonl"))[0]
+    File.write(path("bad.csv"), "url\n#{server.url}/2\n\"#{server.url}/3\n")
+    status, _, err = command("run", path("bad.csv"), "--out", path("bad.jsonl"))
+    assert_equal 4, status
+    assert_match(/bad.csv: Unclosed quoted field in line 3.*--resume/m, err)
+    refute_match(/usage/, err)
+    File.write(path("other.csv"), "URL\n#{server.url}/4\n")
+    assert_match(/has no column "url", but "URL"/, command("run", path("other.csv"), "--out", path("o.jsonl"))[2])
+  end
+
+  def test_in_any_locale
+    server = serve
+    File.write(path("urls.txt"), "\uFEFF#{server.url}/é\n")
+    argv = ["run", path("urls.txt"), "--out", path("r.jsonl")]
+    pid = Programs.start("require 'trunkline/bulk/command'; exit Trunkline::Bulk::Command.run(#{argv.inspect})",
+                         path("output"), { "LC_ALL" => "C" })
+    assert_predicate Process.wait2(pid).last, :success?, File.read(path("output"))
+    assert_equal ["/%C3%A9"], server.counts.keys
+  end
+
+  def test_what_it_tells_of_itself
+    assert_equal [0, "trunkline-bulk #{Trunkline::Bulk::VERSION}\n", ""], command("--version")
+    assert_match(/\Ausage: .*--resume.*--hold/m, command("--help")[1])
+  end
+
+  def test_what_is_there_is_not_written_over
+    file = urls(serve)
+    command("run", file, "--out", path("r.jsonl"), "--concurrency", "0") # leaves nothing that is in the way
+    assert_equal 0, command("run", file, "--out", path("r.jsonl"))[0]
+    File.write(path("notes.jsonl"), "one line")
+    [[], ["--resume"]].each do |more|
+      status, _, err = command("run", file, "--out", path("notes.jsonl"), *more)
+      assert_equal 2, status
+      assert_match(/notes.jsonl is there already, and its run/, err)
+    end
+    assert_equal "one line", File.read(path("notes.jsonl"))
+  end
+
   def test_wrong_arguments
     server = serve
     file = urls(server)
@@ -139,6 +191,9 @@ class TestCommand < BulkTest
       ["run", file, "--out", path("r.txt")] => /out: must be/,
       ["run", file, "--out", path("r.jsonl"), "--fields", "nothing"] => /fields: must be/,
       ["run", file, "--out", path("r.jsonl"), "--concurrency", "many"] => /concurrency: must be/,
+      ["run", file, "--out", path("r.jsonl"), "--fields", ""] => /fields: must be/,
+      ["run", file, "--out", path("none/r.jsonl")] => /cannot be written: No such file/,
+      ["run", @folder, "--out", path("r.jsonl")] => /cannot be read/,
       ["status", path("r.jsonl")] => /there is no run/ }.each do |argv, message|
       status, _, err = command(*argv)
       assert_equal 2, status, argv.inspect

@@ -132,6 +132,27 @@ class TestRuns < BulkTest
     assert_match(/\d+ done, 0 failed, /, status.to_s)
   end
 
+  def test_lines_that_are_no_json_have_failed
+    server = serve
+    File.write(path("rows.jsonl"), %({"url":"#{server.url("/")}"}\n{"url"\xFF\n))
+    run = Class.new(bulk(Pathname.new(path("rows.jsonl")))) { request { |row| row["url"] } }
+    assert_equal({ "200" => 1, "Bulk::InvalidItem" => 1 }, run_bulk(run).counts)
+    failure = run.failures("run", state: state).first
+    assert_equal "{\"url\"\uFFFD", failure.item.to_s
+    assert_match(/no JSON/, failure.message)
+    assert_equal :running, run.retry_failed("run", state: state).state
+    assert_equal 1, run_bulk(run).failed
+  end
+
+  def test_errors_whose_class_has_no_name
+    server = serve
+    run = Class.new(bulk([server.url("/1"), server.url("/2")])) do
+      request { |url| url.end_with?("1") ? raise(Class.new(ArgumentError), "no request") : url }
+      result { |*| raise Class.new(IOError), "no result" }
+    end
+    assert_equal({ "ArgumentError" => 1, "result: IOError" => 1 }, run_bulk(run).counts)
+  end
+
   def test_a_dead_origin_is_held_back_while_others_go_on
     alive = serve
     dead = serve.tap(&:stop)

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "optparse"
+require "pathname"
+require "sqlite3"
 require_relative "../bulk"
 require_relative "results"
 
@@ -19,99 +21,146 @@ module Trunkline
       FAILED = 1
       WRONG = 2
       STOPPED = 3
+      BROKEN = 4
+      # What a run may end with: a disk that is full, a file that is no CSV from some line on.
+      ERRORS = [SystemCallError, IOError, SQLite3::Exception, InvalidItem, EncodingError].freeze
+      # Arguments that are wrong.
+      Wrong = Class.new(StandardError)
+      private_constant :ERRORS, :Wrong
 
       # @param argv [Array<String>]
-      # @return [Integer] 0: all items are done; 1: some have failed; 2: the arguments are wrong; 3: paused or cancelled
+      # @return [Integer] 0: all items are done; 1: some have failed; 2: the arguments are wrong; 3: it was paused or
+      #   cancelled; 4: it has ended with an error
       def self.run(argv, out: $stdout, err: $stderr) = new(out, err).run(argv)
+
+      # @return [Results::Rows]
+      # @api private
+      attr_reader :writer
 
       def initialize(out, err)
         @out = out
         @err = err
         @fields = Results::FIELDS
         @settings = {}
-        @progress = nil
+        @progress = @writer = nil
       end
 
       # @param argv [Array<String>]
       # @return [Integer]
       def run(argv)
         name, file, *rest = parser.parse(argv)
+        return tell(@told) if @told
+
         case name
         when "run" then start(file, rest)
-        when "status", "pause", "resume", "cancel", "retry-failed" then change(name, file)
-        else raise OptionParser::ParseError, name ? "unknown command #{name}" : "a command is needed"
+        when "status", "pause", "resume", "cancel", "retry-failed" then change(name, file, rest)
+        else raise Wrong, name ? "unknown command #{name}" : "a command is needed"
         end
-      rescue OptionParser::ParseError, InvalidRequest, UnknownRun, InvalidItem, Results::Unavailable,
-             SystemCallError => error
+      rescue OptionParser::ParseError, InvalidRequest, UnknownRun, Results::Unavailable, Wrong => error
         @err.puts "trunkline-bulk: #{error.message}", USAGE
         WRONG
+      rescue *ERRORS => error
+        @err.puts "trunkline-bulk: #{error.message} (#{error.class})"
+        @err.puts "What was done is kept: run with --resume goes on." if @began
+        BROKEN
       rescue Interrupt
-        @err.puts "stopped; the same command with --resume goes on"
+        @err.puts @began ? "stopped; the same command with --resume goes on" : "stopped"
         130
       end
 
       private
 
+      def tell(text)
+        @out.puts text
+        DONE
+      end
+
       def parser
         OptionParser.new(USAGE) do |options|
           options.on("--out FILE", "where results go") { |file| @file = file }
           options.on("--resume", "go on with the run that is there") { @resume = true }
-          options.on("--concurrency N", "requests in flight to each origin: auto, or a number") do |value|
-            @settings[:concurrency] = value == "auto" ? :auto : Integer(value, 10, exception: false) || value
+          add_settings(options)
+          options.on("--fields A,B", Array, "of #{[*Results::FIELDS, *Results::MORE].join(",")}") do |names|
+            @fields = names
           end
-          options.on("--per-origin N", Float, "requests a second to each origin") do |value|
-            @settings[:per_origin] = value
-          end
-          options.on("--timeout SECONDS", Float, "of each request (30)") { |value| @settings[:timeout] = value }
-          options.on("--retry", "retries what is safe to retry") { @settings[:retry] = true }
-          options.on("--slice N", Integer, "items of a slice (1000)") { |value| @settings[:slice] = value }
-          options.on("--fields A,B", Array, "of #{Results::FIELDS.join(",")},body,headers") { |value| @fields = value }
           options.on("--bodies FOLDER", "write each body to a file there") { |folder| @bodies = folder }
           options.on("--[no-]progress", "show how far it is (when there is a terminal)") { |value| @progress = value }
-          options.on("--version") { raise OptionParser::ParseError, "trunkline-bulk #{VERSION}" }
+          options.on("--version", "tell which version this is") { @told = "trunkline-bulk #{VERSION}" }
+          options.on("-h", "--help", "show this") { @told = options.help }
+        end
+      end
+
+      def add_settings(options)
+        options.on("--concurrency N", "requests in flight to each origin: auto, or a number") do |value|
+          @settings[:concurrency] = value == "auto" ? :auto : Integer(value, 10, exception: false) || value
+        end
+        options.on("--retry", "retries what is safe to retry") { @settings[:retry] = true }
+        { per_origin: [Float, "N", "requests a second to each origin"],
+          timeout: [Float, "SECONDS", "of each request (30)"],
+          hold: [Float, "SECONDS", "for which an origin that cannot be reached is waited for (300)"],
+          slice: [Integer, "N", "items of a slice (1000)"] }.each do |name, (type, value, text)|
+          options.on("--#{name.name.tr("_", "-")} #{value}", type, text) { |given| @settings[name] = given }
         end
       end
 
       def start(urls, rest)
-        raise OptionParser::ParseError, "run: needs one file of URLs" if urls.nil? || rest.any?
-        raise OptionParser::ParseError, "run: needs --out" if @file.nil?
-        raise OptionParser::ParseError, "#{urls}: cannot be read" unless File.readable?(urls)
+        raise Wrong, "run: needs one file of URLs" if urls.nil? || rest.any?
+        raise Wrong, "run: needs --out" if @file.nil?
 
+        check_urls(urls)
         refuse_another_run
-        writer = Results.open(@file, fields: @fields, bodies: @bodies)
-        bulk = define(urls, writer)
+        bulk = define(urls)
+        @writer = Results.open(@file, fields: @fields, bodies: @bodies)
+        @began = true
         finish(bulk.start(run_name, state: state, progress: @progress))
       ensure
-        writer&.close
+        @writer&.close
       end
 
-      # Results of another run are not written over.
+      def check_urls(path)
+        raise Wrong, "#{path}: cannot be read" unless File.file?(path) && File.readable?(path)
+        return unless File.extname(path).casecmp?(".csv")
+
+        names = Source::Rows.new(path).names
+        return if names.nil? || names.include?("url")
+
+        raise Wrong, "#{path}: has no column \"url\", but #{names.map(&:inspect).join(", ")}"
+      end
+
+      # Results of another run are not written over, nor is what is no file of results.
       def refuse_another_run
-        return if @resume || !(File.exist?(@file) || File.exist?(state))
+        there = File.exist?(state)
+        raise Wrong, "#{@file} is there already: --resume goes on with it" if there && !@resume
+        return if there || !File.exist?(@file) || (File.file?(@file) && File.empty?(@file))
 
-        raise OptionParser::ParseError, "#{@file} is there already: --resume goes on with it"
+        raise Wrong, "#{@file} is there already, and its run, #{state}, is not: name another file"
       end
 
-      def define(urls, writer)
+      def define(urls)
         settings = @settings
+        command = self
         Class.new(Bulk) do
           define_singleton_method(:name) { "trunkline-bulk" }
           source { Pathname.new(urls) }
-          request { |item| item.is_a?(Hash) ? item.fetch("url") : item }
+          request { |item| item.is_a?(Hash) ? item["url"].to_s : item }
           options(**settings) unless settings.empty?
-          result { |item, result, key| writer.add(item, result, key) }
-          flush { writer.flush }
+          result { |item, result, key| command.writer.add(item, result, key) }
+          refused { |item, error, key| command.writer.refuse(item, error, key) }
+          flush { command.writer.flush }
         end
       end
 
-      def change(name, file)
-        raise OptionParser::ParseError, "#{name}: needs the file of results" if file.nil?
+      def change(name, file, rest)
+        raise Wrong, "#{name}: needs the file of results, and nothing else" if file.nil? || rest.any?
 
         @file = file
-        raise OptionParser::ParseError, "#{file}: there is no run of that name" unless File.exist?(state)
+        raise Wrong, "#{file}: there is no run of that name" unless File.exist?(state)
 
         bulk = Class.new(Bulk) { define_singleton_method(:name) { "trunkline-bulk" } }
-        @out.puts bulk.public_send(name.tr("-", "_"), run_name, state: state)
+        status = bulk.public_send(name.tr("-", "_"), run_name, state: state)
+        @out.puts status
+        going_on = %w[resume retry-failed].include?(name) && status.state == :running
+        @err.puts "run with --resume goes on with it, if no process works at it" if going_on
         DONE
       end
 

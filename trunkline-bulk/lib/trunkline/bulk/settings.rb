@@ -42,8 +42,8 @@ module Trunkline
       attr_reader :robots
       # @return [Numeric] seconds after which the slices of a worker that is heard of no more are taken over
       attr_reader :lease
-      # @return [Integer] how often a slice is begun, when its workers die, until its items are sent one by one; one that
-      #   was alone on its way as often has failed
+      # @return [Integer] how often a slice is begun, when its workers die, until its items are sent one by one; one
+      #   that was alone on its way as often has failed
       attr_reader :attempts
       # @return [Integer] jobs that wait in the queue, with on: :active_job
       attr_reader :jobs

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require_relative "codec"
 require_relative "errors"
 
 module Trunkline
@@ -25,11 +26,17 @@ module Trunkline
       def self.file(path)
         case path.extname.downcase
         when ".csv" then Rows.new(path)
-        when ".jsonl", ".ndjson" then Lines.new(path) { |line| JSON.parse(line) unless line.strip.empty? }
+        when ".jsonl", ".ndjson" then Lines.new(path) { |line| parsed(line) }
         else Lines.new(path)
         end
       end
-      private_class_method :file
+
+      def self.parsed(line)
+        JSON.parse(line) unless line.valid_encoding? && line.strip.empty?
+      rescue JSON::ParserError, EncodingError => error
+        Codec::Unreadable.new(line, "no JSON: #{error.message}")
+      end
+      private_class_method :file, :parsed
 
       # Anything that can be iterated: the cursor is a number of items, which are passed over.
       class Items
@@ -53,6 +60,9 @@ module Trunkline
         end
       end
 
+      # UTF-8, whatever the locale is; other programs begin a file with a mark.
+      MODE = "r:BOM|UTF-8"
+
       # The lines of a file: the cursor is an offset in bytes.
       class Lines
         # @yield [line] gives the item; nil: there is none in it
@@ -64,8 +74,8 @@ module Trunkline
         def size = nil
 
         def each_from(cursor)
-          File.open(@path) do |file|
-            file.seek(cursor.to_i)
+          File.open(@path, MODE) do |file|
+            file.seek(cursor) if cursor
             while (line = file.gets)
               item = line.chomp
               item = @item.call(item) if @item
@@ -83,9 +93,22 @@ module Trunkline
 
         def size = nil
 
+        # @return [Array<String>, nil] of its columns
+        def names = read { |csv| csv.foreach(@path, MODE).first }
+
         def each_from(cursor, &block)
+          read { |csv| Items.new(csv.foreach(@path, MODE, headers: true).lazy.map(&:to_h)).each_from(cursor, &block) }
+        end
+
+        private
+
+        def read
           require "csv"
-          Items.new(CSV.foreach(@path, headers: true).lazy.map(&:to_h)).each_from(cursor, &block)
+          yield CSV
+        rescue LoadError
+          raise InvalidItem, "source: a .csv needs the gem csv: add gem \"csv\" to the Gemfile"
+        rescue CSV::MalformedCSVError => error
+          raise InvalidItem, "source: #{@path}: #{error.message}"
         end
       end
 

@@ -41,8 +41,8 @@ module Trunkline
                        :ended, keyword_init: true)
       # Of the source, for the worker that has it.
       Feed = Struct.new(:run_id, :fence, :cursor, :position)
-      # recorded: for each item "1" when it is over, "0" when it is not, "2" and more when it is not and workers have died
-      # with it alone; positions: of its items in the source
+      # recorded: for each item "1" when it is over, "0" when it is not, "2" and more when it is not and workers have
+      # died with it alone; positions: of its items in the source
       Slice = Struct.new(:id, :run_id, :fence, :attempts, :positions, :items, :recorded)
       # outcome: the name of an error's class
       Failure = Struct.new(:position, :item, :outcome, :message)

@@ -3,38 +3,38 @@
 require "json"
 require "zlib"
 require_relative "../results"
+require_relative "whole"
 
 module Trunkline
   class Bulk
     module Results
       # JSON lines, plain or compressed: each write is a member of gzip, or a frame of zstd. A file that is there is
-      # continued.
+      # continued, behind what was written whole.
       class Lines
         # Bytes that are written at once.
         AT_ONCE = 65_536
         private_constant :AT_ONCE
 
-        # @return [#call] compresses a String to a frame
-        # @raise [Unavailable]
-        def self.zstd
-          require "zstd-ruby"
-          ::Zstd.method(:compress)
-        rescue LoadError
-          raise Unavailable, "results in .zst need the gem zstd-ruby: add gem \"zstd-ruby\" to the Gemfile"
-        end
-
         # @param path [String]
         # @raise [Unavailable]
+        # @raise [InvalidRequest] when another process writes to it
         def initialize(path)
-          cut_partial_line(path) if path.end_with?("l", "n")
-          @file = File.open(path, "ab")
-          @codec = { ".gz" => Zlib.method(:gzip), ".zst" => (Lines.zstd if path.end_with?(".zst")) }[File.extname(path)]
+          @pack, whole = format_of(path)
+          @file = File.open(path, File::RDWR | File::CREAT | File::BINARY)
+          # Two that write would each take what the other has not written to its end for what a dead one has left.
+          unless @file.flock(File::LOCK_EX | File::LOCK_NB)
+            raise InvalidRequest, "out: #{path} is being written by another process"
+          end
+
+          @size = Whole.public_send(whole, @file)
+          @file.truncate(@size)
+          @file.seek(@size)
           @buffer = +""
         end
 
         # @param row [Hash]
         def <<(row)
-          @buffer << JSON.generate(row) << "\n"
+          @buffer << line(row) << "\n"
           flush if @buffer.bytesize >= AT_ONCE
           self
         end
@@ -43,32 +43,55 @@ module Trunkline
         def flush
           return if @buffer.empty?
 
-          @file.write(@codec ? @codec.call(@buffer) : @buffer)
+          bytes = @pack ? @pack.call(@buffer) : @buffer
+          @file.write(bytes)
           @file.flush
+          @size += bytes.bytesize
           @buffer.clear
+        rescue SystemCallError
+          @file.truncate(@size) # what a full disk has taken of it
+          raise
         end
 
+        # @param whole [Boolean] false: what waits is not to be written
         # @return [void]
-        def close
-          flush
+        def close(whole: true)
+          flush if whole
+        ensure
           @file.close
         end
 
         private
 
-        # Of a process that was killed while it wrote.
-        def cut_partial_line(path)
-          return unless File.exist?(path) && !File.empty?(path)
+        # @return [Array(#call, Symbol)] compresses a String; of Whole
+        def format_of(path)
+          case File.extname(path)
+          when ".gz" then [Zlib.method(:gzip), :gzip]
+          when ".zst" then [zstd, :zstd]
+          else [nil, :lines]
+          end
+        end
 
-          File.open(path, "r+b") do |file|
-            file.seek(-1, IO::SEEK_END)
-            next if file.read(1) == "\n"
+        def zstd
+          require "zstd-ruby"
+          ::Zstd.method(:compress)
+        rescue LoadError
+          raise Unavailable, "results in .zst need the gem zstd-ruby: add gem \"zstd-ruby\" to the Gemfile"
+        end
 
-            size = file.size
-            tail = [size, 1_048_576].min
-            file.seek(size - tail)
-            last = file.read(tail).rindex("\n")
-            file.truncate(last ? size - tail + last + 1 : 0)
+        def line(row)
+          JSON.generate(row)
+        rescue JSON::GeneratorError, EncodingError
+          JSON.generate(valid(row))
+        end
+
+        # What is no UTF-8 (a URL, a field of a header) is shown as far as it is.
+        def valid(value)
+          case value
+          when Hash then value.to_h { |name, one| [valid(name), valid(one)] }
+          when Array then value.map { |one| valid(one) }
+          when String then value.dup.force_encoding(Encoding::UTF_8).scrub
+          else value
           end
         end
       end

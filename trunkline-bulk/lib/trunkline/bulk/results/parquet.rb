@@ -34,9 +34,10 @@ module Trunkline
         # @return [void]
         def flush = @lines.flush
 
+        # @param whole [Boolean] false: what waits is not to be written
         # @return [void]
-        def close
-          @lines.close
+        def close(whole: true)
+          @lines.close(whole: whole)
           File.foreach("#{@path}.jsonl").each_slice(ROWS).with_index do |lines, number|
             save(lines.map { |line| JSON.parse(line) }, number)
           end

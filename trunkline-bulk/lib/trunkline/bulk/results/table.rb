@@ -13,9 +13,16 @@ module Trunkline
         private_constant :AT_ONCE
 
         # @param path [String]
-        def initialize(path)
+        # @param columns [Array<String>]
+        # @raise [SQLite3::Exception]
+        def initialize(path, columns)
           @db = SQLite3::Database.new(path)
+          @db.busy_timeout = 10_000
           @db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+          @columns = columns
+          make
+          marks = columns.map { "?" }.join(", ")
+          @insert = @db.prepare("INSERT OR REPLACE INTO results (#{columns.join(", ")}) VALUES (#{marks})")
           @rows = []
         end
 
@@ -30,30 +37,29 @@ module Trunkline
         def flush
           return if @rows.empty?
 
-          names = prepare(@rows.first.keys | ["file"])
           @db.transaction(:immediate) do
-            @rows.each { |row| @insert.execute(*row.values_at(*names).map { |one| value(one) }) }
+            @rows.each { |row| @insert.execute(*row.values_at(*@columns).map { |one| value(one) }) }
           end
           @rows.clear
         end
 
+        # @param whole [Boolean] false: what waits is not to be written
         # @return [void]
-        def close
-          flush
-          @insert&.close
+        def close(whole: true)
+          flush if whole
+        ensure
+          @insert.close
           @db.close
         end
 
         private
 
-        def prepare(names)
-          return @names if @insert
-
-          columns = names.map { |name| name == "key" ? "key TEXT PRIMARY KEY" : name }
+        # A run that goes on may be asked for other fields.
+        def make
+          columns = @columns.map { |name| name == "key" ? "key TEXT PRIMARY KEY" : name }
           @db.execute("CREATE TABLE IF NOT EXISTS results (#{columns.join(", ")})")
-          marks = names.map { "?" }.join(", ")
-          @insert = @db.prepare("INSERT OR REPLACE INTO results (#{names.join(", ")}) VALUES (#{marks})")
-          @names = names
+          known = @db.table_info("results").map { |column| column["name"] }
+          (@columns - known).each { |name| @db.execute("ALTER TABLE results ADD COLUMN #{name}") }
         end
 
         def value(one) = one.is_a?(Hash) ? JSON.generate(one) : one
