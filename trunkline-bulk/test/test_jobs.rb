@@ -191,12 +191,13 @@ class TestJobs < BulkTest
   end
 
   def test_limits_without_redis_are_told_once
+    Trunkline::Bulk::Limits.instance_variable_set(:@said, nil)
     limited = Class.new(Fetched) { options per_origin: 1_000 }
     TestJobs.const_set(:Limited, limited)
     SliceJob.queue_adapter = Kept.new
     told = StringIO.new
     Trunkline::Bulk.configure { |config| config.logger = Logger.new(told) }
-    2.times { |number| limited.start("run#{number}", on: :active_job, state: state) }
+    %i[active_job here].each { |where| limited.start("run-#{where}", on: where, state: state, progress: false) }
     assert_equal 1, told.string.scan("per_origin and in_flight hold for each process alone").size, told
   ensure
     Trunkline::Bulk.configure { |config| config.logger = nil }

@@ -187,6 +187,53 @@ class TestRuns < BulkTest
     assert_operator asked[3] - asked[2], :>, 0.9
   end
 
+  def test_retry_after_may_be_a_time
+    asked = []
+    server = serve do
+      asked << Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      asked.size == 1 ? [503, "", "Retry-After: #{(Time.now + 2).httpdate}\r\n"] : [200, "ok"]
+    end
+    assert_equal({ "200" => 1 }, run_bulk(bulk([server.url]), "time").counts)
+    assert_operator asked[1] - asked[0], :>, 0.9
+  end
+
+  def test_what_a_server_asks_for_is_waited_for_no_longer_than_hold
+    held = Trunkline::Bulk::Holdback.new(5)
+    entry = Trunkline::Bulk::Entry.new(nil, 0, "item").tap { |one| one.origin = "http://api.test" }
+    assert held.keep?(entry, 3600.0)
+    assert_in_delta 5, held.wait, 1
+    none = serve { [503, "", "Retry-After: 0\r\n"] }
+    assert_equal({ "503" => 1 }, run_bulk(bulk([none.url], hold: 1.5), "none").counts)
+    assert_operator none.total, :<, 5
+  end
+
+  def test_a_slow_source_is_not_waited_for
+    server = serve
+    asked = nil
+    run = bulk(slice: 100)
+    run.source do
+      Enumerator.new do |all|
+        8.times do |number|
+          asked = server.total
+          all << server.url("/#{number}")
+          sleep 0.4
+        end
+      end
+    end
+    assert_equal [:done, 8], run_bulk(run).then { [_1.state, _1.done] }
+    assert_operator asked, :>, 0 # before the last was there
+  end
+
+  # Also one that has had no lease for a moment has them again.
+  def test_a_lease_that_cannot_be_renewed_for_a_moment
+    renewals = 0
+    store = Trunkline::Bulk::State::SQLite.at(state)
+    store.define_singleton_method(:renew) { |*given| (renewals += 1) == 1 ? raise(IOError, "gone") : super(*given) }
+    server = serve { sleep(2) && [200, "ok"] }
+    assert_equal :done, bulk([server.url], lease: 1).start("run", state: store, progress: false).state
+    assert_operator renewals, :>, 1
+  end
+
   def test_per_origin
     server = serve
     began = Process.clock_gettime(Process::CLOCK_MONOTONIC)

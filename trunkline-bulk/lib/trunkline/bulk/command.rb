@@ -145,7 +145,7 @@ module Trunkline
           request { |item| item.is_a?(Hash) ? item["url"].to_s : item }
           options(**settings) unless settings.empty?
           result { |item, result, key| command.writer.add(item, result, key) }
-          refused { |item, error, key| command.writer.refuse(item, error, key) }
+          define(:refused, ->(item, error, key) { command.writer.refuse(item, error, key) })
           flush { command.writer.flush }
         end
       end

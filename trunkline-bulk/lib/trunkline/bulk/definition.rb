@@ -26,11 +26,6 @@ module Trunkline
       # @return [nil]
       def flush(&block) = define(:flush, block)
 
-      # @yield [item, error, key] of an item that fails without a request: its URL is none, its record is gone
-      # @return [nil]
-      # @api private
-      def refused(&block) = define(:refused, block)
-
       # @param values [Hash] slice:, concurrency:, per_origin:, in_flight:, robots:, lease:, attempts:, hold:, jobs:,
       #   queue: (Settings), and every option of a client
       # @return [nil]
@@ -44,7 +39,8 @@ module Trunkline
       # @api private
       def settings = @settings || (superclass.respond_to?(:settings) ? superclass.settings : Settings.new)
 
-      # @param name [Symbol] :source, :request or :result
+      # @param name [Symbol] :source, :request, :result, :flush; :refused, with an item, what is wrong, and its key: of
+      #   one that has failed without a request
       # @return [Proc, nil]
       # @api private
       def block(name)

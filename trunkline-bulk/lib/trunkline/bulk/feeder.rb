@@ -12,6 +12,9 @@ module Trunkline
     class Feeder
       # Slices that are cut in one transaction.
       AT_ONCE = 4
+      # Seconds after which what a slow source has given is cut into a slice, and slices are handed out.
+      PATIENCE = 1.0
+      private_constant :PATIENCE
 
       # @param bulk [Class] of the run
       # @param run_id [Integer]
@@ -43,6 +46,9 @@ module Trunkline
       # @return [Boolean] whether this worker has cut the last of it
       def ended? = !!@ended
 
+      # @return [Boolean] whether the source has had to be waited for, and may have to be again
+      def slow? = !!@slow
+
       # Gives the source back.
       # @return [void]
       def close
@@ -66,10 +72,12 @@ module Trunkline
         Enumerator.new do |all|
           items = []
           last = @cursor
+          due = nil
           source.each_from(@cursor) do |item, cursor|
+            due = now + PATIENCE if items.empty?
             items << item
             last = cursor
-            next if items.size < size
+            next if items.size < size && now < due
 
             all.yield(items, last)
             items = []
@@ -78,15 +86,19 @@ module Trunkline
         end
       end
 
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
       # @return [Array(Array, Object)] what State#add_slices takes
       def next_slices
         position = @feed.position
         slices = []
-        while slices.size < AT_ONCE
+        due = now + PATIENCE
+        while slices.size < AT_ONCE && (slices.empty? || now < due)
           items, @cursor = @items.next
           slices << [position, Codec.dump(items), items.size] unless items.empty?
           position += items.size
         end
+        @slow = now >= due
         [slices, @cursor]
       rescue StopIteration
         @ended = true

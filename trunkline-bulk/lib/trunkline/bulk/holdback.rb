@@ -46,7 +46,9 @@ module Trunkline
         if result.is_a?(Response)
           return unless BUSY.include?(result.status)
 
-          result["retry-after"].to_s[/\A\d{1,5}\z/]&.to_f
+          # Not less than after an error: a server may say 0, or a time that is over, each time.
+          seconds = RetryAfter.seconds(result)
+          seconds && [seconds, FIRST].max
         elsif ERRORS.any? { |error| result.is_a?(error) }
           FIRST
         end
@@ -68,7 +70,7 @@ module Trunkline
         entry.held_since ||= now
         return give_up(entry.origin) && false if now - entry.held_since >= @seconds
 
-        postpone(entry.origin, pause)
+        postpone(entry.origin, [pause, entry.held_since + @seconds - now].min)
         hold(entry)
         true
       end

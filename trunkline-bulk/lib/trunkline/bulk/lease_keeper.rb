@@ -21,7 +21,7 @@ module Trunkline
         lock = Mutex.new
         told = ConditionVariable.new
         thread = keeper do
-          state.renew(run_id, worker, lease) until ended_within(lease.fdiv(TIMES), lock, told) { ended }
+          renew(state, run_id, worker, lease) until ended_within(lease.fdiv(TIMES), lock, told) { ended }
         end
         yield
       ensure
@@ -40,6 +40,14 @@ module Trunkline
         end
       end
 
+      # A database that is away for longer than the state waits, a disk that is full for a moment: the worker itself
+      # ends when it cannot record, and goes on when it can, with its leases.
+      def self.renew(state, run_id, worker, lease)
+        state.renew(run_id, worker, lease)
+      rescue StandardError
+        nil
+      end
+
       # @yieldreturn [Boolean] whether it has ended
       # @return [Boolean]
       def self.ended_within(seconds, lock, told)
@@ -51,7 +59,7 @@ module Trunkline
           yield
         end
       end
-      private_class_method :keeper, :ended_within
+      private_class_method :keeper, :ended_within, :renew
     end
   end
 end

@@ -29,7 +29,7 @@ module Trunkline
           @opening.synchronize { @known[[url, Process.pid]] ||= new(url && Redis.new(url)) }
         end
 
-        # Says, once, that limits of jobs hold for each process alone.
+        # Says, once, that limits hold for each process alone.
         # @param settings [Settings]
         # @return [void]
         def say_if_alone(settings)

@@ -18,6 +18,7 @@ module Trunkline
         run = state.run(bulk.run_key(name))
         return unless run.state == :running
 
+        Limits.say_if_alone(bulk.settings)
         shown = Progress.for(progress) { RunStatus.new(name, state.run(run.key)) }
         Worker.new(bulk, run, state) { shown&.tell }.work
       ensure

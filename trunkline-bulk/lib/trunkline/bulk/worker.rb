@@ -153,7 +153,10 @@ module Trunkline
       end
 
       # @return [State::Slice, nil]
-      def claim = claim_one || (claim_one if @feeder.cut)
+      def claim = claim_one || (claim_one if !waits? && @feeder.cut)
+
+      # While a source is waited for, no request goes on: those that are under way end first.
+      def waits? = @feeder.slow? && @under_way.any?
 
       def claim_one = @state.claim(@run.id, @name, @settings.lease)
 

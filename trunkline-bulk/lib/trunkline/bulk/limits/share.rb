@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "time"
+require "trunkline"
 require_relative "ask"
 
 module Trunkline
@@ -140,13 +140,11 @@ module Trunkline
         end
 
         def pause_of(response)
-          text = response["retry-after"]
-          return (PAUSE if response.status == 429) if text.nil?
+          # A text that is none is no wish of the server's: a pause as without it.
+          seconds = RetryAfter.seconds(response)
+          return (PAUSE if response.status == 429 || response["retry-after"]) if seconds.nil?
 
-          seconds = text.match?(/\A\d{1,9}\z/) ? text.to_f : Time.httpdate(text) - Time.now
-          seconds.clamp(0.0, LONGEST)
-        rescue ArgumentError
-          PAUSE
+          [seconds, LONGEST].min
         end
       end
     end
