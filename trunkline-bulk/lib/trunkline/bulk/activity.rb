@@ -15,7 +15,9 @@ module Trunkline
       WINDOW = 5.0
       # Origins in a report.
       SLOWEST = 5
-      private_constant :LIFE, :SLOWEST, :WINDOW
+      # Seconds until the first report.
+      FIRST = 1.0
+      private_constant :FIRST, :LIFE, :SLOWEST, :WINDOW
 
       # times: {origin => [requests, seconds]}
       Window = Struct.new(:began, :items, :times)
@@ -45,7 +47,7 @@ module Trunkline
         @workers = {}.compare_by_identity
         @lock = Mutex.new
         @windows = [Window.new(now, 0, {})]
-        @reported_at = now
+        @reported_at = now - state.report_interval + FIRST
       end
 
       # @param worker [#in_flight]

@@ -26,6 +26,7 @@ module Trunkline
             raise InvalidRequest, "out: #{path} is being written by another process"
           end
 
+          @file.sync = true # what could not be written is to be nowhere, not in a buffer that #close writes
           @size = Whole.public_send(whole, @file)
           @file.truncate(@size)
           @file.seek(@size)
@@ -45,11 +46,11 @@ module Trunkline
 
           bytes = @pack ? @pack.call(@buffer) : @buffer
           @file.write(bytes)
-          @file.flush
           @size += bytes.bytesize
           @buffer.clear
         rescue SystemCallError
           @file.truncate(@size) # what a full disk has taken of it
+          @file.seek(@size)
           raise
         end
 
