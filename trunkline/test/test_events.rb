@@ -104,18 +104,71 @@ class TestEvents < TrunklineTest
     assert_equal [201], events.map(&:status)
   end
 
-  def test_a_listener_that_raises_harms_nobody
+  # @return [String] what Trunkline.logger was told
+  def logged
     log = StringIO.new
     before = Trunkline.logger
     Trunkline.configure { |config| config.logger = Logger.new(log) }
+    yield
+    log.string
+  ensure
+    Trunkline.configure { |config| config.logger = before }
+  end
+
+  def test_a_listener_that_raises_harms_nobody
     (@subscriptions = []) << Trunkline.on(:call) { raise ArgumentError, "mine" }
     later = listen(:call)
     http = client(serve.url)
-    assert_equal [200] * 4, [http.get("/"), *http.map(["/"] * 3)].map(&:status)
+    log = logged { assert_equal [200] * 4, [http.get("/"), *http.map(["/"] * 3)].map(&:status) }
     assert_equal 4, later.size
-    assert_equal 1, log.string.scan("raised ArgumentError: mine").size
+    assert_equal 1, log.scan("raised ArgumentError: mine").size
+  end
+
+  # In futures, all of which one thread drives, as well as alone.
+  def test_what_is_no_standard_error_harms_nobody_either
+    http = client(serve.url)
+    [NotImplementedError, NoMemoryError, Exception, SystemStackError].each do |kind|
+      (@subscriptions = []) << Trunkline.on { raise kind, "mine" }
+      log = logged { each_way { |way, call| assert_equal 200, call.call(http, :get, "/").status, "#{kind} #{way}" } }
+      assert_equal 1, log.scan("raised #{kind}: mine").size
+      @subscriptions.each(&:off)
+    end
+  end
+
+  def test_a_logger_that_raises_harms_nobody
+    before = Trunkline.logger
+    broken = Class.new { def warn(_text) = raise("broken") }.new
+    Trunkline.configure { |config| config.logger = broken }
+    (@subscriptions = []) << Trunkline.on(:call) { raise IndexError, "mine" }
+    assert_equal 200, client(serve.url).get("/").status
   ensure
     Trunkline.configure { |config| config.logger = before }
+  end
+
+  # What is raised in a thread from outside is meant for the thread.
+  def test_a_listener_is_interrupted_with_its_thread
+    entered = Queue.new
+    (@subscriptions = []) << Trunkline.on(:call) { sleep(entered << 1 && 10) }
+    http = client(serve.url)
+    [ArgumentError, Class.new(Exception)].each do |kind| # rubocop:disable Lint/InheritException -- as Timeout's own
+      thread = Thread.new { http.get("/") }
+      thread.report_on_exception = false
+      entered.pop
+      thread.raise(kind, "outside")
+      assert_raises(kind) { thread.join(10) }
+    end
+  end
+
+  def test_a_listener_that_calls
+    seen = []
+    http = client(serve.url)
+    (@subscriptions = []) << Trunkline.on(:call) do |event|
+      seen << event.request.target
+      http.get("/inner") unless event.request.target == "/inner"
+    end
+    each_way { |way, call| assert_equal 200, call.call(http, :get, "/outer").status, way }
+    sleep 0.05 until seen.size == 2 * WAYS.size
+    assert_equal %w[/inner /outer], seen.uniq.sort
   end
 
   def test_off

@@ -2,6 +2,7 @@
 
 require_relative "errors"
 require_relative "instrument"
+require_relative "interrupts"
 require_relative "redacted"
 
 module Trunkline
@@ -37,7 +38,7 @@ module Trunkline
 
     # @return [String] without the query, which may hold credentials
     def inspect
-      "#<#{self.class} #{kind} #{method} #{request&.uri&.shown} #{status || error&.class} #{details}>"
+      "#<#{self.class} #{kind} #{method} #{request&.uri&.shown} #{[status || error&.class, details].compact.join(" ")}>"
     end
   end
 
@@ -52,6 +53,9 @@ module Trunkline
     # What Trunkline.on returns.
     class Subscription
       include Redacted
+
+      ANY = [Exception].freeze
+      private_constant :ANY
 
       def initialize(kinds, block)
         @kinds = kinds
@@ -68,8 +72,12 @@ module Trunkline
       # @api private
       def wants?(kind) = @kinds.include?(kind)
 
+      # Whatever the block raises is its own, but for what is raised in its thread from outside.
       # @api private
-      def tell(event) = Instrument.guard(@block) { @block.call(event) }
+      def tell(event)
+        Interrupts.watch
+        Instrument.guard(@block, ANY) { @block.call(event) }
+      end
     end
 
     # Of one call.
@@ -145,7 +153,7 @@ module Trunkline
 
     def emit(kind, state, request, result, **facts)
       response = result if result.is_a?(Response)
-      event = Event.new(kind: kind, method: request.method, url: request.url, template: state.call.template,
+      event = Event.new(kind: kind, method: request.method, url: request.url.freeze, template: state.call.template,
                         status: response&.status, attempts: state.call.tries, timings: response&.timings,
                         error: (result if result.is_a?(Exception)), request: request, response: response, **facts)
       @subscriptions.each { |one| one.tell(event) if one.wants?(kind) }

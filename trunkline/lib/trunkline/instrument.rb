@@ -31,7 +31,9 @@ module Trunkline
       datadog: "Datadog::Tracing::Contrib::HTTP", new_relic: "NewRelic::Agent::HTTPClients::AbstractRequest",
       appsignal: "Appsignal::Transaction"
     }.freeze
-    private_constant :LIBRARIES
+    # What a probe's failure is. Other exceptions are how time limits and shutdowns end a thread.
+    FAILURES = [StandardError, ScriptError, SecurityError, NoMemoryError, SystemStackError].freeze
+    private_constant :LIBRARIES, :FAILURES
 
     @probes = [].freeze
     @met = {}
@@ -97,11 +99,12 @@ module Trunkline
       end
 
       # Runs a probe's method.
+      # @param failures [Array<Class>] of exceptions that harm no call
       # @return [Object, nil] nil when it raised
-      def guard(probe)
+      def guard(probe, failures = FAILURES)
         yield
-      rescue StandardError => error
-        raise if Interrupts.ended_by?(error)
+      rescue *failures => error
+        raise if Interrupts.ended_by?(error) || error.is_a?(SystemExit) || error.is_a?(SignalException)
 
         tell(probe, error)
       end
@@ -117,6 +120,8 @@ module Trunkline
         Trunkline.logger.warn("trunkline: #{probe.class} raised #{error.class}: #{error.message} " \
                               "(#{error.backtrace&.first}); calls go on without it")
         nil
+      rescue StandardError
+        nil # nor does a logger that fails harm a call
       end
     end
   end
