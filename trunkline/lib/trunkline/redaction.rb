@@ -4,10 +4,13 @@ require_relative "headers"
 require_relative "percent"
 require_relative "redacted"
 require_relative "redaction/json"
+require_relative "redaction/parts"
+require_relative "redaction/xml"
 
 module Trunkline
-  # Replaces credentials in text that is to be shown: values of header fields, of a query and a form, and of JSON. A
-  # value is hidden when its name says that it is a credential, or is among the client's redact:. Frozen.
+  # Replaces credentials in text that is to be shown: values of header fields, of a query and a form, of JSON, XML
+  # and multipart bodies. A value is hidden when its name says that it is a credential, or is among the client's
+  # redact:. Frozen.
   #
   # @api private
   class Redaction
@@ -59,9 +62,11 @@ module Trunkline
     # @param text [String] a query, or a body of application/x-www-form-urlencoded
     # @return [String]
     def form(text)
-      text.gsub(/([^&;=]+)=([^&;]*)/) do
-        name = Regexp.last_match(1)
-        hides?(decoded(name)) ? "#{name}=#{HIDDEN}" : Regexp.last_match(0)
+      text.gsub(/([^&;=]+)=([^&;]*)/) do |all|
+        name, value = Regexp.last_match.captures
+        next "#{name}=#{HIDDEN}" if hides?(decoded(name))
+
+        value.match?(/\A(?:[{\[]|%[57]B)/i) ? "#{name}=#{document(value)}" : all
       end
     end
 
@@ -69,16 +74,9 @@ module Trunkline
     # @return [String]
     def json(text) = JSON.new(self, text).shown
 
-    # @param text [String] XML
-    # @return [String] with text of elements hidden, and values of attributes
-    def xml(text)
-      shown = text.gsub(/<([\w:.-]+)(?:\s[^<>]*)?>(?:<!\[CDATA\[(?:(?!\]\]>).)*|[^<])+/m) do |all|
-        hides?(Regexp.last_match(1)) ? "#{all[/\A[^>]*>/]}#{HIDDEN}" : all
-      end
-      shown.gsub(/(?<=\s)([\w:.-]+)=(?:"[^"]*|'[^']*)/) do |all|
-        hides?(Regexp.last_match(1)) ? "#{Regexp.last_match(1)}=\"#{HIDDEN}" : all
-      end
-    end
+    # @param text [String] XML, of which the end may be missing
+    # @return [String]
+    def xml(text) = XML.new(self, text).shown
 
     # @param text [String] a body, of which the end may be missing
     # @param type [String, nil] of its Content-Type
@@ -86,17 +84,35 @@ module Trunkline
     def body(text, type)
       case type
       when %r{\Aapplication/x-www-form-urlencoded}i then form(text)
+      when %r{\Amultipart/}i then Parts.new(self, text, type).shown
       when /xml/i then xml(text)
-      else text.match?(/\A\s*[{\[]/) || type&.match?(/json/i) ? json(text) : text
+      when %r{json|\Atext/event-stream}i then json(text)
+      else unnamed(text, type)
       end
     end
 
     private
 
+    # By what it looks like.
+    def unnamed(text, type)
+      case text
+      when /\A[\uFEFF\s]*[{\[]/ then json(text)
+      when /\A[^\s=&<>"]+=\S*\z/ then type ? text : form(text)
+      else text
+      end
+    end
+
     def marked?(name)
       return false if @marked.empty?
 
       @marked.key?(plain(name)) || name.split(/[\[\].]+/).any? { |part| @marked.key?(plain(part)) }
+    end
+
+    # @param value [String] of a parameter, which is JSON
+    def document(value)
+      text = decoded(value)
+      shown = json(text)
+      shown == text ? value : Percent.form(shown)
     end
 
     def plain(name) = name.to_s.downcase.tr("-", "_")

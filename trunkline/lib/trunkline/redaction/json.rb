@@ -15,7 +15,9 @@ module Trunkline
 
       STRING = /"(?:[^"\\]|\\.)*(?:"|\\?\z)/m
       OTHER = /[^"{}\[\],:]+/
-      private_constant :STRING, :OTHER
+      DOCUMENT = /\A"(?:\s|\\[nrt])*[{\[]/
+      WHOLE = /[^\\](?:\\\\)*"\z/
+      private_constant :STRING, :OTHER, :DOCUMENT, :WHOLE
 
       # @param redaction [Redaction]
       # @param text [String] valid in its encoding
@@ -29,7 +31,9 @@ module Trunkline
         shown = +""
         name = nil
         until @scanner.eos?
-          if (string = @scanner.scan(STRING)) then shown << (name = string)
+          if (string = @scanner.scan(STRING))
+            name = string
+            shown << document(string)
           else
             mark = @scanner.scan(OTHER) || @scanner.getch
             shown << mark
@@ -41,6 +45,19 @@ module Trunkline
       end
 
       private
+
+      # @param string [String] which may be JSON itself
+      # @return [String] the same, unless there is something in it to hide
+      def document(string)
+        return string unless string.match?(DOCUMENT)
+
+        whole = string.match?(WHOLE)
+        text = parsed(whole ? string : "#{string.chomp("\\")}\"") or return HIDDEN.inspect
+        shown = JSON.new(@redaction, text).shown
+        return string if shown == text
+
+        whole ? ::JSON.generate(shown) : ::JSON.generate(shown).chop
+      end
 
       # Passes over a value, and what it holds.
       def hide(shown)
@@ -56,10 +73,13 @@ module Trunkline
         end
       end
 
-      def unquoted(string)
+      def unquoted(string) = parsed(string) || string
+
+      # @return [String, nil] nil when it is no valid string
+      def parsed(string)
         ::JSON.parse("[#{string}]").first
       rescue ::JSON::ParserError
-        string
+        nil
       end
     end
   end
