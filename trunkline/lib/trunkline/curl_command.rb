@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
+require_relative "multipart"
 require_relative "redaction"
 require_relative "curl_command/connection"
+require_relative "curl_command/form"
 
 module Trunkline
   # A Request as a command of curl, to be pasted into a shell.
@@ -24,6 +26,20 @@ module Trunkline
         [*parts, *body(request, redaction), "--globoff", quoted(url)].join(" ")
       end
 
+      # @param string [String]
+      # @return [String, nil] in UTF-8; nil when it is no text that a command can hold
+      def text(string)
+        text = string.dup.force_encoding(Encoding::UTF_8)
+        text if text.valid_encoding? && !text.include?("\0")
+      end
+
+      # @param source [Object] of a body
+      # @return [String, nil] of a file
+      def path(source)
+        path = source.to_path if source.respond_to?(:to_path)
+        File.expand_path(path) if path.is_a?(String) && File.file?(path)
+      end
+
       private
 
       def connection(request, redaction)
@@ -42,6 +58,7 @@ module Trunkline
         added = ["User-Agent", "Accept", *("Content-Type" if request.content?)].reject { |name| headers.key?(name) }
         # Of a request without content, curl says no length.
         empty = ["--header", "'Content-Length: 0'"] if !request.content? && headers.key?("Content-Length")
+        headers = headers.reject { |name, _| name.casecmp?("content-type") } if form?(request)
         [*shown(headers, redaction), *empty, *added.flat_map { |name| ["--header", "#{name}:"] }]
       end
 
@@ -52,23 +69,31 @@ module Trunkline
         end
       end
 
-      # What is no text, or no String, is expected on the command's standard input.
+      # What is neither text nor a file is expected on the command's standard input.
       def body(request, redaction)
+        return [] unless request.content?
+        return Form.new(request.body, redaction).arguments.map { |one| quoted(one) } if form?(request)
+
         content = request.content
-        return [] if content.nil?
-        return ["--data-binary", "@-"] unless content.is_a?(String) && text(content).valid_encoding?
+        content = content.is_a?(String) ? text(content) : nil
+        if content.nil?
+          path = path(request.body)
+          whole = path && File.size(path) == request.content_length
+          return ["--data-binary", whole ? quoted("@#{path}") : "@-"]
+        end
 
-        return ["--data-binary", "@-"] if content.include?("\0")
-
-        content = redaction.body(text(content), request.headers["content-type"]) if redaction
+        content = redaction.body(content, request.headers["content-type"]) if redaction
         ["--data-raw", quoted(content)]
       end
 
-      def text(string) = string.dup.force_encoding(Encoding::UTF_8)
+      # @return [Boolean] whether curl makes the body itself, with a boundary of its own
+      def form?(request)
+        request.body.is_a?(Multipart) && request.headers["content-type"] == request.body.content_type
+      end
 
       # In a shell, nothing within single quotes has a meaning but the quote itself.
       def quoted(string)
-        shown = text(string).scrub
+        shown = string.dup.force_encoding(Encoding::UTF_8).scrub
         return shown if shown.match?(%r{\A[\w./:-]+\z})
 
         "'#{shown.gsub("'", "'\\\\''")}'"

@@ -18,6 +18,8 @@ module Trunkline
 
     # @return [String]
     attr_reader :boundary
+    # @return [Array<Array(String, Part)>] with their names
+    attr_reader :parts
     # @return [Integer, nil] bytes in all; nil when a part's length is unknown
     attr_reader :length
 
@@ -26,7 +28,8 @@ module Trunkline
     # @raise [InvalidRequest]
     def initialize(values, boundary: "trunkline-#{SecureRandom.hex(16)}")
       @boundary = boundary
-      @pieces = pieces(values)
+      @parts = parts_of(values)
+      @pieces = @parts.flat_map { |name, part| piece(name, part) } << Body::Text.new("--#{boundary}--\r\n")
       @length = @pieces.sum(&:length) if @pieces.all?(&:length)
       @next = 0
     end
@@ -58,16 +61,15 @@ module Trunkline
 
     private
 
-    def pieces(values)
+    def parts_of(values)
       values = Params.plain("multipart", values)
       raise InvalidRequest.of("multipart", values, ALLOWED) unless values.is_a?(Hash) || values.is_a?(Array)
 
-      pieces = values.flat_map do |name, value|
+      values.flat_map do |name, value|
         raise InvalidRequest.of("multipart", values, ALLOWED) unless name.is_a?(String) || name.is_a?(Symbol)
 
-        (value.is_a?(Array) ? value : [value]).flat_map { |one| piece(name.to_s, Part.of(one)) }
+        (value.is_a?(Array) ? value : [value]).map { |one| [name.to_s, Part.of(one)] }
       end
-      pieces << Body::Text.new("--#{boundary}--\r\n")
     end
 
     def piece(name, part)

@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+require_relative "../redacted"
+require_relative "../redaction"
+
+module Trunkline
+  module CurlCommand
+    # A Multipart as arguments of curl, which makes a boundary of its own. What is neither text nor a file is expected
+    # on the command's standard input.
+    #
+    # @api private
+    class Form
+      include Redacted
+
+      # @param multipart [Multipart]
+      # @param redaction [Redaction, nil] nil: all is shown
+      def initialize(multipart, redaction)
+        @multipart = multipart
+        @redaction = redaction
+      end
+
+      # @return [Array<String>] not quoted
+      def arguments = @multipart.parts.flat_map { |name, part| of(name, part) }
+
+      private
+
+      def of(name, part)
+        text = @redaction&.hides?(name) ? Redaction::HIDDEN : text(part.body)
+        facts = facts(part)
+        return ["--form-string", "#{name}=#{text}"] if text && facts.empty?
+
+        ["--form", "#{name}=#{[text ? marked(text) : "@#{file(part)}", *facts].join}"]
+      end
+
+      # Of a file curl would tell a name itself.
+      def file(part)
+        path = CurlCommand.path(part.body)
+        "#{path ? marked(path) : "-"}#{";filename=\"\"" unless part.filename}"
+      end
+
+      # @return [String, nil]
+      def text(body)
+        return unless body.is_a?(String)
+
+        text = CurlCommand.text(body) or return
+        @redaction ? @redaction.body(text, nil) : text
+      end
+
+      def facts(part)
+        headers = part.headers.map do |field, value|
+          ";headers=#{marked("#{field}: #{@redaction&.hides?(field) ? Redaction::HIDDEN : value}")}"
+        end
+        [(";filename=#{marked(part.filename)}" if part.filename), (";type=#{part.content_type}" if part.content_type),
+         *headers].compact
+      end
+
+      def marked(text) = "\"#{text.gsub(/["\\]/) { |one| "\\#{one}" }}\""
+    end
+  end
+end
