@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
+require "delegate"
 require "logger"
 require "rack"
 require "rack/lint"
@@ -95,6 +96,35 @@ class TestInsightMiddleware < TrunklineTest
       refute_includes get(one, **options).body, "trunkline-insight"
     end
     assert_empty get(app(body: []), method: "HEAD").body
+  end
+
+  # Ends of elements that HTML lets one leave out.
+  def test_pages_without_the_end_of_their_body
+    [["<html><p>a", ""], ["\uFEFF<!DOCTYPE html><p>a", ""], ["<p>a</html>\n", "</html>\n"]].each do |page, rest|
+      shown = get(app(body: [page])).body.force_encoding("UTF-8")
+
+      assert_operator shown, :start_with?, page.delete_suffix(rest)
+      assert shown.end_with?("</aside>\n#{rest}"), shown[-30..]
+    end
+  end
+
+  # As that of Rails, whose to_ary gives what the body was made of.
+  def test_a_body_that_is_made_of_no_array_goes_out_as_it_is
+    body = Class.new(SimpleDelegator) { def to_ary = __getobj__.each }.new([PAGE].each_entry)
+    page = Trunkline::Insight::Middleware.new(->(_) { [200, HTML.dup, body] }, panel: true)
+
+    assert_equal [200, HTML, body], page.call(Rack::MockRequest.env_for("/"))
+  end
+
+  def test_a_panel_that_cannot_be_made_harms_no_page
+    said = StringIO.new
+    Trunkline.configure { |c| c.logger = Logger.new(said) }
+    answer = Trunkline::Insight::Panel.add([200, HTML, [PAGE]], Object.new, {})
+
+    assert_equal [200, HTML, [PAGE.b]], answer
+    assert_includes said.string, "NoMethodError"
+  ensure
+    Trunkline.configure { |c| c.logger = nil }
   end
 
   def test_production_is_not_watched_unless_asked_for

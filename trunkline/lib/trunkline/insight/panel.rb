@@ -29,11 +29,15 @@ module Trunkline
           status, headers, body = answer
           return answer unless page?(status, headers) && body.respond_to?(:to_ary)
 
-          html = body.to_ary.join.b # which closes the body
-          at = html.rindex(%r{</body\s*>}in)
-          return [status, headers, [html]] if at.nil? || html.bytesize > MOST_BYTES
+          parts = body.to_ary # which closes the body
+          return answer unless parts.is_a?(Array) # Rails' body gives what it was made of, an Enumerator for example
 
-          html.insert(at, new(report, nonce(env)).to_s.b)
+          html = parts.join.b
+          at = html.bytesize > MOST_BYTES ? nil : place(html)
+          panel = Instrument.guard(self) { new(report, nonce(env)).to_s.b } if at
+          return [status, headers, [html]] unless panel
+
+          html.insert(at, panel)
           [status, with_length(headers, html.bytesize), [html]]
         end
 
@@ -43,6 +47,12 @@ module Trunkline
           fields = headers.to_h { |name, value| [name.to_s.downcase, value.to_s] }
           status.to_i == 200 && fields["content-type"].to_s.start_with?("text/html") &&
             fields.values_at("content-encoding", "content-disposition", "transfer-encoding").none?
+        end
+
+        # @return [Integer, nil] where the panel goes; nil of a part of a page
+        def place(html)
+          html.rindex(%r{</body\s*>}in) || html.rindex(%r{</html\s*>}in) ||
+            (html.bytesize if html.match?(/\A(?:\xEF\xBB\xBF)?\s*<(?:!doctype|html)\b/in))
         end
 
         # What told of the page without the panel goes: its length, and its validators.
