@@ -95,6 +95,25 @@ class TestWatch < TrunklineTest
     assert_empty report.findings
   end
 
+  def test_other_parts_and_other_kinds_of_an_answer_are_no_repetition
+    fields = [%w[Range bytes=0-1], %w[Range bytes=2-3], %w[Accept text/csv], %w[Accept-Language fr], %w[Cookie a=1]]
+    report = watching { fields.each { |name, value| http.get("/me", headers: { name => value }) } }
+
+    refute_includes kinds(report), :repeated
+  end
+
+  # Its database may be missing, too.
+  def test_active_record_is_not_loaded_to_ask_for_a_transaction
+    ran = Subprocess.run(<<~RUBY)
+      require "active_record"
+      require "trunkline/insight"
+      report = Trunkline::Insight.watch { Trunkline.get("#{serve.url}", timeout: 5) }
+      p report.calls.size, ActiveRecord.autoload?(:Base).nil?
+    RUBY
+
+    assert_equal "1\nfalse\n", ran.out, ran.err
+  end
+
   def test_an_answer_from_the_cache_is_no_call
     server = serve(answer("Cache-Control" => "max-age=60"))
     caching = client(server.url, cache: true)

@@ -27,16 +27,22 @@ module Trunkline
       # @param method [String]
       # @param origin [Array(String, String, Integer)] scheme, host and port
       # @param target [String] path and query
-      # @param credentials [String, nil] with which the same URL may have another answer
+      # @param headers [#[]] of the request: with other values of VARYING, the same URL may have another answer
       # @return [Hash{Symbol => Object}] members that tell of a request
       # @api private
-      def self.request(method, origin, target, credentials: nil, template: nil)
+      def self.request(method, origin, target, headers: {}, template: nil)
         scheme, host, port = origin
         usual = scheme == "https" ? 443 : 80
         { method: method, host: port == usual ? host : "#{host}:#{port}",
           shape: "#{method} #{template || shape(target)}",
-          identity: ([method, origin, target, credentials].hash if Call::SAFE.include?(method)) }
+          identity: (identity(method, origin, target, headers) if Call::SAFE.include?(method)) }
       end
+
+      # @return [Integer]
+      def self.identity(method, origin, target, headers)
+        [method, origin, target, *Call::VARYING.map { |name| headers[name] }].hash
+      end
+      private_class_method :identity
 
       # @return [String] of a query, the names alone
       def self.shape(target)
@@ -62,5 +68,7 @@ module Trunkline
     end
     # Methods that ask the same again when their URL is the same.
     Call::SAFE = %w[GET HEAD OPTIONS].freeze
+    # Fields of a request that another answer is due to.
+    Call::VARYING = %w[authorization cookie range accept accept-language].freeze
   end
 end

@@ -26,7 +26,7 @@ module Trunkline
         url = connection.build_exclusive_url(request.path, request.params, options.params_encoder)
         { library: "Faraday", status: response&.status, timeout: ("none" unless chosen),
           **Call.request(request.http_method.to_s.upcase, [url.scheme, url.host, url.port], url.request_uri,
-                         credentials: request.headers["Authorization"]) }
+                         headers: request.headers) }
       end
 
       # Calls of in_parallel are made later, side by side: Trunkline's adapter tells of them itself.

@@ -63,7 +63,7 @@ module Trunkline
         { library: "Net::HTTP", status: answer&.code&.to_i, opening: opening&.seconds || 0.0,
           timeout: NetHTTPHook.timeout(self),
           **Call.request(req.method, [use_ssl? ? "https" : "http", address, port], req.path,
-                         credentials: req["authorization"]) }
+                         headers: req) }
       end
     end
   end

@@ -51,7 +51,7 @@ module Trunkline
       def asked(request, template)
         uri = request.uri
         Call.request(request.method, [uri.scheme, uri.host, uri.port], uri.target,
-                     credentials: request.headers["authorization"], template: template)
+                     headers: request.headers, template: template)
       end
 
       def opening(response)

@@ -9,13 +9,19 @@ module Trunkline
     module Transaction
       # @return [Boolean]
       def self.open?
-        return false unless defined?(::ActiveRecord::Base)
+        return false unless loaded?
 
         ::ActiveRecord::Base.connection_handler.connection_pool_list(:all).any? do |pool|
           transaction = pool.active_connection?&.current_transaction
           transaction&.open? && transaction.joinable?
         end
       end
+
+      # Whoever has not loaded it has no transaction, and perhaps no database.
+      def self.loaded?
+        defined?(::ActiveRecord::Base) && !::ActiveRecord.autoload?(:Base)
+      end
+      private_class_method :loaded?
     end
   end
 end
