@@ -69,8 +69,8 @@ module Trunkline
 
     # @param secrets [Boolean] whether credentials are shown: values of fields, parameters and members of JSON whose
     #   names say so, or are among the client's redact:
-    # @return [String] as a command of curl; a body that is neither text, a form nor a file is
-    #   expected on its standard input
+    # @return [String] as a command of curl; a body that is neither text, a form nor a file is expected on its
+    #   standard input
     def to_curl(secrets: false) = CurlCommand.of(self, secrets ? nil : Redaction.of(self))
 
     # Header fields and the query are not shown: they may be credentials.
