@@ -15,9 +15,8 @@ module Trunkline
     # @yieldreturn [String] what the message calls the block
     # @raise [InvalidRequest]
     def check(block, count, arguments)
-      return if block.nil?
+      return if block.nil? || (arity = block.arity) == count
 
-      arity = block.arity
       fits = block.lambda? ? arity == count || arity.negative? : arity <= count
       return if fits && arity + count >= -1 # negative: -1 and less one for each parameter that must be given
 

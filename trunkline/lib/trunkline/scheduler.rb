@@ -81,7 +81,7 @@ module Trunkline
     # @param pending [PendingRequest] composed
     def add(pending)
       now = @completed_at || clock
-      queue = @last = @origins.queue_for(pending, now)
+      queue = @last = @origins.queue_for(pending)
       may_start = (@backlogged.empty? || queue.waiting.empty?) && (queue == @open || room_in?(queue, now))
       may_start ? start(pending, queue, now) : enqueue(pending, queue)
     end
@@ -89,7 +89,7 @@ module Trunkline
     # Takes a request that starts in the next #run_once: its timeout must not run before.
     # @param pending [PendingRequest] composed
     def hold(pending)
-      enqueue(pending, @origins.queue_for(pending, @completed_at || clock))
+      enqueue(pending, @origins.queue_for(pending))
     end
 
     # @return [Boolean] whether one more request is wanted, to whichever origin
@@ -117,8 +117,9 @@ module Trunkline
       await(longest, pulling) if @next == @completed.size
       completed = @completed
       while (at = @next) < completed.size
+        pending = completed[at]
         result = completed[at + 1]
-        pending = @races.empty? ? completed[at] : whose(completed[at], result)
+        pending = whose(pending, result) if pending.streamed
         result = handle_result(pending, result)
         next if result.nil? && pending.streamed != true
 
@@ -346,13 +347,12 @@ module Trunkline
       now = @completed_at = Engine.now
       @next += 2
       return take_answer(pending, result) if @held != 0 && pending.answered
-      return take_part(pending, result, now) if part?(pending, result)
 
-      end_one(pending, whole(pending, result), now)
-    end
+      if (taker = pending.streamed)
+        return take_part(pending, result, now) if part?(result)
 
-    # @return (see #handle_result)
-    def end_one(pending, result, now)
+        result = whole(taker, result)
+      end
       @current = pending
       @in_flight -= 1
       pending.id = nil
@@ -415,7 +415,7 @@ module Trunkline
     # @return [nil]
     def send_next(pending, request, now)
       pending.request = request
-      queue = @origins.queue_for(pending, now)
+      queue = @origins.queue_for(pending)
       return start(pending, queue, now) if room_in?(queue, now)
 
       @origins.unshift(pending, queue)

@@ -79,7 +79,7 @@ module Trunkline
             yield pending.item, result, pending.index
             result._empty if @reuse_bodies && result.is_a?(Response)
             # The next request starts at once: the limiter learns only from results that came while all slots were used.
-            pull_one(pending.reusable)
+            pull_one(pending)
           end
           @progress&.tell(@scheduler)
           pull
@@ -90,23 +90,28 @@ module Trunkline
         nil while pull_one
       end
 
-      # @param used [PendingRequest, nil] that has ended, to be reused
+      # @param ended [PendingRequest, nil] the one that has ended; reused unless somebody else may refer to it
       # @return [true, nil] nil: no request may be added, or there are no more
-      def pull_one(used = nil)
+      def pull_one(ended = nil)
         return if @exhausted || !@scheduler.room?
 
         item = next_item
         return if @exhausted
 
-        add(item, (@checked.delete(@index) unless @checked.empty?), used)
+        checked = @checked.delete(@index) unless @checked.empty?
+        begin
+          ended = PendingRequest.new if ended.nil? || ended.policy || ended.streamed
+          @scheduler.add(checked || @reader.read(item, @index, ended))
+        rescue InvalidRequest, MissingTimeout => error
+          yield_refused(item, error)
+        end
         @index += 1
         true
       end
 
-      def add(item, checked, used)
-        @scheduler.add(checked || @reader.read(item, @index, used || PendingRequest.new))
-      rescue InvalidRequest, MissingTimeout => error
-        raise if @yielding.nil?
+      # @raise [InvalidRequest, MissingTimeout] the error itself, but with invalid: :yield
+      def yield_refused(item, error)
+        raise error if @yielding.nil?
 
         @progress&.count(error)
         @yielding.call(item, error, @index)

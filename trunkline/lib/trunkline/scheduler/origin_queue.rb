@@ -70,7 +70,7 @@ module Trunkline
         seconds && @held_until && held?(now) ? [seconds, @held_until - now].max : seconds
       end
 
-      # Counts a request that starts, and notes in it what #complete needs.
+      # Counts a request that starts, and notes in it what #ended needs.
       # @param pending [PendingRequest]
       def start(pending, now)
         @in_flight += 1
@@ -93,7 +93,14 @@ module Trunkline
       # @param pending [PendingRequest]
       # @param result [Response, Exception]
       def ended(pending, result, now)
-        complete(pending, result, now) if pending.counted
+        return unless pending.counted
+
+        @last_end = now
+        @in_flight -= 1
+        return if @limiter.nil? && ((result.is_a?(Response) && result.status < 429) || !refused?(result))
+
+        @limiter ||= Limiter.new(now, fixed: @fixed, in_flight: @in_flight + 1)
+        inform_limiter(pending, result, now)
       end
 
       # Of a streamed answer the head is there: its body, which may come for hours, takes no place of those that :auto
@@ -103,7 +110,7 @@ module Trunkline
       def answered(pending, response, now)
         return if @fixed
 
-        complete(pending, response, now)
+        ended(pending, response, now)
         pending.counted = false
       end
 
@@ -116,15 +123,6 @@ module Trunkline
       end
 
       private
-
-      def complete(pending, result, now)
-        @last_end = now
-        @in_flight -= 1
-        return if @limiter.nil? && ((result.is_a?(Response) && result.status < 429) || !refused?(result))
-
-        @limiter ||= Limiter.new(now, fixed: @fixed, in_flight: @in_flight + 1)
-        inform_limiter(pending, result, now)
-      end
 
       def held?(now)
         return true if now < @held_until

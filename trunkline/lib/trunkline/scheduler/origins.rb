@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../engine"
 require_relative "../redacted"
 require_relative "origin_queue"
 
@@ -14,22 +15,21 @@ module Trunkline
 
       # @return [Integer] requests that wait, in all queues
       attr_reader :waiting
-      # @return [Hash{OriginQueue => true}] those of which requests wait; the same Hash at all times
+      # @return [Array<OriginQueue>] those of which requests wait; the same Array at all times
       attr_reader :backlogged
 
       # @param options [BatchOptions]
       def initialize(options)
         @options = options
-        @backlogged = {}.compare_by_identity
+        @backlogged = []
         clear
       end
 
       # @param pending [PendingRequest]
-      # @param now [Float] monotonic seconds
       # @return [OriginQueue] of the origin that it goes to
-      def queue_for(pending, now)
+      def queue_for(pending)
         origin = pending.request.origin
-        @by_origin[origin] || learn(origin, now)
+        @by_origin[origin] || learn(origin, Engine.now)
       end
 
       # @return [Boolean] whether there is an origin that one more request may start to, or reason to look for one
@@ -45,13 +45,15 @@ module Trunkline
       # Has a request wait.
       def push(pending, queue)
         queue.waiting.push(pending)
-        count_one_more(queue)
+        @backlogged << queue if queue.waiting.size == 1
+        @waiting += 1
       end
 
       # Has a request wait that goes before all others of its origin.
       def unshift(pending, queue)
         queue.waiting.unshift(pending)
-        count_one_more(queue)
+        @backlogged << queue if queue.waiting.size == 1
+        @waiting += 1
       end
 
       # Where few may be in flight in all, the origin with the fewest goes first: one that does not answer gets no more
@@ -60,7 +62,8 @@ module Trunkline
       # @return [OriginQueue, nil] whose first waiting request may start
       def next_ready(now)
         chosen = nil
-        @backlogged.each_key do |queue|
+        index = -1
+        while (queue = @backlogged[index += 1])
           emptier = chosen.nil? || queue.in_flight < chosen.in_flight
           chosen = queue if emptier && queue.ready?(now)
         end
@@ -70,28 +73,30 @@ module Trunkline
       # @return [PendingRequest] the first that waits in queue
       def shift(queue)
         pending = queue.waiting.shift
-        count_one_less(queue)
+        @backlogged.delete(queue) if queue.waiting.empty?
+        @waiting -= 1
         pending
       end
 
       # @return [Boolean] whether it waited, and does no more
       def delete(pending) # rubocop:disable Naming/PredicateMethod -- it deletes
-        queue = @backlogged.keys.find { |one| one.waiting.delete(pending) } or return false
+        queue = @backlogged.find { |one| one.waiting.delete(pending) } or return false
 
-        count_one_less(queue)
+        @backlogged.delete(queue) if queue.waiting.empty?
+        @waiting -= 1
         true
       end
 
       # @param all [Boolean] also for origins of which no request waits
       # @return [Float, nil] seconds until one more may start; nil: when a request has ended
       def wait(now, all:)
-        (all ? @queues : @backlogged.each_key).filter_map { |queue| queue.wait(now) }.min
+        (all ? @queues : @backlogged).filter_map { |queue| queue.wait(now) }.min
       end
 
       # Forgets all queues, and keeps what their limiters have found out.
       # @return [Array<PendingRequest>] that waited
       def close(now)
-        left = @backlogged.keys.flat_map(&:waiting)
+        left = @backlogged.flat_map(&:waiting)
         @queues.each { |queue| queue.remember(now) }
         clear
         left
@@ -128,16 +133,6 @@ module Trunkline
         gone.each { |queue| queue.remember(now) }
         @by_name.delete_if { |_, queue| queue.empty? }
         @by_origin.clear
-      end
-
-      def count_one_more(queue)
-        @backlogged[queue] = true
-        @waiting += 1
-      end
-
-      def count_one_less(queue)
-        @backlogged.delete(queue) if queue.waiting.empty?
-        @waiting -= 1
       end
     end
   end

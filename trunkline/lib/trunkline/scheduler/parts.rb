@@ -11,17 +11,13 @@ module Trunkline
     module Parts
       private
 
-      # @return [Boolean] whether the request goes on behind it
-      def part?(pending, result)
-        pending.streamed && !(result.nil? || result.is_a?(Exception))
-      end
+      # @return [Boolean] whether a streamed request goes on behind it
+      def part?(result) = !(result.nil? || result.is_a?(Exception))
 
+      # @param taker [StreamBlocks, true] (see PendingRequest)
       # @return [Response, Exception, nil] in the place of the end of a streamed one, the Response that blocks have
       #   taken
-      def whole(pending, result)
-        blocks = pending.streamed
-        result.nil? && blocks && blocks != true ? blocks.finish : result
-      end
+      def whole(taker, result) = result.nil? && taker != true ? taker.finish : result
 
       # @return [Boolean] whether a streamed one has failed behind its head: no policy makes the call again
       def broken_off?(pending, result)

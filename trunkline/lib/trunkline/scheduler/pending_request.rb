@@ -30,9 +30,6 @@ module Trunkline
       alias_method :eql?, :equal?
       alias_method :hash, :__id__
 
-      # @return [PendingRequest, nil] itself, when it has ended and nobody else can refer to it
-      def reusable = (self if policy.nil? && streamed.nil?)
-
       # Goes on with the exchange of another one.
       # @param other [PendingRequest]
       # @return [void]

@@ -46,9 +46,10 @@ module Trunkline
       end
 
       # The first head of two streamed answers decides, and the first request stands for both from then on.
+      # @param pending [PendingRequest] a streamed one
       # @return [PendingRequest] whose result it is
       def whose(pending, result)
-        first = pending.streamed && @races.first_of(pending) or return pending
+        first = @races.first_of(pending) or return pending
         decide_race(first, pending) if result.is_a?(Response) && !@races.decided?(first)
         @races.decided?(first) ? first : pending
       end
