@@ -104,6 +104,10 @@ module Trunkline
     # @return [Boolean]
     def empty? = size.zero?
 
+    # @return [Boolean] whether there is nothing in it, not even a cookie that has expired
+    # @api private
+    def untouched? = @domains.empty?
+
     # @return [self]
     def clear
       @lock.synchronize { @domains.clear }

@@ -34,6 +34,10 @@ module Trunkline
     attr_reader :query
     # @return [String] what the Host field says: "api.test", "api.test:8080", "[::1]:8080"
     attr_reader :authority
+    # @return [String] "api.test:443": host and port, for messages
+    attr_reader :label
+    # @return [String] "https://api.test": scheme, host and port (RFC 6454)
+    attr_reader :origin
     # @return [Array(String, String), nil] user and password from the URL, decoded
     attr_reader :userinfo
 
@@ -147,22 +151,15 @@ module Trunkline
       @path = path.empty? ? "/" : Percent.clean(path)
       @query = query && Percent.clean(query)
       @userinfo = userinfo
-      @authority = port == PORTS[scheme] ? Host.bracketed(host) : "#{Host.bracketed(host)}:#{port}"
+      bracketed = Host.bracketed(host)
+      @label = "#{bracketed}:#{port}".freeze
+      @authority = port == PORTS[scheme] ? bracketed : @label
+      @origin = "#{scheme}://#{@authority}".freeze
       freeze
     end
 
     # @return [Boolean]
     def tls? = scheme == "https"
-
-    # @return [String] "api.test:443": host and port, for messages
-    def label
-      port == PORTS[scheme] ? "#{authority}:#{port}" : authority
-    end
-
-    # @return [String] "https://api.test": scheme, host and port (RFC 6454)
-    def origin
-      "#{scheme}://#{authority}"
-    end
 
     # @return [String] path and query: the request target (RFC 9112 3.2.1)
     def target

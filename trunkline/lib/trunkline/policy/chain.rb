@@ -73,6 +73,8 @@ module Trunkline
       # @param request [Request]
       # @return [Request] with the fields that policies of the chain give it, but a signature
       def completed(request)
+        return request if @filling.empty?
+
         @filling.reduce(request) { |one, policy| policy.fill(one) }
       end
 

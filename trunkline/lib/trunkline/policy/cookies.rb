@@ -49,6 +49,8 @@ module Trunkline
       # @param request [Request]
       # @return [Request] with the jar's cookies behind those that the caller has given, of which they replace none
       def fill(request)
+        return request if @jar.untouched?
+
         kept = @jar.header(request.uri) or return request
         computed, given = request.headers.get_all("Cookie").map(&:b)
           .partition { |field| AttemptValues::Placeholder.text?(field) }

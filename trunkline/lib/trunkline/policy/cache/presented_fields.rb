@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "digest"
+require_relative "../../memo"
 require_relative "../../redacted"
 require_relative "directives"
 
@@ -19,7 +21,9 @@ module Trunkline
         NO_CACHE = Directives.new("no-cache")
         # A request with none of these takes the answer as it is kept.
         TELLING = [*PRECONDITIONS, *CONDITIONS, *PARTS, "cache-control", "pragma"].freeze
-        private_constant :PRECONDITIONS, :NO_CACHE, :TELLING
+        # Lists of fields whose digests are kept.
+        VARIED = 16
+        private_constant :PRECONDITIONS, :NO_CACHE, :TELLING, :VARIED
 
         # @return [Hash{String => String}] names in lower case
         attr_reader :values
@@ -40,6 +44,7 @@ module Trunkline
           @directives = @plain ? Directives::NONE : read_directives
           @whence = "#{builder.identity} #{values["host"]}"
           @whose = digest_of_credentials(builder, signer)
+          @varied = {}
           freeze
         end
 
@@ -52,6 +57,13 @@ module Trunkline
         # @return [Boolean] whether the cache has no part in the request
         def bypasses?
           !@plain && (@directives.key?("no-store") || PRECONDITIONS.any? { |name| @values.key?(name) })
+        end
+
+        # @param names [Array<String>] of fields that an answer varies by, in lower case
+        # @return [String] of keys: a digest of their values
+        def digest_of(names)
+          @varied[names] ||
+            Memo.keep(@varied, VARIED, names, Digest::SHA256.hexdigest(names.map { |name| normal(name) }.join("\n")))
         end
 
         private
@@ -68,6 +80,14 @@ module Trunkline
           return if fields.empty? && signer.nil?
 
           builder.digest(fields.reduce(signer.to_s) { |text, (name, value)| "#{text}\n#{name}: #{value}" })
+        end
+
+        # RFC 9111 4.1: without what does not change the meaning, as far as all fields have that in common. Of the
+        # fields that negotiate, case has no meaning either.
+        def normal(name)
+          value = @values[name] or return "-"
+          value = value.b.gsub(/[ \t]*,[ \t]*/n, ",")
+          "+#{name.start_with?("accept") ? value.downcase : value}"
         end
       end
     end

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "digest"
 require_relative "../../redacted"
 require_relative "presented_fields"
 
@@ -51,20 +50,12 @@ module Trunkline
         # @param names [Array<String>] fields that the answer varies by, in lower case
         # @param token [String] of the list of names, see Variants
         # @return [String]
-        def variant_key(names, token)
-          "#{key} #{token} #{Digest::SHA256.hexdigest(names.map { |name| normal(name) }.join("\n"))}"
-        end
+        def variant_key(names, token) = "#{key} #{token} #{@fields.digest_of(names)}".freeze
 
         private
 
-        def key_of(origin, target = "", whose = @fields.whose) = "#{@fields.whence} #{origin}#{target} #{whose}"
-
-        # RFC 9111 4.1: without what does not change the meaning, as far as all fields have that in common. Of the
-        # fields that negotiate, case has no meaning either.
-        def normal(name)
-          value = @fields.values[name] or return "-"
-          value = value.b.gsub(/[ \t]*,[ \t]*/n, ",")
-          "+#{name.start_with?("accept") ? value.downcase : value}"
+        def key_of(origin, target = "", whose = @fields.whose)
+          "#{@fields.whence} #{origin}#{target} #{whose}".freeze # a Hash would copy another one
         end
       end
     end
