@@ -205,6 +205,29 @@ class TestHedge < TrunklineTest
     assert_equal 0, http.stats[:in_use]
   end
 
+  # Its first request has failed. What its policies held for it is given to those who wait.
+  def test_cancelling_a_call_of_which_the_second_request_alone_is_under_way
+    seen = Thread::Queue.new
+    count = 0
+    server = serve do |connection|
+      connection.read_request
+      case count += 1
+      when 1 then seen.pop
+      when 2 then seen << true && connection.stall
+      else connection << answer("third")
+      end
+    end
+    http = client(server.url, hedge: HEDGE, coalesce: true)
+    cancelled, other = Array.new(2) { http.async.get("/") }
+    sleep 0.01 until server.requests.size == 2 && http.stats[:in_use] == 1
+    assert cancelled.cancel
+    error = cancelled.value
+    assert_instance_of Trunkline::Cancelled, error
+    assert_equal :partial, error.sent
+    assert_equal ["third", false], [other.value.body, other.value.shared?]
+    assert_equal 0, http.stats[:in_use]
+  end
+
   def test_bad_settings
     { { after: :p30 } => /hedge: after: must be a quantile from :p50 to :p99\.9, or seconds, got :p30/,
       { after: 0 } => /hedge: after/, { max: 2 } => /hedge: max: must be a number from 0\.0 to 1\.0, got 2/ }
