@@ -56,7 +56,7 @@ module Trunkline
       # @raise [InvalidRequest]
       def form(object)
         case object
-        when String then String.new(object)
+        when String then String.new(object).encode(Encoding::UTF_8)
         when ->(any) { Params.parameters?(any) } then {}.merge(Params.plain("json", object))
         when ->(any) { any.respond_to?(:as_json) } then converted(object, as_json(object))
         when Time, Date then object.is_a?(Time) || object.is_a?(DateTime) ? object.iso8601(DIGITS) : object.iso8601
@@ -70,7 +70,7 @@ module Trunkline
       # @raise [InvalidRequest]
       def key(object)
         text = object.to_s
-        return text unless text.start_with?("#<")
+        return text.encode(Encoding::UTF_8) unless text.start_with?("#<")
 
         raise InvalidRequest, "json: a key of a Hash must be a String, a Symbol or what has its own to_s, got an " \
                               "instance of #{object.class}"
@@ -132,7 +132,8 @@ module Trunkline
 
       def refuse(object)
         what = object.is_a?(Numeric) ? object.inspect : "an instance of #{object.class}"
-        hint = "; give its to_h" if object.respond_to?(:to_h)
+        pairs = object.respond_to?(:to_h) && (object.is_a?(Struct) || !object.is_a?(Enumerable))
+        hint = "; give its to_h" if pairs
         raise InvalidRequest, "json: must be made of #{NATIVE}, got #{what}#{hint}"
       end
     end

@@ -30,13 +30,14 @@ class TestJSONEncoding < UnitTest
     { list: [Money.new(5)] } => '{"list":[{"cents":5}]}',
     [Coin.new(5)] => '[{"cents":5,"at":"1970-01-01T00:00:00.000Z"}]',
     Indirect.new => '[{"a":{"cents":1}}]',
-    Record.new(7) => '{"id":7}'
+    Record.new(7) => '{"id":7}',
+    { "ü".encode("ISO-8859-1") => ["é".encode("UTF-16LE"), Text.new("ö".encode("ISO-8859-1")), "a".b] } => '{"ü":["é","ö","a"]}'
   }.freeze
 
   REFUSED = {
     Point.new(1) => %w[Point to_h], { a: [Point.new("secret")] } => ["Point"], Object.new => ["Object"],
     1r => ["1/1"], Float::NAN => ["json"], [Float::INFINITY] => ["json"], Wrapped.new => ["Wrapped"],
-    $stdout => ["IO"], -> {} => ["Proc"]
+    $stdout => ["IO"], -> {} => ["Proc"], "é".b => ["json"], { "é".b => 1 } => ["json"]
   }.freeze
 
   # With the json gem's Coder, and as an older json gem makes it.
@@ -65,6 +66,13 @@ class TestJSONEncoding < UnitTest
   def test_without_a_coder_the_same_is_refused
     REFUSED.reject { |_, words| words == ["json"] }.each do |given, words|
       assert_refused("json: ", *words) { Trunkline::JSONEncoding.generate_copy(given) }
+    end
+  end
+
+  def test_the_hint_names_what_helps
+    { Point.new(1) => true, (1..2) => false, $stdout => false }.each do |given, helps|
+      message = assert_refused("json: ") { Trunkline::JSONEncoding.generate([given]) }.message
+      assert_equal helps, message.include?("to_h"), message
     end
   end
 
