@@ -17,6 +17,14 @@ class TestArguments < TrunklineTest
     third_of_process: [->(_) { Trunkline.get("http://a.test", {}, {}) }, "a URL and options"],
     text: [->(http) { http.post("/", "secret=1") }, "options: must be keywords", "body:"],
     hash: [->(http) { http.post("/", { id: "secret" }) }, "the nearest are", "json:, form:"],
+    headers: [->(http) { http.get("/", headers: "X-Key: secret") }, "headers: must be a Hash", "got a String of 13 characters"],
+    headers_of_a_future: [->(http) { http.async.get("/", headers: 5) }, "headers: must be a Hash"],
+    headers_in_a_batch: [->(http) { http.batch { |batch| batch.get("/", headers: false) } }, "headers: must be a Hash"],
+    headers_of_events: [->(http) { http.events("/", headers: "X-Key: secret") { nil } }, "headers: must be a Hash"],
+    headers_of_a_download: [->(http) { http.download("/", to: "file", headers: 5) }, "headers: must be a Hash"],
+    bearer: [->(http) { http.get("/", bearer: false) }, "bearer: must be a String"],
+    basic: [->(http) { http.get("/", basic: 1..2) }, "basic: must be [user, password]"],
+    basic_in_a_batch: [->(http) { http.batch { |batch| batch.get("/", basic: false) } }, "basic: must be [user, password]"],
     with: [->(http) { http.with("secret") }, "options: must be keywords, such as timeout: 2"],
     with_nil: [->(http) { http.with(nil) }, "options: must be keywords"],
     new: [->(_) { Trunkline.new("http://a.test", 5) }, "options: must be keywords, such as timeout: 2, got 5"],
@@ -48,6 +56,11 @@ class TestArguments < TrunklineTest
       told.each { |words| assert_includes message, words }
       refute_includes message, "secret"
     end
+  end
+
+  def test_a_rate_of_false_is_none
+    server = serve { |connection| connection << answer if connection.read_request }
+    assert_equal [200], client(server.url).map(["/"], rate: false).map(&:status)
   end
 
   def test_of_an_answer

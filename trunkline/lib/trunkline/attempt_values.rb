@@ -66,8 +66,9 @@ module Trunkline
           value = Options.check(name, value) if %i[bearer basic].include?(name) && callable?(value)
           [name, value]
         end
-        headers = checked[:headers].is_a?(Headers) ? [] : checked[:headers].to_a
-        [checked, of(headers, checked[:bearer], checked[:basic])]
+        headers = checked[:headers]
+        pairs = headers.is_a?(Hash) || headers.is_a?(Array) ? headers.to_a : [] # no others have a Placeholder
+        [checked, of(pairs, checked[:bearer], checked[:basic])]
       end
 
       # @param headers [Array<Array>] pairs
@@ -77,7 +78,7 @@ module Trunkline
       def of(headers, bearer, basic)
         values = headers.filter_map { |_, value| [value.to_str, [:header, value]] if value.is_a?(Placeholder) }.to_h
         values["Bearer #{bearer}"] = [:bearer, bearer] if bearer.is_a?(Placeholder)
-        values[Headers.basic(basic)] = [:basic, basic[0]] if basic && basic[0].is_a?(Placeholder)
+        values[Headers.basic(basic)] = [:basic, basic[0]] if basic.is_a?(Array) && basic[0].is_a?(Placeholder)
         new(values) unless values.empty?
       end
     end

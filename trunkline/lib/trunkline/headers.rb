@@ -40,11 +40,7 @@ module Trunkline
       # @raise [InvalidRequest]
       # @api private
       def pairs(given)
-        unless given.is_a?(Hash) || given.is_a?(Headers) || given.is_a?(Array)
-          raise InvalidRequest.of("headers", given, "a Hash, Headers or an Array of pairs")
-        end
-
-        checked_pairs(given) if given.is_a?(Array)
+        checked_pairs(given) if collection(given).is_a?(Array)
         given.each_with_object([]) do |(name, value), pairs|
           name = field_name(name)
           if value.is_a?(Array)
@@ -53,6 +49,15 @@ module Trunkline
             pairs << [name, value.nil? ? nil : field_value(name, value)].freeze
           end
         end.freeze
+      end
+
+      # @return [Hash, Headers, Array] what was given as headers:, whose elements are not looked at
+      # @raise [InvalidRequest]
+      # @api private
+      def collection(given)
+        return given if given.is_a?(Hash) || given.is_a?(Headers) || given.is_a?(Array)
+
+        raise InvalidRequest.of("headers", given, "a Hash, Headers or an Array of pairs")
       end
 
       # @return [String] a field name, checked to be a token (RFC 9110 5.6.2)

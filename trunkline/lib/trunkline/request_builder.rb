@@ -290,8 +290,8 @@ module Trunkline
 
     # @return [String, nil] the value of an Authorization field
     def authorization(bearer, basic)
-      bearer = Options.check(:bearer, bearer) if bearer
-      basic = Options.check(:basic, basic) if basic
+      bearer = Options.check(:bearer, bearer) unless bearer.nil?
+      basic = Options.check(:basic, basic) unless basic.nil?
       raise InvalidRequest, "bearer: and basic: exclude each other; give one" if bearer && basic
       return "Bearer #{bearer}" if bearer
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "headers"
 require_relative "timeouts"
 
 module Trunkline
@@ -30,7 +31,7 @@ module Trunkline
     def laid_over(fields, given)
       return fields if given.nil?
 
-      names = given.respond_to?(:map) ? given.map { |name, _| name.to_s.tr("_", "-").downcase } : []
+      names = Headers.collection(given).map { |name, _| name.to_s.tr("_", "-").downcase }
       ours = fields.reject { |name, _| names.include?(name.downcase) }
       given.is_a?(Hash) ? ours.merge(given) : given.to_a + ours.to_a
     end

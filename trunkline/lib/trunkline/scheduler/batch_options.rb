@@ -60,7 +60,7 @@ module Trunkline
         @max_in_flight = in_flight_of(given[:max_in_flight])
         @maximum = [max_connections_per_host, @max_in_flight].min
         @maximum_of_streams = [max_connections_per_host * STREAMS, @max_in_flight].min
-        @rate = given[:rate] && rate_of(given[:rate])
+        @rate = rate_of(given[:rate]) if given[:rate]
         @progress = progress_of(given[:progress])
         @on_error = callable_or_nil(:on_error, given)
         @on_cancel = callable_or_nil(:on_cancel, given)
