@@ -99,20 +99,20 @@ module Trunkline
     #
     # @param name [String] of the field
     # @param composed [String] its value in the composed request
-    # @return [String, nil] what to send; nil to leave the field out
+    # @return [Array<String, nil>] what to send, a field for each; nil to leave the field out
     # @raise [InvalidRequest] for a value that cannot be sent
     # @raise [Exception] whatever the callable raises
     def fetch(name, composed)
       kind, placeholder = @values[composed]
-      return composed unless kind
+      return [composed] unless kind
 
       value = placeholder.callable.call
-      return if value.nil?
+      return [nil] if value.nil? || value == []
 
       case kind
-      when :bearer then "Bearer #{checked(:bearer, value)}"
-      when :basic then Headers.basic(checked(:basic, value))
-      else Headers.pairs({ name => value }).first.last
+      when :bearer then ["Bearer #{checked(:bearer, value)}"]
+      when :basic then [Headers.basic(checked(:basic, value))]
+      else Headers.pairs({ name => value }).map(&:last)
       end
     end
 

@@ -65,6 +65,16 @@ class TestAttemptValues < TrunklineTest
     assert_equal ["agent1", nil, "agent2"], sent(server, "User-Agent")
   end
 
+  def test_an_array_is_a_field_for_each_element
+    server = serve
+    http = client(server.url)
+    http.get("/", headers: { "X-Id" => -> { %w[a b] }, "X-Last" => "c" })
+    http.get("/", headers: { "X-Id" => -> { [] } })
+    assert_match(/^X-Id: a\r\nX-Id: b\r\nX-Last: c\r$/, server.requests.first.raw)
+    refute_match(/X-Id/, server.requests.last.raw)
+    assert_raises(Trunkline::InvalidRequest) { http.get("/", headers: { "X-Id" => -> { [nil] } }) }
+  end
+
   def test_of_many
     server = serve
     http = client(server.url, bearer: counter)

@@ -28,7 +28,7 @@ module Trunkline
       # @raise [InvalidRequest]
       def fill(request)
         own = Redirect.next_fields(request.headers, same_origin: true, same_method: true)
-        filled = own.map { |name, value| [name, @values.fetch(name, value)] }
+        filled = own.flat_map { |name, value| @values.fetch(name, value).map { |one| [name, one] } }
         return request if filled == own
 
         Policy.replace_fields(request, filled, @builder)
