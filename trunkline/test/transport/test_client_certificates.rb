@@ -127,6 +127,16 @@ class TestClientCertificates < TrunklineTest
     assert_match(/\Aclient_cert: .*PKCS#12/, refused(client_cert: 5))
   end
 
+  def test_a_file_without_a_key
+    certificate = file("certificate.pem", @text)
+    told = [[{ client_cert: certificate }, "client_cert #{certificate}", "; give client_key"],
+            [{ client_cert: @text, client_key: certificate }, "client_key #{certificate}", ""]]
+    told.each do |options, place, hint|
+      message = assert_raises(Trunkline::TLSError) { secure_client(**options).get(@server.url) }.message
+      assert_includes message, "#{place}: holds no private key that can be read#{hint})"
+    end
+  end
+
   # OpenSSL has other words for a key of another kind.
   def test_a_key_of_another_certificate
     [OpenSSL::PKey::RSA.new(2048), OpenSSL::PKey::EC.generate("prime256v1")].each do |other|

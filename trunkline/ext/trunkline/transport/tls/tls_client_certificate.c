@@ -32,9 +32,28 @@ static bool key_of_another(const char *key, failure *f) {
                        tls_is_pem(key) ? "given as text" : key);
 }
 
+/* OpenSSL says only that it found nothing that it could decode: since 3.0 as "unsupported". */
+static bool holds_no_key(unsigned long error) {
+    int library = ERR_GET_LIB(error);
+#ifdef ERR_LIB_OSSL_DECODER
+    if (library == ERR_LIB_OSSL_DECODER) return ERR_GET_REASON(error) == ERR_R_UNSUPPORTED;
+#endif
+    return library == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+}
+
+static bool no_key(const tls_options *o, const char *key, failure *f) {
+    bool with_certificate = strcmp(key, o->client_cert) == 0;
+    ERR_clear_error();
+    return failure_set(
+        f, FAILURE_TLS_OPTIONS, PHASE_TLS, 0, "%s %s: holds no private key that can be read%s",
+        with_certificate ? "client_cert" : "client_key", tls_is_pem(key) ? "given as text" : key,
+        with_certificate ? "; give client_key" : "");
+}
+
 static bool key_failed(const tls_options *o, const char *key, failure *f) {
     unsigned long error = ERR_peek_last_error();
     if (ERR_GET_LIB(error) == ERR_LIB_X509) return key_of_another(key, f);
+    if (holds_no_key(error)) return no_key(o, key, f);
     bool no_password =
         ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_BAD_PASSWORD_READ;
     if (!no_password) return failed(f, "client_key", key);

@@ -229,7 +229,7 @@ module Trunkline
           return unless given
 
           certificates = read_certificates(given)
-          private_key = read_key(key || given, password)
+          private_key = read_key(key || given, password, given)
           unless certificates.first.check_private_key(private_key)
             raise failure("client_key #{shown(key || given)}: is not the key of client_cert")
           end
@@ -248,15 +248,21 @@ module Trunkline
           raise failure("client_cert #{shown(given)}: #{error.message}")
         end
 
-        def read_key(given, password)
+        def read_key(given, password, certificates)
           text = text_of("client_key", given)
           OpenSSL::PKey.read(text, password || "")
         rescue OpenSSL::PKey::PKeyError, *TLSOnJRuby::ERRORS => error
-          unless password || !text.include?("ENCRYPTED")
-            raise failure("client_key #{shown(given)}: is encrypted, and client_key_password is not given")
-          end
+          raise no_key(given, certificates) unless text.include?("ENCRYPTED")
+          raise failure("client_key #{shown(given)}: #{error.message}") if password
 
-          raise failure("client_key #{shown(given)}: #{error.message}")
+          raise failure("client_key #{shown(given)}: is encrypted, and client_key_password is not given")
+        end
+
+        def no_key(given, certificates)
+          words = "holds no private key that can be read"
+          return failure("client_key #{shown(given)}: #{words}") unless given == certificates
+
+          failure("client_cert #{shown(given)}: #{words}; give client_key")
         end
 
         def text_of(option, given)
