@@ -101,6 +101,12 @@ class TestCommand < TrunklineTest
     end
   end
 
+  def test_more_than_a_command_takes_is_named
+    [["get", "http://a.test", "more"], %w[doctor more]].each do |given|
+      assert_includes here(*given)[1], "needless argument: more"
+    end
+  end
+
   def test_colours_on_a_terminal_alone
     shown = +""
     PTY.spawn({ "RUBYOPT" => nil, "NO_COLOR" => nil }, *COMMAND, "get", server.url) do |terminal, _, pid|

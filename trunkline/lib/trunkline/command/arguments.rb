@@ -53,9 +53,7 @@ module Trunkline
         return self if @text
 
         @verb = rest.shift.downcase
-        return self if @verb == "doctor" && rest.empty?
-
-        take_call(rest)
+        @verb == "doctor" ? refuse_more(rest) : take_call(rest)
         self
       end
 
@@ -68,10 +66,14 @@ module Trunkline
                 "#{@verb}: no verb; #{known.join(", ")} or doctor"
         end
         raise OptionParser::MissingArgument, "URL" if rest.empty?
-        raise OptionParser::NeedlessArgument, rest[1] if rest.size > 1
 
-        @url = with_scheme(rest.first)
+        @url = with_scheme(rest.shift)
+        refuse_more(rest)
         @call_options[:headers] = @sent_headers unless @sent_headers.empty?
+      end
+
+      def refuse_more(rest)
+        raise OptionParser::NeedlessArgument, rest.first unless rest.empty?
       end
 
       def with_scheme(url)
