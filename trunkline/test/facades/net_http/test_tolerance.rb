@@ -40,6 +40,8 @@ class TestNetHTTPTolerance < TrunklineTest
     a_head_that_ends_in_a_line_end: "#{OK}X-A: 1\r",
     a_switch_of_protocols: "HTTP/1.1 101 Switching Protocols\r\n\r\n#{OK}#{TWO}",
     blanks_in_the_status_line: "HTTP/1.1  200  Fine\r\n#{TWO}",
+    no_reason: "HTTP/1.1 200\r\n#{TWO}",
+    an_empty_reason: "HTTP/1.1 200 \r\n#{TWO}",
     small_letters: "http/1.1 200 ok\r\n#{TWO}",
     a_blank_before_the_colon: "#{OK}X-A : 1\r\nContent-Length : 2\r\n\r\nok",
     odd_names: "#{OK}X A(b)=c/d: 1\r\n#{TWO}",

@@ -14,7 +14,7 @@ module Trunkline
           # @param http [Net::HTTP]
           # @return [Net::HTTPResponse] without its body (see BodySource)
           def convert(response, req, http)
-            converted = head(response.http_version, response.status, response.reason, response._pairs)
+            converted = head(response.http_version, response.status, response._given_reason, response._pairs)
             converted.decode_content = req.decode_content
             converted.uri = req.uri
             if converted.respond_to?(:ignore_eof=)
@@ -24,6 +24,7 @@ module Trunkline
             converted
           end
 
+          # @param reason [String, nil] nil when the status line had none, nor a blank for it
           # @param pairs [Enumerable<Array(String, String)>] header fields
           # @return [Net::HTTPResponse] of a status line and header fields alone
           def head(version, status, reason, pairs)
