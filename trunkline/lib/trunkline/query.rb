@@ -12,7 +12,7 @@ module Trunkline
     module_function
 
     # @param params [Hash, Array<Array>, nil] values: String, Symbol, Numeric, true, false, nil (the bare name),
-    #   Hash, Array
+    #   Hash, Array, and what has its own to_s
     # @param argument [String] what to call it in an error
     # @return [String] "" for nothing
     # @raise [InvalidRequest]
@@ -26,7 +26,7 @@ module Trunkline
       pairs.each_with_object([]) do |pair, parts|
         raise InvalidRequest.of(argument, pair, "a pair of name and value") unless pair.is_a?(Array) && pair.size == 2
 
-        append(parts, Percent.form(pair.first.to_s), pair.last, argument)
+        append(parts, Percent.form(text(pair.first, argument)), pair.last, argument)
       end.join("&")
     end
 
@@ -40,24 +40,29 @@ module Trunkline
     def append(parts, name, value, argument)
       case value = Params.plain(argument, value)
       when Hash
-        sorted(value).each { |key, inner| append(parts, "#{name}%5B#{Percent.form(key.to_s)}%5D", inner, argument) }
+        sorted(value).each do |key, inner|
+          append(parts, "#{name}%5B#{Percent.form(text(key, argument))}%5D", inner, argument)
+        end
       when Array
         parts << "#{name}%5B%5D" if value.empty?
         value.each { |inner| append(parts, "#{name}%5B%5D", inner, argument) }
       when nil
         parts << name
       else
-        parts << "#{name}=#{Percent.form(scalar(value, argument))}"
+        parts << "#{name}=#{Percent.form(text(value, argument))}"
       end
     end
 
-    def scalar(value, argument)
+    # The text of an object that has none of its own only shows what it is ("#<File ...>").
+    def text(value, argument)
       text = value.to_s
-      return text if text.is_a?(String)
+      return text if value.is_a?(String) || (text.is_a?(String) && !text.start_with?("#<"))
 
-      raise InvalidRequest.of(argument, value, "made of values with a String form")
+      file = argument == "form" && (value.respond_to?(:read) || value.respond_to?(:path))
+      hint = " (files belong into multipart:)" if file
+      raise InvalidRequest.of(argument, value, "made of Strings, Symbols, numbers and what has its own to_s#{hint}")
     end
 
-    private_class_method :sorted, :append, :scalar
+    private_class_method :sorted, :append, :text
   end
 end

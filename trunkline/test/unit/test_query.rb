@@ -31,6 +31,23 @@ class TestQuery < UnitTest
     define_method(:"test_#{given.inspect}") { assert_equal expected, Trunkline::Query.encode(given) }
   end
 
+  def test_what_has_no_text_of_its_own_is_refused
+    point = Struct.new(:x).new("secret")
+    refused = [{ a: point }, { a: [Object.new] }, { a: { b: $stdout } }, { point => 1 }, { a: { point => 1 } }]
+    refused.each do |given|
+      message = assert_raises(Trunkline::InvalidRequest, given.inspect) { Trunkline::Query.encode(given) }.message
+      assert_match(/\Aparams: must be made of Strings, .* got an instance of /, message)
+      refute_includes message, "secret"
+    end
+    assert_equal "a=%23%3Cb%3E", Trunkline::Query.encode({ a: "#<b>" })
+    assert_equal "a=http%3A%2F%2Fb", Trunkline::Query.encode({ a: URI("http://b") })
+  end
+
+  def test_a_file_in_a_form_is_told_where_it_belongs
+    message = assert_raises(Trunkline::InvalidRequest) { Trunkline::Query.encode({ a: $stdout }, "form") }.message
+    assert_includes message, "files belong into multipart:"
+  end
+
   def test_nothing
     assert_equal "", Trunkline::Query.encode(nil)
   end
