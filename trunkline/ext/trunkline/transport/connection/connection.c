@@ -41,6 +41,9 @@ connection *connection_new(const dialled *d, const route *r, uint64_t owner, nan
     c->owner = owner;
     c->born = now;
     c->answered_in = NEVER;
+    c->arrived.at = -1;
+    arrival_watch(c->descriptor);
+    if (c->session != NULL) tls_tell_arrivals(c->session, &c->arrived);
     describe_peer(c, d, r);
     return c;
 }
@@ -50,7 +53,7 @@ io_result connection_read(connection *c, void *bytes, size_t length, size_t *cou
         failure_set(f, FAILURE_FORKED, PHASE_READ, 0, NULL);
         return IO_FAILED;
     }
-    socket_io s = {c->descriptor, c->session, c->next_waits};
+    socket_io s = {c->descriptor, c->session, c->next_waits, &c->arrived};
     c->next_waits = false;
     io_result io = socket_io_read(s, bytes, length, count, f);
     c->drained = io == IO_DONE && (c->session ? tls_drained(c->session) : *count < length);
@@ -63,7 +66,8 @@ io_result connection_write(connection *c, const void *bytes, size_t length, size
         failure_set(f, FAILURE_FORKED, PHASE_WRITE, 0, NULL);
         return IO_FAILED;
     }
-    return socket_io_write((socket_io){c->descriptor, c->session, false}, bytes, length, count, f);
+    return socket_io_write((socket_io){c->descriptor, c->session, false, NULL}, bytes, length,
+                           count, f);
 }
 
 bool connection_wait_in_read(connection *c) {

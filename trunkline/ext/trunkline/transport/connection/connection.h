@@ -2,6 +2,7 @@
 #define TRUNKLINE_TRANSPORT_CONNECTION_CONNECTION_H
 
 #include "protocol/list.h"
+#include "transport/events/arrival.h"
 #include "transport/events/clock.h"
 #include "transport/dial/dial.h"
 #include "transport/common/failure.h"
@@ -26,6 +27,7 @@ typedef struct connection {
     bool reads_wait; /* its socket has portable_let_recv_wait */
     bool next_waits; /* see connection_wait_in_read */
     bool drained;    /* the last read took all that had arrived */
+    arrival arrived; /* of what the last read took; to be wanted before it */
     nanoseconds born;
     nanoseconds idle_since;
     nanoseconds idle_until;

@@ -203,7 +203,7 @@ static io_result step_tunnel(dial *d, failure *f) {
     const proxy *p = d->route->proxy;
     if (p == NULL || !p->tunnel) return IO_DONE;
     if (d->tunnel == NULL) {
-        socket_io socket = {d->descriptor, d->session, false};
+        socket_io socket = {d->descriptor, d->session, false, NULL};
         d->tunnel = tunnel_new(d->route, d->options, socket,
                                p->kind == PROXY_SOCKS5 ? &d->target : NULL, f);
         if (d->tunnel == NULL) return IO_FAILED;

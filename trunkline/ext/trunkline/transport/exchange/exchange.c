@@ -448,6 +448,7 @@ static bool belongs_to_parent(const exchange *x) {
 
 step_result exchange_step(exchange *x, nanoseconds now) {
     if (belongs_to_parent(x)) return exchange_fail(x, FAILURE_FORKED, NULL, 0);
+    x->behind |= x->resumed || x->in_fiber;
     if (x->resumed) {
         x->resumed = false;
         exchange_phase(x, x->phase, now);
@@ -467,7 +468,7 @@ step_result exchange_step(exchange *x, nanoseconds now) {
         step_result late = out_of_time(x, now);
         step = late == STEP_WAIT ? step : late;
     }
-    if (step == STEP_WAIT && !x->again) x->timings.gvl = -1;
+    if (step == STEP_WAIT && !x->again) exchange_caught_up(x);
     x->resumed = step != STEP_WAIT && step != STEP_COLLECT;
     return step;
 }

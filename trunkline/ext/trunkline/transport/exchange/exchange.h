@@ -88,7 +88,7 @@ typedef enum {
 /* -1: the phase did not happen. */
 typedef struct {
     nanoseconds queue, resolve, connect, tls, write, first_byte, total;
-    nanoseconds gvl;   /* until Ruby had what had come, since more had to be waited for */
+    nanoseconds gvl;   /* how long what came last has waited for Ruby */
     nanoseconds began; /* a moment of the clock; 0: the answer came over no connection */
 } exchange_timings;
 
@@ -172,6 +172,7 @@ typedef struct exchange {
     bool poll_first;         /* wait before the first read: nothing can have come yet */
     bool resumed;            /* the caller had control: the phase's timeout starts anew */
     bool resting;            /* see exchange_rest */
+    bool behind;             /* its driver was away: what it reads now may have come before */
     nanoseconds collect_at;  /* when to return STEP_COLLECT, while it waits for a connection */
     nanoseconds waits_since; /* for that connection */
     nanoseconds idle_timeout, max_age; /* of the connection; copied from request.options */

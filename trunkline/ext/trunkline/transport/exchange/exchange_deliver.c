@@ -44,10 +44,16 @@ step_result exchange_broke(exchange *x, failure_code code, int system_error, con
     return STEP_FAILED;
 }
 
-void exchange_first_byte(exchange *x, nanoseconds now) {
+void exchange_caught_up(exchange *x) {
+    x->timings.gvl = -1;
+    x->behind = false;
+}
+
+void exchange_first_byte(exchange *x, nanoseconds came) {
     if (x->any_byte) return;
     x->any_byte = true;
-    x->timings.first_byte = now - (x->request_done ? x->sent_at : x->sending_began);
+    nanoseconds since = x->request_done ? x->sent_at : x->sending_began;
+    x->timings.first_byte = came > since ? came - since : 0;
     connection_answered(x->connection, x->timings.first_byte);
 }
 

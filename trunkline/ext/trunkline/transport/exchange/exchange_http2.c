@@ -17,7 +17,7 @@ void exchange_http2_begin(exchange *x) {
     const exchange_request *request = &x->request;
     x->call = (http2_call){
         .http2 = http2_connection_keep(x->connection->http2), .waker = x->waker, .batch = x->batch};
-    x->call.sent_at = -1;
+    x->call.sent_at = x->call.came_at = -1;
     x->http2 = true;
     x->unprocessed = x->body_ended = x->stopped = false;
     x->sent_so_far = SENT_NONE;
@@ -157,7 +157,7 @@ static http1_framing framing_of(const exchange *x, int status, int64_t length) {
 static step_result take_head(exchange *x, http2_head *head, nanoseconds now) {
     http1_response *r = &x->answer;
     step_result step;
-    exchange_first_byte(x, now);
+    exchange_first_byte(x, x->timings.gvl > 0 ? now - x->timings.gvl : now);
     free(r->fields);
     r->fields = head->fields;
     r->field_count = r->field_capacity = head->field_count;
@@ -285,10 +285,19 @@ static step_result stream_failed(exchange *x, const http2 *h) {
 
 /* ---- a step ---- */
 
+/* Whoever drives the call may have been away when another call read that for it. */
+static void note_arrival(exchange *x, nanoseconds now) {
+    nanoseconds came = x->call.came_at;
+    if (came < 0) return;
+    x->call.came_at = -1;
+    x->timings.gvl = now > came ? now - came : 0;
+}
+
 /* Takes what has arrived for the stream, and sends more. STEP_WAIT: more must be read. */
 static step_result advance(exchange *x, nanoseconds now) {
     http2 *h = http2_connection_session(x->call.http2);
     const http2_stream *s = x->call.stream;
+    note_arrival(x, now);
     step_result step = take_heads(x, now);
     if (x->head != NULL && exchange_switches(x, x->answer.status)) return STEP_DONE;
     if (step == STEP_WAIT && !send_more(x, h, now)) return STEP_FAILED;
@@ -390,6 +399,7 @@ void exchange_join(exchange *x, http2_batch *batch, event_loop *watcher) {
 }
 
 void exchange_depart(exchange *x) {
+    x->behind = true;
     waker_depart(x->waker);
     if (x->state == EXCHANGE_DIALLING) pool_driver_left(x->pool);
     if (x->state == EXCHANGE_TALKING && x->http2 && http2_call_enter(&x->call))

@@ -70,8 +70,11 @@ step_result exchange_broke(exchange *x, failure_code code, int system_error, con
 /* The same for a connection that ended within a response; x->why says how much of it came. */
 step_result exchange_cut_short(exchange *x, failure_code code, int system_error);
 
-/* To be called when bytes of a response have come; notes the first of this attempt. */
-void exchange_first_byte(exchange *x, nanoseconds now);
+/* All that had come was read: what comes next is read at once. */
+void exchange_caught_up(exchange *x);
+
+/* To be called for bytes of a response that came at `came`; notes the first of this attempt. */
+void exchange_first_byte(exchange *x, nanoseconds came);
 
 /* To be called when x->answer holds the head of a 1xx in `bytes`. Returns STEP_WAIT to go on,
  * STEP_HINTS, or STEP_FAILED. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define EVENTS_AT_ONCE 256
+#define AWAY_LONG (MILLISECOND / 10)
 
 struct exchange_loop {
     event_loop *loop;   /* owned */
@@ -15,6 +16,8 @@ struct exchange_loop {
     list runnable; /* members to be stepped */
     list ready;    /* members that the caller has to serve */
     list all;
+    nanoseconds left_at; /* when its driver left it last; NEVER: it has not yet */
+    bool behind;         /* the driver was away: what the next events tell of may be old */
 };
 
 static void make_runnable(exchange_loop *l, member *m) {
@@ -48,6 +51,7 @@ static bool watch(exchange_loop *l, member *m) {
 
 static void step(exchange_loop *l, member *m) {
     m->where = MEMBER_WAITING;
+    m->x->behind |= l->behind;
     m->step = exchange_step(m->x, clock_now());
     if (m->step == STEP_WAIT && !watch(l, m)) {
         exchange_abort(m->x);
@@ -100,7 +104,8 @@ void exchange_loop_run(exchange_loop *l) {
     wake_touched(l);
 }
 
-static void wait_once(exchange_loop *l, nanoseconds until) {
+/* Returns whether there were no more events than it took. */
+static bool wait_once(exchange_loop *l, nanoseconds until) {
     void *events[EVENTS_AT_ONCE];
     int count = event_loop_wait(l->loop, until, events, EVENTS_AT_ONCE);
     for (int i = 0; i < count; i++) {
@@ -112,10 +117,12 @@ static void wait_once(exchange_loop *l, nanoseconds until) {
             make_runnable(l, events[i]);
         }
     }
-    if (l->due.count == 0) return;
+    bool all = count < EVENTS_AT_ONCE;
+    if (l->due.count == 0) return all;
     nanoseconds now = clock_now();
     for (deadline *due; (due = deadlines_expired(&l->due, now)) != NULL;)
         make_runnable(l, (member *)((char *)due - offsetof(member, due)));
+    return all;
 }
 
 nanoseconds exchange_loop_deadline(const exchange_loop *l) {
@@ -124,12 +131,14 @@ nanoseconds exchange_loop_deadline(const exchange_loop *l) {
 
 void exchange_loop_drive(exchange_loop *l, nanoseconds until, const stop_request *stop) {
     leave_to_parent(l);
-    if (l->runnable.first != NULL)
-        wait_once(l, 0); /* for event_loop_quiet, which the members to be stepped may ask */
+    /* for event_loop_quiet, which the members to be stepped may ask */
+    bool all = l->runnable.first != NULL && wait_once(l, 0);
     exchange_loop_run(l);
+    if (all) l->behind = false;
     while (l->ready.first == NULL && !stop_wanted(stop)) {
-        wait_once(l, stop_wait_until(stop, clock_earlier(until, exchange_loop_deadline(l))));
+        all = wait_once(l, stop_wait_until(stop, clock_earlier(until, exchange_loop_deadline(l))));
         exchange_loop_run(l);
+        if (all) l->behind = false;
         if (until == 0 || (until != NEVER && clock_now() >= until)) return;
     }
 }
@@ -172,6 +181,7 @@ int exchange_loop_descriptor(exchange_loop *l) {
 }
 
 void exchange_loop_depart(exchange_loop *l) {
+    l->left_at = clock_now();
     http2_batch_depart(l->batch);
     waker_depart(l->waker);
     const member *any = LIST_FIRST(&l->all, member, loop_node);
@@ -179,11 +189,13 @@ void exchange_loop_depart(exchange_loop *l) {
 }
 
 void exchange_loop_arrive(exchange_loop *l) {
+    l->behind |= clock_now() - l->left_at > AWAY_LONG;
     waker_arrive(l->waker);
     http2_batch_arrive(l->batch);
 }
 
 void exchange_loop_park(exchange_loop *l) {
+    l->left_at = clock_now();
     http2_batch_depart(l->batch);
 }
 
@@ -202,6 +214,7 @@ exchange_loop *exchange_loop_new(waker *w) {
         return NULL;
     }
     l->waker = waker_keep(w);
+    l->left_at = NEVER;
     return l;
 }
 

@@ -138,6 +138,14 @@ static io_result read_input(exchange *x, failure *f) {
     return io;
 }
 
+/* Notes, and returns, when the bytes of the last read had come. */
+static nanoseconds note_arrival(exchange *x, nanoseconds now) {
+    nanoseconds came = x->connection->arrived.at;
+    if (came < 0 || came >= now) return now;
+    x->timings.gvl = now - came;
+    return came;
+}
+
 /* The read may have waited, and *now is read anew then. */
 static io_result read_some(exchange *x, nanoseconds *now) {
     failure f = {0};
@@ -145,12 +153,13 @@ static io_result read_some(exchange *x, nanoseconds *now) {
     bool direct = x->body_buffer != NULL || expected >= DIRECT_READ;
     bool waits = x->read_waits;
     x->read_waits = false;
+    x->connection->arrived.wanted = x->behind;
     io_result io = direct ? read_direct(x, expected, &f) : read_input(x, &f);
     if (waits) *now = clock_now();
     if (io == IO_DONE) {
         /* epoll reports what comes next; an exchange that is driven alone reads until EAGAIN. */
         x->again = x->watcher == NULL || !x->connection->drained;
-        exchange_first_byte(x, *now);
+        exchange_first_byte(x, note_arrival(x, *now));
         exchange_phase(x, PHASE_READ, *now);
     } else if (io == IO_FAILED && x->why.code == FAILURE_NONE) {
         bool in_body = x->head != NULL, midway = in_body || buffer_length(&x->input) > 0;

@@ -281,7 +281,8 @@ bool http2_call_quit(http2_call *call, nanoseconds now) {
 void http2_call_move(http2_call *from, http2_call *to, waker *w) {
     http2_connection *h = from->http2;
     if (from->sending) forget_sending(h, from);
-    *to = (http2_call){.http2 = h, .stream = from->stream, .waker = w, .weak = true, .sent_at = -1};
+    *to = (http2_call){
+        .http2 = h, .stream = from->stream, .waker = w, .weak = true, .sent_at = -1, .came_at = -1};
     to->stream->owner = to;
     from->stream = NULL;
     from->http2 = NULL;

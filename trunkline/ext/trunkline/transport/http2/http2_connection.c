@@ -11,8 +11,11 @@
 /* ---- state ---- */
 
 static void tell_touched(http2_connection *h, waker *own) {
-    for (http2_stream *s; (s = http2_next_touched(h->session)) != NULL;)
-        http2_call_touch(s->owner, own);
+    for (http2_stream *s; (s = http2_next_touched(h->session)) != NULL;) {
+        http2_call *call = s->owner;
+        if (h->came_at >= 0) call->came_at = h->came_at;
+        http2_call_touch(call, own);
+    }
 }
 
 static void refresh(http2_connection *h) {
@@ -77,11 +80,14 @@ bool http2_connection_read_once(http2_connection *h, waker *own, nanoseconds now
     failure f = {0};
     size_t count = 0;
     if (h->dead) return false;
+    const arrival *arrived = &h->connection->arrived;
+    h->connection->arrived.wanted = true; /* other calls may have been waiting for it */
     io_result io = connection_read(h->connection, h->input, HTTP2_READ_SIZE, &count, &f);
     h->wants_read = io == IO_WRITE ? POLLOUT : POLLIN;
     h->unread = io == IO_DONE;
     if (io == IO_DONE) {
         h->heard_at = now;
+        h->came_at = arrived->at >= 0 ? arrived->at : now;
         h->pinged_at = 0;
         failure_code code = http2_input(h->session, h->input, count);
         if (code != FAILURE_NONE) {
@@ -89,6 +95,7 @@ bool http2_connection_read_once(http2_connection *h, waker *own, nanoseconds now
             return false;
         }
         tell_touched(h, own);
+        h->came_at = -1;
         refresh(h);
         return true;
     }
@@ -261,6 +268,7 @@ bool http2_connection_begin(connection *c) {
     h->references = 1;
     h->connection = c;
     h->wants_read = POLLIN;
+    h->came_at = -1;
     h->most = http2_most_streams(h->session);
     c->http2 = h;
     return true;

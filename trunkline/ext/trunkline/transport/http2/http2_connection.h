@@ -39,6 +39,7 @@ typedef struct http2_call {
     http2_batch *batch; /* borrowed; NULL: it is driven alone */
     bool weak; /* its driver is a fiber, whose thread may be busy: others are preferred as leader */
     nanoseconds sent_at; /* when the last byte of the request was written; -1: not yet */
+    nanoseconds came_at; /* when something came for it that it has not taken yet; -1: nothing has */
     /* the connection's own */
     bool leading; /* it is the leader */
     bool touched; /* atomic; something has come for it */

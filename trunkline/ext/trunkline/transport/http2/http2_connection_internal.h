@@ -31,6 +31,7 @@ struct http2_connection {
     short wants_write;     /* POLLOUT when the socket is full */
     short wants_read;      /* POLLIN, or what TLS wants */
     nanoseconds heard_at;  /* 0: nothing came yet */
+    nanoseconds came_at;   /* when what is being parsed came; -1: nothing is */
     nanoseconds pinged_at; /* and nothing came since; 0: no PING is out */
 
     bool news; /* the state below has changed since http2_call_leave or _tend returned true */

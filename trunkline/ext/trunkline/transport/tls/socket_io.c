@@ -24,7 +24,7 @@ static io_result result_of_read(ssize_t got, size_t *count, failure *f) {
 static io_result plain_read(socket_io s, void *bytes, size_t length, size_t *count, failure *f) {
     ssize_t got;
     do {
-        got = recv(s.descriptor, bytes, length, s.waits ? 0 : MSG_DONTWAIT);
+        got = arrival_recv(s.descriptor, bytes, length, s.waits ? 0 : MSG_DONTWAIT, s.arrived);
         s.waits = false;
     } while (got < 0 && errno == EINTR);
     return result_of_read(got, count, f);

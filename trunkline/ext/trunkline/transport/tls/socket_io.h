@@ -3,6 +3,7 @@
 
 #include "transport/common/failure.h"
 #include "transport/common/io_result.h"
+#include "transport/events/arrival.h"
 #include "tls.h"
 
 #include <stddef.h>
@@ -12,6 +13,8 @@ typedef struct {
     int descriptor;
     tls *session;
     bool waits; /* a read may wait (portable_let_recv_wait); without TLS, see tls_wait_in_read */
+    arrival
+        *arrived; /* borrowed; of reads without TLS, see tls_tell_arrivals; NULL: none is told */
 } socket_io;
 
 /* As tls_read and tls_write; a plain connection's end is IO_END. */

@@ -1,6 +1,7 @@
 #ifndef TRUNKLINE_TRANSPORT_TLS_TLS_H
 #define TRUNKLINE_TRANSPORT_TLS_TLS_H
 
+#include "transport/events/arrival.h"
 #include "transport/events/clock.h"
 #include "transport/common/failure.h"
 #include "transport/common/io_result.h"
@@ -88,6 +89,9 @@ io_result tls_write(tls *t, const void *bytes, size_t length, size_t *count, fai
 /* The next read of the socket, which must have portable_let_recv_wait, waits for bytes. Returns
  * false for a session within another, which does not read the socket itself. */
 bool tls_wait_in_read(tls *t);
+
+/* From now on reads of the socket tell `to` when their bytes came; it outlives the session. */
+void tls_tell_arrivals(tls *t, arrival *to);
 
 /* Has OpenSSL bytes that it read from the socket already, which poll does not report? */
 bool tls_pending(const tls *t);

@@ -44,7 +44,7 @@ typedef struct {
 
 static talk begin(const route *r, const endpoint *target) {
     talk k = {.ours = open_pair()};
-    k.t = tunnel_new(r, &how, (socket_io){k.ours, NULL, false}, target, &k.why);
+    k.t = tunnel_new(r, &how, (socket_io){k.ours, NULL, false, NULL}, target, &k.why);
     return k;
 }
 
