@@ -98,6 +98,14 @@ class TestInsightEstimate < TrunklineTest
     assert_empty(findings(calls([[0, 1]] * 5, opening: 0.2)).select { |one| one.kind == :connections })
   end
 
+  # A batch after a single call needs more connections than are there.
+  def test_connections_that_were_needed
+    wider = calls([[1, 2]] * 4, opening: 0.2)
+
+    refute_includes findings(row(1) + wider).map(&:kind), :connections
+    assert_includes findings(row(1) + wider + calls([[3, 4]] * 2, opening: 0.2)).map(&:kind), :connections
+  end
+
   def test_shapes
     { "/users/12?b=1&a=2&b=3" => "GET /users/:id?a&b", "" => "GET /", "/x?flag" => "GET /x?flag", "/x?" => "GET /x" }
       .each do |target, shape|

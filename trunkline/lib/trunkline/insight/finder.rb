@@ -74,16 +74,27 @@ module Trunkline
         end
       end
 
-      # Calls that could have had the connection of a call that had ended.
       def connections(host, calls)
-        first_end = calls.map(&:ended).min
-        again = calls.select { |call| call.opened? && call.began >= first_end }
+        again = opened_again(calls)
         return if again.size < 2
 
         finding(:connections, host, again,
                 seconds: again.sum(&:opening), estimate: 0.0,
                 what: "#{again.size} of #{calls.size} calls to #{host} opened a connection again",
                 advice: "Keep the connection open: one Trunkline client for all calls, or Net::HTTP.start around them.")
+      end
+
+      # Calls that opened a connection, though fewer were under way than had been side by side before.
+      def opened_again(calls)
+        most = 0
+        under_way = []
+        calls.sort_by(&:began).select do |call|
+          under_way.reject! { |other| other.ended <= call.began }
+          under_way << call
+          spare = under_way.size <= most
+          most = [most, under_way.size].max
+          spare && call.opened?
+        end
       end
 
       def timeouts(host, calls)
