@@ -47,7 +47,7 @@ module Trunkline
     MOST_PARTS = 32
     # Seconds between two reports, and between two notes of how far several parts are.
     INTERVAL = 0.1
-    NOTED = 1.0
+    NOTED = 0.25
 
     # What asking for the rest can cure.
     RESUMABLE = [ConnectionError, TimeoutError, TruncatedBody, StreamReset].freeze

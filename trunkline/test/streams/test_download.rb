@@ -237,6 +237,25 @@ class TestDownload < TrunklineTest
     assert_whole
   end
 
+  def test_a_directory_that_may_not_be_written_to
+    code = <<~RUBY
+      Process::UID.change_privilege(65_534) if Process.uid.zero?
+      begin
+        Trunkline.new(ARGV_URL, timeout: 20).download("/file", to: ARGV_PATH)
+      rescue Errno::EACCES => error
+        puts error.message
+      end
+    RUBY
+    server = files
+    File.chmod(0o555, @folder)
+    result = Subprocess.run(code.sub("ARGV_URL", server.url.dump).sub("ARGV_PATH", @path.dump))
+    assert_match(/\APermission denied.*file\.bin$/, result.out, result.err)
+    assert_empty there
+    assert_empty server.requests
+  ensure
+    File.chmod(0o755, @folder)
+  end
+
   def test_progress_and_what_it_raises
     told = []
     server = files

@@ -20,14 +20,14 @@ module Trunkline
       Notes = Struct.new(:url, :validator, :total, :parts, keyword_init: true)
 
       # @param target [String] path of the whole file
-      # @raise [InvalidRequest] when the target cannot be written
+      # @raise [InvalidRequest] when it cannot be the path of a file
+      # @raise [Errno::EACCES] when its directory may not be written to
       def self.check(target)
         raise InvalidRequest.of("to", target, "the path of a file, and it is a directory") if File.directory?(target)
 
         folder = File.dirname(target)
-        return if File.directory?(folder) && File.writable?(folder)
-
-        raise InvalidRequest.of("to", target, "a path in a directory that exists and can be written to")
+        raise InvalidRequest.of("to", target, "a path in a directory that exists") unless File.directory?(folder)
+        raise Errno::EACCES, target unless File.writable?(folder)
       end
 
       # @return [Notes, nil]
