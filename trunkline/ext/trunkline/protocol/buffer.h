@@ -32,6 +32,11 @@ static inline uint8_t *buffer_tail(buffer *b) {
     return b->end > 0 ? b->bytes + b->end : b->bytes;
 }
 
+static inline void buffer_free(buffer *b) {
+    free(b->bytes);
+    memset(b, 0, sizeof(*b));
+}
+
 /* Makes room for `extra` more bytes at the tail; moves what is there to the front first when that
  * is enough. False when there is no memory (what it holds is unchanged then). */
 static inline bool buffer_reserve(buffer *b, size_t extra) {
@@ -46,6 +51,7 @@ static inline bool buffer_reserve(buffer *b, size_t extra) {
     }
     size_t wanted = b->capacity ? b->capacity : 512;
     while (wanted - length < extra) wanted *= 2;
+    if (length == 0) buffer_free(b); /* realloc would copy what is no longer needed */
     uint8_t *grown = realloc(b->bytes, wanted);
     if (grown == NULL) return false;
     b->bytes = grown;
@@ -77,11 +83,6 @@ static inline void buffer_consume(buffer *b, size_t count) {
 
 static inline void buffer_clear(buffer *b) {
     b->start = b->end = 0;
-}
-
-static inline void buffer_free(buffer *b) {
-    free(b->bytes);
-    memset(b, 0, sizeof(*b));
 }
 
 #endif

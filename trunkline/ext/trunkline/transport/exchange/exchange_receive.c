@@ -98,12 +98,19 @@ static step_result take_body(exchange *x) {
 
 /* ---- reading ---- */
 
+/* Room for each read of a body. A stream of small pieces needs no more than the first read had; one
+ * that fills it has more to come. */
+static size_t body_read(const exchange *x) {
+    return x->filled ? BULK_READ : FIRST_READ;
+}
+
 /* Reads a plain body into its destination, without a copy. */
 static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
     uint8_t *where = x->body_buffer;
     size_t room = x->body_buffer_room;
     if (where == NULL) {
-        size_t wanted = expected < BULK_READ ? (size_t)expected : BULK_READ;
+        size_t most = body_read(x);
+        size_t wanted = expected < most ? (size_t)expected : most;
         if (!buffer_reserve(&x->body, wanted)) {
             failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_READ, 0, NULL);
             return IO_FAILED;
@@ -115,6 +122,7 @@ static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
     size_t count = 0;
     io_result io = connection_read(x->connection, where, room, &count, f);
     if (io != IO_DONE) return io;
+    x->filled |= count == room;
     if (x->body_buffer != NULL) {
         x->body_buffer += count;
         x->body_buffer_room -= count;
@@ -127,14 +135,16 @@ static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
 
 static io_result read_input(exchange *x, failure *f) {
     bool first = x->head == NULL && buffer_length(&x->input) == 0;
-    size_t wanted = first ? FIRST_READ : x->head == NULL ? NEXT_READ : BULK_READ;
+    size_t wanted = first ? FIRST_READ : x->head == NULL ? NEXT_READ : body_read(x);
     if (!buffer_reserve(&x->input, wanted)) {
         failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_READ, 0, NULL);
         return IO_FAILED;
     }
     size_t room = buffer_room(&x->input), count = 0;
     io_result io = connection_read(x->connection, buffer_tail(&x->input), room, &count, f);
-    if (io == IO_DONE) buffer_commit(&x->input, count);
+    if (io != IO_DONE) return io;
+    x->filled |= x->head != NULL && count == room;
+    buffer_commit(&x->input, count);
     return io;
 }
 
@@ -157,8 +167,10 @@ static io_result read_some(exchange *x, nanoseconds *now) {
     io_result io = direct ? read_direct(x, expected, &f) : read_input(x, &f);
     if (waits) *now = clock_now();
     if (io == IO_DONE) {
-        /* epoll reports what comes next; an exchange that is driven alone reads until EAGAIN. */
-        x->again = x->watcher == NULL || !x->connection->drained;
+        /* epoll reports what comes next. An exchange that is driven alone reads until EAGAIN, but
+         * for a stream: its reader waits for the piece that is there. */
+        bool enough = x->watcher != NULL || x->request.streaming;
+        x->again = !enough || !x->connection->drained;
         exchange_first_byte(x, note_arrival(x, *now));
         exchange_phase(x, PHASE_READ, *now);
     } else if (io == IO_FAILED && x->why.code == FAILURE_NONE) {

@@ -359,27 +359,6 @@ static void test_an_answer_in_place_of_100(void) {
     end_test();
 }
 
-static void test_streaming(void) {
-    begin_test();
-    exchange_request request = get_request();
-    request.streaming = request.tells_hints = true;
-    exchange *x = begin(request);
-    step(x);
-    int server = accept_one();
-    say_to(server, "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n");
-    CHECK(step(x) == STEP_HINTS && x->hints != NULL && x->hints->field_count == 1, "hints");
-    say_to(server, HALF);
-    CHECK(step(x) == STEP_HEAD && x->head != NULL, "the head");
-    CHECK(step(x) == STEP_DATA && buffer_length(&x->body) == 2, "some of the body");
-    buffer_clear(&x->body);
-    CHECK(step(x) == STEP_WAIT, "no more yet");
-    say_to(server, "llo");
-    CHECK(step(x) == STEP_DONE && buffer_length(&x->body) == 3, "the rest");
-    exchange_free(x);
-    close(server);
-    end_test();
-}
-
 static void test_progress(void) {
     begin_test();
     bool over = true;
@@ -470,7 +449,6 @@ int main(void) {
     RUN(test_expect(true));
     RUN(test_expect(false));
     RUN(test_an_answer_in_place_of_100());
-    RUN(test_streaming());
     RUN(test_progress());
     RUN(test_a_body_buffer_is_filled_and_given_room());
     RUN(test_a_long_wait_asks_for_a_collection());
