@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+# Streams of one library, in a process of its own:
+#
+#   ruby program.rb <name in ModelLibraries> plain|installed|adapter http://127.0.0.1:8080
+#
+# Prints the version of its gem, and how late each token of each stream was, in seconds, as JSON.
+require "json"
+require_relative "libraries"
+
+ROUNDS = 3
+
+name, mode, url = ARGV
+library = ModelLibraries::ALL.fetch(name)
+spec = Gem.loaded_specs.fetch(library.gem)
+$LOAD_PATH.unshift(*spec.full_require_paths) # two gems have a file openai.rb
+
+case mode
+when "installed"
+  require "trunkline/net_http"
+  Trunkline::NetHTTP.install!
+when "adapter"
+  require "trunkline/faraday"
+  Faraday.default_adapter = :trunkline
+end
+
+rounds = Array.new(ROUNDS) do
+  delays = []
+  library.ask.call(url) do |text|
+    came = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    delays << (came - Float(text)) unless text.nil? || text.empty?
+  end
+  delays
+end
+puts JSON.generate(version: spec.version.to_s, rounds: rounds)
