@@ -52,6 +52,14 @@ class TestBatchStreams < TrunklineTest
     assert_equal [["{}", 1]] * 3, server.requests.map(&:body).zip(contents.map(&:times))
   end
 
+  def test_each_of_a_long_array_is_sent_once
+    server = serve
+    bodies = Array.new(Trunkline::Scheduler::COMPOSED + 10, &:to_s)
+    results = client(server.url).map(bodies.map { |body| [:post, "/", { body: body }] }, concurrency: 20)
+    assert_equal [200], results.map { |result| result&.status }.uniq
+    assert_equal bodies.sort, server.requests.map(&:body).sort
+  end
+
   def test_a_timeout_is_required
     assert_raises(Trunkline::MissingTimeout) { Trunkline.new("http://127.0.0.1:1") }
   end

@@ -52,8 +52,8 @@ module Trunkline
         scratch = PendingRequest.new
         index = -1
         while (index = @reader.next_unusual(@source, index + 1))
-          kept = @checked[index] = PendingRequest.new if @checked.size < COMPOSED
-          @reader.read(@source[index], index, kept || scratch)
+          pending = @checked.size < COMPOSED ? @checked[index] = PendingRequest.new : scratch
+          @reader.read(@source[index], index, pending)
         end
       rescue InvalidRequest, MissingTimeout
         @source = [].freeze
