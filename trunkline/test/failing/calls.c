@@ -137,6 +137,7 @@ FAILING(int, socket, (int domain, int type, int protocol), (domain, type, protoc
 FAILING(int, bind, (int fd, const struct sockaddr *to_, socklen_t size), (fd, to_, size))
 TRANSFERRING(send, (int fd, const void *bytes, size_t size, int flags), (fd, bytes, size, flags))
 TRANSFERRING(recv, (int fd, void *bytes, size_t size, int flags), (fd, bytes, size, flags))
+TRANSFERRING(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags))
 TRANSFERRING(read, (int fd, void *bytes, size_t size), (fd, bytes, size))
 TRANSFERRING(write, (int fd, const void *bytes, size_t size), (fd, bytes, size))
 TRANSFERRING(writev, (int fd, const struct iovec *parts, int count), (fd, parts, count))

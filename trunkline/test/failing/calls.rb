@@ -10,8 +10,8 @@ module Calls
   SOURCE = File.join(__dir__, "calls.c")
   EXHAUSTED = [Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ENOBUFS].freeze
   HARMLESS = [Errno::EINTR, Errno::EAGAIN].freeze
-  NAMES = %w[socket bind connect send recv read writev epoll_create1 epoll_ctl epoll_wait eventfd getsockopt setsockopt
-             poll ppoll pthread_create getaddrinfo].freeze
+  NAMES = %w[socket bind connect send recv recvmsg read writev epoll_create1 epoll_ctl epoll_wait eventfd getsockopt
+             setsockopt poll ppoll pthread_create getaddrinfo].freeze
   # [function, error]. Wakers write to an eventfd or a pipe of their own, which a signal alone can keep from that: a
   # full one has woken already.
   ALL = [["malloc", Errno::ENOMEM], ["write", Errno::EINTR], *NAMES.product(EXHAUSTED + HARMLESS)].freeze

@@ -17,7 +17,7 @@ class Failing
   LIMIT = 20 # seconds in which an attempt has ended
   LISTENERS = { "plain" => "http", "tls" => "https", "h2" => "https" }.freeze
   # What is written or read again: nothing may be lost.
-  AGAIN = %w[send recv read write writev epoll_wait poll ppoll].freeze
+  AGAIN = %w[send recv recvmsg read write writev epoll_wait poll ppoll].freeze
   # Which classes say that there was no memory, no descriptor, or that the system refused.
   RIGHT = {
     "malloc" => %w[Trunkline::Error NoMemoryError Trunkline::TLSError Trunkline::ResolveError Trunkline::ConnectError],
