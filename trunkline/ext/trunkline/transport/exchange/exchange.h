@@ -148,7 +148,7 @@ typedef struct exchange {
     uint8_t *body_buffer; /* borrowed; the body is read into it when it is set */
     size_t body_buffer_room;
     bool any_byte; /* of a response has come in this attempt */
-    bool filled;   /* a read of the body has filled its room */
+    size_t room;   /* for the next read of a streamed body; 0: the least */
 
     /* HTTP/2 */
     bool http2; /* this attempt, or the last one, uses a shared connection */

@@ -4,6 +4,7 @@
 
 #define FIRST_READ (16 * 1024) /* takes most answers whole; a free exchange keeps as much */
 #define NEXT_READ 4096         /* the least room for the rest of a head */
+#define LEAST_ROOM 2048        /* for the body of a stream */
 #define DIRECT_READ 4096       /* from this size on the rest of a plain body is read in place */
 #define READS_AT_ONCE 32       /* in one step, which no interrupt ends */
 
@@ -98,10 +99,14 @@ static step_result take_body(exchange *x) {
 
 /* ---- reading ---- */
 
-/* Room for each read of a body. A stream of small pieces needs no more than the first read had; one
- * that fills it has more to come. */
-static size_t body_read(const exchange *x) {
-    return x->filled ? BULK_READ : FIRST_READ;
+/* Room for the next read of a body. Streams of tokens are many, and each page that one touches
+ * costs more than to read it: only one that fills its room gets more. */
+static size_t body_room(const exchange *x) {
+    return !x->request.streaming ? BULK_READ : x->room > 0 ? x->room : LEAST_ROOM;
+}
+
+static void note_read(exchange *x, size_t count, size_t room) {
+    if (count == room) x->room = room < BULK_READ / 4 ? room * 4 : BULK_READ;
 }
 
 /* Reads a plain body into its destination, without a copy. */
@@ -109,8 +114,9 @@ static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
     uint8_t *where = x->body_buffer;
     size_t room = x->body_buffer_room;
     if (where == NULL) {
-        size_t most = body_read(x);
+        size_t most = body_room(x);
         size_t wanted = expected < most ? (size_t)expected : most;
+        if (x->request.streaming && buffer_length(&x->input) == 0) buffer_free(&x->input);
         if (!buffer_reserve(&x->body, wanted)) {
             failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_READ, 0, NULL);
             return IO_FAILED;
@@ -122,7 +128,7 @@ static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
     size_t count = 0;
     io_result io = connection_read(x->connection, where, room, &count, f);
     if (io != IO_DONE) return io;
-    x->filled |= count == room;
+    note_read(x, count, room);
     if (x->body_buffer != NULL) {
         x->body_buffer += count;
         x->body_buffer_room -= count;
@@ -135,7 +141,7 @@ static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
 
 static io_result read_input(exchange *x, failure *f) {
     bool first = x->head == NULL && buffer_length(&x->input) == 0;
-    size_t wanted = first ? FIRST_READ : x->head == NULL ? NEXT_READ : body_read(x);
+    size_t wanted = first ? FIRST_READ : x->head == NULL ? NEXT_READ : body_room(x);
     if (!buffer_reserve(&x->input, wanted)) {
         failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_READ, 0, NULL);
         return IO_FAILED;
@@ -143,7 +149,7 @@ static io_result read_input(exchange *x, failure *f) {
     size_t room = buffer_room(&x->input), count = 0;
     io_result io = connection_read(x->connection, buffer_tail(&x->input), room, &count, f);
     if (io != IO_DONE) return io;
-    x->filled |= x->head != NULL && count == room;
+    if (x->head != NULL) note_read(x, count, room);
     buffer_commit(&x->input, count);
     return io;
 }
