@@ -42,10 +42,11 @@ class Extension
 
   private
 
-  # Again when extconf.rb, the list of sources or the switches are others than those of the last time.
+  # Again when extconf.rb, the list of sources, the switches, or the folder of a checkout that was copied, are others
+  # than those of the last time.
   def configure(folder, environment)
     stamp = File.join(folder, "configured")
-    configuration = [File.read(File.join(@source, "extconf.rb")), Dir.glob("**/*.c", base: @source).sort,
+    configuration = [@source, File.read(File.join(@source, "extconf.rb")), Dir.glob("**/*.c", base: @source).sort,
                      RUBY_DESCRIPTION, environment].inspect
     return if File.exist?(stamp) && File.exist?(File.join(folder, "Makefile")) && File.read(stamp) == configuration
 
