@@ -29,6 +29,20 @@ class TestLoading < TrunklineTest
     assert_equal "200", out
   end
 
+  def test_fibers_that_begin_at_once_share_the_thread_that_loads
+    server = serve
+    code = <<~RUBY
+      require "async"
+      http = Trunkline.new(ARGV_URL, timeout: 9)
+      threads = 0
+      TracePoint.new(:thread_begin) { threads += 1 }.enable
+      statuses = Sync { Array.new(20) { Async { http.get("/", max_body_bytes: 9).status } }.map(&:wait) }
+      print statuses.uniq, threads < 5
+    RUBY
+    out = Subprocess.run(code.sub("ARGV_URL", server.url.inspect)).out
+    assert_equal "[200]true", out
+  end
+
   def test_a_websocket
     server = serve { |connection| WebSocketPeer.new(connection).tap(&:accept).echo }
     out = in_a_fiber("Trunkline.new(#{server.url.inspect}, timeout: 9).websocket { print _1.write('a').read }")

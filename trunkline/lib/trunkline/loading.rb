@@ -24,16 +24,27 @@ module Trunkline
         end.value
       end
 
-      # Does what autoload would do in a fiber that it cannot be done in.
+      # Does what autoload would do in a fiber that it cannot be done in. Fibers that begin at once share the thread.
       # @return [void]
       def ahead_of_fibers
         return if IN_FIBERS || @ahead || Fiber.current_scheduler.nil?
 
-        apart do
-          LATE.each { |name| Trunkline.const_get(name) }
-          Policy.constants.each { |name| Policy.const_get(name) }
+        @loading = load_late unless @loading&.alive?
+        @loading.value
+      end
+
+      private
+
+      # @return [Thread]
+      def load_late
+        Thread.new do
+          Thread.current.report_on_exception = false
+          LOCK.synchronize do
+            LATE.each { |name| Trunkline.const_get(name) }
+            Policy.constants.each { |name| Policy.const_get(name) }
+          end
+          @ahead = true
         end
-        @ahead = true
       end
     end
   end
