@@ -72,9 +72,11 @@ class TestWebSocket < TrunklineTest
   def test_we_close
     server = peers(&:echo)
     http = client(server.url)
-    socket = http.websocket
-    assert_nil socket.close(3001, "done")
-    assert_equal [3001, true, nil, 0], [socket.close_code, socket.closed?, socket.read, http.stats[:in_use]]
+    { 3001 => "done", 1001 => "going away" }.each do |code, reason|
+      socket = http.websocket
+      assert_nil socket.close(code, reason)
+      assert_equal [code, true, nil, 0], [socket.close_code, socket.closed?, socket.read, http.stats[:in_use]]
+    end
     assert_raises(Trunkline::InvalidRequest) { http.websocket.tap { |other| opened_socket(other) }.close(1006) }
   end
 

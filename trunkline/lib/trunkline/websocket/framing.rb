@@ -16,8 +16,8 @@ module Trunkline
     class Framing
       include Redacted
 
-      # That a client may close with (RFC 6455 7.4).
-      CODES = [1000, *3000..4999].freeze
+      # That an endpoint may send (RFC 6455 7.4; 1012 to 1014 were registered later).
+      CODES = [*1000..1003, *1007..1014, *3000..4999].freeze
       # Bytes of a ping, and with the code of a close.
       CONTROL = 125
 
@@ -103,12 +103,12 @@ module Trunkline
 
       # Begins to close, or answers the close frame that came.
       #
-      # @param code [Integer] 1000, or 3000 to 4999
+      # @param code [Integer] 1000 to 1003, 1007 to 1014, or 3000 to 4999
       # @param reason [String] at most 123 bytes
       # @return [Boolean] whether a frame is to be sent
       # @raise [InvalidRequest]
       def close(code = 1000, reason = "")
-        refuse("code", code, "1000, or 3000 to 4999") unless CODES.include?(code)
+        refuse("code", code, "1000 to 1003, 1007 to 1014, or 3000 to 4999") unless CODES.include?(code)
         reason = utf8(reason)
         refuse("reason", reason, "at most #{CONTROL - 2} bytes") if reason.bytesize > CONTROL - 2
 

@@ -94,7 +94,7 @@ module Trunkline
       # Closes it: tells the server, and waits for its answer for at most 5 s. Messages that come meanwhile are dropped,
       # unless somebody reads them. Idempotent.
       #
-      # @param code [Integer] 1000, or 3000 to 4999
+      # @param code [Integer] 1000 to 1003, 1007 to 1014, or 3000 to 4999
       # @param reason [String] at most 123 bytes of UTF-8
       # @return [nil]
       # @raise [InvalidRequest]

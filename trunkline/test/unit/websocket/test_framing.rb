@@ -166,7 +166,7 @@ class TestWebSocketFraming < UnitTest
     assert_refused("UTF-8") { socket.write("\xFF") }
     assert_refused("ping", "125") { socket.ping("a" * 126) }
     assert_refused("reason", "123") { socket.close(1000, "a" * 124) }
-    [999, 1001, 1005, 1006, 5000].each { |code| assert_refused("code", code.to_s) { socket.close(code) } }
+    [999, 1004, 1005, 1006, 1015, 2000, 5000].each { |code| assert_refused("code", code.to_s) { socket.close(code) } }
     assert_empty socket.take_output
   end
 
