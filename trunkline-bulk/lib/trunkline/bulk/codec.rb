@@ -19,8 +19,8 @@ module Trunkline
         # @param items [Array]
         # @return [String] binary
         # @raise [InvalidItem]
-        def dump(items)
-          items = items.map { |item| encode(item) } unless plain?(items)
+        def dump(items, plain = plain?(items))
+          items = items.map { |item| encode(item) } unless plain
           Zlib::Deflate.deflate(JSON.generate(items), Zlib::BEST_SPEED)
         end
 
@@ -35,6 +35,16 @@ module Trunkline
           values.map { |value| decode(value, records) }
         end
 
+        # Whether JSON.generate writes them as they are. One look at all of them takes less time than one at each.
+        def plain?(items)
+          return false unless items.all?(String)
+
+          text = items.join("\n")
+          text.encoding == Encoding::UTF_8 && text.valid_encoding?
+        rescue EncodingError
+          false
+        end
+
         private
 
         def encode(value)
@@ -47,16 +57,6 @@ module Trunkline
           when Hash then value.to_h { |name, one| [key(name), encode(one)] }
           else record(value)
           end
-        end
-
-        # Whether JSON.generate writes them as they are. One look at all of them takes less time than one at each.
-        def plain?(items)
-          return false unless items.all?(String)
-
-          text = items.join("\n")
-          text.encoding == Encoding::UTF_8 && text.valid_encoding?
-        rescue EncodingError
-          false
         end
 
         def string(value)

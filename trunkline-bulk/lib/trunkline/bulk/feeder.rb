@@ -26,6 +26,7 @@ module Trunkline
         @state = state
         @worker = worker
         @items = nil
+        @last_cut = {} # by the bytes that were written of them
       end
 
       # @return [Boolean] whether there are new slices
@@ -43,6 +44,12 @@ module Trunkline
         false
       end
 
+      # @param slice [State::Slice]
+      # @return [Array] its items, once. What this worker has just cut needs not be read again: it is the same when the
+      #   same bytes were written of it
+      # @raise [InvalidItem]
+      def items_of(slice) = @last_cut.delete(slice.bytes) || slice.items
+
       # @return [Boolean] whether this worker has cut the last of it
       def ended? = !!@ended
 
@@ -54,6 +61,7 @@ module Trunkline
       def close
         @state.release_source(@feed) if @feed && !@ended
         @feed = @items = nil
+        @last_cut.clear
       end
 
       private
@@ -62,6 +70,7 @@ module Trunkline
         source = Source.of(@bulk.block(:source).call)
         total = source.size if @feed.cursor.nil?
         @state.total(@run_id, total) if total
+        @kept = source.kept?
         @cursor = @feed.cursor
         @items = slices_of(source)
       end
@@ -93,9 +102,10 @@ module Trunkline
         position = @feed.position
         slices = []
         due = now + PATIENCE
+        @last_cut.clear
         while slices.size < AT_ONCE && (slices.empty? || now < due)
           items, @cursor = @items.next
-          slices << [position, Codec.dump(items), items.size] unless items.empty?
+          slices << [position, written(items), items.size] unless items.empty?
           position += items.size
         end
         @slow = now >= due
@@ -103,6 +113,14 @@ module Trunkline
       rescue StopIteration
         @ended = true
         [slices, @cursor]
+      end
+
+      # Strings that an Array keeps, or that are frozen, are read again: blocks may change their items.
+      def written(items)
+        plain = Codec.plain?(items)
+        bytes = Codec.dump(items, plain)
+        @last_cut[bytes] = items if plain && !@kept && !items.first.frozen?
+        bytes
       end
     end
   end

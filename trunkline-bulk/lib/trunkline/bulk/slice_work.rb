@@ -40,6 +40,9 @@ module Trunkline
       # @return [State::Slice]
       attr_reader :slice
 
+      # @return [Array] of the slice; each is removed when it is taken
+      attr_writer :items
+
       # @param slice [State::Slice]
       # @param told [Events::Begun, nil] of its end
       def initialize(slice, told = nil)
@@ -57,8 +60,8 @@ module Trunkline
 
       # @return [Entry, nil] the next of the items that were not over when it was claimed; nil: each was taken
       def take
-        items = @slice.items
-        until @next == items.size
+        items = @items
+        until @next == items.size || @lost
           index = @next
           @next += 1
           item = items[index]
@@ -88,7 +91,7 @@ module Trunkline
       def position(index) = @positions[index]
 
       # @param entry [Entry] of this slice
-      # @param outcome [String]
+      # @param outcome [Integer, String] a status, or a name
       # @param message [String, nil] of a failure
       # @return [void]
       def settle(entry, outcome, message)
@@ -105,13 +108,16 @@ module Trunkline
       def lost? = @lost
 
       # @param state [State]
-      # @return [void]
+      # @return [Integer] items that are over since the last time
       def record(state)
-        state.record(@slice, @recorded.dup, @counts, @failures) unless (@counts.empty? && !@marked) || @lost
+        counts = @counts.transform_keys(&:to_s)
+        state.record(@slice, @recorded.dup, counts, @failures) unless (counts.empty? && !@marked) || @lost
+        counts.sum(&:last)
       rescue LeaseLost
         @lost = true
+        0
       ensure
-        @all&.update(@counts) { |_, one, more| one + more }
+        @all&.update(counts) { |_, one, more| one + more }
         @counts.clear
         @failures.clear
         @marked = false

@@ -11,8 +11,9 @@ module Trunkline
     # @api private
     module Source
       # @param value [Enumerable, ActiveRecord::Relation, Pathname]
-      # @return [#each_from, #size] each_from(cursor) yields each item behind the cursor (nil: all) with the cursor
-      #   behind it; size: how many items, nil when that is not known without counting them
+      # @return [#each_from, #size, #kept?] each_from(cursor) yields each item behind the cursor (nil: all) with the
+      #   cursor behind it; size: how many items, nil when that is not known without counting them; kept?: whether
+      #   somebody else has them, too
       # @raise [InvalidItem]
       def self.of(value)
         return Records.new(value.all) if value.respond_to?(:in_batches)
@@ -49,6 +50,9 @@ module Trunkline
           size if size.is_a?(Integer) # a range may have no end
         end
 
+        # @return [Boolean] whether somebody else has the items, too
+        def kept? = @items.is_a?(Array) || @items.is_a?(Hash)
+
         def each_from(cursor)
           skipped = cursor.to_i
           at = 0
@@ -73,6 +77,8 @@ module Trunkline
 
         def size = nil
 
+        def kept? = false
+
         def each_from(cursor)
           File.open(@path, MODE) do |file|
             file.seek(cursor) if cursor
@@ -92,6 +98,8 @@ module Trunkline
         end
 
         def size = nil
+
+        def kept? = false
 
         # @return [Array<String>, nil] of its columns
         def names = read { |csv| csv.foreach(@path, MODE).first }
@@ -123,6 +131,8 @@ module Trunkline
           @keys = Array(relation.klass.primary_key)
           raise InvalidItem, "source: #{relation.klass} has no primary key" if @keys.empty?
         end
+
+        def kept? = false
 
         def size
           count = @relation.count(:all)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "trunkline"
+require_relative "codec"
 require_relative "errors"
 
 module Trunkline
@@ -42,8 +43,12 @@ module Trunkline
       # Of the source, for the worker that has it.
       Feed = Struct.new(:run_id, :fence, :cursor, :position)
       # recorded: for each item "1" when it is over, "0" when it is not, "2" and more when it is not and workers have
-      # died with it alone; positions: of its items in the source
-      Slice = Struct.new(:id, :run_id, :fence, :attempts, :positions, :items, :recorded)
+      # died with it alone; positions: of its items in the source; bytes: the items, as Codec has written them
+      Slice = Struct.new(:id, :run_id, :fence, :attempts, :positions, :bytes, :recorded) do
+        # @return [Array] read anew at each call
+        # @raise [InvalidItem]
+        def items = Codec.load(bytes)
+      end
       # outcome: the name of an error's class
       Failure = Struct.new(:position, :item, :outcome, :message)
 

@@ -24,13 +24,12 @@ module Trunkline
       # Seconds after which it looks for slices of others again, when there are none.
       IDLE = 0.25
       # Items between two looks at the clock.
-      CLOCK = 16
+      CLOCK = 32
       # Requests whose time is taken between two records: enough to tell slow origins from others.
       SAMPLE = 100
       # Workers that die at most with an item alone.
       MOST_ALONE = 8
-      STATUSES = Hash.new { |known, status| known[status] = status.to_s.freeze }
-      private_constant :CLOCK, :INTERVAL, :IDLE, :MOST_ALONE, :SAMPLE, :STATUSES
+      private_constant :CLOCK, :INTERVAL, :IDLE, :MOST_ALONE, :SAMPLE
 
       # @param bulk [Class]
       # @param run [State::Run]
@@ -78,8 +77,8 @@ module Trunkline
       # @return [Object, nil] nil: there is none now, or the run is to stop
       def next_request
         until @stopped
-          entry = @held.take || @robots&.take || take or return
-          request = entry.work.lost? ? nil : request_of(entry)
+          entry = again || take or return
+          request = request_of(entry)
           next passed_over(entry) if request.nil?
 
           # Two items may have the same object for their request.
@@ -126,6 +125,16 @@ module Trunkline
         send_alone(@suspects.shift) until @suspects.empty? || @stopped
       end
 
+      # @return [Entry, nil] one that has waited
+      def again
+        while (entry = @held.take || @robots&.take)
+          return entry unless entry.work.lost?
+
+          @robots&.ended(entry)
+        end
+      end
+
+      # @return [Entry, nil] the next of a slice
       def take
         return if @robots&.full?
 
@@ -141,6 +150,7 @@ module Trunkline
       def next_slice
         while (slice = claim)
           @works << work = SliceWork.new(slice, begin_event(slice))
+          work.items = @feeder.items_of(slice)
           return work if slice.attempts < [@settings.attempts, 2].max
 
           @suspects << work
@@ -149,7 +159,7 @@ module Trunkline
 
       def begin_event(slice)
         Events.start("slice", bulk: @bulk_name, run: @run.key.delete_prefix("#{@bulk_name}/"), slice: slice.id,
-                              attempts: slice.attempts, items: slice.items.size)
+                              attempts: slice.attempts, items: slice.positions.size)
       end
 
       # @return [State::Slice, nil]
@@ -190,7 +200,7 @@ module Trunkline
         request = @request.call(item)
         return settle(entry, "skipped", nil) if request.nil?
         return if @robots && !permitted?(entry, request)
-        return request unless entry.held_since.nil? && @held.any?
+        return request if @held.none? || entry.held_since
 
         entry.origin ||= origin_of(request)
         return request unless @held.holds?(entry.origin)
@@ -224,17 +234,18 @@ module Trunkline
         take_time(request, result) if (@sampled += 1) <= SAMPLE
         @robots&.ended(entry)
         finish(entry, result) unless entry.work.lost? || kept?(entry, request, result)
-        record_in_time
+        record_in_time if (@ended += 1) >= CLOCK
       end
 
       def record_in_time
-        record if ((@ended += 1) % CLOCK).zero? && now - @recorded_at > INTERVAL
+        @ended = 0
+        record if now - @recorded_at > INTERVAL
       end
 
       # Many in a row may need no request.
       def passed_over(entry)
         @robots&.ended(entry)
-        record_in_time
+        record_in_time if (@ended += 1) >= CLOCK
       end
 
       # Several times a second, also while no request ends.
@@ -269,8 +280,10 @@ module Trunkline
         answered = result.is_a?(Response)
         return refuse(entry, name_of(result), unnumbered(result)) unless answered || result.is_a?(Error)
 
-        tell(entry, result)
-        answered ? settle(entry, STATUSES[result.status], nil) : settle(entry, name_of(result), result.message)
+        @with_key ? @result.call(entry.item, result, key_of(entry)) : @result.call(entry.item, result)
+        return entry.work.settle(entry, result.status, nil) if answered
+
+        settle(entry, name_of(result), result.message)
       rescue StandardError => error
         settle(entry, "result: #{name_of(error)}", error.message)
       end
@@ -285,24 +298,17 @@ module Trunkline
         settle(entry, outcome, message)
       end
 
-      def tell(entry, result)
-        return @result.call(entry.item, result) unless @with_key
-
-        @result.call(entry.item, result, key_of(entry))
-      end
-
       def key_of(entry) = "#{@run.key}/#{entry.work.position(entry.index)}"
 
       # @return [nil]
       def settle(entry, outcome, message)
         entry.work.settle(entry, outcome, message)
-        @settled += 1
         nil
       end
 
       def record
         @flush&.call
-        @works.each { |work| work.record(@state) }
+        @works.each { |work| @settled += work.record(@state) }
         ended, @works = @works.partition { |work| work.complete? || work.lost? }
         ended.each(&:finish)
         tell_activity

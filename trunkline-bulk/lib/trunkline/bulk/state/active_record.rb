@@ -272,7 +272,7 @@ module Trunkline
 
         def slice_of(row)
           positions = row.positions ? JSON.parse(row.positions) : (row.first...(row.first + row.size))
-          Slice.new(row.id, row.run_id, row.fence, row.attempts, positions, Codec.load(row.items),
+          Slice.new(row.id, row.run_id, row.fence, row.attempts, positions, row.items,
                     row.recorded ? +row.recorded.to_s : "0" * row.size)
         end
 

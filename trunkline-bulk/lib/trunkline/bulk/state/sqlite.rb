@@ -322,8 +322,7 @@ module Trunkline
         def slice_of(row)
           positions = row["positions"] ? JSON.parse(row["positions"]) : (row["first"]...(row["first"] + row["size"]))
           recorded = row["recorded"] || ("0" * row["size"])
-          Slice.new(row["id"], row["run_id"], row["fence"] + 1, row["attempts"] + 1, positions,
-                    Codec.load(row["items"]), recorded)
+          Slice.new(row["id"], row["run_id"], row["fence"] + 1, row["attempts"] + 1, positions, row["items"], recorded)
         end
 
         def count(run_id, counts, failures)
