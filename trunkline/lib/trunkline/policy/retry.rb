@@ -86,12 +86,9 @@ module Trunkline
         (1..).each do |number|
           result = attempt(request, &forward)
           wait = pause_after(result, request, call, number, budget)
-          return result.is_a?(Exception) ? raise(result) : result unless wait
+          again = wait && pause(wait, result, request, call, number)
+          return result.is_a?(Exception) ? raise(result) : result unless again
 
-          call.tell(:retry, request: request, result: result, number: number, wait: wait,
-                            reason: result.is_a?(Response) ? result.status : result.class.name)
-          result._discard if result.is_a?(Response)
-          call.sleep(wait)
           call.reason = :retry
         end
       end
@@ -119,6 +116,18 @@ module Trunkline
         yield request
       rescue *@errors => error # a BreakerOpen must not be raised again: see Call::Correctable
         error
+      end
+
+      # The connection of a streamed answer is given back before the wait; any other one may have to stand after it.
+      #
+      # @return [Boolean] whether there is time for another attempt: a wait can take longer than it should
+      def pause(wait, result, request, call, number)
+        call.tell(:retry, request: request, result: result, number: number, wait: wait,
+                          reason: result.is_a?(Response) ? result.status : result.class.name)
+        given_back = result.is_a?(Response) && request.streaming?
+        result._discard if given_back
+        call.sleep(wait)
+        given_back || call.left.nil? || call.left.positive?
       end
 
       def failed?(result)
@@ -153,7 +162,6 @@ module Trunkline
       def budget_of(request)
         return unless @budget
 
-        request.uri.label
         State.of(:retry, [request.uri.label, @budget]) { Budget.new(ratio: @budget, **FLOOR) }
       end
     end
