@@ -5,9 +5,9 @@ namespace :docs do
   task test: :compile do
     require_relative "support/snippets"
 
-    pages = FileList["*.md", "trunkline*/README.md", "docs/**/*.md", "trunkline-*/docs/**/*.md"].map { |page| Snippets.new(page) }
+    pages = FileList["*.md", "trunkline*/README.md", "docs/**/*.md", "trunkline-*/docs/**/*.md"]
     ran = Snippets.with_server do |url|
-      pages.sum do |snippets|
+      pages.map { |page| Snippets.new(page) }.sum do |snippets|
         snippets.run(url: url, ruby: [RbConfig.ruby, "-w"]).tap { |count| puts "#{snippets.page}: #{count} examples" }
       end
     end
