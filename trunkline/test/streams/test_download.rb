@@ -77,7 +77,7 @@ class TestDownload < TrunklineTest
     server = files { |send, number| number == 1 ? send.call(cut: 300_000, wait: gate) : send.call }
     code = "Trunkline.new(#{server.url.dump}, timeout: 20).download('/file', to: #{@path.dump})"
     pid = Process.spawn(*Subprocess.command(code), %i[out err] => File::NULL)
-    eventually(10) { File.size?("#{@path}.part") == 300_000 }
+    eventually(30) { File.size?("#{@path}.part") == 300_000 }
     Process.kill(:KILL, pid)
     Process.wait(pid)
     gate << true
