@@ -29,7 +29,7 @@ class QueueTest < BulkTest
       source  { (0...Integer(ENV.fetch("ITEMS"))).lazy.map { |number| "#{ENV.fetch("ORIGIN")}/#{number}" } }
       request { |url| url }
       result  { |_url, _answer| nil }
-      options slice: 25, timeout: 5, lease: 4, jobs: 8, concurrency: 4
+      options slice: 25, timeout: 60, lease: 4, jobs: 8, concurrency: 4
     end
   RUBY
 
