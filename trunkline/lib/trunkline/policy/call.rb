@@ -217,7 +217,8 @@ module Trunkline
 
       private
 
-      def allowed = @deadline && (@deadline - @began)
+      # @return [Float, nil] seconds; 0.0 of a deadline that was over before
+      def allowed = @deadline && [@deadline - @began, 0.0].max
 
       # Content that went out once is sent from its beginning.
       def prepare(request)
