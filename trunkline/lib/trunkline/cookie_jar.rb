@@ -106,7 +106,7 @@ module Trunkline
 
     # @return [Boolean] whether there is nothing in it, not even a cookie that has expired
     # @api private
-    def untouched? = @domains.empty?
+    def _untouched? = @domains.empty?
 
     # @return [self]
     def clear

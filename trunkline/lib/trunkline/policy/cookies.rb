@@ -49,7 +49,7 @@ module Trunkline
       # @param request [Request]
       # @return [Request] with the jar's cookies behind those that the caller has given, of which they replace none
       def fill(request)
-        return request if @jar.untouched?
+        return request if @jar._untouched?
 
         kept = @jar.header(request.uri) or return request
         computed, given = request.headers.get_all("Cookie").map(&:b)
