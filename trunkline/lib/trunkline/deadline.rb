@@ -5,8 +5,9 @@ require_relative "errors"
 require_relative "timeouts"
 
 module Trunkline
-  # The end that Trunkline.deadline(seconds) { } sets for every call inside of its block. It belongs to the thread or
-  # fiber that runs the block; #wrap carries it into others.
+  # The end that Trunkline.deadline(seconds) { } sets for every call inside of its block. It belongs to the fiber that
+  # runs the block and, where a Fiber scheduler begins inside of it, to the scheduler's fibers; #wrap carries it into
+  # other threads and fibers.
   module Deadline
     KEY = :trunkline_deadline
     private_constant :KEY
@@ -14,7 +15,9 @@ module Trunkline
     class << self
       # @return [Float, nil] monotonic seconds
       # @api private
-      def current = Thread.current[KEY]
+      def current
+        Thread.current[KEY] || (Fiber.current_scheduler && Thread.current.thread_variable_get(KEY))
+      end
 
       # @return [Float, nil] seconds until it; negative when it is over; nil without one
       def left
@@ -47,13 +50,23 @@ module Trunkline
 
       private
 
-      def run_until(limit)
+      def run_until(limit, &block)
         Surroundings.need_for(:deadlines)
-        outer = Thread.current[KEY]
-        Thread.current[KEY] = limit
+        thread = Thread.current
+        outer = thread[KEY]
+        thread[KEY] = limit
+        Fiber.current_scheduler ? yield : of_scheduled_fibers(thread, limit, &block)
+      ensure
+        thread[KEY] = outer if thread
+      end
+
+      # A fiber that blocks its thread stands still in its block while a scheduler that it runs there has its turns.
+      def of_scheduled_fibers(thread, limit)
+        outer = thread.thread_variable_get(KEY)
+        thread.thread_variable_set(KEY, limit)
         yield
       ensure
-        Thread.current[KEY] = outer
+        thread.thread_variable_set(KEY, outer)
       end
     end
   end

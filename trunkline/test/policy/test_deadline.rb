@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
+require_relative "../support/fibers"
 require_relative "../support/ways_to_call"
 
 # Trunkline.deadline { }
@@ -83,6 +84,25 @@ class TestDeadline < TrunklineTest
     assert_in_delta 1, left, 0.5
     assert_equal 3, given
     assert_nil Trunkline.deadline.wrap { Trunkline.deadline.left }.call
+  end
+
+  # The scheduler's fibers run while the one that set it stands still in its block.
+  def test_bounds_the_fibers_of_a_scheduler_that_begins_inside
+    server = held
+    http = client(server.url, timeout: 10)
+    errors = Trunkline.deadline(0.2) do
+      Sync { Array.new(2) { Async { result_of { http.get("/") } } }.map(&:wait) }
+    end
+    assert_equal [Trunkline::DeadlineExceeded] * 2, errors.map(&:class)
+    assert_nil(Sync { Trunkline.deadline.left })
+  end
+
+  def test_of_one_fiber_is_not_that_of_others
+    Sync do
+      bounded = Async { Trunkline.deadline(5) { sleep(0.01) && Trunkline.deadline.left } }
+      assert_nil Trunkline.deadline.left
+      assert_in_delta 5, bounded.wait, 2
+    end
   end
 
   def test_retries_end_with_it
