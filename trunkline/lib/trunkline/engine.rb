@@ -70,7 +70,7 @@ module Trunkline
     #
     # @param class_name [Symbol] an error class of Trunkline, such as :FirstByteTimeout
     # @param facts [Hash] code:, words:, detail:, request:, phase:, elapsed:, limit:, attempt:, sent:,
-    #   connection_age:, address:, label:, errno:, attempts:, unprocessed:
+    #   connection_age:, address:, label:, errno:, attempts:, unprocessed:, doing: (what a policy was at)
     # @return [Error]
     def self.failure(class_name, facts)
       facts = facts.merge(attempts: Attempt.of_failure(facts[:attempts] || [], facts[:elapsed]))

@@ -68,7 +68,7 @@ module Trunkline
       return failing(facts) unless pattern && facts[:limit]
 
       text = format(pattern, label: facts[:label], limit: seconds(facts[:limit].to_f), call: call(facts[:request]),
-                             phase: PHASES.fetch(facts[:phase], "under way"))
+                             phase: facts[:doing] || PHASES.fetch(facts[:phase], "under way"))
       with_detail(text, facts[:detail])
     end
 

@@ -37,7 +37,7 @@ class TestDeadline < TrunklineTest
       error = Trunkline.deadline(0) { call.call(client(server.url), :get, "/") }
       assert_instance_of Trunkline::DeadlineExceeded, error, way
       assert_equal [:none, :queue, []], [error.sent, error.phase, error.attempts], way
-      assert_match(/ had 0\.0 s until the deadline/, error.message, way)
+      assert_match(/ had 0\.0 s until the deadline, and did not end \(it was about to be sent\);/, error.message, way)
     end
     assert_empty server.requests
   end

@@ -181,6 +181,7 @@ module Trunkline
       def exceeded
         Engine.failure(@bounded ? :DeadlineExceeded : :TotalTimeout,
                        code: :total, request: @request, label: @request.uri.label, phase: :queue, sent: @log.sent,
+                       doing: "about to be sent#{" again" if tries.positive?}",
                        elapsed: now - @began, limit: allowed, attempt: tries, attempts: attempts)
       end
 
