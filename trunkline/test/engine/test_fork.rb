@@ -108,7 +108,7 @@ class TestFork < TrunklineTest
   # OpenSSL has locks, which a thread that is inside it at the time of the fork would leave locked in the child.
   def test_fork_in_a_storm_of_handshakes
     server = serve_tls { |connection| echo(connection) }
-    http = secure_client(server.url)
+    http = secure_client(server.url, timeout: 30) # 64 handshakes at once take seconds on a busy machine
     going = true
     threads = Array.new(4) { Thread.new { fresh_calls(http) { going } } }
     children = Array.new(60) { in_child { http.get("/child").body + OpenSSL::Digest::SHA256.hexdigest("")[0, 4] } }
