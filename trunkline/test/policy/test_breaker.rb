@@ -234,14 +234,14 @@ class TestBreaker < TrunklineTest
   def test_a_child_whose_parent_was_probing_probes_itself
     hold = Thread::Queue.new
     server = serve_both { hold.pop }
-    http = client(server.url, breaker: QUICK)
+    http = client(server.url, breaker: { **QUICK, cool_down: 2 }) # a fork may take long
     open_breaker(http)
-    sleep COOLED
+    sleep 2.1
     probe = Thread.new { http.get("/slow").status }
     server.wait_for_requests(4)
     assert_equal([Trunkline::BreakerOpen, 200], in_child do
       first = result_of { http.get("/") }.class
-      sleep COOLED
+      sleep 2.1
       [first, http.get("/").status]
     end)
     hold << true
