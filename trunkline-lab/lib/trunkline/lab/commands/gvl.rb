@@ -24,7 +24,7 @@ module Trunkline
         private
 
         def defaults
-          @calls = 1 # with which a dozen clients take over three minutes: each call waits for the busy threads
+          @calls = 1 # with which a dozen clients take three and a half minutes: each call waits for the busy threads
           @runs = 3
           @busy = BUSY
         end
