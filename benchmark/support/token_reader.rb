@@ -2,7 +2,8 @@
 
 # Reads model streams side by side in one of the ways below, and prints what benchmark/support/token_streams.c prints:
 #   ruby benchmark/support/token_reader.rb threads 8080 200
-# Seconds until the first token of each are counted from before the first was asked for.
+# Seconds until the first token of each are counted from before the first was asked for: of a new process ("anew"),
+# whose threads, fibers and sockets touch memory that is not there yet, and then once more.
 
 $LOAD_PATH.unshift(File.expand_path("../../trunkline/lib", __dir__))
 require "json"
@@ -52,4 +53,7 @@ client = Trunkline.new("http://127.0.0.1:#{port}", timeout: { connect: 5, first_
                                                    max_connections_per_host: Integer(count))
 measure(client, way, 1) # what is loaded once takes no time later
 before = resident
-puts JSON.generate(**measure(client, way, Integer(count)), grown: resident - before)
+anew = measure(client, way, Integer(count))
+grown = resident - before
+GC.start # of what the first time has left
+puts JSON.generate(**measure(client, way, Integer(count)), anew: anew, grown: grown)
