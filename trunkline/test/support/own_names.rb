@@ -21,12 +21,15 @@ module OwnNames
   end
 
   # code runs with `server`: a UDP socket on the name server's address, on which the program may answer or not.
-  def run(code, hosts: "127.0.0.1 localhost\n", limit: 20)
+  def run(code, **options) = run_command(Subprocess.command(PRELUDE + code), **options)
+
+  # @param command [Array<String>] of a program that serves the name server's address itself
+  def run_command(command, hosts: "127.0.0.1 localhost\n", limit: 20)
     Dir.mktmpdir do |directory|
       { "hosts" => hosts, "resolv.conf" => "nameserver 127.0.0.1\noptions timeout:5 attempts:1\n",
         "nsswitch.conf" => "hosts: files dns\n" }
         .each { |name, content| File.write(File.join(directory, name), content) }
-      command = [*ENTER, SETUP, directory, *Subprocess.command(PRELUDE + code)]
+      command = [*ENTER, SETUP, directory, *command]
       Subprocess::Result.new(*Subprocess.run_command({}, command, limit))
     end
   end
