@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "io/wait"
 require "socket"
 
 module Trunkline
@@ -26,6 +27,9 @@ module Trunkline
           def request
             read { |headers| body(headers) }
           end
+
+          # @return [Boolean] whether there is something that was not read yet
+          def waiting? = @stream.wait_readable(0) ? true : false
 
           # A request without its body, which is left unread.
           # @return [Request, nil] nil at the end
