@@ -34,7 +34,9 @@ static void in_parent(void) {
     resolve_after_fork(false);
 }
 
-/* Descriptors are closed first, so that nothing is sent on them; then each part starts empty. */
+/* Descriptors are closed first, so that nothing is sent on them; then each part starts empty. What
+ * is kept for later calls is not freed here but by them: most children only call exec, and not
+ * every allocator (ASan's) can be used in the child of a process with threads. */
 static void in_child(void) {
     descriptors_after_fork(true);
     waker_after_fork(true);

@@ -99,10 +99,20 @@ static waker *make(void) {
     return w;
 }
 
+/* Called with the lock. */
+static waker *take_kept(void) {
+    waker *w;
+    while ((w = LIST_ITEM(list_shift(&free_list), waker, node)) != NULL) {
+        free_count--;
+        if (!inherited(w)) return w;
+        free(w);
+    }
+    return NULL;
+}
+
 waker *waker_take(void) {
     pthread_mutex_lock(&lock);
-    waker *w = LIST_ITEM(list_shift(&free_list), waker, node);
-    if (w != NULL) free_count--;
+    waker *w = take_kept();
     pthread_mutex_unlock(&lock);
     if (w == NULL) w = make();
     if (w == NULL) return NULL;
@@ -217,7 +227,11 @@ bool waker_close_unused(void) {
     free_list = (list){0};
     free_count = 0;
     pthread_mutex_unlock(&lock);
-    LIST_EACH (waker, w, &unused, node) destroy(w);
+    LIST_EACH (waker, w, &unused, node)
+        if (inherited(w))
+            free(w);
+        else
+            destroy(w);
     return unused.first != NULL;
 }
 
@@ -225,13 +239,10 @@ void waker_before_fork(void) {
     pthread_mutex_lock(&lock);
 }
 
+/* The child frees those that are not its own when it takes one: see fork.c. */
 void waker_after_fork(bool child) {
-    if (!child) {
+    if (child)
+        pthread_mutex_init(&lock, NULL);
+    else
         pthread_mutex_unlock(&lock);
-        return;
-    }
-    LIST_EACH (waker, w, &free_list, node) free(w);
-    free_list = (list){0};
-    free_count = 0;
-    pthread_mutex_init(&lock, NULL);
 }

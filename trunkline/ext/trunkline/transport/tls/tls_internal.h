@@ -106,7 +106,8 @@ void tls_note_authorities(FILE *out, const tls_authorities *a);
 bool tls_check_file(const char *option, const char *path, failure *f);
 
 /* tls_session.c. tls_session_take gives the caller a reference; NULL: none. tls_session_keep takes
- * the caller's. */
+ * the caller's. tls_session_forget_all frees them when one is taken, kept or forgotten next: a
+ * forked child calls it. */
 SSL_SESSION *tls_session_take(uint64_t context, const void *key, size_t length);
 void tls_session_keep(uint64_t context, const void *key, size_t length, SSL_SESSION *session);
 void tls_session_forget(uint64_t context, const void *key, size_t length);

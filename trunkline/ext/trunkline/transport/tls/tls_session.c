@@ -28,6 +28,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static slot *buckets[BUCKETS];
 static list by_use; /* slots, the least recently used first */
 static int slots;
+static bool stale; /* all of them */
 
 static slot **bucket_of(uint64_t context, const unsigned char *key, size_t length) {
     return &buckets[(hash_bytes(key, length) ^ (uint32_t)context) % BUCKETS];
@@ -49,6 +50,13 @@ static void destroy(slot *s) {
     slots--;
     for (int i = 0; i < s->count; i++) SSL_SESSION_free(s->sessions[i]);
     free(s);
+}
+
+static void enter(void) {
+    pthread_mutex_lock(&lock);
+    if (!stale) return;
+    LIST_EACH (slot, s, &by_use, node) destroy(s);
+    stale = false;
 }
 
 static slot *make(uint64_t context, const void *key, size_t length) {
@@ -100,7 +108,7 @@ static SSL_SESSION *take(slot *s) {
 }
 
 SSL_SESSION *tls_session_take(uint64_t context, const void *key, size_t length) {
-    pthread_mutex_lock(&lock);
+    enter();
     slot *s = find(context, key, length);
     SSL_SESSION *session = s == NULL ? NULL : take(s);
     if (s != NULL && s->count == 0) destroy(s);
@@ -109,7 +117,7 @@ SSL_SESSION *tls_session_take(uint64_t context, const void *key, size_t length) 
 }
 
 void tls_session_keep(uint64_t context, const void *key, size_t length, SSL_SESSION *session) {
-    pthread_mutex_lock(&lock);
+    enter();
     slot *s = find(context, key, length);
     if (s == NULL)
         s = make(context, key, length);
@@ -124,14 +132,14 @@ void tls_session_keep(uint64_t context, const void *key, size_t length, SSL_SESS
 }
 
 void tls_session_forget(uint64_t context, const void *key, size_t length) {
-    pthread_mutex_lock(&lock);
+    enter();
     slot *s = find(context, key, length);
     if (s != NULL) destroy(s);
     pthread_mutex_unlock(&lock);
 }
 
 void tls_session_forget_context(uint64_t context) {
-    pthread_mutex_lock(&lock);
+    enter();
     LIST_EACH (slot, s, &by_use, node)
         if (s->context == context) destroy(s);
     pthread_mutex_unlock(&lock);
@@ -139,6 +147,6 @@ void tls_session_forget_context(uint64_t context) {
 
 void tls_session_forget_all(void) {
     pthread_mutex_lock(&lock);
-    LIST_EACH (slot, s, &by_use, node) destroy(s);
+    stale = true;
     pthread_mutex_unlock(&lock);
 }
