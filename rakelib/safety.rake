@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
 namespace :safety do
-  desc "Write docs/safety.md from the table of hostile servers"
+  desc "Write docs/safety.md from the table of hostile servers, and SECURITY.md's table of limits from docs/limits.md"
   task :docs do
     require_relative "../trunkline/test/hostile/page"
+    require_relative "support/security_limits"
     File.write(File.join(ROOT, "docs/safety.md"), HostilePage.text)
+    File.write(SecurityLimits::PAGE, SecurityLimits.page)
   end
 
   desc "Try every client that is installed on the hostile servers (trunkline-lab safety); kept for docs/safety.md"

@@ -35,6 +35,13 @@ class TestLimitsPage < TrunklineTest
     assert_equal bounds, http.stats[:bounds]
   end
 
+  def test_the_page_of_security_has_all_of_them_in_one_table
+    require_relative "../../rakelib/support/security_limits"
+    page = File.read(SecurityLimits::PAGE)
+    assert_equal SecurityLimits.page, page, "rake safety:docs writes SECURITY.md's table"
+    assert_equal ROWS.keys, page.scan(/^\| `(\w+)` \|/).flatten.map(&:to_sym)
+  end
+
   def test_the_page_of_timeouts_tells_the_default
     page = File.read(File.expand_path("../../docs/timeouts.md", __dir__))
     assert_includes page, "#{Trunkline::Timeouts::DEFAULT.to_i} s for each phase"
