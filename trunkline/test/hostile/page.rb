@@ -58,6 +58,10 @@ module HostilePage
     facade's own (`stall_cases.rb`); name servers are further down.
   TEXT
 
+  NAMES = <<~TEXT
+    The same calls, by a name that a bad name server is asked for (`name_calls.rb`). Nothing is sent.
+  TEXT
+
   H2SPEC = <<~TEXT
 
     ## h2spec
@@ -74,7 +78,8 @@ module HostilePage
     rows = [*HostileCases::ALL, *HostileHTTP2::ALL]
     groups = rows.group_by(&:group).map { |name, cases| "\n## #{name}\n\n#{with_clients(cases)}" }
     names = HostileNames::ALL.each_value.map { |row| [row.does, "`#{row.expected}`"] }
-    "#{introduction}#{groups.join}#{stalls}\n## Name servers\n\n#{table(names)}#{others_tests}#{SoakPage.text}"
+    "#{introduction}#{groups.join}#{stalls}\n## Name servers\n\n#{NAMES}\n#{table(names)}#{others_tests}" \
+      "#{SoakPage.text}"
   end
 
   def stalls
