@@ -34,7 +34,8 @@ module Trunkline
     end
 
     # @param block [Proc] of a request and its result, or of both in an Array
-    # @return [Proc] that can be called with an index as well; a plain block of two parameters ignores it as it is
+    # @return [Proc] that can be called with an index as well; a plain block of two parameters, and of one more that is
+    #   optional, can as it is
     def ignoring_index(block)
       return block if block.arity == 2 && !block.lambda?
       return ->(item, result, _index) { block.call([item, result]) } if block.arity == 1

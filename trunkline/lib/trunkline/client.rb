@@ -232,7 +232,7 @@ module Trunkline
     #   nil
     # @param options [Hash] as keywords: see #batch
     # @yield [request, result] the request as it was given, and its Response, or the error that a single call would
-    #   have raised
+    #   have raised; a third parameter that is optional gets the index of the request among all
     # @return [nil, Enumerator]
     # @raise [InvalidRequest] with the index of a request that is none
     # @raise [ClosedError]

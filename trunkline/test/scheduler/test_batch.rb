@@ -126,6 +126,13 @@ class TestBatch < TrunklineTest
     assert_equal %w[/1 /2 /3].map { |request| [request, 200] }, seen.sort
   end
 
+  def test_a_third_parameter_that_is_optional_gets_the_index
+    requests = ["/same", "http://bad host/", "/same"]
+    seen = []
+    client(serve.url).each(requests.each, invalid: :yield) { |request, _, index = nil| seen << [index, request] }
+    assert_equal [0, 1, 2].zip(requests), seen.sort
+  end
+
   def test_stream_is_refused
     error = assert_raises(Trunkline::InvalidRequest) { client(serve.url).batch { |batch| batch.get("/", stream: true) } }
     assert_match(/stream:/, error.message)

@@ -51,7 +51,8 @@ module Trunkline
         @ended = @settled = @in_flight = 0
         @times = {}
         @sampled = 0
-        @under_way = {}.compare_by_identity # by request
+        @under_way = {} # by the index of their requests, as Client#each counts them
+        @asked = 0
         @request, @result, @flush, @refused = %i[request result flush refused].map { |name| bulk.block(name) }
         @with_key = @result.arity != 2
       end
@@ -81,9 +82,8 @@ module Trunkline
           request = request_of(entry)
           next passed_over(entry) if request.nil?
 
-          # Two items may have the same object for their request.
-          request = request.dup while @under_way.key?(request)
-          @under_way[request] = entry
+          @under_way[@asked] = entry
+          @asked += 1
           return request
         end
       end
@@ -119,8 +119,11 @@ module Trunkline
       # Until there is nothing that may be sent now: slices are pulled as their requests can be sent.
       def send_all
         @recorded_at = now
+        @asked = 0
         options = { concurrency: @settings.concurrency, invalid: :yield, progress: method(:look_on) }
-        @client.each(self, **options) { |request, result| ended(@under_way.delete(request), request, result) }
+        @client.each(self, **options) do |request, result, index = nil|
+          ended(@under_way.delete(index), request, result)
+        end
         record
         send_alone(@suspects.shift) until @suspects.empty? || @stopped
       end
@@ -166,7 +169,7 @@ module Trunkline
       def claim = claim_one || (claim_one if !waits? && @feeder.cut)
 
       # While a source is waited for, no request goes on: those that are under way end first.
-      def waits? = @feeder.slow? && @under_way.any?
+      def waits? = @feeder.slow? && !@under_way.empty?
 
       def claim_one = @state.claim(@run.id, @name, @settings.lease)
 
