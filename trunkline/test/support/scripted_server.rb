@@ -5,6 +5,7 @@ require "openssl"
 require "tmpdir"
 require_relative "scripted_connection"
 require_relative "answers"
+require_relative "one_at_a_time"
 
 # A server that does exactly what a test says, on a free port, each connection in a thread of its own:
 #
@@ -133,6 +134,7 @@ class ScriptedServer
     OpenSSL::SSL::SSLSocket.new(socket, @tls).tap do |stream|
       stream.sync_close = true
       stream.accept
+      stream.extend(OneAtATime) if RUBY_ENGINE == "jruby"
     end
   rescue OpenSSL::SSL::SSLError, SystemCallError => error
     @lock.synchronize { @handshake_errors << error }

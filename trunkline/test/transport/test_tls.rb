@@ -300,6 +300,18 @@ class TestTLS < TrunklineTest
     assert_equal 200 * Nginx::MEBIBYTE, secure_client(timeout: 20).get(Nginx.url("/big", :tls)).body.bytesize
   end
 
+  # A record that the socket does not take whole is neither lost nor left unsent.
+  def test_a_large_body_to_a_server_that_does_not_read_at_once
+    body = Random.new(1).bytes(8 * Nginx::MEBIBYTE)
+    server = serve_tls do |connection|
+      sleep 0.2
+      connection.write(Answers.answer(connection.read_request.body == body ? "whole" : "broken"))
+    end
+    http = secure_client
+    answers = [http.post(server.url, body: body), *http.map([[:put, server.url, { body: body }]])]
+    assert_equal %w[whole whole], answers.map(&:body)
+  end
+
   private
 
   def client_with(identity)

@@ -20,12 +20,12 @@ module Trunkline
 
         # @return [IO] readable when it was rung
         def io
-          open unless @pid == Process.pid
+          open unless @pid == Ruby.pid
           @reader
         end
 
         def wake
-          @writer.write_nonblock(".", exception: false) if @pid == Process.pid
+          @writer.write_nonblock(".", exception: false) if @pid == Ruby.pid
         rescue IOError, SystemCallError # it was closed
           nil
         end
@@ -54,7 +54,7 @@ module Trunkline
         # A forked child has one of its own. What is read from a pipe, a scheduler may want to read itself.
         def open
           @reader, @writer = defined?(UNIXSocket) ? UNIXSocket.pair : IO.pipe
-          @pid = Process.pid
+          @pid = Ruby.pid
         rescue Errno::EMFILE, Errno::ENFILE => error
           retry if Pool.make_room
 

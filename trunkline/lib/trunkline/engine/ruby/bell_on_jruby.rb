@@ -41,7 +41,7 @@ module Trunkline
         def open
           @rung = java.util.concurrent.atomic.AtomicBoolean.new
           @selector = Java::JavaNioChannels::Selector.open
-          @pid = Process.pid
+          @pid = Ruby.pid
         end
 
         def wait(seconds)

@@ -37,7 +37,7 @@ module Trunkline
           @owner = owner
           @born = now
           @id = Connection.next_id
-          @pid = Process.pid
+          @pid = Ruby.pid
           @idle_until = 0.0
           @unwanted = @retired = false
           @calls = 0
@@ -77,8 +77,8 @@ module Trunkline
 
         # @param notify [Boolean] whether TLS sends close_notify
         def close(notify)
-          @http2&.say_goodbye if notify && @pid == Process.pid
-          @stream.close(notify && @pid == Process.pid)
+          @http2&.say_goodbye if notify && @pid == Ruby.pid
+          @stream.close(notify && @pid == Ruby.pid)
         end
       end
     end

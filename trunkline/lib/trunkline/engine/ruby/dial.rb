@@ -76,7 +76,7 @@ module Trunkline
 
         def close
           @connecting&.close
-          (@stream || (@socket && Stream.new(@socket)))&.close(false)
+          (@stream || (@socket && Stream.over(@socket)))&.close(false)
         end
 
         private
@@ -143,7 +143,7 @@ module Trunkline
           won = @connecting.step(now) or return
           @connecting = nil
           @socket, @peer = won
-          @stream = Stream.new(@socket)
+          @stream = Stream.over(@socket)
         rescue Failure => error
           distrust_name unless [Errno::EMFILE::Errno, Errno::ENFILE::Errno].include?(error.errno)
           raise

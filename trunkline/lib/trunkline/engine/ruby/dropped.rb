@@ -73,7 +73,7 @@ module Trunkline
           def finalizer(holder)
             collected = @collected
             lambda do |_id|
-              holder.connection&.drop if holder.pid == Process.pid
+              holder.connection&.drop if holder.pid == Ruby.pid
               collected << holder
             rescue StandardError
               nil

@@ -57,7 +57,7 @@ module Trunkline
           @config = @origin.config
           @waker = waker
           @only_connects = only_connects
-          @pid = Process.pid
+          @pid = Ruby.pid
           @state = :start
           @streaming = request.streaming?
           @attempts = []
@@ -82,7 +82,7 @@ module Trunkline
         # @return [Symbol] see above. To be called with interrupts put off
         def step
           now = Ruby.now
-          return fail_with(Failure.new(:FORKED)) if !over? && @pid != Process.pid
+          return fail_with(Failure.new(:FORKED)) if !over? && @pid != Ruby.pid
 
           resume(now)
           late = write_is_late?(now) && out_of_time(now)
@@ -190,19 +190,19 @@ module Trunkline
           failure.phase ||= @phase
           @why = failure
           @phase = failure.phase
-          stop_http2 if @call && @pid == Process.pid
+          stop_http2 if @call && @pid == Ruby.pid
           record_outcome(failure)
           @timings.total = Ruby.now - @began
           @state = :failed
           @dial&.close
           @dial = nil
-          @pool.cancel(@ticket) if @ticket && @pid == Process.pid
+          @pool.cancel(@ticket) if @ticket && @pid == Ruby.pid
           drop_connection if @connection
           :failed
         end
 
         def drop_connection
-          if @pid != Process.pid then @connection = @call = nil
+          if @pid != Ruby.pid then @connection = @call = nil
           elsif @call then leave_http2(idle_until(@connection, Ruby.now))
           else
             @pool.discard(@connection, false)

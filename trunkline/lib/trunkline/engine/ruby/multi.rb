@@ -43,7 +43,7 @@ module Trunkline
         @pool = pool
         @watch = WATCH.new
         @bell = @watch.bell
-        @pid = Process.pid
+        @pid = Ruby.pid
         @entries = {}
         @ready = []
         @results = []
@@ -156,7 +156,7 @@ module Trunkline
 
       # While it is not run others lead on the connections that its calls share, and wait for none that it opens.
       def depart
-        return unless @pid == Process.pid
+        return unless @pid == Ruby.pid
 
         Ruby.uninterruptible do
           @pool.driver_left
@@ -287,7 +287,7 @@ module Trunkline
       end
 
       def wait(until_then)
-        return end_those_of_the_parent unless @pid == Process.pid
+        return end_those_of_the_parent unless @pid == Ruby.pid
 
         due = [@next_due, until_then].min
         timeout = [due - Ruby.now, 0].max
@@ -300,7 +300,7 @@ module Trunkline
 
       # In a forked child, whose sockets are closed: each call fails when it is stepped.
       def end_those_of_the_parent
-        @pid = Process.pid
+        @pid = Ruby.pid
         @entries.each_value do |entry|
           unpark(entry)
           ready(entry)

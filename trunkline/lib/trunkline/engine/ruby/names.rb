@@ -29,7 +29,7 @@ module Trunkline
         @queue = []
         @threads = 0
         @idle = 0
-        @pid = Process.pid
+        @pid = Ruby.pid
 
         class << self
           # @param host [String]

@@ -82,12 +82,12 @@ module Trunkline
       private_constant :LOCK
 
       @all = []
-      @pid = Process.pid
+      @pid = Ruby.pid
 
       class << self
         # In a forked child all pools are empty: what the parent has is its own.
         def after_fork
-          @pid = Process.pid
+          @pid = Ruby.pid
           Ruby::SocketOptions.close_all
           remove_const(:LOCK)
           const_set(:LOCK, Lock.new)
@@ -100,7 +100,7 @@ module Trunkline
         end
 
         def check_fork
-          after_fork unless @pid == Process.pid
+          after_fork unless @pid == Ruby.pid
         end
 
         # The list is replaced, not changed: other threads may be going through it.

@@ -26,7 +26,7 @@ module Trunkline
 
         # Ends a call's use of a shared connection; the last one leaves it idle until `idle_until`. Without the lock.
         def leave(connection, idle_until)
-          over = Pool.locked { leave_locked(connection, idle_until) unless connection.pid != Process.pid }
+          over = Pool.locked { leave_locked(connection, idle_until) unless connection.pid != Ruby.pid }
           over&.each { |one| one.close(true) }
           Ruby::Reaper.expect(idle_until)
         end

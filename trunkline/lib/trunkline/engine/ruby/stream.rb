@@ -15,6 +15,10 @@ module Trunkline
         attr_reader :socket
 
         # @param socket [Socket]
+        # @return [Stream]
+        def self.over(socket) = RUBY_ENGINE == "jruby" ? StreamOnJRuby.new(socket) : new(socket)
+
+        # @param socket [Socket]
         def initialize(socket)
           @socket = socket
         end
@@ -26,8 +30,8 @@ module Trunkline
           @socket.read_nonblock(most, buffer, exception: false)
         rescue SystemCallError => error
           raise Failure.new(:RESET, phase: :read, errno: error.errno)
-        rescue IOError => error
-          raise gone(error, :read)
+        rescue IOError # it is closed in a forked child
+          raise Failure.new(:FORKED, phase: :read)
         end
 
         # @return [Integer, :wait_readable, :wait_writable] how many bytes were taken
@@ -36,8 +40,8 @@ module Trunkline
           @socket.write_nonblock(bytes, exception: false)
         rescue SystemCallError => error
           raise Failure.new(:RESET, phase: :write, errno: error.errno)
-        rescue IOError => error
-          raise gone(error, :write)
+        rescue IOError
+          raise Failure.new(:FORKED, phase: :write)
         end
 
         # @return [Boolean] whether the last end that #read told lacked TLS's close_notify
@@ -68,16 +72,9 @@ module Trunkline
         rescue SystemCallError, IOError
           nil
         end
-
-        private
-
-        # In a forked child the socket is closed. Where there is no fork, JRuby has IOErrors for what a connection met.
-        def gone(error, phase)
-          return Failure.new(:RESET, error.message, phase: phase) if RUBY_ENGINE == "jruby"
-
-          Failure.new(:FORKED, phase: phase)
-        end
       end
     end
   end
 end
+
+require_relative "stream_on_jruby" if RUBY_ENGINE == "jruby"

@@ -23,7 +23,7 @@ module Trunkline
         def initialize(pool, connection)
           @pool = pool
           @connection = connection
-          @pid = Process.pid
+          @pid = Ruby.pid
         end
 
         def abort

@@ -36,7 +36,7 @@ module Trunkline
 
         # Nobody has taken what it switched to.
         def drop_switched
-          stop_http2 if @call && @pid == Process.pid
+          stop_http2 if @call && @pid == Ruby.pid
           drop_connection
         end
 

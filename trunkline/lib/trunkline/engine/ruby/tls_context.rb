@@ -7,6 +7,7 @@ require_relative "tls_on_jruby"
 require_relative "tls_relay"
 require_relative "tls_sessions"
 require_relative "tls_stream"
+require_relative "tls_stream_on_jruby" if RUBY_ENGINE == "jruby"
 require_relative "../../redacted"
 
 module Trunkline
@@ -119,7 +120,8 @@ module Trunkline
         def open(stream, name, key)
           follow_files
           socket = stream.tls_version ? TLSRelay.open(stream) : stream.socket
-          TLSStream.new(socket, @context, self, name, @sessions, key)
+          kind = TLSOnJRuby::HERE ? TLSStreamOnJRuby : TLSStream
+          kind.new(socket, @context, self, name, @sessions, key)
         end
 
         private

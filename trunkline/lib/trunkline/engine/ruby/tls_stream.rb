@@ -2,7 +2,6 @@
 
 require "openssl"
 require_relative "stream"
-require_relative "tls_on_jruby"
 require_relative "tls_words"
 
 module Trunkline
@@ -78,8 +77,6 @@ module Trunkline
           came = @ssl.read_nonblock(most, buffer, exception: false)
           @truncated = cut_off? if came.nil?
           came
-        rescue OpenSSL::SSL::SSLErrorWaitReadable # JRuby raises it all the same
-          :wait_readable
         rescue OpenSSL::SSL::SSLError => error
           return ended_early if TLSWords.unexpected_end?(error)
 
@@ -88,16 +85,14 @@ module Trunkline
           ended_early
         rescue SystemCallError => error
           raise Failure.of_system(:RESET, error, phase: :read)
-        rescue IOError => error
-          raise gone(error, :read)
+        rescue IOError # as Stream
+          raise Failure.new(:FORKED, phase: :read)
         end
 
         def write(bytes)
           taken = @ssl.write_nonblock(bytes, exception: false)
           @started = !taken.is_a?(Integer)
           taken
-        rescue OpenSSL::SSL::SSLErrorWaitReadable # as for #read
-          :wait_readable
         rescue OpenSSL::SSL::SSLError => error
           if TLSWords.unexpected_end?(error)
             raise Failure.new(:RESET, "the server has closed the connection", phase: :write)
@@ -106,16 +101,15 @@ module Trunkline
           raise Failure.new(:TLS_IO, TLSWords.of(error), phase: :write)
         rescue SystemCallError => error
           raise Failure.of_system(:RESET, error, phase: :write)
-        rescue IOError => error
-          raise gone(error, :write)
+        rescue IOError
+          raise Failure.new(:FORKED, phase: :write)
         end
 
         def protocol = @ssl.alpn_protocol
         def truncated? = @truncated
         def started? = @started
 
-        # JRuby's openssl cannot tell, and so is asked for bytes.
-        def pending? = TLSOnJRuby::HERE || @ssl.pending.positive?
+        def pending? = @ssl.pending.positive?
 
         # Tickets are no data: OpenSSL takes them as it looks.
         def quiet?
@@ -176,8 +170,7 @@ module Trunkline
           Failure.new(:TLS, TLSWords.of(error), phase: :tls)
         end
 
-        # JRuby does not tell an end without close_notify from one with it: none is taken for the end of a body.
-        def cut_off? = TLSOnJRuby::HERE || @ssl.state.to_s.start_with?("SSLERR")
+        def cut_off? = @ssl.state.to_s.start_with?("SSLERR")
 
         def ended_early
           @truncated = true

@@ -38,6 +38,7 @@ module Trunkline
           words = error.message.sub(/\A.*?state=[^:]*: /, "").sub(/\ASSL_\w+: /, "")
           alert = words[%r{(?:sslv3|tlsv1|tlsv13|ssl/tls) alert (.+?)(?: \(SSL alert number \d+\))?\z}, 1]
           alert ||= words[/\Atlsv1 (unrecognized name)/, 1]
+          alert ||= words[/Received fatal alert: (\w+)/, 1]&.tr("_", " ") # Java's
           return "the server sent alert #{ALERTS.fetch(alert, alert)}" if alert
           return "what came is not TLS (is it a port for plain HTTP?)" if words.include?("wrong version number")
           return "the server's TLS version is not allowed here" if words.include?("unsupported protocol")

@@ -15,6 +15,14 @@ module Trunkline
       # Monotonic seconds.
       def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
+      # JRuby, which cannot fork, asks the system in a slow way.
+      if RUBY_ENGINE == "jruby"
+        PID = Process.pid
+        def self.pid = PID
+      else
+        def self.pid = Process.pid
+      end
+
       # The scheduler of the fiber that runs, if Ruby knows of any: JRuby 9.4 does not.
       # @return [Object, nil]
       if Fiber.respond_to?(:current_scheduler)

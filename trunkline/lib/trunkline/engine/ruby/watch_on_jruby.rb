@@ -7,7 +7,8 @@ module Trunkline
   module Engine
     module Ruby
       # As Watch, by a selector of java.nio: sockets stay registered with it, while IO.select registers all of them for
-      # each wait.
+      # each wait. A socket that nobody waits for any more keeps its events until one of them comes, since most sockets
+      # are soon waited for again.
       class WatchOnJRuby
         include Redacted
 
@@ -15,63 +16,80 @@ module Trunkline
         # A channel that is connected is never ready to connect.
         WRITE = Java::JavaNioChannels::SelectionKey::OP_WRITE | Java::JavaNioChannels::SelectionKey::OP_CONNECT
         EVENTS = { read: READ, write: WRITE, both: READ | WRITE }.freeze
-        private_constant :EVENTS, :READ, :WRITE
+        # Sockets that nobody waits for, before the closed ones are forgotten.
+        UNUSED = 64
+        # A socket's registration, what is asked of it, and who waits.
+        Registered = Struct.new(:key, :events, :entry)
+        private_constant :EVENTS, :READ, :WRITE, :UNUSED, :Registered
 
         # @return [BellOnJRuby]
         attr_reader :bell
 
         def initialize
           @bell = BellOnJRuby.new
-          @keys = {}.compare_by_identity # by socket, those that somebody waits for
+          @registered = {}.compare_by_identity # by socket
+          @waiting = 0
         end
 
         # (see Watch#add)
         def add(entry, socket, events)
-          @keys[socket] = [register(socket, EVENTS.fetch(events), entry), entry]
+          registered = register(socket, EVENTS.fetch(events))
+          @waiting += 1 unless registered.entry
+          registered.entry = entry
         end
 
         # (see Watch#remove)
         def remove(entry, socket)
-          key, owner = @keys[socket]
-          return unless owner.equal?(entry)
+          registered = @registered[socket]
+          return unless registered&.entry.equal?(entry)
 
-          @keys.delete(socket)
-          silence(key)
+          registered.entry = nil
+          @waiting -= 1
         end
 
         # (see Watch#wait)
-        def wait(others, timeout, &block)
-          keys = others.to_h { |socket| [socket, register(socket, WRITE, nil)] }
-          ready = @bell.select(timeout)
-          written = keys.select { |_, key| ready.include?(key) }.keys
-          keys.each_value { |key| silence(key) }
-          ready.filter_map { |key| key.attachment if key.valid? }.each(&block)
-          written
+        def wait(others, timeout)
+          forget_closed if @registered.size > (@waiting * 2) + UNUSED
+          others.each { |socket| register(socket, WRITE) }
+          ready = @bell.select(timeout).map(&:attachment)
+          ready.each do |socket|
+            registered = @registered[socket]
+            entry = registered&.entry
+            entry ? yield(entry) : silence(registered)
+          end
+          others & ready
         end
 
         private
 
         # A key is kept as long as its channel is open: one that was cancelled is in the way until the next select.
-        def register(socket, events, entry)
-          channel = socket.to_channel
-          key = channel.key_for(@bell.selector)
-          if key&.valid?
-            key.attach(entry)
-            key.interest_ops(events)
-            return key
-          end
+        def register(socket, events)
+          registered = @registered[socket]
+          return @registered[socket] = first_time(socket, events) if registered.nil? || !registered.key.valid?
+          return registered if registered.events == events
 
-          channel.configure_blocking(false)
-          channel.register(@bell.selector, events, entry)
+          registered.key.interest_ops(events)
+          registered.events = events
+          registered
         end
 
-        def silence(key)
-          return unless key.valid?
+        def first_time(socket, events)
+          channel = socket.to_channel
+          channel.configure_blocking(false)
+          Registered.new(channel.register(@bell.selector, events, socket), events)
+        end
 
-          key.attach(nil)
-          key.interest_ops(0)
+        def silence(registered)
+          return if registered.nil?
+
+          registered.events = 0
+          registered.key.interest_ops(0)
         rescue Java::JavaNioChannels::CancelledKeyException # its channel was closed meanwhile
           nil
+        end
+
+        def forget_closed
+          @registered.delete_if { |socket, registered| registered.entry.nil? && socket.closed? }
         end
       end
     end

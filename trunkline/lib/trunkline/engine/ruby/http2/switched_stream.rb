@@ -28,7 +28,7 @@ module Trunkline
               @pool = exchange.pool
               @config = exchange.request.origin.config
               @connection = connection
-              @pid = Process.pid
+              @pid = Ruby.pid
               @bell = Bell.new
               @bell.driven = true
               @call = Call.new(connection.http2, @bell, passive: true)
@@ -38,7 +38,7 @@ module Trunkline
 
             # The stream ends on our side, and is given up.
             def abort
-              return if @over || @pid != Process.pid
+              return if @over || @pid != Ruby.pid
 
               @over = true
               end_stream
@@ -154,7 +154,7 @@ module Trunkline
 
           def step(&block)
             hold = opened
-            Ruby.raise_failure(Failure.new(:FORKED, phase: :read), @request) unless hold.pid == Process.pid
+            Ruby.raise_failure(Failure.new(:FORKED, phase: :read), @request) unless hold.pid == Ruby.pid
 
             Ruby.uninterruptible do
               hold.connection.http2.synchronize { step_locked(hold, &block) }.tap { hold.report_news }

@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+require_relative "channel_on_jruby"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # As Stream, by the socket's channel.
+      class StreamOnJRuby < Stream
+        # A larger buffer is made when a read has filled the first.
+        FIRST_BYTES = 16 * 1024
+        private_constant :FIRST_BYTES
+
+        Arrays = java.util.Arrays
+        private_constant :Arrays
+
+        def initialize(socket)
+          super
+          @channel = ChannelOnJRuby.new(socket)
+          make_room(FIRST_BYTES)
+        end
+
+        def read(most, buffer)
+          make_room(most) if @filled && most > @size
+          most = @size if most > @size
+          count = read_most(most)
+          return count.zero? ? :wait_readable : nil unless count.positive?
+
+          @filled = count == most
+          buffer.replace(String.from_java_bytes(Arrays.copy_of(@bytes, count)))
+        end
+
+        def write(bytes)
+          count = @channel.write(Java::JavaNio::ByteBuffer.wrap(bytes.to_java_bytes))
+          count.zero? && !bytes.empty? ? :wait_writable : count
+        end
+
+        def quiet?
+          read_most(@size).zero?
+        rescue Failure
+          false
+        end
+
+        private
+
+        def make_room(size)
+          @size = size
+          @bytes = Java::byte[size].new
+          @buffer = Java::JavaNio::ByteBuffer.wrap(@bytes)
+        end
+
+        def read_most(most)
+          @buffer.clear
+          @buffer.limit(most) if most < @size
+          @channel.read(@buffer)
+        end
+      end
+    end
+  end
+end

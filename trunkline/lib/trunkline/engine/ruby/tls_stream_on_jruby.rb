@@ -1,0 +1,174 @@
+# frozen_string_literal: true
+
+require "jruby"
+require_relative "channel_on_jruby"
+require_relative "tls_stream"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # As TLSStream. After the handshake Java's SSLEngine is used without JRuby's SSLSocket, which loses what the
+      # socket does not take at once (before 0.16), leaves it unsent (since), sends bytes twice when one thread reads
+      # while another writes, and does not tell whether the server has closed properly.
+      class TLSStreamOnJRuby < TLSStream
+        ByteBuffer = Java::JavaNio::ByteBuffer
+        NOTHING = ByteBuffer.allocate(0)
+        # The most that a record carries (RFC 8446 5.1).
+        RECORD = 16 * 1024
+        # What of JRuby's SSLSocket is gone on with.
+        FIELDS = %w[engine netReadData appReadData].freeze
+        private_constant :ByteBuffer, :NOTHING, :RECORD, :FIELDS
+
+        def shake
+          result = super
+          take_over if result == true
+          result
+        end
+
+        def read(most, buffer)
+          came = receive
+          return came unless came == :came
+
+          count = [most, @plain.remaining].min
+          bytes = Java::byte[count].new
+          @plain.get(bytes)
+          buffer.replace(String.from_java_bytes(bytes))
+        rescue Java::JavaxNetSsl::SSLException => error
+          raise tls_failure(error, :read)
+        end
+
+        # As OpenSSL it is to be given the same bytes again after a Symbol.
+        def write(bytes)
+          @lock.synchronize do
+            next :wait_writable unless @taken.positive? || flush
+
+            @taken = wrap(ByteBuffer.wrap(bytes.byteslice(0, RECORD).to_java_bytes)) if @taken.zero?
+            @started = !flush
+            @started ? :wait_writable : @taken.tap { @taken = 0 }
+          end
+        rescue Java::JavaxNetSsl::SSLException => error
+          raise tls_failure(error, :write)
+        end
+
+        def pending? = @plain.has_remaining || @coded.position.positive?
+
+        def quiet?
+          receive == :wait_readable
+        rescue Failure, Java::JavaxNetSsl::SSLException
+          false
+        end
+
+        private
+
+        def take_over
+          @channel = ChannelOnJRuby.new(socket)
+          @engine, @coded, @plain = FIELDS.map { |name| field(name) }
+          @out = ByteBuffer.allocate(@engine.session.packet_buffer_size).limit(0)
+          @lock = Mutex.new
+          @taken = 0
+          @starved = false
+        end
+
+        def field(name)
+          field = JRuby.ref(@ssl).java_class.declared_field(name)
+          field.accessible = true
+          field.value(JRuby.ref(@ssl))
+        end
+
+        # @return [:came, :wait_readable, nil] :came: something is in @plain; nil: the end
+        def receive
+          until @plain.has_remaining
+            if @coded.position.zero? || @starved
+              count = @channel.read(@coded)
+              return :wait_readable if count.zero?
+              return ended if count.negative?
+
+              @starved = false
+            end
+            return unless unwrap
+          end
+          :came
+        end
+
+        # @return [Boolean] false: the server has said that it sends no more
+        def unwrap
+          @plain.clear
+          @coded.flip
+          result = @engine.unwrap(@coded, @plain)
+          case result.status.name
+          when "CLOSED" then return false
+          when "BUFFER_UNDERFLOW" then @starved = true
+          when "BUFFER_OVERFLOW" then wanted = @engine.session.application_buffer_size
+          end
+          answer(result.handshake_status.name)
+          true
+        ensure
+          @coded.compact
+          @plain.flip
+          @plain = ByteBuffer.allocate([wanted, @plain.capacity * 2].max).limit(0) if wanted
+          enlarge_coded if @starved && !@coded.has_remaining
+        end
+
+        def enlarge_coded
+          larger = ByteBuffer.allocate([@engine.session.packet_buffer_size, @coded.capacity * 2].max)
+          @coded.flip
+          @coded = larger.put(@coded)
+        end
+
+        # What TLS itself wants after the handshake, such as new keys.
+        def answer(wanted)
+          case wanted
+          when "NEED_TASK"
+            while (task = @engine.delegated_task)
+              task.run
+            end
+          when "NEED_WRAP" then @lock.synchronize { flush && wrap(NOTHING.duplicate) && flush }
+          end
+        end
+
+        # Makes a record, into @out which is empty. @return [Integer] bytes of the source that it has
+        def wrap(source)
+          @out.clear
+          result = @engine.wrap(source, @out)
+          raise Failure.new(:RESET, "the connection is closed", phase: :write) if result.status.name == "CLOSED" &&
+                                                                                  source.has_remaining
+
+          result.bytes_consumed
+        ensure
+          @out.flip
+        end
+
+        # @return [Boolean] whether the socket has taken all of it
+        def flush
+          until (left = @out.remaining).zero?
+            @channel.write(@out)
+            return false if @out.remaining == left
+          end
+          true
+        end
+
+        # Java complains of an end without close_notify.
+        def ended
+          @engine.close_inbound
+          @truncated = false
+          nil
+        rescue Java::JavaxNetSsl::SSLException
+          ended_early
+        end
+
+        def tls_failure(error, phase) = Failure.new(:TLS_IO, TLSWords.of(error), phase: phase)
+
+        def say_goodbye
+          return super if @engine.nil?
+
+          @lock.synchronize do
+            @engine.close_outbound
+            flush && wrap(NOTHING.duplicate) && flush
+          end
+        rescue Failure, Java::JavaIo::IOException
+          nil
+        end
+      end
+    end
+  end
+end
