@@ -43,8 +43,8 @@ class TrunklineTest < Minitest::Test
 
   def before_setup
     @open = [] # first: a test that is left out is torn down, too
-    super
     @@warm ||= WARM_UP.call && true # rubocop:disable Style/ClassVars -- once for all test classes
+    super # the time of a test begins
   end
 
   def after_teardown
