@@ -10,7 +10,7 @@ module JRubySuite
   AREAS = %w[client encodings framing truncation early_answers request_bodies streaming each_json pool
              client_certificates
              tls_files sockets errors limits response multipart sharing endings exchanges flow negotiation
-             batch future cases http2_cases many_streams websocket websocket_over_http2].freeze
+             batch future deadline cases http2_cases many_streams websocket websocket_over_http2].freeze
   SECONDS = 180
 
   module_function

@@ -16,7 +16,7 @@ module Trunkline
       # @return [Float, nil] monotonic seconds
       # @api private
       def current
-        Thread.current[KEY] || (Fiber.current_scheduler && Thread.current.thread_variable_get(KEY))
+        Thread.current[KEY] || (scheduler && Thread.current.thread_variable_get(KEY))
       end
 
       # @return [Float, nil] seconds until it; negative when it is over; nil without one
@@ -50,12 +50,19 @@ module Trunkline
 
       private
 
+      # @return [Object, nil] JRuby 9.4 has none
+      if Fiber.respond_to?(:current_scheduler)
+        def scheduler = Fiber.current_scheduler
+      else
+        def scheduler = nil
+      end
+
       def run_until(limit, &block)
         Surroundings.need_for(:deadlines)
         thread = Thread.current
         outer = thread[KEY]
         thread[KEY] = limit
-        Fiber.current_scheduler ? yield : of_scheduled_fibers(thread, limit, &block)
+        scheduler ? yield : of_scheduled_fibers(thread, limit, &block)
       ensure
         thread[KEY] = outer if thread
       end
