@@ -60,7 +60,7 @@ class Callers
     (@victims ||= Queue.new) << thread
     thread.join
     @chaos.on?
-  rescue Ledger::Interrupted
+  rescue *Ledger::FROM_OUTSIDE
     true
   end
 

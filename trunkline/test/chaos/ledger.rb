@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "set"
+require "timeout"
 
 # What became of each call, as its caller saw it; and, when all are over, whether that agrees with the requests that the
 # origin has noted.
@@ -10,6 +11,9 @@ class Ledger
 
   # What chaos raises in a caller's thread.
   Interrupted = Class.new(Exception) # rubocop:disable Lint/InheritException -- nothing must take it for a call's error
+  # What ends a thread at any place. Timeout's exception is one of them: of two exceptions that are raised in a thread
+  # at once, CRuby delivers the second at the next interrupt, by which time the first may have ended Timeout's block.
+  FROM_OUTSIDE = [Interrupted, Timeout::ExitException].freeze
   # What chaos raises in a caller's block.
   Stumbled = Class.new(StandardError)
 
@@ -38,7 +42,7 @@ class Ledger
     end
   rescue Trunkline::Error => error
     failed(kind, name, error)
-  rescue Timeout::Error, Interrupted, Stumbled => error
+  rescue Timeout::Error, *FROM_OUTSIDE, Stumbled => error
     note("#{kind}: #{error.class.name.split("::").last}")
   ensure
     took = now - began
