@@ -23,10 +23,21 @@ class CI
   # log is often its end.
   ENDING = 20
 
-  Outcome = Struct.new(:title, :passed, :failed, :seconds, :output, keyword_init: true) do
-    def ending = ["", "== How it ended: #{title}", *output.lines.last(ENDING), *failures]
+  # Characters of a failure's message in the list at the very end.
+  MESSAGE = 300
 
-    def failures = output.scan(FAILURE).flat_map { |failure| failure.lines.first(ENDING) }
+  Outcome = Struct.new(:title, :passed, :failed, :seconds, :output, keyword_init: true) do
+    def ending
+      ["", "== How it ended: #{title}", *output.lines.last(ENDING),
+       *failures.flat_map { |failure| failure.lines.first(ENDING) }]
+    end
+
+    # One line for each failure: its test and what it says.
+    def failed_tests
+      failures.map { |failure| failure.lines.drop(1).map(&:strip).join(" ")[0, MESSAGE] }
+    end
+
+    def failures = output.scan(FAILURE)
 
     def not_run = output.scan(NOT_RUN)
 
@@ -55,13 +66,19 @@ class CI
     Command.at_once(Array.new(Etc.nprocessors)) { work }
     outcomes = @outcomes.values_at(*@sections.keys)
     puts "", "== Summary", *outcomes, *outcomes.flat_map(&:not_run)
-    outcomes.reject { |outcome| outcome.failed.zero? }.each { |outcome| puts outcome.ending }
+    tell_failures(outcomes.reject { |outcome| outcome.failed.zero? })
     failed = outcomes.sum(&:failed)
     puts "#{outcomes.sum(&:passed)} passed, #{failed} failed"
     failed.zero?
   end
 
   private
+
+  # The list comes last, so that a log that was cut at its beginning or in its middle still names every test.
+  def tell_failures(outcomes)
+    outcomes.each { |outcome| puts outcome.ending }
+    puts "", "== Failed", *outcomes.flat_map { |outcome| [outcome.title, *outcome.failed_tests] } if outcomes.any?
+  end
 
   # Sections, one after another, until none waits.
   def work
