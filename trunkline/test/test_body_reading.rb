@@ -7,8 +7,6 @@ require "trunkline/stubs"
 
 # Bodies as text, and as an IO.
 class TestBodyReading < TrunklineTest
-  time_limit 60
-
   TEXT = "grün,日本\n𝄞,é\r\n" * 20
 
   # A response whose body comes in these pieces, or as a whole.

@@ -10,8 +10,6 @@ require "trunkline/stubs"
 class TestCallLog < TrunklineTest
   include WaysToCall
 
-  time_limit 60
-
   JSON_ANSWER = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nSet-Cookie: id=SECRET\r\nX-Own: SECRET\r\n" \
                 "Content-Length: 43\r\n\r\n{\"name\":\"Ada\",\"pin\":1,\"api_token\":\"SECRET\"}"
 

@@ -10,8 +10,6 @@ require "trunkline/stubs"
 class TestEvents < TrunklineTest
   include WaysToCall
 
-  time_limit 60
-
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
 
   def teardown

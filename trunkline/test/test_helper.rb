@@ -21,7 +21,7 @@ class TrunklineTest < Minitest::Test
   include LeakCheck
   include GCLevel
 
-  DEFAULT_TIMEOUT = 5 * GCLevel::SLOWDOWN
+  DEFAULT_TIMEOUT = PATIENCE * GCLevel::SLOWDOWN
 
   # What is made once for the life of the process is there before the first test counts or takes the time: the engine's
   # reaper, the authorities of the system (tens of milliseconds to read), the thread of Timeout.

@@ -5,8 +5,6 @@ require "zlib"
 
 # What holds for every client that asks for nothing: how large a body may become, and that the error names the option.
 class TestLimits < TrunklineTest
-  time_limit 60
-
   MEBIBYTE = 1024 * 1024
   WHOLE = 256 * MEBIBYTE
   PIECE = ("x" * MEBIBYTE).freeze

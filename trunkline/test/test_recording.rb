@@ -11,8 +11,6 @@ require "zlib"
 class TestRecording < TrunklineTest
   include WaysToCall
 
-  time_limit 60
-
   Browser = Trunkline::Lab::Browser
 
   ANSWER = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nSet-Cookie: id=SECRET; Path=/\r\n" \
@@ -177,7 +175,7 @@ class TestRecording < TrunklineTest
     seen = Browser.open do |browser|
       browser.go("#{DEVTOOLS}/devtools_app.html", width: 1000)
       browser.js(format(SHOWN, har: File.read(@path)))
-      eventually(10) { browser.js("window.shown") }
+      eventually { browser.js("window.shown") }
     end
     assert_equal [["POST", server.url, 200, "fetch", 5, server.address],
                   ["GET", server.url("/closed"), 0, "fetch", 0]], seen.each { |one| one.pop if one[2].zero? }

@@ -5,8 +5,6 @@ require "zlib"
 
 # Bodies as they come: by block, by pulling, at the reader's pace.
 class TestStreaming < TrunklineTest
-  time_limit 60
-
   PIECE = "x" * 65_536
   HALF = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"
 
@@ -169,7 +167,7 @@ class TestStreaming < TrunklineTest
     server = serve_endless
     http = client(server.url)
     Thread.new { forget(http) }.join # whose stack, where the collector might still see it, is gone
-    eventually(5, "the connection of a forgotten response stays open") do
+    eventually("the connection of a forgotten response stays open") do
       GC.start
       !server.connections.first.ended.nil?
     end
@@ -232,7 +230,7 @@ class TestStreaming < TrunklineTest
     response = client(server.url).get("/", stream: true)
     response.read
     eventually { @written.to_i.positive? }
-    eventually(5, "the sender never stopped") { standing_still?(0.3) { @written } }
+    eventually("the sender never stopped") { standing_still?(0.3) { @written } }
     assert_operator @written, :<, 32 * Nginx::MEBIBYTE
     response.close
   end
@@ -240,7 +238,7 @@ class TestStreaming < TrunklineTest
   def test_a_slow_block_stops_the_sender
     server = serve_endless
     client(server.url, timeout: 30).get("/") do
-      eventually(10, "the sender never stopped") { standing_still?(0.3) { @written } }
+      eventually("the sender never stopped") { standing_still?(0.3) { @written } }
       break
     end
     assert_operator @written, :<, 32 * Nginx::MEBIBYTE
@@ -360,7 +358,7 @@ class TestStreaming < TrunklineTest
 
   # In a process in which nothing else collects.
   def stream_alone(code)
-    result = Subprocess.run(<<~RUBY, limit: 50)
+    result = Subprocess.run(<<~RUBY)
       http = Trunkline.new(#{Nginx.url("/").inspect}, timeout: 40)
       http.get("/small")
       GC.start

@@ -8,8 +8,6 @@ require_relative "../support/in_child"
 class TestFork < TrunklineTest
   include InChild
 
-  time_limit 60
-
   CALLS = 300
 
   [false, true].each do |tls|

@@ -5,8 +5,6 @@ require "timeout"
 
 # A waiting call is taken out at once, in every phase; its connection is closed; the next call gets its own answer.
 class TestInterrupts < TrunklineTest
-  time_limit 60
-
   Interruption = Class.new(StandardError)
 
   WAYS = {

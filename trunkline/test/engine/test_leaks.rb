@@ -4,8 +4,6 @@ require_relative "../test_helper"
 
 # What a call costs, and that it gives everything back.
 class TestLeaks < TrunklineTest
-  time_limit 60
-
   MOST_OBJECTS = 12
 
   def test_objects_per_get
@@ -47,7 +45,7 @@ class TestLeaks < TrunklineTest
     before = LeakCheck.descriptors.size
     # In a thread of its own: what is left on its stack is gone with it.
     Thread.new { 50.times { Trunkline.new(timeout: 5, max_idle: 1).get(url) } }.join
-    eventually(5, "the connections of forgotten clients stay open") do
+    eventually("the connections of forgotten clients stay open") do
       GC.start
       LeakCheck.descriptors.size <= before + 1
     end

@@ -79,7 +79,7 @@ class TestRactors < TrunklineTest
   end
 
   def said_by(code)
-    result = Subprocess.run(PROGRAM + code, limit: 60)
+    result = Subprocess.run(PROGRAM + code)
     assert_predicate result.status, :success?, result.err
     result.out
   end

@@ -4,8 +4,6 @@ require_relative "../test_helper"
 
 # Each way to fail, a hundred times over: nothing may be left, and memory tools see every branch.
 class TestResources < TrunklineTest
-  time_limit 60
-
   ROUNDS = 100
   HEAD = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"
 

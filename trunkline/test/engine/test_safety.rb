@@ -4,8 +4,6 @@ require_relative "../test_helper"
 
 # The battery: nothing is sent twice behind the caller's back, and nobody gets another's answer.
 class TestSafety < TrunklineTest
-  time_limit 60
-
   EVERY_VERB = %i[get head options trace put post patch delete].freeze
   SAFE = %i[get head options trace].freeze
 

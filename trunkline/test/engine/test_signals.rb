@@ -5,8 +5,6 @@ require_relative "../support/interruptible"
 
 # A signal's handler runs in the main thread at once, whatever that thread is waiting for, and whatever others do.
 class TestSignals < TrunklineTest
-  time_limit 120
-
   # What the process does beside.
   OTHERS = {
     nothing: "",
@@ -22,7 +20,7 @@ class TestSignals < TrunklineTest
     queue: "one = Trunkline.new(timeout: 30, max_connections_per_host: 1, max_idle: 1); " \
            "held = one.get(stopping, stream: true); begin one.get(silent) ensure held.close end",
     tls: "http.get(silent.sub('http', 'https'))",
-    write: "http.put(silent, body: 'x' * 50_000_000)",
+    write: "http.put(silent, body: large)",
     first_byte: "http.get(silent)",
     polling: "http.with(busy_poll: true).get(silent)",
     read: "http.get(stopping)",
@@ -76,6 +74,7 @@ class TestSignals < TrunklineTest
   def prelude
     <<~RUBY
       http = Trunkline.new(timeout: 30)
+      large = "x" * 50_000_000
       silent, stopping, unconnected = #{@server.url("/").inspect}, #{@server.url("/stopping").inspect}, #{@backlog.url.inspect}
     RUBY
   end

@@ -6,8 +6,6 @@ require_relative "calls"
 # Some of rake failing: allocations and calls of the system that fail, each in turn, on the way of single calls and
 # batches.
 class TestFailing < TrunklineTest
-  time_limit 120
-
   PROGRAM = File.join(__dir__, "failing.rb")
   RUNS = {
     allocations_of_single_calls: ["upload", "tls", %w[malloc]],

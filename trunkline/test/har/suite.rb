@@ -13,8 +13,6 @@ require "zlib"
 class HARSuite < TrunklineTest
   include WaysToCall
 
-  time_limit 60
-
   SET = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nSet-Cookie: id=1; Path=/; HttpOnly\r\n" \
         "Content-Length: 2\r\n\r\n{}"
   CODED = Zlib.gzip("hello" * 100)

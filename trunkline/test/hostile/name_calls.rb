@@ -12,8 +12,6 @@ require_relative "name_cases"
 class HostileNameCalls < HTTP2Test
   include HostileCaller
 
-  time_limit 60
-
   HostileNames::ALL.each do |name, row|
     %i[plain tls h2].each do |over|
       define_method(:"test_#{name}_over_#{over}") { each_call(row, over) }

@@ -12,8 +12,6 @@ require_relative "caller"
 class TestHostileCases < TrunklineTest
   include HostileCaller
 
-  time_limit 60
-
   HostileCases::ASKED.each do |row|
     define_method(:"test_#{row.name}") { every_way(row) { serve_case(row) } unless row.only }
     define_method(:"test_#{row.name}_over_tls") { every_way(row) { serve_case(row, tls: TestCA.server_context) } }

@@ -10,8 +10,6 @@ require_relative "http2_cases"
 class TestHostileHTTP2Cases < HTTP2Test
   include HostileCaller
 
-  time_limit 60
-
   HostileHTTP2::ALL.each do |row|
     define_method(:"test_#{row.name}") { every_way(row, http: :h2) { serve_case(row) } }
     define_method(:"test_#{row.name}_over_tls") do

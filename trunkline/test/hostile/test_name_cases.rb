@@ -6,15 +6,12 @@ require_relative "name_cases"
 
 # The cases of a bad name server, in a network of their own and in one process: see name_calls.rb.
 class TestHostileNameCases < TrunklineTest
-  time_limit 120
-
   CALLS = [RbConfig.ruby, "-I", Subprocess::LIB, "-I", File.expand_path("..", __dir__),
            File.join(__dir__, "name_calls.rb")].freeze
-  LIMIT = 110 # seconds
 
   def test_each_of_them
     skip "namespaces (unshare, ip) are not to be had here" unless OwnNames.available?
-    result = OwnNames.run_command(CALLS, limit: LIMIT)
+    result = OwnNames.run_command(CALLS)
     assert_predicate result.status, :success?, result.out + result.err
     runs = HostileNames::ALL.size * 6 # by calls and through the facades, over each of three
     assert_match(/^#{runs} runs, \d+ assertions, 0 failures, 0 errors, 0 skips/, result.out)

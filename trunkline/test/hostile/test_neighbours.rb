@@ -8,8 +8,6 @@ require_relative "../support/own_names"
 # every pair of the two tables. The pairs with a dead name server run in a network of their own, as one test of this
 # file, which runs this file there.
 class TestNeighbours < HTTP2Test
-  time_limit 60
-
   MOST = 0.05 # seconds that a call may take longer
   REPEATED = 2 # calls, of ten, that the machine may make late
   DEAD = 1000 # origins

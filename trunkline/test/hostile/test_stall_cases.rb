@@ -10,8 +10,6 @@ require_relative "stall_cases"
 class TestHostileStalls < HTTP2Test
   include HostileCaller
 
-  time_limit 60
-
   HALF_A_BODY = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"
 
   # What each server does with a connection, and over HTTP/2 with a stream.

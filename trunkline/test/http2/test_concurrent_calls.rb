@@ -5,8 +5,6 @@ require_relative "../support/http2/http2_test"
 
 # Many at once over one connection, from threads and from fibers.
 class TestMany < HTTP2Test
-  time_limit 60
-
   COUNT = 1000
   PATHS = Array.new(COUNT) { |number| "/#{number}" }.freeze
 

@@ -4,8 +4,6 @@ require_relative "../support/http2/http2_test"
 
 # Streams and connections that end: what moves to another connection, what is told, and what is never sent again.
 class TestEndings < HTTP2Test
-  time_limit 60
-
   # ---- RST_STREAM
 
   %i[get post].each do |verb|
@@ -198,7 +196,7 @@ class TestEndings < HTTP2Test
       halves = Queue.new
       server = serve_frames do |stream|
         halves << stream.headers.data("half")
-        stream.connection.wait_until(5) { halves.size == 20 }
+        stream.connection.wait_until(PATIENCE) { halves.size == 20 }
         sleep 0.1
         stream.connection.public_send(way)
       end
@@ -290,7 +288,7 @@ class TestEndings < HTTP2Test
   def goaway_when_there_are(count, stream, acted)
     connection = stream.connection
     stream.body
-    connection.wait_until(5) { connection.streams.size == count }
+    connection.wait_until(PATIENCE) { connection.streams.size == count }
     processed = connection.streams.keys[1]
     return if stream.id != processed
 

@@ -18,7 +18,7 @@ class TestFlow < HTTP2Test
     before = @sent
     read = 0
     read += slow.read.bytesize while read < 8 * Nginx::MEBIBYTE
-    eventually(5, "the sender does not go on") { @sent > before }
+    eventually("the sender does not go on") { @sent > before }
     slow.close
     assert_equal 1, server.connection_count
   end
@@ -55,7 +55,7 @@ class TestFlow < HTTP2Test
     server = serve_frames { |stream| send_endlessly(stream) }
     http = h2_client(server.url)
     Thread.new { http.get("/endless", stream: true).read && nil }.join
-    eventually(5, "the stream of a forgotten response stays open") do
+    eventually("the stream of a forgotten response stays open") do
       GC.start
       server.streams.first.reset_by_client
     end
@@ -153,7 +153,7 @@ class TestFlow < HTTP2Test
   end
 
   def assert_stops
-    eventually(10, "the sender never stopped") do
+    eventually("the sender never stopped") do
       before = yield.to_i
       sleep 0.3
       before.positive? && before == yield
@@ -164,7 +164,7 @@ class TestFlow < HTTP2Test
   # Beyond the first window nothing comes before the server grants more.
   def answer_when_granted(stream)
     window = FrameConnection::DEFAULT_WINDOW
-    stream.connection.wait_until(5) { stream.request.body.bytesize == window }
+    stream.connection.wait_until(PATIENCE) { stream.request.body.bytesize == window }
     sleep 0.2
     @before = stream.request.body.bytesize
     stream.connection.grant(1_000_000)

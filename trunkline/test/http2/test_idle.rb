@@ -19,7 +19,7 @@ class TestIdle < HTTP2Test
     http = h2_client(server.url, max_age: 0.3)
     first = http.get("/")
     slow = Thread.new { http.get("/slow") }
-    eventually(5) { http.get("/").connection.id > first.connection.id }
+    eventually { http.get("/").connection.id > first.connection.id }
     assert_same_connection first, slow.value
     assert_equal :eof, server.ended, "it is closed when its last call is over"
     assert_equal 2, server.connection_count
@@ -48,7 +48,7 @@ class TestIdle < HTTP2Test
     connection.send_ping
     connection.send_settings(max_concurrent_streams: 7)
     http.get("/")
-    assert(connection.wait_until(5) { connection.received(:ping).any? { |frame| frame.flag?(Frame::ACK) } })
+    assert(connection.wait_until(PATIENCE) { connection.received(:ping).any? { |frame| frame.flag?(Frame::ACK) } })
     assert_equal 1, server.connection_count
   end
 

@@ -4,8 +4,6 @@ require_relative "../support/http2/http2_test"
 
 # Policies over HTTP/2.
 class TestPoliciesOverHTTP2 < HTTP2Test
-  time_limit 60
-
   def teardown
     super
     Trunkline::Policy::State.clear

@@ -4,8 +4,6 @@ require_relative "../support/http2/http2_test"
 
 # One connection carries all, up to what the server allows.
 class TestSharing < HTTP2Test
-  time_limit 60
-
   def test_threads_share_one_connection
     server = serve_frames { |stream| stream.answer(stream.target) }
     http = h2_client(server.url)
@@ -32,7 +30,7 @@ class TestSharing < HTTP2Test
 
   def test_calls_are_under_way_together
     server = serve_frames do |stream|
-      stream.answer if stream.connection.wait_until(5) { stream.connection.streams.size == 10 }
+      stream.answer if stream.connection.wait_until(PATIENCE) { stream.connection.streams.size == 10 }
     end
     http = h2_client(server.url)
     assert_equal ["ok"] * 10, at_once(10) { http.get("/").body }

@@ -45,8 +45,8 @@ class TestStorm < HTTP2Test
     callers = Array.new(4) { |number| caller_of(http, "t#{number}") } + [fibers(http), batches(http), killed(http)]
     callers.each { |thread| thread.report_on_exception = false }.each(&:join)
     refute_predicate @answered, :empty?
-    eventually(5) { http.stats.values_at(:in_use, :waiting) == [0, 0] }
-    eventually(5) { server.connections.reject(&:over?).all? { |connection| connection.streams.values.all?(&:over?) } }
+    eventually { http.stats.values_at(:in_use, :waiting) == [0, 0] }
+    eventually { server.connections.reject(&:over?).all? { |connection| connection.streams.values.all?(&:over?) } }
   end
 
   private

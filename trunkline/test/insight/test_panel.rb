@@ -7,8 +7,6 @@ require "trunkline/insight"
 
 # The panel in Chromium.
 class TestPanel < TrunklineTest
-  time_limit 60
-
   Browser = Trunkline::Lab::Browser
   # What a page may do to what is in it.
   HOSTILE = "<style>* { display: none; color: #fff; background: #fff } html, head, body, a { display: block }</style>"

@@ -6,8 +6,6 @@ require_relative "../support/subprocess"
 # A Rails application whose pages and jobs are watched because "trunkline/insight" was required. In a program of its
 # own: Rails changes Ruby's classes.
 class TestInsightRails < TrunklineTest
-  time_limit 60
-
   PRELUDE = <<~RUBY
     $VERBOSE = nil # the warnings of other gems
     require "json"

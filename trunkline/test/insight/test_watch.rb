@@ -9,8 +9,6 @@ require "trunkline/insight"
 class TestWatch < TrunklineTest
   include WaysToCall
 
-  time_limit 60
-
   DELAY = 0.06
 
   def setup

@@ -5,8 +5,6 @@ require_relative "../support/subprocess"
 
 # The log of a Rails application, which is a process of its own.
 class TestRails < TrunklineTest
-  time_limit 60
-
   def log_of(level)
     server = serve
     lib = File.expand_path("../../lib", __dir__)

@@ -5,8 +5,6 @@ require_relative "../facades/net_http/agents/comparison"
 
 # Each file in tools/ is a test program of its own, with the gems of gemfiles/agents: tools that trace patch a process.
 class TestTools < TrunklineTest
-  time_limit 90
-
   Dir[File.join(__dir__, "tools/*.rb")].each do |program|
     name = File.basename(program, ".rb")
     next if name == "tool_test"

@@ -6,8 +6,6 @@ require_relative "migration"
 # The Rails applications on Faraday, HTTParty and Typhoeus: their specs are the same before they move and after, and
 # what they change is what docs/switching.md says. `rake migrations` measures what they gain.
 class TestMigrations < TrunklineTest
-  time_limit 120
-
   PAGE = File.join(Migration::ROOT, "docs/switching.md")
 
   Migration::CLIENTS.each do |client|

@@ -7,8 +7,6 @@ require_relative "../support/ways_to_call"
 class TestBreaker < TrunklineTest
   include WaysToCall
 
-  time_limit 120
-
   # Seconds after which the breaker of QUICK probes.
   COOLED = 0.35
 

@@ -7,8 +7,6 @@ require_relative "../support/breaker_store_tests"
 class TestBreakerInSemian < TrunklineTest
   include BreakerStoreTests
 
-  time_limit 60
-
   NAME = "Semian"
   OUTAGE = BreakerStoreTests.outage_of(:[])
 

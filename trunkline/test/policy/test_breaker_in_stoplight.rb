@@ -7,8 +7,6 @@ require_relative "../support/breaker_store_tests"
 class TestBreakerInStoplight < TrunklineTest
   include BreakerStoreTests
 
-  time_limit 120
-
   NAME = "Stoplight"
   OUTAGE = BreakerStoreTests.outage_of(:run, :color)
 

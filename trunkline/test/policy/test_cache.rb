@@ -9,8 +9,6 @@ class TestCache < TrunklineTest
   include NumberedAnswers
   include WaysToCall
 
-  time_limit 60
-
   FRESH = { "Cache-Control" => "max-age=60" }.freeze
   TAGGED = { "Cache-Control" => "max-age=0", "ETag" => '"1"' }.freeze
   NOT_MODIFIED = "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n"

@@ -12,8 +12,6 @@ require_relative "../support/numbered_answers"
 class TestCacheServers < TrunklineTest
   include NumberedAnswers
 
-  time_limit 60
-
   FRESH = { "Cache-Control" => "max-age=60", "ETag" => '"1"', "Vary" => "Accept" }.freeze
 
   def setup

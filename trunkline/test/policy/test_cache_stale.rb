@@ -9,8 +9,6 @@ class TestCacheStale < TrunklineTest
   include NumberedAnswers
   include WaysToCall
 
-  time_limit 60
-
   WHILE = { "Cache-Control" => "max-age=0, stale-while-revalidate=60", "ETag" => '"1"' }.freeze
   IF_ERROR = { "Cache-Control" => "max-age=0, stale-if-error=60" }.freeze
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
@@ -18,12 +16,6 @@ class TestCacheStale < TrunklineTest
   def teardown
     super
     Trunkline::Policy::State.clear
-  end
-
-  def eventually(seconds = 5)
-    limit = Trunkline::Engine.now + seconds
-    sleep 0.02 until (done = yield) || Trunkline::Engine.now > limit
-    assert done
   end
 
   def test_a_stale_answer_while_it_is_validated

@@ -9,8 +9,6 @@ require_relative "../support/numbered_answers"
 class TestCacheStores < TrunklineTest
   include NumberedAnswers
 
-  time_limit 60
-
   FRESH = { "Cache-Control" => "max-age=60", "ETag" => '"1"', "Vary" => "Accept" }.freeze
 
   # The least that a store has.

@@ -7,8 +7,6 @@ require_relative "../support/ways_to_call"
 class TestCoalesce < TrunklineTest
   include WaysToCall
 
-  time_limit 60
-
   # Answers each request with its number, when all that are to wait do.
   def serve_slowly(seconds = 0.3)
     count = 0

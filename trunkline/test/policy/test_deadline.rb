@@ -8,8 +8,6 @@ require_relative "../support/ways_to_call"
 class TestDeadline < TrunklineTest
   include WaysToCall
 
-  time_limit 60
-
   def held = @held ||= serve { |connection| connection.read_request && sleep(2) }
 
   def test_bounds_every_way_of_calling

@@ -7,8 +7,6 @@ require_relative "../support/ways_to_call"
 class TestHedge < TrunklineTest
   include WaysToCall
 
-  time_limit 120
-
   HEDGE = { after: 0.1, max: 1.0 }.freeze
 
   def teardown

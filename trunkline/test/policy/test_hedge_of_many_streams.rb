@@ -4,8 +4,6 @@ require_relative "../test_helper"
 
 # hedge: of calls among many whose body a block takes (on_chunk:, on_event:): the first head decides.
 class TestHedgeOfManyStreams < TrunklineTest
-  time_limit 60
-
   HEDGE = { after: 0.1, max: 1.0 }.freeze
   HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
   END_OF_BODY = "0\r\n\r\n"

@@ -7,8 +7,6 @@ require_relative "../support/ways_to_call"
 class TestMiddleware < TrunklineTest
   include WaysToCall
 
-  time_limit 60
-
   # Notes what it sees.
   class Recorder
     attr_reader :seen

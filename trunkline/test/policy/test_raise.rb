@@ -4,8 +4,6 @@ require_relative "../test_helper"
 
 # raise: true, alone and among many.
 class TestRaise < TrunklineTest
-  time_limit 60
-
   MISSING = "no such thing"
 
   def test_a_call_raises_when_it_is_asked_to

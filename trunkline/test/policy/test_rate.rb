@@ -8,8 +8,6 @@ require_relative "../support/ways_to_call"
 class TestRate < TrunklineTest
   include WaysToCall
 
-  time_limit 120
-
   def teardown
     super
     Trunkline::Policy::State.clear

@@ -9,8 +9,6 @@ require "tempfile"
 class TestRetry < TrunklineTest
   include WaysToCall
 
-  time_limit 120
-
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
   QUICK = { backoff: 0.001..0.002, budget: false }.freeze
 

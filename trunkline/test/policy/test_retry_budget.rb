@@ -7,8 +7,6 @@ require_relative "../support/ways_to_call"
 class TestRetryBudget < TrunklineTest
   include WaysToCall
 
-  time_limit 120
-
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
   CALLS = 1000
 

@@ -4,8 +4,6 @@ require_relative "../test_helper"
 
 # Calls with policies in a signal handler, where Ruby's Mutex refuses to be taken.
 class TestSignalHandlers < TrunklineTest
-  time_limit 60
-
   def teardown
     super
     Trunkline::Policy::State.clear

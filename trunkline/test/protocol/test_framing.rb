@@ -8,8 +8,6 @@ require_relative "../support/framing_table"
 class TestFraming < TrunklineTest
   include FramingTable
 
-  time_limit 60
-
   POISON = Answers.answer("EVIL")
 
   def self.each_row(rows, suffix)

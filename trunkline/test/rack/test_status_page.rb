@@ -6,8 +6,6 @@ require "json"
 
 # The examples of docs/stats.md, in Puma.
 class TestStatusPage < TrunklineTest
-  time_limit 60
-
   PAGE = File.expand_path("../../../docs/stats.md", __dir__)
   # https://prometheus.io/docs/instrumenting/exposition_formats/
   SAMPLE = /\A[a-z_]+(?:\{origin="(?:[^"\\\n]|\\[\\"n])*"\})? -?[0-9.]+\z/

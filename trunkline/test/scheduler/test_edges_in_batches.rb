@@ -20,7 +20,7 @@ class TestEdgesInBatches < TrunklineTest
   ENDS.each do |name, (bytes, outcome)|
     define_method("test_#{name}_and_the_end_at_once") do
       # Who is not told of the end looks for it when the time is over.
-      results = assert_quick(DEFAULT_TIMEOUT / 2.5) { second_answers(bytes, &:close) }
+      results = assert_quick(2 * GCLevel::SLOWDOWN) { second_answers(bytes, &:close) }
       assert_equal [outcome] * 2, results.map { |result| result.is_a?(Exception) ? result.class : result.body }
     end
   end

@@ -5,8 +5,6 @@ require_relative "../test_helper"
 # Whatever interrupts a call of client.async, and between whichever two steps: one thread drives the futures, and those
 # that come later are answered.
 class TestInterruptedFutures < TrunklineTest
-  time_limit 60
-
   Interruption = Class.new(StandardError)
   FILES = %w[async future scheduler/future_thread].map do |name|
     File.expand_path("../../lib/trunkline/#{name}.rb", __dir__)

@@ -8,8 +8,6 @@ require "trunkline/typhoeus"
 # An interrupt that lands in the caller's own code, while one request of many is served, ends them all at once. What
 # that code raises itself stays the affair of its request.
 class TestInterruptsOfMany < TrunklineTest
-  time_limit 60
-
   Interruption = Class.new(StandardError)
   # Seconds that Timeout gives: by then the caller's code has been reached.
   GIVEN = 0.3

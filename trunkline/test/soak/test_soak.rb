@@ -7,8 +7,6 @@ require_relative "verdict"
 
 # A short soak, and that its verdict is one: flat lines are let through, others and unexplained errors are not.
 class TestSoak < TrunklineTest
-  time_limit 90
-
   SECONDS = 20
   FLAT = { descriptors: 40, threads: 8, rss: 60 }.freeze
   RESTART = SoakServers::Event.new(:restart, 10.0, 13.0)

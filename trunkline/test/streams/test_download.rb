@@ -9,8 +9,6 @@ require_relative "../test_helper"
 # Client#download against servers that break off, change their copy, know no parts or lie: the file is right, or is not
 # there.
 class TestDownload < TrunklineTest
-  time_limit 60
-
   BYTES = Random.new(1).bytes(600_000).freeze
   OTHER = Random.new(2).bytes(500_000).freeze
   ETAG = "\"one\""
@@ -77,7 +75,7 @@ class TestDownload < TrunklineTest
     server = files { |send, number| number == 1 ? send.call(cut: 300_000, wait: gate) : send.call }
     code = "Trunkline.new(#{server.url.dump}, timeout: 20).download('/file', to: #{@path.dump})"
     pid = Process.spawn(*Subprocess.command(code), %i[out err] => File::NULL)
-    eventually(30) { File.size?("#{@path}.part") == 300_000 }
+    eventually { File.size?("#{@path}.part") == 300_000 }
     Process.kill(:KILL, pid)
     Process.wait(pid)
     gate << true
@@ -211,7 +209,7 @@ class TestDownload < TrunklineTest
     gate = Queue.new
     server = files { |send, number| send.call(cut: (10 if number == 1), wait: (gate if number == 1)) }
     first = Thread.new { download(server) }
-    eventually(5) { File.size?("#{@path}.part") }
+    eventually { File.size?("#{@path}.part") }
     error = assert_raises(Trunkline::DownloadError) { download(server) }
     assert_equal [:none, true], [error.sent, error.message.include?("somebody else")]
     gate << true
@@ -274,7 +272,7 @@ class TestDownload < TrunklineTest
     http = client(server.url)
     thread = Thread.new { http.download("/file", to: @path) }
     thread.report_on_exception = false
-    eventually(5) { File.size?("#{@path}.part") == 1000 }
+    eventually { File.size?("#{@path}.part") == 1000 }
     thread.kill.join
     assert_equal 0, http.stats[:in_use]
     gate << true

@@ -10,8 +10,6 @@ require "zlib"
 class TestEachEvent < TrunklineTest
   include Drivers
 
-  time_limit 60
-
   TYPE = { "Content-Type" => "text/event-stream" }.freeze
   HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
   STREAM = "\uFEFFid: 1\revent: a\r\ndata: one\ndata: zwei ü\n\n: ping\n\ndata: three\r\r\ndata: lost"

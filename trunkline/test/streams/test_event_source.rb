@@ -8,8 +8,6 @@ require "timeout"
 class TestEventSource < TrunklineTest
   include Drivers
 
-  time_limit 60
-
   TYPE = { "Content-Type" => "text/event-stream" }.freeze
   QUICK = "retry: 1\n\n"
   GONE = "HTTP/1.1 204 No Content\r\n\r\n"

@@ -6,8 +6,6 @@ require "event_stream_parser"
 
 # Server-sent events of bytes, however they are divided. The rows of the specification are in the C tests.
 class TestEventStreamParser < TrunklineTest
-  time_limit 60
-
   EVERY_FIELD = "\uFEFFid: 1\r\nevent: a\r\nretry: 1500\r\ndata: one\r\ndata: zwei ü\r\n\r\n: ping\r\r\rdata\n\n" \
                 "id: 2\0\ndata: three\ndata:\n\nid\ndata:  four\n\ndata: \xFFx\xE2\x82\n\ndata: not ended\n"
   PIECES = ["data", "data", ":", " ", "\n", "\r", "\r\n", "\n\n", "id", "event", "retry", "12", "x", "ü", "\0", "\xFF",

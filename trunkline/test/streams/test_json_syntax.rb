@@ -4,8 +4,6 @@ require_relative "../test_helper"
 
 # What each_json takes for JSON is what JSON.parse takes, wherever the body is divided.
 class TestJSONSyntax < TrunklineTest
-  time_limit 60
-
   # A response whose body comes divided so, without a socket for each.
   module InPieces
     attr_writer :pieces, :content_type

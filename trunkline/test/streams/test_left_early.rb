@@ -130,7 +130,7 @@ module LeftEarlyTests
   end
 
   def assert_left(http, server)
-    eventually(2, "a connection is in use") { http.stats[:in_use].zero? }
+    eventually("a connection is in use") { http.stats[:in_use].zero? }
     refute_nil server.ended, "the connection is open"
     assert_equal "right", http.get("/").body
     assert_equal [0, 0], http.stats.values_at(:in_use, :waiting)
@@ -187,7 +187,7 @@ class TestLeftEarly < TrunklineTest # rubocop:disable Style/OneClassPerFile -- t
   end
 
   def assert_right(http)
-    eventually(2, "a connection is in use") { http.stats[:in_use].zero? }
+    eventually("a connection is in use") { http.stats[:in_use].zero? }
     assert_equal "right", http.get("/").body
   end
 end

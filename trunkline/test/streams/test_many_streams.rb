@@ -5,8 +5,6 @@ require_relative "../support/fibers"
 
 # Many streams at once: on_chunk: and on_event: among many requests, and each_event in threads and fibers.
 class TestManyStreams < TrunklineTest
-  time_limit 120
-
   STREAMS = 200
   EVENTS = 5
   # Each connection serves one stream.

@@ -8,8 +8,6 @@ require_relative "../test_helper"
 class TestWebSocket < TrunklineTest
   include WebSocketPeers
 
-  time_limit 60
-
   def test_messages
     server = peers(&:echo)
     http = client(server.url)
@@ -126,7 +124,7 @@ class TestWebSocket < TrunklineTest
     server = peers { |_| sleep }
     http = client(server.url)
     thread = Thread.new { http.websocket(&:read) }
-    eventually(5) { http.stats[:in_use] == 1 && waits?(thread) }
+    eventually { http.stats[:in_use] == 1 && waits?(thread) }
     thread.kill.join
     assert_equal 0, http.stats[:in_use]
   end

@@ -55,7 +55,7 @@ module WebSocketEndingTests
     ended = Queue.new
     http = client_of(peers { |peer| ended << until_its_end(peer) })
     Thread.new { 3.times { http.websocket } }.join # whose stack is gone with it
-    eventually(10) { GC.start || http.stats[:in_use].zero? }
+    eventually { GC.start || http.stats[:in_use].zero? }
     assert_equal [:ended] * 3, Array.new(3) { ended.pop }
   end
 
@@ -172,7 +172,7 @@ module WebSocketEndingTests
     end
     begun.pop
     sleep 0.1
-    eventually(5) { thread.stop? }
+    eventually { thread.stop? }
     thread
   end
 
@@ -197,8 +197,6 @@ class TestWebSocketEndings < TrunklineTest
   include WebSocketPeers
   include WebSocketEndingTests
 
-  time_limit 60
-
   private
 
   def client_of(server, **options) = client(server.url, **options)
@@ -207,8 +205,6 @@ end
 class TestSecureWebSocketEndings < TrunklineTest
   include WebSocketPeers
   include WebSocketEndingTests
-
-  time_limit 60
 
   private
 
@@ -219,8 +215,6 @@ end
 class TestWebSocketEndingsOverHTTP2 < TrunklineTest
   include WebSocketPeers
   include WebSocketEndingTests
-
-  time_limit 60
 
   def setup
     super

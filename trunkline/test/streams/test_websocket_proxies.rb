@@ -7,8 +7,6 @@ require_relative "../test_helper"
 class TestWebSocketProxies < TrunklineTest
   include WebSocketPeers
 
-  time_limit 60
-
   def test_each_kind_of_proxy
     { squid: Squid.instance.url, squid_over_tls: Squid.instance.url(:secure), tinyproxy: Tinyproxy.url,
       socks5: Microsocks.instance.url("socks5"), socks5h: Microsocks.instance.url }.each do |name, proxy|

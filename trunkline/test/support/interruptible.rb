@@ -29,7 +29,7 @@ module Interruptible
         took[name] = now - sent
       end
       input.close
-      Subprocess.end_after(10, waiter)
+      Subprocess.end_after(waiter)
     ensure
       Subprocess.kill(waiter)
     end

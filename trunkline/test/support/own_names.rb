@@ -24,13 +24,13 @@ module OwnNames
   def run(code, **options) = run_command(Subprocess.command(PRELUDE + code), **options)
 
   # @param command [Array<String>] of a program that serves the name server's address itself
-  def run_command(command, hosts: "127.0.0.1 localhost\n", limit: 20)
+  def run_command(command, hosts: "127.0.0.1 localhost\n")
     Dir.mktmpdir do |directory|
       { "hosts" => hosts, "resolv.conf" => "nameserver 127.0.0.1\noptions timeout:5 attempts:1\n",
         "nsswitch.conf" => "hosts: files dns\n" }
         .each { |name, content| File.write(File.join(directory, name), content) }
       command = [*ENTER, SETUP, directory, *command]
-      Subprocess::Result.new(*Subprocess.run_command({}, command, limit))
+      Subprocess::Result.new(*Subprocess.run_command({}, command))
     end
   end
 

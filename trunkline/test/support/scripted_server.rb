@@ -5,6 +5,7 @@ require "openssl"
 require "tmpdir"
 require_relative "scripted_connection"
 require_relative "answers"
+require_relative "assertions"
 require_relative "one_at_a_time"
 
 # A server that does exactly what a test says, on a free port, each connection in a thread of its own:
@@ -60,12 +61,12 @@ class ScriptedServer
   def raw_requests = requests.map(&:raw)
   def connection_count = @lock.synchronize { @sockets.size }
 
-  def wait_for_requests(count, seconds: 5) = wait_until(seconds) { requests.size >= count }
-  def wait_for_connections(count, seconds: 5) = wait_until(seconds) { connection_count >= count }
+  def wait_for_requests(count) = wait_until { requests.size >= count }
+  def wait_for_connections(count) = wait_until { connection_count >= count }
 
   # How the client left the given connection, once it has.
-  def ended(index = 0, seconds: 5)
-    wait_until(seconds) { @connections[index]&.ended }
+  def ended(index = 0)
+    wait_until { @connections[index]&.ended }
     @connections[index]&.ended
   end
 
@@ -87,8 +88,8 @@ class ScriptedServer
     [@listener, @stopping].each { |io| io.close unless io.closed? }
   end
 
-  def wait_until(seconds)
-    limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+  def wait_until
+    limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + Assertions::PATIENCE
     until (result = yield)
       return false if Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
 

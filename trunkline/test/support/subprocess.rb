@@ -9,39 +9,42 @@ module Subprocess
   SUPPORT = __dir__
   PRELUDE = "require \"trunkline\"; $stdout.sync = true\n"
 
+  # Seconds after which a program is taken to hang: far more than any takes on a slow machine.
+  LIMIT = 180
+
   Result = Struct.new(:out, :err, :status)
 
   module_function
 
   def command(code) = [RbConfig.ruby, "-w", "-I", LIB, "-I", SUPPORT, "-e", PRELUDE + code]
 
-  def run(code, environment = {}, limit: 20)
-    out, err, status = run_command(environment, command(code), limit)
+  def run(code, environment = {})
+    out, err, status = run_command(environment, command(code))
     Result.new(out, err, status)
   end
 
   # Starts the program, waits for a line on its output, then yields its pid.
-  def interact(code, environment = {}, limit: 20)
+  def interact(code, environment = {})
     Open3.popen3(environment, *command(code)) do |input, out, err, waiter|
       input.close
       first = out.gets
       yield waiter.pid, first
-      end_after(limit, waiter)
+      end_after(waiter)
       Result.new(out.read, err.read, waiter.value)
     end
   end
 
-  def run_command(environment, command, limit)
+  def run_command(environment, command)
     Open3.popen3(environment, *command) do |input, out, err, waiter|
       input.close
       readers = [out, err].map { |stream| Thread.new { stream.read } }
-      end_after(limit, waiter)
+      end_after(waiter)
       [*readers.map(&:value), waiter.value]
     end
   end
 
-  def end_after(limit, waiter)
-    waiter.join(limit) or raise "the program did not end within #{limit} s"
+  def end_after(waiter)
+    waiter.join(LIMIT) or raise "the program did not end within #{LIMIT} s"
   ensure
     kill(waiter) # also when the test's own time is over: whoever leaves waits for it
   end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "gc_level"
 require_relative "stop_at_exit"
 
 # A test that hangs is stopped by a thread of its own, after it has said where every thread stood. A test that hangs
@@ -8,17 +9,9 @@ require_relative "stop_at_exit"
 module TimeLimit
   Exceeded = Class.new(Exception) # rubocop:disable Lint/InheritException -- no rescue in a test may swallow it
 
-  SECONDS = 30
-  GRACE = 5
-
-  module ClassMethods
-    def time_limit(seconds = nil)
-      @time_limit = seconds if seconds
-      @time_limit || TimeLimit::SECONDS
-    end
-  end
-
-  def self.included(base) = base.extend(ClassMethods)
+  # Far more than any test takes on a slow machine.
+  SECONDS = 240 * GCLevel::SLOWDOWN
+  GRACE = 30
 
   def self.dump(title)
     $stderr.puts "\n#{title}"
@@ -43,9 +36,9 @@ module TimeLimit
 
   # Queue#pop with a timeout came with Ruby 3.2.
   def watch(tested)
-    return if over_within?(self.class.time_limit)
+    return if over_within?(SECONDS)
 
-    title = "#{self.class}##{name} ran longer than #{self.class.time_limit} s"
+    title = "#{self.class}##{name} ran longer than #{SECONDS} s"
     TimeLimit.dump(title)
     tested.raise(Exceeded, title)
     return if over_within?(GRACE)

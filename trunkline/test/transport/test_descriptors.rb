@@ -5,8 +5,6 @@ require_relative "../test_helper"
 # A process that may open no more descriptors: idle connections are closed first, then each call is told of it, and all
 # goes on once there are some again. What happens to a process happens in one of its own.
 class TestDescriptors < TrunklineTest
-  time_limit 60
-
   # Takes every descriptor that is left, runs the block, and gives them back.
   PRELUDE = <<~RUBY
     require "small_scheduler"

@@ -11,8 +11,6 @@ require "faraday/retry"
 
 # The Faraday adapter on real sockets: responses compared with those of :net_http, errors, streams, middleware.
 class TestFaradayAdapter < TrunklineTest
-  time_limit 60 # Faraday's own suite is a program of its own
-
   def faraday(url = nil, adapter: :trunkline, adapter_options: {}, config: nil, **options, &block)
     connection = Faraday.new(url, { request: { timeout: DEFAULT_TIMEOUT }, **options }) do |builder|
       block&.call(builder)

@@ -8,8 +8,6 @@ require "trunkline/faraday"
 class TestFaradayPolicies < TrunklineTest
   include WaysToCall
 
-  time_limit 60
-
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
   RETRY = { backoff: 0.001..0.002, budget: false }.freeze
 

@@ -5,8 +5,6 @@ require_relative "../../support/old_net_http"
 
 # Runs test_net_http.rb with the net-http of Ruby 3.1; the bundle has the newest net-http.
 class TestNetHTTPEditions < TrunklineTest
-  time_limit 120
-
   # The old net-http warns about a default that it sets itself.
   PROGRAM = <<~RUBY.freeze
     #{OldNetHTTP::PRELUDE}

@@ -7,8 +7,6 @@ require_relative "../../support/old_net_http"
 # What hooks Net::HTTP sees the same calls with install! as without, whatever came first. Each combination runs in a
 # process of its own, because a hook cannot be taken out.
 class TestNetHTTPOwnMethods < TrunklineTest
-  time_limit 60
-
   # The ways in which agents hook Net::HTTP. Each one tells the methods that it sees, and what they raise.
   HOOKS = {
     # Semian, OpenTelemetry, Sentry, Datadog, AppSignal, Elastic APM

@@ -9,8 +9,6 @@ require "trunkline/net_http"
 class TestNetHTTPPolicies < TrunklineTest
   include WaysToCall
 
-  time_limit 60
-
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
   RETRY = { backoff: 0.001..0.002, budget: false }.freeze
 

@@ -8,8 +8,6 @@ require_relative "../../support/old_net_http"
 # Libraries built on Net::HTTP, each in its own process, before and after install!: the same results and requests, fewer
 # connections. Each runs with the newest net-http and with the oldest.
 class TestNetHTTPUsers < TrunklineTest
-  time_limit 90
-
   # Each program reports its results with tell(...). `rounds` is the number of repetitions.
   USERS = {
     httparty: <<~RUBY,

@@ -5,8 +5,6 @@ require_relative "compared/differences"
 
 # docs/typhoeus.md says everything in which the facade differs from the real Typhoeus.
 class TestTyphoeusDifferences < TrunklineTest
-  time_limit 120 # two processes, a request for each option
-
   def test_the_page_says_what_differs
     skip "Typhoeus is not installed (bin/setup): nothing to compare with" unless Differences.installed?
     differences = Differences.new

@@ -52,9 +52,9 @@ class ToolTest < Minitest::Test
   def client(**options) = Trunkline.new(server.url, timeout: 5, **options)
 
   def wait_until
-    limit = Trunkline::Engine.now + 5
+    limit = Trunkline::Engine.now + Assertions::PATIENCE
     until yield
-      flunk "it did not come to pass within 5 seconds" if Trunkline::Engine.now > limit
+      flunk "it did not come to pass" if Trunkline::Engine.now > limit
       sleep 0.05
     end
   end

@@ -30,7 +30,7 @@ class FrameServer < ScriptedServer
   def connections = @lock.synchronize { @framed.compact }
 
   # The only connection so far, once there is one.
-  def connection = wait_until(5) { connections.first }
+  def connection = wait_until { connections.first }
 
   # Every request so far, in the order of arrival.
   def streams = @lock.synchronize { @streams.to_a.dup }

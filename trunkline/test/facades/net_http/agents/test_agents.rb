@@ -6,8 +6,6 @@ require_relative "results"
 # The agents that are used most, beside install! and Faraday's adapter in both orders: as the kept results and so
 # docs/switching.md say. `rake agents` runs all of them.
 class TestAgents < TrunklineTest
-  time_limit 90
-
   KEPT = Agents::Results.kept
 
   Agents::Comparison::AGENTS.select(&:common).each do |agent|

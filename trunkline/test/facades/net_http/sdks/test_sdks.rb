@@ -6,8 +6,6 @@ require_relative "results"
 # The ten SDKs that are used most, with and without install!: as the kept results and so docs/switching.md say.
 # `rake sdks` runs all of them.
 class TestSDKs < TrunklineTest
-  time_limit 90
-
   KEPT = SDK::Results.kept
 
   SDK.all.select { |sdk| sdk.about.common }.each do |sdk|

@@ -23,7 +23,7 @@ RUBY
 
 # @return [Hash{String => String}] "passed" or "failed", by example
 def results(install)
-  out, err, = OwnNames.run("ENV['INSTALL'] = #{install.inspect}\n#{PROGRAM}", hosts: HOSTS, limit: 240).to_a
+  out, err, = OwnNames.run("ENV['INSTALL'] = #{install.inspect}\n#{PROGRAM}", hosts: HOSTS).to_a
   report = out.lines.find { |line| line.start_with?("{") } or abort "#{install}: #{err}"
   JSON.parse(report).fetch("examples").to_h { |one| ["#{one["id"]} #{one["full_description"]}", one["status"]] }
 end
