@@ -372,7 +372,7 @@ class TestStreaming < TrunklineTest
   def forget(http) = http.get("/", stream: true).read && nil
 
   def assert_flat_memory
-    http = client(timeout: 50)
+    http = client(timeout: 150)
     http.get(Nginx.url("/small"))
     before = Memory.resident_bytes
     Memory.reset_peak

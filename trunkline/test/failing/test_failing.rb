@@ -37,7 +37,7 @@ class TestFailing < TrunklineTest
   def run_failing(*arguments)
     Dir.mktmpdir do |folder|
       command = [RbConfig.ruby, "-W0", "-I", Subprocess::LIB, PROGRAM, *arguments, "300"]
-      Subprocess.run_command({ "LD_PRELOAD" => Calls.build(folder) }, command, 110)
+      Subprocess.run_command({ "LD_PRELOAD" => Calls.build(folder) }, command)
     end
   end
 end
