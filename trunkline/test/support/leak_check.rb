@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
+require_relative "assertions"
 require_relative "child_server"
 
 # After each test the process has the descriptors and the threads that it had before, once clients and servers
 # of the test are closed.
 module LeakCheck
-  PATIENCE = 3.0
   # Seconds between collections meanwhile, for descriptors that go with their objects.
   COLLECTING = 0.25
 
@@ -62,7 +62,7 @@ module LeakCheck
     begun = collected = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     until (left = yield).empty?
       now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      break if now - begun > PATIENCE
+      break if now - begun > Assertions::PATIENCE
 
       if what == "descriptors" && now - collected > COLLECTING
         GC.start
