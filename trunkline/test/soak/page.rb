@@ -9,8 +9,8 @@ module SoakPage
   RESULTS = File.join(ROOT, "benchmark/results/soak.json")
   CHART = File.join(ROOT, "docs/images/soak.svg")
   COLORS = %w[#0969da #bc4c00 #8250df #1a7f37].freeze
-  PANELS = { rss: "MB of memory", descriptors: "descriptors", threads: "threads", per_second: "requests per second",
-             errors: "errors so far" }.freeze
+  PANELS = { rss: "MB of memory", descriptors: "descriptors", connections: "connections", threads: "threads",
+             per_second: "requests per second", errors: "errors so far" }.freeze
   WIDTH = Trunkline::Lab::Output::SVG::WIDE
   HEIGHT = Trunkline::Lab::Output::SVG::HEIGHTS.fetch(WIDTH)
   TOP = 60
@@ -48,7 +48,7 @@ module SoakPage
       net-http-persistent and httpx are called from six threads each, net-http-persistent without HTTP/2, which it does not
       speak. Trunkline has some 40 requests under way at a time, all of which a restart may break.
 
-      ![Memory, descriptors, threads, requests per second and errors over the run](images/soak.svg)
+      ![Memory, descriptors, connections, threads, requests per second and errors over the run](images/soak.svg)
     TEXT
   end
 
