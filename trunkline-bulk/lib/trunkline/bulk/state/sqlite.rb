@@ -274,9 +274,9 @@ module Trunkline
         # A transaction that writes from its beginning: two that read first could both wait for the other.
         def write
           @lock.synchronize do
-            patiently { @db.transaction(:immediate) }
+            patiently { execute("BEGIN IMMEDIATE") }
             result = yield
-            @db.commit
+            execute("COMMIT")
             result
           ensure
             @db.rollback if @db.transaction_active?
