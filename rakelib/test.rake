@@ -44,10 +44,10 @@ module Suites
 
   # So many processes at once, for tests that wait more than they compute. There are more parts than that, so that all
   # end at about the same time; what one prints is seen when it is through.
-  def run_side_by_side(folder, count)
+  def run_side_by_side(folder, count, environment = {})
     parts = files(folder).sort.group_by.with_index { |_, at| at % (count * 5) }.values
     succeeded = Command.at_once(parts, count) do |part|
-      output, status = Open3.capture2e(RbConfig.ruby, *arguments(folder, part))
+      output, status = Open3.capture2e(environment, RbConfig.ruby, *arguments(folder, part))
       puts output
       status.success?
     end
@@ -121,9 +121,10 @@ task :sanitize do
   # Ruby itself leaves what it allocated to the end of the process, so leaks are memcheck's to find; and it has
   # signal stacks of its own, which ASan would unmap under it.
   # What was freed is kept from use for a while, but not so much of it that tests of memory fail.
-  Suites.run("trunkline", "LD_PRELOAD" => runtimes.join(" "),
-                          "ASAN_OPTIONS" => "detect_leaks=0:use_sigaltstack=0:quarantine_size_mb=4",
-                          "UBSAN_OPTIONS" => "print_stacktrace=1:halt_on_error=1")
+  Suites.run_side_by_side("trunkline", Etc.nprocessors,
+                          { "LD_PRELOAD" => runtimes.join(" "),
+                            "ASAN_OPTIONS" => "detect_leaks=0:use_sigaltstack=0:quarantine_size_mb=4",
+                            "UBSAN_OPTIONS" => "print_stacktrace=1:halt_on_error=1" })
 ensure
   EXTENSIONS.each(&:build)
 end
