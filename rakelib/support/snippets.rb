@@ -11,7 +11,8 @@ require_relative "../../trunkline/test/support/puma_server"
 #   `url` is that server's address, for the rare example that needs it by name.
 #   Below /slow it answers after a second.
 # - <!-- setup ... --> is Ruby that runs in its turn, and that readers do not see.
-# - ```ruby no-run marks what cannot run here (it is only parsed).
+# - ```ruby gems:agents runs in a process of its own, with the gems of gemfiles/agents.
+# - ```ruby since:3.3 runs on that Ruby and newer ones, and is only parsed on others.
 # What an example shows ("# => value", "# prints: text") is compared with what it gives: see Shown.
 class Snippets
   FENCE = /^```ruby(?<flags>[^\n]*)\n(?<code>.*?)^```$|^<!-- setup\n(?<setup>.*?)^-->$/m
@@ -19,7 +20,12 @@ class Snippets
   PRINTS = /^ *# prints: (?<text>.*)$/
   PLACEHOLDER = "https://api.test"
 
-  Snippet = Struct.new(:code, :line, :run, keyword_init: true)
+  ROOT = File.expand_path("../..", __dir__)
+
+  # gems: the folder of gemfiles/ whose gems it runs with, or nil; since: a Ruby version, or nil
+  Snippet = Struct.new(:code, :line, :gems, :since, keyword_init: true) do
+    def run? = since.nil? || Gem::Version.new(RUBY_VERSION) >= Gem::Version.new(since)
+  end
 
   # The answer of the local server.
   ECHO = lambda do |environment|
@@ -49,8 +55,9 @@ class Snippets
     text = File.read(page)
     text.to_enum(:scan, FENCE).map do
       match = Regexp.last_match
+      flags = match[:flags].to_s
       Snippet.new(code: match[:code] || match[:setup], line: match.pre_match.count("\n") + 2,
-                  run: !match[:flags].to_s.include?("no-run"))
+                  gems: flags[/gems:(\w+)/, 1], since: flags[/since:([\d.]+)/, 1])
     end
   end
 
@@ -58,9 +65,11 @@ class Snippets
   # Returns how many ran; raises at the first that fails, with its page and line in the backtrace.
   def run(url:, ruby:, first: nil)
     chosen = first ? all.first(first) : all
-    parse(chosen.reject(&:run))
-    runnable = chosen.select(&:run)
-    execute(program(runnable, url), ruby) unless runnable.empty?
+    parse(chosen.reject(&:run?))
+    runnable = chosen.select(&:run?)
+    apart, together = runnable.partition(&:gems)
+    execute(program(together, url), ruby) unless together.empty?
+    apart.each { |snippet| execute(program([snippet], url), ruby, snippet.gems) }
     runnable.size
   end
 
@@ -88,11 +97,25 @@ class Snippets
     lines.empty? ? run : "Shown.output(#{lines}, #{place.dump}) { #{run} }"
   end
 
-  def execute(program, ruby)
+  def execute(program, ruby, gems = nil)
     Tempfile.create(["snippets", ".rb"]) do |file|
       file.write(program)
       file.flush
-      system(*ruby, file.path, chdir: Dir.tmpdir, exception: true)
+      gems ? execute_apart(file.path, ruby, gems) : system(*ruby, file.path, chdir: Dir.tmpdir, exception: true)
+    end
+  end
+
+  # Warnings are off, since those gems give some.
+  def execute_apart(path, ruby, gems)
+    bundle = { "BUNDLE_GEMFILE" => "#{ROOT}/gemfiles/#{gems}/Gemfile",
+               "BUNDLE_PATH" => "#{ROOT}/vendor/bundle/#{gems}", "BUNDLE_WITHOUT" => "others" }
+    Bundler.with_unbundled_env do
+      unless system(bundle, "bundle", "check", %i[out err] => File::NULL)
+        return puts "not run: an example of #{page}: the gems of gemfiles/#{gems} could not be installed"
+      end
+
+      command = ["bundle", "exec", *ruby, "-W0", "-I", "#{ROOT}/trunkline/lib", path]
+      system(bundle, *command, chdir: Dir.tmpdir, exception: true)
     end
   end
 end
