@@ -48,7 +48,7 @@ class TestOptionalGems < Minitest::Test
   def run_without(name, code)
     program = "#{format(WITHOUT, name.inspect)}require \"trunkline\"\n#{code}"
     command = [RbConfig.ruby, "-W0", "-I", Subprocess::LIB, "-e", program]
-    out, err, status = Subprocess.run_command({ "TRUNKLINE_ENGINE" => "ruby" }, command, 20)
+    out, err, status = Subprocess.run_command({ "TRUNKLINE_ENGINE" => "ruby" }, command)
     assert status.success?, err
     out
   end

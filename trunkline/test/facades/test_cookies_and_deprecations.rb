@@ -50,7 +50,7 @@ class TestCookiesAndDeprecations < TrunklineTest
   RUBY
 
   def test_typhoeus
-    out, err, status = Subprocess.run_command({}, [*Subprocess.command(TYPHOEUS), @server.url("").chomp("/")], 20)
+    out, err, status = Subprocess.run_command({}, [*Subprocess.command(TYPHOEUS), @server.url("").chomp("/")])
     assert_predicate status, :success?, err
     assert_equal %w[a b].map { |path| "GET #{@server.url("/#{path}")}\n" }.join, out
     assert_equal [nil, *["sid=1"] * 3], @server.requests.map { |request| request["Cookie"] }

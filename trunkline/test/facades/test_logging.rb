@@ -52,7 +52,7 @@ class TestLoggingOfFacades < TrunklineTest
   RUBY
 
   def test_typhoeus
-    out, err, status = Subprocess.run_command({}, [*Subprocess.command(TYPHOEUS), url], 20)
+    out, err, status = Subprocess.run_command({}, [*Subprocess.command(TYPHOEUS), url])
     assert_predicate status, :success?, err
     assert_told out, times: 2
   end

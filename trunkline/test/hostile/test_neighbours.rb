@@ -73,7 +73,7 @@ class TestNeighbours < HTTP2Test
   unless DEAD_NAMES
     def test_everybody_beside_who_waits_for_dead_names
       skip "namespaces (unshare, ip) are not to be had here" unless OwnNames.available?
-      result = OwnNames.run(<<~RUBY, limit: 50)
+      result = OwnNames.run(<<~RUBY)
         ENV["TRUNKLINE_DEAD_NAMES"] = "yes"
         $LOAD_PATH.unshift(#{File.expand_path("..", __dir__).inspect})
         load #{__FILE__.inspect}

@@ -16,7 +16,7 @@ class TestTools < TrunklineTest
 
         command = [RbConfig.ruby, "-I", Subprocess::LIB, program]
         out, err, status = Subprocess.run_command(Agents::Comparison.environment(common: true).merge("LEVEL" => level),
-                                                  command, 60)
+                                                  command)
 
         assert status.success?, out + err
         assert_match(/^\d+ runs, [1-9]\d* assertions, 0 failures, 0 errors, 0 skips$/, out)

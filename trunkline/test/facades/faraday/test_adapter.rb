@@ -385,7 +385,7 @@ class TestFaradayAdapter < TrunklineTest
     spec = File.expand_path("adapter_spec.rb", __dir__)
     rspec = [Gem.bin_path("rspec-core", "rspec"), "--no-color", "--options", File::NULL]
     command = [RbConfig.ruby, "-I", Subprocess::LIB, *rspec, spec]
-    out, err, status = Subprocess.run_command({ "http_proxy" => nil, "no_proxy" => nil }, command, 50)
+    out, err, status = Subprocess.run_command({ "http_proxy" => nil, "no_proxy" => nil }, command)
     assert_predicate status, :success?, "#{out.lines.last(80).join}#{err}"
     assert_match(/\A[1-9]\d{2} examples, 0 failures/, out.lines.grep(/examples,/).last)
   end

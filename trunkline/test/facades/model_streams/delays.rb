@@ -7,7 +7,6 @@ require_relative "libraries"
 require_relative "service"
 
 LIMIT = 0.05 # seconds
-SECONDS = 60 # that one process may take
 ROOT = File.expand_path("../../../..", __dir__)
 GEMS = { "BUNDLE_GEMFILE" => "#{ROOT}/gemfiles/models/Gemfile", "BUNDLE_PATH" => "#{ROOT}/vendor/bundle/models",
          "RUBYOPT" => "-rbundler/setup", "RUBYLIB" => nil }.freeze
@@ -16,7 +15,7 @@ GEMS = { "BUNDLE_GEMFILE" => "#{ROOT}/gemfiles/models/Gemfile", "BUNDLE_PATH" =>
 def ask(name, mode, url)
   program = File.expand_path("program.rb", __dir__)
   command = [RbConfig.ruby, "-W0", "-I", Subprocess::LIB, program, name, mode, url]
-  out, err, status = Subprocess.run_command(GEMS, command, SECONDS)
+  out, err, status = Subprocess.run_command(GEMS, command)
   raise "#{name}, #{mode}: #{err.lines.first(6).join}" unless status.success?
 
   JSON.parse(out.lines.last)

@@ -86,7 +86,7 @@ class TestCassettes < TrunklineTest
   def run_program(installed, mode, recorder = installed)
     command = [RbConfig.ruby, "-I", Subprocess::LIB, "-e", PROGRAM, installed, mode, File.join(@folder, recorder),
                @server.url("")]
-    out, err, status = Subprocess.run_command({}, command, 20)
+    out, err, status = Subprocess.run_command({}, command)
     assert_predicate status, :success?, err
     JSON.parse(out)
   end

@@ -14,7 +14,7 @@ class TestNetHTTPEditions < TrunklineTest
 
   def test_the_oldest_edition
     command = [RbConfig.ruby, "-I", Subprocess::LIB, "-e", PROGRAM]
-    out, err, status = Subprocess.run_command(OldNetHTTP::ENVIRONMENT, command, 110)
+    out, err, status = Subprocess.run_command(OldNetHTTP::ENVIRONMENT, command)
     skip "net-http #{OldNetHTTP::VERSION} is not installed" if status.exitstatus == OldNetHTTP::MISSING
 
     assert_predicate status, :success?, "#{out}#{err}"

@@ -93,7 +93,7 @@ class TestNetHTTPOwnMethods < TrunklineTest
 
   def test_another_connect_stays_in_use
     server = serve(answer("ok"))
-    out, err, status = Subprocess.run_command({}, [RbConfig.ruby, "-I", Subprocess::LIB, "-e", <<~RUBY], 20)
+    out, err, status = Subprocess.run_command({}, [RbConfig.ruby, "-I", Subprocess::LIB, "-e", <<~RUBY])
       require "net/http"
       class Net::HTTP
         def connect = @socket = Net::BufferedIO.new(TCPSocket.new("127.0.0.1", #{server.port}))
@@ -112,7 +112,7 @@ class TestNetHTTPOwnMethods < TrunklineTest
     server = serve { |connection| play(connection) }
     command = [RbConfig.ruby, "-W0", "-I", Subprocess::LIB, "-e", [prelude, PRELUDE, *parts, CALLS].join("\n"),
                "127.0.0.1", server.port.to_s, refused_port.to_s]
-    out, err, status = Subprocess.run_command(environment, command, 40)
+    out, err, status = Subprocess.run_command(environment, command)
     skip "net-http #{OldNetHTTP::VERSION} is not installed" if status.exitstatus == OldNetHTTP::MISSING
     assert_predicate status, :success?, err
     JSON.parse(out)

@@ -180,7 +180,7 @@ class TestNetHTTPUsers < TrunklineTest
     servers = [serve { |connection| play(connection) }, serve_tls { |connection| play(connection) }]
     arguments = [servers[0].url(""), servers[1].url("", host: "localhost"), TestCA.ca_file]
     command = [RbConfig.ruby, "-W0", "-I", Subprocess::LIB, "-e", program, *arguments]
-    out, err, status = Subprocess.run_command(environment, command, 60)
+    out, err, status = Subprocess.run_command(environment, command)
     skip "net-http #{OldNetHTTP::VERSION} is not installed" if status.exitstatus == OldNetHTTP::MISSING
     assert_predicate status, :success?, err
     { told: JSON.parse(comparable(out.lines.last, servers)), connections: servers.map(&:connection_count),

@@ -189,7 +189,7 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
 
   def test_typhoeus_itself_is_not_replaced
     program = 'module Typhoeus; VERSION = "1"; end; begin; require "trunkline/typhoeus"; rescue LoadError; puts $!; end'
-    out, = Subprocess.run_command({}, [RbConfig.ruby, "-I", Subprocess::LIB, "-e", program], 20)
+    out, = Subprocess.run_command({}, [RbConfig.ruby, "-I", Subprocess::LIB, "-e", program])
     assert_match(/Typhoeus 1 itself is loaded/, out)
   end
 

@@ -29,7 +29,7 @@ class TestWebMock < TrunklineTest
 
   def ruby(program, *arguments)
     command = [RbConfig.ruby, "-I", Subprocess::LIB, "-e", program, *arguments]
-    out, err, status = Subprocess.run_command({}, command, 20)
+    out, err, status = Subprocess.run_command({}, command)
     assert_predicate status, :success?, err
     out
   end

@@ -97,7 +97,7 @@ module Agents
     # @return [Hash] "failure", or "versions", "connections" (how many were opened for GET) and "cases": what the caller
     #   got, what the agent saw, what was sent
     def run(order, servers)
-      out, err, status = Subprocess.run_command(environment, command(order, servers), 60)
+      out, err, status = Subprocess.run_command(environment, command(order, servers))
       return { "failure" => err.lines.first(3).join } unless status.success? && !out.empty?
 
       mask = Mask.new(servers.ports.values)

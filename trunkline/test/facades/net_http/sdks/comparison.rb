@@ -16,7 +16,6 @@ class SDK
     ROOT = File.expand_path("../../../../..", __dir__)
     GEMFILE = File.join(ROOT, "gemfiles/sdks/Gemfile")
     BUNDLE = File.join(ROOT, "vendor/bundle/sdks")
-    LIMIT = 60 # s, for one process
 
     # What one process did.
     Run = Struct.new(:told, :sent, :connections, :version, keyword_init: true)
@@ -83,7 +82,7 @@ class SDK
 
     def run(mode)
       server = serve
-      out, err, status = Subprocess.run_command(environment, command(mode, server), LIMIT)
+      out, err, status = Subprocess.run_command(environment, command(mode, server))
       raise Unavailable, "#{mode}: #{err.lines.first(6).join}" unless status.success?
 
       report = JSON.parse(out)
