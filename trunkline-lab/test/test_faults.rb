@@ -39,7 +39,7 @@ module Trunkline
       def test_what_net_http_does_is_told
         names = %i[two_answers slow_body common_name_only close_of_a_kept_connection_on_get nested_bomb gzip_members
                    to_file expired]
-        told = trials("net_http", FAULTS.values_at(*names)).to_h { |fault, found| [fault.name, found[:told]] }
+        told = trials("net_http", FAULTS.values_at(*names)).to_h { |fault, found| [fault.name, without_time(found)] }
 
         assert_equal "answer, next call: a wrong answer", told[:two_answers]
         assert_equal "no end", told[:slow_body]
@@ -68,6 +68,9 @@ module Trunkline
       end
 
       private
+
+      # What is told, but for the seconds, which a busy machine adds.
+      def without_time(found) = found[:told].sub(/, \d+\.\d s(?=,|\z)/, "")
 
       def trial(id)
         preloaded = Preloaded.new(Peer.named(id))
