@@ -21,7 +21,8 @@ class TrunklineTest < Minitest::Test
   include LeakCheck
   include GCLevel
 
-  DEFAULT_TIMEOUT = PATIENCE * GCLevel::SLOWDOWN
+  # Seconds: more than PATIENCE, so that nothing that a test waits for comes from the timeout of a call.
+  DEFAULT_TIMEOUT = 30 * GCLevel::SLOWDOWN
 
   # What is made once for the life of the process is there before the first test counts or takes the time: the engine's
   # reaper, the authorities of the system (tens of milliseconds to read), the thread of Timeout.

@@ -33,7 +33,7 @@ class Attempt
       http.each(settles.keys, concurrency: 3) { |path, result| settles.fetch(path).call(result) }
     end
   }.freeze
-  PATIENCE = 1000 # hundredths of a second in which what was closed is gone
+  PATIENCE = 50 # hundredths of a second in which what was closed is gone
   OPTIONS = { timeout: { total: 2, connect: 1 }, max_idle: 8 }.freeze
 
   # @param base [String] of the listener

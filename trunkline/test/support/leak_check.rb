@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
-require_relative "assertions"
 require_relative "child_server"
+require_relative "metronome"
 
 # After each test the process has the descriptors and the threads that it had before, once clients and servers
 # of the test are closed.
 module LeakCheck
+  # Seconds, beside what the machine is late: less than what closes idle connections and threads by itself.
+  SOON = 3.0
   # Seconds between collections meanwhile, for descriptors that go with their objects.
   COLLECTING = 0.25
 
@@ -62,7 +64,7 @@ module LeakCheck
     begun = collected = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     until (left = yield).empty?
       now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      break if now - begun > Assertions::PATIENCE
+      break if now - begun > SOON + Metronome.lateness(now - begun)
 
       if what == "descriptors" && now - collected > COLLECTING
         GC.start
