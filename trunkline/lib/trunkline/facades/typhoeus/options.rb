@@ -21,7 +21,6 @@ module Trunkline
         include Names
         include Credentials
         include TLS
-        extend TLS::ClassMethods
 
         # Seconds: libcurl's default connecttimeout.
         CONNECT = 300

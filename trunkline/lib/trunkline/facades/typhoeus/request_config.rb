@@ -51,24 +51,10 @@ module Trunkline
             RactorError.refuse
             key = PER_REQUEST.any? { |name| options.key?(name) } ? options.except(*PER_REQUEST) : options
             known = connections == Connections::NO_LIMIT ? @known : known_with(connections)
-            return with_decrypted_key(known, key, connections) if Options.password?(key)
-
             known[key] || Memo.keep(known, KNOWN, frozen_copy(key), new(key, connections))
           end
 
           private
-
-          # The engine reads a decrypted copy of a key with a password, so a changed key file needs another
-          # RequestConfig. While the changed file cannot be read, the previous RequestConfig is used.
-          def with_decrypted_key(known, key, connections)
-            stamped = [frozen_copy(key), Options.key_stamps(key)]
-            known[stamped] || begin
-              config = new(key, connections)
-              Memo.keep(known, KNOWN, stamped, Memo.keep(known, KNOWN, stamped.first, config))
-            end
-          rescue InvalidRequest
-            known[stamped.first] || raise
-          end
 
           def known_with(connections)
             @limited[connections] || Memo.keep(@limited, KNOWN, connections, {})

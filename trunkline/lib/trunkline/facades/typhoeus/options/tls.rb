@@ -12,24 +12,7 @@ module Trunkline
             "default" => "1.2", "tlsv1" => "1.2", "tlsv1_0" => "1.2", "tlsv1_1" => "1.2", "tlsv1_2" => "1.2",
             "tlsv1_3" => "1.3"
           }.freeze
-          # Options with the password of a key, and options with a file that contains the key.
-          PASSWORDS = %i[keypasswd sslkeypasswd sslcertpasswd ssl_key_password].freeze
-          KEY_FILES = %i[sslkey ssl_key sslcert ssl_cert].freeze
-          private_constant :VERSIONS, :PASSWORDS, :KEY_FILES
-
-          # Methods of Options itself.
-          module ClassMethods
-            # @param options [Hash] of a request
-            # @return [Boolean] whether they contain the password of a key
-            def password?(options)
-              PASSWORDS.any? { |name| options.key?(name) }
-            end
-
-            # @return [Array] the times of the last change of the files with the key
-            def key_stamps(options)
-              KEY_FILES.map { |name| PemFile.stamp(options[name]) }
-            end
-          end
+          private_constant :VERSIONS
 
           private
 
@@ -52,7 +35,7 @@ module Trunkline
           end
 
           def option_keypasswd(value)
-            @key_password = value.to_s if value
+            @client_options[:client_key_password] = value.to_s if value
           end
 
           def option_sslcerttype(value) = pem_alone(:sslcerttype, value)
@@ -69,17 +52,9 @@ module Trunkline
             @client_options[:min_tls] = VERSIONS.fetch(value.to_s) { refuse(:sslversion, value, known) }
           end
 
-          # The engine does not take a password, so it gets a decrypted copy of the key.
+          # libcurl ignores a password without a certificate.
           def complete_key
-            file = @client_options[:client_key] || @client_options[:client_cert]
-            @client_options[:client_key] = decrypted(file) if @key_password && file
-          end
-
-          def decrypted(file)
-            require "openssl"
-            PemFile.path(OpenSSL::PKey.read(File.read(file), @key_password))
-          rescue OpenSSL::PKey::PKeyError, SystemCallError
-            raise InvalidRequest, "sslkey: cannot be read with the keypasswd that was given", cause: nil
+            @client_options.delete(:client_key_password) unless @client_options[:client_cert]
           end
         end
       end
