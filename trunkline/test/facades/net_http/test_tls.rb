@@ -130,15 +130,16 @@ class TestNetHTTPTLS < TrunklineTest
   end
 
   def test_ciphers
+    key = TestCA.identity(:localhost).key.is_a?(OpenSSL::PKey::RSA) ? "RSA" : "ECDSA"
+    small, large = %w[128 256].map { |bits| "ECDHE-#{key}-AES#{bits}-GCM-SHA#{bits == "128" ? 256 : 384}" }
     context = TestCA.server_context(max: :TLS1_2)
-    context.ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256"
+    context.ciphers = small
     server = serve(tls: context) { |connection| connection << answer while connection.read_request }
-    ["ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384", ["ECDHE-ECDSA-AES128-GCM-SHA256"],
-     [["ECDHE-ECDSA-AES128-GCM-SHA256", "TLSv1.2", 128, 128]]].each do |ciphers|
+    ["#{small}:#{large}", [small], [[small, "TLSv1.2", 128, 128]]].each do |ciphers|
       assert_equal "ok", trusting(server, ciphers: ciphers).get("/").body
     end
     assert_equal 2, server.connection_count, "carried: one for each list"
-    assert_raises(OpenSSL::SSL::SSLError) { trusting(server, ciphers: "ECDHE-ECDSA-AES256-GCM-SHA384").get("/") }
+    assert_raises(OpenSSL::SSL::SSLError) { trusting(server, ciphers: large).get("/") }
     assert_raises(OpenSSL::SSL::SSLError) { trusting(server, ciphers: "NOSUCHCIPHER").get("/") }
   end
 

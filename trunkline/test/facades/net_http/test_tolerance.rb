@@ -111,10 +111,7 @@ class TestNetHTTPTolerance < TrunklineTest
   NAMES.each do |certificate, servers|
     define_method(:"test_a_certificate_for_#{certificate.values.compact.join("_and_").tr("*:.@", "_")}") do
       identity = TestCA.send(:issue_leaf, :named, **certificate)
-      context = OpenSSL::SSL::SSLContext.new
-      context.cert = identity.certificate
-      context.key = identity.key
-      context.extra_chain_cert = identity.issuers
+      context = OpenSSL::SSL::SSLContext.new.tap { |made| TestCA.send(:present, made, identity) }
       server = serve(tls: context) { |connection| connection.read_request && (connection << answer) }
       servers.each do |name, taken|
         results = [false, true].map { |install| tls_result(server, name, install) }

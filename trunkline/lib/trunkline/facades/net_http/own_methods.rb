@@ -64,16 +64,21 @@ module Trunkline
 
           # Originals has no method object to call: a Ractor could not use it.
           def keep(http, names)
-            names.each do |name, (found)|
-              http.define_method(:"#{PREFIX}#{name}", own(http, found))
+            names.each do |name, aliases|
+              http.define_method(:"#{PREFIX}#{name}", own(http, aliases.first))
               http.send(:private, :"#{PREFIX}#{name}")
-              next if original?(name)
-
-              Originals.module_eval(<<~RUBY, __FILE__, __LINE__ + 1)
-                private def #{name}(...) = #{PREFIX}#{name}(...) # private def connect(...) = trunkline_own_connect(...)
-              RUBY
+              [name, *(aliases if RUBY_ENGINE == "jruby")].each { |called| call_original(called, name) }
             end
             http.include(Originals)
+          end
+
+          # On JRuby `super` in an alias of a method goes by the alias's name.
+          def call_original(called, name)
+            return if original?(called)
+
+            Originals.module_eval(<<~RUBY, __FILE__, __LINE__ + 1)
+              private def #{called}(...) = #{PREFIX}#{name}(...) # private def connect(...) = trunkline_own_connect(...)
+            RUBY
           end
 
           def put(http, name, from)
