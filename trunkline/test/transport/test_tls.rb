@@ -312,6 +312,19 @@ class TestTLS < TrunklineTest
     assert_equal %w[whole whole], answers.map(&:body)
   end
 
+  def test_a_version_of_jruby_openssl_that_keeps_its_engine_elsewhere_is_refused
+    skip "it is JRuby's" unless RUBY_ENGINE == "jruby"
+    stream = Trunkline::Engine::Ruby::TLSStreamOnJRuby
+    fields = stream.send(:remove_const, :FIELDS)
+    stream.const_set(:FIELDS, %w[elsewhere])
+    server = serve_tls
+    error = assert_raises_with(Trunkline::TLSError, phase: :tls, sent: :none) { secure_client.get(server.url) }
+    assert_match(/jruby-openssl \d[\d.]* is not one that can be used/, error.message)
+  ensure
+    stream&.send(:remove_const, :FIELDS)
+    stream&.const_set(:FIELDS, fields)
+  end
+
   private
 
   def client_with(identity)

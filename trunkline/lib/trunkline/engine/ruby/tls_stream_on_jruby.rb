@@ -69,10 +69,14 @@ module Trunkline
           @starved = false
         end
 
+        # A version without these fields is refused, since its SSLSocket may lose bytes as well.
         def field(name)
           field = JRuby.ref(@ssl).java_class.declared_field(name)
           field.accessible = true
           field.value(JRuby.ref(@ssl))
+        rescue NameError, Java::JavaLang::Exception => error
+          words = "jruby-openssl #{JOpenSSL::VERSION} is not one that can be used (0.15 and 0.16 can; #{error.message})"
+          raise Failure.new(:TLS_OPTIONS, words, phase: :tls)
         end
 
         # @return [:came, :wait_readable, nil] :came: something is in @plain; nil: the end
