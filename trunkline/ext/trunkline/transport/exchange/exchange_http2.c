@@ -134,12 +134,12 @@ static step_result open_stream(exchange *x, nanoseconds now) {
         }
         if (opens(x, now)) return STEP_WAIT;
     }
-    x->displaced = http2_connection_closing(x->call.http2) || !x->no_stream_free;
+    bool waited = x->no_stream_free;
+    x->displaced = http2_connection_closing(x->call.http2) || !waited;
     x->no_stream_free = true;
-    if (x->phase != PHASE_QUEUE) {
-        exchange_phase(x, PHASE_QUEUE, now);
-        exchange_begin_wait(x, now);
-    }
+    /* A first attempt is in PHASE_QUEUE from its beginning, but waits since now. */
+    if (x->phase != PHASE_QUEUE) exchange_phase(x, PHASE_QUEUE, now);
+    if (!waited) exchange_begin_wait(x, now);
     x->wake_at = now + ROOM_AGAIN;
     if (x->displaced) return exchange_broke(x, FAILURE_CLOSED, 0, NULL);
     return exchange_wants_collection(x, now) ? STEP_COLLECT : STEP_WAIT;
