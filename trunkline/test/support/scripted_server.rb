@@ -99,7 +99,8 @@ class ScriptedServer
   end
 
   def accept_all
-    until IO.select([@listener, @stopping]).first.include?(@stopping)
+    # On JRuby select without a time may give nil.
+    until IO.select([@listener, @stopping])&.first&.include?(@stopping)
       socket = @listener.accept_nonblock(exception: false)
       take(socket) unless socket == :wait_readable
     end
