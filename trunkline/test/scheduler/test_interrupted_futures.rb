@@ -45,6 +45,20 @@ class TestInterruptedFutures < TrunklineTest
     end
   end
 
+  # The thread of the futures was not told of it, drops it when its turn comes, and ends.
+  def test_one_that_waits_and_was_given_up_is_over
+    gate = Queue.new
+    server = serve { |connection| connection << answer if connection.read_request && gate.pop }
+    http = client(server.url, max_idle: 8, max_connections_per_host: 1)
+    first, second = Array.new(2) { http.async.get("/") }
+    server.wait_for_requests(1)
+    assert_raises(Interruption) { interrupted_when_it_was_settled(second) { second.cancel } }
+    gate << true
+    assert_equal 200, first.value!(5).status
+    assert_instance_of Trunkline::Cancelled, second.value(5)
+    assert_equal 1, server.requests.size
+  end
+
   # What defers interrupts while it starts the thread does not make one that cannot be ended.
   def test_the_thread_does_not_inherit_what_is_deferred
     server = serve(&:stall)
@@ -101,6 +115,10 @@ class TestInterruptedFutures < TrunklineTest
 
   def interrupted_when_a_thread_was_made(&call)
     tracing([:c_return], call) { |event| event.method_id == :new && event.self.equal?(Thread) }
+  end
+
+  def interrupted_when_it_was_settled(future, &call)
+    tracing([:return], call) { |event| event.method_id == :settle && event.self.equal?(future) }
   end
 
   def tracing(events, call)

@@ -63,7 +63,7 @@ module Trunkline
       # @param options [BatchOptions]
       def initialize(pool, options)
         @pool = pool
-        @scheduler = Scheduler.new(pool, options) { |pending, now| pending.callback.claim(now) }
+        @scheduler = Scheduler.new(pool, options) { |pending, now| may_start?(pending, now) }
         # Requests that are new, or whose futures were cancelled.
         @inbox = []
         # Those that the Scheduler has.
@@ -150,6 +150,14 @@ module Trunkline
           @scheduler.add(pending)
         end
         @inbox.shift
+      end
+
+      # A request whose future was settled meanwhile is dropped by the Scheduler, whether its #cancel comes or was
+      # interrupted.
+      def may_start?(pending, now)
+        claimed = pending.callback.claim(now)
+        @accepted.delete(pending) unless claimed
+        claimed
       end
 
       # A request stays accepted until its future is settled.
