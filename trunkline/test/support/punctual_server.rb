@@ -5,7 +5,7 @@ require_relative "child_server"
 
 # A server in a process of its own, which knows nothing of our lock. It answers each GET after 5 ms with the monotonic
 # clock, in nanoseconds, as it was just before the answer's last byte was written. "/streamed" is answered in two
-# chunks, 0.92 s apart: busy threads give up the lock every 0.1 s, later on a busy machine.
+# chunks, 0.9 to 1 s apart: busy threads give up the lock every 0.1 s, and the second is to come at any moment of that.
 class PunctualServer < ChildServer
   CODE = <<~'RUBY'
     require "socket"
@@ -18,7 +18,7 @@ class PunctualServer < ChildServer
         sleep 0.005
         if line.start_with?("GET /streamed ")
           socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n")
-          sleep 0.92
+          sleep 0.9 + rand * 0.1
           time = now.call
           socket.write("#{time.bytesize.to_s(16)}\r\n#{time}\r\n0\r\n\r\n")
         else
