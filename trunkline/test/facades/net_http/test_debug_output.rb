@@ -10,6 +10,9 @@ require "trunkline/net_http"
 
 # set_debug_output of a session that Trunkline runs gets the lines that Net::HTTP writes.
 class TestNetHTTPDebugOutput < TrunklineTest
+  # Made once: it has the time at which it was made.
+  GZIP = Zlib.gzip("unpacked", level: 1)
+
   CALLS = {
     get: ->(http) { http.get("/text") },
     gzip: ->(http) { assert_body "unpacked", http.get("/gzip") },
@@ -109,7 +112,7 @@ class TestNetHTTPDebugOutput < TrunklineTest
   def play(connection)
     while (request = connection.read_request)
       bytes = case request.target
-              when "/gzip" then answer(Zlib.gzip("unpacked", level: 1), "Content-Encoding" => "gzip")
+              when "/gzip" then answer(GZIP, "Content-Encoding" => "gzip")
               when "/close" then "HTTP/1.1 200 OK\r\nX-A: 1\r\n\r\nuntil the end"
               when "/missing" then answer("gone", status: "404 Not Found")
               else answer("text", "X-A" => "1", "x-b" => "2")
