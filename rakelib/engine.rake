@@ -36,10 +36,12 @@ module EngineBuild
   end
 
   # As many programs at once as there are processors: they wait more than they compute.
-  def test(library, flavour)
+  #
+  # @param under [Array<String>] a program that runs each of them
+  def test(library, flavour, under = [])
     built = programs(library, flavour)
     passed = Command.at_once(built) do |program|
-      output, status = Open3.capture2e(SANITIZERS, "timeout", LIMIT_SECONDS.to_s, program, chdir: ROOT)
+      output, status = Open3.capture2e(SANITIZERS, "timeout", LIMIT_SECONDS.to_s, *under, program, chdir: ROOT)
       puts "-- #{File.basename(program)} (#{flavour})\n#{output}"
       status.success?
     end

@@ -27,6 +27,9 @@ module Suites
     end
   end
 
+  # Those with tests that run under GC.stress, too: their subject is neither time nor thousands of calls.
+  def stressable(folder) = files(folder).select { |file| File.read(file).match?(/^  stressable$/) }
+
   # One process for a whole suite: its servers start once.
   def run(folder, environment = {}, chosen = files(folder))
     system(environment, RbConfig.ruby, *arguments(folder, chosen), exception: true)
@@ -107,10 +110,14 @@ namespace :typhoeus do
 end
 
 desc "The Ruby suite of trunkline with the collector pushed harder and harder around each test"
-task gc: :compile do
+task gc: Suites::LEVELS.map { |level| "gc:#{level}" }
+
+namespace :gc do
   Suites::LEVELS.each do |level|
-    puts "== TRUNKLINE_GC=#{level}"
-    Suites.run("trunkline", "TRUNKLINE_GC" => level)
+    desc "The Ruby suite of trunkline with TRUNKLINE_GC=#{level}"
+    task(level => :compile) do
+      Suites.run_side_by_side("trunkline", Etc.nprocessors + 1, { "TRUNKLINE_GC" => level })
+    end
   end
 end
 
@@ -141,15 +148,4 @@ namespace :poll do
   task(quick: :compile) do
     Suites.run_with_poll(Suites.named("trunkline", waiting))
   end
-end
-
-desc "The Ruby suite of trunkline under valgrind"
-task memcheck: :compile do
-  require "ruby_memcheck"
-  RubyMemcheck.config(binary_name: "trunkline")
-  RubyMemcheck::TestTask.new("memcheck:run") do |task|
-    task.libs = %w[trunkline/lib trunkline/test]
-    task.test_files = Suites.files("trunkline")
-  end
-  Rake::Task["memcheck:run"].invoke
 end

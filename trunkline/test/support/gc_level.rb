@@ -17,7 +17,7 @@ module GCLevel
   # Times that a stressed test may take longer, and be later, than any other.
   SLOWDOWN = LEVEL == "stress" ? 20 : 1
 
-  GC.auto_compact = true if LEVEL == "compact"
+  GC.auto_compact = true if %w[compact stress].include?(LEVEL)
 
   module ClassMethods
     def stressable = @stressable = true

@@ -1,0 +1,12 @@
+# frozen_string_literal: true
+
+# Runs Ruby with these arguments under valgrind, and tells what is the extension's. Programs that the tests begin are
+# not followed; forks are. CRuby reads bytes of its stack that were never set, so those do not count here.
+
+require "ruby_memcheck"
+
+OPTIONS = %w[--num-callers=50 --error-limit=no --trace-children=no --undef-value-errors=no --leak-check=full
+             --show-leak-kinds=definite].freeze
+
+configuration = RubyMemcheck::Configuration.new(binary_name: "trunkline", valgrind_options: OPTIONS)
+exit RubyMemcheck::RubyRunner.new(configuration).run(*ARGV)
