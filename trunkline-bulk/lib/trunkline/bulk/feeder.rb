@@ -81,21 +81,21 @@ module Trunkline
         Enumerator.new do |all|
           items = []
           last = @cursor
-          due = nil
+          due = now + PATIENCE
           source.each_from(@cursor) do |item, cursor|
-            due = now + PATIENCE if items.empty?
             items << item
             last = cursor
-            next if items.size < size && now < due
+            next if items.size < size && Engine.now < due
 
             all.yield(items, last)
             items = []
+            due = now + PATIENCE
           end
           all.yield(items, last)
         end
       end
 
-      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      def now = Engine.now
 
       # @return [Array(Array, Object)] what State#add_slices takes
       def next_slices

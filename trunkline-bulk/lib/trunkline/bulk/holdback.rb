@@ -28,17 +28,15 @@ module Trunkline
         @given_up = {}
         @ready = []
         @size = 0
+        @unused = true
       end
+
+      # @return [Boolean] whether no origin is held or was given up, and no item waits here; read for each item
+      attr_reader :unused
 
       # @param origin [String, nil]
       # @return [Boolean] whether its items are to be given to #hold
       def holds?(origin) = @origins.key?(origin)
-
-      # @return [Boolean] whether there is an origin that is held, or was given up
-      def any? = !none?
-
-      # @return [Boolean] whether all origins are taken to be well
-      def none? = @origins.empty? && @given_up.empty?
 
       # @param result [Response, Error]
       # @return [Float, nil] seconds for which its origin is to be held; nil: it has answered
@@ -59,6 +57,7 @@ module Trunkline
       def answered(entry)
         @given_up.delete(entry.origin)
         release(entry.origin)
+        look_whether_unused
       end
 
       # @param entry [Entry] of an origin that could not be reached, or that has said to come later
@@ -68,6 +67,7 @@ module Trunkline
         return false if @given_up.key?(entry.origin) || @size >= MOST
 
         entry.held_since ||= now
+        @unused = false
         return give_up(entry.origin) && false if now - entry.held_since >= @seconds
 
         postpone(entry.origin, [pause, entry.held_since + @seconds - now].min)
@@ -85,8 +85,8 @@ module Trunkline
 
       # @return [Entry, nil] one that may be tried now
       def take
-        return @ready.shift unless @ready.empty?
-        return if @origins.empty?
+        return if @unused
+        return @ready.shift.tap { look_whether_unused } unless @ready.empty?
 
         held = @origins.each_value.find { |one| !one.trying && !one.waiting.empty? && one.until <= now } or return
         held.trying = true
@@ -106,6 +106,10 @@ module Trunkline
       private
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+      def look_whether_unused
+        @unused = @origins.empty? && @given_up.empty? && @ready.empty?
+      end
 
       # A request that was sent before the origin was held tells nothing new.
       def postpone(origin, pause)

@@ -61,12 +61,13 @@ module Trunkline
       # @return [Entry, nil] the next of the items that were not over when it was claimed; nil: each was taken
       def take
         items = @items
-        until @next == items.size || @lost
-          index = @next
-          @next += 1
+        until (index = @next) == items.size || @lost
+          @next = index + 1
+          next if @recorded.getbyte(index) == OVER
+
           item = items[index]
           items[index] = nil # its entry has it, for no longer than it is needed
-          return Entry.new(self, index, item) if @recorded.getbyte(index) != OVER
+          return Entry.new(self, index, item)
         end
       end
 
@@ -105,7 +106,7 @@ module Trunkline
       def complete? = @left.zero?
 
       # @return [Boolean] whether another worker has it now
-      def lost? = @lost
+      attr_reader :lost
 
       # @param state [State]
       # @return [Integer] items that are over since the last time
@@ -125,7 +126,7 @@ module Trunkline
 
       # @return [void]
       def finish
-        outcome = lost? ? :lost : :released
+        outcome = lost ? :lost : :released
         @told&.finish(outcome: complete? ? :complete : outcome, counts: @all)
         @told = nil
       end
