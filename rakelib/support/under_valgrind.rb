@@ -8,5 +8,8 @@ require "ruby_memcheck"
 OPTIONS = %w[--num-callers=50 --error-limit=no --trace-children=no --undef-value-errors=no --leak-check=full
              --show-leak-kinds=definite].freeze
 
-configuration = RubyMemcheck::Configuration.new(binary_name: "trunkline", valgrind_options: OPTIONS)
+SUPPRESSIONS = File.expand_path("../../trunkline/test/suppressions", __dir__)
+
+configuration = RubyMemcheck::Configuration.new(binary_name: "trunkline", valgrind_options: OPTIONS,
+                                                valgrind_suppressions_dir: SUPPRESSIONS)
 exit RubyMemcheck::RubyRunner.new(configuration).run(*ARGV)

@@ -14,8 +14,11 @@ module GCLevel
   # Moves every object that can move; the option was renamed in Ruby 3.2.
   GROW = RUBY_VERSION < "3.2" ? :double_heap : :expand_heap
 
-  # Times that a stressed test may take longer, and be later, than any other.
-  SLOWDOWN = LEVEL == "stress" ? 20 : 1
+  # Whether the test runs under valgrind (rake memcheck).
+  VALGRIND = ENV.key?("RUBY_MEMCHECK_RUNNING")
+
+  # Times that a stressed test, and one under valgrind, may take longer, and be later, than any other.
+  SLOWDOWN = LEVEL == "stress" || VALGRIND ? 20 : 1
 
   GC.auto_compact = true if %w[compact stress].include?(LEVEL)
 
