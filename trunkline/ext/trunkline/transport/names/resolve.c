@@ -32,6 +32,7 @@ static pthread_cond_t work;
 static pthread_cond_t rest;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned threads, idle;
+static unsigned starting;             /* threads that have not looked for a name yet */
 static bool held;                     /* a fork is under way: no look-up may start */
 static nanoseconds last_start;        /* of a look-up */
 static nanoseconds next_look = NEVER; /* when an idle thread checks the queue again */
@@ -69,16 +70,18 @@ static int start_thread(void) {
     int error = pthread_create(&thread, &attributes, serve, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    if (error == 0) threads++;
+    if (error == 0) threads++, starting++;
     return error;
 }
 
-/* Wakes an idle thread for the queue, or starts one. Returns 0 or an errno. */
+/* Wakes an idle thread for the queue, or starts one unless one for each name is about to look for
+ * it. Returns 0 or an errno. */
 static int need_thread(void) {
     if (idle > 0) {
         pthread_cond_signal(&work);
         return 0;
     }
+    if (starting >= lookup_queue_length()) return 0;
     return threads < RESOLVE_MAX_THREADS ? start_thread() : 0;
 }
 
@@ -123,6 +126,7 @@ static void run(lookup *name) {
 
 static void *serve(void *unused) {
     pthread_mutex_lock(&lock);
+    starting--;
     for (lookup *name; (name = wait_for_name()) != NULL;) {
         if (lookup_queue_length() > 0) need_thread();
         run(name);
@@ -371,7 +375,7 @@ void resolve_after_fork(bool child) {
         pthread_mutex_lock(&lock);
         lookup_queue_reset();
         lookup_each(fail_asked, NULL);
-        threads = idle = 0;
+        threads = idle = starting = 0;
         next_look = NEVER;
     }
     held = false;

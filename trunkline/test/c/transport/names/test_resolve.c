@@ -3,6 +3,7 @@
 #include "transport/names/resolve.h"
 #include "sockets.h"
 
+#include <dirent.h>
 #include <netdb.h>
 #include <pthread.h>
 
@@ -213,6 +214,16 @@ static void test_a_caller_that_leaves_gives_its_answer_to_the_cache(void) {
     waker_drop(w);
 }
 
+/* Returns 0 where /proc does not tell. */
+static int threads_of_this_process(void) {
+    DIR *tasks = opendir("/proc/self/task");
+    int count = 0;
+    if (tasks == NULL) return 0;
+    while (readdir(tasks) != NULL) count++;
+    closedir(tasks);
+    return count;
+}
+
 static void test_names_are_looked_up_side_by_side(void) {
     resolution *all[30];
     waker *w = waker_take();
@@ -220,6 +231,7 @@ static void test_names_are_looked_up_side_by_side(void) {
     char name[32];
     begin(60);
     most_at_once = 0;
+    int before = threads_of_this_process();
     for (int i = 0; i < 30; i++) {
         snprintf(name, sizeof(name), "n%d.test", i);
         resolve_start(name, 80, 0, w, &all[i], &f);
@@ -233,6 +245,8 @@ static void test_names_are_looked_up_side_by_side(void) {
     }
     CHECK(answered && times_asked() == 30, "all are answered");
     CHECK(most_at_once > 1 && most_at_once <= 30, "%d at once", most_at_once);
+    int started = threads_of_this_process() - before;
+    CHECK(started <= 30, "no more threads than names: %d", started);
     waker_drop(w);
 }
 
