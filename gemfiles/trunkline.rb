@@ -33,6 +33,7 @@ gem "aws-sigv4", "~> 1.10", require: false
 
 # The examples of jobs.
 gem "sidekiq", "~> 7.3", require: false
+gem "connection_pool", "< 3", require: false # Sidekiq 7.3 gives it arguments that 3.0 refuses
 
 # A second judge of event streams.
 gem "event_stream_parser", "~> 1.0", require: false

@@ -86,7 +86,10 @@ class TestFaults < BulkTest
     skip "libfaketime is not installed (bin/setup)" if FAKETIME.nil?
 
     server = serve { sleep(0.02) && [200, "ok"] }
-    set = ->(text) { File.write(path("clock"), text) }
+    set = lambda do |text|
+      File.write(path("clock.new"), text)
+      File.rename(path("clock.new"), path("clock")) # it may be read at any moment
+    end
     set.call("+0")
     variables = { **CLOCK, "FAKETIME_TIMESTAMP_FILE" => path("clock") }
     code = <<~RUBY

@@ -341,7 +341,7 @@ module Trunkline
 
       # A class may have no name of its own.
       def name_of(error)
-        (error.class.name || error.class.ancestors.find(&:name).name).delete_prefix("Trunkline::")
+        (error.class.name || error.class.ancestors.grep(Class).find(&:name).name).delete_prefix("Trunkline::")
       end
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

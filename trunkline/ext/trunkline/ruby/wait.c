@@ -246,7 +246,7 @@ static step_result drive_in_fiber(exchange *x, VALUE scheduler, bool at_once) {
 step_result wait_drive(exchange *x, bool at_once) {
     VALUE scheduler = rb_fiber_scheduler_current();
     if (!NIL_P(scheduler)) return drive_in_fiber(x, scheduler, at_once);
-    thread_stop stop;
+    thread_stop stop = {0};
     wait_stop_begin(&stop);
     waiting w = {
         .x = x, .waker = x->waker, .step = STEP_WAIT, .at_once = at_once, .stop = &stop.request};
