@@ -81,16 +81,18 @@ class TestFaults < BulkTest
   CLOCK = { "LD_PRELOAD" => FAKETIME, "FAKETIME_NO_CACHE" => "1", "DONT_FAKE_MONOTONIC" => "1",
             "FAKETIME_DONT_FAKE_MONOTONIC" => "1" }.freeze
 
+  # In one step: the programs may read the file at any moment.
+  def move_clock(text)
+    File.write(path("clock.new"), text)
+    File.rename(path("clock.new"), path("clock"))
+  end
+
   # Two processes work, and the time of day is set a day back, and an hour forward.
   def test_the_clock_is_set
     skip "libfaketime is not installed (bin/setup)" if FAKETIME.nil?
 
     server = serve { sleep(0.02) && [200, "ok"] }
-    set = lambda do |text|
-      File.write(path("clock.new"), text)
-      File.rename(path("clock.new"), path("clock")) # it may be read at any moment
-    end
-    set.call("+0")
+    move_clock "+0"
     variables = { **CLOCK, "FAKETIME_TIMESTAMP_FILE" => path("clock") }
     code = <<~RUBY
       class Timed < Trunkline::Bulk
@@ -104,7 +106,7 @@ class TestFaults < BulkTest
     pids = Array.new(2) { |number| Programs.start(code, path("output#{number}"), variables) }
     ["-86400", "+3600"].each_with_index do |jump, count|
       eventually("it works") { server.total > 100 * (count + 1) }
-      set.call(jump)
+      move_clock jump
     end
     pids.each { |pid| assert_predicate Process.wait2(pid).last, :success? }
     run = Trunkline::Bulk::State.of(state).run("Timed/run")
