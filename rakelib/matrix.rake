@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "support/chroot"
+require_relative "support/ci"
 
 CHROOTS = [
   Chroot.new("trixie"),
@@ -27,6 +28,11 @@ namespace :matrix do
   desc "Build the chroots that are not there yet (in #{Chroot::HOME})"
   task(:build) { CHROOTS.each(&:build) }
 
-  # What is run inside: everything that can differ with the Ruby, the compiler or the libraries.
-  task suite: %w[compile:pedantic protocol:test transport:test transport:test:poll test poll:test soak:short docs:test]
+  desc "What is run inside: everything that can differ with the Ruby, the compiler or the libraries"
+  task :suite do
+    tasks = %w[compile:pedantic protocol:test transport:test transport:test:poll trunkline:test xml:test lab:test
+               bulk:test poll:test soak:short docs:test]
+    exit(CI.new(tasks.to_h { |task| [task, task] }, alone: %w[trunkline:test poll:test soak:short],
+                                                    quiet: %w[compile:pedantic]).run)
+  end
 end
