@@ -114,14 +114,18 @@ module Trunkline
       # The worker that asked is found by its end of the connection, and killed.
       def dying
         script = lambda do |connection|
-          inode = File.foreach("/proc/net/tcp").map(&:split).find { |row| row[1].end_with?(port(connection)) }[9]
-          Process.kill("KILL", owner(inode))
+          Process.kill("KILL", owner(inode_of_peer(connection)))
           sleep 1
         end
         Faults::Fault.new(group: "Heads", name: :dying, verb: :get, pause: 0, headers: {}, script: script)
       end
 
-      def port(connection) = format(":%04X", connection.tcp.remote_address.ip_port)
+      # By both ends: its port may be that of an older connection, too.
+      def inode_of_peer(connection)
+        ends = [connection.tcp.remote_address, connection.tcp.local_address].map { |one| format(":%04X", one.ip_port) }
+        rows = File.foreach("/proc/net/tcp").map(&:split)
+        rows.find { |row| row.values_at(1, 2).zip(ends).all? { |address, port| address.end_with?(port) } }[9]
+      end
 
       def owner(inode)
         path = Dir["/proc/[0-9]*/fd/*"].find { |file| link(file) == "socket:[#{inode}]" }
