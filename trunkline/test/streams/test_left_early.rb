@@ -70,8 +70,8 @@ module LeftEarlyTests
     Sync do |task|
       began = false
       call = task.async { run.call { began = true } }
-      task.sleep(0.02) until began
-      task.sleep(0.1)
+      sleep 0.02 until began
+      sleep 0.1
       call.stop
       call.wait
     end
