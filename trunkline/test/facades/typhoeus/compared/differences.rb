@@ -46,6 +46,9 @@ class Differences
   # @return [Array<String>] what is refused here and not there
   def refused = others.select { |name, _| @ours[name].refused? }.keys
 
+  # @return [Array<String>] what both refuse; of the options, those that another libcurl may know
+  def refused_by_both = @theirs.select { |name, theirs| theirs.refused? && @ours[name].refused? }.keys
+
   # @return [Hash{String => Outcome}] what both take, with different results
   def different = others.reject { |name, _| @ours[name].refused? }
 
@@ -79,6 +82,10 @@ class Differences
       Unless their value switches them off, these raise `Typhoeus::Errors::UnsupportedOption`:
 
       #{wrapped(refused.map { |name| "`#{name}`" })}
+
+      With this libcurl, or with the values that were tried, both refuse:
+
+      #{wrapped(refused_by_both.map { |name| "`#{name}`" })}
 
       ## Methods that are not there
 
