@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require "zlib"
 require_relative "codec/references"
 require_relative "errors"
 
@@ -20,13 +21,13 @@ module Trunkline
         # @raise [InvalidItem]
         def dump(items, plain = plain?(items))
           items = items.map { |item| encode(item) } unless plain
-          JSON.generate(items).force_encoding(Encoding::BINARY)
+          Zlib::Deflate.deflate(JSON.generate(items), Zlib::BEST_SPEED)
         end
 
         # @param bytes [String]
         # @return [Array] a record that is gone is a Missing
         def load(bytes)
-          text = bytes.dup.force_encoding(Encoding::UTF_8)
+          text = Zlib::Inflate.inflate(bytes)
           values = JSON.parse(text, max_nesting: 200)
           return values unless text.include?("{") || text.index("[", 1)
 

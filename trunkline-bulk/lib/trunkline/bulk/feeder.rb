@@ -85,7 +85,7 @@ module Trunkline
           source.each_from(@cursor) do |item, cursor|
             items << item
             last = cursor
-            next if items.size < size && Engine.now < due
+            next if items.size < size && now < due
 
             all.yield(items, last)
             items = []

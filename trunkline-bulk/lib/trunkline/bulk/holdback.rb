@@ -32,7 +32,7 @@ module Trunkline
       end
 
       # @return [Boolean] whether no origin is held or was given up, and no item waits here; read for each item
-      attr_reader :unused
+      def unused? = @unused
 
       # @param origin [String, nil]
       # @return [Boolean] whether its items are to be given to #hold
@@ -57,7 +57,7 @@ module Trunkline
       def answered(entry)
         @given_up.delete(entry.origin)
         release(entry.origin)
-        look_whether_unused
+        update_unused
       end
 
       # @param entry [Entry] of an origin that could not be reached, or that has said to come later
@@ -86,7 +86,7 @@ module Trunkline
       # @return [Entry, nil] one that may be tried now
       def take
         return if @unused
-        return @ready.shift.tap { look_whether_unused } unless @ready.empty?
+        return @ready.shift.tap { update_unused } unless @ready.empty?
 
         held = @origins.each_value.find { |one| !one.trying && !one.waiting.empty? && one.until <= now } or return
         held.trying = true
@@ -107,7 +107,7 @@ module Trunkline
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-      def look_whether_unused
+      def update_unused
         @unused = @origins.empty? && @given_up.empty? && @ready.empty?
       end
 

@@ -106,7 +106,7 @@ module Trunkline
       def complete? = @left.zero?
 
       # @return [Boolean] whether another worker has it now
-      attr_reader :lost
+      def lost? = @lost
 
       # @param state [State]
       # @return [Integer] items that are over since the last time
@@ -126,7 +126,7 @@ module Trunkline
 
       # @return [void]
       def finish
-        outcome = lost ? :lost : :released
+        outcome = lost? ? :lost : :released
         @told&.finish(outcome: complete? ? :complete : outcome, counts: @all)
         @told = nil
       end

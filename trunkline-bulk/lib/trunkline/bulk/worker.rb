@@ -78,7 +78,7 @@ module Trunkline
       # @return [Object, nil] nil: there is none now, or the run is to stop
       def next_request
         until @stopped
-          entry = (again if @robots || !@held.unused)
+          entry = (again if @robots || !@held.unused?)
           entry ||= take or return
           request = request_of(entry)
           next passed_over(entry) if request.nil?
@@ -132,7 +132,7 @@ module Trunkline
       # @return [Entry, nil] one that has waited
       def again
         while (entry = @held.take || @robots&.take)
-          return entry unless entry.work.lost
+          return entry unless entry.work.lost?
 
           @robots&.ended(entry)
         end
@@ -190,7 +190,7 @@ module Trunkline
 
       def try_alone(entry)
         record
-        return if @stopped || entry.work.lost
+        return if @stopped || entry.work.lost?
 
         request = request_of(entry)
         @client.each([request], invalid: :yield) { |one, result| ended(entry, one, result) } unless request.nil?
@@ -204,7 +204,7 @@ module Trunkline
         request = @request.call(item)
         return settle(entry, "skipped", nil) if request.nil?
         return if @robots && !permitted?(entry, request)
-        return request if @held.unused || entry.held_since
+        return request if @held.unused? || entry.held_since
 
         entry.origin ||= origin_of(request)
         return request unless @held.holds?(entry.origin)
@@ -237,7 +237,7 @@ module Trunkline
       def ended(entry, request, result)
         take_time(request, result) if (@sampled += 1) <= SAMPLE
         @robots&.ended(entry)
-        finish(entry, result) unless entry.work.lost || kept?(entry, request, result)
+        finish(entry, result) unless entry.work.lost? || kept?(entry, request, result)
         record_in_time if (@ended += 1) >= CLOCK
       end
 
@@ -271,7 +271,7 @@ module Trunkline
       # @return [Boolean] whether the item is to be tried again
       def kept?(entry, request, result)
         pause = @held.pause_of(result)
-        return false if pause.nil? && @held.unused
+        return false if pause.nil? && @held.unused?
 
         entry.origin ||= origin_of(request)
         return @held.keep?(entry, pause) if pause
@@ -313,7 +313,7 @@ module Trunkline
       def record
         @flush&.call
         @works.each { |work| @settled += work.record(@state) }
-        ended, @works = @works.partition { |work| work.complete? || work.lost }
+        ended, @works = @works.partition { |work| work.complete? || work.lost? }
         ended.each(&:finish)
         tell_activity
         @recorded_at = now
