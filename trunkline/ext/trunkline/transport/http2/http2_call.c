@@ -172,6 +172,9 @@ int http2_call_sent(const http2_call *call) {
     const http2_connection *h = call->http2;
     const http2_stream *s = call->stream;
     if (s == NULL) return 0;
+    /* What is composed is written later, also of a stream that is reset by then. */
+    if (!h->dead && !h->write_broken)
+        return s->request_ends != UINT64_MAX ? 2 : s->head_begins != UINT64_MAX ? 1 : 0;
     const tls *session = h->connection->session;
     uint64_t handed = session != NULL ? tls_sent(session) : h->written;
     return s->request_ends <= h->written ? 2 : s->head_begins < handed ? 1 : 0;

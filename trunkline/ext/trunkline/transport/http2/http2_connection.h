@@ -111,7 +111,8 @@ uint64_t http2_call_body_sent(const http2_call *call);
 /* Is all that was framed on the connection with the system? */
 bool http2_call_written(const http2_call *call);
 
-/* How much of the request was sent: a sent_state of exchange.h, as a number. */
+/* How much of the request was sent, or cannot be kept from being sent: a sent_state of exchange.h,
+ * as a number. */
 int http2_call_sent(const http2_call *call);
 
 /* Why the connection has failed; its code is FAILURE_NONE when it has not. */

@@ -131,7 +131,36 @@ static void test_a_call_given_up_leaves_the_connection_usable(void) {
     end_test();
 }
 
-/* The leader of an exchange loop that nobody drives is no leader: others take over. */
+/* A request that waits for its batch to be written is composed when frames for another are read. */
+static void test_a_composed_request_counts_as_sent(void) {
+    begin_test("");
+    call_options s = usual(4);
+    exchange_free(call(&s));
+    waker *wakeup = waker_take();
+    http2_batch *batch = http2_batch_new();
+    exchange *first = begun(&s, wakeup), *second = begun(&s, wakeup);
+    exchange_join(first, batch, NULL);
+    exchange_join(second, batch, NULL);
+    exchange_step(first, clock_now());
+    http2_batch_flush(batch, wakeup);
+    int descriptor = first->connection->descriptor;
+    wait_for_events(descriptor, POLLIN, SOON_MILLISECONDS);
+    exchange_step(second, clock_now());
+    while (exchange_step(first, clock_now()) == STEP_WAIT)
+        if (!wait_for_events(descriptor, POLLIN, SOON_MILLISECONDS)) break;
+    CHECK(answered(first), "the first is answered");
+    exchange_abort(second);
+    CHECK(exchange_sent(second) == SENT_ALL, "of the second is sent: %d", exchange_sent(second));
+    http2_batch_flush(batch, wakeup);
+    await_requests(3);
+    CHECK(requests == 3, "and the server has it");
+    exchange_free(first);
+    exchange_free(second);
+    http2_batch_close(batch);
+    waker_drop(wakeup);
+    end_test();
+}
+
 /* As when the collector frees a response together with the options that it was asked with. */
 static void test_a_call_outlives_its_settings_to_be_freed(void) {
     begin_test("h");
@@ -152,6 +181,7 @@ static void test_a_call_outlives_its_settings_to_be_freed(void) {
     end_test();
 }
 
+/* The leader of an exchange loop that nobody drives is no leader: others take over. */
 static void test_a_poller_away_holds_nobody_up(void) {
     begin_test("al");
     call_options s = usual(4);
@@ -246,6 +276,7 @@ int main(void) {
     RUN(test_what_the_server_may_have_does_not_move());
     RUN(test_goodbye_is_seen_before_the_next_call());
     RUN(test_a_call_given_up_leaves_the_connection_usable());
+    RUN(test_a_composed_request_counts_as_sent());
     RUN(test_a_call_outlives_its_settings_to_be_freed());
     RUN(test_a_poller_away_holds_nobody_up());
     RUN(test_a_poller_keeps_to_the_stream_limit());
