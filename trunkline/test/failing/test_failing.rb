@@ -13,6 +13,7 @@ class TestFailing < TrunklineTest
     allocations_over_http2: ["batch", "h2", %w[malloc]],
     descriptors_and_names: ["get", "tls", %w[socket eventfd getaddrinfo pthread_create]],
     events: ["batch", "plain", %w[epoll_create1 epoll_ctl]],
+    events_over_http2: ["batch", "h2", %w[epoll_ctl]],
     bytes_of_batches: ["batch", "h2", %w[send recvmsg]],
     bytes: ["post", "tls", %w[connect send recv]]
   }.freeze

@@ -121,7 +121,10 @@ bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, 
                  (uint32_t)(events & POLLOUT ? EPOLLOUT : 0) | EPOLLONESHOT;
     }
     w->id = id;
-    return tell_kernel(l, descriptor, wanted);
+    if (tell_kernel(l, descriptor, wanted)) return true;
+    w->id = 0;
+    w->whom = NULL;
+    return false;
 }
 
 /* A connection that another driver uses now is removed from epoll, or each of its responses would

@@ -27,7 +27,7 @@ bool event_loop_renew(event_loop *l);
  *
  * id: the connection's, because descriptor numbers are used again; 0: one event only.
  * events: POLLIN, POLLOUT or both. whom: what event_loop_wait returns for it; borrowed.
- * Returns false without memory, or when epoll refuses the descriptor. */
+ * Returns false without memory, or when epoll refuses the descriptor: it is not watched then. */
 bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, void *whom);
 
 /* Stops returning `whom` for `descriptor`. To be called before `whom` is freed; a descriptor that

@@ -7,6 +7,7 @@
 
 #define EVENTS_AT_ONCE 256
 #define AWAY_LONG (MILLISECOND / 10)
+#define HEAR_AGAIN (5 * MILLISECOND) /* between two attempts to watch the waker */
 
 struct exchange_loop {
     event_loop *loop;   /* owned */
@@ -18,6 +19,7 @@ struct exchange_loop {
     list all;
     nanoseconds left_at; /* when its driver left it last; NEVER: it has not yet */
     bool behind;         /* the driver was away: what the next events tell of may be old */
+    bool hears;          /* the waker is watched */
 };
 
 static void make_runnable(exchange_loop *l, member *m) {
@@ -25,6 +27,12 @@ static void make_runnable(exchange_loop *l, member *m) {
         m->where = MEMBER_RUNNABLE;
         list_append(&l->runnable, &m->queue_node);
     }
+}
+
+/* Each event of the waker ends its watch. When this fails it is tried again after HEAR_AGAIN. */
+static bool hear(exchange_loop *l) {
+    l->hears = event_loop_watch(l->loop, waker_descriptor(l->waker), 0, POLLIN, l);
+    return l->hears;
 }
 
 static void unwatch(exchange_loop *l, member *m) {
@@ -89,7 +97,7 @@ static void leave_to_parent(exchange_loop *l) {
         m->watching_count = 0;
         make_runnable(l, m);
     }
-    event_loop_watch(l->loop, waker_descriptor(l->waker), 0, POLLIN, l);
+    hear(l);
 }
 
 void exchange_loop_run(exchange_loop *l) {
@@ -107,11 +115,12 @@ void exchange_loop_run(exchange_loop *l) {
 /* Returns whether there were no more events than it took. */
 static bool wait_once(exchange_loop *l, nanoseconds until) {
     void *events[EVENTS_AT_ONCE];
+    if (!l->hears) hear(l);
     int count = event_loop_wait(l->loop, until, events, EVENTS_AT_ONCE);
     for (int i = 0; i < count; i++) {
         if (events[i] == l) {
             waker_clear(l->waker);
-            event_loop_watch(l->loop, waker_descriptor(l->waker), 0, POLLIN, l);
+            hear(l);
             wake_called(l);
         } else {
             make_runnable(l, events[i]);
@@ -126,7 +135,9 @@ static bool wait_once(exchange_loop *l, nanoseconds until) {
 }
 
 nanoseconds exchange_loop_deadline(const exchange_loop *l) {
-    return l->runnable.first != NULL || l->ready.first != NULL ? 0 : deadlines_next(&l->due);
+    if (l->runnable.first != NULL || l->ready.first != NULL) return 0;
+    nanoseconds next = deadlines_next(&l->due);
+    return l->hears ? next : clock_earlier(next, clock_now() + HEAR_AGAIN);
 }
 
 void exchange_loop_drive(exchange_loop *l, nanoseconds until, const stop_request *stop) {
@@ -202,18 +213,18 @@ void exchange_loop_park(exchange_loop *l) {
 exchange_loop *exchange_loop_new(waker *w) {
     exchange_loop *l = calloc(1, sizeof(*l));
     if (l == NULL) return NULL;
+    l->waker = waker_keep(w);
     l->loop = event_loop_new();
     l->batch = http2_batch_new();
-    if (l->loop == NULL || l->batch == NULL ||
-        !event_loop_watch(l->loop, waker_descriptor(w), 0, POLLIN, l)) {
+    if (l->loop == NULL || l->batch == NULL || !hear(l)) {
         int error = errno;
         event_loop_free(l->loop);
         http2_batch_drop(l->batch);
+        waker_drop(l->waker);
         free(l);
         errno = error;
         return NULL;
     }
-    l->waker = waker_keep(w);
     l->left_at = NEVER;
     return l;
 }

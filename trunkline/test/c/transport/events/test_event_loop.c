@@ -2,6 +2,7 @@
 #include "transport/events/event_loop.h"
 #include "sockets.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 
 /* What a loop tells of descriptors, and what epoll's knows of those that nobody watches. */
@@ -163,6 +164,16 @@ static void test_one_time_watches_are_told_of_once(void) {
     tear_down();
 }
 
+/* epoll refuses regular files. */
+static void test_what_cannot_be_watched_is_refused_each_time(void) {
+    event_loop *l = event_loop_new();
+    int file = open("/proc/self/exe", O_RDONLY);
+    CHECK(!event_loop_watch(l, file, ID, POLLIN, &watcher), "a file cannot be watched");
+    CHECK(!event_loop_watch(l, file, ID, POLLIN, &watcher), "nor when it is tried again");
+    close(file);
+    event_loop_free(l);
+}
+
 static void test_edges(void) {
     test_an_edge_is_told_of_once_and_the_next_again();
     test_an_end_is_told_of_until_nobody_watches();
@@ -170,6 +181,7 @@ static void test_edges(void) {
     test_bytes_that_lie_there_are_not_quiet();
     test_its_end_is_not_quiet();
     test_what_is_read_by_others_is_forgotten();
+    test_what_cannot_be_watched_is_refused_each_time();
 }
 
 int main(void) {
