@@ -41,7 +41,8 @@ module Trunkline
         [commands, replies].each { |pipe| pipe.nonblock = false } # the browser takes EAGAIN for the end
         @log = File.join(folder, "log")
         @pid = Processes.spawn(Browser.program, *FLAGS, "--user-data-dir=#{folder}/profile", "about:blank",
-                               3 => commands, 4 => replies, out: @log, err: @log, in: File::NULL)
+                               3 => commands, 4 => replies, out: @log, err: @log, in: File::NULL,
+                               env: { "LD_PRELOAD" => nil }) # the sanitizers' (rake sanitize) are not for it
         [commands, replies].each(&:close)
         attach
       end
