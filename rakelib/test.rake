@@ -130,7 +130,7 @@ task :sanitize do
   # What was freed is kept from use for a while, but not so much of it that tests of memory fail.
   Suites.run_side_by_side("trunkline", Etc.nprocessors,
                           { "LD_PRELOAD" => runtimes.join(" "),
-                            "ASAN_OPTIONS" => "detect_leaks=0:use_sigaltstack=0:quarantine_size_mb=4:" \
+                            "ASAN_OPTIONS" => "detect_leaks=0:use_sigaltstack=0:quarantine_size_mb=1:" \
                                               "thread_local_quarantine_size_kb=64",
                             "UBSAN_OPTIONS" => "print_stacktrace=1:halt_on_error=1" })
 ensure
