@@ -24,7 +24,7 @@ module Trunkline
       text = case value
              when nil, true, false, Numeric, Module then value.inspect
              when String, Symbol then shown_text(argument, value)
-             else value.respond_to?(:to_path) ? value.to_path.inspect : "an instance of #{value.class}"
+             else (value.to_path&.inspect if value.respond_to?(:to_path)) || "an instance of #{value.class}"
              end
       text.length > SHOWN ? "#{text[0, SHOWN]}..." : text
     end

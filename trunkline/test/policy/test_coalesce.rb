@@ -111,7 +111,7 @@ class TestCoalesce < TrunklineTest
   end
 
   def test_a_cancelled_future_takes_nobody_down
-    server = serve_slowly(0.4)
+    server = serve_slowly(1)
     http = client(server.url, coalesce: true)
     leader = http.async.get("/")
     sleep 0.05 until server.requests.size == 1

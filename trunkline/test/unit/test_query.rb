@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "uri"
 require_relative "../support/unit_test"
 require "trunkline/query"
 
@@ -36,7 +37,8 @@ class TestQuery < UnitTest
     refused = [{ a: point }, { a: [Object.new] }, { a: { b: $stdout } }, { point => 1 }, { a: { point => 1 } }]
     refused.each do |given|
       message = assert_raises(Trunkline::InvalidRequest, given.inspect) { Trunkline::Query.encode(given) }.message
-      assert_match(/\Aparams: must be made of Strings, .* got an instance of /, message)
+      # An IO has a path since Ruby 3.2.
+      assert_match(/\Aparams: must be made of Strings, .* got (an instance of |"<STDOUT>"\z)/, message)
       refute_includes message, "secret"
     end
     assert_equal "a=%23%3Cb%3E", Trunkline::Query.encode({ a: "#<b>" })
@@ -46,6 +48,13 @@ class TestQuery < UnitTest
   def test_a_file_in_a_form_is_told_where_it_belongs
     message = assert_raises(Trunkline::InvalidRequest) { Trunkline::Query.encode({ a: $stdout }, "form") }.message
     assert_includes message, "files belong into multipart:"
+  end
+
+  def test_an_io_without_a_path
+    IO.pipe do |reader, _writer|
+      message = assert_raises(Trunkline::InvalidRequest) { Trunkline::Query.encode({ a: reader }) }.message
+      assert_match(/got an instance of IO\z/, message)
+    end
   end
 
   def test_nothing
