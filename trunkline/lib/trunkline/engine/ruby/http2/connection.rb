@@ -152,9 +152,11 @@ module Trunkline
             writing_broke(error, now)
           end
 
-          # @return [:none, :partial, :all] how much of the request the server can have received
+          # @return [:none, :partial, :all] how much of the request the server can have received, or will: what is
+          #   composed is written later, also of a stream that is reset by then
           def sent(stream)
             return :none if stream.nil?
+            return stream.request_ends ? :all : :partial unless @dead || @write_broken
             return :all if @session.written?(stream)
 
             @session.unwritten?(stream) && !@stream.started? ? :none : :partial
