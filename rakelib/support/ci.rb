@@ -123,7 +123,7 @@ class CI
   def section(title, task)
     @lock.synchronize { puts "begins: #{title}" }
     started = now
-    command = [RbConfig.ruby, "-S", "rake", task]
+    command = [RbConfig.ruby, $PROGRAM_NAME, task] # the same rake, by whatever name it is on the path
     command.unshift("nice", "-n", "19") if @quiet.include?(task)
     output, status = Open3.capture2e(*command)
     output.scrub!

@@ -159,6 +159,9 @@ class ScriptedConnection
   end
 
   def receive
+    # openssl 3.2 for Ruby reads from the number that a closed socket had, which may be that of another by now.
+    raise IOError, "the script has closed it" if tcp.closed?
+
     bytes = socket.readpartial(BLOCK)
     @bytes_read += bytes.bytesize
     bytes
