@@ -24,12 +24,17 @@ class TestFailing < TrunklineTest
     super
   end
 
+  # What this extension calls: one that is built as where there is no epoll (rake poll:test) calls less.
+  IMPORTED = Trunkline::ENGINE == :c ? File.binread($LOADED_FEATURES.grep(%r{/trunkline/trunkline\.}).first) : ""
+
   RUNS.each do |name, (ways, listeners, functions)|
     define_method(:"test_#{name}_that_fail") do
       skip "this build has no HTTP/2" if listeners == "h2" && !Trunkline::Engine::HTTP2
-      out, err, status = run_failing(ways, listeners, functions.join(","))
+      called = functions.select { |function| IMPORTED.include?("#{function}\0") }
+      skip "this build calls none of #{functions.join(", ")}" if called.empty?
+      out, err, status = run_failing(ways, listeners, called.join(","))
       assert_predicate status, :success?, "#{out}#{err}"
-      functions.each { |function| assert_match(/\d  #{function} E\w+: Trunkline::/, out, "an error told of it") }
+      called.each { |function| assert_match(/\d  #{function} E\w+: Trunkline::/, out, "an error told of it") }
     end
   end
 
