@@ -6,8 +6,9 @@
 
 require "ruby_memcheck"
 
-OPTIONS = %w[--num-callers=50 --error-limit=no --trace-children=no --child-silent-after-fork=yes
-             --undef-value-errors=no --leak-check=full --show-leak-kinds=definite].freeze
+# What was freed is kept from use for a while, but not so much of it that tests of memory fail.
+OPTIONS = %w[--num-callers=50 --freelist-vol=4000000 --error-limit=no --trace-children=no
+             --child-silent-after-fork=yes --undef-value-errors=no --leak-check=full --show-leak-kinds=definite].freeze
 
 SUPPRESSIONS = File.expand_path("../../trunkline/test/suppressions", __dir__)
 
