@@ -120,6 +120,14 @@ class TestRatePace < UnitTest
     assert_equal 10.0, quota.delay(0.0).round
   end
 
+  def test_an_answer_that_one_of_the_next_period_has_overtaken_counts_no_more
+    quota = Rate::Quota.new
+    slots = Array.new(2) { quota.reserve(0.0, ENDLESS).last }
+    quota.learn(slots[1], answered(RateLimit: '"a";r=3;t=2', RateLimit_Policy: '"a";q=4;w=1'), 1.0)
+    quota.learn(slots[0], answered(RateLimit: '"a";r=0;t=1', RateLimit_Policy: '"a";q=4;w=1'), 1.0)
+    assert_equal [0.0, 0.0, 0.0, 2.0], waits(quota, 4, 1.0)
+  end
+
   def test_an_unknown_limit_is_learnt
     quota = quota(X_RateLimit_Remaining: 0, X_RateLimit_Reset: 5)
     assert_equal [5.0, 10.0], waits(quota, 2, 0.0)

@@ -17,6 +17,7 @@ module Trunkline
           @resets_at = nil
           @limit = 1
           @period = SHORTEST
+          @newest = 0 # number of the newest request whose answer has told of it
         end
 
         # @param told [Fields::Told]
@@ -24,8 +25,11 @@ module Trunkline
         # @param now [Float] monotonic seconds
         # @return [void]
         def learn(told, number, now)
-          @limit = told.limit || [@limit, told.left + 1].max
           resets_at = now + (told.reset || rest(told, now))
+          return if outdated?(number, resets_at)
+
+          @newest = [@newest, number].max
+          @limit = told.limit || [@limit, told.left + 1].max
           @period = told.period || [@period, resets_at - now].max
           last = number + told.left
           # Answers overtake each other: of one window, the lowest counts.
@@ -57,6 +61,11 @@ module Trunkline
         end
 
         private
+
+        # An answer that was overtaken by one of the next period tells of a period that is over for the server.
+        def outdated?(number, resets_at)
+          number < @newest && resets_at < @resets_at - ROUNDING / 2
+        end
 
         # @return [Float] seconds until the reset, of which nothing was told
         def rest(told, now)
