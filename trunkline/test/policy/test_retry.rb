@@ -148,11 +148,13 @@ class TestRetry < TrunklineTest
   def test_the_total_bounds_all_attempts
     held = serve { |connection| connection.read_request && sleep(0.3) }
     each_way do |way, call|
-      began = Trunkline::Engine.now
-      error = call.call(client(held.url, retry: { attempts: 9, **QUICK }, timeout: 0.5), :get, "/")
-      assert_instance_of Trunkline::TotalTimeout, error, way
-      assert_in_delta 0.5, Trunkline::Engine.now - began, 0.4, way
-      assert_operator error.attempts.size, :>=, 2, way
+      while_on_time do
+        began = Trunkline::Engine.now
+        error = call.call(client(held.url, retry: { attempts: 9, **QUICK }, timeout: 0.5), :get, "/")
+        assert_instance_of Trunkline::TotalTimeout, error, way
+        assert_in_delta 0.5, Trunkline::Engine.now - began, 0.4, way
+        assert_operator error.attempts.size, :>=, 2, way
+      end
     end
   end
 
