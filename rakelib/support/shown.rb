@@ -16,7 +16,7 @@ module Shown
 
     # @return [Object] value
     def value(value, text, place)
-      compare(value.inspect, text, place)
+      compare(inspected(value), text, place)
       value
     end
 
@@ -33,6 +33,15 @@ module Shown
     end
 
     private
+
+    # As of Rubies before 3.4, which write {:a=>1}.
+    def inspected(value)
+      case value
+      when Hash then "{#{value.map { |key, one| "#{inspected(key)}=>#{inspected(one)}" }.join(", ")}}"
+      when Array then "[#{value.map { |one| inspected(one) }.join(", ")}]"
+      else value.inspect
+      end
+    end
 
     def compare(given, text, place)
       given = given.gsub(url, placeholder).gsub(url.delete_prefix("http://"), "api.test:443")

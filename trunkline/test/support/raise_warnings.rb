@@ -3,10 +3,12 @@
 # A warning about our own code fails the test in which it appears; those of other gems are theirs.
 module RaiseWarnings
   OURS = File.expand_path("../..", __dir__)
+  # Ruby 3.4 says of gems that 3.5 has no more by itself, such as fiddle, who requires them.
+  STILL_THERE = /was loaded from the standard library, but (will|is) /
   Unexpected = Class.new(StandardError)
 
   def warn(message, category: nil)
-    raise Unexpected, message if message.include?(OURS)
+    raise Unexpected, message if message.include?(OURS) && !message.match?(STILL_THERE)
 
     category ? super : super(message)
   end
