@@ -28,8 +28,11 @@ module Trunkline
       # Goodput that START's doubling must bring.
       START_GAIN = 0.15
       KEPT_SHARE = 0.95
-      # Of the growth of the limit, the share that must show in the goodput.
+      # Of the growth of the limit, the share that must show in the goodput; or a gain of so much, where it is so many
+      # standard errors: a client that is busy itself gains little by each step up, and much by all of them.
       UP_SHARE = 0.35
+      UP_GAIN = 0.05
+      UP_ERRORS = 3
       UP = 1.4
       UP_ON = 1.6
       DOWN = 0.8
@@ -136,10 +139,15 @@ module Trunkline
 
       def threshold
         case @state
-        when :probe_up then 1 + UP_SHARE * (@limit.to_f / @home - 1)
+        when :probe_up then 1 + gain_wanted
         when :descent then DESCENT_SHARE
         else 1 - @loss
         end
+      end
+
+      def gain_wanted
+        sure = [UP_GAIN, UP_ERRORS * doubt].max
+        [UP_SHARE * (@limit.to_f / @home - 1), sure].min
       end
 
       def conclude(now)
