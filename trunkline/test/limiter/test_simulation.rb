@@ -106,6 +106,17 @@ class TestLimiterSimulation < Minitest::Test
     end
   end
 
+  # A turn of its loop costs as much as two answers, and takes all that have come: each limit gives a little more
+  # goodput than the one below.
+  def test_a_client_that_is_busy_itself_has_enough_in_flight
+    busy = { "name" => "busy client", "workers" => 50, "service" => 0.0005, "spread" => "exponential",
+             "client" => 0.001, "turn" => 0.002, "max" => 64, "best" => 32 }
+    most = self.class.spans(busy).first.goodput
+    each_run(busy) do |run, seed|
+      assert_operator run.goodput_between(GRACE, SECONDS), :>=, 0.84 * most, "seed #{seed}"
+    end
+  end
+
   def test_mean_goodput_over_all_scenarios
     shares = SCENARIOS.flat_map { |scenario| self.class.runs(scenario).map { |run| share_of_best(scenario, run) } }
     assert_operator mean(shares), :>=, 0.92

@@ -50,7 +50,9 @@ class Simulator
     @delay = scenario.fetch("delay", 0.0)
     @thrash = scenario.fetch("thrash", 0.0)
     @client = scenario["client"]
-    @client_free = 0.0
+    @turn = scenario.fetch("turn", 0.0)
+    @answers = []
+    @in_turn = false
     @tokens = scenario["burst"].to_f
     @tokens_at = 0.0
     @workers = steps(scenario.fetch("workers"))
@@ -94,6 +96,7 @@ class Simulator
     when :served then served(call)
     when :answer then answer(call, result)
     when :taken then taken(call, result)
+    when :turn then take_turn
     when :workers then serve_queued
     end
   end
@@ -156,8 +159,19 @@ class Simulator
   def answer(call, result)
     return taken(call, result) unless @client
 
-    @client_free = [@client_free, @now].max + @client
-    @events.push(@client_free, [:taken, call])
+    @answers << call
+    @events.push(@now, [:turn]) unless @in_turn
+    @in_turn = true
+  end
+
+  # A turn of the client's loop takes what has come until it begins.
+  def take_turn
+    return @in_turn = false if @answers.empty?
+
+    at = @now + @turn
+    @answers.each { |call| @events.push(at += @client, [:taken, call]) }
+    @answers.clear
+    @events.push(at, [:turn])
   end
 
   def taken(call, result)
