@@ -25,28 +25,23 @@ class TestHTTP2ConnectionInRuby < Minitest::Test
     def read(*) = nil
   end
 
-  def opened_on(stream, body: false)
-    @connection = HTTP2::Connection.new(stream, 0.0)
-    @connection.session.open(nil, Headers.new(FIELDS), body: body, head_request: false, limits: nil)
+  # @return [Symbol] what is told of a request, when it was tried to write it
+  def sent(stream, body: false)
+    UNIXSocket.pair do |socket, _|
+      connection = HTTP2::Connection.new(stream.new(socket), 0.0)
+      headers = Headers.new(FIELDS)
+      request = connection.session.open(nil, headers, body: body, head_request: false, limits: nil)
+      connection.write(0.0)
+      connection.sent(request)
+    end
   end
 
   def test_what_is_composed_is_written_later
-    pair = UNIXSocket.pair
-    one = opened_on(FullSocket.new(pair.first))
-    @connection.write(0.0)
-    assert_equal :all, @connection.sent(one)
-    assert_equal :partial, @connection.sent(opened_on(FullSocket.new(pair.first), body: true))
-    assert_equal :none, @connection.sent(nil)
-  ensure
-    pair.each(&:close)
+    assert_equal :all, sent(FullSocket)
+    assert_equal :partial, sent(FullSocket, body: true)
   end
 
-  def test_on_a_connection_that_is_over_nothing_is
-    pair = UNIXSocket.pair
-    one = opened_on(Broken.new(pair.first))
-    @connection.write(0.0)
-    assert_equal :none, @connection.sent(one)
-  ensure
-    pair.each(&:close)
+  def test_on_a_connection_that_is_over_nothing_is_written
+    assert_equal :none, sent(Broken)
   end
 end
