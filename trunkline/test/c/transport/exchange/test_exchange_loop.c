@@ -2,8 +2,13 @@
 #include "transport/exchange/exchange_loop.h"
 #include "sockets.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#ifdef __linux__
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#endif
 
 /* Many exchanges in one exchange loop, against a server that answers each path in its own way. */
 
@@ -225,6 +230,38 @@ static void test_it_comes_back_when_it_is_interrupted(void) {
     end(&hanging);
 }
 
+#ifdef __linux__
+static int refusals; /* of epoll to watch the waker */
+
+int epoll_ctl(int epoll, int what, int descriptor, struct epoll_event *event) {
+    if (refusals > 0 && descriptor == waker_descriptor(alarm_bell)) {
+        refusals--;
+        errno = ENOMEM;
+        return -1;
+    }
+    return (int)syscall(SYS_epoll_ctl, epoll, what, descriptor, event);
+}
+
+/* Its first event ends the watch of the waker, and epoll refuses the next two. */
+static void test_a_waker_that_epoll_refused_is_heard_again(void) {
+    one_call hanging;
+    call_options s = usual(20);
+    stop_request stop = {0};
+    pthread_t thread;
+    begin(&hanging, &s, "/hang");
+    drive(clock_now() + 50 * MILLISECOND);
+    refusals = 2;
+    waker_wake(alarm_bell);
+    nanoseconds start = clock_now();
+    pthread_create(&thread, NULL, wake_later, (void *)&stop);
+    exchange_loop_drive(driver, start + 5 * SECOND, &stop);
+    CHECK(milliseconds_since(start) < 4000, "it comes back when it is woken");
+    CHECK(refusals == 0, "epoll was not asked again: %d", refusals);
+    pthread_join(thread, NULL);
+    end(&hanging);
+}
+#endif
+
 /* A connection that the loop knows is used elsewhere meanwhile: its answers are none of ours. */
 static void test_a_connection_that_went_to_another_driver(void) {
     one_call first, second;
@@ -266,6 +303,10 @@ int main(void) {
     RUN(test_those_that_hang_hold_up_nobody());
     RUN(test_one_that_is_taken_out_is_forgotten());
     RUN(test_it_comes_back_when_it_is_interrupted());
+#ifdef __linux__
+    if (exchange_loop_descriptor(driver) >= 0)
+        RUN(test_a_waker_that_epoll_refused_is_heard_again());
+#endif
     RUN(test_a_connection_that_went_to_another_driver());
     exchange_loop_free(driver);
     waker_drop(alarm_bell);
