@@ -248,9 +248,11 @@ class TestWatch < TrunklineTest
     server = serve_rack(threads: 10) { sleep(0.3) && [200, {}, ["ok"]] }
     http = client(server.url)
     paths = (1..8).map { |id| "/users/#{id}" }
-    report = watching { paths.each { |path| http.get(path) } }
-    batch = watching { http.map(paths) }
+    while_on_time do
+      report = watching { paths.each { |path| http.get(path) } }
+      batch = watching { http.map(paths) }
 
-    assert_in_delta batch.seconds, report.findings.first.estimate, batch.seconds * 0.25
+      assert_in_delta batch.seconds, report.findings.first.estimate, batch.seconds * 0.25
+    end
   end
 end
