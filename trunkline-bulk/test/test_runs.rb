@@ -199,7 +199,7 @@ class TestRuns < BulkTest
 
   def test_what_a_server_asks_for_is_waited_for_no_longer_than_hold
     held = Trunkline::Bulk::Holdback.new(5)
-    entry = Trunkline::Bulk::Entry.new(nil, 0, "item").tap { |one| one.origin = "http://api.test" }
+    entry = Trunkline::Bulk::Entry.new.set(nil, 0, "item").tap { |one| one.origin = "http://api.test" }
     assert held.keep?(entry, 3600.0)
     assert_in_delta 5, held.wait, 1
     none = serve { [503, "", "Retry-After: 0\r\n"] }

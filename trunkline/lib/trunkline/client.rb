@@ -229,7 +229,7 @@ module Trunkline
     #
     # @param requests [Enumerable, #next_request] in the forms of docs/batches.md. An Array is checked whole before
     #   anything is sent, everything else as it is pulled. What has #next_request is asked for one after another, until
-    #   nil
+    #   nil; when it has #context, too, what that gives then is yielded in the request's place
     # @param options [Hash] as keywords: see #batch
     # @yield [request, result] the request as it was given, and its Response, or the error that a single call would
     #   have raised; a third parameter that is optional gets the index of the request among all

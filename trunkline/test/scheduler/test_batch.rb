@@ -126,6 +126,32 @@ class TestBatch < TrunklineTest
     assert_equal %w[/1 /2 /3].map { |request| [request, 200] }, seen.sort
   end
 
+  def test_contexts_are_yielded_in_the_place_of_requests
+    source = Struct.new(:left, :context) do
+      def next_request = (self.context = left.shift)&.fetch(:url)
+    end
+    given = [{ url: "/1" }, { url: "http://bad host/" }, { url: ["post", "/2", { body: "x" }].freeze }]
+    server = serve
+    seen = []
+    client(server.url).each(source.new(given.dup), invalid: :yield) do |context, result, index = nil|
+      seen << [index, context, result.class]
+    end
+    expected = [Trunkline::Response, Trunkline::InvalidRequest, Trunkline::Response]
+    assert_equal given.each_index.zip(given, expected), seen.sort_by(&:first)
+  end
+
+  def test_contexts_of_requests_without_a_result
+    source = Struct.new(:number, :context) do
+      def next_request = (self.context = self.number += 1) && "/#{number}"
+    end
+    seen = []
+    cancelled = []
+    client(serve.url).each(source.new(0), concurrency: 4, on_cancel: ->(one) { cancelled << one }) do |context, _|
+      break if seen.push(context).any?
+    end
+    assert_equal [1, 2, 3, 4], (seen + cancelled).sort
+  end
+
   def test_a_third_parameter_that_is_optional_gets_the_index
     requests = ["/same", "http://bad host/", "/same"]
     seen = []

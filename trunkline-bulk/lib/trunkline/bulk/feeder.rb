@@ -80,35 +80,32 @@ module Trunkline
         size = @bulk.settings.slice
         Enumerator.new do |all|
           items = []
-          last = @cursor
-          due = now + PATIENCE
-          source.each_from(@cursor) do |item, cursor|
+          count = 0
+          due = Engine.now + PATIENCE
+          source.each_from(@cursor) do |item|
             items << item
-            last = cursor
-            next if items.size < size && now < due
+            next if items.size < size && Engine.now < due
 
-            all.yield(items, last)
+            all.yield(items, source.cursor(count += items.size))
             items = []
-            due = now + PATIENCE
+            due = Engine.now + PATIENCE
           end
-          all.yield(items, last)
+          all.yield(items, source.cursor(count + items.size)) unless items.empty?
         end
       end
-
-      def now = Engine.now
 
       # @return [Array(Array, Object)] what State#add_slices takes
       def next_slices
         position = @feed.position
         slices = []
-        due = now + PATIENCE
+        due = Engine.now + PATIENCE
         @last_cut.clear
-        while slices.size < AT_ONCE && (slices.empty? || now < due)
+        while slices.size < AT_ONCE && (slices.empty? || Engine.now < due)
           items, @cursor = @items.next
-          slices << [position, written(items), items.size] unless items.empty?
+          slices << [position, written(items), items.size]
           position += items.size
         end
-        @slow = now >= due
+        @slow = Engine.now >= due
         [slices, @cursor]
       rescue StopIteration
         @ended = true

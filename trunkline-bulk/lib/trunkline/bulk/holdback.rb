@@ -10,10 +10,12 @@ module Trunkline
     # @api private
     class Holdback
       ERRORS = [ConnectError, ConnectTimeout, ResolveError, ResolveTimeout, BreakerOpen].freeze
-      BUSY = [429, 503].freeze
       FIRST = 1.0
       LONGEST = 30.0
-      private_constant :ERRORS, :BUSY, :FIRST, :LONGEST
+      private_constant :ERRORS, :FIRST, :LONGEST
+
+      # The statuses of answers that may say to come later, in order.
+      BUSY = [429, 503].freeze
 
       # Items that are held at most; more of them fail.
       MOST = 100_000

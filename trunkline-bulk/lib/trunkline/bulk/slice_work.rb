@@ -4,7 +4,7 @@ require_relative "state"
 
 module Trunkline
   class Bulk
-    # One item on its way: of which slice, and where in it.
+    # One item on its way: of which slice, and where in it. A worker uses one again for another item.
     #
     # @api private
     class Entry
@@ -15,14 +15,18 @@ module Trunkline
       # @return [Object]
       attr_reader :item
 
+      # @return [Object] what was asked for it, in a form of Client#each
+      attr_accessor :request
       # @return [String, nil] its origin, and since when that has been held back (monotonic seconds); known of those
-      #   alone that were held. Most entries have no such variables, which would take memory of their own.
+      #   alone that were held
       attr_accessor :origin, :held_since
 
-      def initialize(work, index, item)
+      # @return [Entry] itself
+      def set(work, index, item)
         @work = work
         @index = index
         @item = item
+        self
       end
     end
 
@@ -50,16 +54,16 @@ module Trunkline
         @told = told
         @all = Hash.new(0) if told
         @recorded = slice.recorded.dup
-        @left = @recorded.count("^1")
-        @counts = Hash.new(0)
+        @outcomes = [] # of items that are over, since it was last recorded
         @failures = []
         @positions = slice.positions.to_a
         @next = 0
         @lost = @marked = false
       end
 
+      # @param entry [Entry, nil] one that may be used again
       # @return [Entry, nil] the next of the items that were not over when it was claimed; nil: each was taken
-      def take
+      def take(entry = nil)
         items = @items
         until (index = @next) == items.size || @lost
           @next = index + 1
@@ -67,7 +71,7 @@ module Trunkline
 
           item = items[index]
           items[index] = nil # its entry has it, for no longer than it is needed
-          return Entry.new(self, index, item)
+          return (entry || Entry.new).set(self, index, item)
         end
       end
 
@@ -97,13 +101,12 @@ module Trunkline
       # @return [void]
       def settle(entry, outcome, message)
         @recorded.setbyte(entry.index, OVER)
-        @left -= 1
-        @counts[outcome] += 1
+        @outcomes << outcome
         @failures << State::Failure.new(position(entry.index), entry.item, outcome, message) if message
       end
 
       # @return [Boolean] whether each item is over
-      def complete? = @left.zero?
+      def complete? = @recorded.count("^1").zero?
 
       # @return [Boolean] whether another worker has it now
       def lost? = @lost
@@ -111,7 +114,7 @@ module Trunkline
       # @param state [State]
       # @return [Integer] items that are over since the last time
       def record(state)
-        counts = @counts.transform_keys(&:to_s)
+        counts = @outcomes.tally.transform_keys(&:to_s)
         state.record(@slice, @recorded.dup, counts, @failures) unless (counts.empty? && !@marked) || @lost
         counts.sum(&:last)
       rescue LeaseLost
@@ -119,7 +122,7 @@ module Trunkline
         0
       ensure
         @all&.update(counts) { |_, one, more| one + more }
-        @counts.clear
+        @outcomes.clear
         @failures.clear
         @marked = false
       end

@@ -11,9 +11,9 @@ module Trunkline
     # @api private
     module Source
       # @param value [Enumerable, ActiveRecord::Relation, Pathname]
-      # @return [#each_from, #size, #kept?] each_from(cursor) yields each item behind the cursor (nil: all) with the
-      #   cursor behind it; size: how many items, nil when that is not known without counting them; kept?: whether
-      #   somebody else has them, too
+      # @return [#each_from, #cursor, #size, #kept?] each_from(cursor) yields each item behind the cursor (nil: all);
+      #   cursor(count) is the one behind the item that was yielded last, of so many; size: how many items, nil when
+      #   that is not known without counting them; kept?: whether somebody else has them, too
       # @raise [InvalidItem]
       def self.of(value)
         return Records.new(value.all) if value.respond_to?(:in_batches)
@@ -53,13 +53,20 @@ module Trunkline
         # @return [Boolean] whether somebody else has the items, too
         def kept? = @items.is_a?(Array) || @items.is_a?(Hash)
 
-        def each_from(cursor)
-          skipped = cursor.to_i
-          at = 0
+        def each_from(cursor, &block)
+          @passed = cursor.to_i
           # Of an each that yields several values, each_entry makes one.
-          @items.public_send(@items.respond_to?(:each_entry) ? :each_entry : :each) do |item|
-            at += 1
-            yield item, at if at > skipped
+          each = @items.method(@items.respond_to?(:each_entry) ? :each_entry : :each)
+          @passed.zero? ? each.call(&block) : behind(@passed, each, &block)
+        end
+
+        def cursor(count) = @passed + count
+
+        private
+
+        def behind(skipped, each)
+          each.call do |item|
+            skipped.zero? ? yield(item) : skipped -= 1
           end
         end
       end
@@ -81,14 +88,18 @@ module Trunkline
 
         def each_from(cursor)
           File.open(@path, MODE) do |file|
+            @file = file
             file.seek(cursor) if cursor
             while (line = file.gets)
-              item = line.chomp
-              item = @item.call(item) if @item
-              yield item, file.pos unless item.nil? || item == ""
+              line.chomp!
+              line = @item.call(line) if @item
+              yield line unless line.nil? || line == ""
             end
+            @end = file.pos
           end
         end
+
+        def cursor(_count) = @end || @file.pos
       end
 
       # The rows of a CSV with a header, as Hashes: the cursor is a number of rows.
@@ -105,8 +116,13 @@ module Trunkline
         def names = read { |csv| csv.foreach(@path, MODE).first }
 
         def each_from(cursor, &block)
-          read { |csv| Items.new(csv.foreach(@path, MODE, headers: true).lazy.map(&:to_h)).each_from(cursor, &block) }
+          read do |csv|
+            @rows = Items.new(csv.foreach(@path, MODE, headers: true).lazy.map(&:to_h))
+            @rows.each_from(cursor, &block)
+          end
         end
+
+        def cursor(count) = @rows.cursor(count)
 
         private
 
@@ -140,18 +156,20 @@ module Trunkline
         end
 
         def each_from(cursor)
-          taken, *last = cursor
-          taken ||= 0
+          @passed, *last = cursor
+          taken = @passed ||= 0
           until (records = batch(taken, last)).empty?
-            records.each do |record|
-              taken += 1
-              last = @keys.map { |key| record.read_attribute(key) }
-              yield record, [taken, *last]
-            end
+            taken += records.size
+            last = keys_of(records.last)
+            records.each { |record| yield @last = record }
           end
         end
 
+        def cursor(count) = [@passed + count, *keys_of(@last)]
+
         private
+
+        def keys_of(record) = @keys.map { |key| record.read_attribute(key) }
 
         def batch(taken, last)
           most = [BATCH, *(@relation.limit_value - taken if @relation.limit_value)].min

@@ -48,11 +48,10 @@ module Trunkline
         @works = []
         @current = nil # of these, the one whose items are being sent
         @suspects = []
-        @ended = @settled = @in_flight = 0
+        @ended = @settled = @sampled = @under_way = @in_flight = 0
         @times = {}
-        @sampled = 0
-        @under_way = {} # by the index of their requests, as Client#each counts them
-        @asked = 0
+        @spare = [] # entries to be used again
+        @free = @robots.nil?
         @request, @result, @flush, @refused = %i[request result flush refused].map { |name| bulk.block(name) }
         @with_key = @result.arity != 2
       end
@@ -78,16 +77,18 @@ module Trunkline
       # @return [Object, nil] nil: there is none now, or the run is to stop
       def next_request
         until @stopped
-          entry = (again if @robots || !@held.unused?)
-          entry ||= take or return
+          entry = (@free ? @current&.take(@spare.pop) : again) || take or return
           request = request_of(entry)
           next passed_over(entry) if request.nil?
 
-          @under_way[@asked] = entry
-          @asked += 1
+          @context = entry
+          @under_way += 1
           return request
         end
       end
+
+      # @return [Entry] of the request that was given last
+      attr_reader :context
 
       # @return [Integer] requests, a moment ago
       attr_reader :in_flight
@@ -120,10 +121,10 @@ module Trunkline
       # Until there is nothing that may be sent now: slices are pulled as their requests can be sent.
       def send_all
         @recorded_at = now
-        @asked = 0
         options = { concurrency: @settings.concurrency, invalid: :yield, progress: method(:look_on) }
-        @client.each(self, **options) do |request, result, index = nil|
-          ended(@under_way.delete(index), request, result)
+        @client.each(self, **options) do |entry, result|
+          @under_way -= 1
+          ended(entry, result)
         end
         record
         send_alone(@suspects.shift) until @suspects.empty? || @stopped
@@ -131,6 +132,7 @@ module Trunkline
 
       # @return [Entry, nil] one that has waited
       def again
+        @free = @robots.nil? && @held.unused?
         while (entry = @held.take || @robots&.take)
           return entry unless entry.work.lost?
 
@@ -170,7 +172,7 @@ module Trunkline
       def claim = claim_one || (claim_one if !waits? && @feeder.cut)
 
       # While a source is waited for, no request goes on: those that are under way end first.
-      def waits? = @feeder.slow? && !@under_way.empty?
+      def waits? = @feeder.slow? && @under_way.positive?
 
       def claim_one = @state.claim(@run.id, @name, @settings.lease)
 
@@ -193,7 +195,7 @@ module Trunkline
         return if @stopped || entry.work.lost?
 
         request = request_of(entry)
-        @client.each([request], invalid: :yield) { |one, result| ended(entry, one, result) } unless request.nil?
+        @client.each([request], invalid: :yield) { |_, result| ended(entry, result) } unless request.nil?
       end
 
       # @return [Object, nil] nil: none is to be sent, or not now
@@ -201,18 +203,24 @@ module Trunkline
         item = entry.item
         raise InvalidItem, item.message if item.is_a?(Codec::Unusable)
 
-        request = @request.call(item)
+        request = entry.request = @request.call(item)
         return settle(entry, "skipped", nil) if request.nil?
-        return if @robots && !permitted?(entry, request)
-        return request if @held.unused? || entry.held_since
 
-        entry.origin ||= origin_of(request)
-        return request unless @held.holds?(entry.origin)
-
-        @held.hold(entry)
-        nil
+        request if @free || let_go?(entry, request)
       rescue StandardError => error
         refuse(entry, name_of(error), error.message)
+      end
+
+      # @return [Boolean] false: it waits until its origin may be asked, or is not to be sent at all
+      def let_go?(entry, request)
+        return false if @robots && !permitted?(entry, request)
+        return true if entry.held_since
+
+        entry.origin ||= origin_of(request)
+        return true unless @held.holds?(entry.origin)
+
+        @held.hold(entry)
+        false
       end
 
       # @return [Boolean] false: its robots.txt forbids it, or is not known yet
@@ -234,11 +242,22 @@ module Trunkline
         end.to_s
       end
 
-      def ended(entry, request, result)
-        take_time(request, result) if (@sampled += 1) <= SAMPLE
-        @robots&.ended(entry)
-        finish(entry, result) unless entry.work.lost? || kept?(entry, request, result)
+      def ended(entry, result)
+        take_time(entry, result) if @sampled < SAMPLE
+        status = result.status if result.is_a?(Response)
+        if (@free && status && status < Holdback::BUSY.first) || !held_back?(entry, result)
+          finish(entry, result, status) unless entry.work.lost?
+          @spare << entry if entry.origin.nil?
+        end
         record_in_time if (@ended += 1) >= CLOCK
+      end
+
+      # @return [Boolean] whether the item is to be tried again
+      def held_back?(entry, result)
+        @robots&.ended(entry)
+        kept = !entry.work.lost? && kept?(entry, result)
+        @free = @robots.nil? && @held.unused?
+        kept
       end
 
       def record_in_time
@@ -258,9 +277,10 @@ module Trunkline
         record if now - @recorded_at > INTERVAL
       end
 
-      def take_time(request, result)
+      def take_time(entry, result)
+        @sampled += 1
         seconds = result.is_a?(Response) ? result.timings.total : (result.elapsed if result.is_a?(Error))
-        origin = origin_of(request) if seconds
+        origin = origin_of(entry.request) if seconds
         return if origin.nil?
 
         time = @times[origin.sub(%r{//.*@}, "//")] ||= [0, 0.0] # without a password
@@ -268,24 +288,23 @@ module Trunkline
         time[1] += seconds
       end
 
-      # @return [Boolean] whether the item is to be tried again
-      def kept?(entry, request, result)
+      def kept?(entry, result)
         pause = @held.pause_of(result)
         return false if pause.nil? && @held.unused?
 
-        entry.origin ||= origin_of(request)
+        entry.origin ||= origin_of(entry.request)
         return @held.keep?(entry, pause) if pause
 
         @held.answered(entry)
         false
       end
 
-      def finish(entry, result)
-        answered = result.is_a?(Response)
-        return refuse(entry, name_of(result), unnumbered(result)) unless answered || result.is_a?(Error)
+      # @param status [Integer, nil] nil: it has no answer
+      def finish(entry, result, status)
+        return refuse(entry, name_of(result), unnumbered(result)) unless status || result.is_a?(Error)
 
         @with_key ? @result.call(entry.item, result, key_of(entry)) : @result.call(entry.item, result)
-        return entry.work.settle(entry, result.status, nil) if answered
+        return entry.work.settle(entry, status, nil) if status
 
         settle(entry, name_of(result), result.message)
       rescue StandardError => error

@@ -18,13 +18,15 @@ module Trunkline
       # @param options [BatchOptions]
       def initialize(source, builder, options)
         @reader = RequestReader.new(builder)
-        @scheduler = Scheduler.new(builder.family.pool, options, @reader)
+        # An Enumerator runs its block in a fiber, which what gives requests by itself needs not.
+        @gives = source.respond_to?(:next_request)
+        @contexts = @gives && source.respond_to?(:context)
+        # Requests with contexts stay composed: what they are composed of is not kept.
+        @scheduler = Scheduler.new(builder.family.pool, options, @contexts ? nil : @reader)
         @options = options
         @reuse_bodies = options.reuse_bodies
         @progress = Progress::Reporter.for(options.progress)
         @source = source
-        # An Enumerator runs its block in a fiber, which what gives requests by itself needs not.
-        @gives = source.respond_to?(:next_request)
         @checked = {} # by index
         @index = 0
         @enumerator = nil # of a source that is no Array
@@ -92,7 +94,7 @@ module Trunkline
 
       # @param ended [PendingRequest, nil] the one that has ended; reused unless somebody else may refer to it
       # @return [true, nil] nil: no request may be added, or there are no more
-      def pull_one(ended = nil)
+      def pull_one(ended = nil) # rubocop:disable Metrics/CyclomaticComplexity, Metrics/PerceivedComplexity -- for speed
         return if @exhausted || !@scheduler.room?
 
         item = next_item
@@ -101,7 +103,9 @@ module Trunkline
         checked = @checked.delete(@index) unless @checked.empty?
         begin
           ended = PendingRequest.new if ended.nil? || ended.policy || ended.streamed
-          @scheduler.add(checked || @reader.read(item, @index, ended))
+          pending = checked || @reader.read(item, @index, ended)
+          pending.item = @source.context if @contexts
+          @scheduler.add(pending)
         rescue InvalidRequest, MissingTimeout => error
           yield_refused(item, error)
         end
@@ -114,22 +118,20 @@ module Trunkline
         raise error if @yielding.nil?
 
         @progress&.count(error)
-        @yielding.call(item, error, @index)
+        @yielding.call(@contexts ? @source.context : item, error, @index)
       end
 
       # @return [Object, nil] the next request; nil when there is none, and @exhausted is true then
       def next_item
+        if @gives
+          item = @source.next_request
+          @exhausted = item.nil?
+          return item
+        end
         return take if @enumerator
-        return take_given if @gives
 
         @exhausted = @index >= @source.size
         @source[@index]
-      end
-
-      def take_given
-        item = @source.next_request
-        @exhausted = item.nil?
-        item
       end
 
       def take
