@@ -43,6 +43,16 @@ module StateTests
     assert_nil @state.run("Tested/c")
   end
 
+  def test_runs_and_outcomes_are_told_apart_by_every_character
+    keys = ["Tested/a", "Tested/A", "Tested/ä", "Tested/a "]
+    assert_equal keys, keys.each { |key| @state.begin_run(key, 5) }.map { |key| @state.run(key).key }
+    run = begin_run(slices: 1)
+    slice = @state.claim(run.id, me(:worker), LEASE)
+    @state.record(slice, "10", { "Late" => 1, "late" => 2, "it's \\ ?" => 3 }, [])
+    @state.record(slice, "11", { "late" => 4, "it's \\ ?" => 5, "200" => 6 }, [])
+    assert_equal({ "Late" => 1, "late" => 6, "it's \\ ?" => 8, "200" => 6 }, run_of.counts)
+  end
+
   def test_what_was_recorded_of_a_slice_is_kept_for_who_takes_it_over
     run = begin_run(slices: 1)
     first = @state.claim(run.id, me(:worker), -1)

@@ -34,8 +34,9 @@ module Trunkline
           end
 
           def runs(connection)
+            exact = exact(connection)
             create(connection, :runs) do |table|
-              table.string :key, limit: 400, null: false, index: { unique: true, name: "#{PREFIX}run_keys" }
+              table.string :key, limit: 400, null: false, **exact, index: { unique: true, name: "#{PREFIX}run_keys" }
               table.string :state, limit: 20, null: false
               table.integer :slice_size, null: false
               table.bigint :total
@@ -47,7 +48,7 @@ module Trunkline
               table.float :began, limit: 53, null: false
               table.float :ended, limit: 53
               table.text :jobs
-              claimed(table)
+              claimed(table, exact)
             end
           end
 
@@ -60,7 +61,7 @@ module Trunkline
               table.integer :size, null: false
               table.binary :recorded, limit: 16_777_215
               table.integer :attempts, null: false, default: 0
-              claimed(table)
+              claimed(table, exact(connection))
               table.index %i[run_id worker id], name: "#{PREFIX}slices_of_runs"
             end
           end
@@ -68,7 +69,7 @@ module Trunkline
           def counts(connection)
             create(connection, :counts) do |table|
               table.bigint :run_id, null: false
-              table.string :outcome, limit: 200, null: false
+              table.string :outcome, limit: 200, null: false, **exact(connection)
               table.bigint :items, null: false
               table.index %i[run_id outcome], unique: true, name: "#{PREFIX}counts_of_runs"
             end
@@ -88,7 +89,7 @@ module Trunkline
           def reports(connection)
             create(connection, :reports) do |table|
               table.bigint :run_id, null: false
-              table.string :process, limit: 190, null: false
+              table.string :process, limit: 190, null: false, **exact(connection)
               table.text :figures, null: false
               table.float :lease, limit: 53, null: false
               table.index %i[run_id process], unique: true, name: "#{PREFIX}reports_of_runs"
@@ -100,10 +101,18 @@ module Trunkline
           end
 
           # Who works at it, until when, and the number of that claim.
-          def claimed(table)
-            table.string :worker, limit: 190
+          def claimed(table, exact)
+            table.string :worker, limit: 190, **exact
             table.bigint :fence, null: false, default: 0
             table.float :lease, limit: 53
+          end
+
+          # Options of a column by whose text rows are told apart: by default, "A" is "a" in MySQL, and "a " is too in
+          # MariaDB. PostgreSQL compares exactly by itself.
+          def exact(connection)
+            return {} unless connection.respond_to?(:mariadb?)
+
+            { collation: connection.mariadb? ? "utf8mb4_nopad_bin" : "utf8mb4_0900_bin" }
           end
         end
       end
