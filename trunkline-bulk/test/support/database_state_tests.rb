@@ -47,6 +47,13 @@ module DatabaseStateTests
     assert_equal 300, origin.total # nothing came twice: what could not be recorded was kept
   end
 
+  def test_outcomes_that_begin_alike_are_one_when_they_are_too_long
+    run = begin_run(slices: 1)
+    slice = @state.claim(run.id, me(:worker), StateTests::LEASE)
+    @state.record(slice, "11", { "#{"x" * 200}a" => 1, "#{"x" * 200}b" => 1 }, [])
+    assert_equal({ "x" * 200 => 2 }, run_of.counts)
+  end
+
   # The clock of the database, which leases are counted by, for this process.
   def turn_clock(seconds)
     @state.define_singleton_method(:now) { super() + seconds }

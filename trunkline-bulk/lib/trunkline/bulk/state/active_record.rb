@@ -277,7 +277,7 @@ module Trunkline
         end
 
         def count(run_id, counts, failures)
-          add(counts.map { |outcome, items| { run_id: run_id, outcome: outcome[0, 200], items: items } })
+          add(run_id, counts)
           rows = failures.map do |one|
             { run_id: run_id, position: one.position, item: Codec.dump([one.item]), outcome: one.outcome[0, 200],
               message: one.message.to_s.scrub.delete("\0")[0, 10_000] }
@@ -287,13 +287,17 @@ module Trunkline
           @run.where(id: run_id).update_all(["done = done + ?, failed = failed + ?", done, failures.size])
         end
 
-        # In one order, so that two transactions do not wait for each other.
-        def add(rows)
-          return if rows.empty?
+        # In one order, so that two transactions do not wait for each other. MySQL deprecates VALUES(items), and MariaDB
+        # lacks what replaces it; both take CASE.
+        def add(run_id, counts)
+          return if counts.empty?
 
-          sum = mysql? ? "items + VALUES(items)" : "#{@count.quoted_table_name}.items + excluded.items"
-          @count.upsert_all(rows.sort_by { |row| row[:outcome] }, on_duplicate: Arel.sql("items = #{sum}"),
-                                                                  **unique(%i[run_id outcome]))
+          sums = counts.group_by { |outcome, _| outcome[0, 200] }.transform_values { |some| some.sum(&:last) }.sort
+          table = @count.quoted_table_name
+          cases = sums.map { |sum| @count.sanitize_sql(["WHEN ? THEN ?", *sum]) }.join(" ")
+          @count.upsert_all(sums.map { |outcome, items| { run_id: run_id, outcome: outcome, items: items } },
+                            on_duplicate: Arel.sql("items = #{table}.items + CASE #{table}.outcome #{cases} END"),
+                            **unique(%i[run_id outcome]))
         end
 
         # MySQL finds by itself which index a row is unique by.
