@@ -10,5 +10,5 @@ class TestStateMariadb < BulkTest
 
   def self.server = Server.shared(:mariadb)
 
-  def self.restarts = 1
+  def self.restarts = %i[KILL TERM]
 end

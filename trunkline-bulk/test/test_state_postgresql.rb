@@ -10,7 +10,7 @@ class TestStatePostgresql < BulkTest
 
   def self.server = Server.shared(:postgres)
 
-  def self.restarts = 2
+  def self.restarts = %i[KILL INT]
 
   def test_another_database_is_told
     ActiveRecord::Base.establish_connection(adapter: "sqlite3", database: ":memory:")

@@ -5,7 +5,7 @@ require_relative "servers"
 require_relative "state_tests"
 
 # The same in a database of ActiveRecord. `server` of the class: a Server; nil: it is not installed.
-# `restarts`: of the server, in the middle of a run.
+# `restarts`: the signals that end the server, one after another, in the middle of a run.
 module DatabaseStateTests
   def setup
     super
@@ -34,11 +34,12 @@ module DatabaseStateTests
   def test_a_database_that_is_restarted
     server = self.class.server
     origin = serve { sleep(0.02) && [200, "ok"] }
-    run = bulk(Array.new(300) { |number| origin.url("/#{number}") }, slice: 20, concurrency: 5)
+    # The requests that are under way have more time than the restart takes.
+    run = bulk(Array.new(300) { |number| origin.url("/#{number}") }, slice: 20, concurrency: 5, timeout: 60)
     thread = Thread.new { run.start("run", state: @state, progress: false) }
-    self.class.restarts.times do |count|
+    self.class.restarts.each.with_index do |signal, count|
       eventually("it works") { origin.total > 50 * (count + 1) }
-      server.halt
+      server.halt(signal)
       sleep 0.5
       server.start
     end
