@@ -9,12 +9,15 @@ require_relative "state_tests"
 module DatabaseStateTests
   def setup
     super
-    config = self.class.server&.active_record or skip "the server is not installed (bin/setup)"
+    config = self.class.server&.active_record or skip missing
     ActiveRecord::Base.establish_connection(**config, pool: 20)
     connection = ActiveRecord::Base.connection
     connection.tables.each { |table| connection.drop_table(table) }
     @state = Trunkline::Bulk::State::ActiveRecord.new
   end
+
+  # Why its tests are skipped.
+  def missing = "the server is not installed (bin/setup)"
 
   def test_its_tables_make_themselves_once
     states = Array.new(4) { Trunkline::Bulk::State::ActiveRecord.new }

@@ -8,7 +8,8 @@ require "tmpdir"
 # Servers of their own for a test: on free ports, with their data in a folder that goes with them.
 class Server
   POSTGRES = Dir["/usr/lib/postgresql/*/bin"].max.to_s
-  USERS = { "postgres" => "postgres", "mariadbd" => "mysql" }.freeze
+  MYSQL = "/usr/sbin/mysqld"
+  USERS = { "postgres" => "postgres", "mariadbd" => "mysql", "mysqld" => "mysql" }.freeze
 
   class << self
     # @return [Server, nil] the one for all tests of the process that leave it running
@@ -50,6 +51,21 @@ class Server
       end
     end
 
+    # The X protocol is off: its port is the same for all servers.
+    def mysql
+      return unless mysql?
+
+      start("mysqld") do |port, folder, as|
+        mysqld = [*as, MYSQL, "--no-defaults", "--datadir=#{folder}", "--secure-file-priv=NULL"]
+        unless File.exist?("#{folder}/mysql")
+          run(*mysqld, "--initialize-insecure")
+          File.write("#{folder}/init.sql", "CREATE DATABASE IF NOT EXISTS bulk CHARACTER SET utf8mb4;")
+        end
+        [*mysqld, "--port=#{port}", "--bind-address=127.0.0.1", "--socket=#{folder}/socket", "--mysqlx=OFF",
+         "--innodb-flush-log-at-trx-commit=2", "--sync-binlog=0", "--init-file=#{folder}/init.sql"]
+      end
+    end
+
     # @return [Boolean] whether it is installed
     def there?(program)
       [POSTGRES, "/usr/sbin", *ENV["PATH"].split(":")].any? { |path| File.executable?(File.join(path, program)) }
@@ -60,6 +76,9 @@ class Server
     def start(program, &command)
       new(program, command) if there?(program)
     end
+
+    # Packages of MariaDB have a program of that name, too.
+    def mysql? = File.executable?(MYSQL) && !Open3.capture2e(MYSQL, "--version").first.include?("MariaDB")
 
     def run(*command)
       text, status = Open3.capture2e(*command)
@@ -96,7 +115,7 @@ class Server
   # @return [Hash] of a connection of ActiveRecord
   def active_record
     common = { host: "127.0.0.1", port: @port }
-    return { adapter: "postgresql", username: "postgres", database: "postgres", **common } unless @program == "mariadbd"
+    return { adapter: "postgresql", username: "postgres", database: "postgres", **common } if @program == "postgres"
 
     { adapter: "trilogy", username: "root", database: "bulk", **common }
   end
