@@ -37,8 +37,7 @@ module DatabaseStateTests
   def test_a_database_that_is_restarted
     server = self.class.server
     origin = serve { sleep(0.02) && [200, "ok"] }
-    # The requests that are under way have more time than the restart takes.
-    run = bulk(Array.new(300) { |number| origin.url("/#{number}") }, slice: 20, concurrency: 5, timeout: 60)
+    run = bulk(Array.new(300) { |number| origin.url("/#{number}") }, slice: 20, concurrency: 5)
     thread = Thread.new { run.start("run", state: @state, progress: false) }
     self.class.restarts.each.with_index do |signal, count|
       eventually("it works") { origin.total > 50 * (count + 1) }

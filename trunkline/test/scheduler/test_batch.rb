@@ -51,6 +51,27 @@ class TestBatch < TrunklineTest
     eventually { http.stats[:in_use].zero? }
   end
 
+  # What the caller does between a request's start and its first step is no time of the server's.
+  def test_a_caller_that_is_busy_takes_no_time_from_requests_that_it_has_just_added
+    http = client(serve.url, timeout: 1)
+    results = http.batch do |batch|
+      batch.get("/first") do
+        batch.get("/second")
+        sleep 1.2
+      end
+    end
+    assert_equal([200], results.map { |result| result.is_a?(Trunkline::Error) ? result.message : result.status })
+    assert_operator results.first.timings.total, :<, 1
+  end
+
+  def test_a_progress_that_takes_long_takes_no_time_from_requests
+    server = serve { |connection| connection << answer while connection.read_request && sleep(0.02) }
+    slow = [1.2]
+    paths = Enumerator.new { |all| 200.times { |number| all << "/#{number}" } }
+    results = client(server.url, timeout: 1).map(paths, concurrency: 5, progress: ->(_) { sleep(slow.pop || 0) })
+    assert_empty results.grep(Trunkline::Error).map(&:message)
+  end
+
   def test_a_closed_client_refuses_a_batch
     http = client(serve.url)
     http.close

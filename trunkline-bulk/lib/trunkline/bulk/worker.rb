@@ -52,8 +52,7 @@ module Trunkline
         @times = {}
         @spare = [] # entries to be used again
         @free = @robots.nil?
-        @request, @result, @flush, @refused = %i[request result flush refused].map { |name| bulk.block(name) }
-        @with_key = @result.arity != 2
+        use_blocks(bulk)
       end
 
       # Works until the run is over, or is to stop.
@@ -94,6 +93,11 @@ module Trunkline
       attr_reader :in_flight
 
       private
+
+      def use_blocks(bulk)
+        @request, @result, @flush, @refused = %i[request result flush refused].map { |name| bulk.block(name) }
+        @with_key = @result.arity != 2
+      end
 
       def client_options
         rate = { per_second: @settings.per_origin, store: store }.compact

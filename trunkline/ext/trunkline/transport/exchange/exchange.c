@@ -10,6 +10,11 @@
 
 #define KEEP_ALIVE_MARGIN SECOND /* a connection is closed so long before its server would */
 
+void exchange_phase(exchange *x, call_phase phase, nanoseconds now) {
+    x->phase = phase;
+    x->deadline = clock_after(now, x->request.options->timeouts[phase]);
+}
+
 void exchange_begin(exchange *x, const exchange_request *request, pool *p, waker *w,
                     nanoseconds deadline) {
     x->request = *request;
@@ -18,21 +23,14 @@ void exchange_begin(exchange *x, const exchange_request *request, pool *p, waker
     x->waker = waker_keep(w);
     x->ticket.waker = w;
     x->hints_end = &x->hints;
-    x->allowed = -1;
-    x->connection_age = -1;
+    x->allowed = x->connection_age = -1;
     x->body_limit = request->streaming ? request->options->max_streamed_bytes
                                        : request->options->max_body_bytes;
     x->timings = (exchange_timings){-1, -1, -1, -1, -1, -1, -1, -1, 0};
     x->idle_timeout = request->options->idle_timeout;
     x->max_age = request->options->max_age;
-    x->began = x->timings.began = clock_now();
-    x->total_deadline = clock_earlier(deadline, clock_after(x->began, request->options->total));
-    exchange_phase(x, PHASE_QUEUE, x->began);
-}
-
-void exchange_phase(exchange *x, call_phase phase, nanoseconds now) {
-    x->phase = phase;
-    x->deadline = clock_after(now, x->request.options->timeouts[phase]);
+    x->total_deadline = deadline;
+    x->began = clock_now();
 }
 
 /* ---- ends ---- */
@@ -215,8 +213,13 @@ static step_result take_turn(exchange *x, pool_result result, connection *c, nan
     }
 }
 
+/* Timeouts count from here: its driver may have been busy since the exchange was begun. */
 static step_result start(exchange *x, nanoseconds now) {
     connection *c = NULL;
+    x->began = x->timings.began = now;
+    exchange_phase(x, PHASE_QUEUE, now);
+    x->total_deadline =
+        clock_earlier(x->total_deadline, clock_after(now, x->request.options->total));
     begin_attempt(x, ATTEMPT_FIRST);
     if (!egress_permits_route(x->request.options->egress, x->request.to, &x->why)) {
         x->phase = x->why.phase;
@@ -482,13 +485,10 @@ int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanosecon
     nanoseconds own = clock_earlier(x->deadline, continue_deadline(x));
     if (x->again) own = 0;
     if (x->state == EXCHANGE_QUEUED) own = clock_earlier(own, x->collect_at);
-    if (x->state == EXCHANGE_DIALLING) {
-        int count = dial_wait(x->dialling, entries, room, &own);
-        *deadline = clock_earlier(own, x->total_deadline);
-        return count;
-    }
+    bool dials = x->state == EXCHANGE_DIALLING;
+    int count = dials ? dial_wait(x->dialling, entries, room, &own) : 0;
     *deadline = clock_earlier(own, x->total_deadline);
-    if (x->state != EXCHANGE_TALKING) return 0;
+    if (x->state != EXCHANGE_TALKING) return count;
     short events = x->events;
     if (x->http2) {
         events = __atomic_load_n(&x->call.events, __ATOMIC_ACQUIRE);

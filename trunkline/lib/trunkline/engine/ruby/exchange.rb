@@ -61,11 +61,10 @@ module Trunkline
           @state = :start
           @streaming = request.streaming?
           @attempts = []
-          @began = Ruby.now
           @timings = Timings.new
-          @total_deadline = @began + @config.total
-          @total_deadline = deadline if deadline && deadline < @total_deadline
-          enter(:queue, @began)
+          @total_deadline = deadline || Ruby::NEVER
+          @phase = :queue
+          @began = Ruby.now
           prepare_sending
           prepare_receiving
         end
@@ -246,7 +245,11 @@ module Trunkline
 
         # ---- a connection ----
 
+        # Timeouts count from here: its driver may have been busy since the exchange was begun.
         def start(now)
+          @began = now
+          enter(:queue, now)
+          @total_deadline = [@total_deadline, now + @config.total].min
           begin_attempt(:first)
           @config.egress&.check_route(@origin)
           @ticket = Pool::Ticket.new(self, @config.max_connections, @origin.may_share?)
