@@ -14,8 +14,9 @@ module Trunkline
       LONGEST = 30.0
       private_constant :ERRORS, :FIRST, :LONGEST
 
-      # The statuses of answers that may say to come later, in order.
+      # The statuses of answers that may say to come later.
       BUSY = [429, 503].freeze
+      LEAST_BUSY = BUSY.min
 
       # Items that are held at most; more of them fail.
       MOST = 100_000

@@ -26,6 +26,7 @@ module Trunkline
         @work = work
         @index = index
         @item = item
+        @origin = @held_since = nil
         self
       end
     end

@@ -50,8 +50,9 @@ module Trunkline
         @suspects = []
         @ended = @settled = @sampled = @under_way = @in_flight = 0
         @times = {}
-        @spare = [] # entries to be used again
-        @free = @robots.nil?
+        @spare = nil # an entry to be used again
+        @lost = false
+        update_free
         use_blocks(bulk)
       end
 
@@ -76,7 +77,8 @@ module Trunkline
       # @return [Object, nil] nil: there is none now, or the run is to stop
       def next_request
         until @stopped
-          entry = (@free ? @current&.take(@spare.pop) : again) || take or return
+          entry = (@free ? @current&.take(@spare) : again) || take or return
+          @spare = nil
           request = request_of(entry)
           next passed_over(entry) if request.nil?
 
@@ -136,7 +138,7 @@ module Trunkline
 
       # @return [Entry, nil] one that has waited
       def again
-        @free = @robots.nil? && @held.unused?
+        update_free
         while (entry = @held.take || @robots&.take)
           return entry unless entry.work.lost?
 
@@ -249,19 +251,24 @@ module Trunkline
       def ended(entry, result)
         take_time(entry, result) if @sampled < SAMPLE
         status = result.status if result.is_a?(Response)
-        if (@free && status && status < Holdback::BUSY.first) || !held_back?(entry, result)
-          finish(entry, result, status) unless entry.work.lost?
-          @spare << entry if entry.origin.nil?
+        if (@free && status && status < Holdback::LEAST_BUSY) || !held_back?(entry, result)
+          finish(entry, result, status)
+          @spare = entry
         end
         record_in_time if (@ended += 1) >= CLOCK
       end
 
-      # @return [Boolean] whether the item is to be tried again
+      # @return [Boolean] whether nothing is to come of the result: the item is tried again, by another or later
       def held_back?(entry, result)
         @robots&.ended(entry)
-        kept = !entry.work.lost? && kept?(entry, result)
-        @free = @robots.nil? && @held.unused?
-        kept
+        held = entry.work.lost? || kept?(entry, result)
+        update_free
+        held
+      end
+
+      # Whether no item has a reason to wait, or has gone to another worker: asked for each.
+      def update_free
+        @free = @robots.nil? && !@lost && @held.unused?
       end
 
       def record_in_time
@@ -337,6 +344,8 @@ module Trunkline
         @flush&.call
         @works.each { |work| @settled += work.record(@state) }
         ended, @works = @works.partition { |work| work.complete? || work.lost? }
+        @lost ||= ended.any?(&:lost?)
+        update_free
         ended.each(&:finish)
         tell_activity
         @recorded_at = now
