@@ -47,7 +47,7 @@ module Trunkline
       # @param result [Response, Exception]
       def count(result)
         @done += 1
-        @failed += 1 if result.is_a?(Exception) || result.status >= 400
+        @failed += 1 unless result.is_a?(Response) && result.status < 400
       end
 
       def tell(scheduler)
