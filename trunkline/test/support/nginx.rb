@@ -10,6 +10,7 @@ class Nginx < ChildServer
   ECHO_MODULE = "/usr/lib/nginx/modules/ngx_http_echo_module.so"
   LISTENERS = %i[plain tls tls12 mutual h2 h2_few h2_short h2c without_keepalive short_keepalive].freeze
   SECURE = %i[tls tls12 mutual h2 h2_few h2_short].freeze
+  UNIX = %i[plain tls].freeze # those that listen on a Unix socket, too
   HTTP2 = %i[h2 h2_few h2_short h2c].freeze
   # Streams at once on :h2_few; requests on a connection of :h2_short, before nginx says GOAWAY.
   FEW_STREAMS = 4
@@ -28,7 +29,7 @@ class Nginx < ChildServer
       "#{SECURE.include?(listener) ? "https" : "http"}://localhost:#{port(listener)}#{path}"
     end
 
-    def unix_path = instance.unix_path
+    def unix_path(listener = :plain) = instance.unix_path(listener)
   end
 
   attr_reader :ports
@@ -38,12 +39,12 @@ class Nginx < ChildServer
     write_documents
   end
 
-  def unix_path = File.join(directory, "nginx.sock")
+  def unix_path(listener) = File.join(directory, "#{listener}.sock")
 
   def start
     super do
       @ports = LISTENERS.zip(FreePort.take(LISTENERS.size)).to_h
-      FileUtils.rm_f(unix_path)
+      FileUtils.rm_f(UNIX.map { |listener| unix_path(listener) })
       File.write(configuration_path, ERB.new(File.read(CONFIGURATION), trim_mode: "-").result(binding))
       [@ports.values, ["nginx", "-p", directory, "-c", configuration_path, "-e", "stderr"]]
     end

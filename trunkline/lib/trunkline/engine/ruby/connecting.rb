@@ -34,6 +34,8 @@ module Trunkline
 
         # @return [Socket] that does not block, and is not connected
         def open(address)
+          return UnixOnJRuby.open(address.unix_path) if address.unix? && RUBY_ENGINE == "jruby"
+
           socket = Socket.new(address.afamily, Socket::SOCK_STREAM, 0)
           SocketOptions.note(socket)
           prepare(socket, address) unless address.unix?
@@ -169,8 +171,7 @@ module Trunkline
           failed(socket, address, error, now)
         rescue SocketError => error
           socket&.close
-          words = address.unix? ? "unix: cannot be used on this Ruby" : Failure.text(error.message) # JRuby, for one
-          raise Failure.new(:CONNECT, words, phase: :connect)
+          raise Failure.new(:CONNECT, Failure.text(error.message), phase: :connect)
         end
 
         def failed(socket, address, error, now)
@@ -212,3 +213,5 @@ module Trunkline
     end
   end
 end
+
+require_relative "unix_on_jruby" if RUBY_ENGINE == "jruby"

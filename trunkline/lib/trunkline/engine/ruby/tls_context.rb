@@ -119,7 +119,8 @@ module Trunkline
         # @raise [Failure]
         def open(stream, name, key)
           follow_files
-          socket = stream.tls_version ? TLSRelay.open(stream) : stream.socket
+          relayed = stream.tls_version || !TLSOnJRuby.takes?(stream.socket)
+          socket = relayed ? TLSRelay.open(stream) : stream.socket
           kind = TLSOnJRuby::HERE ? TLSStreamOnJRuby : TLSStream
           kind.new(socket, @context, self, name, @sessions, key)
         end

@@ -15,6 +15,24 @@ module Trunkline
 
         module_function
 
+        # @param socket [IO]
+        # @return [Boolean] whether an SSLSocket can be made of it; JRuby's wants the port of the peer
+        def takes?(socket) = !HERE || !socket.is_a?(UnixOnJRuby)
+
+        # Instead of UNIXSocket.pair, whose sockets no selector of java.nio can wait for.
+        # @return [Array(TCPSocket, TCPSocket)] that are connected with each other, and with nobody else
+        def pair
+          TCPServer.open("127.0.0.1", 0) do |server|
+            loop do
+              one = TCPSocket.new("127.0.0.1", server.local_address.ip_port)
+              other = server.accept
+              return [one, other] if one.local_address.ip_port == other.remote_address.ip_port
+
+              [one, other].each(&:close) # another program was faster
+            end
+          end
+        end
+
         # Its default file is Java's own store of certificates, which can be read by #set_default_paths alone.
         # @param bundles [Array<String>]
         # @return [Array(String, String), Array(nil, nil)] file and path; none: Java's own

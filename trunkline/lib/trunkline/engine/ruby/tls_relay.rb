@@ -7,17 +7,18 @@ module Trunkline
   module Engine
     module Ruby
       # Carries the bytes of one TLS session inside another, for the tunnel of an https proxy: OpenSSL for Ruby wants a
-      # socket, which is one end of a pair, and a thread copies between the other end and the proxy's TLS.
+      # socket, which is one end of a pair, and a thread copies between the other end and the proxy's TLS. On JRuby it
+      # carries those over a Unix socket, too.
       class TLSRelay
         include Redacted
 
         BYTES = 16 * 1024
         private_constant :BYTES
 
-        # @param outer [TLSStream] with the proxy
-        # @return [UNIXSocket] for the session inside
+        # @param outer [Stream] to the proxy, by TLS, or to a Unix socket
+        # @return [BasicSocket] for the session inside
         def self.open(outer)
-          inner, relayed = UNIXSocket.pair
+          inner, relayed = TLSOnJRuby::HERE ? TLSOnJRuby.pair : UNIXSocket.pair
           relay = new(outer, relayed)
           thread = Thread.new { Ruby.interruptible { relay.run } }
           thread.name = "trunkline relay"

@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+require "java"
+
+module Trunkline
+  module Engine
+    module Ruby
+      # A Unix socket by Java's own channel: no selector of java.nio can wait for one of JRuby's.
+      module UnixOnJRuby
+        Channel = Java::JavaNioChannels::SocketChannel
+        private_constant :Channel
+
+        # @param path [String]
+        # @return [IO] that does not block, is not connected, and has #connect_nonblock
+        # @raise [SocketError] when this Java has none
+        def self.open(path)
+          channel = Channel.open(Java::JavaNet::StandardProtocolFamily::UNIX)
+          channel.configure_blocking(false)
+          channel.to_io.extend(self).tap { |io| io.instance_variable_set(:@path, path) }
+        rescue NameError
+          raise SocketError, "unix: needs Java 16 or newer"
+        end
+
+        # As Socket's. On Linux the connect of a Unix socket is never under way: it has ended at once.
+        # @raise [SystemCallError] Errno::EISCONN when it is connected
+        def connect_nonblock(_address, exception:) # rubocop:disable Lint/UnusedMethodArgument -- Socket has it
+          raise Errno::EISCONN if to_channel.connected?
+          raise Errno::EAGAIN unless to_channel.connect(Java::JavaNet::UnixDomainSocketAddress.of(@path))
+
+          0
+        rescue Java::JavaIo::IOException => error
+          raise UnixOnJRuby.system_error(error.message)
+        end
+
+        # @param words [String] the system's own, which are all that Java tells
+        # @return [SystemCallError]
+        def self.system_error(words)
+          numbers = Errno.constants.map { |name| Errno.const_get(name)::Errno }
+          number = numbers.find { |one| SystemCallError.new(one).message == words }
+          SystemCallError.new(words, number || Errno::ENOTCONN::Errno)
+        end
+      end
+    end
+  end
+end
