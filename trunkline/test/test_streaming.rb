@@ -168,7 +168,7 @@ class TestStreaming < TrunklineTest
     http = client(server.url)
     Thread.new { forget(http) }.join # whose stack, where the collector might still see it, is gone
     eventually("the connection of a forgotten response stays open") do
-      GC.start
+      Memory.collect
       !server.connections.first.ended.nil?
     end
   end

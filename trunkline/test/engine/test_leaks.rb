@@ -46,7 +46,7 @@ class TestLeaks < TrunklineTest
     # In a thread of its own: what is left on its stack is gone with it.
     Thread.new { 50.times { Trunkline.new(timeout: 5, max_idle: 1).get(url) } }.join
     eventually("the connections of forgotten clients stay open") do
-      GC.start
+      Memory.collect
       LeakCheck.descriptors.size <= before + 1
     end
   end
@@ -123,10 +123,10 @@ class TestLeaks < TrunklineTest
   # As much garbage as the collector lets gather is no leak: warming up makes as much of it as what is measured.
   def growth(warm: 5000, calls: 5000)
     warm.times { yield } # rubocop:disable Style/ExplicitBlockArgument
-    GC.start
+    Memory.collect
     before = Memory.resident_bytes
     calls.times { yield } # rubocop:disable Style/ExplicitBlockArgument
-    GC.start
+    Memory.collect
     Memory.resident_bytes - before
   end
 end

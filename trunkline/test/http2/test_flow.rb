@@ -56,7 +56,7 @@ class TestFlow < HTTP2Test
     http = h2_client(server.url)
     Thread.new { http.get("/endless", stream: true).read && nil }.join
     eventually("the stream of a forgotten response stays open") do
-      GC.start
+      Memory.collect
       server.streams.first.reset_by_client
     end
   end

@@ -290,9 +290,9 @@ class TestEachJSON < TrunklineTest
   # Of a process that does nothing else: what the body is, the server holds.
   READER = <<~RUBY
     require "memory"
-    GC.start
+    Memory.collect
+    before = Memory.resident_bytes
     Memory.reset_peak
-    before = Memory.peak_bytes
     count = 0
     Trunkline.get(URL, timeout: 30, stream: true).each_json("items.*") { |value| count += value["id"] }
     puts count, Memory.peak_bytes - before

@@ -55,7 +55,7 @@ module WebSocketEndingTests
     ended = Queue.new
     http = client_of(peers { |peer| ended << until_its_end(peer) })
     Thread.new { 3.times { http.websocket } }.join # whose stack is gone with it
-    eventually { GC.start || http.stats[:in_use].zero? }
+    eventually { Memory.collect || http.stats[:in_use].zero? }
     assert_equal [:ended] * 3, Array.new(3) { ended.pop }
   end
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "child_server"
+require_relative "memory"
 require_relative "metronome"
 
 # After each test the process has the descriptors and the threads that it had before, once clients and servers
@@ -67,7 +68,7 @@ module LeakCheck
       break if now - begun > SOON + Metronome.lateness(now - begun)
 
       if what == "descriptors" && now - collected > COLLECTING
-        GC.start
+        Memory.collect
         collected = now
       end
       sleep 0.01

@@ -4,6 +4,8 @@
 module Memory
   module_function
 
+  def collect = GC.start
+
   def resident_bytes = File.read("/proc/self/status")[/^VmRSS:\s+(\d+)/, 1].to_i * 1024
 
   # Since the last reset_peak.
@@ -24,4 +26,9 @@ module Memory
   ensure
     GC.enable unless enabled
   end
+end
+
+if RUBY_ENGINE == "jruby"
+  require_relative "memory_on_jruby"
+  Memory.singleton_class.prepend(MemoryOnJRuby)
 end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "waker"
+require "java" if RUBY_ENGINE == "jruby"
 
 module Trunkline
   module Engine
@@ -63,11 +64,18 @@ module Trunkline
             return unless @last_collection < waits_since
 
             @last_collection = Ruby.now
-            GC.start
+            run_collector
             clean
           end
 
           private
+
+          # JRuby's GC.start does nothing.
+          if RUBY_ENGINE == "jruby"
+            def run_collector = java.lang.System.gc
+          else
+            def run_collector = GC.start
+          end
 
           # It runs anywhere, and so takes no lock: the server sees the end of its connection now, the pool later.
           def finalizer(holder)
