@@ -4,8 +4,10 @@ require_relative "chroot"
 
 # A Debian release with its JRuby, and with the gems that the suite of trunkline needs there.
 class JRubyChroot < Chroot
-  # The servers of the tests.
-  SERVERS = %w[nginx libnginx-mod-http-echo nghttp2-proxy openssl netbase procps].freeze
+  # The servers of the tests, and the tools with which they look at the system.
+  SERVERS = %w[nginx libnginx-mod-http-echo nghttp2-proxy openssl netbase procps python3-httpbin squid tinyproxy
+               microsocks redis-server memcached iproute2].freeze
+  PACKAGES = ["build-essential", "jruby", *SERVERS].join(" ").freeze
   BUNDLE = "BUNDLE_GEMFILE=$PWD/gemfiles/jruby.gemfile BUNDLE_PATH=/var/cache/trunkline-gems JARS_SKIP=true"
   # A file of tests is over before the better compiler has paid for itself.
   QUICK = "JRUBY_OPTS='-J-XX:TieredStopAtLevel=1'"
@@ -13,6 +15,7 @@ class JRubyChroot < Chroot
   # Puts the checkout and the gems of the suite there.
   def prepare(checkout)
     build
+    install_ruby(path) # what the list had not when it was built
     copy_checkout(checkout)
     # Without a lock: that of a newer Bundler would not do for an older one.
     run("rm -f gemfiles/jruby.gemfile.lock && #{BUNDLE} jruby -S bundle install --quiet")
@@ -29,7 +32,9 @@ class JRubyChroot < Chroot
   private
 
   def install_ruby(root)
-    packages = ["build-essential", "jruby", *SERVERS].join(" ")
-    run("apt-get update && apt-get install --yes --no-install-recommends #{packages}", root: root)
+    install = "apt-get update && apt-get install --yes --no-install-recommends #{PACKAGES}"
+    # Their services do not start by themselves: the tests start their own.
+    run("install --mode 755 /dev/stdin /usr/sbin/policy-rc.d <<< $'#!/bin/sh\\nexit 101'", root: root)
+    run("dpkg-query --show #{PACKAGES} >/dev/null 2>&1 || { #{install}; }", root: root)
   end
 end
