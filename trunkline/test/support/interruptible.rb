@@ -46,7 +46,7 @@ module Interruptible
       rescue Exception => error
         puts error.class
       end
-      #{prelude}
+      #{Subprocess::CTRL_C}#{prelude}
       #{bodies.join("\n")}
       exit!(0)
     RUBY

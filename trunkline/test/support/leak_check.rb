@@ -21,8 +21,9 @@ module LeakCheck
   WAKE_UP = ENV.key?("TRUNKLINE_POLL") ? /pipe:\[\d+\]/ : /anon_inode:\[eventfd\]/
   # The engine in Ruby has some threads of its own: one that closes idle connections, and some that look up names.
   KEPT_THREADS = /\Atrunkline (?:reaper|names)\z/
-  # An Enumerator's Fiber is a thread on JRuby, until it is collected; version 10 has a thread for finalizers.
-  THREADS_OF_JRUBY = /Fiber thread for block|@Finalizer/
+  # An Enumerator's Fiber is a thread on JRuby, until it is collected; version 10 has threads for finalizers and its
+  # compiler.
+  THREADS_OF_JRUBY = /Fiber thread for block|@Finalizer|@Ruby-\d+-JIT-/
   KEPT = /\A(#{WAKE_UP}|#{OF_JRUBY}|.+keys\.log( \(deleted\))?|.+mime\.db)\z/
 
   def self.descriptors

@@ -9,6 +9,9 @@ module Subprocess
   SUPPORT = __dir__
   PRELUDE = "require \"trunkline\"; $stdout.sync = true\n"
 
+  # What Ctrl-C does: JRuby, which ends the process by it, is asked to do as CRuby does by itself.
+  CTRL_C = RUBY_ENGINE == "jruby" ? "trap(:INT) { raise Interrupt }\n" : ""
+
   # Seconds after which a program is taken to hang: far more than any takes on a slow machine.
   LIMIT = 180
 
@@ -18,6 +21,13 @@ module Subprocess
   Result = Struct.new(:out, :err, :status)
 
   module_function
+
+  # @return [Integer, nil] the signal that ended the program; Java tells it as shells do
+  def signal_of(status)
+    return status.termsig unless RUBY_ENGINE == "jruby"
+
+    status.exitstatus - 128 if status.exited? && status.exitstatus > 128
+  end
 
   def command(code) = [RbConfig.ruby, "-w", "-I", LIB, "-I", SUPPORT, "-e", PRELUDE + code]
 
