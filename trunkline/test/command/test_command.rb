@@ -109,7 +109,8 @@ class TestCommand < TrunklineTest
 
   def test_colours_on_a_terminal_alone
     shown = +""
-    PTY.spawn({ "RUBYOPT" => nil, "NO_COLOR" => nil }, *COMMAND, "get", server.url) do |terminal, _, pid|
+    # JRuby's PTY.spawn takes no environment.
+    PTY.spawn("env", "-u", "RUBYOPT", "-u", "NO_COLOR", *COMMAND, "get", server.url) do |terminal, _, pid|
       loop { shown << terminal.readpartial(1000) }
     rescue Errno::EIO, EOFError
       Process.wait(pid)
@@ -147,6 +148,6 @@ class TestCommand < TrunklineTest
     assert_equal Trunkline::VERSION, features[:version]
     assert_equal Trunkline::Engine::CODINGS, features[:codings].join(", ")
     assert_equal features[:http2], !features[:libraries][:nghttp2].nil? if Trunkline::ENGINE == :c
-    assert_match(/\A(OpenSSL|LibreSSL)/, features[:libraries][:openssl])
+    assert_match(/\A(JRuby-)?(OpenSSL|LibreSSL)/, features[:libraries][:openssl])
   end
 end

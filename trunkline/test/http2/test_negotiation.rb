@@ -65,7 +65,15 @@ class TestNegotiation < HTTP2Test
     assert_no_http2(serve_tls)
   end
 
+  # One that ends the handshake for it, as RFC 7301 has it; nginx does so since 1.21.4.
   def test_h2_with_a_server_that_knows_only_http1
+    error = assert_raises(Trunkline::Error) { h2_client.get(Nginx.url("/small", :tls)) }
+    assert_match(%r{HTTP/2|ALPN}, error.message)
+    assert_equal :none, error.sent
+  end
+
+  # OpenSSL for Ruby ends it when its callback chooses nothing that was offered.
+  def test_h2_with_a_server_that_chooses_http1_unasked
     assert_no_http2(serve_tls(context: { alpn: %w[http/1.1] }))
   end
 
