@@ -65,18 +65,36 @@ module Trunkline
         def together(store, ca_file, ca_path)
           more = { add_file: ca_file, add_path: ca_path }.compact.to_a
           record = store ? record_of(store) : SYSTEM
-          return { ca_store: more.each_with_object(store) { |call, one| one.public_send(*call) } } unless record
+          return { ca_store: fill(store, more) } unless record
 
           record = (record + more).uniq
           record == SYSTEM ? {} : { ca_store: shared(record) }
         rescue OpenSSL::X509::StoreError, SystemCallError => error
-          # The message of a SystemCallError may quote the argument; that of its class does not.
-          why = error.is_a?(SystemCallError) ? error.class.new.message : error.message
+          why = words(error, [ca_file, ca_path])
           raise InvalidRequest, "ca_file: #{InvalidRequest.shown("ca_file", ca_file)}, ca_path: " \
                                 "#{InvalidRequest.shown("ca_path", ca_path)}: cannot be read (#{why})", cause: nil
         end
 
         private
+
+        # The message of a SystemCallError may quote the argument, and on JRuby that of any other; that of its class
+        # does not.
+        def words(error, given)
+          return error.class.new.message if error.is_a?(SystemCallError)
+
+          given.compact.any? { |one| error.message.include?(one.to_s) } ? error.class.name : error.message
+        end
+
+        # @param calls [Array<Array>] names and arguments of methods of a store
+        # @return [OpenSSL::X509::Store] the same
+        def fill(store, calls)
+          calls.each do |name, *arguments|
+            next store.public_send(name, *arguments) unless name == :add_path && RUBY_ENGINE == "jruby"
+
+            Engine::Ruby::TLSOnJRuby.add_path(store, *arguments) # JRuby's has no add_path
+          end
+          store
+        end
 
         def record_of(store)
           return store.trunkline_record if store.respond_to?(:trunkline_record) && store.trunkline_record
@@ -89,7 +107,7 @@ module Trunkline
         def shared(record)
           key = record.map { |name, argument| identity(name, argument) }
           @known[key] || begin
-            store = record.each_with_object(OpenSSL::X509::Store.new) { |call, one| one.public_send(*call) }
+            store = fill(OpenSSL::X509::Store.new, record)
             Memo.keep(@latest, KNOWN, key.map { |call| call.first(2) }, Memo.keep(@known, KNOWN, key, store))
           end
         rescue OpenSSL::X509::StoreError

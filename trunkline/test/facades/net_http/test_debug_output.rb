@@ -57,6 +57,8 @@ class TestNetHTTPDebugOutput < TrunklineTest
       traced(secure, output, use_ssl: true, ca_file: TestCA.ca_file) { |http| http.get("/") }
     end
     assert_match(/^SSL established, protocol: TLSv1/, ours)
+    # JRuby's own tells the first letter of the cipher alone.
+    ours = ours.sub(/cipher: T\K\w+/, "") if RUBY_ENGINE == "jruby"
     assert_equal plain, ours
   end
 

@@ -162,14 +162,19 @@ class TestNetHTTP < TrunklineTest
     errors = both { assert_raises(Errno::ECONNREFUSED) { Net::HTTP.start("127.0.0.1", port) { flunk } } }
     # Editions write the address in two ways: host:port, and "host" port port.
     assert_equal(*errors.map { |error| error.message.delete('"').sub(" port ", ":") })
-    assert_match(/\AFailed to open TCP connection to 127.0.0.1:#{port} \(Connection refused/, errors.last.message)
+    # JRuby puts the system's words before it, too.
+    words = /\A(Connection refused - )?Failed to open TCP connection to 127.0.0.1:#{port} \(Connection refused/
+    assert_match(words, errors.last.message)
     assert_kind_of Trunkline::ConnectError, errors.last.cause
   end
 
   def test_an_unknown_name_is_a_socket_error
     errors = both { assert_raises(SocketError) { Net::HTTP.start("unknown.invalid", 80) } }
-    assert_equal(*errors.map(&:message))
+    # JRuby names a function of its own.
+    assert_equal(*errors.map { |error| error.message.sub("(initialize: ", "(getaddrinfo(3): ") })
   end
+
+  RESET = [Errno::ECONNRESET, "Connection reset by peer"].freeze
 
   # What programs match, and trackers group by.
   def test_messages_are_those_of_net_http
@@ -181,7 +186,9 @@ class TestNetHTTP < TrunklineTest
     }
     servers.each do |name, server|
       errors = both { failure { start_briefly(server.port) { |http| http.post("/", "a=1") } } }
-      assert_equal(*errors.map { |error| [error.class, in_any_edition(error.message)] }, name)
+      plain, ours = errors.map { |error| [error.class, in_any_edition(error.message)] }
+      plain = RESET if name == "reset" && RUBY_ENGINE == "jruby" # whose own takes it for the end
+      assert_equal plain, ours, name
       assert_kind_of Trunkline::Error, errors.last.cause
     end
   end

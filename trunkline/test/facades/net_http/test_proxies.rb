@@ -41,11 +41,13 @@ class TestNetHTTPProxies < TrunklineTest
   def test_a_tunnel
     server = serve_tls
     proxy = serve { |connection| tunnel(connection, server.port) }
-    results = both { 2.times.map { through(proxy, *SECRET).get("/").body } }
-    assert_equal [%w[ok ok]] * 2, results
+    # JRuby's own does not end a handshake through a tunnel.
+    ways = RUBY_ENGINE == "jruby" ? [true] : [false, true]
+    results = ways.map { |install| with(install) { 2.times.map { through(proxy, *SECRET).get("/").body } } }
+    assert_equal [%w[ok ok]] * ways.size, results
     asked = proxy.requests.map { |request| [request.verb, request.target, request["proxy-authorization"]] }
     assert_equal [["CONNECT", "localhost:1", CREDENTIALS]], asked.uniq
-    assert_equal 3, server.connection_count
+    assert_equal ways.sum { |install| install ? 1 : 2 }, server.connection_count
   end
 
   def test_a_refused_tunnel_raises_what_a_refused_request_would
@@ -65,16 +67,19 @@ class TestNetHTTPProxies < TrunklineTest
   def test_a_proxy_that_is_not_there
     port = refused_port
     errors = both { assert_raises(Errno::ECONNREFUSED) { Net::HTTP.new("api.test", 80, "127.0.0.1", port).get("/") } }
-    assert(errors.all? { |error| error.message.start_with?("Failed to open TCP connection to 127.0.0.1:#{port} (") })
+    # JRuby puts the system's words before it, too.
+    words = /\A(Connection refused - )?Failed to open TCP connection to 127.0.0.1:#{port} \(/
+    errors.each { |error| assert_match(words, error.message) }
   end
 
   private
 
   # @return [Array] the block's results before and after install!
-  def both
-    plain = yield
-    Trunkline::NetHTTP.install!
-    [plain, yield]
+  def both(&block) = [false, true].map { |install| with(install, &block) }
+
+  def with(install)
+    Trunkline::NetHTTP.install! if install
+    yield
   end
 
   def through(proxy, *credentials)
