@@ -24,6 +24,7 @@ task :ci do
     **suites.transform_keys { |folder| "#{folder}: the Ruby suite" },
     "trunkline: what waits, without epoll, eventfd, ppoll" => "poll:quick",
     "trunkline: a part of its suite on the engine in Ruby" => "engines:quick",
+    "trunkline: what the engine in Ruby leaves out of it" => "engines:left_out",
     "trunkline: the same bytes to both engines" => "engines:fuzz:quick",
     "trunkline: a minute of chaos" => "chaos:quick",
     "trunkline: tests notice that a safety rule is missing" => "mutants:quick",

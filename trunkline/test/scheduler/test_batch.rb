@@ -190,10 +190,8 @@ class TestBatch < TrunklineTest
     batch = http.batch
     batch.get("/warm") { nil }
     taken = proc {}
-    GC.start
-    before = ObjectSpace.memsize_of_all
+    before = Memory.bytes_of_objects
     20_000.times { |number| batch.get("/#{number}", &taken) }
-    GC.start
-    assert_operator (ObjectSpace.memsize_of_all - before) / 20_000, :<=, 1024
+    assert_operator (Memory.bytes_of_objects - before) / 20_000, :<=, 1024
   end
 end

@@ -2,23 +2,35 @@
 
 require "yaml"
 
-# Leaves out what engines.yml names, while the engine in Ruby is used, and what engines_jruby.yml names, on JRuby.
+# Leaves out what the lists name, each where it is used.
 module Engines
-  LISTS = { "engines.yml" => Trunkline::ENGINE == :ruby, "engines_jruby.yml" => RUBY_ENGINE == "jruby" }.freeze
-  USED = LISTS.select { |_, used| used }.keys
-  LEFT_OUT = USED.map { |list| YAML.load_file("#{__dir__}/../#{list}") }.reduce({}, :merge)
+  JRUBY = RUBY_ENGINE == "jruby"
+  LISTS = {
+    "engines.yml" => Trunkline::ENGINE == :ruby,
+    "engines_jruby.yml" => JRUBY,
+    "engines_jruby_9.yml" => JRUBY && !Fiber.respond_to?(:set_scheduler)
+  }.freeze
 
-  # @return [String, nil] why a test is left out
-  def self.reason(test)
-    return if LEFT_OUT.empty?
+  # @param names [Array<String>] of lists
+  # @return [Hash{String => String}] what they leave out, with reasons
+  def self.left_out(names) = names.map { |name| YAML.load_file("#{__dir__}/../#{name}") }.reduce({}, :merge)
 
-    name = test.class.name
-    file = Object.const_source_location(name)&.first.to_s
-    LEFT_OUT["#{name}##{test.name}"] || LEFT_OUT[name] || LEFT_OUT.find { |place, _| file.include?("/#{place}") }&.last
+  LEFT_OUT = left_out(LISTS.select { |_, used| used }.keys).freeze
+
+  # The tests of a class that is left out are so in its descendants, too, such as those that run it over HTTP/2.
+  # @param tests [Class] of tests
+  # @param name [String] of one of them
+  # @return [String, nil] by which name of the lists it is left out: a test, a class, a file or a folder
+  def self.entry(tests, name, left_out = LEFT_OUT)
+    classes = tests.ancestors.grep(Class).filter_map(&:name)
+    file = Object.const_source_location(classes.first)&.first.to_s
+    classes.flat_map { |one| ["#{one}##{name}", one] }.find { |one| left_out.key?(one) } ||
+      left_out.keys.find { |place| file.include?("/#{place}") }
   end
 
   def before_setup
     super
-    reason = Engines.reason(self) and skip(reason)
+    entry = LEFT_OUT.empty? ? nil : Engines.entry(self.class, name)
+    skip(LEFT_OUT[entry]) if entry
   end
 end

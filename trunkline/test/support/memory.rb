@@ -6,6 +6,12 @@ module Memory
 
   def collect = GC.start
 
+  # What Ruby's objects take.
+  def bytes_of_objects
+    collect
+    ObjectSpace.memsize_of_all
+  end
+
   def resident_bytes = File.read("/proc/self/status")[/^VmRSS:\s+(\d+)/, 1].to_i * 1024
 
   # Since the last reset_peak.

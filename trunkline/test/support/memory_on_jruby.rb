@@ -10,11 +10,13 @@ module MemoryOnJRuby
 
   def collect = java.lang.System.gc
 
-  def resident_bytes
+  def bytes_of_objects
     collect
     runtime = java.lang.Runtime.runtime
     runtime.total_memory - runtime.free_memory
   end
+
+  alias resident_bytes bytes_of_objects
 
   # The thread ends with peak_bytes.
   def reset_peak
