@@ -10,19 +10,22 @@ require "trunkline/command"
 class TestCommand < TrunklineTest
   EXE = File.expand_path("../../exe/trunkline", __dir__)
   COMMAND = [RbConfig.ruby, "-w", "-I", File.expand_path("../../lib", __dir__), EXE].freeze
-  APPLICATION = lambda do |env|
-    body = env["rack.input"].read
-    status = env["PATH_INFO"][%r{\A/status/(\d+)}, 1] || "200"
-    text = "#{env["REQUEST_METHOD"]} #{env["PATH_INFO"]}?#{env["QUERY_STRING"]} #{env["CONTENT_TYPE"]} #{body}"
-    [status.to_i, { "content-type" => "text/plain", "x-sent" => env["HTTP_AUTHORIZATION"].to_s }, [text]]
-  end
 
+  # Answers with what it was asked, and with the status that a path such as "/status/404" names.
   def server
-    @server ||= PumaServer.new(&APPLICATION).tap { |one| @puma = one }
+    @server ||= serve do |connection|
+      while (request = connection.read_request)
+        connection << echo(request)
+      end
+    end
   end
 
-  def teardown
-    @puma&.stop
+  def echo(request)
+    path, query = request.target.split("?")
+    text = "#{request.verb} #{path}?#{query} #{request["Content-Type"]} #{request.body}"
+    status = path[%r{\A/status/(\d+)}, 1]
+    answer(text, status: status ? "#{status} Named" : "200 OK",
+                 "content-type" => "text/plain", "x-sent" => request["Authorization"])
   end
 
   # As a process of its own.

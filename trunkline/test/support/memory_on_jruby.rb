@@ -5,8 +5,8 @@ require "java"
 # As Memory, of what is live on Java's heap: what the process holds says nothing there, since the heap grows as it is
 # allowed to before Java collects. GC.start does nothing on JRuby.
 module MemoryOnJRuby
-  # Milliseconds between two collections of the thread that looks for the peak.
-  OFTEN = 1000
+  # Seconds between two collections of the thread that looks for the peak.
+  OFTEN = 1
 
   def collect = java.lang.System.gc
 
@@ -20,17 +20,16 @@ module MemoryOnJRuby
 
   # The thread ends with peak_bytes.
   def reset_peak
-    over = java.util.concurrent.CountDownLatch.new(1)
-    @over = over
-    @peak = Thread.new do
-      most = resident_bytes
-      most = [most, resident_bytes].max until over.await(OFTEN, java.util.concurrent.TimeUnit::MILLISECONDS)
-      most
-    end
+    @peak = 0
+    @looking = Thread.new { look_again while sleep(OFTEN) }
   end
 
   def peak_bytes
-    @over.count_down
-    [@peak.value, resident_bytes].max
+    @looking.kill.join
+    look_again
   end
+
+  private
+
+  def look_again = @peak = [@peak, resident_bytes].max
 end
