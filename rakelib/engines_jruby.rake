@@ -11,6 +11,8 @@ module JRubySuite
              client_certificates
              tls_files sockets errors limits response multipart sharing endings exchanges flow negotiation
              batch future deadline cases http2_cases many_streams websocket websocket_over_http2].freeze
+  # The lab drives the browser of a test, and writes a page.
+  PATHS = "-Itrunkline/lib -Itrunkline/test -Itrunkline-lab/lib"
   SECONDS = 600 # some tests begin a dozen programs, each of which takes JRuby ten seconds
 
   module_function
@@ -32,14 +34,14 @@ module JRubySuite
 
   def passes?(chroot, file)
     puts "== #{chroot.name}: #{file}"
-    chroot.jruby("-Itrunkline/lib -Itrunkline/test #{file}", seconds: SECONDS)
+    chroot.jruby("#{PATHS} #{file}", seconds: SECONDS)
   end
 
   def relative(files) = files.map { |file| file.delete_prefix("#{ROOT}/") }.sort
 
   # Without the files and folders that are left out as a whole, since these may not even load there.
   def all
-    lists = %w[engines.yml engines_jruby.yml].map { |list| YAML.load_file("#{ROOT}/trunkline/test/#{list}") }
+    lists = Dir["#{ROOT}/trunkline/test/engines*.yml"].map { |list| YAML.load_file(list) }
     places = lists.flat_map(&:keys).grep(%r{/})
     relative(Suites.files("trunkline")).reject { |file| places.any? { |place| file.include?("/#{place}") } }
   end

@@ -5,7 +5,7 @@ module OldNetHTTP
   VERSION = "0.2.0"
   # The status of a program that did not find it.
   MISSING = 77
-  ENVIRONMENT = { "RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLE_GEMFILE" => nil }.freeze
+  ENVIRONMENT = { "RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLE_GEMFILE" => nil, "BUNDLER_SETUP" => nil }.freeze
   # What such a program begins with.
   PRELUDE = <<~RUBY.freeze
     begin

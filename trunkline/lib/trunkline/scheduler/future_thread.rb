@@ -140,30 +140,33 @@ module Trunkline
         end
       end
 
-      # A request stays in the inbox until it has been accepted.
+      # A request stays in the inbox until it has been accepted. Other threads change the inbox, and read both.
       def receive
-        pending = @inbox.first
+        pending = @lock.synchronize { @inbox.first }
         if pending.callback.ready?
-          @scheduler.cancel(pending) if @accepted.delete(pending)
+          @scheduler.cancel(pending) if forget(pending)
         elsif !@accepted.key?(pending)
-          @accepted[pending] = true
+          @lock.synchronize { @accepted[pending] = true }
           @scheduler.add(pending)
         end
-        @inbox.shift
+        @lock.synchronize { @inbox.shift }
       end
+
+      # @return [Boolean, nil] nil: it was not accepted
+      def forget(pending) = @lock.synchronize { @accepted.delete(pending) }
 
       # A request whose future was settled meanwhile is dropped by the Scheduler, whether its #cancel comes or was
       # interrupted.
       def may_start?(pending, now)
         claimed = pending.callback.claim(now)
-        @accepted.delete(pending) unless claimed
+        forget(pending) unless claimed
         claimed
       end
 
       # A request stays accepted until its future is settled.
       def complete(pending, result)
         pending.callback.settle(result)
-        @accepted.delete(pending)
+        forget(pending)
       end
 
       def ended?
