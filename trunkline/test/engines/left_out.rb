@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# How much of the suite the lists leave out, on the engine in Ruby on CRuby, on JRuby 10 and on JRuby 9.4. It ends with a
-# status of 1 when that is too much anywhere, or when an entry of a list names no test.
+# How much of the suite the lists leave out, on the engine in Ruby on CRuby, on JRuby 10 and on JRuby 9.4. It ends with
+# a status of 1 when that is too much anywhere, or when an entry of a list names no test.
 
 require "minitest"
 
