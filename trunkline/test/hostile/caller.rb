@@ -41,11 +41,23 @@ module HostileCaller
     else
       assert_equal row.expected, result.body, way
     end
-    sleep row.pause
+    await_the_rest(row)
     return assert_late_fault_fails_one(way, &block) if row.late
 
     assert_equal "good", yield, way
   end
+
+  # What the server sends behind its answer.
+  def await_the_rest(row)
+    return if row.pause.zero?
+
+    eventually("the server has not sent the rest") { !scripts_played.empty? }
+    scripts_played.clear
+    sleep row.pause
+  end
+
+  # @return [Queue] of the names of cases, each when the server has done all that is in its script
+  def scripts_played = @scripts_played ||= Queue.new
 
   # It may come behind some good calls, and ends the connection.
   def assert_late_fault_fails_one(way, &block)
@@ -81,7 +93,7 @@ module HostileCaller
     code = get.call("/").return_code
     expected = Trunkline::Facades::Typhoeus::Errors.return_code(Trunkline.const_get(row.expected).new) if row.fails?
     assert_equal expected || :ok, code, "Typhoeus"
-    sleep row.pause
+    await_the_rest(row)
     eventually { get.call("/good").return_code == :ok } if row.late
     assert_equal "good", get.call("/good").body
   ensure

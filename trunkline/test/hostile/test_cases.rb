@@ -88,7 +88,10 @@ class TestHostileCases < TrunklineTest
   def serve_case(row, **options)
     serve(**options) do |connection|
       while (request = row.fault.upload ? connection.read_head_only : connection.read_request)
-        request.target == "/good" ? connection << answer("good") : row.script.call(connection)
+        next connection << answer("good") if request.target == "/good"
+
+        row.script.call(connection)
+        scripts_played << row.name
       end
     end
   end
