@@ -41,7 +41,7 @@ module JRubySuite
 
   # Without the files and folders that are left out as a whole, since these may not even load there.
   def all
-    lists = Dir["#{ROOT}/trunkline/test/engines*.yml"].map { |list| YAML.load_file(list) }
+    lists = Dir["#{ROOT}/trunkline/test/engines{,_jruby,_jruby_9}.yml"].map { |list| YAML.load_file(list) }
     places = lists.flat_map(&:keys).grep(%r{/})
     relative(Suites.files("trunkline")).reject { |file| places.any? { |place| file.include?("/#{place}") } }
   end

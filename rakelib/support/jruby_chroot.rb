@@ -35,6 +35,7 @@ class JRubyChroot < Chroot
     install = "apt-get update && apt-get install --yes --no-install-recommends #{PACKAGES}"
     # Their services do not start by themselves: the tests start their own.
     run("install --mode 755 /dev/stdin /usr/sbin/policy-rc.d <<< $'#!/bin/sh\\nexit 101'", root: root)
+    write_command(File.join(root, "usr/local/bin/bundle"), "exec jruby -S bundle \"$@\"") # tests ask what it has
     run("dpkg-query --show #{PACKAGES} >/dev/null 2>&1 || { #{install}; }", root: root)
   end
 end

@@ -24,6 +24,10 @@ class TrunklineTest < Minitest::Test
   # Seconds: more than PATIENCE, so that nothing that a test waits for comes from the timeout of a call.
   DEFAULT_TIMEOUT = 30 * GCLevel::SLOWDOWN
 
+  # The engine in Ruby has those of TLS 1.3, and a key log, where openssl for Ruby has them.
+  CIPHERSUITES = Trunkline::ENGINE == :c || OpenSSL::SSL::SSLContext.method_defined?(:ciphersuites=)
+  KEYLOG = Trunkline::ENGINE == :c || OpenSSL::SSL::SSLContext.method_defined?(:keylog_cb=)
+
   # What is made once for the life of the process is there before the first test counts or takes the time: the engine's
   # reaper, the authorities of the system (tens of milliseconds to read), the thread of Timeout.
   WARM_UP = lambda do

@@ -14,7 +14,7 @@ require "test_helper"
 class LeftOut
   MOST = 0.02
   WHERE = {
-    "CRuby" => %w[engines.yml], "JRuby 10" => %w[engines.yml engines_jruby.yml],
+    "CRuby" => %w[engines.yml engines_cruby.yml], "JRuby 10" => %w[engines.yml engines_jruby.yml],
     "JRuby 9.4" => %w[engines.yml engines_jruby.yml engines_jruby_9.yml]
   }.freeze
 

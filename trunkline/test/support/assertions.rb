@@ -91,6 +91,11 @@ module Assertions
     refute_equal first.connection.id, second.connection.id, "a connection was reused that must not be"
   end
 
+  # What needs a newer openssl for Ruby is refused, which says so.
+  def refused_by_openssl(&block)
+    assert_match(/a newer openssl for Ruby/, assert_raises(Trunkline::TLSError, &block).message)
+  end
+
   def eventually(message = "it never came true")
     limit = monotonic + PATIENCE
     until (result = yield)

@@ -7,6 +7,7 @@ module Engines
   JRUBY = RUBY_ENGINE == "jruby"
   LISTS = {
     "engines.yml" => Trunkline::ENGINE == :ruby,
+    "engines_cruby.yml" => Trunkline::ENGINE == :ruby && !JRUBY,
     "engines_jruby.yml" => JRUBY,
     "engines_jruby_9.yml" => JRUBY && !Fiber.respond_to?(:set_scheduler)
   }.freeze
@@ -17,14 +18,14 @@ module Engines
 
   LEFT_OUT = left_out(LISTS.select { |_, used| used }.keys).freeze
 
-  # The tests of a class that is left out are so in its descendants, too, such as those that run it over HTTP/2.
+  # The tests of a class or module that are left out are so in its descendants, too, such as those over HTTP/2.
   # @param tests [Class] of tests
   # @param name [String] of one of them
   # @return [String, nil] by which name of the lists it is left out: a test, a class, a file or a folder
   def self.entry(tests, name, left_out = LEFT_OUT)
-    classes = tests.ancestors.grep(Class).filter_map(&:name)
-    file = Object.const_source_location(classes.first)&.first.to_s
-    classes.flat_map { |one| ["#{one}##{name}", one] }.find { |one| left_out.key?(one) } ||
+    names = tests.ancestors.filter_map(&:name)
+    file = Object.const_source_location(names.first)&.first.to_s
+    names.flat_map { |one| ["#{one}##{name}", one] }.find { |one| left_out.key?(one) } ||
       left_out.keys.find { |place| file.include?("/#{place}") }
   end
 

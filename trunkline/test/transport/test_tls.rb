@@ -230,6 +230,8 @@ class TestTLS < TrunklineTest
 
   def test_keylog
     path = File.join(Dir.mktmpdir, "keys.log")
+    return refused_by_openssl { secure_client(keylog: path).get(serve_tls.url) } unless KEYLOG
+
     secure_client(keylog: path).get(serve_tls.url)
     assert_match(/^CLIENT_TRAFFIC_SECRET_0 \h{64} \h+$/, File.read(path))
     assert_equal 0o600, File.stat(path).mode & 0o777
@@ -242,6 +244,8 @@ class TestTLS < TrunklineTest
       path = File.join(directory, "keys.log")
       code = "Trunkline.get(ARGV[0] || #{serve_tls.url.inspect}, timeout: 5, ca_file: #{TestCA.ca_file.inspect})"
       result = Subprocess.run(code, { "SSLKEYLOGFILE" => path })
+      next assert_match(/a newer openssl for Ruby.*TLSError/, result.err) unless KEYLOG
+
       assert_predicate result.status, :success?, result.err
       assert_match(/^CLIENT_/, File.read(path))
     end
