@@ -17,9 +17,12 @@ class TestCacheServers < TrunklineTest
   def setup
     super
     @daemons = []
+    @clients = []
   end
 
+  # The clients of the stores are closed, since JRuby does not collect a socket.
   def teardown
+    @clients.each { |client| client.with(&:close) }
     @daemons.each { |pid| stop(pid) }
     super
   end
@@ -62,7 +65,9 @@ class TestCacheServers < TrunklineTest
       ["redis-server", "--bind", "127.0.0.1", "--port", free.to_s, "--save", "", "--appendonly", "no"]
     end
     url = "redis://127.0.0.1:#{port}/0"
-    [ActiveSupport::Cache::RedisCacheStore.new(url: url, reconnect_attempts: 0, **options), pid]
+    store = ActiveSupport::Cache::RedisCacheStore.new(url: url, reconnect_attempts: 0, **options)
+    @clients << store.redis
+    [store, pid]
   end
 
   def memcached
@@ -70,7 +75,9 @@ class TestCacheServers < TrunklineTest
       ["memcached", "-l", "127.0.0.1", "-p", free.to_s, "-U", "0", *(%w[-u nobody] if Process.uid.zero?)]
     end
     Dalli.logger = Logger.new(nil)
-    [ActiveSupport::Cache::MemCacheStore.new("127.0.0.1:#{port}", socket_timeout: 1, protocol: :meta), pid]
+    store = ActiveSupport::Cache::MemCacheStore.new("127.0.0.1:#{port}", socket_timeout: 1, protocol: :meta)
+    @clients << store.instance_variable_get(:@data)
+    [store, pid]
   end
 
   def keeps(store)
