@@ -59,13 +59,14 @@ class TestTLSChoices < TrunklineTest
     assert_equal "ok", secure_client(verify_depth: 0).with(verify: false).get(server.url).body
   end
 
-  def test_tls_name_is_verified_and_sent
-    names = []
-    context = TestCA.server_context(:example)
-    context.servername_cb = ->((_, name)) { names << name && nil }
-    server = serve(tls: context) { |connection| connection << answer while connection.read_request }
+  def test_tls_name_is_sent
+    told = client(tls_name: "example.test", verify: false).get(Nginx.url("/server_name", :tls))
+    assert_equal "example.test", told.body
+  end
+
+  def test_tls_name_is_verified
+    server = serve_tls(identity: :example)
     assert_equal "ok", secure_client(tls_name: "example.test").get(server.url(host: "localhost")).body
-    assert_equal ["example.test"], names
     assert_match(/\Alocalhost:/, server.requests.last["host"])
     error = assert_raises(Trunkline::CertificateError) { secure_client(tls_name: "wrong.test").get(server.url) }
     assert_match(/not for wrong\.test/, error.message)
