@@ -94,7 +94,9 @@ module Trunkline
     # @return [self, Enumerator]
     # @raise [ArgumentError]
     def each_line(separator = "\n", most = nil, chomp: false, limit: most, &block)
-      return enum_for(:each_line, separator, most, chomp: chomp, limit: limit) unless block
+      unless block # JRuby's lazy enumerators hand keywords of enum_for on as a Hash
+        return Enumerator.new { |out| each_line(separator, most, chomp: chomp, limit: limit) { |line| out << line } }
+      end
       return each_line("\n", separator, chomp: chomp, &block) if separator.is_a?(Integer)
 
       check_length(limit) if limit

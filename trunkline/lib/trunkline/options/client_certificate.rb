@@ -92,7 +92,8 @@ module Trunkline
 
         def private_text(name, key)
           return key.private_to_pem.freeze if key.respond_to?(:private_to_pem)
-          raise ArgumentError unless key.private? # on JRuby, whose to_pem has the private key if there is one
+          # On JRuby, whose to_pem has the private key if there is one; 9.4 asks an EC key in another way.
+          raise ArgumentError unless key.respond_to?(:private?) ? key.private? : key.private_key?
 
           key.to_pem.freeze
         rescue StandardError # OpenSSL::PKey::PKeyError, for a public key

@@ -20,7 +20,8 @@ module Trunkline
       # @raise [InvalidRequest]
       def each_event(limit: EventStreamParser::LIMIT, **others, &block)
         Arguments.refuse_keywords(others, "each_event", "limit:")
-        return enum_for(:each_event, limit: limit, **others) unless block
+        # JRuby's lazy enumerators hand keywords of enum_for on as a Hash.
+        return Enumerator.new { |out| each_event(limit: limit) { |event| out << event } } unless block
 
         parser = EventStreamParser.new(limit: limit, response: self)
         begin

@@ -47,7 +47,8 @@ module Trunkline
       # @raise [InvalidRequest] for another limit
       # @raise [Error] what a call raises when the body breaks off or a limit of time is reached
       def each_json(path = nil, limit: JSONStream::VALUE_BYTES, **options, &block)
-        return enum_for(:each_json, path, limit: limit, **options) unless block
+        # (see Events#each_event)
+        return Enumerator.new { |out| each_json(path, limit: limit, **options) { |value| out << value } } unless block
 
         JSONStream.new(self, path, limit, options).each(&block)
         self
