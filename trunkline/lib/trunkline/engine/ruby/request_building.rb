@@ -77,7 +77,8 @@ module Trunkline
       query = options[:params] ? encode_params(options[:params]) : @facts[:query]
       carried = carried_of(options)
       method = usual_method(method, carried)
-      credentials = authorization(options[:bearer], options[:basic]) if options[:bearer] || options[:basic]
+      given = options.values_at(:bearer, :basic)
+      credentials = authorization(*given) unless given.all?(&:nil?)
       request = Request._allocate
       request._take(asked(options, streaming, carried))
       compose(request, method, place, query, carried, fields_of(place, carried, options, credentials))
