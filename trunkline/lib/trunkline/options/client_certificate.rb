@@ -92,8 +92,7 @@ module Trunkline
 
         def private_text(name, key)
           return key.private_to_pem.freeze if key.respond_to?(:private_to_pem)
-          # On JRuby, whose to_pem has the private key if there is one; 9.4 asks an EC key in another way.
-          raise ArgumentError unless key.respond_to?(:private?) ? key.private? : key.private_key?
+          raise ArgumentError unless key.private? # on JRuby, whose to_pem has the private key if there is one
 
           key.to_pem.freeze
         rescue StandardError # OpenSSL::PKey::PKeyError, for a public key

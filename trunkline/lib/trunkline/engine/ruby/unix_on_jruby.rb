@@ -16,21 +16,30 @@ module Trunkline
         def self.open(path)
           channel = Channel.open(Java::JavaNet::StandardProtocolFamily::UNIX)
           channel.configure_blocking(false)
-          channel.to_io.extend(self).tap { |io| io.instance_variable_set(:@path, path) }
+          channel.to_io.extend(self).tap { |io| io.over(channel, path) }
         rescue NameError
           raise SocketError, "unix: needs Java 16 or newer"
+        end
+
+        # @api private
+        def over(channel, path)
+          @channel = channel
+          @path = path
         end
 
         # As Socket's. On Linux the connect of a Unix socket is never under way: it has ended at once.
         # @raise [SystemCallError] Errno::EISCONN when it is connected
         def connect_nonblock(_address, exception:) # rubocop:disable Lint/UnusedMethodArgument -- Socket has it
-          raise Errno::EISCONN if to_channel.connected?
-          raise Errno::EAGAIN unless to_channel.connect(Java::JavaNet::UnixDomainSocketAddress.of(@path))
+          raise Errno::EISCONN if @channel.connected?
+          raise Errno::EAGAIN unless @channel.connect(Java::JavaNet::UnixDomainSocketAddress.of(@path))
 
           0
         rescue Java::JavaIo::IOException => error
           raise UnixOnJRuby.system_error(error.message)
         end
+
+        # Java has closed it when the connect has failed, which JRuby 9.4 does not take.
+        def close = @channel.open? ? super : nil
 
         # @param words [String] the system's own, which are all that Java tells
         # @return [SystemCallError]
