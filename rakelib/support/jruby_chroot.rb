@@ -6,7 +6,7 @@ require_relative "chroot"
 class JRubyChroot < Chroot
   # The servers of the tests, and the tools with which they look at the system.
   SERVERS = %w[nginx libnginx-mod-http-echo nghttp2-proxy openssl netbase procps python3-httpbin squid tinyproxy
-               microsocks redis-server memcached iproute2 chromium].freeze
+               microsocks redis-server memcached iproute2 chromium curl].freeze
   PACKAGES = ["build-essential", "jruby", *SERVERS].join(" ").freeze
   BUNDLE = "BUNDLE_GEMFILE=$PWD/gemfiles/jruby.gemfile BUNDLE_PATH=/var/cache/trunkline-gems JARS_SKIP=true"
   # A file of tests is over before the better compiler has paid for itself.

@@ -45,10 +45,8 @@ class TestHttpbin < TrunklineTest
 
   %w[gzip deflate brotli].each do |coding|
     define_method(:"test_#{coding}") do
+      skip "built without brotli" if coding == "brotli" && !Trunkline.features[:codings].include?("br")
       response = @http.get("/#{coding}")
-      if coding == "brotli" && !response.json.fetch("headers")["Accept-Encoding"].include?("br")
-        skip "built without brotli"
-      end
       assert response.json[coding == "gzip" ? "gzipped" : coding.sub("deflate", "deflated")]
     end
   end

@@ -6,6 +6,12 @@ module Memory
 
   def collect = GC.start
 
+  # How often all of Ruby's objects were looked at.
+  def full_collections = GC.stat(:major_gc_count)
+
+  # How often any were.
+  def collections = GC.count
+
   # What Ruby's objects take.
   def bytes_of_objects
     collect

@@ -10,6 +10,14 @@ module MemoryOnJRuby
 
   def collect = java.lang.System.gc
 
+  # Java makes the smaller ones when it likes.
+  def full_collections
+    beans = java.lang.management.ManagementFactory.garbage_collector_mx_beans
+    beans.select { |bean| bean.name.match?(/Old|MarkSweep/) }.sum(&:collection_count)
+  end
+
+  alias collections full_collections
+
   def bytes_of_objects
     collect
     runtime = java.lang.Runtime.runtime

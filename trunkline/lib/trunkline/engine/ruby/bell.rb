@@ -53,12 +53,16 @@ module Trunkline
 
         # A forked child has one of its own. What is read from a pipe, a scheduler may want to read itself.
         def open
-          @reader, @writer = defined?(UNIXSocket) ? UNIXSocket.pair : IO.pipe
+          open_ends
           @pid = Ruby.pid
         rescue Errno::EMFILE, Errno::ENFILE => error
           retry if Pool.make_room
 
           Ruby.raise_failure(Failure.of_system(:CONNECT, error, phase: :queue), nil)
+        end
+
+        def open_ends
+          @reader, @writer = defined?(UNIXSocket) ? UNIXSocket.pair : IO.pipe
         end
       end
     end

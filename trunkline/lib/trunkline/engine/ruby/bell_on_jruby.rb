@@ -2,6 +2,7 @@
 
 require "java"
 require_relative "bell"
+require_relative "errors_on_jruby"
 
 module Trunkline
   module Engine
@@ -38,10 +39,11 @@ module Trunkline
 
         private
 
-        def open
+        def open_ends
           @rung = java.util.concurrent.atomic.AtomicBoolean.new
           @selector = Java::JavaNioChannels::Selector.open
-          @pid = Ruby.pid
+        rescue Java::JavaIo::IOException => error
+          raise ErrorsOnJRuby.of(error)
         end
 
         def wait(seconds)

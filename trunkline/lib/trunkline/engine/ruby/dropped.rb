@@ -77,12 +77,14 @@ module Trunkline
             def run_collector = GC.start
           end
 
-          # It runs anywhere, and so takes no lock: the server sees the end of its connection now, the pool later.
+          # It runs anywhere, and so takes no lock: the server sees the end of its connection now, the pool later. On
+          # JRuby it has a thread of its own, some time after the collection that a call may wait for.
           def finalizer(holder)
             collected = @collected
             lambda do |_id|
               holder.connection&.drop if holder.pid == Ruby.pid
               collected << holder
+              Dropped.clean if RUBY_ENGINE == "jruby"
             rescue StandardError
               nil
             end

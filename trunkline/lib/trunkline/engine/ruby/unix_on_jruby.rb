@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "java"
+require_relative "errors_on_jruby"
 
 module Trunkline
   module Engine
@@ -19,6 +20,8 @@ module Trunkline
           channel.to_io.extend(self).tap { |io| io.over(channel, path) }
         rescue NameError
           raise SocketError, "unix: needs Java 16 or newer"
+        rescue Java::JavaIo::IOException => error
+          raise ErrorsOnJRuby.of(error)
         end
 
         # @api private
@@ -35,19 +38,11 @@ module Trunkline
 
           0
         rescue Java::JavaIo::IOException => error
-          raise UnixOnJRuby.system_error(error.message)
+          raise ErrorsOnJRuby.of(error)
         end
 
         # Java has closed it when the connect has failed, which JRuby 9.4 does not take.
         def close = @channel.open? ? super : nil
-
-        # @param words [String] the system's own, which are all that Java tells
-        # @return [SystemCallError]
-        def self.system_error(words)
-          numbers = Errno.constants.map { |name| Errno.const_get(name)::Errno }
-          number = numbers.find { |one| SystemCallError.new(one).message == words }
-          SystemCallError.new(words, number || Errno::ENOTCONN::Errno)
-        end
       end
     end
   end
