@@ -2,6 +2,7 @@
 
 require_relative "options"
 require_relative "redacted"
+require_relative "warns"
 
 module Trunkline
   # What Trunkline.configure yields: one writer for each option of Trunkline.new, and for each limit of the process.
@@ -65,7 +66,7 @@ module Trunkline
     def settings
       set = given.slice(*SETTINGS)
       logger, required = set.values_at(:logger, :require_timeouts)
-      unless logger.nil? || logger.respond_to?(:warn)
+      unless logger.nil? || Warns.by?(logger)
         raise InvalidRequest.of("logger", logger, "an object with #warn, or nil")
       end
       return set if [nil, true, false].include?(required)

@@ -6,6 +6,7 @@ require_relative "errors"
 require_relative "path_shape"
 require_relative "policy/state"
 require_relative "redacted"
+require_relative "warns"
 
 module Trunkline
   # Tells the caller once of each endpoint whose answers have Deprecation (RFC 9745), Sunset (RFC 8594), or a Link of
@@ -30,7 +31,7 @@ module Trunkline
         when true then new(nil)
         when Deprecations then value
         else
-          return new(value) if value.respond_to?(:call) || value.respond_to?(:warn)
+          return new(value) if value.respond_to?(:call) || Warns.by?(value)
 
           raise InvalidRequest.of("deprecations", value, "true for the logger, what is called with each Deprecation, " \
                                                          "an ActiveSupport::Deprecation, a Logger, or false")

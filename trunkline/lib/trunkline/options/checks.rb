@@ -11,6 +11,7 @@ require_relative "../params"
 require_relative "../proxy"
 require_relative "../timeouts"
 require_relative "../url"
+require_relative "../warns"
 require_relative "client_certificate"
 require_relative "egress"
 
@@ -150,7 +151,7 @@ module Trunkline
       end
 
       def logger(name, value)
-        return value if value.respond_to?(:info) || value.respond_to?(:warn)
+        return value if value.respond_to?(:info) || Warns.by?(value)
 
         refuse(name, value, "an object with #info or #warn, or nil")
       end
