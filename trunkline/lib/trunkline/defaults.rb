@@ -66,9 +66,7 @@ module Trunkline
     def settings
       set = given.slice(*SETTINGS)
       logger, required = set.values_at(:logger, :require_timeouts)
-      unless logger.nil? || Warns.by?(logger)
-        raise InvalidRequest.of("logger", logger, "an object with #warn, or nil")
-      end
+      raise InvalidRequest.of("logger", logger, "an object with #warn, or nil") unless logger.nil? || Warns.by?(logger)
       return set if [nil, true, false].include?(required)
 
       raise InvalidRequest.of("require_timeouts", required, "true or false")
