@@ -27,4 +27,9 @@ require_relative "facades/typhoeus/api/cache"
 require_relative "facades/typhoeus/api/hydra"
 require_relative "facades/typhoeus/api/typhoeus"
 
-$LOADED_FEATURES << "typhoeus.rb"
+if RUBY_ENGINE == "jruby"
+  $LOAD_PATH.unshift("#{__dir__}/facades/typhoeus/provided")
+  require "typhoeus"
+else
+  $LOADED_FEATURES << "typhoeus.rb"
+end

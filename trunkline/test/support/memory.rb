@@ -9,6 +9,9 @@ module Memory
   # How often all of Ruby's objects were looked at.
   def full_collections = GC.stat(:major_gc_count)
 
+  # How often the young ones alone were.
+  def minor_collections = GC.stat(:minor_gc_count)
+
   # How often any were.
   def collections = GC.count
 

@@ -10,12 +10,12 @@ module MemoryOnJRuby
 
   def collect = java.lang.System.gc
 
-  # Java makes the smaller ones when it likes.
-  def full_collections
-    beans = java.lang.management.ManagementFactory.garbage_collector_mx_beans
-    beans.select { |bean| bean.name.match?(/Old|MarkSweep/) }.sum(&:collection_count)
-  end
+  OLD = /Old|MarkSweep/
 
+  def full_collections = collectors.select { |one| OLD.match?(one.name) }.sum(&:collection_count)
+  def minor_collections = collectors.reject { |one| OLD.match?(one.name) }.sum(&:collection_count)
+
+  # Java makes the smaller ones when it likes.
   alias collections full_collections
 
   def bytes_of_objects
@@ -38,6 +38,8 @@ module MemoryOnJRuby
   end
 
   private
+
+  def collectors = java.lang.management.ManagementFactory.garbage_collector_mx_beans
 
   def look_again = @peak = [@peak, resident_bytes].max
 end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
+require_relative "../support/descriptor_on_jruby" if RUBY_ENGINE == "jruby"
 
 # bind:, tcp_keepalive: and tcp_user_timeout:, as the server and the kernel see them.
 class TestSocketOptions < TrunklineTest
@@ -9,6 +10,8 @@ class TestSocketOptions < TrunklineTest
   # The client's end of its only connection, looked at through its descriptor.
   def socket_of(response)
     port = response.connection.address[/\d+\z/].to_i
+    return DescriptorOnJRuby.connected_to(port) || flunk("no socket to port #{port}") if RUBY_ENGINE == "jruby"
+
     LeakCheck.descriptors.each do |number, target|
       next unless target.start_with?("socket:")
 
@@ -20,7 +23,15 @@ class TestSocketOptions < TrunklineTest
     flunk "no socket is connected to port #{port}"
   end
 
-  def option(socket, level, name) = socket.getsockopt(level, name).int
+  LEVELS = { SOCKET: Socket::SOL_SOCKET, TCP: Socket::IPPROTO_TCP }.freeze
+  # Linux: asm-generic/socket.h, linux/tcp.h
+  NAMES = { KEEPALIVE: 9, KEEPIDLE: 4, KEEPINTVL: 5 }.freeze
+
+  def option(socket, level, name)
+    return socket.getsockopt(level, name).int unless RUBY_ENGINE == "jruby"
+
+    socket.option(LEVELS.fetch(level), NAMES.fetch(name, name))
+  end
 
   def test_a_local_address
     server = serve { |connection| connection << answer while connection.read_request }

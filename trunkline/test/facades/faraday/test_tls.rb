@@ -89,7 +89,9 @@ class TestFaradayTLS < TrunklineTest
   CHOICES.each do |name, (context, ssl, works)|
     define_method(:"test_#{name}_as_with_net_http") do
       url = serve_tls(context: context).url(host: "localhost")
-      %i[net_http trunkline].each do |adapter|
+      adapters = %i[net_http trunkline]
+      adapters.shift if RUBY_ENGINE == "jruby" && name == :versions_that_overlap # its net/http knows no range of them
+      adapters.each do |adapter|
         connection = faraday(url, ssl: { ca_file: TestCA.ca_file, **ssl }, adapter: adapter)
         next assert_equal "ok", connection.get("/").body, adapter if works
 

@@ -18,7 +18,9 @@ module Trunkline
         STAGES = %i[target names connect proxy_tls tunnel tls].freeze
         PHASES_OF = { target: :resolve, names: :resolve, connect: :connect, proxy_tls: :tls, tunnel: :connect,
                       tls: :tls }.freeze
-        private_constant :STAGES, :PHASES_OF
+        # JRuby's Addrinfo reads /etc/protocols, and says nothing else when there is no descriptor for it.
+        ADDRESS_ERRORS = RUBY_ENGINE == "jruby" ? [Java::JavaLang::RuntimeException].freeze : [].freeze
+        private_constant :STAGES, :PHASES_OF, :ADDRESS_ERRORS
 
         # What is open once #step returns true.
         attr_reader :stream, :peer
@@ -127,6 +129,8 @@ module Trunkline
           @config.egress&.check(found) unless @proxy
           port = @origin.dialled_port
           found.map { |one| Addrinfo.tcp(one.ip_address, port) }
+        rescue *ADDRESS_ERRORS
+          raise Failure.of_system(:CONNECT, Errno::EMFILE.new, phase: :connect)
         end
 
         def unix_address
