@@ -5,11 +5,12 @@ module Trunkline
   #
   # @api private
   module Warns
-    # Kernel has a #warn for everybody, which is private; on JRuby what RubyGems makes of it is public.
+    # Everybody has Kernel's #warn, which is private; on JRuby what RubyGems puts before it is public.
     def self.by?(value)
       return false unless value.respond_to?(:warn)
 
-      value.equal?(Kernel) || !Kernel.public_method_defined?(:warn) || value.method(:warn).owner != Kernel
+      value.equal?(Kernel) || !Object.public_method_defined?(:warn) ||
+        value.method(:warn).owner != Object.instance_method(:warn).owner
     end
   end
 end
