@@ -243,16 +243,16 @@ class TestWatch < TrunklineTest
     assert_raises(Trunkline::InvalidRequest) { Trunkline::Insight.sample = 2 }
   end
 
-  # What it promises against what a batch then takes. An answer takes long enough for a busy machine not to count.
+  # What it promises against what a batch then takes: the fastest of some, since a busy machine makes each longer.
   def test_the_estimate_holds
     server = serve_rack(threads: 10) { sleep(0.3) && [200, {}, ["ok"]] }
     http = client(server.url)
     paths = (1..8).map { |id| "/users/#{id}" }
     while_on_time do
       report = watching { paths.each { |path| http.get(path) } }
-      batch = watching { http.map(paths) }
+      seconds = Array.new(3) { watching { http.map(paths) }.seconds }.min
 
-      assert_in_delta batch.seconds, report.findings.first.estimate, batch.seconds * 0.25
+      assert_in_delta seconds, report.findings.first.estimate, seconds * 0.25
     end
   end
 end
