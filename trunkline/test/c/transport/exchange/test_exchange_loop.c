@@ -217,16 +217,20 @@ static void *wake_later(void *argument) {
     return NULL;
 }
 
+static void drive_and_stop_later(nanoseconds until, stop_request *stop) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, wake_later, (void *)stop);
+    exchange_loop_drive(driver, until, stop);
+    pthread_join(thread, NULL);
+}
+
 static void test_it_comes_back_when_it_is_interrupted(void) {
     one_call hanging;
     call_options s = usual(20);
     stop_request stop = {0};
-    pthread_t thread;
     begin(&hanging, &s, "/hang");
-    pthread_create(&thread, NULL, wake_later, (void *)&stop);
-    exchange_loop_drive(driver, NEVER, &stop);
+    drive_and_stop_later(NEVER, &stop);
     CHECK(stop_asked(&stop) && !exchange_loop_has_ready(driver), "it comes back with nothing");
-    pthread_join(thread, NULL);
     end(&hanging);
 }
 
@@ -247,17 +251,14 @@ static void test_a_waker_that_epoll_refused_is_heard_again(void) {
     one_call hanging;
     call_options s = usual(20);
     stop_request stop = {0};
-    pthread_t thread;
     begin(&hanging, &s, "/hang");
     drive(clock_now() + 50 * MILLISECOND);
     refusals = 2;
     waker_wake(alarm_bell);
     nanoseconds start = clock_now();
-    pthread_create(&thread, NULL, wake_later, (void *)&stop);
-    exchange_loop_drive(driver, start + 5 * SECOND, &stop);
+    drive_and_stop_later(start + 5 * SECOND, &stop);
     CHECK(milliseconds_since(start) < 4000, "it comes back when it is woken");
     CHECK(refusals == 0, "epoll was not asked again: %d", refusals);
-    pthread_join(thread, NULL);
     end(&hanging);
 }
 #endif
