@@ -7,6 +7,7 @@ require_relative "interrupts"
 require_relative "limiter/rate"
 require_relative "redacted"
 require_relative "response"
+require_relative "scheduler/beginning"
 require_relative "scheduler/flow"
 require_relative "scheduler/origins"
 require_relative "scheduler/parts"
@@ -24,6 +25,7 @@ module Trunkline
   #
   # @api private
   class Scheduler
+    include Beginning
     include Parts
     include Racing
     include Redacted
@@ -57,6 +59,8 @@ module Trunkline
       # Request and result in turns; those from @next on have not been yielded.
       @completed = []
       @next = 0
+      # Requests that count as in flight, and whose calls begin when the engine goes on.
+      @to_begin = []
       # The request on its way from a queue to the engine, or from the engine to the caller.
       @current = nil
       # The OriginQueue of the last request, and the one that room? has found open, until something starts.
@@ -154,6 +158,7 @@ module Trunkline
       left = @multi ? @multi.close : []
       @multi = nil
       left |= completed_requests
+      left |= @to_begin
       left |= [@current] if @current
       left |= @timers.clear
       left.map! { |pending| @races.first_of(pending) || pending }.uniq!
@@ -164,6 +169,7 @@ module Trunkline
 
     def clear
       forget_completed
+      @to_begin.clear
       @races.clear
       @in_flight = @held = 0
       @current = @last = @open = nil
@@ -182,7 +188,7 @@ module Trunkline
         return true
       end
 
-      aborted = pending.in_flight? && @multi&.cancel(pending.id)
+      aborted = abort(pending)
       waited = delete_completed(pending)
       waited |= delete_completed(second) if second
       return raced unless waited || aborted
@@ -190,6 +196,9 @@ module Trunkline
       end_exchange(pending)
       true
     end
+
+    # @return [Object, nil] whether it was in flight, or about to be
+    def abort(pending) = @to_begin.delete(pending) || (pending.in_flight? && @multi&.cancel(pending.id))
 
     # Counts an exchange that was cancelled.
     def end_exchange(pending)
@@ -232,27 +241,33 @@ module Trunkline
       end
     end
 
-    def start(pending, queue, now)
+    def start(pending, queue, now) # rubocop:disable Metrics/CyclomaticComplexity, Metrics/PerceivedComplexity -- for speed
       @open = nil
       @current = pending
       return @current = nil unless @may_start.nil? || @may_start.call(pending, now)
 
       @reader.compose(pending) unless pending.request
-      return if pending.policy && begin_call(pending, queue, now)
+      begins = pending.policy && pending.flow.nil?
+      return if begins && held_back?(pending, queue, now)
 
       queue.start(pending, now)
       counted = @in_flight += 1
       @rate&.take(now)
-      # A Multi is made when it is first needed, since it has a descriptor.
-      pending.id = (@multi ||= Engine::Multi.new(@pool)).add(pending.request, pending.deadline, pending)
-      @current = nil
+      begins ? begin_soon(pending, now) : give_to_engine(pending)
     rescue Error, InvalidRequest, MissingTimeout => error # as of a single call: a TLS file that cannot be read
       raise if Interrupts.ended_by?(error)
 
       not_started(error, pending, counted)
     end
 
-    # @param counted [Integer, nil] whether it counts as in flight
+    # A Multi is made when it is first needed, since it has a descriptor.
+    # @return [nil]
+    def give_to_engine(pending)
+      pending.id = (@multi ||= Engine::Multi.new(@pool)).add(pending.request, pending.deadline, pending)
+      @current = nil
+    end
+
+    # @param counted [Object, nil] whether it counts as in flight
     # @return [nil]
     def not_started(error, pending, counted)
       return answer(pending, error) unless counted
@@ -263,60 +278,30 @@ module Trunkline
       @current = nil
     end
 
-    # Begins a call that may be more than one exchange. With redirects alone, its policies run from the first on.
-    # @return [Boolean] whether its policies go on with it, or it waits; false: its request is sent as it is
-    def begin_call(pending, queue, now) # rubocop:disable Naming/PredicateMethod -- it begins
-      policy = pending.policy
-      return false if pending.flow
-      return true if policy.rate && held_back?(pending, queue, now)
-      return false unless policy.repeats? || pending.surroundings
-
-      begin_time(pending, policy, now)
-      return false if policy.only_follows? && pending.surroundings.nil?
-
-      go_on(pending, begin_flow(pending).first, now)
-      true
-    end
-
-    def begin_time(pending, policy, now)
-      pending.began ||= now
-      pending.deadline ||= [policy.deadline(now), pending.surroundings&.limit].compact.min
-    end
-
-    # @return [Flow]
-    def begin_flow(pending)
-      pending.flow = Flow.new(pending.policy, pending.request, pending.began, pending.surroundings,
-                              races_streams: pending.streamed != true)
-    end
-
-    # A rate limit holds its origin back, so that requests wait where they are not begun yet. One whose turn comes after
-    # its deadline begins, and ends at once.
-    # @return [Boolean]
-    def held_back?(pending, queue, now)
-      delay = pending.policy.rate.delay(pending.request, now)
-      limit = pending.surroundings&.limit
-      return false if delay.zero? || (limit && now + delay > limit)
-
-      queue.hold_until(now + delay)
-      @origins.unshift(pending, queue)
-      @current = nil
-      true
-    end
-
     # ---- waiting ----
 
     def await(longest, pulling)
-      seconds = seconds_to_start(pulling)
-      seconds = longest if longest && (seconds.nil? || longest < seconds)
-      seconds = [seconds, @timers.wait(clock)].compact.min unless @timers.empty?
-      if @in_flight.zero?
-        sleep_until_woken(seconds || OriginQueue::STALL)
-      else
-        forget_completed # those of a run_once around this one, too
-        @completed = @multi.run(seconds)
-      end
+      begin_calls unless @to_begin.empty?
+      return run_engine(0) unless @next == @completed.size
+
+      seconds = seconds_to_wait(longest, pulling)
+      @in_flight.zero? ? sleep_until_woken(seconds || OriginQueue::STALL) : run_engine(seconds)
       # The wait may have ended because one may start: it goes before any that are still to be pulled.
       start_waiting(clock) if @completed.empty? && !@backlogged.empty?
+    end
+
+    # Calls that had a result as they began are not yielded before the others are on their way.
+    def run_engine(seconds)
+      forget_completed if @next == @completed.size # those of a run_once around this one, too
+      results = @multi ? @multi.run(seconds) : []
+      @completed = @completed.empty? ? results : @completed.concat(results)
+    end
+
+    # @return [Float, nil] nil: until a request has ended
+    def seconds_to_wait(longest, pulling)
+      seconds = seconds_to_start(pulling)
+      seconds = longest if longest && (seconds.nil? || longest < seconds)
+      @timers.empty? ? seconds : [seconds, @timers.wait(clock)].compact.min
     end
 
     # @return [Float, nil] until time alone may let something start; nil: only the end of a request can

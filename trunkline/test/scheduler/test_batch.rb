@@ -52,24 +52,78 @@ class TestBatch < TrunklineTest
   end
 
   # What the caller does between a request's start and its first step is no time of the server's.
-  def test_a_caller_that_is_busy_takes_no_time_from_requests_that_it_has_just_added
-    http = client(serve.url, timeout: 1)
-    results = http.batch do |batch|
-      batch.get("/first") do
-        batch.get("/second")
-        sleep 1.2
+  # What the time of a call is counted by differs with them.
+  TIMED = {
+    "" => {}, "_of_calls_that_are_retried" => { retry: true }, "_of_calls_that_follow" => { follow: true }
+  }.freeze
+
+  TIMED.each do |which, options|
+    define_method(:"test_a_caller_that_is_busy_takes_no_time_from_requests#{which}_that_it_has_just_added") do
+      http = client(serve.url, timeout: 1, **options)
+      results = http.batch do |batch|
+        batch.get("/first") do
+          batch.get("/second")
+          sleep 1.2
+        end
       end
+      assert_equal([200], results.map { |result| result.is_a?(Trunkline::Error) ? result.message : result.status })
+      assert_operator results.first.timings.total, :<, 1
     end
-    assert_equal([200], results.map { |result| result.is_a?(Trunkline::Error) ? result.message : result.status })
-    assert_operator results.first.timings.total, :<, 1
+
+    define_method(:"test_a_progress_that_takes_long_takes_no_time_from_requests#{which}") do
+      server = serve { |connection| connection << answer while connection.read_request && sleep(0.02) }
+      slow = [1.2]
+      paths = Enumerator.new { |all| 200.times { |number| all << "/#{number}" } }
+      http = client(server.url, timeout: 1, **options)
+      results = http.map(paths, concurrency: 5, progress: ->(_) { sleep(slow.pop || 0) })
+      assert_empty results.grep(Trunkline::Error).map(&:message)
+    end
   end
 
-  def test_a_progress_that_takes_long_takes_no_time_from_requests
-    server = serve { |connection| connection << answer while connection.read_request && sleep(0.02) }
-    slow = [1.2]
-    paths = Enumerator.new { |all| 200.times { |number| all << "/#{number}" } }
-    results = client(server.url, timeout: 1).map(paths, concurrency: 5, progress: ->(_) { sleep(slow.pop || 0) })
-    assert_empty results.grep(Trunkline::Error).map(&:message)
+  def serve_kept
+    serve do |connection|
+      while (got = connection.read_request)
+        connection << answer(got.target, "Cache-Control" => "max-age=60")
+      end
+    end
+  end
+
+  def test_an_interrupt_names_calls_that_had_not_begun
+    server = serve
+    batch = client(server.url, retry: true).batch
+    batch.get("/first") do
+      batch.get("/second")
+      raise Interrupt, "in the block"
+    end
+    assert_raises(Interrupt) { batch.run }
+    assert_equal([[:get, "/second"]], batch.cancelled.map { |verb, path| [verb.downcase.to_sym, path] })
+    assert_instance_of Trunkline::Cancelled, batch.results.last
+    assert_equal ["/first"], server.requests.map(&:target)
+  end
+
+  def test_what_is_kept_waits_for_nobody_and_holds_nobody_up
+    server = serve_kept
+    http = client(server.url, cache: true, timeout: 1)
+    http.get("/kept")
+    done = []
+    http.batch(concurrency: 2, rate: 50) do |batch|
+      %w[/kept /new /kept /kept].each do |path|
+        batch.get(path) do |response|
+          done << [path, response.body]
+          sleep 0.6
+        end
+      end
+    end
+    assert_equal([%w[/kept /kept]] * 3 + [%w[/new /new]], done.sort)
+    assert_equal %w[/kept /new], server.requests.map(&:target)
+  end
+
+  def test_what_is_kept_takes_nothing_of_a_rate
+    http = client(serve_kept.url, cache: true)
+    http.get("/kept")
+    seconds, results = timed { http.map(["/kept"] * 40, rate: 10) }
+    assert_equal ["/kept"] * 40, results.map(&:body)
+    assert_took_less 2, seconds
   end
 
   def test_a_closed_client_refuses_a_batch

@@ -29,6 +29,11 @@ module Trunkline
         @tokens -= 1.0
       end
 
+      # Takes back a #take: nothing was started.
+      def give_back
+        @tokens += 1.0
+      end
+
       # @return [Float] seconds until one may start
       def wait(now)
         fill(now)

@@ -81,6 +81,17 @@ class TestTyphoeusHydra < TyphoeusTest
     assert_equal %w[/first /second], server.requests.map(&:target)
   end
 
+  # While the first callback is busy, the other two answers come. They are taken in one round: one makes room for
+  # another request, and the callback of the last is busy.
+  def test_a_callback_takes_no_time_from_a_request_that_follows
+    hydra = hydra(max_concurrency: 3)
+    server = serve_held(Gauge.new(3))
+    3.times { queue(hydra, server.url).on_complete { sleep 1.2 } }
+    following = Array.new(3) { queue(hydra, serve.url, timeout: 1, followlocation: true) }
+    hydra.run
+    assert_equal [[:ok, 200]] * 3, following.map { |made| [made.response.return_code, made.response.code] }
+  end
+
   def test_abort_forgets_what_waits
     server = serve
     hydra = hydra(max_concurrency: 1)

@@ -114,7 +114,11 @@ module Typhoeus
       ::Trunkline::Interrupts.watch
       @memory.clear
       dequeue_many
-      scheduler.run_once { |pending, result| receive(pending, result) } until scheduler.idle?
+      until scheduler.idle?
+        scheduler.run_once { |pending, result| receive(pending, result) }
+        # Behind all callbacks of this round, which take no time from a request that starts here.
+        dequeue_many
+      end
     ensure
       finish
     end
@@ -172,7 +176,6 @@ module Typhoeus
     def complete(transfer)
       scheduler.cancel(transfer.pending) if transfer.pending&.in_flight? # a callback has aborted it
       finish_followers(transfer.request) unless @pending.empty?
-      dequeue_many
     end
 
     # A forked child has its own.

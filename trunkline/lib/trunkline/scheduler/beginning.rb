@@ -1,0 +1,94 @@
+# frozen_string_literal: true
+
+require_relative "../interrupts"
+require_relative "flow"
+
+module Trunkline
+  class Scheduler
+    # How a Scheduler begins calls that may be more than one exchange.
+    #
+    # @api private
+    module Beginning
+      private
+
+      # The time of a call as a whole begins with the next step of the engine: its caller may do much else before. One
+      # with a rate begins at once, so that #held_back? knows of it.
+      # @return [nil]
+      def begin_soon(pending, now)
+        policy = pending.policy
+        return give_to_engine(pending) unless policy.repeats? || pending.surroundings
+        return begin_call(pending, now) if policy.rate
+
+        @to_begin << pending
+        @current = nil
+      end
+
+      def begin_calls
+        now = clock
+        while (pending = @to_begin.first)
+          @current = pending
+          @to_begin.shift
+          begin_call(pending, now)
+        end
+      end
+
+      # With redirects alone, the policies of a call run from the first of them on.
+      # @return [nil]
+      def begin_call(pending, now)
+        policy = pending.policy
+        begin_time(pending, policy, now)
+        unless policy.only_follows? && pending.surroundings.nil?
+          wanted = begin_flow(pending).first
+          return take_back(pending, wanted, now) unless goes_to?(pending.queue, pending, wanted)
+        end
+        give_to_engine(pending)
+      rescue Error, InvalidRequest, MissingTimeout => error
+        raise if Interrupts.ended_by?(error)
+
+        not_started(error, pending, true)
+      end
+
+      # @return [Boolean] whether it is a request to the origin that it was counted for
+      def goes_to?(queue, pending, wanted)
+        return false unless wanted.is_a?(Request)
+
+        pending.request = wanted
+        @origins.queue_for(pending).equal?(queue)
+      end
+
+      # Its policies send nothing, or not yet, or something else.
+      # @return [nil]
+      def take_back(pending, wanted, now)
+        end_exchange(pending)
+        @rate&.give_back
+        go_on(pending, wanted, now)
+      end
+
+      def begin_time(pending, policy, now)
+        pending.began ||= now
+        pending.deadline ||= [policy.deadline(now), pending.surroundings&.limit].compact.min
+      end
+
+      # @return [Flow]
+      def begin_flow(pending)
+        pending.flow = Flow.new(pending.policy, pending.request, pending.began, pending.surroundings,
+                                races_streams: pending.streamed != true)
+      end
+
+      # A rate limit holds its origin back, so that requests wait where they are not begun yet. One whose turn comes
+      # after its deadline begins, and ends at once.
+      # @return [Boolean]
+      def held_back?(pending, queue, now)
+        rate = pending.policy.rate or return false
+        delay = rate.delay(pending.request, now)
+        limit = pending.surroundings&.limit
+        return false if delay.zero? || (limit && now + delay > limit)
+
+        queue.hold_until(now + delay)
+        @origins.unshift(pending, queue)
+        @current = nil
+        true
+      end
+    end
+  end
+end
