@@ -21,6 +21,14 @@ static inline VALUE engine_symbol(const char *word) {
     return ID2SYM(rb_intern(word));
 }
 
+/* Returns the struct of an object of this very type, as rb_check_typeddata does, which costs five
+ * times as much, six times in a call. Of another object it does what that does. */
+static inline void *engine_data(VALUE object, const rb_data_type_t *type) {
+    if (RB_TYPE_P(object, T_DATA) && RTYPEDDATA_P(object) && RTYPEDDATA_TYPE(object) == type)
+        return RTYPEDDATA_DATA(object);
+    return rb_check_typeddata(object, type);
+}
+
 /* ---- blocks.c ---- */
 
 #define REQUEST_BYTES 512

@@ -39,7 +39,7 @@ static const rb_data_type_t config_type = {
 };
 
 config_object *config_get(VALUE object) {
-    config_object *c = rb_check_typeddata(object, &config_type);
+    config_object *c = engine_data(object, &config_type);
     if (!c->ready) rb_raise(rb_eArgError, "the config was not initialized");
     return c;
 }

@@ -173,7 +173,7 @@ static const rb_data_type_t origin_type = {
 };
 
 origin_object *origin_get(VALUE object) {
-    origin_object *o = rb_check_typeddata(object, &origin_type);
+    origin_object *o = engine_data(object, &origin_type);
     if (!o->complete) rb_raise(rb_eArgError, "the origin was not initialized");
     return o;
 }

@@ -13,7 +13,7 @@ static const rb_data_type_t pool_type = {
 };
 
 pool *pool_get(VALUE object) {
-    pool *p = rb_check_typeddata(object, &pool_type);
+    pool *p = engine_data(object, &pool_type);
     if (p == NULL) rb_raise(rb_eArgError, "the pool was not initialized");
     return p;
 }

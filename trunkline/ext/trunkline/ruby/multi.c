@@ -74,7 +74,7 @@ static const rb_data_type_t multi_type = {
 };
 
 static multi *multi_get(VALUE self) {
-    multi *m = rb_check_typeddata(self, &multi_type);
+    multi *m = engine_data(self, &multi_type);
     if (m->loop == NULL) rb_raise(rb_eArgError, "the multi is closed, or was not initialized");
     return m;
 }

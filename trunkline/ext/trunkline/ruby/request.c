@@ -70,7 +70,7 @@ VALUE request_allocate(request_object **out) {
 }
 
 request_object *request_get(VALUE object) {
-    return rb_check_typeddata(object, &request_type);
+    return engine_data(object, &request_type);
 }
 
 static request_object *request_complete(VALUE self) {

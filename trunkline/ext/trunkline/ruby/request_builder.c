@@ -54,7 +54,7 @@ static VALUE builder_s_allocate(VALUE class) {
 }
 
 static builder *builder_get(VALUE self) {
-    builder *b = rb_check_typeddata(self, &builder_type);
+    builder *b = engine_data(self, &builder_type);
     if (!b->complete) rb_raise(rb_eArgError, "the request builder was not initialized");
     return b;
 }

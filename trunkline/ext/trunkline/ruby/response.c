@@ -77,7 +77,7 @@ VALUE response_allocate(response **out) {
 }
 
 response *response_get(VALUE object) {
-    return rb_check_typeddata(object, &response_type);
+    return engine_data(object, &response_type);
 }
 
 /* ---- head and trailers ---- */
@@ -261,15 +261,23 @@ static size_t charset_of(const char *value, size_t length, const char **start) {
 /* Those that are UTF-8 without a charset: JSON (RFC 8259 8.1) and anything +json, streams of JSON,
  * and event streams (HTML 9.2.5). */
 static bool utf8_type(const char *value, size_t length) {
-    static const char *const types[] = {
-        "application/json",       "application/x-ndjson",  "application/ndjson",
-        "application/jsonl",      "application/jsonlines", "application/x-jsonlines",
-        "application/json-lines", "application/json-seq",  "text/event-stream",
+#define TYPE(name) \
+    { name, sizeof(name) - 1 }
+    static const struct {
+        const char *name;
+        size_t length;
+    } types[] = {
+        TYPE("application/json"),       TYPE("application/x-ndjson"),
+        TYPE("application/ndjson"),     TYPE("application/jsonl"),
+        TYPE("application/jsonlines"),  TYPE("application/x-jsonlines"),
+        TYPE("application/json-lines"), TYPE("application/json-seq"),
+        TYPE("text/event-stream"),
     };
+#undef TYPE
     size_t type = (size_t)(skip_to(value, value + length, ';') - value);
     while (type > 0 && (value[type - 1] == ' ' || value[type - 1] == '\t')) type--;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        if (http1_same((const uint8_t *)value, type, types[i], strlen(types[i]))) return true;
+        if (http1_same((const uint8_t *)value, type, types[i].name, types[i].length)) return true;
     return type > 5 && strncasecmp(value + type - 5, "+json", 5) == 0;
 }
 
