@@ -69,56 +69,56 @@ module Trunkline
     # @yield [chunk, response] the body, as it comes; a block of one parameter gets the chunk alone
     # @return [Response]
     def get(url = nil, options = nil, more = nil, &block)
-      call("GET", url, options, more, &block)
+      call("GET", url, options, more, block)
     end
 
     # As GET, without the body (RFC 9110 9.3.2).
     # @return (see #get)
     def head(url = nil, options = nil, more = nil, &block)
-      call("HEAD", url, options, more, &block)
+      call("HEAD", url, options, more, block)
     end
 
     # Has the content processed (RFC 9110 9.3.3).
     # @return (see #get)
     def post(url = nil, options = nil, more = nil, &block)
-      call("POST", url, options, more, &block)
+      call("POST", url, options, more, block)
     end
 
     # Puts the content in the place of what is there (RFC 9110 9.3.4).
     # @return (see #get)
     def put(url = nil, options = nil, more = nil, &block)
-      call("PUT", url, options, more, &block)
+      call("PUT", url, options, more, block)
     end
 
     # Changes what is there (RFC 5789).
     # @return (see #get)
     def patch(url = nil, options = nil, more = nil, &block)
-      call("PATCH", url, options, more, &block)
+      call("PATCH", url, options, more, block)
     end
 
     # Removes what is there (RFC 9110 9.3.5).
     # @return (see #get)
     def delete(url = nil, options = nil, more = nil, &block)
-      call("DELETE", url, options, more, &block)
+      call("DELETE", url, options, more, block)
     end
 
     # Asks what can be done (RFC 9110 9.3.7).
     # @return (see #get)
     def options(url = nil, options = nil, more = nil, &block)
-      call("OPTIONS", url, options, more, &block)
+      call("OPTIONS", url, options, more, block)
     end
 
     # Has the request sent back (RFC 9110 9.3.8).
     # @return (see #get)
     def trace(url = nil, options = nil, more = nil, &block)
-      call("TRACE", url, options, more, &block)
+      call("TRACE", url, options, more, block)
     end
 
     # Any method.
     # @param method [Symbol, String] :get is "GET"; a String is sent as it is: methods tell upper from lower case
     # @return (see #get)
     def request(method, url = nil, options = nil, more = nil, &block)
-      call(method, url, options, more, &block)
+      call(method, url, options, more, block)
     end
 
     # @param options [Hash] what is to differ, as keywords; headers: and params: are added to those there are
@@ -302,8 +302,9 @@ module Trunkline
 
     # @param own [Hash, nil] options of the call alone
     # @param values [AttemptValues, nil] of the call
+    # @param block [Proc, nil] takes the chunks of the body
     # @return [Response]
-    def execute(method, url, own, values = nil, &block)
+    def execute(method, url, own, values, block)
       return stream(method, url, own, values, block) if block
 
       request = @requests.build(method, url, own, false)
@@ -331,18 +332,19 @@ module Trunkline
     end
 
     # Options that hold for more than a call make another client, which is kept: a call that names them again costs
-    # a look-up.
-    def call(method, url, options, more = nil, &block)
+    # a look-up. The block is an ordinary argument, which costs less each time that it is handed on.
+    def call(method, url, options, more, block)
       @family.refuse_if_closed
       Arguments.refuse_third(more) if more
-      return execute(method, url, options, &block) if options.nil? && !url.is_a?(Hash)
-      return call(method, nil, url, &block) if options.nil?
+      if options.nil?
+        return url.is_a?(Hash) ? call(method, nil, url, nil, block) : execute(method, url, nil, nil, block)
+      end
 
       Arguments.options(options, Arguments::PLACES)
-      return execute(method, url, options, &block) if RequestBuilder.per_call?(options)
+      return execute(method, url, options, nil, block) if RequestBuilder.per_call?(options)
 
-      own = AttemptValues.of_call(options.slice(*Options::PER_CALL))
-      variant(options.except(*Options::PER_CALL)).execute(method, url, *own, &block)
+      own, values = AttemptValues.of_call(options.slice(*Options::PER_CALL))
+      variant(options.except(*Options::PER_CALL)).execute(method, url, own, values, block)
     end
 
     def stream(method, url, own, values, block)

@@ -253,19 +253,18 @@ module Trunkline
       queue.start(pending, now)
       counted = @in_flight += 1
       @rate&.take(now)
-      begins ? begin_soon(pending, now) : give_to_engine(pending)
+      return begin_soon(pending, now) if begins
+
+      pending.id = (@multi || open_multi).add(pending.request, pending.deadline, pending)
+      @current = nil
     rescue Error, InvalidRequest, MissingTimeout => error # as of a single call: a TLS file that cannot be read
       raise if Interrupts.ended_by?(error)
 
       not_started(error, pending, counted)
     end
 
-    # A Multi is made when it is first needed, since it has a descriptor.
-    # @return [nil]
-    def give_to_engine(pending)
-      pending.id = (@multi ||= Engine::Multi.new(@pool)).add(pending.request, pending.deadline, pending)
-      @current = nil
-    end
+    # When it is first needed, since it has a descriptor.
+    def open_multi = @multi = Engine::Multi.new(@pool)
 
     # @param counted [Object, nil] whether it counts as in flight
     # @return [nil]

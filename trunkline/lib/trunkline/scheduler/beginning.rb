@@ -48,6 +48,12 @@ module Trunkline
         not_started(error, pending, true)
       end
 
+      # @return [nil]
+      def give_to_engine(pending)
+        pending.id = (@multi || open_multi).add(pending.request, pending.deadline, pending)
+        @current = nil
+      end
+
       # @return [Boolean] whether it is a request to the origin that it was counted for
       def goes_to?(queue, pending, wanted)
         return false unless wanted.is_a?(Request)

@@ -97,8 +97,10 @@ module Trunkline
       def pull_one(ended = nil) # rubocop:disable Metrics/CyclomaticComplexity, Metrics/PerceivedComplexity -- for speed
         return if @exhausted || !@scheduler.room?
 
-        item = next_item
-        return if @exhausted
+        item = if @gives then @source.next_request
+               else @enumerator ? take : @source[@index]
+               end
+        return if item.nil? && exhausted?
 
         checked = @checked.delete(@index) unless @checked.empty?
         begin
@@ -121,17 +123,9 @@ module Trunkline
         @yielding.call(@contexts ? @source.context : item, error, @index)
       end
 
-      # @return [Object, nil] the next request; nil when there is none, and @exhausted is true then
-      def next_item
-        if @gives
-          item = @source.next_request
-          @exhausted = item.nil?
-          return item
-        end
-        return take if @enumerator
-
-        @exhausted = @index >= @source.size
-        @source[@index]
+      # Asked when nil was taken, which may be a request of an Enumerable: then it is refused.
+      def exhausted?
+        @exhausted ||= @gives || (@enumerator.nil? && @index >= @source.size)
       end
 
       def take

@@ -21,6 +21,8 @@ module Trunkline
       # @return [StreamBlocks, nil]
       # @raise [InvalidRequest]
       def self.of(options)
+        return unless options.key?(:on_chunk) || options.key?(:on_event)
+
         given = options.slice(*NAMES).compact
         return if given.empty?
         raise InvalidRequest, "on_chunk: and on_event: cannot both take the body" if given.size > 1
