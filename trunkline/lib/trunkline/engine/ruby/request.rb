@@ -33,10 +33,10 @@ module Trunkline
       freeze
     end
 
-    # @param asked [Hash] see NOTHING_ASKED
+    # @param asked [Hash] see NOTHING_ASKED; all of that when it is frozen
     # @api private
     def _take(asked)
-      @asked = NOTHING_ASKED.merge(asked)
+      @asked = asked.frozen? ? asked : NOTHING_ASKED.merge(asked)
     end
 
     # @api private

@@ -12,6 +12,8 @@ module Trunkline
     OPTION_NAMES = %i[headers params bearer basic follow early_hints stream body json form multipart progress
                       template].to_h { |name| [name, true] }.freeze
     CONTENT_NAMES = %i[body json form multipart].freeze
+    # Those that need no check.
+    METHODS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS].to_h { |name| [name, name] }.freeze
     # The beginning of an absolute URL, and what may follow it as it stands.
     ORIGIN = %r{\Ahttps?://[^/?#]*}n
     SENDABLE = %r{\A(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?\[\]]|%\h\h)*\z}n
@@ -20,7 +22,7 @@ module Trunkline
     # Prefixes that a client knows at a time.
     ORIGINS_MOST = 1024
     JSON_TYPE = "application/json"
-    private_constant :OPTION_NAMES, :CONTENT_NAMES, :ORIGIN, :SENDABLE, :UNUSUAL_REFERENCE, :ORIGINS_MOST, :JSON_TYPE
+    private_constant :OPTION_NAMES, :CONTENT_NAMES, :METHODS, :ORIGIN, :SENDABLE, :UNUSUAL_REFERENCE, :ORIGINS_MOST, :JSON_TYPE
 
     # Where a request goes. userinfo: the Authorization that its URL has.
     Place = Struct.new(:origin, :target, :uri, :userinfo) { include Redacted }
@@ -77,8 +79,9 @@ module Trunkline
       query = options[:params] ? encode_params(options[:params]) : @facts[:query]
       carried = carried_of(options)
       method = usual_method(method, carried)
-      given = options.values_at(:bearer, :basic)
-      credentials = authorization(*given) unless given.all?(&:nil?)
+      bearer = options[:bearer]
+      basic = options[:basic]
+      credentials = authorization(bearer, basic) unless bearer.nil? && basic.nil?
       request = Request._allocate
       request._take(asked(options, streaming, carried))
       compose(request, method, place, query, carried, fields_of(place, carried, options, credentials))
@@ -122,6 +125,7 @@ module Trunkline
       @unbound = unbound
       @own_names = fields.select(&:last).to_h { |name, _| [name.downcase, true] }
       @origins = {}
+      @usually_asked = [false, true, :upgrade].to_h { |how| [how, asked_by_itself({}, how, NO_CONTENT).freeze] }.freeze
       @plain_lines = {}.compare_by_identity
       self
     end
@@ -145,7 +149,7 @@ module Trunkline
       return base_place if location.nil? || location == ""
       return unless location.is_a?(String) && location.ascii_only?
 
-      if (prefix = location[ORIGIN])
+      if location.start_with?("http") && (prefix = location[ORIGIN])
         origin = @origins[prefix] and absolute_place(origin, location.byteslice(prefix.bytesize..))
       elsif usual_reference?(location)
         Place.new(base_origin, "#{folder_before(location)}#{location}")
@@ -202,6 +206,8 @@ module Trunkline
     # ---- what it carries, and what was asked for ----
 
     def carried_of(options)
+      return NO_CONTENT unless gives_content?(options)
+
       kinds = CONTENT_NAMES.select { |kind| options.key?(kind) && (kind == :json || !options[kind].nil?) }
       return NO_CONTENT if kinds.empty?
       return Carried.new(generate_json(options[:json]).freeze, nil, true, false, true) if kinds == [:json]
@@ -211,17 +217,34 @@ module Trunkline
       Carried.new(own(content), type, false, multipart, true)
     end
 
+    # Without a block for each name, as #asks?: most calls do neither.
+    def gives_content?(options)
+      options.key?(:body) || options.key?(:json) || options.key?(:form) || options.key?(:multipart)
+    end
+
+    def asks?(options)
+      options.key?(:stream) || options.key?(:follow) || options.key?(:early_hints) || options.key?(:progress) ||
+        options.key?(:template)
+    end
+
     # A String that the caller cannot change any more.
     def own(content) = content.is_a?(String) && !content.frozen? ? content.dup.freeze : content
 
     def usual_method(method, carried)
+      known = METHODS[method] and return known
+
       usual = method.is_a?(String) && Headers::TOKEN.match?(method) && method != "CONNECT" &&
               !(carried.given && method == "TRACE")
       method = check_method(method, carried.given) unless usual
       method.frozen? ? method : method.dup.freeze
     end
 
+    # Frozen when the call asks for nothing by itself.
     def asked(options, streaming, carried)
+      asks?(options) ? asked_by_itself(options, streaming, carried) : @usually_asked.fetch(streaming)
+    end
+
+    def asked_by_itself(options, streaming, carried)
       upgrades = streaming == :upgrade
       stream = options[:stream]
       check_option(:stream, stream) if options.key?(:stream) && stream != true && stream != false
@@ -249,7 +272,7 @@ module Trunkline
       by_url = place.userinfo || place.origin.authorization
       groups << [["Authorization", by_url]] if by_url
       groups << content_pairs(carried) if carried.given
-      groups << call_pairs(options[:headers], carried) if options.key?(:headers)
+      groups << call_pairs(options[:headers], carried) if options.key?(:headers) && options[:headers] != NO_OPTIONS
       groups << [["Authorization", credentials]] if credentials
       groups
     end
