@@ -43,8 +43,7 @@ module Trunkline
 
         def connection
           x = @exchange
-          address = x.attempt_rows.last&.at(2)
-          { id: x.connection_id || 0, reused: x.reused ? true : false, age: x.connection_age, address: address,
+          { id: x.connection_id || 0, reused: x.reused ? true : false, age: x.connection_age, address: x.address,
             tls_version: x.tls_version, cipher: x.cipher }
         end
 
@@ -118,7 +117,7 @@ module Trunkline
         def finish
           @closed = true
           Dropped.unwatch(self, @exchange) if @exchange.streaming?
-          Ruby.uninterruptible { @exchange.abort }
+          Ruby.uninterruptible { @exchange.abort } unless @exchange.settled?
         end
 
         private

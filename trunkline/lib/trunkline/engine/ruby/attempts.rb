@@ -20,13 +20,16 @@ module Trunkline
           end
         end
 
+        # @return [String, nil] of the peer of the last one
+        def address = @attempts.last&.address
+
         # @return [Error] of a failed exchange
         def error
           why = self.why || Failure.new(:CANCELLED, phase: :read) # it was closed before all of it was read
           facts = why.facts
           facts.update(request: request, elapsed: timings.total, limit: (allowed if why.timeout?),
                        attempt: @attempts.size, sent: sent_in_all, connection_age: connection_age,
-                       address: @attempts.last&.address, label: @origin.label, attempts: attempt_rows,
+                       address: address, label: @origin.label, attempts: attempt_rows,
                        unprocessed: (unprocessed? && sent_in_all == :none) || false)
           facts.update(why.refusal) if why.refusal
           Engine.failure(why.class_name, facts)

@@ -37,6 +37,7 @@ module Trunkline
           @owner = owner
           @born = now
           @id = Connection.next_id
+          @lifespan = 1 - ((@id % 16) / 128.0) # of its age, so that not all are opened anew at once
           @pid = Ruby.pid
           @idle_until = 0.0
           @unwanted = @retired = false
@@ -59,9 +60,7 @@ module Trunkline
         end
 
         # @return [Float] when it is too old for further calls
-        def due(max_age)
-          max_age == NEVER ? NEVER : @born + max_age - (max_age / 128 * (@id % 16))
-        end
+        def due(max_age) = @born + (max_age * @lifespan)
 
         # Ends it for its peer, and the waits for it in other threads.
         def shutdown

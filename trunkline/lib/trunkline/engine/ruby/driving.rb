@@ -19,11 +19,17 @@ module Trunkline
         # Steps until the exchange has something for its caller.
         # @return [Symbol] :head, :data, :done or :failed
         def run(exchange)
-          loop do
+          result = nil
+          while result.nil?
             result = Ruby.uninterruptible { exchange.step }
-            next wait(exchange) if result == :wait && !exchange.progress_due?
-            return result unless serve(exchange, result)
+            if result == :wait && !exchange.progress_due?
+              wait(exchange)
+              result = nil
+            elsif serve(exchange, result)
+              result = nil
+            end
           end
+          result
         end
 
         # @return [Boolean] whether the exchange is to be stepped on

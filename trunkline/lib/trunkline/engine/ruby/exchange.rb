@@ -81,7 +81,7 @@ module Trunkline
         # @return [Symbol] see above. To be called with interrupts put off
         def step
           now = Ruby.now
-          return fail_with(Failure.new(:FORKED)) if !over? && @pid != Ruby.pid
+          return fail_with(Failure.new(:FORKED)) if @pid != Ruby.pid && !over?
 
           resume(now)
           late = write_is_late?(now) && out_of_time(now)
@@ -134,6 +134,9 @@ module Trunkline
           end
         end
 
+        # @return [Boolean] whether #abort has nothing to do
+        def settled? = over? && @connection.nil?
+
         # Ends it, and closes its connection, unless it is over already.
         def abort
           drop_switched if @state == :done && @connection
@@ -164,18 +167,20 @@ module Trunkline
           enter(:write, now)
         end
 
+        # Until a state has nothing to do but to wait, or ends.
         def steps(now)
-          loop do
+          result = before = nil
+          until result && (result != :wait || @state == before)
             before = @state
-            result = case @state
+            result = case before
                      when :talking then talk(now)
                      when :start then start(now)
                      when :queued then queued(now)
                      when :dialling then dialling(now)
-                     else @state
+                     else before
                      end
-            return result unless result == :wait && @state != before
           end
+          result
         end
 
         def enter(phase, now)

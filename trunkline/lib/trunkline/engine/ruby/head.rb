@@ -35,7 +35,7 @@ module Trunkline
           @content_length = -1
           @keep_alive_timeout = -1
           @tolerated = false
-          @close = @keep_alive = @chunked = false
+          @close = @keep_alive = @chunked = @coded = false
           @codings = 0
         end
 
@@ -54,6 +54,9 @@ module Trunkline
 
           parse_slowly(bytes)
         end
+
+        # @return [Boolean] whether it has a Content-Encoding
+        def coded? = @coded
 
         # When the connection has ended in the head: what completes it, as Net::HTTP takes it; nil: nothing does.
         def missing_end
@@ -173,7 +176,10 @@ module Trunkline
           @length = length
           wrong = nil
           fields.each do |name, value|
-            fault = meaning(name, value) if name.bytesize.between?(10, 17)
+            size = name.bytesize
+            next if size < 10 || size > 17
+
+            fault = meaning(name, value, size)
             wrong ||= fault
           end
           wrong ||= wrong_framing if @codings.positive?
@@ -182,13 +188,14 @@ module Trunkline
           choose_framing
         end
 
-        def meaning(name, value)
-          case name.bytesize
+        def meaning(name, value, size)
+          case size
           when 10
             connection_options(value) if name.casecmp?("connection")
             keep_alive_hint(value) if name.casecmp?("keep-alive")
             nil
           when 14 then take_length(value) if name.casecmp?("content-length")
+          when 16 then note_coding(name)
           when 17 then take_coding(value) if name.casecmp?("transfer-encoding")
           end
         end
@@ -223,6 +230,11 @@ module Trunkline
 
             @content_length = length
           end
+          nil
+        end
+
+        def note_coding(name)
+          @coded = true if name.casecmp?("content-encoding")
           nil
         end
 

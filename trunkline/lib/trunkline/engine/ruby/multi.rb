@@ -206,13 +206,14 @@ module Trunkline
       # Steps until it must wait, or has something for the caller.
       def step(entry)
         exchange = entry.exchange
-        loop do
+        result = nil
+        while result.nil?
           result = Ruby.uninterruptible { exchange.step }
           return park(entry) if result == :wait && !exchange.progress_due? && exchange.due.positive?
-          next if Ruby::Driving.serve(exchange, result)
 
-          return tell(entry, result)
+          result = nil if Ruby::Driving.serve(exchange, result)
         end
+        tell(entry, result)
       end
 
       def tell(entry, result)

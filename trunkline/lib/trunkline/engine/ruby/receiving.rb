@@ -89,7 +89,8 @@ module Trunkline
         # @raise [Failure]
         def receive(now)
           @events = :read
-          (0..READS_AT_ONCE).each do |reads|
+          reads = 0
+          while reads <= READS_AT_ONCE
             result = parse_input(now)
             return result unless result == :wait
             break if reads.positive? && !@again
@@ -97,6 +98,8 @@ module Trunkline
             result = read_more(now)
             return result if result == :done
             break unless result == :came
+
+            reads += 1
           end
           data? ? :data : :wait
         end
@@ -182,11 +185,9 @@ module Trunkline
         end
 
         def start_decoding
-          return if @head.framing == :none || !@config.decode?
+          return if @head.framing == :none || !@config.decode? || !@head.coded?
 
           values = values_of("content-encoding")
-          return if values.empty?
-
           lenient = @config.limits.lenient
           # Net::HTTP leaves a part of a coded body as it is.
           return if lenient && !values_of("content-range").empty?
@@ -204,17 +205,18 @@ module Trunkline
         def enough? = @streaming && @body_bytes.bytesize >= Limits::PIECE
 
         def take_body_bytes
-          loop do
-            return :data if enough?
+          framing = @framing
+          until enough?
             next unpack if @piece
 
-            result = @framing.next(@input, @at)
-            @at = @framing.at
+            result = framing.next(@input, @at)
+            @at = framing.at
             return result if result == :done
             return :wait if result == :more
 
-            deliver(@input.byteslice(@framing.from, @framing.to - @framing.from))
+            deliver(@input.byteslice(framing.from, framing.to - framing.from))
           end
+          :data
         end
 
         def deliver(piece)

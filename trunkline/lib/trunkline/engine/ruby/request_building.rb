@@ -22,7 +22,8 @@ module Trunkline
     # Prefixes that a client knows at a time.
     ORIGINS_MOST = 1024
     JSON_TYPE = "application/json"
-    private_constant :OPTION_NAMES, :CONTENT_NAMES, :METHODS, :ORIGIN, :SENDABLE, :UNUSUAL_REFERENCE, :ORIGINS_MOST, :JSON_TYPE
+    private_constant :OPTION_NAMES, :CONTENT_NAMES, :METHODS, :ORIGIN, :SENDABLE, :UNUSUAL_REFERENCE, :ORIGINS_MOST,
+                     :JSON_TYPE
 
     # Where a request goes. userinfo: the Authorization that its URL has.
     Place = Struct.new(:origin, :target, :uri, :userinfo) { include Redacted }

@@ -100,11 +100,9 @@ module Trunkline
           return if @piece_wanted
 
           check_fed
-          loop do
-            wanted = send_segment(now)
-            return wanted if wanted
-            return unless more_to_send?
-          end
+          wanted = send_segment(now)
+          wanted = send_segment(now) while wanted.nil? && more_to_send?
+          wanted
         end
 
         def send_segment(now)

@@ -25,6 +25,7 @@ module Trunkline
                        end
           end
 
+          def coded? = @fields.any? { |name, _| name.casecmp?("content-encoding") }
           def minor_version = nil
           def given_reason = nil
           def reason = "".encode(Encoding::US_ASCII)
