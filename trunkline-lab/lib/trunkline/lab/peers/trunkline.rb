@@ -15,7 +15,7 @@ module Trunkline
           @client ||= open
           due = {}.compare_by_identity if rate
           options = { concurrency: concurrency, max_in_flight: concurrency, rate: rate }.compact
-          @client.each(requests(calls, due, rate), options) do |item, result|
+          @client.each(Requests.new(calls, due, rate), options) do |item, result|
             take(result, calls, recorder, timings)
             recorder.correct(Clock.now - due.delete(item)) if due
           end
@@ -48,20 +48,22 @@ module Trunkline
 
         def close(client) = client.close
 
-        # @param due [Hash, nil] each request => when it should start
-        def requests(calls, due, rate)
-          started = number = nil
-          Enumerator.new do |requests|
-            while (call = calls.next)
-              request = [call.verb, call.path, { headers: call.headers, body: call.body }.compact]
-              if rate
-                started ||= Clock.now
-                due[request] = started + ((number = number.to_i + 1) - 1) / rate.to_f
-              end
-              requests << request
-            end
+        # Gives requests by itself, since an Enumerator has a fiber, which is a thread on JRuby.
+        Requests = Struct.new(:calls, :due, :rate, :started, :number) do
+          def next_request
+            call = calls.next or return
+            request = [call.verb, call.path, { headers: call.headers, body: call.body }.compact]
+            note(request) if rate
+            request
+          end
+
+          def note(request)
+            self.started ||= Clock.now
+            self.number = number.to_i + 1
+            due[request] = started + ((number - 1) / rate.to_f)
           end
         end
+        private_constant :Requests
 
         def take(result, calls, recorder, timings)
           return recorder.failed(result.class.name) if result.is_a?(::Trunkline::Error)
