@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "English"
 require_relative "field_section"
 require_relative "../../redacted"
 
@@ -14,11 +13,13 @@ module Trunkline
 
         # Most heads, as they come in one piece: the status line, the fields, the empty line.
         USUAL_STATUS = %r{\AHTTP/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n}n
-        VALUE = /(?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?/n
-        USUAL_FIELD = /\G([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*(#{VALUE})[ \t]*\r\n/n
+        TOKEN = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+\z/n
+        # Of #count: all but what a value may hold.
+        CONTROLS = "^\t -~\x80-\xff".b.freeze
+        LINE_END = "\r\n"
         SHAPE = "HTTP/1.x d00"
         LENIENT_STATUS = %r{\AHTTP(?:/(\d+)\.(\d+))?[ \t]+([1-9]\d\d)(?!\d)(?:[ \t]+([^\n]*?)|[ \t]*)\r?\n}in
-        private_constant :USUAL_STATUS, :VALUE, :USUAL_FIELD, :SHAPE, :LENIENT_STATUS
+        private_constant :USUAL_STATUS, :TOKEN, :CONTROLS, :LINE_END, :SHAPE, :LENIENT_STATUS
 
         attr_reader :status, :minor_version, :fields, :length, :framing, :content_length, :keep_alive_timeout,
                     :given_reason
@@ -83,12 +84,30 @@ module Trunkline
         def fields_between(bytes, from, stop)
           lines = bytes.byteslice(from, stop - from)
           lines.force_encoding(Encoding::US_ASCII) if (ascii = lines.ascii_only?)
-          fields = lines.scan(USUAL_FIELD)
-          if fields.size > @limits.fields || (fields.empty? ? from < stop : $LAST_MATCH_INFO.end(0) < lines.bytesize)
-            return
-          end
+          fields = split(lines)
+          # No line may hold another control character than the two of its end.
+          return if fields.nil? || fields.size > @limits.fields || lines.count(CONTROLS) != fields.size * 2
 
           fields.each { |pair| pair.each { |text| FieldSection.text(text) } } unless ascii
+          fields
+        end
+
+        # Without a regular expression that captures, which JRuby makes several objects for.
+        # @return [Array<Array(String, String)>, nil] nil: a line is none of a name, a colon and a value
+        def split(lines)
+          fields = []
+          from = 0
+          while from < lines.bytesize
+            stop = lines.index(LINE_END, from)
+            colon = lines.index(":", from)
+            return if colon.nil? || colon > stop
+
+            name = lines.byteslice(from, colon - from)
+            return unless TOKEN.match?(name)
+
+            fields << [name, lines.byteslice(colon + 1, stop - colon - 1).strip]
+            from = stop + 2
+          end
           fields
         end
 
@@ -191,8 +210,9 @@ module Trunkline
         def meaning(name, value, size)
           case size
           when 10
-            connection_options(value) if name.casecmp?("connection")
-            keep_alive_hint(value) if name.casecmp?("keep-alive")
+            if name.casecmp?("connection") then connection_options(value)
+            elsif name.casecmp?("keep-alive") then keep_alive_hint(value)
+            end
             nil
           when 14 then take_length(value) if name.casecmp?("content-length")
           when 16 then note_coding(name)

@@ -162,7 +162,13 @@ module Trunkline
     end
 
     def usual_reference?(location)
-      @facts[:base_target] && SENDABLE.match?(location) && !UNUSUAL_REFERENCE.match?(location)
+      @facts[:base_target] && SENDABLE.match?(location) && !unusual_reference?(location)
+    end
+
+    def unusual_reference?(location)
+      return UNUSUAL_REFERENCE.match?(location) unless location.start_with?("/")
+
+      location.start_with?("//") || location.include?("/.")
     end
 
     def absolute_place(origin, rest)
