@@ -258,7 +258,7 @@ module Trunkline
           begin_attempt(:first)
           @config.egress&.check_route(@origin)
           @ticket = Pool::Ticket.new(self, @config.max_connections, @origin.may_share?)
-          take_turn(@pool.acquire(@ticket, @origin.key), now)
+          take_turn(@pool.acquire(@ticket, @origin.key, now), now)
         end
 
         # Goes on with what the pool gave. A connection is checked before it is used, and replaced when it is dead or
@@ -284,7 +284,7 @@ module Trunkline
 
           @pool.reconsider(connection)
           @pool.leave(connection, now)
-          @pool.acquire(@ticket, @origin.key)
+          @pool.acquire(@ticket, @origin.key, now)
         end
 
         def wait_for_turn(now)

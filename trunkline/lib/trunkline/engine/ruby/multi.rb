@@ -34,7 +34,8 @@ module Trunkline
 
       # JRuby has a selector of its own.
       WATCH = RUBY_ENGINE == "jruby" ? Ruby::WatchOnJRuby : Ruby::Watch
-      private_constant :Entry, :WATCH
+      NONE = [].freeze
+      private_constant :Entry, :WATCH, :NONE
 
       # @param pool [Pool]
       def initialize(pool)
@@ -51,6 +52,7 @@ module Trunkline
         @next_due = Ruby::NEVER
         @last_id = 0
         @stopped = false
+        @shares = false # whether one of its calls has shared a connection
       end
 
       # @param tag [Object] what it is called in results
@@ -160,7 +162,7 @@ module Trunkline
 
         Ruby.uninterruptible do
           @pool.driver_left
-          @entries.each_value { |entry| entry.exchange.depart }
+          @entries.each_value { |entry| entry.exchange.depart } if @shares
         end
       end
 
@@ -196,6 +198,8 @@ module Trunkline
       # After an exit, a throw, a kill or an interrupt it is ended, and says so in the next run.
       def clear_up(entry, well)
         return unless @entries.key?(entry.id)
+
+        @shares ||= entry.exchange.shared?
         return remove(entry) if entry.cancelled
         return if well || entry.exchange.over?
 
@@ -293,7 +297,7 @@ module Trunkline
         due = [@next_due, until_then].min
         timeout = [due - Ruby.now, 0].max
         timeout = nil if timeout > Ruby::LONG
-        others = @parked.each_key.flat_map { |entry| sockets_of(entry) }
+        others = @parked.empty? ? NONE : @parked.each_key.flat_map { |entry| sockets_of(entry) }
         others = @watch.wait(others, timeout) { |entry| ready(entry) }
         @parked.each_key { |entry| ready(entry) if called?(entry, others) }
         take_due

@@ -191,15 +191,15 @@ module Trunkline
       # Asks for a connection.
       #
       # @return [Ruby::Connection, :dial, :wait, :closed] :wait: call #turn when the ticket's waker was woken
-      def acquire(ticket, key)
+      def acquire(ticket, key, now)
         Pool.check_fork
         LOCK.synchronize do
           return :closed if @closed
 
           bucket = @buckets[key] ||= Bucket.new(self, key).tap { |made| recall(made) }
           ticket.granted = nil
-          ticket.since = Ruby.now
-          granted = grant(bucket, ticket) unless bucket.queue.any? { |one| !one.waker.away? }
+          ticket.since = now
+          granted = grant(bucket, ticket) if bucket.queue.empty? || bucket.queue.all? { |one| one.waker.away? }
           next join(bucket, ticket) unless granted
 
           ticket.bucket = granted == :dial ? bucket : nil
@@ -356,7 +356,7 @@ module Trunkline
       def grant(bucket, ticket)
         shared = take_shared(bucket, ticket)
         return shared if shared
-        return if bucket.in_use >= ticket.limit || waits_for_others?(bucket, ticket, Ruby.now)
+        return if bucket.in_use >= ticket.limit || waits_for_others?(bucket, ticket)
         return unless begin_use(bucket, ticket)
 
         (take_idle(bucket) unless ticket.opened_after) || let_dial(bucket, ticket)

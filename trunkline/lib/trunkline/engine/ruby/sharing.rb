@@ -145,12 +145,12 @@ module Trunkline
         # ---- waiting for what becomes of a dial ----
 
         # @return [Boolean] whether the ticket should wait, because a shared connection may soon take it
-        def waits_for_others?(bucket, ticket, now)
+        def waits_for_others?(bucket, ticket)
           return false unless unsettled?(bucket, ticket)
 
           since = [ticket.since, bucket.unsettled_since].max
           ticket.patient_until = since + PATIENCE
-          now < ticket.patient_until
+          Ruby.now < ticket.patient_until
         end
 
         def unsettled?(bucket, ticket)

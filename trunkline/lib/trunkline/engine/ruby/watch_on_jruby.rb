@@ -51,13 +51,13 @@ module Trunkline
         def wait(others, timeout)
           forget_closed if @registered.size > (@waiting * 2) + UNUSED
           others.each { |socket| register(socket, WRITE) }
-          ready = @bell.select(timeout).map(&:attachment)
+          ready = @bell.select(timeout).map!(&:attachment)
           ready.each do |socket|
             registered = @registered[socket]
             entry = registered&.entry
             entry ? yield(entry) : silence(registered)
           end
-          others & ready
+          others.empty? ? others : others & ready
         end
 
         private

@@ -397,7 +397,7 @@ module Trunkline
           # Leaves the connection and asks the pool for another.
           def move_on(now)
             leave_http2(idle_until(@connection, now))
-            result = take_turn(@pool.acquire(@ticket, @origin.key), now)
+            result = take_turn(@pool.acquire(@ticket, @origin.key, now), now)
             @again = @state == :talking # no call reads for it on that connection yet
             result
           end
