@@ -27,6 +27,30 @@ class TestRequestBuilder < UnitTest
     assert_equal %w[Host Accept Accept-Encoding], headers(client: { headers: { "user-agent" => nil } }).names
   end
 
+  def test_a_call_with_no_fields_is_as_one_that_gives_none
+    [{ bearer: "secret" }, { headers: { "X-A" => "1" } }].each do |client|
+      %w[GET POST].each do |method|
+        given = request(method, client: client, headers: {})
+        assert_equal headers(method, client: client).to_a, given.headers.to_a
+        assert_equal [method, "/"], [given.method, given.target]
+      end
+    end
+  end
+
+  def test_what_other_calls_asked_for_is_not_asked_for
+    one = builder
+    assert one.build("GET", "http://a.test/", { stream: true, follow: 3 }, false).streaming?
+    plain = one.build("GET", "http://a.test/", {}, false)
+    assert_equal [false, false], [plain.streaming?, plain.follow]
+    assert one.build("GET", "http://a.test/", nil, true).streaming?
+  end
+
+  def test_references_that_must_be_resolved
+    paths = { "/a/../b" => "/b", "./c" => "/d/c", "/.e" => "/.e", "/g:h" => "/g:h" }
+    paths.each { |given, path| assert_equal path, request("GET", given, base: "http://a.test/d/").target, given }
+    assert_refused("absolute") { request("GET", "//b.test/f", base: "http://a.test/d/") }
+  end
+
   def test_a_calls_fields_replace_the_clients
     sent = headers(client: { headers: { "X-A" => "1", "X-B" => "2" } }, headers: { "x-a" => %w[3 4] })
     assert_equal %w[3 4], sent.get_all("X-A")
