@@ -25,6 +25,7 @@ class JRuby
   def build
     FileUtils.mkdir_p(@folder)
     unpack unless File.exist?(launcher)
+    write_launcher
     File.write("#{@folder}/Gemfile", @gemfile)
     run("-S", "bundle", "install", "--quiet", "RUBYOPT" => nil)
   end
@@ -55,6 +56,10 @@ class JRuby
     shell("gem", "fetch", "jruby-jars", "--version", VERSION)
     shell("gem", "unpack", "jruby-jars-#{VERSION}.gem")
     shell("jar", "xf", "#{jars}/jruby-stdlib-#{VERSION}.jar", "META-INF/jruby.home")
+  end
+
+  # Each time, since the options of Java may be others.
+  def write_launcher
     classes = %w[core stdlib].map { |name| Dir["#{jars}/jruby-#{name}-#{VERSION}*.jar"].first }.join(":")
     start = "#{JAVA} #{@java} -Djruby.home='#{home}' -cp '#{classes}' org.jruby.Main"
     File.write(launcher, "#!/bin/sh\nexec #{start} \"$@\"\n")
