@@ -60,6 +60,16 @@ class TestTLSChoices < TrunklineTest
     assert_equal "ok", secure_client(verify_depth: 0).with(verify: false).get(server.url).body
   end
 
+  def test_verify_depth_is_a_clients_own
+    server = serve_tls
+    store = TestCA.store
+    all, one, none = [nil, 1, 0].map { |depth| client(server.url, ca_store: store, verify_depth: depth, max_idle: 0) }
+    2.times do
+      assert_raises(Trunkline::CertificateError) { none.get }
+      [one, all].each { |http| assert_equal "ok", http.get.body }
+    end
+  end
+
   def test_tls_name_is_sent
     told = client(tls_name: "example.test", verify: false).get(Nginx.url("/server_name", :tls))
     assert_equal "example.test", told.body

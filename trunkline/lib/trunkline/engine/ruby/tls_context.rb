@@ -110,6 +110,7 @@ module Trunkline
         def verify? = @options.fetch(:verify)
         def any_name? = !@options.fetch(:verify_hostname)
         def common_name? = @options.fetch(:common_name)
+        def verify_depth = @options.fetch(:verify_depth)
 
         # Begins a handshake.
         # @param stream [Stream] that has the socket
@@ -156,8 +157,8 @@ module Trunkline
           context.cert_store = store if verify?
           context.verify_callback = ->(good, store) { TLSStream.current.verify(good, store) } if verify?
           context.alpn_protocols = @options.fetch(:alpn)
-          depth = @options.fetch(:verify_depth)
-          context.verify_depth = depth if depth
+          # JRuby would keep it in the store, which others have, too: TLSStreamOnJRuby counts.
+          context.verify_depth = verify_depth if verify_depth && !TLSOnJRuby::HERE
           limit_versions(context)
           choose_ciphers(context)
           use_client_certificate(context)

@@ -25,6 +25,15 @@ module Trunkline
           result
         end
 
+        # The authority that is trusted stands behind as many others as verify_depth allows.
+        def verify(good, store)
+          depth = @settings.verify_depth
+          return super unless good && depth && store.error_depth > depth + 1
+
+          store.error = OpenSSL::X509::V_ERR_CERT_CHAIN_TOO_LONG
+          super(false, store)
+        end
+
         def read(most, buffer)
           came = receive
           return came unless came == :came
