@@ -42,6 +42,7 @@ module Trunkline
       # @param races_streams [Boolean] as Policy::ThreadDriver#races_streams?
       def initialize(policy, request, began, surroundings = nil, races_streams: true)
         @races_streams = races_streams
+        @suspended = false
         # Blocking: a signer may wait for something, and a Fiber scheduler does not know this fiber.
         @fiber = Fiber.new(blocking: true) do
           Thread.current[KEY] = self
@@ -57,15 +58,16 @@ module Trunkline
       def after(result)
         return result if result.is_a?(Exception) && !result.is_a?(StandardError) # no policy rescues it
 
-        resume { result.is_a?(Exception) ? @fiber.raise(result) : @fiber.resume(result) }
+        resume { @fiber.resume(result) }
       end
 
-      # Ends it before it has a result.
+      # Ends it before it has a result. One that has not begun needs no end, nor does one that is in a caller's code, of
+      # which JRuby goes on in a thread of its own when the thread here is killed.
       # @return [nil]
       def give_up
-        resume { @fiber.raise(GivenUp) } if @fiber.alive?
+        resume { @fiber.resume(GivenUp.new) } if @suspended
         nil
-      rescue GivenUp, FiberError # it had not begun
+      rescue GivenUp, FiberError
         nil
       end
 
@@ -73,11 +75,11 @@ module Trunkline
 
       # @return [Response]
       # @raise [Error]
-      def exchange(request, _deadline) = Fiber.yield(request)
+      def exchange(request, _deadline) = await(request)
 
       # As Policy::ThreadDriver#pause.
       def pause(seconds, signal)
-        Fiber.yield(Pause.new(seconds && (Engine.now + seconds), signal))
+        await(Pause.new(seconds && (Engine.now + seconds), signal))
       end
 
       # As Policy::ThreadDriver#races_streams?
@@ -86,11 +88,19 @@ module Trunkline
       # As Policy::ThreadDriver#race.
       def race(lap, _deadline, after, second)
         race = Race.new([lap], lap.began + after, second)
-        Fiber.yield(race)
+        await(race)
         race.laps
       end
 
       private
+
+      # Raises here what Fiber#raise would: JRuby 9.4's can be called once in the life of a fiber.
+      def await(wanted)
+        @suspended = true
+        result = Fiber.yield(wanted)
+        @suspended = false
+        result.is_a?(Exception) ? raise(result) : result
+      end
 
       def resume(&block)
         Interrupts.throwing_on(&block)
