@@ -237,7 +237,8 @@ class TestDownload < TrunklineTest
 
   def test_a_directory_that_may_not_be_written_to
     code = <<~RUBY
-      Process::UID.change_privilege(65_534) if Process.uid.zero?
+      Process.uid = 65_534 if Process.uid.zero?
+      Process.euid = Process.uid
       begin
         Trunkline.new(ARGV_URL, timeout: 20).download("/file", to: ARGV_PATH)
       rescue Errno::EACCES => error
@@ -293,7 +294,7 @@ class TestDownload < TrunklineTest
     server = serve { |connection| connection << redirect("/there") << answer("there") if connection.read_request }
     http = client(server.url)
     { to: @folder, parts: 0, checksum: "sha-256:1", resume: 1, progress: 1 }.each do |name, value|
-      error = assert_raises(Trunkline::InvalidRequest) { http.download("/", to: @path, **{ name => value }) }
+      error = assert_raises(Trunkline::InvalidRequest) { http.download("/", **{ to: @path, name => value }) }
       assert_match(/\A#{name}: must be /, error.message)
     end
     assert_raises(Trunkline::InvalidRequest) { http.download("/", to: "#{@path}/none/file") }

@@ -13,6 +13,12 @@ module Trunkline
           number = numbers.find { |one| SystemCallError.new(one).message == words }
           SystemCallError.new(words, number || Errno::EIO::Errno)
         end
+
+        # @return [SystemCallError] of the call of the system that this thread made last
+        def self.last
+          require "jruby"
+          SystemCallError.new(nil, JRuby.runtime.posix.errno)
+        end
       end
     end
   end

@@ -2,6 +2,7 @@
 
 require_relative "answer"
 require_relative "charset"
+require_relative "errors_on_jruby"
 require_relative "../../memo"
 
 module Trunkline
@@ -246,6 +247,8 @@ module Trunkline
       written = 0
       while written < piece.bytesize
         count = file.pwrite(written.zero? ? piece : piece.byteslice(written..), offset + written)
+        raise Engine::Ruby::ErrorsOnJRuby.last if count.negative? # JRuby raises nothing of a full disk
+
         written += count
         @saved_bytes += count
       end
