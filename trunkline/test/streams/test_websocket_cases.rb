@@ -9,6 +9,7 @@ require_relative "../test_helper"
 class TestWebSocketCases < TrunklineTest
   include WebSocketPeers
 
+  JRUBY = RUBY_ENGINE == "jruby"
   MOST_OCTETS = 1000 # of a case that is sent octet by octet
   TEXT = Array.new(2000) { |number| %({"id":#{number},"name":"user #{number * 7919 % 1000}"}\n) }.join
 
@@ -85,6 +86,8 @@ class TestWebSocketCases < TrunklineTest
      { server_no_context_takeover: true, server_max_window_bits: 15 },
      { client_no_context_takeover: true, client_max_window_bits: 9 },
      { client_no_context_takeover: true, client_max_window_bits: 15, server_max_window_bits: 12 }].each do |parameters|
+      next if JRUBY && parameters.key?(:client_max_window_bits) # it was not offered
+
       assert_equal [true] * 10, compressed(parameters, 8192, nil), parameters.inspect
     end
   end
@@ -226,13 +229,15 @@ class TestWebSocketCases < TrunklineTest
 
   def deflated(message, parameters)
     @deflater = nil if parameters[:server_no_context_takeover]
-    @deflater ||= Zlib::Deflate.new(Zlib::DEFAULT_COMPRESSION, -parameters.fetch(:server_max_window_bits, 15))
+    @deflater ||= Zlib::Deflate.new(Zlib::DEFAULT_COMPRESSION, -window(parameters, :server_max_window_bits))
     @deflater.deflate(message, Zlib::SYNC_FLUSH).delete_suffix("\x00\x00\xFF\xFF".b)
   end
 
   def inflated(bytes, parameters)
     @inflater = nil if parameters[:client_no_context_takeover]
-    @inflater ||= Zlib::Inflate.new(-parameters.fetch(:client_max_window_bits, 15))
+    @inflater ||= Zlib::Inflate.new(-window(parameters, :client_max_window_bits))
     @inflater.inflate(bytes + "\x00\x00\xFF\xFF".b)
   end
+  # JRuby has none that is smaller.
+  def window(parameters, name) = JRUBY ? 15 : parameters.fetch(name, 15)
 end

@@ -31,6 +31,17 @@ module Memory
 
   def native_threads = Dir.children("/proc/self/task").size
 
+  # By the block: what of them is freed counts, too.
+  def allocated_bytes
+    GC.start
+    enabled = GC.disable
+    before = GC.stat(:malloc_increase_bytes)
+    yield
+    GC.stat(:malloc_increase_bytes) - before
+  ensure
+    GC.enable unless enabled
+  end
+
   # Objects made by one call of the block, averaged over many.
   def objects_per_call(calls: 200)
     yield
@@ -46,4 +57,6 @@ end
 if RUBY_ENGINE == "jruby"
   require_relative "memory_on_jruby"
   Memory.singleton_class.prepend(MemoryOnJRuby)
+else
+  require "objspace"
 end

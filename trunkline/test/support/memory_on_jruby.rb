@@ -26,6 +26,12 @@ module MemoryOnJRuby
 
   alias resident_bytes bytes_of_objects
 
+  def allocated_bytes
+    before = threads.current_thread_allocated_bytes
+    yield
+    threads.current_thread_allocated_bytes - before
+  end
+
   # The thread ends with peak_bytes.
   def reset_peak
     @peak = 0
@@ -40,6 +46,10 @@ module MemoryOnJRuby
   private
 
   def collectors = java.lang.management.ManagementFactory.garbage_collector_mx_beans
+
+  def threads
+    java.lang.management.ManagementFactory.get_platform_mx_bean(com.sun.management.ThreadMXBean.java_class)
+  end
 
   def look_again = @peak = [@peak, resident_bytes].max
 end

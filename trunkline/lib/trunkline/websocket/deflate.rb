@@ -12,8 +12,13 @@ module Trunkline
       WINDOW = 15
       # Of these the empty block at the end of each message consists, which is not sent (RFC 7692 7.2.1).
       TAIL = "\x00\x00\xFF\xFF".b.freeze
+      # What is given to zlib at once: JRuby's yields in one piece all that comes of it, of so much less than 2 MiB.
+      INPUT = RUBY_ENGINE == "jruby" ? 1024 : 64 * 1024
       FLAGS = %w[server_no_context_takeover client_no_context_takeover].freeze
-      BITS = %w[server_max_window_bits client_max_window_bits].freeze
+      # What the server may ask of the client. JRuby's Zlib takes no smaller window to deflate with, and says so in a
+      # warning: there it is not offered, and so the server must not ask for it (RFC 7692 7.1.2.2).
+      OFFER = (RUBY_ENGINE == "jruby" ? {} : { "client_max_window_bits" => true }).freeze
+      BITS = ["server_max_window_bits", *OFFER.keys].freeze
 
       # @param limit [Integer] bytes of a message
       def initialize(limit)
@@ -31,7 +36,7 @@ module Trunkline
 
       def create_client_session = self
 
-      def generate_offer = { "client_max_window_bits" => true }
+      def generate_offer = OFFER
 
       # @param parameters [Hash] of the server's answer
       # @return [Boolean] whether they are allowed (RFC 7692 7.1)
@@ -86,7 +91,7 @@ module Trunkline
         @inflater ||= Zlib::Inflate.new(-WINDOW)
         before = @inflater.total_out
         whole = "".b
-        [bytes, TAIL].each do |part|
+        each_part(bytes) do |part|
           break if @inflater.finished?
 
           @inflater.inflate(part) do |piece|
@@ -96,6 +101,11 @@ module Trunkline
           whole << @inflater.flush_next_out
         end
         @inflater.finished? ? without_rest(whole, before) : whole
+      end
+
+      def each_part(bytes)
+        0.step(bytes.bytesize - 1, INPUT) { |at| yield bytes.byteslice(at, INPUT) }
+        yield TAIL
       end
 
       # A message may have a last block (7.2.3.5). What is behind it Ruby gives as it is, and nothing can follow.

@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "../../support/memory"
 require_relative "../../support/unit_test"
 require "trunkline/websocket/framing"
 
 # Frames of RFC 6455 5 and RFC 7692, each whole, byte by byte, and in two pieces at every byte.
 class TestWebSocketFraming < UnitTest
   LIMIT = 70_000
+  OFFER = ["permessage-deflate", *("client_max_window_bits" unless RUBY_ENGINE == "jruby")].join("; ").freeze
   OPCODES = { more: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 }.freeze
 
   def self.frame(kind, payload = "", fin: true, rsv: 0)
@@ -211,9 +213,11 @@ class TestWebSocketFraming < UnitTest
   end
 
   def test_messages_are_compressed
-    ["", "; client_no_context_takeover", "; server_no_context_takeover", "; client_max_window_bits=9"].each do |wanted|
+    asked = ["", "; client_no_context_takeover", "; server_no_context_takeover", "; client_max_window_bits=9"]
+    asked.pop if RUBY_ENGINE == "jruby" # it has no smaller windows
+    asked.each do |wanted|
       socket = framing(compress: true)
-      assert_equal "permessage-deflate; client_max_window_bits", socket.offer
+      assert_equal OFFER, socket.offer
       socket.begin(EXTENSION + wanted)
       2.times { socket.write("hello " * 100) }
       inflater = Zlib::Inflate.new(-15)
@@ -240,15 +244,10 @@ class TestWebSocketFraming < UnitTest
     socket = framing(compress: true)
     socket.offer
     socket.begin(EXTENSION)
-    GC.start
-    GC.disable
-    before = GC.stat(:malloc_increase_bytes)
-    socket << self.class.frame(:binary, bomb[0...-4], rsv: 4)
-    assert_operator GC.stat(:malloc_increase_bytes) - before, :<, 5_000_000
+    allocated = Memory.allocated_bytes { socket << self.class.frame(:binary, bomb[0...-4], rsv: 4) }
+    assert_operator allocated, :<, RUBY_ENGINE == "jruby" ? 10_000_000 : 5_000_000 # it copies pieces of 1 MB as they grow
     assert_nil socket.read
     assert_equal 1009, sent_frames(socket.take_output).last[1].unpack1("S>")
-  ensure
-    GC.enable
   end
 
   def test_compressed_bytes_that_are_none
