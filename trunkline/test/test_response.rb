@@ -126,7 +126,7 @@ class TestResponse < TrunklineTest
     [*names, "never-seen"].each { |name| http.get("/", headers: { "X-Charset" => name }).body }
     assert_equal 0, searched.times
     assert_raises(ArgumentError) { Encoding.find("klingon") }
-    assert_operator searched.times, :>, 0, "this is how Ruby searches"
+    assert_operator searched.times, :>, 0, "this is how Ruby searches" unless RUBY_ENGINE == "jruby"
   ensure
     $LOAD_PATH.delete(searched)
   end

@@ -27,11 +27,16 @@ module Trunkline
     NATIVE = "Hash, Array, String, Symbol, Integer, Float, true, false or nil, or of what has to_json or as_json"
     # JSON text that is put in as it is. The json gem has such a class since its version 2.10.
     Fragment = defined?(JSON::Fragment) ? JSON::Fragment : Struct.new(:json) { def to_json(*) = json }
-    # The json gem asks for the form of what it does not know since its version 2.10.
-    CODER = if defined?(JSON::Coder)
+    # The json gem asks for the form of what it does not know since its version 2.10, and of keys not at once.
+    ASKS = lambda do
+      asked = nil
+      JSON::Coder.new { |_, key = false| (asked = key).to_s }.dump({ Object => 1 }) if defined?(JSON::Coder)
+      asked == true
+    end
+    CODER = if ASKS.call
               JSON::Coder.new { |object, key = false| key ? JSONEncoding.key(object) : JSONEncoding.form(object) }
             end
-    private_constant :DEEPEST, :DIGITS, :NATIVE, :Fragment, :CODER
+    private_constant :DEEPEST, :DIGITS, :NATIVE, :Fragment, :ASKS, :CODER
 
     class << self
       # @param value [Object]
@@ -70,7 +75,8 @@ module Trunkline
       # @raise [InvalidRequest]
       def key(object)
         text = object.to_s
-        return text.encode(Encoding::UTF_8) unless text.start_with?("#<")
+        # Ruby 4.0's Set shows itself as "Set[...]".
+        return text.encode(Encoding::UTF_8) unless text.start_with?("#<") || (defined?(::Set) && object.is_a?(::Set))
 
         raise InvalidRequest, "json: a key of a Hash must be a String, a Symbol or what has its own to_s, got an " \
                               "instance of #{object.class}"

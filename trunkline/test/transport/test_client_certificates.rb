@@ -139,7 +139,9 @@ class TestClientCertificates < TrunklineTest
 
   # OpenSSL has other words for a key of another kind.
   def test_a_key_of_another_certificate
-    [OpenSSL::PKey::RSA.new(2048), OpenSSL::PKey::EC.generate("prime256v1")].each do |other|
+    others = [OpenSSL::PKey::RSA.new(2048), OpenSSL::PKey::EC.generate("prime256v1")]
+    others.pop if RUBY_ENGINE == "jruby" && RUBY_VERSION < "3.4" # it cannot read what it writes of an EC key
+    others.each do |other|
       [other, file("other.pem", other.to_pem)].each do |key|
         told = assert_raises(Trunkline::TLSError) { secure_client(client_cert: @text, client_key: key).get(@server.url) }
         assert_match(/client_key \S+.*: is not the key of client_cert\)/, told.message)
