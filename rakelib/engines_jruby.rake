@@ -14,6 +14,8 @@ module JRubySuite
              signals exit leaks tls].freeze
   # For which Java's first compiler alone is too slow: TLS of 200 MB.
   LONG = %w[/transport/test_tls.rb].freeze
+  # For which JRuby has to tell of its steps (TracePoint).
+  TRACED = %w[/scheduler/test_interrupted_futures.rb].freeze
   # The lab drives the browser of a test, and writes a page.
   PATHS = "-Itrunkline/lib -Itrunkline/test -Itrunkline-lab/lib"
   SECONDS = 600 # some tests begin a dozen programs, each of which takes JRuby ten seconds
@@ -37,8 +39,9 @@ module JRubySuite
 
   def passes?(chroot, file)
     puts "== #{chroot.name}: #{file}"
+    options = file.end_with?(*TRACED) ? "--debug #{PATHS}" : PATHS
     settings = file.end_with?(*LONG) ? "" : JRubyChroot::QUICK
-    chroot.jruby("#{PATHS} #{file}", seconds: SECONDS, settings: settings)
+    chroot.jruby("#{options} #{file}", seconds: SECONDS, settings: settings)
   end
 
   def relative(files) = files.map { |file| file.delete_prefix("#{ROOT}/") }.sort

@@ -172,7 +172,9 @@ module Trunkline
 
       def initialize(source)
         @path = source.to_path
-        raise InvalidRequest.of("body", source, "a readable file") unless File.file?(@path) && File.readable?(@path)
+        unless @path && File.file?(@path) && File.readable?(@path) # a Tempfile that is unlinked has none
+          raise InvalidRequest.of("body", source, "a readable file")
+        end
 
         @length = File.size(@path)
         @file = nil

@@ -271,9 +271,16 @@ class TestJSONSyntax < TrunklineTest
     [99, 100, 101, 5000].each do |depth|
       text = "#{"[" * depth}1#{"]" * depth}"
       assert_equal (depth <= 100), !values([text], "").nil?, depth
-      assert_equal [JSON.parse(text, max_nesting: 0)], values([text], "", max_nesting: 0), depth
+      assert_equal [depth, 1], nesting(values([text], "", max_nesting: 0).first)
       assert_nil values(["[1,#{text}]"], max_nesting: 3), depth
     end
+  end
+
+  # Java has too little room to compare such values.
+  def nesting(value)
+    depth = 0
+    depth += 1 while value.is_a?(Array) && (value = value.first)
+    [depth, value]
   end
 
   def test_a_row_with_long_values

@@ -27,13 +27,14 @@ class TestHTTP2ConnectionInRuby < Minitest::Test
 
   # @return [Symbol] what is told of a request, when it was tried to write it
   def sent(stream, body: false)
-    UNIXSocket.pair do |socket, _|
-      connection = HTTP2::Connection.new(stream.new(socket), 0.0)
-      headers = Headers.new(FIELDS)
-      request = connection.session.open(nil, headers, body: body, head_request: false, limits: nil)
-      connection.write(0.0)
-      connection.sent(request)
-    end
+    sockets = UNIXSocket.pair
+    connection = HTTP2::Connection.new(stream.new(sockets.first), 0.0)
+    headers = Headers.new(FIELDS)
+    request = connection.session.open(nil, headers, body: body, head_request: false, limits: nil)
+    connection.write(0.0)
+    connection.sent(request)
+  ensure
+    sockets&.each(&:close)
   end
 
   def test_what_is_composed_is_written_later
