@@ -192,6 +192,16 @@ class TestTLS < TrunklineTest
     assert_equal 400, secure_client.get(Nginx.url("/client", :mutual)).status
   end
 
+  def test_what_is_resumed_does_not_depend_on_another_server
+    good = Nginx.url("/protocol", :tls)
+    bad = serve_tls(identity: :unknown_ca)
+    http = secure_client(max_idle: 0)
+    3.times do
+      assert_match(/TLSv1/, http.get(good).body)
+      assert_raises(Trunkline::CertificateError) { http.get(bad.url) }
+    end
+  end
+
   def test_a_server_that_refuses_the_client
     server = serve_tls(context: { client_ca: true })
     [secure_client, client_with(:stranger)].each do |http|

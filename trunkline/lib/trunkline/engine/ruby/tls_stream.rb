@@ -145,13 +145,15 @@ module Trunkline
 
           certificate = @ssl.peer_cert
           @complaint ||= "the server has shown none" if certificate.nil?
-          result = @ssl.verify_result
+          result = verify_result
           if @complaint.nil? && result != OpenSSL::X509::V_OK
             @complaint = TLSWords.complaint(result, 0, certificate, @settings.authorities, "it was not accepted before")
           end
           @complaint ||= TLSWords.mismatch(certificate, @name, @numeric) unless @complaint || named?(certificate)
           raise certificate_failure if @complaint
         end
+
+        def verify_result = @ssl.verify_result
 
         def certificate_failure
           @sessions.forget(@key)
