@@ -175,13 +175,19 @@ module Trunkline
 
       settle(value)
     rescue StandardError => error
+      interrupted = Interrupts.ended_by?(error)
+      Scheduler::FutureThread.leave if interrupted
       settle(error)
-      raise if Interrupts.ended_by?(error)
+      raise if interrupted
     rescue Exception => error # rubocop:disable Lint/RescueException -- nobody is to wait for ever
+      Scheduler::FutureThread.leave
       settle(error)
       raise
     ensure
-      settle(Cancelled.new("the thread of the futures was ended by a block")) unless value.is_a?(Future) || @ready
+      unless value.is_a?(Future) || @ready
+        Scheduler::FutureThread.leave
+        settle(Cancelled.new("the thread of the futures was ended by a block"))
+      end
     end
 
     private

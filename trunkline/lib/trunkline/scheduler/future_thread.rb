@@ -21,7 +21,8 @@ module Trunkline
       LINGER = 0.3
 
       LOCK = Mutex.new
-      private_constant :LOCK
+      RUNS = :trunkline_future_thread
+      private_constant :LOCK, :RUNS
 
       @threads = {}.compare_by_identity
       @pid = Process.pid
@@ -40,6 +41,10 @@ module Trunkline
         def finish(family)
           LOCK.synchronize { @threads[family.pool] if @pid == Process.pid }&.finish(family)
         end
+
+        # The current thread is about to end, if it runs futures: who is told of that, and goes on at once, must find
+        # another.
+        def leave = Thread.current.thread_variable_get(RUNS)&.leave
 
         # @param ended [FutureThread] that takes no more futures
         def remove(pool, ended)
@@ -103,6 +108,12 @@ module Trunkline
         mine.each { |pending| pending.callback.value } unless Thread.current.equal?(@running)
       end
 
+      # Takes no more futures.
+      def leave
+        @lock.synchronize { @ended = true }
+        FutureThread.remove(@pool, self)
+      end
+
       private
 
       def unfinished = @accepted.keys | @inbox
@@ -116,6 +127,7 @@ module Trunkline
         return unless first_to_run?
 
         Thread.current.name = "trunkline futures"
+        Thread.current.thread_variable_set(RUNS, self)
         Interrupts.watch
         work until ended?
       rescue NoMemoryError => error
@@ -177,11 +189,8 @@ module Trunkline
       #
       # @param error [NoMemoryError, nil] that ended it, which is what became of the requests then
       def abandon(error)
-        left = @lock.synchronize do
-          @ended = true
-          unfinished
-        end
-        FutureThread.remove(@pool, self)
+        leave
+        left = @lock.synchronize { unfinished }
         @scheduler.close
         left.each { |pending| pending.callback.settle { error || Cancelled.of(pending, "was given up") } }
       end
