@@ -56,7 +56,10 @@ class TestDescriptors < TrunklineTest
     Process.setrlimit(:NOFILE, 100)
     HTTP = Trunkline.new(timeout: 5, max_idle: 8, ca_file: ENV["CA"])
     # Java reads its classes when they are first needed, for which it must open files.
-    WAYS.each_value { |way| outcome { way.call(HTTP, "http://127.0.0.1:9") } } if RUBY_ENGINE == "jruby"
+    if RUBY_ENGINE == "jruby"
+      WAYS.each_value { |way| outcome { way.call(HTTP, "http://127.0.0.1:9") } }
+      Addrinfo.getaddrinfo("localhost", nil, nil, :STREAM)
+    end
   RUBY
 
   WAYS = %w[get stream batch each map future].freeze
