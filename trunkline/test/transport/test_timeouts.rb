@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
+require_relative "../support/rehearsal"
 
 # Each phase has its own clock, its own error, and never a second attempt.
 class TestTimeouts < TrunklineTest
+  include Rehearsal
+
   ASKED = 0.3
 
   def test_connect
