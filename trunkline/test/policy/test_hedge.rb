@@ -70,12 +70,12 @@ class TestHedge < TrunklineTest
       count = 0
       server = serve do |connection|
         connection.read_request
-        next sleep(0.3) if (count += 1) == 1
+        next sleep(0.8) if (count += 1) == 1
 
-        sleep 0.5
+        sleep 0.8
         connection << answer("second")
       end
-      response = call.call(client(server.url, hedge: HEDGE), :get, "/")
+      response = call.call(client(server.url, hedge: { after: 0.4, max: 1.0 }), :get, "/") # first come, first counted
       assert_equal ["second", ["ConnectionClosed", nil]], [response.body, response.attempts.map(&:error)], way
     end
   end
