@@ -78,7 +78,7 @@ class TestEarlyAnswers < TrunklineTest
       100.times { connection << PIECE }
       connection.stall
     end
-    response = secure_client(server.url, timeout: 10).post("/", body: pieces)
+    response = secure_client(server.url).post("/", body: pieces)
     assert_equal 100 * PIECE.bytesize, response.body.bytesize
   end
 

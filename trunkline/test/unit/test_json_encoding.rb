@@ -84,6 +84,7 @@ class TestJSONEncoding < UnitTest
   end
 
   def test_plain_values_cost_no_more_objects_than_the_json_gem
+    skip "JRuby's ObjectSpace counts no objects" if RUBY_ENGINE == "jruby" # unit tests read no list
     value = { name: "a", list: [1, 2, { "x" => true }] }
     ours, theirs = [-> { Trunkline::JSONEncoding.generate(value) }, -> { JSON.generate(value) }].map do |make|
       make.call
