@@ -238,6 +238,7 @@ class TestWebSocketCases < TrunklineTest
     @inflater ||= Zlib::Inflate.new(-window(parameters, :client_max_window_bits))
     @inflater.inflate(bytes + "\x00\x00\xFF\xFF".b)
   end
+
   # JRuby has none that is smaller.
   def window(parameters, name) = JRUBY ? 15 : parameters.fetch(name, 15)
 end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# For tests of exact times. JRuby reads and links what a test needs when it is first run, which takes a few hundredths of
-# a second: there each is run once before.
+# For tests of exact times. JRuby reads and links what a test needs when it is first run, which takes hundredths of a
+# second: there each is run once before.
 module Rehearsal
   def setup
     super

@@ -17,8 +17,8 @@ module Trunkline
         THREAD_IDLE = 10.0
         MOST_BYTES = 255
         IPV4 = /\A(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\z)|\z)){4}\z/
-        # What JRuby raises, beside errors of Ruby's, when Java has no descriptor left to look up with.
-        OF_JAVA = (RUBY_ENGINE == "jruby" ? [Java::JavaLang::RuntimeException, Java::JavaLang::LinkageError] : []).freeze
+        # What is raised, beside errors of Ruby's, when Java has no descriptor left to look up with.
+        OF_JAVA = RUBY_ENGINE == "jruby" ? [Java::JavaLang::RuntimeException, Java::JavaLang::LinkageError] : []
         private_constant :OF_JAVA, :FRESH, :FAILED_FRESH, :THREAD_IDLE, :MOST_BYTES, :IPV4
 
         # What is known of a name. answer: an Array of Addrinfo, a Failure, or nil while it is looked up.
