@@ -109,7 +109,7 @@ module UploadProgressTests
       connection << answer(connection.read_exactly(16 * Nginx::MEBIBYTE).bytesize.to_s)
       connection.stall
     end
-    http = client(server.url, timeout: 20)
+    http = client(server.url, timeout: 60)
     call = Thread.new { http.put("/", body: "x" * (16 * Nginx::MEBIBYTE), progress: progress) }
     before = nil
     sleep 0.3 until @told.any? && before == (before = @told.size)

@@ -19,7 +19,7 @@ module Trunkline
         # Sockets that nobody waits for, before the closed ones are forgotten.
         UNUSED = 64
         # A socket's registration, what is asked of it, and who waits.
-        Registered = Struct.new(:key, :events, :entry)
+        Registered = Struct.new(:key, :events, :entry) { include Redacted }
         private_constant :EVENTS, :READ, :WRITE, :UNUSED, :Registered
 
         # @return [BellOnJRuby]
