@@ -261,19 +261,19 @@ static size_t charset_of(const char *value, size_t length, const char **start) {
 /* Those that are UTF-8 without a charset: JSON (RFC 8259 8.1) and anything +json, streams of JSON,
  * and event streams (HTML 9.2.5). */
 static bool utf8_type(const char *value, size_t length) {
-#define TYPE(name) \
+#define OF_LENGTH(name) \
     { name, sizeof(name) - 1 }
     static const struct {
         const char *name;
         size_t length;
     } types[] = {
-        TYPE("application/json"),       TYPE("application/x-ndjson"),
-        TYPE("application/ndjson"),     TYPE("application/jsonl"),
-        TYPE("application/jsonlines"),  TYPE("application/x-jsonlines"),
-        TYPE("application/json-lines"), TYPE("application/json-seq"),
-        TYPE("text/event-stream"),
+        OF_LENGTH("application/json"),       OF_LENGTH("application/x-ndjson"),
+        OF_LENGTH("application/ndjson"),     OF_LENGTH("application/jsonl"),
+        OF_LENGTH("application/jsonlines"),  OF_LENGTH("application/x-jsonlines"),
+        OF_LENGTH("application/json-lines"), OF_LENGTH("application/json-seq"),
+        OF_LENGTH("text/event-stream"),
     };
-#undef TYPE
+#undef OF_LENGTH
     size_t type = (size_t)(skip_to(value, value + length, ';') - value);
     while (type > 0 && (value[type - 1] == ' ' || value[type - 1] == '\t')) type--;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
