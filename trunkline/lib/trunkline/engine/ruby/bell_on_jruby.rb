@@ -26,13 +26,14 @@ module Trunkline
         # @param timeout [Numeric, nil] seconds
         # @return [Array<Java::JavaNioChannels::SelectionKey>] that are ready
         def select(timeout)
-          left = timeout || NEVER
-          due = Ruby.now + left
-          left = due - Ruby.now until ends_within?(left)
-          keys = @selector.selected_keys
-          ready = keys.to_a
-          keys.clear
-          ready
+          due = timeout ? Ruby.now + timeout : NEVER
+          # A block, between whose runs JRuby looks for interrupts: it does not in an `until` around the same wait.
+          loop do
+            left = due - Ruby.now
+            break if @rung.get_and_set(false) && wait(0)
+            break if wait([left, INTERRUPTS].min).positive? || left <= INTERRUPTS
+          end
+          @selector.selected_keys.to_a.tap { @selector.selected_keys.clear }
         end
 
         def close = @selector.close
@@ -44,14 +45,6 @@ module Trunkline
           @selector = Java::JavaNioChannels::Selector.open
         rescue Java::JavaIo::IOException => error
           raise ErrorsOnJRuby.of(error)
-        end
-
-        # Waits once. @return [Boolean] whether something is ready, or it was rung, or the time is over
-        def ends_within?(left)
-          return wait([left, INTERRUPTS].min).positive? || left <= INTERRUPTS unless @rung.get_and_set(false)
-
-          wait(0)
-          true
         end
 
         def wait(seconds)
