@@ -122,6 +122,7 @@ module Trunkline
           result = JSON.parse(File.read(files.first))
 
           assert_empty(SCHEMA.validate(result).map { |problem| problem["error"] })
+          assert_equal %w[-n 200 -c 2 --quiet --json a.json short], result["arguments"] # without the folder
           result["figures"].each { |figure| assert_operator figure["samples"].size, :>=, 16, figure["name"] }
           status, out, = lab("compare", *files)
 

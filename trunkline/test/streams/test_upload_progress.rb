@@ -106,17 +106,17 @@ module UploadProgressTests
     server = serve do |connection|
       connection.read_head_only
       goes_on.pop
-      connection << answer(connection.read_exactly(16 * Nginx::MEBIBYTE).bytesize.to_s)
+      connection << answer(connection.read_exactly(64 * Nginx::MEBIBYTE).bytesize.to_s)
       connection.stall
     end
-    http = client(server.url, timeout: 60)
-    call = Thread.new { http.put("/", body: "x" * (16 * Nginx::MEBIBYTE), progress: progress) }
+    http = client(server.url, timeout: 20)
+    call = Thread.new { http.put("/", body: "x" * (64 * Nginx::MEBIBYTE), progress: progress) }
     before = nil
     sleep 0.3 until @told.any? && before == (before = @told.size)
-    assert_operator @told.last.bytes, :<, 16 * Nginx::MEBIBYTE
+    assert_operator @told.last.bytes, :<, 64 * Nginx::MEBIBYTE
     goes_on << true
-    assert_equal (16 * Nginx::MEBIBYTE).to_s, call.value.body
-    assert_told 16 * Nginx::MEBIBYTE
+    assert_equal (64 * Nginx::MEBIBYTE).to_s, call.value.body
+    assert_told 64 * Nginx::MEBIBYTE
   end
 
   def test_it_is_called_a_few_times_a_second

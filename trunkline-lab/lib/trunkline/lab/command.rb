@@ -40,7 +40,7 @@ module Trunkline
         arguments(parser.permute(argv.dup))
         Output::Files.check(@files.values)
         @screen = Output::Screen.new(@out, @err, quiet: @quiet)
-        @result = Result.new(command: self.class.name, title: title, arguments: argv, timed: timed?)
+        @result = Result.new(command: self.class.name, title: title, arguments: called(argv), timed: timed?)
         @started = Clock.now
         begin
           measure
@@ -69,6 +69,14 @@ module Trunkline
       end
 
       def title = self.class.summary
+
+      # As it was called, but for the folders of the files that it writes, which are for nobody who is given them.
+      def called(argv)
+        argv.map do |argument|
+          file = @files.each_value.find { |written| argument.end_with?(written) }
+          file ? argument.delete_suffix(file) + File.basename(file) : argument
+        end
+      end
 
       # Whether the result is about speed, so that noise spoils it.
       def timed? = self.class.timed
