@@ -375,7 +375,7 @@ module Trunkline
       end
 
       result = policy.checked(result) if result.is_a?(Response)
-      result.is_a?(Response) ? policy.result(result) : result
+      result.is_a?(Response) ? policy.result(result) : of_whole_call(pending, result)
     end
 
     # Does what the policies of a call want next.

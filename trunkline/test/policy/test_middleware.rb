@@ -46,6 +46,17 @@ class TestMiddleware < TrunklineTest
     end
   end
 
+  # The exchange has what the middleware has left of the time.
+  def test_a_total_timeout_tells_the_time_that_was_given
+    each_way do |way, call|
+      http = client(serve(&:stall).url, timeout: 0.5, use: ->(request, forward) { sleep(0.2) && forward.call(request) })
+      error = call.call(http, :get, "/")
+      assert_instance_of Trunkline::TotalTimeout, error, way
+      assert_match(/ did not end within 0.5 s /, error.message, way)
+      assert_took 0.5, error.elapsed, 0.2
+    end
+  end
+
   def test_changing_the_request
     other = serve(answer("other"))
     change = lambda do |request, forward|

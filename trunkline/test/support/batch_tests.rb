@@ -130,7 +130,7 @@ module BatchTests
     result, = client(server.url, timeout: 0.4, follow: 20).batch { |batch| batch.get("/start") }
     assert_instance_of Trunkline::TotalTimeout, result
     assert_took 0.4, result.elapsed, 0.1
-    assert_match(/within 0\.(4|39\d) s/, result.message)
+    assert_match(/within 0.4 s/, result.message)
   end
 
   def test_a_host_that_hangs_does_not_block_the_slots_of_another

@@ -190,7 +190,7 @@ module Trunkline
       # @param error [Error]
       # @return [Error]
       def of_whole_call(error)
-        return error unless @exchanges > 1 || error.is_a?(AnswerError)
+        return error unless @exchanges > 1 || error.is_a?(AnswerError) || error.is_a?(TotalTimeout)
 
         facts = { elapsed: now - @began, limit: (allowed if error.is_a?(TotalTimeout)) }
         facts.update(attempt: attempts.size, attempts: attempts, sent: @log.sent) if tries > 1

@@ -75,6 +75,14 @@ module Trunkline
         pending.deadline ||= [policy.deadline(now), pending.surroundings&.limit].compact.min
       end
 
+      # The exchange was given what was left of the call's time.
+      # @return [Exception] that tells of the call's
+      def of_whole_call(pending, error)
+        return error unless error.is_a?(TotalTimeout) && pending.began
+
+        error.retold({ limit: pending.deadline - pending.began })
+      end
+
       # @return [Flow]
       def begin_flow(pending)
         pending.flow = Flow.new(pending.policy, pending.request, pending.began, pending.surroundings,
