@@ -114,12 +114,10 @@ class TestCommand < TrunklineTest
     shown = +""
     # JRuby's PTY.spawn takes no environment, and its terminal does not end with the program.
     PTY.spawn("env", "-u", "RUBYOPT", "-u", "NO_COLOR", *COMMAND, "get", server.url) do |terminal, _, pid|
-      shown << terminal.readpartial(1000) until shown.include?("200 OK\e[0m")
-    rescue Errno::EIO, EOFError
-      nil
-    ensure
+      shown << terminal.readpartial(1000) until RUBY_ENGINE == "jruby" && shown.include?("200 OK\e[0m")
       Process.kill(:KILL, pid)
-      Process.wait(pid) unless RUBY_ENGINE == "jruby" # its PTY does
+    rescue Errno::EIO, EOFError
+      Process.wait(pid)
     end
     assert_includes shown, "\e[32m200 OK\e[0m"
     refute_includes here("get", server.url)[1], "\e["

@@ -72,6 +72,11 @@ class TestNegotiation < HTTP2Test
     assert_equal :none, error.sent
   end
 
+  # OpenSSL for Ruby ends it when its callback chooses nothing that was offered.
+  def test_h2_with_a_server_that_chooses_http1_unasked
+    assert_no_http2(serve_tls(context: { alpn: %w[http/1.1] }))
+  end
+
   def test_prior_knowledge_with_a_server_that_speaks_http1
     server = serve do |connection|
       connection.read_head_only

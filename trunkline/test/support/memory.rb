@@ -15,6 +15,12 @@ module Memory
   # How often any were.
   def collections = GC.count
 
+  # Ruby's objects, in number.
+  def objects
+    collect
+    GC.stat(:heap_live_slots)
+  end
+
   # What Ruby's objects take.
   def bytes_of_objects
     collect
