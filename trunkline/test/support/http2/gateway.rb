@@ -63,13 +63,13 @@ class HTTP2Gateway < SimpleDelegator
       fields = stream.request.headers
       fields += [%w[transfer-encoding chunked]] if chunked
       lines = fields.map { |name, value| "#{name}: #{value}\r\n" }
-      @socket.write("#{stream.verb} #{stream.target} HTTP/1.1\r\n#{lines.join}\r\n")
+      write("#{stream.verb} #{stream.target} HTTP/1.1\r\n#{lines.join}\r\n")
       while (piece = stream.read)
-        @socket.write(chunked ? Answers.chunk(piece) : piece)
+        write(chunked ? Answers.chunk(piece) : piece)
       end
       return @keep = false if stream.reset_by_client
 
-      @socket.write("0\r\n#{stream.request_trailers.to_a.map { |pair| pair.join(": ") + "\r\n" }.join}\r\n") if chunked
+      write("0\r\n#{stream.request_trailers.to_a.map { |pair| pair.join(": ") + "\r\n" }.join}\r\n") if chunked
     end
 
     def pass_answer(stream)
@@ -83,6 +83,24 @@ class HTTP2Gateway < SimpleDelegator
     end
 
     private
+
+    # One thread reads while another writes. What waits in a socket of JRuby has others wait for its end, so each waits
+    # by select, and then does what can be done at once.
+    # rubocop:disable Lint/IncompatibleIoSelectWithFiberScheduler -- JRuby's wait_readable is such a wait
+    def read
+      IO.select([@socket])
+      @socket.readpartial(BLOCK)
+    end
+
+    def write(bytes)
+      until bytes.empty?
+        count = @socket.write_nonblock(bytes, exception: false)
+        next IO.select(nil, [@socket]) if count == :wait_writable
+
+        bytes = bytes.byteslice(count..)
+      end
+    end
+    # rubocop:enable Lint/IncompatibleIoSelectWithFiberScheduler
 
     def regular(fields) = fields.to_h.except(*CONNECTION_FIELDS)
 
@@ -138,14 +156,14 @@ class HTTP2Gateway < SimpleDelegator
 
     def read_line
       until (stop = @buffer.index("\r\n"))
-        @buffer << @socket.readpartial(BLOCK)
+        @buffer << read
       end
       @buffer.slice!(0, stop + 2).delete_suffix("\r\n")
     end
 
     # nil at the end.
     def read_some(most)
-      @buffer << @socket.readpartial(BLOCK) if @buffer.empty?
+      @buffer << read if @buffer.empty?
       @buffer.slice!(0, most)
     rescue EOFError
       nil
