@@ -51,8 +51,13 @@ class HTTP2Gateway < SimpleDelegator
       @keep = true
     end
 
+    # A select does not hear of a close by another thread; the end of what comes, it does.
     def close
-      @socket.close unless @socket.closed?
+      @socket.shutdown
+    rescue IOError, SystemCallError
+      nil # closed, or reset by the server
+    ensure
+      @socket.close
     end
 
     # Nothing lies there, not even its end.
