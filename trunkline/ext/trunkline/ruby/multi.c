@@ -218,8 +218,7 @@ static void tell_news(multi *m, entry *e, response *r) {
     if (buffer_length(&x->body) > 0) tell(m, e, response_take_body(x, Qnil));
 }
 
-static VALUE serve_entry(VALUE argument) {
-    running *run = (running *)argument;
+static void serve_entry(const running *run) {
     multi *m = run->m;
     entry *e = run->e;
     response *r = e->r;
@@ -235,7 +234,6 @@ static VALUE serve_entry(VALUE argument) {
         response_conclude(e->response, r);
         give(m, e, streaming ? Qnil : e->response);
     }
-    return Qnil;
 }
 
 /* Makes an exception of the program's code the call's result, unless it is an interrupt. */
@@ -247,25 +245,41 @@ static VALUE give_error(VALUE argument, VALUE error) {
     return Qnil;
 }
 
-static VALUE serve_or_give_error(VALUE argument) {
-    return rb_rescue2(serve_entry, argument, give_error, argument, rb_eStandardError, (VALUE)0);
+/* Returns whether `run->e` is an entry that is still served. */
+static bool end_serving(running *run) {
+    multi *m = run->m;
+    bool listed = m->served != NULL;
+    m->served = NULL;
+    if (listed && run->e->cancelled) entry_remove(m, run->e);
+    return listed && !run->e->cancelled;
+}
+
+static VALUE serve_ready(VALUE argument) {
+    running *run = (running *)argument;
+    multi *m = run->m;
+    for (member *ready; (ready = exchange_loop_next(m->loop)) != NULL; end_serving(run)) {
+        run->e = m->served = ready->owner;
+        serve_entry(run);
+    }
+    return Qnil;
+}
+
+/* Whatever one raises, the others are served. */
+static VALUE serve_or_give_errors(VALUE argument) {
+    running *run = (running *)argument;
+    while (exchange_loop_has_ready(run->m->loop))
+        rb_rescue2(serve_ready, argument, give_error, argument, rb_eStandardError, (VALUE)0);
+    return Qnil;
 }
 
 /* A StandardError of the program's code is the result of that call alone. An exit, a throw, a kill
  * or an interrupt is raised again; `close` returns the call's tag then. */
 static void serve(running *run) {
-    multi *m = run->m;
-    entry *e = run->e;
     int state = 0;
-    m->served = e;
-    rb_protect(serve_or_give_error, (VALUE)run, &state);
-    bool listed = m->served == e;
-    m->served = NULL;
-    if (listed && e->cancelled) {
-        entry_remove(m, e);
-    } else if (listed && state != 0) {
-        exchange_abort(e->r->live);
-        exchange_loop_resume(m->loop, &e->member);
+    rb_protect(serve_or_give_errors, (VALUE)run, &state);
+    if (end_serving(run)) {
+        exchange_abort(run->e->r->live);
+        exchange_loop_resume(run->m->loop, &run->e->member);
     }
     if (state != 0) rb_jump_tag(state);
 }
@@ -277,10 +291,7 @@ static VALUE run_until_results(VALUE argument) {
         m->late = 0;
         if (!exchange_loop_has_ready(m->loop))
             m->late = wait_exchange_loop(m->loop, m->waker, run->until, &m->stop.request);
-        for (member *ready; (ready = exchange_loop_next(m->loop)) != NULL;) {
-            run->e = ready->owner;
-            serve(run);
-        }
+        serve(run);
         if (run->until != NEVER && clock_now() >= run->until) break;
     }
     stop_take_back(&m->stop.request);
