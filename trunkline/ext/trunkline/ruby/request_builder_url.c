@@ -78,6 +78,11 @@ static void place_absolute(building *g, const char *text, size_t length) {
     if (!url_sendable(text + g->origin_length, length - g->origin_length)) g->origin = Qnil;
 }
 
+/* UTF-8 is, without a look at its table. */
+static bool is_ascii_compatible(VALUE string) {
+    return RB_ENCODING_GET(string) == rb_utf8_encindex() || rb_enc_str_asciicompat_p(string);
+}
+
 /* False: the URL class must look at it. */
 bool building_place_usual(building *g, VALUE location) {
     const builder *b = g->b;
@@ -87,7 +92,7 @@ bool building_place_usual(building *g, VALUE location) {
         g->origin = relative ? base_origin(g) : Qnil;
         return relative;
     }
-    if (!RB_TYPE_P(location, T_STRING) || !rb_enc_str_asciicompat_p(location)) return false;
+    if (!RB_TYPE_P(location, T_STRING) || !is_ascii_compatible(location)) return false;
     const char *text = RSTRING_PTR(location);
     size_t length = (size_t)RSTRING_LEN(location);
     if (url_is_absolute(text, length)) {

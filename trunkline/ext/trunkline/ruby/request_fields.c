@@ -178,6 +178,11 @@ static char *put_framing(char *at, const request_object *r, const composition *c
     return r->expects ? PUT(at, "Expect: 100-continue\r\n") : at;
 }
 
+static bool says_close(const request_field *f) {
+    const http1_header header = {f->name, f->name_length, f->value, f->value_length};
+    return http1_says_close(&header);
+}
+
 static char *put_fields(char *at, request_object *r, const composition *c, const adjustments *a) {
     if (!c->raw) {
         at = PUT(at, "Host: ");
@@ -187,8 +192,7 @@ static char *put_fields(char *at, request_object *r, const composition *c, const
     for (uint32_t i = 0; i < c->field_count; i++) {
         const request_field *f = &c->fields[i];
         if (!in_line(c, f)) continue;
-        const http1_header header = {f->name, f->name_length, f->value, f->value_length};
-        r->says_close |= f->kind == FIELD_CONNECTION && http1_says_close(&header);
+        r->says_close |= f->kind == FIELD_CONNECTION && says_close(f);
         at = put_field(at, f);
     }
     if (c->upgrades) at = PUT(at, "Connection: Upgrade\r\nUpgrade: websocket\r\n");

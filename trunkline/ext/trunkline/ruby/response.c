@@ -240,10 +240,10 @@ static const char *skip_to(const char *at, const char *end, char wanted) {
     return at;
 }
 
-/* The charset parameter of a Content-Type value (RFC 9110 8.3.2). Returns its length; 0: none. */
-static size_t charset_of(const char *value, size_t length, const char **start) {
-    const char *end = value + length;
-    for (const char *at = skip_to(value, end, ';'); at < end; at = skip_to(at, end, ';')) {
+/* The charset among a Content-Type's parameters, the first of which begins at `at` with its ";"
+ * (RFC 9110 8.3.2). Returns its length; 0: none. */
+static size_t charset_of(const char *at, const char *end, const char **start) {
+    for (; at < end; at = skip_to(at, end, ';')) {
         at++;
         while (at < end && (*at == ' ' || *at == '\t')) at++;
         if (end - at > 8 && strncasecmp(at, "charset=", 8) == 0) {
@@ -274,21 +274,21 @@ static bool utf8_type(const char *value, size_t length) {
         OF_LENGTH("text/event-stream"),
     };
 #undef OF_LENGTH
-    size_t type = (size_t)(skip_to(value, value + length, ';') - value);
-    while (type > 0 && (value[type - 1] == ' ' || value[type - 1] == '\t')) type--;
+    while (length > 0 && (value[length - 1] == ' ' || value[length - 1] == '\t')) length--;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        if (http1_same((const uint8_t *)value, type, types[i].name, types[i].length)) return true;
-    return type > 5 && strncasecmp(value + type - 5, "+json", 5) == 0;
+        if (http1_same((const uint8_t *)value, length, types[i].name, types[i].length)) return true;
+    const char *suffix = value + length - 5;
+    return length > 5 && *suffix == '+' && strncasecmp(suffix, "+json", 5) == 0;
 }
 
 static int encoding_of_type(const response *r) {
     const http1_field *type = http1_find(r->fields, r->field_count, r->head, "Content-Type", 12);
     if (type == NULL) return -1;
-    const char *value = (const char *)r->head + type->value;
-    const char *charset = NULL;
-    size_t length = charset_of(value, type->value_length, &charset);
+    const char *value = (const char *)r->head + type->value, *end = value + type->value_length;
+    const char *parameters = skip_to(value, end, ';'), *charset = NULL;
+    size_t length = charset_of(parameters, end, &charset);
     if (length > 0) return charset_index(charset, length);
-    return utf8_type(value, type->value_length) ? rb_utf8_encindex() : -1;
+    return utf8_type(value, (size_t)(parameters - value)) ? rb_utf8_encindex() : -1;
 }
 
 int response_encoding(response *r) {

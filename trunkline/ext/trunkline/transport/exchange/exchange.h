@@ -100,10 +100,8 @@ typedef struct exchange {
     exchange_state state;
     unsigned generation; /* of the process that began it */
 
-    /* the response: to be read after STEP_HEAD, STEP_DATA, STEP_DONE */
-    http1_response answer;
+    /* the response, beside what is at the end: to be read after STEP_HEAD, STEP_DATA, STEP_DONE */
     const uint8_t *head;      /* answer.head_length bytes; NULL until the head is complete */
-    buffer body;              /* decoded bytes that the caller has not taken yet */
     uint64_t delivered;       /* bytes of the body so far, decoded */
     uint64_t body_limit;      /* of ->delivered; 0: none */
     hint *hints, **hints_end; /* owned */
@@ -140,8 +138,6 @@ typedef struct exchange {
     failure write_failure; /* writing failed, but a response may have arrived */
 
     /* receiving */
-    buffer input;      /* read, and not parsed yet */
-    buffer head_bytes; /* what ->head points into */
     inflater *inflater;
     buffer packed;        /* body bytes that are not decoded yet; owned */
     bool unpacks_more;    /* the inflater can go on with those */
@@ -179,6 +175,12 @@ typedef struct exchange {
     nanoseconds idle_timeout, max_age; /* of the connection; copied from request.options */
     call_phase phase;
     nanoseconds began, deadline, total_deadline, sending_began, sent_at;
+
+    /* what the next call reads into, too: see exchange_free. `answer` is the first. */
+    http1_response answer;
+    buffer body;       /* decoded bytes that the caller has not taken yet */
+    buffer input;      /* read, and not parsed yet */
+    buffer head_bytes; /* what ->head points into */
 } exchange;
 
 /* Returns an exchange for exchange_begin, from the free list (with the buffers that it read into)

@@ -3,6 +3,7 @@
 #include "transport/events/descriptors.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 
 /* Exchanges that are over are kept with their buffers for the next call: to allocate these anew
@@ -39,10 +40,9 @@ static void free_hints(hint *h) {
     }
 }
 
-static buffer emptied(buffer b) {
-    if (b.capacity > KEPT_BUFFER_BYTES) buffer_free(&b);
-    buffer_clear(&b);
-    return b;
+static void empty(buffer *b) {
+    if (b->capacity > KEPT_BUFFER_BYTES) buffer_free(b);
+    buffer_clear(b);
 }
 
 /* Frees all but the buffers that the next call reads into. */
@@ -55,13 +55,10 @@ static void strip(exchange *x) {
     waker_drop(x->waker);
     http2_batch_drop(x->batch);
     if (x->pool != NULL) pool_release(x->pool);
-    buffer input = emptied(x->input), head = emptied(x->head_bytes), body = emptied(x->body);
-    http1_response answer = x->answer;
-    memset(x, 0, sizeof(*x));
-    x->input = input;
-    x->head_bytes = head;
-    x->body = body;
-    x->answer = answer;
+    empty(&x->input);
+    empty(&x->head_bytes);
+    empty(&x->body);
+    memset(x, 0, offsetof(exchange, answer));
 }
 
 void exchange_rest(exchange *x, bool rests) {
