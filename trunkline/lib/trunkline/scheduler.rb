@@ -32,8 +32,10 @@ module Trunkline
 
     # How many requests may wait while the caller looks for requests to other origins.
     LOOK_AHEAD = 512
-    # How many waiting requests stay composed; others are composed again when they start, to save memory.
-    COMPOSED = 4096
+    # How many waiting requests stay composed, and how many of those with content: others are composed again when they
+    # start, to save memory.
+    COMPOSED = 32_768
+    COMPOSED_WITH_CONTENT = 4096
     # Seconds: the least wait.
     SHORTEST_WAIT = 0.0005
 
@@ -51,6 +53,7 @@ module Trunkline
       @max_in_flight = options.max_in_flight
       @origins = Origins.new(options)
       @backlogged = @origins.backlogged
+      @found = @origins.found
       @in_flight = 0
       @timers = Timers.new { wake }
       @races = Races.new
@@ -85,7 +88,7 @@ module Trunkline
     # @param pending [PendingRequest] composed
     def add(pending)
       now = @completed_at || clock
-      queue = @last = @origins.queue_for(pending)
+      queue = @last = @found[pending.request.origin] || @origins.queue_for(pending)
       may_start = (@backlogged.empty? || queue.waiting.empty?) && (queue == @open || room_in?(queue, now))
       may_start ? start(pending, queue, now) : enqueue(pending, queue)
     end
@@ -123,9 +126,10 @@ module Trunkline
       while (at = @next) < completed.size
         pending = completed[at]
         result = completed[at + 1]
-        pending = whose(pending, result) if pending.streamed
-        result = handle_result(pending, result)
-        next if result.nil? && pending.streamed != true
+        streamed = pending.streamed
+        pending = whose(pending, result) if streamed
+        result = handle_result(pending, result, streamed)
+        next if result.nil? && streamed != true
 
         @current = nil
         yield pending, result
@@ -202,7 +206,7 @@ module Trunkline
 
     # Counts an exchange that was cancelled.
     def end_exchange(pending)
-      pending.queue.cancel(pending)
+      pending.queue&.cancel
       pending.id = nil
       @in_flight -= 1
     end
@@ -226,8 +230,12 @@ module Trunkline
     # ---- starting ----
 
     def enqueue(pending, queue)
-      @origins.push(pending, queue)
-      pending.request = nil if @reader && @origins.waiting > COMPOSED
+      waiting = @origins.push(pending, queue)
+      forget_request(pending, waiting) if waiting > COMPOSED_WITH_CONTENT && @reader
+    end
+
+    def forget_request(pending, waiting)
+      pending.request = nil if waiting > COMPOSED || pending.request.content
     end
 
     def room_in?(queue, now)
@@ -246,7 +254,7 @@ module Trunkline
       @current = pending
       return @current = nil unless @may_start.nil? || @may_start.call(pending, now)
 
-      @reader.compose(pending) unless pending.request
+      request = pending.request || @reader.compose(pending).request
       begins = pending.policy && pending.flow.nil?
       return if begins && held_back?(pending, queue, now)
 
@@ -255,7 +263,7 @@ module Trunkline
       @rate&.take(now)
       return begin_soon(pending, now) if begins
 
-      pending.id = (@multi || open_multi).add(pending.request, pending.deadline, pending)
+      pending.id = (@multi || open_multi).add(request, pending.deadline, pending)
       @current = nil
     rescue Error, InvalidRequest, MissingTimeout => error # as of a single call: a TLS file that cannot be read
       raise if Interrupts.ended_by?(error)
@@ -325,14 +333,15 @@ module Trunkline
 
     # ---- results ----
 
+    # @param taker [StreamBlocks, true, nil] pending.streamed
     # @return [Response, Error, String, nil] the result of the call, or a part of it; nil when it goes on, or when a
     #   streamed one has ended
-    def handle_result(pending, result)
+    def handle_result(pending, result, taker)
       now = @completed_at = Engine.now
       @next += 2
       return take_answer(pending, result) if @held != 0 && pending.answered
 
-      if (taker = pending.streamed)
+      if taker
         return take_part(pending, result, now) if part?(result)
 
         result = whole(taker, result)
@@ -340,7 +349,7 @@ module Trunkline
       @current = pending
       @in_flight -= 1
       pending.id = nil
-      pending.queue.ended(pending, result, now)
+      pending.queue&.ended(pending, result, now)
       result = result_of_call(pending, result, now) if pending.policy && !broken_off?(pending, result)
       pending.request&.release if result
       result

@@ -75,16 +75,12 @@ module Trunkline
       def start(pending, now)
         @in_flight += 1
         pending.queue = self
-        pending.counted = true
         pending.started = now
         pending.generation = @limiter.start(now) if @limiter
       end
 
       # Counts a request that was cancelled.
-      # @param pending [PendingRequest]
-      def cancel(pending)
-        return unless pending.counted
-
+      def cancel
         @in_flight -= 1
         @limiter&.on_ignore
       end
@@ -93,8 +89,6 @@ module Trunkline
       # @param pending [PendingRequest]
       # @param result [Response, Exception]
       def ended(pending, result, now)
-        return unless pending.counted
-
         @last_end = now
         @in_flight -= 1
         return if @limiter.nil? && ((result.is_a?(Response) && result.status < 429) || !refused?(result))
@@ -111,7 +105,7 @@ module Trunkline
         return if @fixed
 
         ended(pending, response, now)
-        pending.counted = false
+        pending.queue = nil
       end
 
       # Keeps what the Limiter has found out for the next queue to this origin.

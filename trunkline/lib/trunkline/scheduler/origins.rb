@@ -17,11 +17,14 @@ module Trunkline
       attr_reader :waiting
       # @return [Array<OriginQueue>] those of which requests wait; the same Array at all times
       attr_reader :backlogged
+      # @return [Hash{Engine::Origin => OriginQueue}] those that #queue_for has found before; the same Hash at all times
+      attr_reader :found
 
       # @param options [BatchOptions]
       def initialize(options)
         @options = options
         @backlogged = []
+        @found = {}.compare_by_identity # each client has Origins of its own
         clear
       end
 
@@ -29,7 +32,7 @@ module Trunkline
       # @return [OriginQueue] of the origin that it goes to
       def queue_for(pending)
         origin = pending.request.origin
-        @by_origin[origin] || learn(origin, Engine.now)
+        @found[origin] || learn(origin, Engine.now)
       end
 
       # @return [Boolean] whether there is an origin that one more request may start to, or reason to look for one
@@ -105,10 +108,10 @@ module Trunkline
       private
 
       def clear
-        @by_origin = {}.compare_by_identity # of Engine::Origins, of which each client has its own
         @by_name = {}
         @queues = []
         @backlogged.clear
+        @found.clear
         @waiting = 0
       end
 
@@ -116,8 +119,8 @@ module Trunkline
       def learn(origin, now)
         name = origin.url.origin
         queue = @by_name[name] || open_queue(name, now)
-        @by_origin.clear if @by_origin.size >= MOST
-        @by_origin[origin] = queue
+        @found.clear if @found.size >= MOST
+        @found[origin] = queue
       end
 
       def open_queue(name, now)
@@ -132,7 +135,7 @@ module Trunkline
         gone, @queues = @queues.partition(&:empty?)
         gone.each { |queue| queue.remember(now) }
         @by_name.delete_if { |_, queue| queue.empty? }
-        @by_origin.clear
+        @found.clear
       end
     end
   end

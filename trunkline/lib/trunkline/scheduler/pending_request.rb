@@ -11,18 +11,18 @@ module Trunkline
     # callback     who gets the result: a block, an index of the results, a Future, or nil
     # policy       the CallPolicy; nil: the call is one exchange
     # request      what is to be sent next; nil while many wait, to save memory
-    # queue, started, generation
-    #              the OriginQueue that it was started from, when (monotonic seconds), and the limit's generation then
+    # queue        the OriginQueue that it was started from; nil when that does not count it (any more)
+    # started, generation
+    #              when it was started from there (monotonic seconds), and the limit's generation then
     # id           the engine's number of the exchange; nil when there is none
     # surroundings the Surroundings of the thread that asked for it, or nil
     # began, deadline
     #              monotonic seconds for the whole call; nil when one exchange is all
     # flow         the Flow, from where the call's policies run on
     # answered     true while it has a result that the engine did not give
-    # counted      whether its OriginQueue counts it as in flight
     # streamed     true when the parts of the response are yielded as they arrive; StreamBlocks that take them; or nil
     PendingRequest = Struct.new(:item, :index, :callback, :policy, :request, :queue, :started, :generation, :id,
-                                :surroundings, :began, :deadline, :flow, :answered, :streamed, :counted) do
+                                :surroundings, :began, :deadline, :flow, :answered, :streamed) do
       include Redacted
 
       # Compared by identity, as Hash keys too: a Struct would compare its members.
@@ -34,7 +34,7 @@ module Trunkline
       # @param other [PendingRequest]
       # @return [void]
       def take_over(other)
-        %i[request queue started generation counted id].each { |name| self[name] = other[name] }
+        %i[request queue started generation id].each { |name| self[name] = other[name] }
         other.id = nil
       end
 
