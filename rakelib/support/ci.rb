@@ -3,10 +3,10 @@
 require "open3"
 require_relative "command"
 
-# Runs each section as a rake of its own, shows what it prints, and counts what passed and failed. As many sections
-# run at once as there are processors, but no two of one namespace of rake, which may share a folder. A section that
-# needs the processors, or changes the extensions that others load, runs before the others, beside none but quiet
-# ones, which get what it leaves of the processors.
+# Runs each section as a rake of its own, shows what it prints, and counts what passed and failed. One section more
+# than there are processors runs at once, since many wait for much of their time; but no two of one namespace of rake,
+# which may share a folder. A section that needs the processors, or changes the extensions that others load, runs before
+# the others, beside none but quiet ones, which get what it leaves of the processors.
 class CI
   # How tools say what they ran. What says neither counts as one.
   MINITEST = /^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) skips/
@@ -63,7 +63,8 @@ class CI
 
   # Returns whether everything passed.
   def run # rubocop:disable Naming/PredicateMethod
-    Command.at_once(Array.new(Etc.nprocessors)) { work }
+    workers = Etc.nprocessors + 1
+    Command.at_once(Array.new(workers), workers) { work }
     outcomes = @outcomes.values_at(*@sections.keys)
     puts "", "== Summary", *outcomes, *outcomes.flat_map(&:not_run)
     tell_failures(outcomes.reject { |outcome| outcome.failed.zero? })
