@@ -51,6 +51,18 @@ class TestBatch < TrunklineTest
     eventually { http.stats[:in_use].zero? }
   end
 
+  # All are ready in the same step: each body is asked for its first piece as its connection opens.
+  def test_what_some_bodies_raise_keeps_none_from_its_own_answer
+    server = serve
+    bodies = Array.new(20) do |index|
+      Enumerator.new { |out| index.odd? ? raise(KeyError, "body #{index}") : out << "body #{index}" }
+    end
+    results = client(server.url).batch(concurrency: 20) { |batch| bodies.each { |body| batch.post("/", body: body) } }
+    assert_equal((1...20).step(2).map { |index| "body #{index}" }, results.grep(KeyError).map(&:message))
+    assert_equal (0...20).step(2).to_a, results.each_index.select { |index| results[index].is_a?(Trunkline::Response) }
+    assert_equal((0...20).step(2).map { |index| "body #{index}" }.sort, server.requests.map(&:body).sort)
+  end
+
   # What the caller does between a request's start and its first step is no time of the server's.
   # What the time of a call is counted by differs with them.
   TIMED = {
