@@ -51,14 +51,15 @@ class HTTP2Gateway < SimpleDelegator
       @keep = true
     end
 
-    # A select does not hear of a close by another thread; the end of what comes, it does.
-    def close
+    # What waits for it goes on. For any thread: to close a socket is for the one that reads it, as another's wait may
+    # have begun with its descriptor, and go on with that of another socket.
+    def shutdown
       @socket.shutdown
     rescue IOError, SystemCallError
       nil # closed, or reset by the server
-    ensure
-      @socket.close
     end
+
+    def close = @socket.close
 
     # Nothing lies there, not even its end.
     def idle? = @keep && @buffer.empty? && !@socket.closed? && !@socket.wait_readable(0)
@@ -180,7 +181,7 @@ class HTTP2Gateway < SimpleDelegator
   def relay(stream)
     @lock.synchronize { @relayed << stream }
     line = take_line(stream.connection)
-    stream.on_reset { line.close }
+    stream.on_reset { line.shutdown }
     sending = Thread.new { send_request(line, stream) }
     line.pass_answer(stream)
     stream.reset(:no_error) unless stream.request_ended?
@@ -188,15 +189,16 @@ class HTTP2Gateway < SimpleDelegator
   rescue FrameStream::Gone
     nil
   rescue IOError, SystemCallError
-    line&.close # before the client hears of it
+    line&.shutdown # before the client hears of it
     stream.reset(:internal_error) unless stream.answered || stream.reset_by_client || stream.connection.over?
   ensure
-    line&.close unless kept # also when the thread is killed
+    line&.shutdown unless kept # also when the thread is killed
     settle(stream)
     sending&.join
+    line&.close unless kept
   end
 
-  # Its line is free, or closed.
+  # Its line is free, or shut down.
   def settle(stream)
     @lock.synchronize { @relayed.delete(stream) && @settled.broadcast }
   end
@@ -246,7 +248,13 @@ class HTTP2Gateway < SimpleDelegator
 
     stream.on_reset { nil }
     @lock.synchronize { @lines[stream.connection] << line }
-    stream.connection.at_end { line.close }
+    stream.connection.at_end { end_line(stream.connection, line) }
     true
+  end
+
+  # It may have been taken over.
+  def end_line(connection, line)
+    idle = @lock.synchronize { @lines[connection].delete(line) }
+    idle ? line.close : line.shutdown
   end
 end
