@@ -6,7 +6,7 @@ require_relative "command"
 # Runs each section as a rake of its own, shows what it prints, and counts what passed and failed. One section more
 # than there are processors runs at once, since many wait for much of their time; but no two of one namespace of rake,
 # which may share a folder. A section that needs the processors, or changes the extensions that others load, runs before
-# the others, beside none but quiet ones, which get what it leaves of the processors.
+# the others, beside none but a quiet one, which gets what it leaves of the processors.
 class CI
   # How tools say what they ran. What says neither counts as one.
   MINITEST = /^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) skips/
@@ -114,7 +114,7 @@ class CI
 
     busy = @running.map { |task| namespace(task) }
     @waiting.find do |_, task|
-      !busy.include?(namespace(task)) && (@quiet.include?(task) || !alone_now)
+      !busy.include?(namespace(task)) && (!alone_now || (@quiet.include?(task) && @running.one?))
     end
   end
 
