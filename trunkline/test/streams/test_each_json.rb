@@ -303,7 +303,7 @@ class TestEachJSON < TrunklineTest
     before = Memory.resident_bytes
     Memory.reset_peak
     count = 0
-    Trunkline.get(URL, timeout: 30, stream: true).each_json("items.*") { |value| count += value["id"] }
+    Trunkline.get(URL, timeout: 150, stream: true).each_json("items.*") { |value| count += value["id"] }
     puts count, Memory.peak_bytes - before
   RUBY
 
