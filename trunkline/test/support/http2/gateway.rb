@@ -40,6 +40,7 @@ class HTTP2Gateway < SimpleDelegator
   class Line
     CONNECTION_FIELDS = %w[connection keep-alive transfer-encoding upgrade].freeze
     BLOCK = 65_536
+    LOOK = 0.02 # seconds between two looks at whether it was closed
     Broken = Class.new(IOError)
 
     attr_reader :keep
@@ -51,15 +52,9 @@ class HTTP2Gateway < SimpleDelegator
       @keep = true
     end
 
-    # What waits for it goes on. For any thread: to close a socket is for the one that reads it, as another's wait may
-    # have begun with its descriptor, and go on with that of another socket.
-    def shutdown
-      @socket.shutdown
-    rescue IOError, SystemCallError
-      nil # closed, or reset by the server
+    def close
+      @socket.close unless @socket.closed?
     end
-
-    def close = @socket.close
 
     # Nothing lies there, not even its end.
     def idle? = @keep && @buffer.empty? && !@socket.closed? && !@socket.wait_readable(0)
@@ -91,17 +86,17 @@ class HTTP2Gateway < SimpleDelegator
     private
 
     # One thread reads while another writes. What waits in a socket of JRuby has others wait for its end, so each waits
-    # by select, and then does what can be done at once.
+    # by select, and then does what can be done at once. A select does not hear that another thread closes the socket.
     # rubocop:disable Lint/IncompatibleIoSelectWithFiberScheduler -- JRuby's wait_readable is such a wait
     def read
-      IO.select([@socket])
+      nil until IO.select([@socket], nil, nil, LOOK)
       @socket.readpartial(BLOCK)
     end
 
     def write(bytes)
       until bytes.empty?
         count = @socket.write_nonblock(bytes, exception: false)
-        next IO.select(nil, [@socket]) if count == :wait_writable
+        next IO.select(nil, [@socket], nil, LOOK) if count == :wait_writable
 
         bytes = bytes.byteslice(count..)
       end
@@ -181,7 +176,7 @@ class HTTP2Gateway < SimpleDelegator
   def relay(stream)
     @lock.synchronize { @relayed << stream }
     line = take_line(stream.connection)
-    stream.on_reset { line.shutdown }
+    stream.on_reset { line.close }
     sending = Thread.new { send_request(line, stream) }
     line.pass_answer(stream)
     stream.reset(:no_error) unless stream.request_ended?
@@ -189,16 +184,15 @@ class HTTP2Gateway < SimpleDelegator
   rescue FrameStream::Gone
     nil
   rescue IOError, SystemCallError
-    line&.shutdown # before the client hears of it
+    line&.close # before the client hears of it
     stream.reset(:internal_error) unless stream.answered || stream.reset_by_client || stream.connection.over?
   ensure
-    line&.shutdown unless kept # also when the thread is killed
+    line&.close unless kept # also when the thread is killed
     settle(stream)
     sending&.join
-    line&.close unless kept
   end
 
-  # Its line is free, or shut down.
+  # Its line is free, or closed.
   def settle(stream)
     @lock.synchronize { @relayed.delete(stream) && @settled.broadcast }
   end
@@ -248,13 +242,7 @@ class HTTP2Gateway < SimpleDelegator
 
     stream.on_reset { nil }
     @lock.synchronize { @lines[stream.connection] << line }
-    stream.connection.at_end { end_line(stream.connection, line) }
+    stream.connection.at_end { line.close }
     true
-  end
-
-  # It may have been taken over.
-  def end_line(connection, line)
-    idle = @lock.synchronize { @lines[connection].delete(line) }
-    idle ? line.close : line.shutdown
   end
 end
