@@ -2,6 +2,7 @@
 
 require "java"
 require_relative "bell"
+require_relative "ending_on_jruby"
 require_relative "errors_on_jruby"
 
 module Trunkline
@@ -31,7 +32,7 @@ module Trunkline
           loop do
             left = due - Ruby.now
             break if @rung.get_and_set(false) && wait(0)
-            break if wait([left, INTERRUPTS].min).positive? || left <= INTERRUPTS
+            break if EndingOnJRuby.guarded { wait([left, INTERRUPTS].min) }.positive? || left <= INTERRUPTS
           end
           @selector.selected_keys.to_a.tap { @selector.selected_keys.clear }
         end

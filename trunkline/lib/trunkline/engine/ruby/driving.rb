@@ -3,6 +3,7 @@
 require "io/wait"
 require_relative "dropped"
 require_relative "exchange"
+require_relative "ending_on_jruby" if RUBY_ENGINE == "jruby"
 
 module Trunkline
   module Engine
@@ -82,7 +83,9 @@ module Trunkline
 
         # JRuby's wait_readable keeps other threads from writing to the socket until it is over.
         def select(socket, events, timeout)
-          IO.select(events == :write ? nil : [socket], events == :read ? nil : [socket], nil, timeout)
+          EndingOnJRuby.guarded do
+            IO.select(events == :write ? nil : [socket], events == :read ? nil : [socket], nil, timeout)
+          end
         end
 
         def wait_for_some(exchange, sockets, timeout)

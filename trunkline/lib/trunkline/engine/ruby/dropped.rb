@@ -1,7 +1,10 @@
 # frozen_string_literal: true
 
 require_relative "waker"
-require "java" if RUBY_ENGINE == "jruby"
+if RUBY_ENGINE == "jruby"
+  require "java"
+  require_relative "ending_on_jruby"
+end
 
 module Trunkline
   module Engine
@@ -78,10 +81,13 @@ module Trunkline
           end
 
           # It runs anywhere, and so takes no lock: the server sees the end of its connection now, the pool later. On
-          # JRuby it has a thread of its own, some time after the collection that a call may wait for.
+          # JRuby it has a thread of its own, some time after the collection that a call may wait for; and when the
+          # process ends it runs for those that nobody dropped, too.
           def finalizer(holder)
             collected = @collected
             lambda do |_id|
+              next if RUBY_ENGINE == "jruby" && EndingOnJRuby.finalizing?
+
               holder.connection&.drop if holder.pid == Ruby.pid
               collected << holder
               Dropped.clean if RUBY_ENGINE == "jruby"

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "java"
+require_relative "ending_on_jruby"
 require_relative "waker"
 require_relative "../../redacted"
 
@@ -49,7 +50,7 @@ module Trunkline
           with_selector(channel.provider) do |selector|
             channel.configure_blocking(false)
             key = channel.register(selector, events)
-            select(selector, key, seconds)
+            EndingOnJRuby.guarded { select(selector, key, seconds) }
           ensure
             key&.cancel
           end
