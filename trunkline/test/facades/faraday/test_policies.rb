@@ -59,8 +59,15 @@ class TestFaradayPolicies < TrunklineTest
   end
 
   def test_middleware_and_coalescing
-    tag = ->(request, forward) { forward.call(request.with(headers: { "X-Tag" => "1" })) }
-    server = serve { |connection| connection << answer while connection.read_request && sleep(0.2) }
+    on_their_way = Queue.new
+    tag = lambda do |request, forward|
+      on_their_way << true
+      forward.call(request.with(headers: { "X-Tag" => "1" }))
+    end
+    # Each has little more to do then before it waits for the first.
+    server = serve do |connection|
+      connection << answer while connection.read_request && 3.times { on_their_way.pop } && sleep(0.2)
+    end
     http = faraday(server.url, use: tag, coalesce: true)
     assert_equal [200] * 3, Array.new(3) { Thread.new { http.get("/").status } }.map(&:value)
     assert_equal ["1"], server.requests.map { |request| request["X-Tag"] }
