@@ -186,12 +186,22 @@ class TestNetHTTP < TrunklineTest
       "full" => opened(FullBacklog.new)
     }
     servers.each do |name, server|
-      errors = both { failure { start_briefly(server.port) { |http| http.post("/", "a=1") } } }
-      plain, ours = errors.map { |error| [error.class, in_any_edition(error.message)] }
-      plain = RESET if name == "reset" && RUBY_ENGINE == "jruby" # whose own takes it for the end
-      assert_equal plain, ours, name
+      post = -> { failure { start_briefly(server.port) { |http| http.post("/", "a=1") } } }
+      known = on_jruby(server.port)[name]
+      errors = known ? [ours(&post)] : both(&post)
+      *plain, ours = errors.map { |error| [error.class, in_any_edition(error.message)] }
+      assert_equal known || plain.first, ours, name
       assert_kind_of Trunkline::Error, errors.last.cause
     end
+  end
+
+  # Where JRuby's own is not the measure: it takes a reset for the end, and on JRuby 10 its TCPSocket does not
+  # heed open_timeout:.
+  def on_jruby(port)
+    return {} unless RUBY_ENGINE == "jruby"
+
+    full = [Net::OpenTimeout, "Failed to open TCP connection to 127.0.0.1:#{port} (execution expired)"]
+    { "reset" => RESET, "full" => full }
   end
 
   # Some editions open a TCPSocket, and name it; some leave the limit of a connect to a socket with words of its own.
@@ -207,7 +217,8 @@ class TestNetHTTP < TrunklineTest
 
   def test_a_connect_timeout
     port = opened(FullBacklog.new).port
-    assert_equal [Net::OpenTimeout] * 2, both { failure { Net::HTTP.start("127.0.0.1", port, open_timeout: 0.1) }.class }
+    start = -> { failure { Net::HTTP.start("127.0.0.1", port, open_timeout: 0.1) }.class }
+    assert_equal [Net::OpenTimeout], (on_jruby(port).empty? ? both(&start) : [ours(&start)]).uniq
   end
 
   def test_a_read_timeout_hits_once_and_in_time
@@ -428,10 +439,12 @@ class TestNetHTTP < TrunklineTest
   def install = Trunkline::NetHTTP.install!
 
   # @return [Array] the block's results before and after install!
-  def both
-    plain = yield
+  def both(&block) = [yield, ours(&block)]
+
+  # @return [Object] the block's result after install!
+  def ours
     install
-    [plain, yield]
+    yield
   ensure
     Trunkline::NetHTTP.uninstall!
   end
