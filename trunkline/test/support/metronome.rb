@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "run_queue"
+
 # How late this machine is just now: a thread that wakes every few milliseconds notes by how much it overslept. What is
 # asserted of a real time allows for that, so that a busy machine is not taken for a slow client.
 module Metronome
@@ -14,6 +16,7 @@ module Metronome
 
       @beats = []
       @last = now
+      @run_queue = RunQueue.new if RUBY_ENGINE == "jruby"
       @thread = Thread.new { loop { beat } }
       @thread.name = "metronome"
     end
@@ -24,7 +27,7 @@ module Metronome
     def lateness(seconds)
       from = now - seconds - PERIOD
       lates = @beats.reverse_each.take_while { |at, _| at >= from }.map(&:last) << (now - @last - PERIOD)
-      lates.select { |late| late > PERIOD }.sum(0.0)
+      lates.select { |late| late > PERIOD }.sum(@run_queue ? @run_queue.waited_since(from) : 0.0)
     end
 
     private
@@ -35,6 +38,7 @@ module Metronome
       @beats << [at, at - @last - PERIOD]
       @last = at
       @beats.shift if @beats.size > KEPT
+      @run_queue&.beat(at)
     end
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
