@@ -184,7 +184,7 @@ class TestRequestBodies < TrunklineTest
     body = Enumerator.new { |out| 16_000.times { out << piece } }
     Memory.reset_peak
     before = Memory.resident_bytes
-    response = client.post(server.url, body: body, timeout: 20)
+    response = client.post(server.url, body: body, timeout: RUBY_ENGINE == "jruby" ? 120 : 20)
     assert_equal (16_000 * 65_536).to_s, response.body
     # The server reads in this process, too: its Strings and ours wait for the collector.
     assert_operator Memory.peak_bytes - before, :<, 150 * Nginx::MEBIBYTE
