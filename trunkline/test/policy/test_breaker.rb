@@ -13,6 +13,7 @@ class TestBreaker < TrunklineTest
   BROKEN = Answers.answer("", status: "500 Broken")
   # Opens at the third failure.
   QUICK = { minimum: 3, cool_down: 0.3 }.freeze
+  STAYS_OPEN = { minimum: 3, cool_down: 60 }.freeze
 
   def teardown
     super
@@ -200,19 +201,19 @@ class TestBreaker < TrunklineTest
 
   def test_all_clients_share_what_is_known_of_an_origin
     server = serve_both
-    open_breaker(client(server.url, breaker: QUICK))
-    other = client(server.url, breaker: QUICK)
+    open_breaker(client(server.url, breaker: STAYS_OPEN))
+    other = client(server.url, breaker: STAYS_OPEN)
     assert_raises(Trunkline::BreakerOpen) { other.get("/") }
-    assert_raises(Trunkline::BreakerOpen) { client(breaker: QUICK).get("#{server.url}a") }
+    assert_raises(Trunkline::BreakerOpen) { client(breaker: STAYS_OPEN).get("#{server.url}a") }
     assert_equal 200, client(server.url).get("/").status
     assert_equal 200, other.get("/", breaker: false).status
-    assert_equal 200, client(serve_both.url, breaker: QUICK).get("/").status
+    assert_equal 200, client(serve_both.url, breaker: STAYS_OPEN).get("/").status
   end
 
   def test_clients_with_other_settings_have_breakers_of_their_own
     server = serve_both
-    open_breaker(client(server.url, breaker: QUICK))
-    [true, { **QUICK, failure: ->(_) { false } }].each do |settings|
+    open_breaker(client(server.url, breaker: STAYS_OPEN))
+    [true, { **STAYS_OPEN, failure: ->(_) { false } }].each do |settings|
       other = client(server.url, breaker: settings)
       assert_equal 200, other.get("/").status
       assert_equal :open, state(server, other) # the one that refuses most is told
