@@ -135,8 +135,8 @@ module Trunkline
 
     # @return [Array<Attempt>] every attempt of the call, the failed one included
     def attempts
-      @attempts = @attempts.attempts unless @attempts.is_a?(Array) # a Policy::Log
-      @attempts
+      known = @attempts # read once: other threads may ask at the same time
+      known.is_a?(Array) ? known : (@attempts = known.attempts) # a Policy::Log
     end
 
     # @return [Array<Attempt>] of the exchange that failed

@@ -170,8 +170,10 @@ module Trunkline
 
     # @return [Array<Attempt>] usually one
     def attempts
-      @attempts = @attempts.attempts if @attempts.respond_to?(:attempts) # a Policy::Log
-      @attempts ||= _own_attempts
+      known = @attempts # read once: other callers of the same answer (coalesce:) may ask at the same time
+      return @attempts = known.attempts if known.respond_to?(:attempts) # a Policy::Log
+
+      known || (@attempts = _own_attempts)
     end
 
     # @return [Array<Attempt>] of the exchange that it came of

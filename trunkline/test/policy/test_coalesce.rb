@@ -35,6 +35,22 @@ class TestCoalesce < TrunklineTest
     assert_equal "answer 2", http.get("/").body
   end
 
+  # As if another thread asked while this one does.
+  def test_attempts_are_asked_for_by_several_at_once
+    http = client(serve.url, coalesce: true)
+    response = http.get("/")
+    error = assert_raises(Trunkline::TotalTimeout) { client(serve(&:stall).url).get("/", timeout: 0.1) }
+    { response => :respond_to?, error => :is_a? }.each do |asked, question|
+      log = Struct.new(:attempts).new([:one].freeze)
+      others = [asked]
+      log.define_singleton_method(question) do |*about|
+        others.pop&.attempts
+        super(*about)
+      end
+      assert_equal [:one], asked._attempted(log).attempts
+    end
+  end
+
   def test_a_batch_shares_an_answer
     server = serve_slowly
     http = client(server.url, coalesce: true)
