@@ -32,6 +32,25 @@ class TestCacheStale < TrunklineTest
     end
   end
 
+  # Which another caller may begin and end while this one reads.
+  def test_what_was_validated_since_it_was_read_is_not_again
+    server = serve_numbered { |_, number| number == 1 ? WHILE : { "Cache-Control" => "max-age=60" } }
+    store = Class.new(Trunkline::Cache::Memory) do
+      attr_accessor :meanwhile
+
+      def read(key) = super.tap { meanwhile&.call }
+    end.new
+    http = cached(server, { store: store })
+    http.get("/")
+    store.meanwhile = lambda do
+      store.meanwhile = nil
+      eventually { http.get("/").body == "answer 2" }
+    end
+    assert_equal "answer 1", http.get("/").body
+    http.async.get("/other").value # behind what was begun before
+    assert_equal %w[/ / /other], server.requests.map(&:target)
+  end
+
   def test_one_validation_at_a_time
     gate = Queue.new
     server = serve_numbered do |_, number|

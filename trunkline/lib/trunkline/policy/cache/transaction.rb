@@ -29,6 +29,7 @@ module Trunkline
           @asked = asked
           @call = call
           @stored = @variants = nil
+          @read_at = cache.revalidations.count
           cache.storage.find(asked) do |answer, variants|
             @stored = answer unless leads_elsewhere?(answer)
             @variants = variants
@@ -214,7 +215,7 @@ module Trunkline
         # ---- in the background ----
 
         def validate_in_background
-          return unless @cache.revalidations.begin?(@asked.key)
+          return unless @cache.revalidations.begin?(@asked.key, @read_at)
 
           begun = @cache.clock
           @call.in_background(@cache, whole_request) { |result| refresh(result, begun) }
