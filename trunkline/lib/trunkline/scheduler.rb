@@ -107,7 +107,7 @@ module Trunkline
       return false if @rate && !@rate.ready?(now)
 
       # Most requests go to the origin of the one before.
-      @open = @last if @last&.ready?(now)
+      @open = @last if @last&.room?(now)
       @open ? true : @origins.room?(now)
     end
 

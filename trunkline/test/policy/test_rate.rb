@@ -155,6 +155,15 @@ class TestRate < TrunklineTest
     end
   end
 
+  # The one that is held back may start then, and goes before any that are still to be pulled.
+  def test_no_more_is_pulled_when_a_turn_comes_while_a_block_runs
+    pulled = done = 0
+    endless = Enumerator.new { |urls| loop { urls << "/#{pulled += 1}" } }
+    http = client(serve.url, rate: { per_second: 20, burst: 1 })
+    http.each(endless) { sleep(0.1) && (done += 1) == 4 && break }
+    assert_operator pulled, :<=, 4 + 2
+  end
+
   def test_what_a_call_waited_is_told
     http = client(serve.url, rate: { per_second: 1, burst: 1 })
     http.get("/")

@@ -59,6 +59,10 @@ module Trunkline
         @limiter ? @limiter.ready?(now) : @in_flight < @fixed
       end
 
+      # @return [Boolean] whether a request that does not wait yet may start: those that do, whose moment may just have
+      #   come, go before it
+      def room?(now) = @waiting.empty? && ready?(now)
+
       # @return [Boolean] whether no request has ended for so long that other origins should have their turn
       def stalled?(now)
         now - @last_end > STALL

@@ -37,7 +37,7 @@ module Trunkline
 
       # @return [Boolean] whether there is an origin that one more request may start to, or reason to look for one
       def room?(now)
-        @queues.empty? || @queues.any? { |queue| queue.ready?(now) || queue.stalled?(now) }
+        @queues.empty? || @queues.any? { |queue| queue.room?(now) || queue.stalled?(now) }
       end
 
       # @return [Integer] sum of the limits of the origins in use
