@@ -64,12 +64,15 @@ class TestFaradayPolicies < TrunklineTest
       on_their_way << true
       forward.call(request.with(headers: { "X-Tag" => "1" }))
     end
-    # Each has little more to do then before it waits for the first.
+    callers = []
+    waiting = -> { on_their_way.size == 3 && callers.size == 3 && callers.all?(&:stop?) }
     server = serve do |connection|
-      connection << answer while connection.read_request && 3.times { on_their_way.pop } && sleep(0.2)
+      connection << answer while connection.read_request && eventually(&waiting) && sleep(0.2)
     end
     http = faraday(server.url, use: tag, coalesce: true)
-    assert_equal [200] * 3, Array.new(3) { Thread.new { http.get("/").status } }.map(&:value)
+    http.app # which Faraday builds in each thread that finds none
+    3.times { callers << Thread.new { http.get("/").status } }
+    assert_equal [200] * 3, callers.map(&:value)
     assert_equal ["1"], server.requests.map { |request| request["X-Tag"] }
   end
 end
