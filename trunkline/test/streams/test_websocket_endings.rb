@@ -102,7 +102,7 @@ module WebSocketEndingTests
   def test_a_fiber_is_interrupted
     http = client_of(silent_peers)
     WAITS.each do |wait, use|
-      socket = http.websocket
+      socket = opened_socket(http.websocket)
       Sync do |task|
         assert_raises(Async::TimeoutError) { task.with_timeout(0.1) { use.call(socket) } }
         stopped = task.async { http.websocket { |other| use.call(other) } }
