@@ -25,9 +25,10 @@ module Metronome
     # @return [Float] by how many seconds the beats of that time were late in all, the one that is due among them: what
     #   is done in several steps, and by several threads, may be kept waiting at each
     def lateness(seconds)
-      from = now - seconds - PERIOD
-      lates = @beats.reverse_each.take_while { |at, _| at >= from }.map(&:last) << (now - @last - PERIOD)
-      lates.select { |late| late > PERIOD }.sum(@run_queue ? @run_queue.waited_since(from) : 0.0)
+      to = now
+      from = to - seconds - PERIOD
+      lates = @beats.reverse_each.take_while { |at, _| at >= from }.map(&:last) << (to - @last - PERIOD)
+      lates.select { |late| late > PERIOD }.sum(@run_queue ? @run_queue.waited_between(from, to) : 0.0)
     end
 
     private

@@ -20,10 +20,12 @@ class RunQueue
   end
 
   # @param from [Float] monotonic seconds
-  # @return [Float] seconds since, of all threads
-  def waited_since(from)
+  # @param now [Float]
+  # @return [Float] seconds between, of all threads; half of that time at the most: what waits for so much longer must
+  #   come to an end
+  def waited_between(from, now)
     _, before = @looks.reverse_each.find { |at, _| at <= from } || @looks.first
-    [waited - before, 0.0].max
+    (waited - before).clamp(0.0, (now - from) / 2)
   end
 
   private
