@@ -51,6 +51,22 @@ class TestBatch < TrunklineTest
     eventually { http.stats[:in_use].zero? }
   end
 
+  # What waits beyond that would be held twice: by the caller's request, and composed.
+  def test_few_of_those_with_content_stay_composed_while_they_wait
+    most = Trunkline::Scheduler::COMPOSED_WITH_CONTENT
+    [[{ body: "x" }, most], [{}, most + 10]].each do |options, kept|
+      waiting = nil
+      catch(:not_sent) do
+        client("http://127.0.0.1:1").batch do |batch|
+          (most + 10).times { batch.post("/", options) }
+          waiting = batch.instance_variable_get(:@scheduler).instance_variable_get(:@backlogged).flat_map(&:waiting)
+          throw :not_sent
+        end
+      end
+      assert_equal [most + 10, kept], [waiting.size, waiting.count(&:request)]
+    end
+  end
+
   # All are ready in the same step: each body is asked for its first piece as its connection opens.
   def test_what_some_bodies_raise_keeps_none_from_its_own_answer
     server = serve

@@ -70,7 +70,7 @@ module Trunkline
 
       def title = self.class.summary
 
-      # As it was called, but for the folders of the files that it writes, which are for nobody who is given them.
+      # The arguments, with the files to be written named without their folders: a result is given to others.
       def called(argv)
         argv.map do |argument|
           file = @files.each_value.find { |written| argument.end_with?(written) }
