@@ -51,14 +51,14 @@ VALUE response_begin(VALUE pool_object, VALUE request_value, VALUE deadline, boo
     response *r;
     VALUE self = response_allocate(&r);
     RB_OBJ_WRITE(self, &r->request, request_value);
-    w = w != NULL ? waker_keep(w) : descriptors_waker(request_value);
+    waker *own = w == NULL ? descriptors_waker(request_value) : NULL;
     r->live = exchange_new();
     if (r->live == NULL) {
-        waker_drop(w);
+        waker_drop(own);
         rb_memerror();
     }
-    exchange_begin(r->live, &out, connections, w, until);
-    waker_drop(w);
+    exchange_begin(r->live, &out, connections, w != NULL ? w : own, until);
+    waker_drop(own);
     return self;
 }
 

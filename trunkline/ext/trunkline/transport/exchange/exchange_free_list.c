@@ -14,16 +14,18 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static exchange *free_list[FREE_LIST_SIZE]; /* owned */
 static int free_count;
-static int under_way; /* atomic; exchanges in use */
+static int under_way; /* exchanges in use; changed under the lock, read without */
 static int resting;   /* atomic; of these, streamed responses that are with their callers */
 
+static void count_under_way(int more) {
+    __atomic_store_n(&under_way, under_way + more, __ATOMIC_RELAXED);
+}
+
 exchange *exchange_new(void) {
-    exchange *x = NULL;
     pthread_mutex_lock(&lock);
-    if (free_count > 0) x = free_list[--free_count];
+    exchange *x = free_count > 0 ? free_list[--free_count] : calloc(1, sizeof(*x));
+    if (x != NULL) count_under_way(1);
     pthread_mutex_unlock(&lock);
-    x = x != NULL ? x : calloc(1, sizeof(*x));
-    if (x != NULL) __atomic_add_fetch(&under_way, 1, __ATOMIC_RELAXED);
     return x;
 }
 
@@ -78,8 +80,8 @@ void exchange_free(exchange *x) {
     exchange_rest(x, false);
     exchange_abort(x);
     strip(x);
-    __atomic_sub_fetch(&under_way, 1, __ATOMIC_RELAXED);
     pthread_mutex_lock(&lock);
+    count_under_way(-1);
     bool kept = free_count < FREE_LIST_SIZE;
     if (kept) free_list[free_count++] = x;
     pthread_mutex_unlock(&lock);
