@@ -18,13 +18,27 @@ class Extension
     @target = File.join(File.expand_path("../../lib", @source), "#{feature}.#{RbConfig::CONFIG["DLEXT"]}")
   end
 
-  # flavour: names a build folder of its own ("pedantic-clang"); environment: the switches for extconf.rb;
-  # compiler: another than the one that built the Ruby. Returns the path of the .so.
-  def make(flavour: "default", environment: {}, compiler: nil)
-    folder = File.join(ROOT, "tmp", "ext", "ruby-#{RUBY_VERSION}-#{RUBY_PLATFORM}", name, flavour)
-    FileUtils.mkdir_p(folder)
-    configure(folder, environment)
-    run(folder, "make", "--silent", "-j#{Etc.nprocessors}", *("CC=#{compiler}" if compiler))
+  # flavour: names a build folder of its own ("pedantic-gcc"); environment: the switches for extconf.rb. Returns the path
+  # of the .so.
+  def make(flavour: "default", environment: {})
+    folder = configured(flavour, environment)
+    run(folder, "make", "--silent", "-j#{Etc.nprocessors}")
+    File.join(folder, File.basename(target))
+  end
+
+  # Has another compiler than the one that built the Ruby read the sources. clang's warnings need no more than that:
+  # nothing is generated or linked.
+  def check(flavour:, environment:, compiler:)
+    folder = configured(flavour, environment)
+    run(folder, "make", "--silent", "-j#{Etc.nprocessors}", "CC=#{compiler} -fsyntax-only", "LDSHARED=true")
+  end
+
+  # A copy of the usual build with its objects, in a folder of its own. Returns the path of the .so.
+  def copy(flavour:)
+    made = make
+    folder = folder_of(flavour)
+    FileUtils.rm_rf(folder)
+    FileUtils.cp_r(File.dirname(made), folder, preserve: true)
     File.join(folder, File.basename(target))
   end
 
@@ -41,6 +55,15 @@ class Extension
   end
 
   private
+
+  def folder_of(flavour) = File.join(ROOT, "tmp", "ext", "ruby-#{RUBY_VERSION}-#{RUBY_PLATFORM}", name, flavour)
+
+  def configured(flavour, environment)
+    folder = folder_of(flavour)
+    FileUtils.mkdir_p(folder)
+    configure(folder, environment)
+    folder
+  end
 
   # Again when extconf.rb, the list of sources, the switches, or the folder of a checkout that was copied, are others
   # than those of the last time.

@@ -39,8 +39,7 @@ class Mutants
   #
   # @return [Hash{Rule => String}] folders for ruby -I
   def build(rules)
-    extension = Extension.new("#{SOURCES}/extconf.rb")
-    made = extension.make(flavour: "mutants")
+    made = Extension.new("#{SOURCES}/extconf.rb").copy(flavour: "mutants")
     rules.to_h { |rule| [rule, build_without(rule, made)] }
   end
 
