@@ -33,5 +33,6 @@ task :ci do
     "Figures in the READMEs" => "figures:check"
   }
   exit(CI.new(sections, alone: %w[trunkline:test poll:quick],
-                        quiet: %w[lint signatures format:check includes:check compile:pedantic figures:check]).run)
+                        quiet: %w[lint signatures format:check includes:check compile:pedantic protocol:test
+                                  protocol:fuzz figures:check]).run)
 end
