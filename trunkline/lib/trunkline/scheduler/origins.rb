@@ -64,6 +64,9 @@ module Trunkline
       #
       # @return [OriginQueue, nil] whose first waiting request may start
       def next_ready(now)
+        chosen, second = @backlogged
+        return (chosen if chosen.ready?(now)) if chosen && second.nil?
+
         chosen = nil
         index = -1
         while (queue = @backlogged[index += 1])
