@@ -35,7 +35,9 @@ module Trunkline
       # JRuby has a selector of its own.
       WATCH = RUBY_ENGINE == "jruby" ? Ruby::WatchOnJRuby : Ruby::Watch
       NONE = [].freeze
-      private_constant :Entry, :WATCH, :NONE
+      # Seconds that a call may go on for without a wait, until the others have their turn.
+      TURN = 0.001
+      private_constant :Entry, :WATCH, :NONE, :TURN
 
       # @param pool [Pool]
       def initialize(pool)
@@ -52,6 +54,8 @@ module Trunkline
         @next_due = Ruby::NEVER
         @last_id = 0
         @stopped = false
+        @looked_at = 0.0 # when the sockets were looked at last
+        @runs_on = false # whether one of those that are served next had its turn without a wait
         @shares = false # whether one of its calls has shared a connection
       end
 
@@ -146,7 +150,7 @@ module Trunkline
 
       def run_until_results(until_then)
         until @entries.empty? || !@results.empty? || @stopped
-          wait(until_then) if @ready.empty?
+          wait_or_look(until_then)
           ready = @ready
           @ready = []
           serve_all(ready)
@@ -154,6 +158,16 @@ module Trunkline
         end
         @stopped = false
         @results.tap { @results = [] }
+      end
+
+      # One that never has to wait, since the server takes or sends as fast as it can, holds up nobody.
+      def wait_or_look(until_then)
+        return wait(until_then) if @ready.empty?
+        return unless @runs_on && Ruby.now >= @looked_at + TURN
+
+        @runs_on = false
+        Ruby::Driving.let_others_run
+        wait(0)
       end
 
       # While it is not run others lead on the connections that its calls share, and wait for none that it opens.
@@ -207,17 +221,21 @@ module Trunkline
         ready(entry)
       end
 
-      # Steps until it must wait, or has something for the caller.
+      # Steps until it must wait, has something for the caller, or its turn is over.
       def step(entry)
         exchange = entry.exchange
-        result = nil
-        while result.nil?
+        turn_over = Ruby.now + TURN
+        loop do
           result = Ruby.uninterruptible { exchange.step }
           return park(entry) if result == :wait && !exchange.progress_due? && exchange.due.positive?
-
-          result = nil if Ruby::Driving.serve(exchange, result)
+          return tell(entry, result) unless Ruby::Driving.serve(exchange, result)
+          return run_on(entry) if Ruby.now >= turn_over
         end
-        tell(entry, result)
+      end
+
+      def run_on(entry)
+        @runs_on = true
+        ready(entry)
       end
 
       def tell(entry, result)
@@ -226,11 +244,11 @@ module Trunkline
         case result
         when :failed then give(entry, exchange.error)
         when :done
-          return ready(entry) if exchange.data?
+          return run_on(entry) if exchange.data?
 
           entry.answer.conclude
           give(entry, exchange.streaming? ? nil : entry.response)
-        else ready(entry)
+        else run_on(entry)
         end
       end
 
@@ -330,7 +348,7 @@ module Trunkline
       end
 
       def take_due
-        now = Ruby.now
+        @looked_at = now = Ruby.now
         return if now < @next_due
 
         next_due = Ruby::NEVER

@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+
+# A call that never has to wait, since its server takes or sends as fast as it can, holds up no other of its batch.
+class TestTurns < TrunklineTest
+  # What it makes of one letter at a time a server takes faster than it comes.
+  LETTER = -> { "x" }
+  PIECE = "x" * 65_536
+
+  def test_an_upload_without_end_beside_another_call
+    assert_the_other_is_answered [:post, "/endless", { body: LETTER }]
+  end
+
+  def test_an_upload_that_tells_its_progress_beside_another_call
+    assert_the_other_is_answered [:post, "/endless", { body: LETTER, progress: ->(_) {} }]
+  end
+
+  def test_a_download_without_end_beside_another_call
+    quick = during = nil
+    client(serve_both.url, timeout: 5).batch do |batch|
+      begun = nil
+      batch.get("/endless", on_chunk: lambda do |_, response|
+        begun ||= batch.get("/quick") { |answer| quick = answer.body }
+        (during = quick) ? response.close : sleep(0.005)
+      end)
+    end
+    assert_equal "right", during
+  end
+
+  def test_a_future_is_cancelled_while_it_sends
+    http = client(serve_both.url)
+    began = Queue.new
+    future = http.async.post("/endless", body: -> { LETTER.call.tap { began << true if began.empty? } })
+    began.pop
+    sleep 0.05
+    seconds, = timed { future.tap(&:cancel).value }
+    assert_operator seconds, :<, 1
+    assert_instance_of Trunkline::Cancelled, future.value
+    eventually { http.stats[:in_use].zero? }
+  end
+
+  private
+
+  def assert_the_other_is_answered(endless)
+    url, response = client(serve_both.url, timeout: 5).each([endless, "/quick"]).first
+    assert_equal ["/quick", "right"], [url, response.body]
+  end
+
+  def serve_both
+    serve do |connection|
+      while (head = connection.read_head_only)
+        next connection << answer("right") if head.target == "/quick"
+        next connection.stall if head.verb == "POST"
+
+        connection << "HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\n"
+        loop { connection << PIECE }
+      end
+    rescue SystemCallError, IOError
+      connection.left!
+    end
+  end
+end
