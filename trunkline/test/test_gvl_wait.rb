@@ -103,7 +103,10 @@ class TestGVLWait < TrunklineTest
     end
   end
 
+  # On JRuby what lies between is the server's and the engine's own code, not compiled yet: about a millisecond.
   def test_a_call_that_waits_for_nobody
+    return assert_nothing_waited if NO_LOCK
+
     close = Array.new(TRIES) { Array.new(CALLS) { seen(@client.get("/")) } }.find { |all| nearest(all) < TOLERANCE }
     refute_nil close
     assert_operator close.map(&:told).min, :<, TOLERANCE
@@ -167,6 +170,12 @@ class TestGVLWait < TrunklineTest
       assert_operator one.told, :<=, one.truth
       assert_operator one.told, :<, KEPT
     end
+  end
+
+  def assert_nothing_waited
+    all = Array.new(TRIES * CALLS) { seen(@client.get("/")) }
+    all.each { |one| assert_operator one.told, :<=, one.truth }
+    assert_operator all.map(&:told).min, :<, TOLERANCE
   end
 
   def all_told?(waited, kept_waiting)
