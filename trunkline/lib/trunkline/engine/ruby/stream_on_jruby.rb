@@ -9,7 +9,9 @@ module Trunkline
       class StreamOnJRuby < Stream
         # A larger buffer is made when a read has filled the first.
         FIRST_BYTES = 16 * 1024
-        private_constant :FIRST_BYTES
+        # Each write copies what it is given, which may be far more than the socket takes.
+        WRITE_BYTES = 256 * 1024
+        private_constant :FIRST_BYTES, :WRITE_BYTES
 
         Arrays = java.util.Arrays
         private_constant :Arrays
@@ -31,6 +33,7 @@ module Trunkline
         end
 
         def write(bytes)
+          bytes = bytes.byteslice(0, WRITE_BYTES) if bytes.bytesize > WRITE_BYTES
           count = @channel.write(Java::JavaNio::ByteBuffer.wrap(bytes.to_java_bytes))
           count.zero? && !bytes.empty? ? :wait_writable : count
         end
