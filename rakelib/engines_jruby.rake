@@ -13,7 +13,7 @@ module JRubySuite
              batch future deadline cases http2_cases many_streams websocket websocket_over_http2
              signals exit leaks tls].freeze
   # For which Java's first compiler alone is too slow: TLS of 200 MB.
-  LONG = %w[/transport/test_tls.rb].freeze
+  LONG = %w[/transport/test_tls.rb /http2/test_flow.rb].freeze
   # For which JRuby has to tell of its steps (TracePoint).
   TRACED = %w[/scheduler/test_interrupted_futures.rb].freeze
   # The lab drives the browser of a test, and writes a page.
