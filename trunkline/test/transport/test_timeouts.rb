@@ -76,8 +76,9 @@ class TestTimeouts < TrunklineTest
     http = client(server.url, timeout: { write: ASKED, total: 5 })
     body = "x" * 50_000_000
     seconds, error = raised_after(Trunkline::WriteTimeout) { http.post("/", body: body) }
-    # The clock runs since the last byte was taken: some megabytes go into the buffers of both sides before.
-    assert_includes (ASKED - 0.01)..(ASKED + 0.25 + Metronome.lateness(seconds)), seconds
+    # The clock runs since the last byte was taken: some megabytes go into the buffers of both sides before, and the
+    # kernel may take some more at any time before the limit.
+    assert_includes (ASKED - 0.01)..((2 * ASKED) + 0.05 + Metronome.lateness(seconds)), seconds
     assert_facts error, phase: :write, sent: :partial, attempt: 1
     server.wait_for_connections(1)
     assert_equal 1, server.connection_count
