@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
+require_relative "../support/fibers"
 
 # A call that never has to wait, since its server takes or sends as fast as it can, holds up no other of its batch.
 class TestTurns < TrunklineTest
@@ -37,6 +38,22 @@ class TestTurns < TrunklineTest
     seconds, = timed { future.tap(&:cancel).value }
     assert_operator seconds, :<, 1
     assert_instance_of Trunkline::Cancelled, future.value
+    eventually { http.stats[:in_use].zero? }
+  end
+
+  def test_other_fibers_beside_an_upload_without_end
+    http = client(serve_both.url, timeout: 5)
+    ways = [-> { http.map([[:post, "/endless", { body: LETTER }]]) }, -> { http.post("/endless", body: LETTER) }]
+    ways.each do |upload|
+      seconds, = timed do
+        Sync do |task|
+          call = task.async { upload.call }
+          5.times { sleep 0.01 }
+          call.stop
+        end
+      end
+      assert_operator seconds, :<, 2
+    end
     eventually { http.stats[:in_use].zero? }
   end
 

@@ -306,6 +306,11 @@ void wait_stop_begin(thread_stop *s);
  * Raises as wait_drive. Returns how long it took to have the GVL again. */
 nanoseconds wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop);
 
+/* Under a Fiber scheduler: lets the other fibers run, unless *turn, when they last did, is less
+ * than a millisecond ago. For what may go on without a wait, since its server takes or sends as
+ * fast as it can. May raise, as all that waits. */
+void wait_let_others_run(nanoseconds *turn);
+
 /* Notes that what a step has brought of an answer waited for the GVL. After the last step
  * response_conclude finds it out. */
 void wait_note_late(exchange *x, step_result step, nanoseconds late);

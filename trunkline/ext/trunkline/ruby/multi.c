@@ -36,6 +36,7 @@ typedef struct {
     VALUE driver;     /* the thread that runs it; nil: none */
     entry *served;    /* the entry that is being served; NULL: none */
     nanoseconds late; /* how long those that are ready have waited for the GVL */
+    nanoseconds turn; /* when the other fibers last had theirs, of a Fiber scheduler */
     thread_stop stop;
 } multi;
 
@@ -292,6 +293,7 @@ static VALUE run_until_results(VALUE argument) {
         if (!exchange_loop_has_ready(m->loop))
             m->late = wait_exchange_loop(m->loop, m->waker, run->until, &m->stop.request);
         serve(run);
+        wait_let_others_run(&m->turn);
         if (run->until != NEVER && clock_now() >= run->until) break;
     }
     stop_take_back(&m->stop.request);

@@ -27,13 +27,17 @@ static bool better_without_gvl(const exchange *x) {
 step_result response_run(VALUE self, response *r) {
     exchange *x = r->live;
     step_result step;
+    nanoseconds turn = x->began;
+    bool goes_on;
     x->in_fiber = !NIL_P(rb_fiber_scheduler_current());
     do {
         bool without_gvl = better_without_gvl(x);
         step = without_gvl ? STEP_WAIT : exchange_step(x, clock_now());
         if (step == STEP_WAIT) step = wait_drive(x, without_gvl);
         if (step == STEP_FAILED && !holds_data(x)) errors_raise(x, r->request);
-    } while (response_serve(self, r, step));
+        goes_on = response_serve(self, r, step);
+        if (goes_on && x->in_fiber) wait_let_others_run(&turn);
+    } while (goes_on);
     if (step == STEP_HEAD) response_take_head(r);
     return step;
 }

@@ -93,6 +93,9 @@ static nanoseconds leave(void *(*function)(void *), waiting *w) {
 /* How often to step what has no descriptor to wait for. */
 #define LOOK_AGAIN (10 * MILLISECOND)
 
+/* How long calls may go on without a wait. */
+#define TURN MILLISECOND
+
 typedef struct {
     VALUE scheduler, io; /* nil: there is no descriptor for it */
     exchange_loop *p;
@@ -275,6 +278,13 @@ nanoseconds wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until,
     nanoseconds late = leave(poll_nogvl, &w);
     rb_thread_check_ints();
     return late;
+}
+
+void wait_let_others_run(nanoseconds *turn) {
+    if (clock_now() - *turn < TURN) return;
+    VALUE scheduler = rb_fiber_scheduler_current();
+    if (!NIL_P(scheduler)) rb_fiber_scheduler_kernel_sleep(scheduler, INT2FIX(0));
+    *turn = clock_now();
 }
 
 void wait_note_late(exchange *x, step_result step, nanoseconds late) {

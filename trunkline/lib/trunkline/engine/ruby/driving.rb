@@ -13,6 +13,8 @@ module Trunkline
       module Driving
         # How often several sockets are looked at where only one can be waited for.
         LOOK_AGAIN = 0.01
+        # Seconds that a call may go on for without a wait, until the others have their turn.
+        TURN = 0.001
         private_constant :LOOK_AGAIN
 
         module_function
@@ -20,17 +22,27 @@ module Trunkline
         # Steps until the exchange has something for its caller.
         # @return [Symbol] :head, :data, :done or :failed
         def run(exchange)
-          result = nil
-          while result.nil?
+          turn = nil
+          loop do
             result = Ruby.uninterruptible { exchange.step }
             if result == :wait && !exchange.progress_due?
               wait(exchange)
-              result = nil
             elsif serve(exchange, result)
-              result = nil
+              turn = take_turns(turn)
+            else
+              return result
             end
           end
-          result
+        end
+
+        # @param turn [Float, nil] when the other fibers had theirs
+        # @return [Float, nil] the same now; nil where there are none
+        def take_turns(turn)
+          return unless Ruby.scheduler
+          return turn if turn && Ruby.now < turn + TURN
+
+          let_others_run
+          Ruby.now
         end
 
         # @return [Boolean] whether the exchange is to be stepped on

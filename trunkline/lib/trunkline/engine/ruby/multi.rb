@@ -35,9 +35,7 @@ module Trunkline
       # JRuby has a selector of its own.
       WATCH = RUBY_ENGINE == "jruby" ? Ruby::WatchOnJRuby : Ruby::Watch
       NONE = [].freeze
-      # Seconds that a call may go on for without a wait, until the others have their turn.
-      TURN = 0.001
-      private_constant :Entry, :WATCH, :NONE, :TURN
+      private_constant :Entry, :WATCH, :NONE
 
       # @param pool [Pool]
       def initialize(pool)
@@ -163,7 +161,7 @@ module Trunkline
       # One that never has to wait, since the server takes or sends as fast as it can, holds up nobody.
       def wait_or_look(until_then)
         return wait(until_then) if @ready.empty?
-        return unless @runs_on && Ruby.now >= @looked_at + TURN
+        return unless @runs_on && Ruby.now >= @looked_at + Ruby::Driving::TURN
 
         @runs_on = false
         Ruby::Driving.let_others_run
@@ -224,7 +222,7 @@ module Trunkline
       # Steps until it must wait, has something for the caller, or its turn is over.
       def step(entry)
         exchange = entry.exchange
-        turn_over = Ruby.now + TURN
+        turn_over = Ruby.now + Ruby::Driving::TURN
         loop do
           result = Ruby.uninterruptible { exchange.step }
           return park(entry) if result == :wait && !exchange.progress_due? && exchange.due.positive?
