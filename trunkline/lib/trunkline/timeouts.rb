@@ -28,6 +28,8 @@ module Trunkline
     DEFAULT = 30.0
     # Seconds, 31 years: no limit, where another library's API promises to wait for ever.
     ENDLESS = 1.0e9
+    LARGEST = Float::MAX.to_i
+    private_constant :LARGEST
 
     attr_reader(*NAMES)
 
@@ -79,6 +81,7 @@ module Trunkline
     # @api private
     def self.seconds(argument, value)
       value = plain(value)
+      value = [value, LARGEST].min if value.is_a?(Integer) # JRuby 9.4 warns of one that it compares with a Float
       seconds = [value, Float::MAX].min.to_f if value.is_a?(Numeric) && value.real? && value.finite?
       return seconds if seconds&.positive?
 
