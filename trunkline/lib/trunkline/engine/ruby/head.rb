@@ -11,15 +11,23 @@ module Trunkline
       class Head
         include Redacted
 
-        # Most heads, as they come in one piece: the status line, the fields, the empty line.
-        USUAL_STATUS = %r{\AHTTP/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n}n
         TOKEN = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+\z/n
-        # Of #count: all but what a value may hold.
-        CONTROLS = "^\t -~\x80-\xff".b.freeze
+        # Names that are known to be tokens: a look-up takes far less than a match.
+        NAMES = %w[
+          Accept-Ranges Access-Control-Allow-Origin Age Allow Cache-Control Connection Content-Disposition
+          Content-Encoding Content-Language Content-Length Content-Type Date ETag Etag Expires Keep-Alive Last-Modified
+          Link Location Pragma Retry-After Server Server-Timing Set-Cookie Strict-Transport-Security Transfer-Encoding
+          Vary Via X-Cache X-Content-Type-Options X-Frame-Options X-Powered-By X-Request-Id X-Request-ID X-Runtime
+          X-XSS-Protection
+        ].flat_map { |name| [name, name.downcase] }.uniq.to_h { |name| [name, name.encode(Encoding::US_ASCII).freeze] }
+          .freeze
+        # What no line holds but for its end, CR and LF.
+        CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/n
+        VERSION = "HTTP/1."
         LINE_END = "\r\n"
         SHAPE = "HTTP/1.x d00"
         LENIENT_STATUS = %r{\AHTTP(?:/(\d+)\.(\d+))?[ \t]+([1-9]\d\d)(?!\d)(?:[ \t]+([^\n]*?)|[ \t]*)\r?\n}in
-        private_constant :USUAL_STATUS, :TOKEN, :CONTROLS, :LINE_END, :SHAPE, :LENIENT_STATUS
+        private_constant :TOKEN, :NAMES, :CONTROL, :VERSION, :LINE_END, :SHAPE, :LENIENT_STATUS
 
         attr_reader :status, :minor_version, :fields, :length, :framing, :content_length, :keep_alive_timeout,
                     :given_reason
@@ -69,42 +77,54 @@ module Trunkline
 
         private
 
-        # What is taken here the careful parser would have taken, with the same result.
+        # Most heads, as they come in one piece: the status line, the fields, the empty line. What is taken here the
+        # careful parser would have taken, with the same result.
         def usual(bytes)
           stop = bytes.index("\r\n\r\n") or return false
-          return false if stop + 4 > @limits.head_bytes || !(line = USUAL_STATUS.match(bytes))
+          return false if stop + 4 > @limits.head_bytes || !bytes.start_with?(VERSION)
 
-          from = line.end(0)
-          fields = fields_between(bytes, from, stop + 2) or return false
-          take_status(line[1].to_i, line[2].to_i, line[3])
+          head = bytes.byteslice(0, stop + 2)
+          head.force_encoding(Encoding::US_ASCII) if head.ascii_only?
+          line = head.index(LINE_END)
+          fields = usual_status?(head, line) && fields_behind(head, line + 2) or return false
+
+          take_status(head.getbyte(7) - 48, head.byteslice(9, 3).to_i, line > 12 ? head.byteslice(13, line - 13) : nil)
           complete(fields, stop + 4)
           true
         end
 
-        def fields_between(bytes, from, stop)
-          lines = bytes.byteslice(from, stop - from)
-          lines.force_encoding(Encoding::US_ASCII) if (ascii = lines.ascii_only?)
-          fields = split(lines)
-          # No line may hold another control character than the two of its end.
-          return if fields.nil? || fields.size > @limits.fields || lines.count(CONTROLS) != fields.size * 2
+        def fields_behind(head, from)
+          fields = split(head, from)
+          return if fields.nil? || fields.size > @limits.fields || !clean?(head, fields.size + 1)
+          return fields if head.encoding == Encoding::US_ASCII
 
-          fields.each { |pair| pair.each { |text| FieldSection.text(text) } } unless ascii
-          fields
+          fields.each { |pair| pair.each { |text| FieldSection.text(text) unless text.frozen? } }
+        end
+
+        # Of "HTTP/1.x ddd", with a reason behind it or without.
+        def usual_status?(head, line)
+          return false if line < 12 || !head.getbyte(7).between?(48, 49) || head.getbyte(8) != 32
+
+          head.getbyte(9).between?(49, 57) && head.getbyte(10).between?(48, 57) &&
+            head.getbyte(11).between?(48, 57) && (line == 12 || head.getbyte(12) == 32)
+        end
+
+        # Does no line hold another control character than the two of its end?
+        def clean?(head, lines)
+          head.count("\r") == lines && head.count("\n") == lines && !CONTROL.match?(head)
         end
 
         # Without a regular expression that captures, which JRuby makes several objects for.
         # @return [Array<Array(String, String)>, nil] nil: a line is none of a name, a colon and a value
-        def split(lines)
+        def split(lines, from)
           fields = []
-          from = 0
           while from < lines.bytesize
             stop = lines.index(LINE_END, from)
             colon = lines.index(":", from)
             return if colon.nil? || colon > stop
 
             name = lines.byteslice(from, colon - from)
-            return unless TOKEN.match?(name)
-
+            name = NAMES[name] || (TOKEN.match?(name) ? name : return)
             fields << [name, lines.byteslice(colon + 1, stop - colon - 1).strip]
             from = stop + 2
           end
