@@ -42,7 +42,8 @@ module Trunkline
     # @api private
     def _asked = complete(@asked)
 
-    # @param place [#origin, #target, #uri] where it goes; uri nil: it is made when it is asked for
+    # @param place [#origin, #target, #uri, #sendable] where it goes; uri nil: it is made when it is asked for;
+    #   sendable: the target and the method need no check
     # @param lines [#text, #expects, #close] its fields
     # @return [self] frozen
     # @raise [InvalidRequest]
@@ -58,7 +59,7 @@ module Trunkline
       @close = lines.close
       @target = place.target
       # Neither is shown: a target may hold a credential.
-      unless NAME.match?(method) && @target.ascii_only? && TARGET.match?(@target)
+      unless place.sendable || (@target.ascii_only? && TARGET.match?(@target) && NAME.match?(method))
         raise InvalidRequest, "the method or the target is none that HTTP allows (RFC 9112 3)"
       end
 

@@ -16,17 +16,19 @@ module Trunkline
     METHODS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS].to_h { |name| [name, name] }.freeze
     # The beginning of an absolute URL, and what may follow it as it stands.
     ORIGIN = %r{\Ahttps?://[^/?#]*}n
-    SENDABLE = %r{\A(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?\[\]]|%\h\h)*\z}n
+    SENDABLE = %r{\A[A-Za-z0-9\-._~!$&'()*+,;=:@/?\[\]]*\z}n
+    SENDABLE_CODED = %r{\A(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?\[\]]|%\h\h)*\z}n
     # A reference that must be looked at: empty, with a scheme, an authority, or a segment of dots.
     UNUSUAL_REFERENCE = %r{\A(?://|\.|[^/?:]*:)|/\.}n
     # Prefixes that a client knows at a time.
     ORIGINS_MOST = 1024
     JSON_TYPE = "application/json"
-    private_constant :OPTION_NAMES, :CONTENT_NAMES, :METHODS, :ORIGIN, :SENDABLE, :UNUSUAL_REFERENCE, :ORIGINS_MOST,
-                     :JSON_TYPE
+    private_constant :OPTION_NAMES, :CONTENT_NAMES, :METHODS, :ORIGIN, :SENDABLE, :SENDABLE_CODED, :UNUSUAL_REFERENCE,
+                     :ORIGINS_MOST, :JSON_TYPE
 
-    # Where a request goes. userinfo: the Authorization that its URL has.
-    Place = Struct.new(:origin, :target, :uri, :userinfo) { include Redacted }
+    # Where a request goes. userinfo: the Authorization that its URL has; sendable: whether nothing is in the target
+    # that cannot be sent.
+    Place = Struct.new(:origin, :target, :uri, :userinfo, :sendable) { include Redacted }
     # What it carries.
     Carried = Struct.new(:content, :type, :json, :multipart, :given) do
       include Redacted
@@ -153,7 +155,7 @@ module Trunkline
       if location.start_with?("http") && (prefix = location[ORIGIN])
         origin = @origins[prefix] and absolute_place(origin, location.byteslice(prefix.bytesize..))
       elsif usual_reference?(location)
-        Place.new(base_origin, "#{folder_before(location)}#{location}")
+        Place.new(base_origin, "#{folder_before(location)}#{location}", nil, nil, true)
       end
     end
 
@@ -162,8 +164,10 @@ module Trunkline
     end
 
     def usual_reference?(location)
-      @facts[:base_target] && SENDABLE.match?(location) && !unusual_reference?(location)
+      @facts[:base_target] && sendable?(location) && !unusual_reference?(location)
     end
+
+    def sendable?(location) = (location.include?("%") ? SENDABLE_CODED : SENDABLE).match?(location)
 
     def unusual_reference?(location)
       return UNUSUAL_REFERENCE.match?(location) unless location.start_with?("/")
@@ -172,9 +176,9 @@ module Trunkline
     end
 
     def absolute_place(origin, rest)
-      return unless SENDABLE.match?(rest)
+      return unless sendable?(rest)
 
-      Place.new(origin, rest.start_with?("/") ? rest : "/#{rest}")
+      Place.new(origin, rest.start_with?("/") ? rest : "/#{rest}", nil, nil, true)
     end
 
     def folder_before(reference)
@@ -324,8 +328,11 @@ module Trunkline
     # ---- the head ----
 
     def compose(request, method, place, query, carried, groups)
-      place.uri = nil unless query.empty?
-      place.target = with_query(place.target, query)
+      unless query.empty?
+        place.uri = nil
+        place.target = with_query(place.target, query)
+        place.sendable = false
+      end
       plain = groups.size == 1 && groups.first.equal?(@client_fields) && !carried.given && !request._upgrades?
       if plain && PLAIN_METHODS.key?(method) && (lines = plain_lines(place.origin))
         return request._compose(self, place, method, nil, 0, lines)
@@ -351,7 +358,6 @@ module Trunkline
 
     # More is added to a query that is there already.
     def with_query(target, query)
-      return target if query.empty?
       return "#{target}?#{query}" unless target.include?("?")
 
       target.end_with?("?") && target.index("?") == target.bytesize - 1 ? "#{target}#{query}" : "#{target}&#{query}"
