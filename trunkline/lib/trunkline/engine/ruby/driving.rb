@@ -3,7 +3,10 @@
 require "io/wait"
 require_relative "dropped"
 require_relative "exchange"
-require_relative "ending_on_jruby" if RUBY_ENGINE == "jruby"
+if RUBY_ENGINE == "jruby"
+  require_relative "ending_on_jruby"
+  require_relative "soon_on_jruby"
+end
 
 module Trunkline
   module Engine
@@ -84,19 +87,12 @@ module Trunkline
           scheduler = Ruby.scheduler
           return scheduler.io_wait(socket, EVENTS[events], timeout) if scheduler
 
-          return select(socket, events, timeout) if RUBY_ENGINE == "jruby"
+          return EndingOnJRuby.guarded { SoonOnJRuby.select(socket, events, timeout) } if RUBY_ENGINE == "jruby"
 
           case events
           when :read then socket.wait_readable(timeout)
           when :write then socket.wait_writable(timeout)
           else socket.wait(EVENTS[:both], timeout)
-          end
-        end
-
-        # JRuby's wait_readable keeps other threads from writing to the socket until it is over.
-        def select(socket, events, timeout)
-          EndingOnJRuby.guarded do
-            IO.select(events == :write ? nil : [socket], events == :read ? nil : [socket], nil, timeout)
           end
         end
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "channel_on_jruby"
+require_relative "soon_on_jruby"
 
 module Trunkline
   module Engine
@@ -13,8 +14,8 @@ module Trunkline
         WRITE_BYTES = 256 * 1024
         private_constant :FIRST_BYTES, :WRITE_BYTES
 
-        Arrays = java.util.Arrays
-        private_constant :Arrays
+        ByteBuffer = Java::JavaNio::ByteBuffer
+        private_constant :ByteBuffer
 
         def initialize(socket)
           super
@@ -29,12 +30,12 @@ module Trunkline
           return count.zero? ? :wait_readable : nil unless count.positive?
 
           @filled = count == most
-          buffer.replace(String.from_java_bytes(Arrays.copy_of(@bytes, count)))
+          buffer.replace(String.from_java_bytes(@bytes[0, count]))
         end
 
         def write(bytes)
           bytes = bytes.byteslice(0, WRITE_BYTES) if bytes.bytesize > WRITE_BYTES
-          count = @channel.write(Java::JavaNio::ByteBuffer.wrap(bytes.to_java_bytes))
+          count = @channel.write(ByteBuffer.wrap(bytes.to_java_bytes))
           count.zero? && !bytes.empty? ? :wait_writable : count
         end
 
@@ -44,18 +45,24 @@ module Trunkline
           false
         end
 
+        def close(_notify)
+          super
+          SoonOnJRuby.closed(@socket)
+        end
+
         private
 
         def make_room(size)
           @size = size
           @bytes = Java::byte[size].new
-          @buffer = Java::JavaNio::ByteBuffer.wrap(@bytes)
+          @buffer = ByteBuffer.wrap(@bytes)
         end
 
         def read_most(most)
-          @buffer.clear
           @buffer.limit(most) if most < @size
-          @channel.read(@buffer)
+          count = @channel.read(@buffer)
+          @buffer.clear if count.positive? || most < @size
+          count
         end
       end
     end

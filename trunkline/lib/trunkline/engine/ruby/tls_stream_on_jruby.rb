@@ -2,6 +2,7 @@
 
 require "jruby"
 require_relative "channel_on_jruby"
+require_relative "soon_on_jruby"
 require_relative "tls_stream"
 
 module Trunkline
@@ -65,6 +66,11 @@ module Trunkline
           receive == :wait_readable
         rescue Failure, Java::JavaxNetSsl::SSLException
           false
+        end
+
+        def close(_notify)
+          super
+          SoonOnJRuby.closed(socket)
         end
 
         private
