@@ -43,8 +43,9 @@ module Trunkline
 
         def connection
           x = @exchange
-          { id: x.connection_id || 0, reused: x.reused ? true : false, age: x.connection_age, address: x.address,
-            tls_version: x.tls_version, cipher: x.cipher }
+          used = x.used
+          { id: used ? used.id : 0, reused: used ? used.reused : false, age: used&.age, address: x.address,
+            tls_version: used&.tls_version, cipher: used&.cipher }
         end
 
         # Drives it to its head if it is streamed, else to its end.

@@ -28,7 +28,7 @@ module Trunkline
           why = self.why || Failure.new(:CANCELLED, phase: :read) # it was closed before all of it was read
           facts = why.facts
           facts.update(request: request, elapsed: timings.total, limit: (allowed if why.timeout?),
-                       attempt: @attempts.size, sent: sent_in_all, connection_age: connection_age,
+                       attempt: @attempts.size, sent: sent_in_all, connection_age: used&.age,
                        address: address, label: @origin.label, attempts: attempt_rows,
                        unprocessed: (unprocessed? && sent_in_all == :none) || false)
           facts.update(why.refusal) if why.refusal
@@ -74,7 +74,7 @@ module Trunkline
         def reason_to_go_again(failure)
           return unless may_go_again?
           return :moved if unprocessed?
-          return unless failure.died? && @reused
+          return unless failure.died? && @used.reused
           return :moved if sent == :none
 
           :replayed if replayable? && @attempts.none? { |one| one.reason == :replayed }
@@ -82,7 +82,7 @@ module Trunkline
 
         def may_go_again? = !any_byte? && fed_bytes.zero? && @attempts.size < Limits::ATTEMPTS
 
-        def unprocessed? = @http2 && @unprocessed
+        def unprocessed? = @http2&.unprocessed
 
         def replayable? = @config.replay_safe? && safe_method? && @request.content_length.zero?
 

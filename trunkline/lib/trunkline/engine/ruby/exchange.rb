@@ -45,8 +45,8 @@ module Trunkline
         attr_reader :request, :state, :why, :connection, :phase, :timings, :began, :pid, :waits_since
         # The limit that was passed, when `why` is a timeout.
         attr_reader :allowed
-        # What is reported of the connection: its id, whether it had been used, how old it was.
-        attr_reader :connection_id, :reused, :connection_age, :tls_version, :cipher
+        # @return [Used, nil] nil: it has had no connection
+        attr_reader :used
 
         # @param deadline [Float, nil] monotonic seconds
         # @param waker [Waker, Multi::Bell, nil] nil: one of its own, when it needs one
@@ -68,6 +68,9 @@ module Trunkline
           prepare_sending
           prepare_receiving
         end
+
+        # What is reported of the last connection: its id, whether it had been used, how old it was.
+        Used = Struct.new(:id, :reused, :age, :tls_version, :cipher)
 
         # Seconds of each phase; nil: it did not happen.
         Timings = Struct.new(:queue, :resolve, :connect, :tls, :write, :first_byte, :total, :gvl)
@@ -120,7 +123,7 @@ module Trunkline
           when :queued then due = [due, @collect_at, @ticket.patient_until].min
           when :talking
             due = continue_deadline if @awaits_continue && continue_deadline < due
-            due = @wake_at if @call && @wake_at < due
+            due = @http2.wake_at if @call && @http2.wake_at < due
           end
           [due, @total_deadline].min
         end
@@ -318,12 +321,9 @@ module Trunkline
 
         def use(connection, now)
           @connection = connection
-          @http2 = !connection.http2.nil?
-          @connection_id = connection.id
-          @reused = @state != :dialling
-          @connection_age = now - connection.born
-          @tls_version = connection.stream.tls_version
-          @cipher = connection.stream.cipher
+          stream = connection.stream
+          @http2 = connection.http2 && (@http2 || HTTP2::Talk.new)
+          @used = Used.new(connection.id, @state != :dialling, now - connection.born, stream.tls_version, stream.cipher)
           current_attempt.address = connection.address
           @timings.queue ||= 0.0
           @state = :talking
@@ -341,7 +341,7 @@ module Trunkline
           @state = :done
           until_then = idle_until(connection, now)
           before = connection.idle_until
-          until_then = before if @reused && before.positive? && before < until_then
+          until_then = before if @used.reused && before.positive? && before < until_then
           return leave_http2(until_then) && :done if @call
 
           @connection = nil

@@ -50,7 +50,7 @@ module Trunkline
 
         # @return [:none, :partial, :all] how much of the request the server can have received
         def sent
-          return @sent_so_far if @http2
+          return @http2.sent_so_far if @http2
           return :all if @request_done && !@request_cut
 
           @sent_bytes.positive? || @connection&.stream&.started? ? :partial : :none
@@ -61,20 +61,24 @@ module Trunkline
         def prepare_sending
           content = @request.content
           @body = content if content.is_a?(String)
-          @fed = !content.nil? && @body.nil?
           @fed_bytes = @sent_bytes = @body_sent = 0
-          @expects = @request._expects? && @config.expect.positive? && @request.content_length != 0
           @tells_progress = !@request.progress.nil?
           @progress_at = 0.0
           @request_done = @request_cut = @body_begun = @progress_due = false
         end
+
+        # @return [Boolean] whether its caller gives the body piece by piece
+        def fed? = @body.nil? && !@request.content.nil?
+
+        # @return [Boolean] whether 100 (Continue) is waited for before the body
+        def expects? = @request._expects? && @config.expect.positive? && @request.content_length != 0
 
         def begin_sending(now)
           @sent_bytes = @body_sent = 0
           @progress_due = @tells_progress
           @request_done = @request_cut = @piece_wanted = @body_begun = @poll_first = false
           @write_failure = nil
-          @awaits_continue = @expects
+          @awaits_continue = expects?
           @sending_began = now
           next_segment(first_segment)
           enter(:write, now)
@@ -84,7 +88,7 @@ module Trunkline
         def first_segment
           head = @request._head
           @body_queued = @request.content_length.zero?
-          return head if @body.nil? || @expects || @body.bytesize > JOINED_BODY
+          return head if @body.nil? || expects? || @body.bytesize > JOINED_BODY
 
           @body_queued = true
           head.b << (@body.encoding == Encoding::BINARY ? @body : @body.b)
@@ -135,7 +139,7 @@ module Trunkline
             return false
           end
           return false if @awaits_continue
-          return want_piece if @fed
+          return want_piece if fed?
 
           next_segment(@body)
           @body_queued = true
@@ -178,7 +182,7 @@ module Trunkline
         # Otherwise the server would take the next request for the rest of this one.
         def check_fed
           declared = @request.content_length
-          return if !@fed || declared.negative?
+          return if !fed? || declared.negative?
 
           if @fed_bytes > declared
             raise Failure.new(:BODY_LONG, "#{declared} bytes were declared", phase: :write)
@@ -189,7 +193,7 @@ module Trunkline
 
         # Without the head, and the bytes that frame chunks: of these, those that are not sent yet count as the body's.
         def note_body
-          bytes = if @fed then [@fed_bytes - (@segment.bytesize - @segment_sent), 0].max
+          bytes = if fed? then [@fed_bytes - (@segment.bytesize - @segment_sent), 0].max
                   else [@sent_bytes - @request._head.bytesize, 0].max
                   end
           return if bytes <= @body_sent

@@ -2,11 +2,23 @@
 
 require_relative "connection"
 require_relative "head"
+require_relative "../../../redacted"
 
 module Trunkline
   module Engine
     module Ruby
       module HTTP2
+        # What an Exchange knows of its stream. It is apart from the Exchange because JRuby keeps fifty variables of an
+        # object in fields, and the others in a table that takes long to write to.
+        class Talk
+          include Redacted
+
+          # When to step in any case; whether all of the request's body was fed; whether it leaves the connection, and
+          # that because it takes no further stream; how much the server has, and whether it has not acted on it;
+          # whether the call has quit.
+          attr_accessor :wake_at, :body_ended, :displaced, :no_stream_free, :sent_so_far, :unprocessed, :stopped
+        end
+
         # How an Exchange talks on a stream of a shared connection; as Sending and Receiving do over HTTP/1.1.
         module Talking
           # In one step, which has the connection's lock.
@@ -34,12 +46,12 @@ module Trunkline
 
           def begin_http2
             @call = Call.new(@connection.http2, waker)
-            @unprocessed = @body_ended = @displaced = false
-            @sent_so_far = :none
-            @wake_at = NEVER
+            @http2.unprocessed = @http2.body_ended = @http2.displaced = false
+            @http2.sent_so_far = :none
+            @http2.wake_at = NEVER
             @body_queued = @request.content_length.zero? || !@body.nil?
             next_segment(@body ? @body.b : "")
-            @stopped = false
+            @http2.stopped = false
           end
 
           # @return [IO, nil] to wait for; nil: its waker alone
@@ -50,9 +62,9 @@ module Trunkline
           def talk_http2(now)
             result = @call.connection.synchronize { step_http2(now) }
             report_news
-            return result unless @displaced
+            return result unless @http2.displaced
 
-            @displaced = false
+            @http2.displaced = false
             waiting = [@phase, @deadline]
             move_on(now).tap { @phase, @deadline = waiting if @state == :talking }
           end
@@ -64,7 +76,7 @@ module Trunkline
             @again = false
             result = advance_or_open(now)
             return end_step_switched(now) if result == :done && switched?
-            return end_call(result, now) if result == :done || @displaced
+            return end_call(result, now) if result == :done || @http2.displaced
 
             flush(connection, now)
             result = :progress if result == :wait && @progress_due
@@ -78,7 +90,7 @@ module Trunkline
           # The stream goes on.
           def end_step_switched(now)
             note_sent
-            @sent_so_far = :all
+            @http2.sent_so_far = :all
             @call.connection.write(now)
             @call.connection.leave(@call, false)
             :done
@@ -93,8 +105,8 @@ module Trunkline
           # What the server has not acted on counts as not sent: it may be sent again.
           def end_call(result, now)
             note_sent
-            @sent_so_far = @unprocessed ? :none : @call.connection.sent(@call.stream)
-            @stopped = true
+            @http2.sent_so_far = @http2.unprocessed ? :none : @call.connection.sent(@call.stream)
+            @http2.stopped = true
             @call.connection.quit(@call, now)
             result
           end
@@ -107,20 +119,20 @@ module Trunkline
           end
 
           def wait_on(connection, result, now)
-            @wake_at = next_step_at(now)
+            @http2.wake_at = next_step_at(now)
             connection.leave(@call, result == :wait)
             @again = result == :wait && @call.again
             return unless result == :wait
 
-            @wake_at = [@wake_at, now + Leading::LOOK_AGAIN].min if connection.full? && !@call.leads
-            @wake_at = [@wake_at, now + FIBER_LOOKS].min if @call.weak && @call.leads
+            @http2.wake_at = [@http2.wake_at, now + Leading::LOOK_AGAIN].min if connection.full? && !@call.leads
+            @http2.wake_at = [@http2.wake_at, now + FIBER_LOOKS].min if @call.weak && @call.leads
           end
 
           # Another call may write the request's last frames at any time; then the time for the first byte starts.
           def next_step_at(now)
-            return @wake_at if @call.stream.nil?
+            return @http2.wake_at if @call.stream.nil?
 
-            @body_ended && !@request_done ? now + @config.timeouts[:first_byte] : NEVER
+            @http2.body_ended && !@request_done ? now + @config.timeouts[:first_byte] : NEVER
           end
 
           def report_news
@@ -135,13 +147,13 @@ module Trunkline
             return :wait if open_one(now)
 
             if waits_for_settings?
-              @wake_at = now + ROOM_AGAIN # another call may read them
+              @http2.wake_at = now + ROOM_AGAIN # another call may read them
               return :wait
             end
-            return :wait if @no_stream_free && read_for_room(now)
+            return :wait if @http2.no_stream_free && read_for_room(now)
 
-            @displaced = @call.connection.closing? || !@no_stream_free
-            @no_stream_free = true
+            @http2.displaced = @call.connection.closing? || !@http2.no_stream_free
+            @http2.no_stream_free = true
             wait_for_room(now)
           end
 
@@ -157,8 +169,8 @@ module Trunkline
               enter(:queue, now)
               begin_wait(now)
             end
-            @wake_at = now + ROOM_AGAIN
-            return :wait if @displaced
+            @http2.wake_at = now + ROOM_AGAIN
+            return :wait if @http2.displaced
 
             wants_collection?(now) ? :collect : :wait
           end
@@ -172,13 +184,13 @@ module Trunkline
           def open_one(now)
             return unless may_open?(now)
 
-            @body_ended = @request.content_length.zero? && !@request._upgrades?
+            @http2.body_ended = @request.content_length.zero? && !@request._upgrades?
             headers = RequestHeaders.new(@request._head, @origin.tls_name ? "https" : "http")
-            stream = @call.connection.open(@call, headers, body: !@body_ended, limits: @config.limits,
+            stream = @call.connection.open(@call, headers, body: !@http2.body_ended, limits: @config.limits,
                                                            head_request: @request.method == "HEAD")
             return unless stream
 
-            @no_stream_free = false
+            @http2.no_stream_free = false
             @sending_began = now
             enter(:write, now)
             true
@@ -206,7 +218,7 @@ module Trunkline
           # Feeds as much of the body as is wanted; none before 100 (Continue) came.
           def send_body
             stream = @call.stream
-            while stream.wants_body && !@body_ended && !@awaits_continue && !@piece_wanted
+            while stream.wants_body && !@http2.body_ended && !@awaits_continue && !@piece_wanted
               if @segment_sent == @segment.bytesize && !@body_queued
                 @piece_wanted = true
               else
@@ -218,8 +230,8 @@ module Trunkline
           def feed_piece(stream)
             left = @segment.bytesize - @segment_sent
             count = [left, PIECE].min
-            @body_ended = @body_queued && count == left
-            @call.connection.session.feed(stream, @segment.byteslice(@segment_sent, count), @body_ended)
+            @http2.body_ended = @body_queued && count == left
+            @call.connection.session.feed(stream, @segment.byteslice(@segment_sent, count), @http2.body_ended)
             @segment_sent += count
             @body_begun = true
           end
@@ -358,7 +370,7 @@ module Trunkline
           def stream_failed(stream)
             fault = stream.fault
             why = @call.connection.why
-            @unprocessed = stream.unprocessed
+            @http2.unprocessed = stream.unprocessed
             return described(cut_short(fault, why ? why.errno : 0)) if fault.start_with?("TRUNCATED")
 
             described(Failure.new(fault, words_of(stream, why), errno: why ? why.errno : 0))
@@ -378,7 +390,7 @@ module Trunkline
 
           # It ends, whatever it waits for.
           def stop_http2
-            return if @stopped
+            return if @http2.stopped
 
             connection = @call.connection
             connection.synchronize do
