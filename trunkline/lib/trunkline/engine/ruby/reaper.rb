@@ -7,7 +7,8 @@ require_relative "waker"
 module Trunkline
   module Engine
     module Ruby
-      # A thread that closes idle connections when their time is over. It is started with the first one.
+      # A thread that closes idle connections when their time is over, and on JRuby selectors. It is started with the
+      # first one.
       module Reaper
         @lock = Lock.new
         @changed = ConditionVariable.new
@@ -45,9 +46,15 @@ module Trunkline
             loop do
               wait
               Dropped.clean
-              due = Pool.reap(Ruby.now)
+              due = reap(Ruby.now)
               @lock.synchronize { @next_visit = due if due < @next_visit }
             end
+          end
+
+          # @return [Float] when the next time is over
+          def reap(now)
+            due = Pool.reap(now)
+            RUBY_ENGINE == "jruby" ? [due, SoonOnJRuby.reap(now)].min : due
           end
 
           def wait

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "java"
+require_relative "reaper"
 require_relative "waker"
 require_relative "../../redacted"
 
@@ -19,11 +20,14 @@ module Trunkline
         LONGEST = 20
         # The same in seconds.
         WAITED = LONGEST / 1000.0
-        # Selectors that no wait uses and that are kept: each has descriptors.
+        # How many selectors that no wait uses are kept, and for how many seconds: each has descriptors, and the socket
+        # of a client that was forgotten cannot be collected before.
         MOST = 16
-        private_constant :READ, :PROVIDER, :LONGEST, :WAITED, :MOST
+        KEPT = 1.0
+        private_constant :READ, :PROVIDER, :LONGEST, :WAITED, :MOST, :KEPT
 
-        @idle = {}.compare_by_identity # by the socket that was waited for last
+        # By the socket that was waited for last, or by themselves; the one that was idle longest first.
+        @idle = {}.compare_by_identity
         @lock = Mutex.new
 
         class << self
@@ -42,7 +46,20 @@ module Trunkline
 
           # To be called when it was closed: its descriptor is until a selector that knows it has forgotten it.
           def closed(socket)
-            @lock.synchronize { @idle.delete(socket) }&.close
+            one = @lock.synchronize { @idle.delete(socket) } or return
+            one.forget
+            give_back(one)
+          end
+
+          # Closes selectors whose time is over. @return [Float] when the next one's is
+          def reap(now)
+            over = []
+            due = @lock.synchronize do
+              over << @idle.shift.last while @idle.any? && @idle.first.last.kept_until <= now
+              @idle.empty? ? NEVER : @idle.first.last.kept_until
+            end
+            over.each(&:close)
+            due
           end
 
           private
@@ -68,16 +85,19 @@ module Trunkline
           end
 
           def give_back(one)
+            one.kept_until = Ruby.now + KEPT
             over = @lock.synchronize do
-              @idle[one.socket] = one
+              @idle[one.socket || one] = one
               @idle.shift.last if @idle.size > MOST
             end
             over&.close
+            Reaper.expect(one.kept_until)
           end
         end
 
-        # @return [IO]
+        # @return [IO, nil]
         attr_reader :socket
+        attr_accessor :kept_until
 
         def initialize
           @selector = PROVIDER.open_selector
@@ -86,14 +106,18 @@ module Trunkline
 
         # From now on it waits for this one.
         def know(socket)
-          @socket = socket
-          if @key
-            @key.cancel
-            @selector.select_now # which forgets it
-          end
+          forget if @socket
           channel = socket.to_channel
           channel.configure_blocking(false)
           @key = channel.register(@selector, READ)
+          @socket = socket
+        end
+
+        # A selector forgets what was cancelled in its next select.
+        def forget
+          @socket = nil
+          @key.cancel
+          @selector.select_now
         end
 
         # @return [Boolean]
