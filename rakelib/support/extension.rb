@@ -18,8 +18,8 @@ class Extension
     @target = File.join(File.expand_path("../../lib", @source), "#{feature}.#{RbConfig::CONFIG["DLEXT"]}")
   end
 
-  # flavour: names a build folder of its own ("pedantic-gcc"); environment: the switches for extconf.rb. Returns the path
-  # of the .so.
+  # flavour: names a build folder of its own ("pedantic"); environment: the switches for extconf.rb. Returns the path of
+  # the .so.
   def make(flavour: "default", environment: {})
     folder = configured(flavour, environment)
     run(folder, "make", "--silent", "-j#{Etc.nprocessors}")
