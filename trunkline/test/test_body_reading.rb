@@ -120,14 +120,15 @@ class TestBodyReading < TrunklineTest
     end
   end
 
-  # JRuby 9.4's StringIO leaves the "\r\n" that it is given, and takes off a line's end where lines end nowhere.
-  UNLIKE_IO = RUBY_ENGINE == "jruby" && RUBY_VERSION < "3.4" ? [["\r\n"], [nil], [nil, 5]] : []
+  # JRuby 9.4's StringIO chomps no "\r\n" that it is given, but the end of a text whose lines end nowhere; a separator
+  # beyond ASCII ends it with an exception of Java's.
+  UNLIKE_IO = RUBY_ENGINE == "jruby" && RUBY_VERSION < "3.4" ? [["\r\n"], [nil], [nil, 5], ["日"]] : []
 
   def test_lines_are_those_of_an_io
     ways = [[], ["\r\n"], [nil], [7], ["\n", 4], [nil, 5], ["日"], ["\n", 1000], [1]]
     [[true, 1], [true, 6], [true, 5000], [false, 9]].each do |stream, size|
       ways.product([true, false]).each do |arguments, chomp|
-        next if chomp && UNLIKE_IO.include?(arguments)
+        next if UNLIKE_IO.include?(arguments)
 
         body = response(slices(TEXT, size), "application/x-ndjson", stream: stream)
         assert_equal StringIO.new(TEXT).each_line(*arguments, chomp: chomp).to_a,
