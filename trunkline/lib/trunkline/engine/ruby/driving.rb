@@ -5,7 +5,7 @@ require_relative "dropped"
 require_relative "exchange"
 if RUBY_ENGINE == "jruby"
   require_relative "ending_on_jruby"
-  require_relative "soon_on_jruby"
+  require_relative "wait_on_jruby"
 end
 
 module Trunkline
@@ -87,7 +87,7 @@ module Trunkline
           scheduler = Ruby.scheduler
           return scheduler.io_wait(socket, EVENTS[events], timeout) if scheduler
 
-          return EndingOnJRuby.guarded { SoonOnJRuby.select(socket, events, timeout) } if RUBY_ENGINE == "jruby"
+          return EndingOnJRuby.guarded { WaitOnJRuby.select(socket, events, timeout) } if RUBY_ENGINE == "jruby"
 
           case events
           when :read then socket.wait_readable(timeout)

@@ -54,7 +54,7 @@ module Trunkline
           # @return [Float] when the next time is over
           def reap(now)
             due = Pool.reap(now)
-            RUBY_ENGINE == "jruby" ? [due, SoonOnJRuby.reap(now)].min : due
+            RUBY_ENGINE == "jruby" ? [due, WaitOnJRuby.reap(now)].min : due
           end
 
           def wait

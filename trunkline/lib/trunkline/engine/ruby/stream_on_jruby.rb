@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "channel_on_jruby"
-require_relative "soon_on_jruby"
+require_relative "wait_on_jruby"
 
 module Trunkline
   module Engine
@@ -47,7 +47,7 @@ module Trunkline
 
         def close(_notify)
           super
-          SoonOnJRuby.closed(@socket)
+          WaitOnJRuby.closed(@socket)
         end
 
         private

@@ -2,7 +2,7 @@
 
 require "jruby"
 require_relative "channel_on_jruby"
-require_relative "soon_on_jruby"
+require_relative "wait_on_jruby"
 require_relative "tls_stream"
 
 module Trunkline
@@ -70,7 +70,7 @@ module Trunkline
 
         def close(_notify)
           super
-          SoonOnJRuby.closed(socket)
+          WaitOnJRuby.closed(socket)
         end
 
         private

@@ -9,8 +9,8 @@ module Trunkline
   module Engine
     module Ruby
       # Waits for one socket: to read it, at first a little by a selector of java.nio with which it stays registered.
-      # IO.select registers it anew each time, and takes thrice as long.
-      class SoonOnJRuby
+      # IO.select registers it anew each time, and takes three times as long.
+      class WaitOnJRuby
         include Redacted
 
         READ = Java::JavaNioChannels::SelectionKey::OP_READ
