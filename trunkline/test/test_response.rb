@@ -11,6 +11,13 @@ class TestResponse < TrunklineTest
     assert_equal [418, "I'm a teapot", "1.1"], [response.status, response.reason, response.http_version]
   end
 
+  def test_names_and_values_of_fields_are_the_callers
+    texts = client(serve(answer("x", "X-Odd" => "1")).url).get("/").headers.to_a.flatten
+    assert_includes texts, "Content-Length"
+    assert_empty texts.select(&:frozen?)
+    assert_equal [Encoding::US_ASCII], texts.map(&:encoding).uniq
+  end
+
   def test_http_1_0
     server = serve(script: [[:read, "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", :close]])
     http = client(server.url)

@@ -19,8 +19,7 @@ module Trunkline
           Link Location Pragma Retry-After Server Server-Timing Set-Cookie Strict-Transport-Security Transfer-Encoding
           Vary Via X-Cache X-Content-Type-Options X-Frame-Options X-Powered-By X-Request-Id X-Request-ID X-Runtime
           X-XSS-Protection
-        ].flat_map { |name| [name, name.downcase] }.uniq.to_h { |name| [name, name.encode(Encoding::US_ASCII).freeze] }
-          .freeze
+        ].flat_map { |name| [name, name.downcase] }.to_h { |name| [name, true] }.freeze
         # What no line holds but for its end, CR and LF.
         CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/n
         VERSION = "HTTP/1."
@@ -98,7 +97,7 @@ module Trunkline
           return if fields.nil? || fields.size > @limits.fields || !clean?(head, fields.size + 1)
           return fields if head.encoding == Encoding::US_ASCII
 
-          fields.each { |pair| pair.each { |text| FieldSection.text(text) unless text.frozen? } }
+          fields.each { |pair| pair.each { |text| FieldSection.text(text) } }
         end
 
         # Of "HTTP/1.x ddd", with a reason behind it or without.
@@ -124,7 +123,8 @@ module Trunkline
             return if colon.nil? || colon > stop
 
             name = lines.byteslice(from, colon - from)
-            name = NAMES[name] || (TOKEN.match?(name) ? name : return)
+            return unless NAMES.key?(name) || TOKEN.match?(name)
+
             fields << [name, lines.byteslice(colon + 1, stop - colon - 1).strip]
             from = stop + 2
           end
