@@ -4,6 +4,7 @@ require_relative "failures"
 require_relative "stream"
 require_relative "waker"
 require_relative "../../redacted"
+require_relative "ending_on_jruby" if RUBY_ENGINE == "jruby"
 
 module Trunkline
   module Engine
@@ -17,6 +18,16 @@ module Trunkline
 
         class << self
           def next_id = @lock.synchronize { @last_id += 1 }
+
+          # JRuby closes no socket that is collected.
+          # @param socket [IO] which does not refer to its connection
+          def closer(socket)
+            lambda do |_id|
+              socket.close unless EndingOnJRuby.finalizing?
+            rescue SystemCallError, IOError
+              nil
+            end
+          end
         end
 
         attr_reader :stream, :id, :owner, :born, :address, :pid
@@ -42,6 +53,7 @@ module Trunkline
           @idle_until = 0.0
           @unwanted = @retired = false
           @calls = 0
+          ObjectSpace.define_finalizer(self, Connection.closer(stream.socket)) if RUBY_ENGINE == "jruby"
         end
 
         # Begins HTTP/2 on it.
