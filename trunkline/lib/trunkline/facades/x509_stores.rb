@@ -4,6 +4,7 @@ require "openssl"
 require_relative "../errors"
 require_relative "../memo"
 require_relative "pem_file"
+require_relative "../engine/ruby/tls_on_jruby" if RUBY_ENGINE == "jruby"
 
 module Trunkline
   module Facades
@@ -40,7 +41,8 @@ module Trunkline
 
       SYSTEM = [[:set_default_paths]].freeze
       KNOWN = 32
-      private_constant :KNOWN
+      FROM_FILES = %i[add_file add_path].freeze
+      private_constant :KNOWN, :FROM_FILES
 
       @known = {}
       @latest = {} # by record without the files' times: the store to use while a changed file cannot be read
@@ -88,12 +90,15 @@ module Trunkline
         # @param calls [Array<Array>] names and arguments of methods of a store
         # @return [OpenSSL::X509::Store] the same
         def fill(store, calls)
-          calls.each do |name, *arguments|
-            next store.public_send(name, *arguments) unless name == :add_path && RUBY_ENGINE == "jruby"
-
-            Engine::Ruby::TLSOnJRuby.add_path(store, *arguments) # JRuby's has no add_path
-          end
+          calls.each { |name, *arguments| call(store, name, arguments) }
           store
+        end
+
+        # JRuby's stores have no add_path, and their add_file takes a file without certificates.
+        def call(store, name, arguments)
+          return store.public_send(name, *arguments) unless RUBY_ENGINE == "jruby" && FROM_FILES.include?(name)
+
+          Engine::Ruby::TLSOnJRuby.public_send(name, store, *arguments)
         end
 
         def record_of(store)
