@@ -82,8 +82,8 @@ bool connection_pending(const connection *c) {
     return c->session != NULL && tls_pending(c->session);
 }
 
-bool connection_check_alive(connection *c, event_loop *l) {
-    if (l != NULL && c->drained && event_loop_quiet(l, c->descriptor, c->id)) return true;
+bool connection_check_alive(connection *c, event_loop *l, nanoseconds now) {
+    if (l != NULL && c->drained && event_loop_quiet(l, c->descriptor, c->id, now)) return true;
     if (c->session != NULL) return tls_check_alive(c->session);
     char byte;
     ssize_t seen;

@@ -69,7 +69,7 @@ bool connection_pending(const connection *c);
 /* The check before an idle HTTP/1.1 connection is used again: returns true when neither bytes nor
  * the end have come. `l` may be NULL; an event loop that watched the connection may know the answer
  * without a system call. */
-bool connection_check_alive(connection *c, event_loop *l);
+bool connection_check_alive(connection *c, event_loop *l, nanoseconds now);
 
 /* When it takes no more calls: `max_age` (0: no limit) after it was opened, or up to an eighth of
  * that earlier, so that connections that were opened together do not end together. */

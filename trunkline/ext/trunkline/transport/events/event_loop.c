@@ -12,7 +12,7 @@
 #endif
 
 #define EVENTS_AT_ONCE 256
-#define TRUSTED 32 /* connections that event_loop_quiet vouches for after one event_loop_wait */
+#define LOOK_HOLDS (MILLISECOND / 2) /* how long event_loop_quiet goes by one event_loop_wait */
 
 /* A watched descriptor, indexed by its number. */
 typedef struct {
@@ -26,8 +26,8 @@ struct event_loop {
     int epoll;           /* owned; -1: there is none */
     unsigned generation; /* of the process that opened it */
     int size;
-    int trusted;    /* how often event_loop_quiet may still return true */
-    watched *table; /* owned */
+    nanoseconds looked_at; /* when an event_loop_wait took all events; 0: the last one did not */
+    watched *table;        /* owned */
 };
 
 static bool open_epoll(event_loop *l) {
@@ -144,7 +144,7 @@ int event_loop_wait(event_loop *l, nanoseconds until, void **whom, int room) {
     int most = room < EVENTS_AT_ONCE ? room : EVENTS_AT_ONCE;
     int count = epoll_wait(l->epoll, events, most, milliseconds_until(until));
     int told = 0;
-    l->trusted = count >= 0 && count < most ? TRUSTED : 0;
+    l->looked_at = count >= 0 && count < most ? clock_now() : 0;
     for (int i = 0; i < count; i++) {
         watched *w = known(l, events[i].data.fd);
         if (w == NULL || w->whom == NULL) {
@@ -158,15 +158,15 @@ int event_loop_wait(event_loop *l, nanoseconds until, void **whom, int room) {
     return told;
 }
 
-bool event_loop_quiet(event_loop *l, int descriptor, uint64_t id) {
+bool event_loop_quiet(event_loop *l, int descriptor, uint64_t id, nanoseconds now) {
     const watched *w = known(l, descriptor);
-    return w != NULL && w->id == id && w->whom == NULL && l->trusted-- > 0;
+    return w != NULL && w->id == id && w->whom == NULL && now - l->looked_at < LOOK_HOLDS;
 }
 
 #else
 
-bool event_loop_quiet(event_loop *l, int descriptor, uint64_t id) {
-    (void)l, (void)descriptor, (void)id;
+bool event_loop_quiet(event_loop *l, int descriptor, uint64_t id, nanoseconds now) {
+    (void)l, (void)descriptor, (void)id, (void)now;
     return false;
 }
 

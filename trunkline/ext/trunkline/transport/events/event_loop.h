@@ -39,9 +39,9 @@ void event_loop_ignore(event_loop *l, int descriptor, const void *whom);
 int event_loop_wait(event_loop *l, nanoseconds until, void **whom, int room);
 
 /* Returns true when epoll has reported nothing for the connection `id` on `descriptor` since the
- * caller last read it to EAGAIN. The caller has just called event_loop_wait, and nobody watches the
- * descriptor now. False means that the socket itself must be asked. */
-bool event_loop_quiet(event_loop *l, int descriptor, uint64_t id);
+ * caller last read it to EAGAIN: nobody watches it now, and event_loop_wait was called less than
+ * half a millisecond before `now`. False means that the socket itself must be asked. */
+bool event_loop_quiet(event_loop *l, int descriptor, uint64_t id, nanoseconds now);
 
 /* Returns a descriptor that is readable when event_loop_wait would not wait; -1 with poll. It is
  * the loop's own. */

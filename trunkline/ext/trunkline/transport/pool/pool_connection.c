@@ -7,7 +7,7 @@
 bool pool_connection_usable(connection *c, nanoseconds max_age, event_loop *l, nanoseconds now) {
     bool young = !GUARD(MAX_AGE) || now < connection_due(c, max_age);
     if (c->http2 == NULL)
-        return young && (!GUARD(CHECK_BEFORE_REUSE) || connection_check_alive(c, l));
+        return young && (!GUARD(CHECK_BEFORE_REUSE) || connection_check_alive(c, l, now));
     if (!young) http2_connection_retire(c->http2);
     return young && http2_connection_check_alive(c->http2);
 }

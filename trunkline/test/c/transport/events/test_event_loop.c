@@ -55,7 +55,7 @@ static void leave_alone(void) {
 }
 
 static bool quiet(void) {
-    return event_loop_quiet(told_by, ours, ID);
+    return event_loop_quiet(told_by, ours, ID, clock_now());
 }
 
 static void test_an_edge_is_told_of_once_and_the_next_again(void) {
@@ -105,6 +105,26 @@ static void test_its_end_is_not_quiet(void) {
     leave_alone();
     shutdown(theirs, SHUT_WR);
     CHECK(!told() && !quiet(), "its end");
+    tear_down();
+}
+
+static void test_a_look_does_not_hold_for_long(void) {
+    set_up();
+    leave_alone();
+    told();
+    CHECK(quiet(), "right after it");
+    CHECK(!event_loop_quiet(told_by, ours, ID, clock_now() + MILLISECOND), "a millisecond later");
+    tear_down();
+}
+
+/* More may have happened than it was told of. */
+static void test_a_look_that_took_not_all_events_does_not_count(void) {
+    set_up();
+    leave_alone();
+    event_loop_watch(told_by, theirs, ID + 1, POLLIN, &watcher);
+    void *whom[1];
+    int count = event_loop_wait(told_by, 0, whom, 1);
+    CHECK(count == 1 && !quiet(), "one event of as many as there was room for");
     tear_down();
 }
 
@@ -180,6 +200,8 @@ static void test_edges(void) {
     test_bytes_that_were_read_leave_it_quiet();
     test_bytes_that_lie_there_are_not_quiet();
     test_its_end_is_not_quiet();
+    test_a_look_does_not_hold_for_long();
+    test_a_look_that_took_not_all_events_does_not_count();
     test_what_is_read_by_others_is_forgotten();
     test_what_cannot_be_watched_is_refused_each_time();
 }
