@@ -36,9 +36,9 @@ module Trunkline
   #   Multi.new(pool)              many exchanges, driven by the thread that calls run:
   #     add(request, deadline, tag) -> id
   #                                begins one, as perform does; tag is what it is called in results
-  #     run(timeout) -> [tag, result, tag, result, ...]
-  #                                waits until there are results (none when timeout, in seconds or nil, is over, when it
-  #                                was woken, or when nothing is under way). Of each request: the Response, or the
+  #     run(timeout, results)      waits until there are results, and adds to that Array tag, result, tag, result...
+  #                                None when timeout, in seconds or nil, is over, when it was woken, or when nothing is
+  #                                under way. What interrupts it loses none. Of each request: the Response, or the
   #                                exception, once. Of a streamed one: the Response when its head is there, a String for
   #                                each piece of the body, nil at the end, or an exception; no more of it is read until
   #                                run is called again. What the caller's own code (a body) raises is the result of its
@@ -48,7 +48,7 @@ module Trunkline
   #     size                       how many are under way
   #     wake                       ends the run that waits, or the next one; from any thread. All else is for the thread
   #                                that runs it: ThreadError while another does
-  #     close -> [tag, ...]        cancels all, and says which: what run has not returned. It can be collected without
+  #     close -> [tag, ...]        cancels all, and says which: those that have not ended. What is dropped needs none
   #   max_connections=, max_buffered_bytes=
   #                                limits of the whole process (see Options::OF_PROCESS); nil for the usual one
   #   process_stats                Hash of these limits and of what is in use: connections_in_use, buffered_bytes

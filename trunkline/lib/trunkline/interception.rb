@@ -165,13 +165,14 @@ module Trunkline
         id
       end
 
-      def run(timeout)
+      def run(timeout, results)
         return super unless @answers || @observes
 
-        results = @answers ? @answers.keys.flat_map { |id| next_result(id) } : []
-        results.concat(super(results.empty? ? timeout : 0).each_slice(2).flat_map do |tag, result|
-          observe(tag, result)
-        end)
+        timeout = 0 if @answers && !@answers.empty?
+        @answers&.each_key { |id| results.concat(next_result(id)) }
+        super(timeout, ended = [])
+      ensure
+        ended&.each_slice(2) { |tag, result| results.concat(observe(tag, result)) }
       end
 
       def size

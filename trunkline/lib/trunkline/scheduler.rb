@@ -129,9 +129,9 @@ module Trunkline
         streamed = pending.streamed
         pending = whose(pending, result) if streamed
         result = handle_result(pending, result, streamed)
+        @current = nil
         next if result.nil? && streamed != true
 
-        @current = nil
         yield pending, result
         start_waiting(@completed_at || clock) unless @backlogged.empty?
       end
@@ -300,8 +300,7 @@ module Trunkline
     # Calls that had a result as they began are not yielded before the others are on their way.
     def run_engine(seconds)
       forget_completed if @next == @completed.size # those of a run_once around this one, too
-      results = @multi ? @multi.run(seconds) : []
-      @completed = @completed.empty? ? results : @completed.concat(results)
+      @multi&.run(seconds, @completed)
     end
 
     # @return [Float, nil] nil: until a request has ended
@@ -338,6 +337,7 @@ module Trunkline
     #   streamed one has ended
     def handle_result(pending, result, taker)
       now = @completed_at = Engine.now
+      @current = pending
       @next += 2
       return take_answer(pending, result) if @held != 0 && pending.answered
 
@@ -346,7 +346,6 @@ module Trunkline
 
         result = whole(taker, result)
       end
-      @current = pending
       @in_flight -= 1
       pending.id = nil
       pending.queue&.ended(pending, result, now)
@@ -367,7 +366,6 @@ module Trunkline
     def take_answer(pending, result)
       @held -= 1
       pending.answered = false
-      @current = pending
       pending.request&.release
       result
     end

@@ -9,9 +9,9 @@ class TestEngineMisuse < TrunklineTest
   def test_a_second_driver_is_refused
     server = serve { |connection| connection.read_request && connection.stall }
     multi = multi_for(server, "/")
-    driver = Thread.new { multi.run(nil) }
+    driver = Thread.new { results_of(multi) }
     server.wait_for_requests(1)
-    assert_raises(ThreadError) { multi.run(0) }
+    assert_raises(ThreadError) { multi.run(0, []) }
     assert_raises(ThreadError) { multi.cancel(0) }
     assert_raises(ThreadError) { multi.close }
     multi.wake
@@ -24,7 +24,7 @@ class TestEngineMisuse < TrunklineTest
   {
     cancel: ->(multi, id) { multi.cancel(id) },
     close: ->(multi, _) { multi.close },
-    run: ->(multi, _) { multi.run(0) rescue $! }, # rubocop:disable Style/RescueModifier, Style/SpecialGlobalVars
+    run: ->(multi, _) { multi.run(0, []) rescue $! }, # rubocop:disable Style/RescueModifier, Style/SpecialGlobalVars
     throw: ->(_, _) { throw :out },
     break: ->(_, _) { raise StopIteration },
     exit: ->(_, _) { raise SystemExit }
@@ -37,7 +37,7 @@ class TestEngineMisuse < TrunklineTest
       multi = multi_for(server, "/", producer)
       id = @ids.last
       catch(:out) do
-        multi.run(0.5)
+        multi.run(0.5, [])
       rescue SystemExit
         nil
       end
@@ -59,7 +59,7 @@ class TestEngineMisuse < TrunklineTest
       end
     end
     results = []
-    results.concat(multi.run(nil)) while multi.size.positive?
+    multi.run(nil, results) while multi.size.positive?
     assert_operator refused, :>, 0
   ensure
     other.kill.join
@@ -76,7 +76,7 @@ class TestEngineMisuse < TrunklineTest
       refused = error
       pieces.shift
     end)
-    multi.run(2)
+    multi.run(2, [])
     assert_kind_of ThreadError, refused
   ensure
     multi.close
@@ -86,11 +86,11 @@ class TestEngineMisuse < TrunklineTest
     server = serve(chunked_answer("one", "two"))
     multi = Trunkline::Engine::Multi.new(pool)
     multi.add(request(server, "/", streaming: true), nil, :tag)
-    response = multi.run(nil)[1]
+    response = results_of(multi)[1]
     assert_raises(ThreadError) { response.close }
     assert_raises(ThreadError) { response.body }
     results = []
-    results.concat(multi.run(nil)) until results.include?(nil)
+    multi.run(nil, results) until results.include?(nil)
     response.close
     assert_equal "", response.body
   ensure
@@ -101,7 +101,7 @@ class TestEngineMisuse < TrunklineTest
     server = serve(script: [[:read, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", :stall]])
     multi = Trunkline::Engine::Multi.new(pool)
     id = multi.add(request(server, "/", streaming: true), nil, :tag)
-    response = multi.run(nil)[1]
+    response = results_of(multi)[1]
     assert multi.cancel(id)
     assert_raises(Trunkline::Cancelled) { response.body }
   ensure
@@ -152,6 +152,7 @@ class TestEngineMisuse < TrunklineTest
       arity = target.method(name).arity
       arguments = Array.new(arity.negative? ? random.rand(4) : arity) { any.call }
       arguments[0] = 0.01 if name == :run # or it may wait for ever
+      arguments[1] = [] if name == :run && random.rand < 0.8
       target.__send__(name, *arguments)
     end
     Integer(ENV.fetch("CALLS")).times do |count|
@@ -184,6 +185,10 @@ class TestEngineMisuse < TrunklineTest
     end
 
     def next_chunk = @block.call
+  end
+
+  def results_of(multi)
+    [].tap { |results| multi.run(nil, results) }
   end
 
   def until_refused

@@ -24,7 +24,8 @@ typedef struct entry {
 
 typedef struct {
     VALUE pool;
-    VALUE results; /* tag, result, tag, ... of calls that are over, until `run` returns them */
+    VALUE results; /* the Array of the caller of `run`; nil while it is not run */
+    bool told;     /* whether this `run` has added to it */
     waker *waker;
     exchange_loop *loop;
     entry **table; /* owned, with all that it holds */
@@ -105,7 +106,6 @@ static VALUE multi_initialize(VALUE self, VALUE pool_object) {
     pool_get(pool_object);
     if (m->loop != NULL) rb_raise(rb_eArgError, "the multi is initialized already");
     m->pool = pool_object;
-    m->results = rb_ary_new();
     if (m->waker == NULL) m->waker = descriptors_waker(Qnil);
     m->loop = descriptors_exchange_loop(m->waker, Qnil);
     return self;
@@ -201,6 +201,7 @@ typedef struct {
 static void tell(multi *m, entry *e, VALUE result) {
     const VALUE both[] = {e->tag, result};
     rb_ary_cat(m->results, both, 2);
+    m->told = true;
 }
 
 static void give(multi *m, entry *e, VALUE result) {
@@ -288,7 +289,7 @@ static void serve(running *run) {
 static VALUE run_until_results(VALUE argument) {
     running *run = (running *)argument;
     multi *m = run->m;
-    while (m->all.first != NULL && RARRAY_LEN(m->results) == 0 && !stop_asked(&m->stop.request)) {
+    while (m->all.first != NULL && !m->told && !stop_asked(&m->stop.request)) {
         m->late = 0;
         if (!exchange_loop_has_ready(m->loop))
             m->late = wait_exchange_loop(m->loop, m->waker, run->until, &m->stop.request);
@@ -297,23 +298,28 @@ static VALUE run_until_results(VALUE argument) {
         if (run->until != NEVER && clock_now() >= run->until) break;
     }
     stop_take_back(&m->stop.request);
-    VALUE results = m->results;
-    m->results = rb_ary_new();
-    return results;
-}
-
-static VALUE run_over(VALUE argument) {
-    ((running *)argument)->m->driver = Qnil;
     return Qnil;
 }
 
-/* call-seq: run(timeout) -> [tag, response or exception, tag, ...] */
-static VALUE multi_run(VALUE self, VALUE timeout) {
+static VALUE run_over(VALUE argument) {
+    multi *m = ((running *)argument)->m;
+    m->driver = m->results = Qnil;
+    return Qnil;
+}
+
+/* call-seq: run(timeout, results) -> nil
+ *
+ * Adds to `results` tag, response or exception, tag, ... as calls end: an interrupt loses none. */
+static VALUE multi_run(VALUE self, VALUE timeout, VALUE results) {
     multi *m = multi_get(self);
     if (is_running(m)) rb_raise(rb_eThreadError, "the multi is being run already");
+    Check_Type(results, T_ARRAY);
+    rb_check_frozen(results);
     running run = {
         .self = self, .m = m, .until = clock_after(clock_now(), engine_seconds(timeout))};
     m->driver = rb_thread_current();
+    m->results = results;
+    m->told = false;
     bool woken = stop_asked(&m->stop.request); /* before it was run */
     wait_stop_begin(&m->stop);
     m->stop.request.asked |= woken;
@@ -349,9 +355,6 @@ static VALUE multi_close(VALUE self) {
     VALUE tags = rb_ary_new();
     if (m->loop == NULL) return tags;
     m = multi_here(self);
-    for (long i = 0; i < RARRAY_LEN(m->results); i += 2)
-        rb_ary_push(tags, RARRAY_AREF(m->results, i));
-    rb_ary_clear(m->results);
     LIST_EACH (entry, e, &m->all, node) {
         if (!e->cancelled) {
             rb_ary_push(tags, e->tag);
@@ -373,7 +376,7 @@ void multi_init(void) {
     rb_define_alloc_func(cMulti, multi_s_allocate);
     rb_define_method(cMulti, "initialize", multi_initialize, 1);
     rb_define_method(cMulti, "add", multi_add, 3);
-    rb_define_method(cMulti, "run", multi_run, 1);
+    rb_define_method(cMulti, "run", multi_run, 2);
     rb_define_method(cMulti, "cancel", multi_cancel, 1);
     rb_define_method(cMulti, "size", multi_size, 0);
     rb_define_method(cMulti, "wake", multi_wake, 0);

@@ -80,7 +80,8 @@ module Trunkline
           left = limit && (limit - Engine.now)
           return if left && left <= 0
 
-          multi.run(left).each_slice(2) { |lap, result| note(lap, result) }
+          multi.run(left, results = [])
+          results.each_slice(2) { |lap, result| note(lap, result) }
         end
       end
 

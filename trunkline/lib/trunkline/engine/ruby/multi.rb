@@ -47,7 +47,7 @@ module Trunkline
         @pid = Ruby.pid
         @entries = {}
         @ready = []
-        @results = []
+        @told = false # whether this #run has added to the results
         @parked = {}.compare_by_identity # those that wait for no socket, or for several, or can be woken beside it
         @next_due = Ruby::NEVER
         @last_id = 0
@@ -72,17 +72,21 @@ module Trunkline
       end
 
       # @param timeout [Numeric, nil] seconds
-      # @return [Array] tag, result, tag, result...
-      def run(timeout)
+      # @param results [Array] to which it adds tag, result, tag, result... as calls end: an interrupt loses none
+      # @return [nil]
+      def run(timeout, results)
         check_open
         raise ThreadError, "the multi is being run already" if @driver
 
+        check_results(results)
         begin
           @driver = Thread.current
+          @results = results
+          @told = false
           @bell.driven = true
           run_until_results(timeout ? Ruby.now + timeout : Ruby::NEVER)
         ensure
-          @driver = nil
+          @driver = @results = nil
           @bell.driven = false
           depart
         end
@@ -118,14 +122,10 @@ module Trunkline
         return [] if @closed
 
         check_here
-        tags = @results.each_slice(2).map(&:first)
-        @results.clear
-        @entries.each_value.reject(&:cancelled).each do |entry|
-          tags << entry.tag
-          drop(entry)
-        end
+        left = @entries.each_value.reject(&:cancelled)
+        left.each { |entry| drop(entry) }
         @driver ? wake : shut
-        tags
+        left.map(&:tag)
       end
 
       private
@@ -144,10 +144,15 @@ module Trunkline
         raise ThreadError, "the multi is run by another thread" if @driver && !@driver.equal?(Thread.current)
       end
 
+      def check_results(results)
+        raise TypeError, "wrong argument type #{results.class} (expected Array)" unless results.is_a?(Array)
+        raise FrozenError.new("can't modify frozen Array", receiver: results) if results.frozen?
+      end
+
       # ---- run ----
 
       def run_until_results(until_then)
-        until @entries.empty? || !@results.empty? || @stopped
+        until @entries.empty? || @told || @stopped
           wait_or_look(until_then)
           ready = @ready
           @ready = []
@@ -155,7 +160,7 @@ module Trunkline
           break if Ruby.now >= until_then
         end
         @stopped = false
-        @results.tap { @results = [] }
+        nil
       end
 
       # One that never has to wait, since the server takes or sends as fast as it can, holds up nobody.
@@ -255,14 +260,19 @@ module Trunkline
         exchange = entry.exchange
         if !entry.told && exchange.head
           entry.told = true
-          @results.push(entry.tag, entry.response)
+          add_result(entry, entry.response)
         end
-        @results.push(entry.tag, exchange.take_body) if exchange.data?
+        add_result(entry, exchange.take_body) if exchange.data?
       end
 
       def give(entry, result)
-        @results.push(entry.tag, result) unless entry.cancelled
+        add_result(entry, result) unless entry.cancelled
         remove(entry)
+      end
+
+      def add_result(entry, result)
+        @results.push(entry.tag, result)
+        @told = true
       end
 
       # Without a result.
