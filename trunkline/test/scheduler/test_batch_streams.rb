@@ -86,8 +86,8 @@ class TestBatchStreams < TrunklineTest
       Memory.objects
     end
     run.call(2000)
-    before = run.call(500)
-    after = run.call(8000)
-    assert_operator after - before, :<, 3000
+    # JRuby's heap differs by more between equal runs; a leak grows in each.
+    grown = Array.new(RUBY_ENGINE == "jruby" ? 4 : 1) { -run.call(500) + run.call(8000) }
+    assert_operator grown.min, :<, 3000, grown.inspect
   end
 end
