@@ -90,12 +90,12 @@ module Trunkline
         # @param calls [Array<Array>] names and arguments of methods of a store
         # @return [OpenSSL::X509::Store] the same
         def fill(store, calls)
-          calls.each { |name, *arguments| call(store, name, arguments) }
+          calls.each { |name, *arguments| add(store, name, arguments) }
           store
         end
 
         # JRuby's stores have no add_path, and their add_file takes a file without certificates.
-        def call(store, name, arguments)
+        def add(store, name, arguments)
           return store.public_send(name, *arguments) unless RUBY_ENGINE == "jruby" && FROM_FILES.include?(name)
 
           Engine::Ruby::TLSOnJRuby.public_send(name, store, *arguments)

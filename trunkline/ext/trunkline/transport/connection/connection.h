@@ -67,8 +67,8 @@ bool connection_wait_in_read(connection *c);
 bool connection_pending(const connection *c);
 
 /* The check before an idle HTTP/1.1 connection is used again: returns true when neither bytes nor
- * the end have come. `l` may be NULL; an event loop that watched the connection may know the answer
- * without a system call. */
+ * the end have come. `l` may be NULL; an event loop that watched the connection, and looked at it
+ * just before `now`, may know the answer without a system call. */
 bool connection_check_alive(connection *c, event_loop *l, nanoseconds now);
 
 /* When it takes no more calls: `max_age` (0: no limit) after it was opened, or up to an eighth of
