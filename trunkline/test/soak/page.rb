@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
-require "trunkline/lab/output/svg"
+require_relative "../../../trunkline-lab/lib/trunkline/lab/output/svg"
 
 # The section of docs/safety.md about the kept soak, and its charts: both from benchmark/results/soak.json.
 module SoakPage
