@@ -135,8 +135,9 @@ module Trunkline
         break if @scheduler.idle?
 
         @waiting = true
-        @scheduler.run_once(@progress && Progress::INTERVAL) do |pending, result|
+        @scheduler.run_once(@progress && Progress::INTERVAL) do |pending, result, status|
           @waiting = false
+          Interrupts.raise_unhidden(result) unless status
           deliver(pending, result)
         end
         @waiting = false
@@ -145,7 +146,6 @@ module Trunkline
     end
 
     def deliver(pending, result)
-      Interrupts.raise_unhidden(result) unless result.is_a?(Response) || !result.is_a?(Exception)
       @progress&.count(result)
       callback = pending.callback
       return @results[callback] = result if callback.is_a?(Integer)

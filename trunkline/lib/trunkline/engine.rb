@@ -36,13 +36,14 @@ module Trunkline
   #   Multi.new(pool)              many exchanges, driven by the thread that calls run:
   #     add(request, deadline, tag) -> id
   #                                begins one, as perform does; tag is what it is called in results
-  #     run(timeout, results)      waits until there are results, and adds to that Array tag, result, tag, result...
+  #     run(timeout, results)      waits until there are results, and adds to that Array tag, result, status of each.
   #                                None when timeout, in seconds or nil, is over, when it was woken, or when nothing is
-  #                                under way. What interrupts it loses none. Of each request: the Response, or the
-  #                                exception, once. Of a streamed one: the Response when its head is there, a String for
-  #                                each piece of the body, nil at the end, or an exception; no more of it is read until
-  #                                run is called again. What the caller's own code (a body) raises is the result of its
-  #                                request, unless it is no StandardError: that comes out of run
+  #                                under way. What interrupts it loses none. Of each request: the Response and its
+  #                                status, or the exception and nil, once. Of a streamed one, always with nil: the
+  #                                Response when its head is there, a String for each piece of the body, nil at the
+  #                                end, or an exception; no more of it is read until run is called again. What the
+  #                                caller's own code (a body) raises is the result of its request, unless it is no
+  #                                StandardError: that comes out of run
   #     cancel(id) -> true, false  ends it, whatever it waits for, and closes its connection; it has no further result.
   #                                false: it is over
   #     size                       how many are under way

@@ -172,7 +172,7 @@ module Trunkline
         @answers&.each_key { |id| results.concat(next_result(id)) }
         super(timeout, ended = [])
       ensure
-        ended&.each_slice(2) { |tag, result| results.concat(observe(tag, result)) }
+        ended&.each_slice(3) { |tag, result, status| results.concat(observe(tag, result, status)) }
       end
 
       def size
@@ -198,11 +198,14 @@ module Trunkline
         id
       end
 
+      # @return [Array] as #run adds it
       def next_result(id)
         tag, results = @answers[id]
         result = results.shift
-        @answers.delete(id) if results.empty?
-        [tag, result]
+        return [tag, result, nil] unless results.empty?
+
+        @answers.delete(id)
+        [tag, result, (result.status if result.is_a?(Response))]
       end
 
       # What an interceptor raises is the result of its call.
@@ -232,16 +235,16 @@ module Trunkline
         [verdict.response, *starts.map { |start| body.byteslice(start, Replay::PIECE_BYTES) }, verdict.error]
       end
 
-      def observe(tag, result)
-        return [tag, result] unless tag.is_a?(Observed)
+      def observe(tag, result, status)
+        return [tag, result, status] unless tag.is_a?(Observed)
 
-        tag.verdict.call(result) if result.is_a?(Response)
-        return [tag.tag, result] unless tag.stream && result.is_a?(Response)
+        tag.verdict.call(result) if status
+        return [tag.tag, result, status] unless tag.stream && status
 
         answer([tag.tag, pieces(Answer.new(result))], tag.stream)
         next_result(tag.stream)
       rescue StandardError => error
-        Interrupts.ended_by?(error) ? raise : [tag.tag, error]
+        Interrupts.ended_by?(error) ? raise : [tag.tag, error, nil]
       end
     end
   end

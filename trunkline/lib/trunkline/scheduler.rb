@@ -59,7 +59,7 @@ module Trunkline
       @races = Races.new
       # How many wait in @timers, or have a result without an exchange that has not been yielded.
       @held = 0
-      # Request and result in turns; those from @next on have not been yielded.
+      # Request, result and status in turns, as Engine::Multi#run adds them; those from @next on have not been yielded.
       @completed = []
       @next = 0
       # Requests that count as in flight, and whose calls begin when the engine goes on.
@@ -115,8 +115,8 @@ module Trunkline
     #
     # @param longest [Float, nil] seconds to wait at the most
     # @param pulling [Boolean] whether the caller has more to add: then the wait also ends when #room? may have changed
-    # @yield [pending, result] a Response or an Error; of a streamed response its parts (Engine::Multi#run), then nil or
-    #   an Error. The block may call run_once
+    # @yield [pending, result, status] a Response or an Error; of a streamed response its parts (Engine::Multi#run),
+    #   then nil or an Error; and the status of a whole answer of the engine's, or nil. The block may call run_once
     def run_once(longest = nil, pulling: false)
       @open = nil
       resume_due(clock) unless @timers.empty?
@@ -126,13 +126,14 @@ module Trunkline
       while (at = @next) < completed.size
         pending = completed[at]
         result = completed[at + 1]
+        status = completed[at + 2]
         streamed = pending.streamed
         pending = whose(pending, result) if streamed
-        result = handle_result(pending, result, streamed)
+        result = handle_result(pending, result, status, streamed)
         @current = nil
         next if result.nil? && streamed != true
 
-        yield pending, result
+        yield pending, result, status
         start_waiting(@completed_at || clock) unless @backlogged.empty?
       end
       forget_completed
@@ -179,7 +180,7 @@ module Trunkline
       @current = @last = @open = nil
     end
 
-    def completed_requests = @completed.drop(@next).each_slice(2).map(&:first)
+    def completed_requests = @completed.drop(@next).each_slice(3).map(&:first)
 
     # @return [Boolean] whether it had not ended
     def withdraw(pending)
@@ -215,7 +216,7 @@ module Trunkline
     def delete_completed(pending) # rubocop:disable Naming/PredicateMethod -- it deletes
       before = @completed.size
       while (at = completed_requests.index(pending))
-        @completed.slice!(@next + at * 2, 2)
+        @completed.slice!(@next + at * 3, 3)
       end
       @completed.size < before
     end
@@ -281,7 +282,7 @@ module Trunkline
 
       # An Error of Engine::Multi.new knows no request.
       error = error.retold({ request: pending.request }) if error.is_a?(Error) && error.request.nil? && pending.request
-      @completed.push(pending, error)
+      @completed.push(pending, error, nil)
       @current = nil
     end
 
@@ -332,23 +333,24 @@ module Trunkline
 
     # ---- results ----
 
+    # @param status [Integer, nil] of an answer that is whole
     # @param taker [StreamBlocks, true, nil] pending.streamed
     # @return [Response, Error, String, nil] the result of the call, or a part of it; nil when it goes on, or when a
     #   streamed one has ended
-    def handle_result(pending, result, taker)
+    def handle_result(pending, result, status, taker)
       now = @completed_at = Engine.now
       @current = pending
-      @next += 2
+      @next += 3
       return take_answer(pending, result) if @held != 0 && pending.answered
 
       if taker
         return take_part(pending, result, now) if part?(result)
 
-        result = whole(taker, result)
+        result, status = whole(taker, result)
       end
       @in_flight -= 1
       pending.id = nil
-      pending.queue&.ended(pending, result, now)
+      pending.queue&.ended(pending, result, status, now)
       result = result_of_call(pending, result, now) if pending.policy && !broken_off?(pending, result)
       pending.request&.release if result
       result
@@ -359,7 +361,7 @@ module Trunkline
     def answer(pending, result)
       pending.answered = true
       @held += 1
-      @completed.push(pending, result)
+      @completed.push(pending, result, nil)
       @current = nil
     end
 

@@ -198,14 +198,14 @@ typedef struct {
     nanoseconds until;
 } running;
 
-static void tell(multi *m, entry *e, VALUE result) {
-    const VALUE both[] = {e->tag, result};
-    rb_ary_cat(m->results, both, 2);
+static void tell(multi *m, entry *e, VALUE result, VALUE status) {
+    const VALUE all[] = {e->tag, result, status};
+    rb_ary_cat(m->results, all, 3);
     m->told = true;
 }
 
-static void give(multi *m, entry *e, VALUE result) {
-    if (!e->cancelled) tell(m, e, result);
+static void give(multi *m, entry *e, VALUE result, VALUE status) {
+    if (!e->cancelled) tell(m, e, result, status);
     entry_remove(m, e);
 }
 
@@ -215,9 +215,9 @@ static void tell_news(multi *m, entry *e, response *r) {
     exchange *x = r->live;
     if (r->head == NULL && x->head != NULL) {
         response_take_head(r);
-        tell(m, e, e->response);
+        tell(m, e, e->response, Qnil);
     }
-    if (buffer_length(&x->body) > 0) tell(m, e, response_take_body(x, Qnil));
+    if (buffer_length(&x->body) > 0) tell(m, e, response_take_body(x, Qnil), Qnil);
 }
 
 static void serve_entry(const running *run) {
@@ -229,12 +229,12 @@ static void serve_entry(const running *run) {
     wait_note_late(r->live, step, m->late);
     if (streaming) tell_news(m, e, r);
     if (step == STEP_FAILED) {
-        give(m, e, errors_build(r->live, r->request));
+        give(m, e, errors_build(r->live, r->request), Qnil);
     } else if (response_serve(e->response, r, step) || (streaming && step != STEP_DONE)) {
         exchange_loop_resume(m->loop, &e->member);
     } else {
         response_conclude(e->response, r);
-        give(m, e, streaming ? Qnil : e->response);
+        give(m, e, streaming ? Qnil : e->response, streaming ? Qnil : INT2FIX(r->status));
     }
 }
 
@@ -243,7 +243,7 @@ static VALUE give_error(VALUE argument, VALUE error) {
     running *run = (running *)argument;
     VALUE interrupts = rb_path2class("Trunkline::Interrupts");
     if (RTEST(rb_funcall(interrupts, rb_intern("ended_by?"), 1, error))) rb_exc_raise(error);
-    give(run->m, run->e, error);
+    give(run->m, run->e, error, Qnil);
     return Qnil;
 }
 
@@ -309,7 +309,7 @@ static VALUE run_over(VALUE argument) {
 
 /* call-seq: run(timeout, results) -> nil
  *
- * Adds to `results` tag, response or exception, tag, ... as calls end: an interrupt loses none. */
+ * Adds to `results` tag, response or exception, status as calls end: an interrupt loses none. */
 static VALUE multi_run(VALUE self, VALUE timeout, VALUE results) {
     multi *m = multi_get(self);
     if (is_running(m)) rb_raise(rb_eThreadError, "the multi is being run already");

@@ -81,7 +81,7 @@ module Trunkline
           return if left && left <= 0
 
           multi.run(left, results = [])
-          results.each_slice(2) { |lap, result| note(lap, result) }
+          results.each_slice(3) { |lap, result| note(lap, result) }
         end
       end
 

@@ -75,8 +75,8 @@ module Trunkline
       def drive
         pull
         until @exhausted && @scheduler.idle?
-          @scheduler.run_once(@progress && Progress::INTERVAL, pulling: !@exhausted) do |pending, result|
-            Interrupts.raise_unhidden(result) unless result.is_a?(Response)
+          @scheduler.run_once(@progress && Progress::INTERVAL, pulling: !@exhausted) do |pending, result, status|
+            Interrupts.raise_unhidden(result) unless status
             @progress&.count(result)
             yield pending.item, result, pending.index
             result._empty if @reuse_bodies && result.is_a?(Response)

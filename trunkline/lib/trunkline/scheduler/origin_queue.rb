@@ -92,13 +92,14 @@ module Trunkline
       # Counts a request that ended, and tells the Limiter how.
       # @param pending [PendingRequest]
       # @param result [Response, Exception]
-      def ended(pending, result, now)
+      # @param status [Integer, nil] the Response's
+      def ended(pending, result, status, now)
         @last_end = now
         @in_flight -= 1
-        return if @limiter.nil? && ((result.is_a?(Response) && result.status < 429) || !refused?(result))
+        return if @limiter.nil? && ((status && status < 429) || !refused?(result, status))
 
         @limiter ||= Limiter.new(now, fixed: @fixed, in_flight: @in_flight + 1)
-        inform_limiter(pending, result, now)
+        inform_limiter(pending, result, status, now)
       end
 
       # Of a streamed answer the head is there: its body, which may come for hours, takes no place of those that :auto
@@ -108,7 +109,7 @@ module Trunkline
       def answered(pending, response, now)
         return if @fixed
 
-        ended(pending, response, now)
+        ended(pending, response, response.status, now)
         pending.queue = nil
       end
 
@@ -135,14 +136,13 @@ module Trunkline
       end
 
       # @return [Boolean] whether a fixed number needs a Limiter from now on
-      def refused?(result)
+      def refused?(result, status)
         return false if @fixed == Float::INFINITY || result.nil? # nil: a streamed one has ended
 
-        !result.is_a?(Response) || result.status == 429 || result.status == 503
+        status.nil? || status == 429 || status == 503
       end
 
-      def inform_limiter(pending, result, now)
-        status = result.status if result.is_a?(Response)
+      def inform_limiter(pending, result, status, now)
         case status
         when nil then inform_of_error(result, now)
         when 429 then @limiter.on_rate_limit(now, RetryAfter.seconds(result))

@@ -15,9 +15,13 @@ module Trunkline
       def part?(result) = !(result.nil? || result.is_a?(Exception))
 
       # @param taker [StreamBlocks, true] (see PendingRequest)
-      # @return [Response, Exception, nil] in the place of the end of a streamed one, the Response that blocks have
-      #   taken
-      def whole(taker, result) = result.nil? && taker != true ? taker.finish : result
+      # @return [Array] in the place of the end of a streamed one, the Response that blocks have taken, and its status
+      def whole(taker, result)
+        return [result, nil] unless result.nil? && taker != true
+
+        response = taker.finish
+        [response, response.status]
+      end
 
       # @return [Boolean] whether a streamed one has failed behind its head: no policy makes the call again
       def broken_off?(pending, result)

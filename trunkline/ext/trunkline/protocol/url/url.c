@@ -46,9 +46,10 @@ bool url_sendable(const char *text, size_t length) {
 }
 
 static bool has_dot_segment(const char *text, size_t length) {
-    for (size_t i = 1; i < length; i++)
-        if (text[i] == '.' && text[i - 1] == '/') return true;
-    return text[0] == '.';
+    const char *end = text + length;
+    for (const char *dot = text; (dot = memchr(dot, '.', (size_t)(end - dot))) != NULL; dot++)
+        if (dot == text || dot[-1] == '/') return true;
+    return false;
 }
 
 static bool has_scheme(const char *text, size_t length) {

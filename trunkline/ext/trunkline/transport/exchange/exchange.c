@@ -100,6 +100,7 @@ bool exchange_switched(const exchange *x) {
 step_result exchange_finish(exchange *x, nanoseconds now) {
     record_outcome(x, FAILURE_NONE);
     x->timings.total = now - x->began;
+    x->stepped_at = now;
     if (exchange_switches(x, x->answer.status)) { /* switched_take takes it, or exchange_free */
         x->state = EXCHANGE_DONE;
         return STEP_DONE;
@@ -368,6 +369,7 @@ static step_result talk_http1(exchange *x, nanoseconds now) {
         if (x->poll_first && !connection_pending(x->connection)) {
             x->poll_first = false;
             x->events = POLLIN;
+            x->stepped_at = x->sent_at;
             return STEP_WAIT;
         }
     }
@@ -450,6 +452,7 @@ static bool belongs_to_parent(const exchange *x) {
 }
 
 step_result exchange_step(exchange *x, nanoseconds now) {
+    x->stepped_at = 0;
     if (belongs_to_parent(x)) return exchange_fail(x, FAILURE_FORKED, NULL, 0);
     x->behind |= x->resumed || x->in_fiber;
     if (x->resumed) {

@@ -175,6 +175,7 @@ typedef struct exchange {
     nanoseconds idle_timeout, max_age; /* of the connection; copied from request.options */
     call_phase phase;
     nanoseconds began, deadline, total_deadline, sending_began, sent_at;
+    nanoseconds stepped_at; /* when the last step ended; 0: it did not look at the clock then */
 
     /* what the next call reads into, too: see exchange_free. `answer` is the first. */
     http1_response answer;

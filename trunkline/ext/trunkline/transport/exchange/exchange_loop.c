@@ -57,10 +57,10 @@ static bool watch(exchange_loop *l, member *m) {
     return m->due.when == 0 || deadlines_set(&l->due, &m->due);
 }
 
-static void step(exchange_loop *l, member *m) {
+static void step(exchange_loop *l, member *m, nanoseconds now) {
     m->where = MEMBER_WAITING;
     m->x->behind |= l->behind;
-    m->step = exchange_step(m->x, clock_now());
+    m->step = exchange_step(m->x, now);
     if (m->step == STEP_WAIT && !watch(l, m)) {
         exchange_abort(m->x);
         m->x->why.code = FAILURE_OUT_OF_MEMORY;
@@ -104,9 +104,12 @@ void exchange_loop_run(exchange_loop *l) {
     leave_to_parent(l);
     wake_touched(l);
     const list_node *last = l->runnable.last;
+    nanoseconds now = 0;
     for (list_node *n; (n = list_shift(&l->runnable)) != NULL;) {
-        step(l, LIST_ITEM(n, member, queue_node));
-        if (n == last) break; /* those that run on and on wait for their next turn */
+        member *m = LIST_ITEM(n, member, queue_node);
+        step(l, m, now != 0 ? now : clock_now());
+        now = m->x->stepped_at; /* most steps end with a look at the clock, which serves the next */
+        if (n == last) break;   /* those that run on and on wait for their next turn */
     }
     http2_batch_flush(l->batch, l->waker);
     wake_touched(l);

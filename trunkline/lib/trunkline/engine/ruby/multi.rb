@@ -72,7 +72,7 @@ module Trunkline
       end
 
       # @param timeout [Numeric, nil] seconds
-      # @param results [Array] to which it adds tag, result, tag, result... as calls end: an interrupt loses none
+      # @param results [Array] to which it adds tag, result, status as calls end: an interrupt loses none
       # @return [nil]
       def run(timeout, results)
         check_open
@@ -250,7 +250,7 @@ module Trunkline
           return run_on(entry) if exchange.data?
 
           entry.answer.conclude
-          give(entry, exchange.streaming? ? nil : entry.response)
+          exchange.streaming? ? give(entry, nil) : give(entry, entry.response, entry.response.status)
         else run_on(entry)
         end
       end
@@ -265,13 +265,13 @@ module Trunkline
         add_result(entry, exchange.take_body) if exchange.data?
       end
 
-      def give(entry, result)
-        add_result(entry, result) unless entry.cancelled
+      def give(entry, result, status = nil)
+        add_result(entry, result, status) unless entry.cancelled
         remove(entry)
       end
 
-      def add_result(entry, result)
-        @results.push(entry.tag, result)
+      def add_result(entry, result, status = nil)
+        @results.push(entry.tag, result, status)
         @told = true
       end
 
