@@ -15,6 +15,7 @@ module Metronome
       return if @thread&.alive?
 
       @beats = []
+      @lock = Mutex.new # of @beats: threads of JRuby run at the same time
       @last = now
       @run_queue = RunQueue.new if RUBY_ENGINE == "jruby"
       @thread = Thread.new { loop { beat } }
@@ -27,7 +28,8 @@ module Metronome
     def lateness(seconds)
       to = now
       from = to - seconds - PERIOD
-      lates = @beats.reverse_each.take_while { |at, _| at >= from }.map(&:last) << (to - @last - PERIOD)
+      beats = @lock.synchronize { @beats.dup }
+      lates = beats.reverse_each.take_while { |at, _| at >= from }.map(&:last) << (to - @last - PERIOD)
       lates.select { |late| late > PERIOD }.sum(@run_queue ? @run_queue.waited_between(from, to) : 0.0)
     end
 
@@ -36,9 +38,11 @@ module Metronome
     def beat
       sleep PERIOD
       at = now
-      @beats << [at, at - @last - PERIOD]
+      @lock.synchronize do
+        @beats << [at, at - @last - PERIOD]
+        @beats.shift if @beats.size > KEPT
+      end
       @last = at
-      @beats.shift if @beats.size > KEPT
       @run_queue&.beat(at)
     end
 

@@ -4,15 +4,17 @@
 #include "engine.h"
 #include "request_params.h"
 
-/* What a Trunkline::Request is made of (request.c). */
+/* What a Trunkline::Request is made of (request.c). What it owns comes first, so that request_free
+ * reads one cache line of it. */
 
 typedef struct {
+    char *head;             /* owned unless it lies behind the struct: request line and fields */
+    char *content_bytes;    /* owned; of a String whose bytes lie in the object itself; or NULL */
     VALUE origin;           /* Engine::Origin; nil: no client has made it, and it cannot be sent */
     VALUE builder;          /* the RequestBuilder that made it, or nil */
     VALUE method;           /* frozen String */
     VALUE uri;              /* a URL; nil: it is made of origin and target when it is asked for */
     VALUE content;          /* nil, a frozen String, or a Content */
-    char *content_bytes;    /* owned; of a String whose bytes lie in the object itself; or NULL */
     VALUE follow;           /* how many redirects: an Integer, or false */
     VALUE early_hints;      /* called with the fields of each 103, or nil */
     VALUE progress;         /* called with how much of the content is sent, or nil */
@@ -24,7 +26,6 @@ typedef struct {
     bool says_close;        /* Connection: close is among the fields */
     bool upgrades;          /* Upgrade: websocket is */
     bool expects;           /* 100 (Continue) is asked for before the content is sent */
-    char *head;             /* owned unless it lies behind the struct: request line and fields */
     uint32_t head_length;
     uint32_t target, target_length; /* within head: path and query, without an origin before it */
     uint32_t fields, fields_end;    /* within head: the fields but those for a proxy */
