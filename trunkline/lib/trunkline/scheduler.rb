@@ -351,6 +351,11 @@ module Trunkline
       @in_flight -= 1
       pending.id = nil
       pending.queue&.ended(pending, result, status, now)
+      pending.plain ? result : after_exchange(pending, result, now)
+    end
+
+    # @return (see #handle_result)
+    def after_exchange(pending, result, now)
       result = result_of_call(pending, result, now) if pending.policy && !broken_off?(pending, result)
       pending.request&.release if result
       result

@@ -92,7 +92,7 @@ module Trunkline
         nil while pull_one
       end
 
-      # @param ended [PendingRequest, nil] the one that has ended; reused unless somebody else may refer to it
+      # @param ended [PendingRequest, nil] the one that has ended; used again if nobody else can refer to it
       # @return [true, nil] nil: no request may be added, or there are no more
       def pull_one(ended = nil) # rubocop:disable Metrics/CyclomaticComplexity, Metrics/PerceivedComplexity -- for speed
         return if @exhausted || !@scheduler.room?
@@ -104,7 +104,7 @@ module Trunkline
 
         checked = @checked.delete(@index) unless @checked.empty?
         begin
-          ended = PendingRequest.new if ended.nil? || ended.policy || ended.streamed
+          ended = PendingRequest.new unless ended && (ended.plain || ended.over?)
           pending = checked || @reader.read(item, @index, ended)
           pending.item = @source.context if @contexts
           @scheduler.add(pending)

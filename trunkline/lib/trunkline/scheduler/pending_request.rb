@@ -10,6 +10,7 @@ module Trunkline
     # item, index  what the caller gave, and its index among all that it gave
     # callback     who gets the result: a block, an index of the results, a Future, or nil
     # policy       the CallPolicy; nil: the call is one exchange
+    # plain        true for a GET of which nothing but its URL was given, without a policy
     # request      what is to be sent next; nil while many wait, to save memory
     # queue        the OriginQueue that it was started from; nil when that does not count it (any more)
     # started, generation
@@ -21,7 +22,7 @@ module Trunkline
     # flow         the Flow, from where the call's policies run on
     # answered     true while it has a result that the engine did not give
     # streamed     true when the parts of the response are yielded as they arrive; StreamBlocks that take them; or nil
-    PendingRequest = Struct.new(:item, :index, :callback, :policy, :request, :queue, :started, :generation, :id,
+    PendingRequest = Struct.new(:item, :index, :callback, :policy, :plain, :request, :queue, :started, :generation, :id,
                                 :surroundings, :began, :deadline, :flow, :answered, :streamed) do
       include Redacted
 
@@ -37,6 +38,9 @@ module Trunkline
         %i[request queue started generation id].each { |name| self[name] = other[name] }
         other.id = nil
       end
+
+      # @return [Boolean] of one whose result was yielded: whether nobody else can refer to it
+      def over? = policy.nil? && !streamed
 
       # @return [Boolean] whether the engine has it, or the caller has not been given its result
       def in_flight? = !id.nil?

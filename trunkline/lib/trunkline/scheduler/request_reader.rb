@@ -38,11 +38,10 @@ module Trunkline
       def read(item, index, pending = PendingRequest.new)
         pending.item = item
         pending.index = index
-        return compose(pending) unless item.is_a?(String)
+        return compose(pending) unless item.is_a?(String) && @policy.nil? && !Surroundings.needed?
 
         pending.request = @requests.build("GET", item, nil, false)
-        pending.policy = @policy
-        @builder.surround(pending) if Surroundings.needed?
+        pending.plain = true
         pending
       rescue InvalidRequest => error
         raise InvalidRequest, "request #{index}: #{error.message}"
@@ -51,6 +50,7 @@ module Trunkline
       # Fills in request and policy, which one that waited may have lost.
       # @return [PendingRequest]
       def compose(pending)
+        pending.plain = false
         item = pending.item
         return @builder.prepare(pending, "GET", item) if item.is_a?(String)
 
