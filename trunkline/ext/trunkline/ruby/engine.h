@@ -83,13 +83,6 @@ void engine_config_init(void);
 
 /* ---- engine_origin.c: where a client's requests to one origin go ---- */
 
-/* The lines behind the request line of a GET that has no field or credential of its own. */
-typedef struct {
-    buffer lines;  /* owned; empty: they are not made yet */
-    size_t fields; /* bytes of those but the fields for a proxy */
-    bool says_close;
-} usual_lines;
-
 typedef struct {
     VALUE config_value;    /* keeps `config` alive */
     VALUE url;             /* the origin's root, a Trunkline::URL */
@@ -105,7 +98,6 @@ typedef struct {
     char *strings; /* owned: what all texts point into */
     size_t strings_size;
     buffer key;           /* owned; made when the first request is begun */
-    usual_lines usual;    /* made with the first request that has them */
     bool absolute_form;   /* requests are sent to a proxy, with `prefix` before their targets */
     bool bound_fields;    /* the client's credentials and its Host field are for this origin */
     bool begun, complete; /* Origin.new was called; and it succeeded */

@@ -157,13 +157,12 @@ static void origin_free(void *data) {
     origin_object *o = data;
     free(o->strings);
     buffer_free(&o->key);
-    buffer_free(&o->usual.lines);
     ruby_xfree(o);
 }
 
 static size_t origin_size(const void *data) {
     const origin_object *o = data;
-    return sizeof(*o) + o->key.capacity + o->usual.lines.capacity + o->strings_size;
+    return sizeof(*o) + o->key.capacity + o->strings_size;
 }
 
 /* The config is pinned (marked without moving), for o->config points into it. */

@@ -73,8 +73,7 @@ typedef struct {
     const char *query; /* encoded; NULL: it is made of `params` */
     size_t query_length;
     const request_params *params;
-    usual_lines *usual;    /* the origin's, if its lines are this request's; or NULL */
-    request_field *fields; /* in the order of their groups; unless `usual` has lines */
+    request_field *fields; /* in the order of their groups */
     uint32_t field_count;
     bool raw;    /* the fields are sent as they are: none is added, moved or left out */
     bool decode; /* codings are asked for unless a field says otherwise */
@@ -87,8 +86,7 @@ typedef struct {
 typedef enum { COMPOSED, COMPOSE_NO_MEMORY, COMPOSE_INVALID, COMPOSE_LENGTH } compose_result;
 
 /* Composes the head into `r`, which owns it then, and fills in all members of `r` that are no
- * VALUE, and c->usual when it is empty. COMPOSE_LENGTH: a Content-Length field, put in *declared,
- * contradicts the content. */
+ * VALUE. COMPOSE_LENGTH: a Content-Length field, put in *declared, contradicts the content. */
 compose_result request_compose(request_object *r, const composition *c, int64_t *declared);
 
 /* Wraps a new, empty request; the caller fills it in and freezes it. Raises without memory. */

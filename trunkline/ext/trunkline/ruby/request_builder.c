@@ -14,7 +14,6 @@
 static ID id_upgrade, id_open_tunnel, id_encode_params, id_check_headers, id_check_method,
     id_content_of, id_generate_json, id_authorization, id_check_option, id_check_hints,
     id_check_progress, id_refuse_length, id_refuse_without_timeout, id_length, id_merge;
-static VALUE get; /* the String that each "GET" of a file with frozen literals is */
 
 /* ---- the object ---- */
 
@@ -189,10 +188,6 @@ static bool is_text(VALUE string, const char *text) {
 }
 
 static void take_method(building *g, VALUE method) {
-    if (method == get) {
-        g->method = get;
-        return;
-    }
     bool usual = RB_TYPE_P(method, T_STRING) &&
                  http1_name_valid(RSTRING_PTR(method), (size_t)RSTRING_LEN(method)) &&
                  !is_text(method, "CONNECT") && !(g->has_content && is_text(method, "TRACE"));
@@ -200,7 +195,7 @@ static void take_method(building *g, VALUE method) {
         method = rb_funcall(g->self, id_check_method, 2, method, g->has_content ? Qtrue : Qfalse);
         StringValue(method);
     }
-    g->method = is_text(method, "GET") ? get : rb_str_new_frozen(method);
+    g->method = rb_str_new_frozen(method);
 }
 
 static void take_authorization(building *g) {
@@ -234,17 +229,8 @@ static VALUE composed(request_object *r, VALUE self, const building *g, composit
     return rb_obj_freeze(self);
 }
 
-/* Where its origin keeps the lines of requests like this one; NULL: it is not as most are. */
-static usual_lines *usual_lines_of(const building *g, const request_object *r) {
-    bool own = g->headers != Qundef || !NIL_P(g->authorization) || !NIL_P(g->userinfo) ||
-               g->has_content || r->upgrades;
-    return own || g->method != get ? NULL : &origin_get(g->origin)->usual;
-}
-
-static VALUE compose(building *g, request_object *r, VALUE self, field_list *l,
-                     usual_lines *usual) {
+static VALUE compose(building *g, request_object *r, VALUE self, field_list *l) {
     composition c = {.origin = origin_get(g->origin),
-                     .usual = usual,
                      .method = RSTRING_PTR(g->method),
                      .method_length = (size_t)RSTRING_LEN(g->method),
                      .fields = l->at,
@@ -268,15 +254,13 @@ static uint32_t fields_needed(const building *g, VALUE checked) {
 /* Lists the fields and composes; when they are more than usual, or are not as they should be, once
  * more with what Ruby says of them. */
 static VALUE list_and_compose(building *g, request_object *r, VALUE self) {
-    request_field fields[USUAL_FIELDS];
+    request_field usual[USUAL_FIELDS];
     char digits[USUAL_NUMBERS][DIGITS];
-    field_list list = {.at = fields, .digits = digits};
-    usual_lines *usual = usual_lines_of(g, r);
-    if (usual != NULL && buffer_length(&usual->lines) > 0) return compose(g, r, self, &list, usual);
+    field_list list = {.at = usual, .digits = digits};
     bool plain = g->headers == Qundef || RB_TYPE_P(g->headers, T_HASH);
     if (plain && fields_needed(g, Qnil) <= USUAL_FIELDS) {
         list_fields(&list, g, Qnil);
-        if (!list.unusual) return compose(g, r, self, &list, usual);
+        if (!list.unusual) return compose(g, r, self, &list);
     }
     VALUE none = rb_ary_new(),
           checked = g->headers == Qundef ? none : ask(g, id_check_headers, g->headers);
@@ -284,7 +268,7 @@ static VALUE list_and_compose(building *g, request_object *r, VALUE self) {
     VALUE room;
     list.at = ALLOCV_N(request_field, room, fields_needed(g, checked));
     list_fields(&list, g, checked);
-    VALUE request = compose(g, r, self, &list, usual);
+    VALUE request = compose(g, r, self, &list);
     ALLOCV_END(room);
     RB_GC_GUARD(checked);
     return request;
@@ -397,7 +381,7 @@ static VALUE builder_rebuild(VALUE self, VALUE request, VALUE method, VALUE url,
     VALUE room;
     field_list list = {.at = ALLOCV_N(request_field, room, (size_t)RARRAY_LEN(pairs) + 1)};
     list_pairs(&list, pairs);
-    object = compose(&g, r, object, &list, NULL);
+    object = compose(&g, r, object, &list);
     ALLOCV_END(room);
     RB_GC_GUARD(request);
     return object;
@@ -457,8 +441,6 @@ static void intern_names(void) {
 
 void request_builder_init(void) {
     intern_names();
-    get = rb_enc_interned_str_cstr("GET", rb_utf8_encoding());
-    rb_gc_register_mark_object(get);
     building_url_init();
     VALUE cBuilder = rb_define_class_under(mTrunkline, "RequestBuilder", rb_cObject);
     rb_define_alloc_func(cBuilder, builder_s_allocate);

@@ -125,15 +125,11 @@ static const char *proxy_authorization(const origin_object *o) {
 /* What put_head adds to the texts that it is given. */
 #define ADDED_MOST 200
 
-/* Upper bounds of what they write. */
-static size_t request_line_room(const composition *c) {
-    return c->method_length + c->origin->prefix_length + c->path_length + c->target_length +
-           c->query_length + ADDED_MOST;
-}
-
+/* An upper bound of the head's length. */
 static size_t head_room(const composition *c, const adjustments *a) {
     const char *authorization = proxy_authorization(c->origin);
-    size_t room = request_line_room(c) + a->host_length;
+    size_t room = c->method_length + c->origin->prefix_length + c->path_length + c->target_length +
+                  c->query_length + a->host_length + ADDED_MOST;
     for (uint32_t i = 0; i < c->field_count; i++)
         room += c->fields[i].name_length + c->fields[i].value_length + 4;
     return room + (authorization ? strlen(authorization) : 0);
@@ -235,30 +231,10 @@ static bool make_room(request_object *r, size_t room) {
     return r->head != NULL;
 }
 
-/* ---- the lines of usual requests ---- */
-
-static void put_usual_head(request_object *r, const composition *c) {
-    const usual_lines *u = c->usual;
-    char *at = put_request_line(r->head, r, c);
-    r->fields = (uint32_t)(at - r->head);
-    r->fields_end = r->fields + (uint32_t)u->fields;
-    at = put(at, (const char *)u->lines.bytes, buffer_length(&u->lines));
-    r->head_length = (uint32_t)(at - r->head);
-    r->says_close = u->says_close;
-}
-
-/* Without memory the next request composes them again. */
-static void keep_usual_lines(usual_lines *u, const request_object *r) {
-    u->fields = r->fields_end - r->fields;
-    u->says_close = r->says_close;
-    buffer_append(&u->lines, r->head + r->fields, r->head_length - r->fields);
-}
-
-/* ---- composing ---- */
-
-static compose_result compose_fields(request_object *r, const composition *c, int64_t *declared) {
+compose_result request_compose(request_object *r, const composition *c, int64_t *declared) {
     if (!c->raw) mark_replaced(c->fields, c->field_count);
     adjustments a = adjust(c);
+    r->content_length = c->content_length;
     if (a.declared >= 0 && !c->raw) {
         *declared = a.declared;
         if (c->content_length >= 0 && c->content_length != a.declared) return COMPOSE_LENGTH;
@@ -267,28 +243,12 @@ static compose_result compose_fields(request_object *r, const composition *c, in
     /* Content of unknown length may be any. */
     bool much = r->content_length < 0 || r->content_length > c->expect_above;
     r->expects = c->raw || (a.expect && much);
-    if (!make_room(r, head_room(c, &a))) return COMPOSE_NO_MEMORY;
-    put_head(r, c, &a);
-    if (c->usual != NULL) keep_usual_lines(c->usual, r);
-    return COMPOSED;
-}
-
-static compose_result compose_usual(request_object *r, const composition *c) {
-    if (!make_room(r, request_line_room(c) + buffer_length(&c->usual->lines)))
-        return COMPOSE_NO_MEMORY;
-    put_usual_head(r, c);
-    return COMPOSED;
-}
-
-compose_result request_compose(request_object *r, const composition *c, int64_t *declared) {
-    if (!http1_name_valid(c->method, c->method_length)) return COMPOSE_INVALID;
-    r->content_length = c->content_length;
     r->head_method = method_is(c, "HEAD");
     r->safe_method =
         r->head_method || method_is(c, "GET") || method_is(c, "OPTIONS") || method_is(c, "TRACE");
-    bool made = c->usual != NULL && buffer_length(&c->usual->lines) > 0;
-    compose_result result = made ? compose_usual(r, c) : compose_fields(r, c, declared);
-    if (result != COMPOSED) return result;
+    if (!http1_name_valid(c->method, c->method_length)) return COMPOSE_INVALID;
+    if (!make_room(r, head_room(c, &a))) return COMPOSE_NO_MEMORY;
+    put_head(r, c, &a);
     bool valid = http1_target_valid(r->head + r->target, r->target_length);
     return valid ? COMPOSED : COMPOSE_INVALID;
 }
