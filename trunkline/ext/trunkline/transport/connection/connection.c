@@ -41,7 +41,7 @@ connection *connection_new(const dialled *d, const route *r, uint64_t owner, nan
     c->owner = owner;
     c->born = now;
     c->answered_in = NEVER;
-    c->arrived.ago = -1;
+    c->arrived.at = -1;
     arrival_watch(c->descriptor);
     if (c->session != NULL) tls_tell_arrivals(c->session, &c->arrived);
     describe_peer(c, d, r);

@@ -11,16 +11,17 @@ void arrival_watch(int descriptor) {
 }
 
 /* The kernel goes by the clock of the day, which may have been set meanwhile. */
-static nanoseconds since(const struct timespec *then) {
+static nanoseconds monotonic(const struct timespec *then) {
     struct timespec day;
+    nanoseconds now = clock_now();
     clock_gettime(CLOCK_REALTIME, &day);
     nanoseconds ago = (nanoseconds)(day.tv_sec - then->tv_sec) * SECOND;
     ago += day.tv_nsec - then->tv_nsec;
-    return ago > 0 ? ago : 0;
+    return ago > 0 && ago < now ? now - ago : now;
 }
 
 ssize_t arrival_recv(int descriptor, void *bytes, size_t length, int flags, arrival *a) {
-    if (a != NULL) a->ago = -1;
+    if (a != NULL) a->at = -1;
     if (a == NULL || !a->wanted) return recv(descriptor, bytes, length, flags);
     union {
         struct cmsghdr header;
@@ -36,7 +37,7 @@ ssize_t arrival_recv(int descriptor, void *bytes, size_t length, int flags, arri
     if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_TIMESTAMPNS) {
         struct timespec then;
         memcpy(&then, CMSG_DATA(c), sizeof(then));
-        a->ago = since(&then);
+        a->at = monotonic(&then);
     }
     return got;
 }
@@ -48,7 +49,7 @@ void arrival_watch(int descriptor) {
 }
 
 ssize_t arrival_recv(int descriptor, void *bytes, size_t length, int flags, arrival *a) {
-    if (a != NULL) a->ago = -1;
+    if (a != NULL) a->at = -1;
     return recv(descriptor, bytes, length, flags);
 }
 

@@ -11,20 +11,15 @@
  * the lock; how long that lay in the socket is the kernel's knowledge (SO_TIMESTAMPNS; Linux, TCP).
  */
 typedef struct {
-    bool wanted;     /* by the next arrival_recv: it costs a little */
-    nanoseconds ago; /* since what was read last had come; -1: not known */
+    bool wanted;    /* by the next arrival_recv: it costs a little */
+    nanoseconds at; /* when what was read last had come; -1: not known */
 } arrival;
 
 /* Has the kernel note when bytes come for the socket, where it can. */
 void arrival_watch(int descriptor);
 
-/* As recv(2). Sets a->ago when that is wanted; `a` may be NULL. Of bytes that came one after
- * another it is that of the last. */
+/* As recv(2). Sets a->at when that is wanted; `a` may be NULL. Of bytes that came one after another
+ * it is that of the last. */
 ssize_t arrival_recv(int descriptor, void *bytes, size_t length, int flags, arrival *a);
-
-/* When what was read last had come, if it was read at `now`: that itself when it is not known. */
-static inline nanoseconds arrival_time(const arrival *a, nanoseconds now) {
-    return a->ago > 0 && a->ago < now ? now - a->ago : now;
-}
 
 #endif

@@ -156,8 +156,9 @@ static io_result read_input(exchange *x, failure *f) {
 
 /* Notes, and returns, when the bytes of the last read had come. */
 static nanoseconds note_arrival(exchange *x, nanoseconds now) {
-    nanoseconds came = arrival_time(&x->connection->arrived, now);
-    if (came < now) x->timings.gvl = now - came;
+    nanoseconds came = x->connection->arrived.at;
+    if (came < 0 || came >= now) return now;
+    x->timings.gvl = now - came;
     return came;
 }
 

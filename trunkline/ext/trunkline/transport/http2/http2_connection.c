@@ -80,14 +80,14 @@ bool http2_connection_read_once(http2_connection *h, waker *own, nanoseconds now
     failure f = {0};
     size_t count = 0;
     if (h->dead) return false;
-    arrival *arrived = &h->connection->arrived;
-    arrived->wanted = true; /* other calls may have been waiting for it */
+    const arrival *arrived = &h->connection->arrived;
+    h->connection->arrived.wanted = true; /* other calls may have been waiting for it */
     io_result io = connection_read(h->connection, h->input, HTTP2_READ_SIZE, &count, &f);
     h->wants_read = io == IO_WRITE ? POLLOUT : POLLIN;
     h->unread = io == IO_DONE;
     if (io == IO_DONE) {
         h->heard_at = now;
-        h->came_at = arrival_time(arrived, now);
+        h->came_at = arrived->at >= 0 ? arrived->at : now;
         h->pinged_at = 0;
         failure_code code = http2_input(h->session, h->input, count);
         if (code != FAILURE_NONE) {
