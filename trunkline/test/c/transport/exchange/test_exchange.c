@@ -223,6 +223,7 @@ static void test_through_all_states(void) {
     exchange *x = begin(get_request());
     CHECK(x->state == EXCHANGE_START, "nothing is done before the first step");
     CHECK(step(x) == STEP_WAIT && x->state == EXCHANGE_QUEUED, "the only place is taken");
+    CHECK(x->stepped_at == 0, "when that step ended was not looked at");
     say_to(server, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     CHECK(step(other) == STEP_DONE, "it becomes free");
     close(server);
@@ -231,8 +232,10 @@ static void test_through_all_states(void) {
     reach(x, EXCHANGE_TALKING, PHASE_FIRST_BYTE);
     server = accept_one();
     CHECK(heard(server, GET), "the request comes");
+    CHECK(exchange_step(x, clock_now()) == STEP_WAIT && x->stepped_at == 0, "nothing has come");
     say_to(server, OK_HELLO);
     CHECK(step(x) == STEP_DONE && x->state == EXCHANGE_DONE, "it is answered");
+    CHECK(x->stepped_at == x->began + x->timings.total, "and then the step ended");
     CHECK(x->answer.status == 200 && buffer_length(&x->body) == 5 && x->delivered == 5, "wholly");
     CHECK(x->timings.queue > 0 && x->timings.resolve > 0 && x->timings.connect > 0 &&
               x->timings.tls == -1 && x->timings.write >= 0 && x->timings.first_byte > 0 &&
