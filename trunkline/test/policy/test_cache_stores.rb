@@ -167,6 +167,7 @@ class TestCacheStores < TrunklineTest
     end
     writer.close
     assert_match(/\Atrunkline; hit; ttl=\d+\z/, reader.read)
+    reader.close
     Process.wait(pid)
   end
 
