@@ -10,11 +10,6 @@
 
 #define KEEP_ALIVE_MARGIN SECOND /* a connection is closed so long before its server would */
 
-void exchange_phase(exchange *x, call_phase phase, nanoseconds now) {
-    x->phase = phase;
-    x->deadline = clock_after(now, x->request.options->timeouts[phase]);
-}
-
 void exchange_begin(exchange *x, const exchange_request *request, pool *p, waker *w,
                     nanoseconds deadline) {
     x->request = *request;
@@ -393,43 +388,6 @@ static step_result talk(exchange *x, nanoseconds now) {
     return step == STEP_WAIT && x->progress_due ? STEP_PROGRESS : step;
 }
 
-/* ---- time ---- */
-
-static failure_code timeout_code(call_phase phase) {
-    static const failure_code codes[PHASE_COUNT] = {
-        [PHASE_QUEUE] = FAILURE_QUEUE_TIMEOUT,     [PHASE_RESOLVE] = FAILURE_RESOLVE_TIMEOUT,
-        [PHASE_CONNECT] = FAILURE_CONNECT_TIMEOUT, [PHASE_TLS] = FAILURE_TLS_TIMEOUT,
-        [PHASE_WRITE] = FAILURE_WRITE_TIMEOUT,     [PHASE_FIRST_BYTE] = FAILURE_FIRST_BYTE_TIMEOUT,
-        [PHASE_READ] = FAILURE_READ_TIMEOUT,
-    };
-    return codes[phase];
-}
-
-static nanoseconds continue_deadline(const exchange *x) {
-    bool head_sent = x->http2 || x->segment_sent == x->segment_length;
-    bool waits = x->state == EXCHANGE_TALKING && x->awaits_continue && head_sent;
-    return waits ? clock_after(x->sending_began, x->request.options->expect) : NEVER;
-}
-
-static step_result out_of_time(exchange *x, nanoseconds now) {
-    if (now >= x->total_deadline) {
-        x->allowed = x->total_deadline - x->began;
-        return exchange_fail(x, FAILURE_TOTAL_TIMEOUT, NULL, 0);
-    }
-    if (x->state != EXCHANGE_DIALLING && now >= x->deadline) {
-        x->allowed = x->request.options->timeouts[x->phase];
-        return exchange_fail(x, timeout_code(x->phase), exchange_why_queued(x), 0);
-    }
-    return STEP_WAIT;
-}
-
-/* The socket was full until the deadline. A write that it might take now would be no progress: poll
- * has not reported it writable. */
-static bool write_is_late(const exchange *x, nanoseconds now) {
-    return x->state == EXCHANGE_TALKING && x->phase == PHASE_WRITE && (x->events & POLLOUT) &&
-           now >= x->deadline;
-}
-
 static step_result step_once(exchange *x, nanoseconds now) {
     switch (x->state) {
     case EXCHANGE_START: return start(x, now);
@@ -459,11 +417,11 @@ step_result exchange_step(exchange *x, nanoseconds now) {
         x->resumed = false;
         exchange_phase(x, x->phase, now);
     }
-    if (now >= continue_deadline(x)) {
+    if (now >= exchange_continue_deadline(x)) {
         x->awaits_continue = false; /* servers need not send 100 (RFC 9110 10.1.1) */
         exchange_phase(x, PHASE_WRITE, now);
     }
-    if (write_is_late(x, now)) return out_of_time(x, now);
+    if (exchange_write_is_late(x, now)) return exchange_out_of_time(x, now);
     step_result step;
     exchange_state before;
     do {
@@ -471,7 +429,7 @@ step_result exchange_step(exchange *x, nanoseconds now) {
         step = step_once(x, now);
     } while (step == STEP_WAIT && x->state != before);
     if (!over(step) && now >= clock_earlier(x->deadline, x->total_deadline)) {
-        step_result late = out_of_time(x, now);
+        step_result late = exchange_out_of_time(x, now);
         step = late == STEP_WAIT ? step : late;
     }
     if (step == STEP_WAIT && !x->again) exchange_caught_up(x);
@@ -482,21 +440,4 @@ step_result exchange_step(exchange *x, nanoseconds now) {
 void exchange_set_body_buffer(exchange *x, uint8_t *bytes, size_t room) {
     x->body_buffer = bytes;
     x->body_buffer_room = room;
-}
-
-int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline) {
-    nanoseconds own = clock_earlier(x->deadline, continue_deadline(x));
-    if (x->again) own = 0;
-    if (x->state == EXCHANGE_QUEUED) own = clock_earlier(own, x->collect_at);
-    bool dials = x->state == EXCHANGE_DIALLING;
-    int count = dials ? dial_wait(x->dialling, entries, room, &own) : 0;
-    *deadline = clock_earlier(own, x->total_deadline);
-    if (x->state != EXCHANGE_TALKING) return count;
-    short events = x->events;
-    if (x->http2) {
-        events = __atomic_load_n(&x->call.events, __ATOMIC_ACQUIRE);
-        *deadline = clock_earlier(*deadline, x->wake_at);
-    }
-    entries[0] = (struct pollfd){.fd = x->connection->descriptor, .events = events};
-    return events != 0;
 }

@@ -7,9 +7,6 @@
 
 /* ---- exchange.c ---- */
 
-/* Enters a phase (or stays in it, after progress): its timeout counts from `now`. */
-void exchange_phase(exchange *x, call_phase phase, nanoseconds now);
-
 /* End the call and return STEP_FAILED or STEP_DONE. exchange_fail closes the connection;
  * exchange_finish gives it back to the pool if it can be used again. */
 step_result exchange_fail(exchange *x, failure_code code, const char *detail, int system_error);
@@ -17,6 +14,21 @@ step_result exchange_finish(exchange *x, nanoseconds now);
 
 /* Does a final answer with this status switch protocols, as the request asked? */
 bool exchange_switches(const exchange *x, int status);
+
+/* ---- exchange_time.c ---- */
+
+/* Enters a phase (or stays in it, after progress): its timeout counts from `now`. */
+void exchange_phase(exchange *x, call_phase phase, nanoseconds now);
+
+/* Until when it waits for 100 (Continue) before it sends its body; NEVER: it does not wait. */
+nanoseconds exchange_continue_deadline(const exchange *x);
+
+/* Has the socket been full until the deadline? A write that it might take now would be no progress:
+ * poll has not reported it writable. */
+bool exchange_write_is_late(const exchange *x, nanoseconds now);
+
+/* Ends a call whose time is over, and returns STEP_FAILED; STEP_WAIT: there is time left. */
+step_result exchange_out_of_time(exchange *x, nanoseconds now);
 
 /* ---- exchange_queue.c ---- */
 
