@@ -104,7 +104,7 @@ module Trunkline
 
         checked = @checked.delete(@index) unless @checked.empty?
         begin
-          ended = PendingRequest.new unless ended && (ended.plain || ended.over?)
+          ended = PendingRequest.new unless ended && (ended.plain || ended.reusable?)
           pending = checked || @reader.read(item, @index, ended)
           pending.item = @source.context if @contexts
           @scheduler.add(pending)

@@ -39,8 +39,8 @@ module Trunkline
         other.id = nil
       end
 
-      # @return [Boolean] of one whose result was yielded: whether nobody else can refer to it
-      def over? = policy.nil? && !streamed
+      # @return [Boolean] whether nobody else can refer to it once its result was yielded
+      def reusable? = policy.nil? && !streamed
 
       # @return [Boolean] whether the engine has it, or the caller has not been given its result
       def in_flight? = !id.nil?
