@@ -88,8 +88,11 @@ module Trunkline
     # @param pending [PendingRequest] composed
     def add(pending)
       now = @completed_at || clock
-      queue = @last = @found[pending.request.origin] || @origins.queue_for(pending)
-      may_start = (@backlogged.empty? || queue.waiting.empty?) && (queue == @open || room_in?(queue, now))
+      queue = @found[pending.request.origin] || @origins.queue_for(pending)
+      return start(pending, queue, now) if queue == @open
+
+      @last = queue
+      may_start = (@backlogged.empty? || queue.waiting.empty?) && room_in?(queue, now)
       may_start ? start(pending, queue, now) : enqueue(pending, queue)
     end
 
@@ -107,8 +110,10 @@ module Trunkline
       return false if @rate && !@rate.ready?(now)
 
       # Most requests go to the origin of the one before, and none waits.
-      @open = @last if @backlogged.empty? ? @last&.ready?(now) : @last&.room?(now)
-      @open ? true : @origins.room?(now)
+      last = @last
+      last = nil unless last && (@backlogged.empty? ? last.ready?(now) : last.room?(now))
+      @open = last
+      !last.nil? || @origins.room?(now)
     end
 
     # Waits until a request has ended, and yields each that has.
@@ -231,6 +236,7 @@ module Trunkline
     # ---- starting ----
 
     def enqueue(pending, queue)
+      @open = nil
       waiting = @origins.push(pending, queue)
       forget_request(pending, waiting) if waiting > COMPOSED_WITH_CONTENT && @reader
     end

@@ -73,17 +73,19 @@ module Trunkline
       end
 
       def drive
+        progress = @progress
+        reuse_bodies = @reuse_bodies
         pull
         until @exhausted && @scheduler.idle?
-          @scheduler.run_once(@progress && Progress::INTERVAL, pulling: !@exhausted) do |pending, result, status|
+          @scheduler.run_once(progress && Progress::INTERVAL, pulling: !@exhausted) do |pending, result, status|
             Interrupts.raise_unhidden(result) unless status
-            @progress&.count(result)
+            progress&.count(result)
             yield pending.item, result, pending.index
-            result._empty if @reuse_bodies && result.is_a?(Response)
+            result._empty if reuse_bodies && result.is_a?(Response)
             # The next request starts at once: the limiter learns only from results that came while all slots were used.
             pull_one(pending)
           end
-          @progress&.tell(@scheduler)
+          progress&.tell(@scheduler)
           pull
         end
       end

@@ -37,7 +37,10 @@ module Trunkline
 
       # @return [Boolean] whether there is an origin that one more request may start to, or reason to look for one
       def room?(now)
-        @queues.empty? || @queues.any? { |queue| queue.room?(now) || queue.stalled?(now) }
+        only, second = @queues
+        return only.nil? || only.room?(now) || only.stalled?(now) if second.nil?
+
+        @queues.any? { |queue| queue.room?(now) || queue.stalled?(now) }
       end
 
       # @return [Integer] sum of the limits of the origins in use
@@ -96,7 +99,11 @@ module Trunkline
       # @param all [Boolean] also for origins of which no request waits
       # @return [Float, nil] seconds until one more may start; nil: when a request has ended
       def wait(now, all:)
-        (all ? @queues : @backlogged).filter_map { |queue| queue.wait(now) }.min
+        queues = all ? @queues : @backlogged
+        only, second = queues
+        return only&.wait(now) if second.nil?
+
+        queues.filter_map { |queue| queue.wait(now) }.min
       end
 
       # Forgets all queues, and keeps what their limiters have found out.
