@@ -29,7 +29,7 @@ module Bench
         Competitors.open(suite, work, base: suite.origin.public_send(@origin)) do |competitors|
           competitors.add_first(Peers::Trunkline)
           competitors.add_bare_curl
-          add_others(suite, competitors) if @beside_peers
+          @beside_peers ? add_others(suite, competitors) : competitors.add(Peers::BareSocket)
           Comparison.new(suite, title: title, bars: BARS, cpu_bars: CPU_BARS).call(competitors)
         end
       end

@@ -15,11 +15,11 @@ module Bench
     MRI = [Trunkline::Lab::Peer.named("trunkline"), Peers::TrunklineRuby,
            Trunkline::Lab::Peer.named("net_http")].freeze
     # Name of the result => the lab's server, and how many of a point's calls are made of it.
-    SERVERS = { "jruby" => ["short", 1.0], "jruby-workers" => ["workers", 0.2] }.freeze
+    SERVERS = { "jruby" => ["short", 1.0], "jruby-workers" => ["workers", 0.04] }.freeze
     CONCURRENCIES = "1,5,20,50,100,200"
     # Java compiles what was called often, in the background, on the core that it shares with the client: each client
-    # has so many seconds with so many calls in flight. Their rates stop rising within half a minute to a minute.
-    WARM_UP = { 50 => 40, 1 => 25, 200 => 10 }.freeze
+    # has turns of so many seconds with so many calls in flight.
+    WARM_UP = [[50, 45], [1, 20], [200, 15], [50, 40]].freeze
     # How many times faster than the faster of its peers, with the same number in flight.
     BAR = 2.0
 
@@ -69,7 +69,7 @@ module Bench
 
     def conclude
       super
-      @result.say("Each client on JRuby was warmed up for the same time, #{WARM_UP.each_value.sum} s: " \
+      @result.say("Each client on JRuby was warmed up for the same time, #{WARM_UP.sum(&:last)} s: " \
                   "#{WARM_UP.map { |step, seconds| "#{seconds} s with #{step} in flight" }.join(", ")}.")
       compare(samples.select { |(_, _, kind), _| kind == kinds.first })
     end

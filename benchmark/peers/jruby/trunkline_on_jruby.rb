@@ -4,9 +4,16 @@ require "trunkline/lab/peers/trunkline"
 
 module Bench
   module Peers
-    # The engine in Ruby.
+    # The engine in Ruby. As many connections as may be in flight are kept, as with the others.
     class TrunklineOnJRuby < Trunkline::Lab::Peers::Trunkline
       label "Trunkline, JRuby"
+
+      MOST = 200
+      private_constant :MOST
+
+      private
+
+      def options = super.merge(max_idle: MOST)
     end
   end
 end
