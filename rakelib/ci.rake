@@ -7,7 +7,7 @@ task :ci do
   gems = { "trunkline" => "trunkline:test", "trunkline-xml" => "xml:test", "trunkline-lab" => "lab:test",
            "trunkline-bulk" => "bulk:test" }
   suites = gems.select { |folder, _| File.directory?(File.join(ROOT, folder)) }
-  # The longest of those that run beside others comes first: it would end long after the others.
+  # The longest of those that run beside others come first: they would end long after the others.
   sections = {
     "Ruby style (RuboCop)" => "lint",
     "Signatures (RBS)" => "signatures",
@@ -15,6 +15,9 @@ task :ci do
     "C includes go one way" => "includes:check",
     "Extensions compile without a warning (gcc, clang)" => "compile:pedantic",
     "trunkline: tests notice that a safety rule is missing" => "mutants:quick",
+    "trunkline: a part of its suite on the engine in Ruby" => "engines:quick",
+    "trunkline: what the engine in Ruby leaves out of it" => "engines:left_out",
+    "trunkline: the same bytes to both engines" => "engines:fuzz:quick",
     "protocol/: unit tests, plain and sanitized" => "protocol:test",
     "transport/: unit tests, plain and sanitized" => "transport:test",
     "transport/: unit tests without epoll, eventfd, ppoll" => "transport:test:poll",
@@ -25,9 +28,6 @@ task :ci do
     "Packages without a compiler, and for JRuby" => "package:engines",
     **suites.transform_keys { |folder| "#{folder}: the Ruby suite" },
     "trunkline: what waits, without epoll, eventfd, ppoll" => "poll:quick",
-    "trunkline: a part of its suite on the engine in Ruby" => "engines:quick",
-    "trunkline: what the engine in Ruby leaves out of it" => "engines:left_out",
-    "trunkline: the same bytes to both engines" => "engines:fuzz:quick",
     "trunkline: a minute of chaos" => "chaos:quick",
     "Examples in the documentation" => "docs:test",
     "Figures in the READMEs" => "figures:check"

@@ -7,6 +7,7 @@ require_relative "support/webmock_source"
 # The Ruby suites. Each gem has its own `<name>:test`; `rake test` runs them all.
 module Suites
   LEVELS = %w[minor major compact stress].freeze
+  AT_ONCE = 5 # processes
 
   module_function
 
@@ -40,15 +41,15 @@ module Suites
     environment = { "TRUNKLINE_POLL" => "1" }
     extensions = EXTENSIONS.select { |extension| extension.name == "trunkline" }
     extensions.each { |extension| extension.build(environment) }
-    run("trunkline", environment, chosen)
+    run_side_by_side("trunkline", AT_ONCE, environment, chosen)
   ensure
     extensions.each { |extension| extension.build({}) }
   end
 
   # So many processes at once, for tests that wait more than they compute. There are more parts than that, so that all
   # end at about the same time; what one prints is seen when it is through.
-  def run_side_by_side(folder, count, environment = {})
-    parts = files(folder).sort.group_by.with_index { |_, at| at % (count * 5) }.values
+  def run_side_by_side(folder, count, environment = {}, chosen = files(folder))
+    parts = chosen.sort.group_by.with_index { |_, at| at % (count * 5) }.values
     succeeded = Command.at_once(parts, count) do |part|
       output, status = Open3.capture2e(environment, RbConfig.ruby, *arguments(folder, part))
       puts output
@@ -69,7 +70,7 @@ task test: "trunkline:test"
 
 namespace :trunkline do
   desc "The Ruby suite of trunkline"
-  task(test: :compile) { Suites.run_side_by_side("trunkline", 5) }
+  task(test: :compile) { Suites.run_side_by_side("trunkline", Suites::AT_ONCE) }
 end
 
 desc "WebMock's own examples, of a pinned gem (or WEBMOCK_SOURCE=a checkout of its source)"
