@@ -29,7 +29,7 @@ end
 groups = {
   "order" => [order.call("POST of an order", **net_http, objects: true),
               order.call("POST of an order to Puma", **net_http, service: Bench::Service)],
-  "order_faraday" => [order.call("POST of an order through Faraday", **faraday),
+  "order_faraday" => [order.call("POST of an order through Faraday", **faraday, least: peers::FaradayOrdersAlone),
                       order.call("POST of an order to Puma through Faraday", **faraday, service: Bench::Service)],
   "order_batch" => figures::OrdersInBatch.new,
   "objects" => figures::Objects.new,

@@ -19,7 +19,8 @@ module Bench
       # @param cpu [Array] what the CPU of a request must be against the other's, and what to reach for
       # @param objects [Boolean] whether the objects of ours are counted too
       # @param service [Class] Service or Origin, that answers
-      def initialize(title, ours, other, label:, cpu:, objects: false, service: Origin)
+      # @param least [Class, nil] a peer that does the part which both have in common
+      def initialize(title, ours, other, label:, cpu:, objects: false, service: Origin, least: nil)
         @title = title
         @ours = ours
         @other = other
@@ -27,6 +28,7 @@ module Bench
         @cpu = cpu
         @objects = objects
         @service = service
+        @least = least
       end
 
       def call(suite)
@@ -34,6 +36,7 @@ module Bench
           Competitors.open(suite, Work.orders(Origin::ORDERS), base: base) do |competitors|
             competitors.add_first(@ours)
             competitors.add(@other, label: @label)
+            competitors.add(@least) if @least
             Comparison.new(suite, title: title, cpu_bars: { @label => @cpu }).call(competitors)
           end
           count_objects(suite, base) if @objects
