@@ -62,17 +62,17 @@ module Bench
     end
 
     def compile(member)
-      warm_up.each do |step, seconds|
+      turns_of_warm_up.each do |step, seconds|
         member.ask(:many, **told(kinds.first, call), concurrency: step, seconds: seconds)
       end
     end
 
-    def warm_up = @place == "short" ? WARM_UP : WARM_UP.first(1)
+    def turns_of_warm_up = @place == "short" ? WARM_UP : WARM_UP.first(1)
 
     def conclude
       super
-      @result.say("Each client on JRuby was warmed up for the same time, #{warm_up.sum(&:last)} s: " \
-                  "#{warm_up.map { |step, seconds| "#{seconds} s with #{step} in flight" }.join(", ")}.")
+      @result.say("Each client on JRuby was warmed up for the same time, #{turns_of_warm_up.sum(&:last)} s: " \
+                  "#{turns_of_warm_up.map { |step, seconds| "#{seconds} s with #{step} in flight" }.join(", ")}.")
       compare(samples.select { |(_, _, kind), _| kind == kinds.first })
     end
 
