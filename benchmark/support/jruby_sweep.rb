@@ -18,7 +18,7 @@ module Bench
     SERVERS = { "jruby" => ["short", 1.0], "jruby-workers" => ["workers", 0.04] }.freeze
     CONCURRENCIES = "1,5,20,50,100,200"
     # Java compiles what was called often, in the background, on the core that it shares with the client: each client
-    # has turns of so many seconds with so many calls in flight. The workers limit the clients: the first turn does.
+    # has turns with so many calls in flight, of so many seconds. Where workers limit the clients the first is enough.
     WARM_UP = [[50, 45], [1, 20], [200, 15], [50, 40]].freeze
     # How many times faster than the faster of its peers, with the same number in flight.
     BAR = 2.0

@@ -4,13 +4,12 @@ require "trunkline/lab/peers/trunkline"
 
 module Bench
   module Peers
-    # The engine in Ruby. As many connections as may be in flight are kept from one sample to the
-    # next, as with the others.
+    # The engine in Ruby. Connections are kept from one sample to the next, as the other clients keep theirs.
     class TrunklineOnJRuby < Trunkline::Lab::Peers::Trunkline
       label "Trunkline, JRuby"
 
       MOST = 200
-      SECONDS = 60
+      SECONDS = 60 # between two samples of a client, at most
       private_constant :MOST, :SECONDS
 
       private

@@ -9,11 +9,11 @@ module Bench
     # The least that Ruby's own sockets can do, for what the host lets a call by Ruby cost: each request is written to a
     # kept socket, and one read has the answer, of which nothing is parsed but where the body begins. It has no timeout.
     class BareSocket < Peer
-      LABEL = "bare socket of Ruby"
+      label "bare socket of Ruby"
+
       ROOM = 16 * 1024
       HEAD_END = "\r\n\r\n"
-
-      label LABEL
+      private_constant :ROOM, :HEAD_END
 
       private
 
