@@ -126,6 +126,19 @@ class TestBuilder < Minitest::Test
     assert_equal "", written
   end
 
+  def test_output_that_is_not_based_on_ascii_takes_no_attribute
+    [[:version, ""], [:version, "1.0"], [:standalone, ""]].each do |name, value|
+      ours, builders = [Builder, ::Builder::XmlMarkup].map do |builder|
+        fragments = []
+        assert_raises(EncodingError) do
+          builder.new(target: fragments).instruct!(:xml, name => value, encoding: "UTF-16LE")
+        end
+        fragments
+      end
+      assert_equal builders, ours
+    end
+  end
+
   def test_output_in_another_encoding
     xml.instruct! :xml, encoding: "ISO-8859-1"
     xml.a "caf\u00e9 \u20ac"

@@ -16,6 +16,10 @@ module Trunkline
     # those of Builder::XmlBase and its subclasses; a helper of ours is a function elsewhere ({Arguments}, {Escape}),
     # because under any other name a subclass may have a helper of its own.
     class Base < BasicObject
+      # A Regexp, as Builder's: no String refuses an empty value in UTF-16.
+      QUOTATION_MARK = /"/
+      private_constant :QUOTATION_MARK
+
       class << self
         # @return [Boolean] whether a builder gets a method of its own for each tag it has written (true at first);
         #   only the value on Base itself counts
@@ -111,7 +115,7 @@ module Trunkline
       end
 
       def _escape_attribute(text)
-        _escape(text).gsub("\n", "&#10;").gsub("\r", "&#13;").gsub('"', "&quot;")
+        _escape(text).gsub("\n", "&#10;").gsub("\r", "&#13;").gsub(QUOTATION_MARK, "&quot;")
       end
 
       def _newline
