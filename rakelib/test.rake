@@ -8,6 +8,7 @@ require_relative "support/webmock_source"
 module Suites
   LEVELS = %w[minor major compact stress].freeze
   AT_ONCE = 5 # processes
+  SUPPORT = File.join(ROOT, "rakelib/support")
 
   module_function
 
@@ -58,10 +59,11 @@ module Suites
     abort "the suite of #{folder} failed" unless succeeded.all?
   end
 
-  # Ruby's command line for that.
+  # Ruby's command line for that. The lab's program needs more of its gems than their folders.
   def arguments(folder, chosen = files(folder))
     paths = %w[lib test].flat_map { |name| ["-I", File.join(ROOT, folder, name)] }
-    [*paths, File.join(ROOT, "rakelib/support/chosen_tests.rb"), *chosen]
+    paths += ["-r", File.join(SUPPORT, "gem_folders.rb")] unless folder == "trunkline-lab"
+    [*paths, File.join(SUPPORT, "chosen_tests.rb"), *chosen]
   end
 end
 

@@ -130,10 +130,8 @@ class TestCacheServers < TrunklineTest
     require "trunkline"
     ActiveRecord::Base.establish_connection(adapter: "sqlite3", database: ARGV[1])
     ActiveRecord::Migration.verbose = false
-    template = "lib/generators/solid_cache/install/templates/db/cache_schema.rb"
-    load File.join(Gem.loaded_specs.fetch("solid_cache").full_gem_path, template)
-    autoload_paths = File.join(Gem.loaded_specs.fetch("solid_cache").full_gem_path, "app/models")
-    Zeitwerk::Loader.new.tap { |loader| loader.push_dir(autoload_paths) && loader.setup }
+    load File.join(ARGV[2], "lib/generators/solid_cache/install/templates/db/cache_schema.rb")
+    Zeitwerk::Loader.new.tap { |loader| loader.push_dir(File.join(ARGV[2], "app/models")) && loader.setup }
     http = Trunkline.new(ARGV[0], timeout: 5, cache: ActiveSupport::Cache.lookup_store(:solid_cache_store))
     print Array.new(3) { http.get("/").then { |one| [one.body, one.cache.hit?] } }.inspect
   RUBY
@@ -142,7 +140,8 @@ class TestCacheServers < TrunklineTest
     server = serve_numbered { FRESH }
     Dir.mktmpdir do |folder|
       out, err, status = Open3.capture3(RbConfig.ruby, "-W0", "-I#{File.expand_path("../../lib", __dir__)}", "-e",
-                                        SOLID_CACHE, server.url, "#{folder}/cache.sqlite3")
+                                        SOLID_CACHE, server.url, "#{folder}/cache.sqlite3",
+                                        Gem.loaded_specs.fetch("solid_cache").full_gem_path)
       assert_predicate status, :success?, err
       assert_equal [["answer 1", false], ["answer 1", true], ["answer 1", true]].inspect, out, err
     end
