@@ -43,6 +43,31 @@ module Trunkline
         end
       end
 
+      def test_trunkline_tells_how_many_connections_it_has_opened
+        arrived = Queue.new
+        all_at_once = lambda do |connection|
+          while connection.request
+            arrived << true
+            sleep 0.01 until arrived.size >= 3
+            connection.answer("hello")
+          end
+        end
+        Origins::Scripted.open(all_at_once) do |server|
+          peer = Peer.named("trunkline").new(base: server.plain)
+
+          assert_equal([3, 0], Array.new(2) { opened_by(peer, 3) })
+          peer.finish
+        end
+      end
+
+      def opened_by(peer, count)
+        recorder = Recorder.new
+        left = Array.new(count, true)
+        peer.many(Calls.new(Peer::Call.of, "distinct", -> { left.pop }), count, recorder)
+        assert_equal count, recorder.completed
+        recorder.to_h[:opened]
+      end
+
       # @return [Proc] a script that keeps the requests, and answers each with the JSON that it brought
       def recording(seen)
         lambda do |connection|

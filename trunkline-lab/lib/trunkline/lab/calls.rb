@@ -41,8 +41,8 @@ module Trunkline
         return unless @more.call
 
         case @kind
-        when "distinct" then with(path: "#{@call.path}#{@mark}#{Calls.number}")
-        when "json" then with(body: JSON.generate(order(Calls.number)))
+        when "distinct" then @call.dup.tap { |call| call.path = "#{@call.path}#{@mark}#{Calls.number}" }
+        when "json" then @call.dup.tap { |call| call.body = JSON.generate(order(Calls.number)) }
         else @call
         end
       end
@@ -58,12 +58,6 @@ module Trunkline
       end
 
       private
-
-      def with(**changes)
-        call = @call.dup
-        changes.each { |name, value| call[name] = value }
-        call
-      end
 
       def order(number)
         { order: number, customer: "customer-#{number}", currency: "EUR", express: false,

@@ -11,6 +11,8 @@ module Trunkline
       PHASES = %i[connect processing waiting].freeze
 
       attr_reader :completed
+      # How many connections the client has opened, if it tells.
+      attr_writer :opened
 
       # @param interval [Integer, nil] how many calls the first intervals have; nil: the run is not cut into any
       def initialize(interval: nil)
@@ -50,8 +52,6 @@ module Trunkline
       def correct(seconds) = @corrected[rounded(seconds)] += 1
 
       def phase(name, seconds) = @phases[name][rounded(seconds)] += 1
-
-      def opened! = @opened += 1
 
       # The size of one answer's head; all are taken to have the same.
       def head(bytes) = @head_bytes = bytes

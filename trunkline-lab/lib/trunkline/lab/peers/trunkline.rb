@@ -15,10 +15,12 @@ module Trunkline
           @client ||= open
           due = {}.compare_by_identity if rate
           options = { concurrency: concurrency, max_in_flight: concurrency, rate: rate }.compact
+          before = opened
           @client.each(Requests.new(calls, due, rate), options) do |item, result|
             take(result, calls, recorder, timings)
             recorder.correct(Clock.now - due.delete(item)) if due
           end
+          recorder.opened = opened - before
         end
 
         def timed(call)
@@ -68,17 +70,13 @@ module Trunkline
         def take(result, calls, recorder, timings)
           return recorder.failed(result.class.name) if result.is_a?(::Trunkline::Error)
 
-          recorder.opened! if new?(result.connection)
           spent = result.timings
           recorder.record(spent.total, result.status, calls.read(result.status, result.body))
           detail(result, spent, recorder) if timings
         end
 
-        # Of calls that share a connection of HTTP/2, the first one seen counts as the one that opened it.
-        def new?(connection)
-          seen = @seen ||= {}
-          !seen.key?(connection.id) && (seen[connection.id] = true)
-        end
+        # Connections, since the process began.
+        def opened = @client.stats[:opened]
 
         def detail(result, spent, recorder)
           connecting = [spent.resolve, spent.connect, spent.tls].compact.sum
