@@ -3,8 +3,8 @@
 require "open3"
 require_relative "command"
 
-# Runs each section as a rake of its own, shows what it prints, and counts what passed and failed. One section more
-# than there are processors runs at once, since many wait for much of their time; but no two of one namespace of rake,
+# Runs each section as a rake of its own, shows what it prints, and counts what passed and failed. Two sections more
+# than there are processors run at once, since many wait for much of their time; but no two of one namespace of rake,
 # which may share a folder. A section that needs the processors, or changes the extensions that others load, runs before
 # the others, beside none but a quiet one, which gets what it leaves of the processors.
 class CI
@@ -63,7 +63,7 @@ class CI
 
   # Returns whether everything passed.
   def run # rubocop:disable Naming/PredicateMethod
-    workers = Etc.nprocessors + 1
+    workers = Etc.nprocessors + 2
     Command.at_once(Array.new(workers), workers) { work }
     outcomes = @outcomes.values_at(*@sections.keys)
     puts "", "== Summary", *outcomes, *outcomes.flat_map(&:not_run)
