@@ -309,7 +309,8 @@ class TestTLS < TrunklineTest
     body = Random.new(1).bytes(8 * Nginx::MEBIBYTE)
     server = serve_tls do |connection|
       sleep 0.2
-      connection.write(Answers.answer(connection.read_request.body == body ? "whole" : "broken"))
+      whole = connection.read_request.body == body
+      connection.write(Answers.answer(whole ? "whole" : "broken", Connection: "close"))
     end
     http = secure_client
     answers = [http.post(server.url, body: body), *http.map([[:put, server.url, { body: body }]])]
