@@ -8,6 +8,10 @@ require_relative "support/webmock_source"
 module Suites
   LEVELS = %w[minor major compact stress].freeze
   AT_ONCE = 5 # processes
+  # Files that take about half a minute and more.
+  LONG = %w[
+    agents as_over_http1 cases failing hedge http2_cases left_early name_cases names sdks signals soak stall_cases
+  ].map { |name| "/test_#{name}.rb" }.freeze
   SUPPORT = File.join(ROOT, "rakelib/support")
 
   module_function
@@ -47,16 +51,20 @@ module Suites
     extensions.each { |extension| extension.build({}) }
   end
 
-  # So many processes at once, for tests that wait more than they compute. There are more parts than that, so that all
-  # end at about the same time; what one prints is seen when it is through.
+  # So many processes at once, for tests that wait more than they compute. What one prints is seen when it is through.
   def run_side_by_side(folder, count, environment = {}, chosen = files(folder))
-    parts = chosen.sort.group_by.with_index { |_, at| at % (count * 5) }.values
-    succeeded = Command.at_once(parts, count) do |part|
+    succeeded = Command.at_once(parts(chosen, count), count) do |part|
       output, status = Open3.capture2e(environment, RbConfig.ruby, *arguments(folder, part))
       puts output
       status.success?
     end
     abort "the suite of #{folder} failed" unless succeeded.all?
+  end
+
+  # The long ones come first, and there are more parts than processes at once, so that all end at about the same time.
+  def parts(chosen, count)
+    long, others = chosen.sort.partition { |file| file.end_with?(*LONG) }
+    long.map { |file| [file] } + others.group_by.with_index { |_, at| at % (count * 4) }.values
   end
 
   # Ruby's command line for that. The lab's program needs more of its gems than their folders.
