@@ -102,7 +102,11 @@ module Trunkline
 
           def send_ping(payload = "liveness") = frame(:ping, 0, 0, payload)
           def grant(bytes) = frame(:window_update, 0, 0, [bytes].pack("N"))
-          def close = line.close
+
+          # #finish may kill the thread that closes: Ruby, which lets those that read leave first, would forget the
+          # socket.
+          def close = Thread.handle_interrupt(Object => :never) { line.close }
+
           # No more from us; what the client still sends is read, or the system would take back what it has not read
           # yet.
           def finish_sending = line.half_close
