@@ -5,9 +5,7 @@ require_relative "../test_helper"
 # Scheduler#room? finds an origin that may have one more request, and the next #add starts it there.
 class TestRoom < TrunklineTest
   def test_a_request_that_was_queued_since_goes_first
-    scheduler, reader = scheduler_of(serve)
-    run_one(scheduler, reader)
-    assert_predicate scheduler, :room?
+    scheduler, reader = scheduler_with_room
     scheduler.hold(reader.read("/held", 1))
     scheduler.add(reader.read("/added", 2))
     assert_equal 0, scheduler.in_flight, "a request overtook one that waits"
@@ -15,9 +13,7 @@ class TestRoom < TrunklineTest
   end
 
   def test_room_is_for_one_request
-    scheduler, reader = scheduler_of(serve)
-    run_one(scheduler, reader)
-    assert_predicate scheduler, :room?
+    scheduler, reader = scheduler_with_room
     scheduler.add(reader.read("/first", 1))
     scheduler.add(reader.read("/second", 2))
     assert_equal 1, scheduler.in_flight
@@ -35,6 +31,14 @@ class TestRoom < TrunklineTest
   end
 
   private
+
+  # It was asked for room, and has found some.
+  def scheduler_with_room
+    scheduler, reader = scheduler_of(serve)
+    run_one(scheduler, reader)
+    assert_predicate scheduler, :room?
+    [scheduler, reader]
+  end
 
   # One request may be in flight to each origin.
   def scheduler_of(server)

@@ -103,14 +103,11 @@ module Trunkline
           def send_ping(payload = "liveness") = frame(:ping, 0, 0, payload)
           def grant(bytes) = frame(:window_update, 0, 0, [bytes].pack("N"))
 
-          # #finish may kill the thread that closes: Ruby, which lets those that read leave first, would forget the
-          # socket.
-          def close = Thread.handle_interrupt(Object => :never) { line.close }
-
+          def close = undivided { line.close }
           # No more from us; what the client still sends is read, or the system would take back what it has not read
           # yet.
           def finish_sending = line.half_close
-          def reset = line.reset
+          def reset = undivided { line.reset }
 
           # ---- what the test looks at
 
@@ -172,6 +169,10 @@ module Trunkline
           private
 
           def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+          # IO#close first waits for the threads that read. A thread that #finish kills while it waits must close the
+          # descriptor all the same.
+          def undivided(&block) = Thread.handle_interrupt(Object => :never, &block)
 
           def strange(first)
             @stranger or raise "no preface of HTTP/2 but #{first.inspect}"
