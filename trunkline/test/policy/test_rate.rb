@@ -242,18 +242,20 @@ class TestRate < TrunklineTest
 
   # ---- rate: :server ----
 
-  # A server that takes so many requests in each second, and refuses the others with 429.
+  # A server that takes so many requests in each period, and refuses the others with 429.
+  # @param slow [Array<Float>] seconds that it leaves the first requests uncounted
   # @yield [left, seconds] the fields of an answer
-  def serve_limited(limit, &fields)
+  def serve_limited(limit, period: 1, slow: [], &fields)
     lock = Mutex.new
-    ends = now + 1
+    ends = now + period
     taken = 0
     serve do |connection|
       while connection.read_request
+        sleep(slow.shift || 0)
         refused, told = lock.synchronize do
-          periods = (now - ends).floor + 1
+          periods = ((now - ends) / period).floor + 1
           taken = 0 if periods.positive?
-          ends += [periods, 0].max
+          ends += [periods, 0].max * period
           taken += 1
           [taken > limit, fields.call([limit - taken, 0].max, ends - now)]
         end
@@ -285,6 +287,12 @@ class TestRate < TrunklineTest
     assert_equal({ 200 => 15 }, results.map(&:status).tally)
     threads = Array.new(4) { Thread.new { Array.new(2) { http.get("/").status } } }
     assert_equal({ 200 => 8 }, threads.flat_map(&:value).tally)
+  end
+
+  def test_requests_that_the_server_counts_late_are_taken_off
+    server = serve_limited(10, period: 2, slow: [0.1, 0.2], &FIELDS[:draft])
+    http = client(server.url, rate: :server)
+    assert_equal({ 200 => 15 }, http.map(["/"] * 15, concurrency: 4).map(&:status).tally)
   end
 
   def test_retry_after_holds_all_calls_back

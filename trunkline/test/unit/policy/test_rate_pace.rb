@@ -120,6 +120,94 @@ class TestRatePace < UnitTest
     assert_equal 10.0, quota.delay(0.0).round
   end
 
+  def told(left) = answered(RateLimit: "\"a\";r=#{left};t=10", RateLimit_Policy: '"a";q=10;w=10')
+
+  def slots(quota, count, now = 0.0) = Array.new(count) { quota.reserve(now, ENDLESS).last }
+
+  # The server has counted the second alone, and counts the others afterwards.
+  def test_requests_that_were_overtaken_are_taken_off
+    quota = Rate::Quota.new
+    quota.learn(slots(quota, 4)[1], told(9), 0.0)
+    assert_equal [0.0] * 6 + [10.0], waits(quota, 7, 0.0)
+  end
+
+  # It had counted the others before; their answers tell more.
+  def test_requests_that_were_counted_are_taken_off_no_more_when_they_are_answered
+    quota = Rate::Quota.new
+    first, second, *others = slots(quota, 4)
+    quota.learn(second, told(6), 0.0)
+    assert_equal 3, quota.to_h(0.0)[:windows]["a"][:remaining]
+    [first, *others].zip([9, 8, 7]) { |slot, left| quota.learn(slot, told(left), 0.0) }
+    assert_equal [0.0] * 6 + [10.0], waits(quota, 7, 0.0)
+  end
+
+  def test_a_request_without_an_answer_was_counted
+    quota = Rate::Quota.new
+    first, second, third = slots(quota, 3)
+    quota.learn(third, told(9), 0.0)
+    [first, second].each { |slot| quota.ended(slot) }
+    quota.learn(slots(quota, 1).first, told(8), 0.0)
+    assert_equal 7, quota.to_h(0.0)[:windows]["a"][:remaining]
+  end
+
+  def test_a_request_that_began_long_before_another_was_counted
+    quota = Rate::Quota.new
+    slots(quota, 5) # five that take long
+    quota.learn(slots(quota, 1, 0.9).first, told(9), 1.9)
+    assert_equal 4, quota.to_h(1.9)[:windows]["a"][:remaining]
+    quota.learn(slots(quota, 1, 1.9).first, told(3), 2.0)
+    assert_equal 3, quota.to_h(2.0)[:windows]["a"][:remaining]
+  end
+
+  # Five wait for the reset, and the last of them awakes first.
+  def test_those_that_awake_later_are_taken_off
+    quota = quota(RateLimit: '"a";r=0;t=10', RateLimit_Policy: '"a";q=10;w=10')
+    waiting = slots(quota, 5)
+    assert_equal 0.0, quota.wait(waiting.last, 10.0)
+    quota.learn(waiting.last, told(9), 10.0)
+    assert_equal 5, quota.to_h(10.0)[:windows]["a"][:remaining]
+    assert_equal [0.0] * 4, waiting.first(4).map { |slot| quota.wait(slot, 10.0) }
+    assert_equal [0.0] * 5 + [10.0], waits(quota, 6, 10.0)
+  end
+
+  # Up to eight in flight, which the server counts, and whose answers come, in any order: of 50 all are used, none too
+  # many.
+  def test_as_many_start_as_the_server_takes_in_whatever_order_it_counts_them
+    10.times do |seed|
+      random = Random.new(seed)
+      quota = Rate::Quota.new
+      counted = 0
+      sent = []
+      answers = {}
+      1000.times do
+        case random.rand(3)
+        when 0 then sent.concat(slots(quota, 1)) if sent.size + answers.size < 8 && quota.delay(0.0).zero?
+        when 1
+          slot = sent.delete_at(random.rand(sent.size)) if sent.any?
+          answers[slot] = 50 - (counted += 1) if slot
+        else
+          slot = answers.keys.sample(random: random)
+          quota.learn(slot, told(answers.delete(slot)), 0.0) if slot
+        end
+      end
+      assert_equal 50, counted, "seed #{seed}"
+    end
+  end
+
+  def test_who_waits_no_more_holds_nobody_back
+    quota = quota(RateLimit: '"a";r=0;t=10', RateLimit_Policy: '"a";q=2;w=10')
+    slots(quota, 20).each { |slot| quota.cancel(slot) }
+    assert_equal [0.0, 0.0, 10.0], waits(quota, 3, 10.0)
+  end
+
+  # Their threads were those of the process that forked.
+  def test_slots_that_nobody_gives_back_hold_nobody_back_when_their_time_is_over
+    quota = quota(RateLimit: '"a";r=0;t=10', RateLimit_Policy: '"a";q=2;w=10')
+    slots(quota, 4)
+    slot = slots(quota, 1).first
+    assert_equal [20.0, 10.0, 0.0], [10.0, 20.0, 30.0].map { |now| quota.wait(slot, now) }
+  end
+
   def test_an_answer_that_one_of_the_next_period_has_overtaken_counts_no_more
     quota = Rate::Quota.new
     slots = Array.new(2) { quota.reserve(0.0, ENDLESS).last }
@@ -131,6 +219,7 @@ class TestRatePace < UnitTest
   def test_an_unknown_limit_is_learnt
     quota = quota(X_RateLimit_Remaining: 0, X_RateLimit_Reset: 5)
     assert_equal [5.0, 10.0], waits(quota, 2, 0.0)
+    assert_equal 0.0, quota.wait(2, 5.0)
     quota.learn(2, answered(X_RateLimit_Remaining: 7, X_RateLimit_Reset: 5), 5.0)
     assert_equal [0.0] * 6, waits(quota, 6, 5.0)
   end

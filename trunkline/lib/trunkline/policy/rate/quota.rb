@@ -8,17 +8,21 @@ require_relative "window"
 module Trunkline
   module Policy
     class Rate
-      # What a server has told of the requests that it still takes. Starts are numbered: an answer tells what the server
-      # had left at that one, and those with higher numbers have to be taken off. Safe for use by several threads;
-      # nothing waits.
+      # What a server has told of the requests that it still takes. Starts are numbered, and begin in that order. Of
+      # what an answer tells was left, the requests that are in flight are taken off: the server may have counted them
+      # after the one that it answered, whichever was sent first. Safe for use by several threads; nothing waits.
       class Quota
         # Statuses whose Retry-After holds for all requests.
         BUSY = [429, 503].freeze
-        private_constant :BUSY
+        # Seconds: a request that began so long before another that was answered has been counted, too.
+        COUNTED = 1.0
+        private_constant :BUSY, :COUNTED
 
         def initialize
           @windows = {}
-          @started = 0
+          @started = 0 # number of the last slot that was reserved
+          @waiting = {} # slots whose time has not come, by number
+          @in_flight = {} # when those began that are not answered, by number
           @paused_until = -Float::INFINITY
           @lock = Lock.new
         end
@@ -28,8 +32,13 @@ module Trunkline
         # @return [Array(Float, Integer)] seconds until the slot, and the slot; nil for a slot that would come too late
         def reserve(now, patience)
           @lock.synchronize do
-            wait = seconds_until(@started + 1, now)
-            [wait, (@started += 1 if wait <= patience)]
+            slot = @started + 1
+            wait = seconds_until(slot, now)
+            next [wait, nil] if wait > patience
+
+            @started = slot
+            wait.zero? ? begin_at(slot, now) : @waiting[slot] = true
+            [wait, slot]
           end
         end
 
@@ -37,13 +46,19 @@ module Trunkline
         # @param now [Float] monotonic seconds
         # @return [Float] seconds until the slot, by what is known now
         def wait(slot, now)
-          @lock.synchronize { seconds_until(slot, now) }
+          @lock.synchronize do
+            seconds_until(slot, now).tap { |wait| begin_at(slot, now) if wait.zero? }
+          end
         end
 
         # Gives back a slot that nobody starts in: the last can be given to another.
         # @return [void]
         def cancel(slot)
-          @lock.synchronize { @started -= 1 if @started == slot }
+          @lock.synchronize do
+            @waiting.delete(slot)
+            @in_flight.delete(slot)
+            @started -= 1 if @started == slot
+          end
         end
 
         # @param now [Float] monotonic seconds
@@ -83,20 +98,41 @@ module Trunkline
           end
         end
 
-        # Answers tell; the end of a request alone does not.
-        def ended(_slot); end
+        # The server has counted the request, though no answer has told of it.
+        # @param slot [Integer]
+        # @return [void]
+        def ended(slot)
+          @lock.synchronize { @windows.each_value(&:take) if @in_flight.delete(slot) }
+        end
 
         private
 
+        # Those with lower numbers whose time has come as well begin in a moment.
+        def begin_at(slot, now)
+          @in_flight[@waiting.shift.first] = now while @waiting.any? && first_waiting <= slot
+          @in_flight[slot] = now
+        end
+
         # A limit that the server tells of no more is forgotten when its time is over.
         def learn_windows(told, slot, now)
-          told.each { |one| (@windows[one.name] ||= Window.new).learn(one, slot, now) }
+          answered(slot)
+          told.each { |one| (@windows[one.name] ||= Window.new).learn(one, slot, begun, @in_flight.size, now) }
           @windows.delete_if { |name, window| window.over?(now) && told.none? { |one| one.name == name } }
         end
 
+        def answered(slot)
+          began = @in_flight.delete(slot) or return
+          @in_flight.shift while @in_flight.any? && @in_flight.first.last < began - COUNTED
+        end
+
+        def first_waiting = @waiting.first.first
+
+        # @return [Integer] the highest number below all that wait
+        def begun = @waiting.empty? ? @started : first_waiting - 1
+
         def seconds_until(slot, now)
           wait = @paused_until - now
-          @windows.each_value { |window| wait = [wait, window.seconds_until(slot, @started, now)].max }
+          @windows.each_value { |window| wait = [wait, window.seconds_until(slot, begun, now)].max }
           [wait, 0.0].max
         end
       end

@@ -14,6 +14,7 @@ module Trunkline
 
         def initialize
           @last = nil # number of the last start before @resets_at
+          @left = nil # the fewest that an answer has told of until @resets_at; nil: none has
           @resets_at = nil
           @limit = 1
           @period = SHORTEST
@@ -22,28 +23,31 @@ module Trunkline
 
         # @param told [Fields::Told]
         # @param number [Integer] of the request that was answered
+        # @param begun [Integer] number of the last start that has begun
+        # @param in_flight [Integer] how many of them the server may not have counted
         # @param now [Float] monotonic seconds
         # @return [void]
-        def learn(told, number, now)
+        def learn(told, number, begun, in_flight, now)
           resets_at = now + (told.reset || rest(told, now))
-          return if outdated?(number, resets_at)
+          believe(told, number, resets_at, now) unless outdated?(number, resets_at)
+          @last = begun + @left - in_flight if @left
+        end
 
-          @newest = [@newest, number].max
-          @limit = told.limit || [@limit, told.left + 1].max
-          @period = told.period || [@period, resets_at - now].max
-          last = number + told.left
-          # Answers overtake each other: of one window, the lowest counts.
-          last = [last, @last].min if @resets_at && (resets_at - @resets_at).abs <= ROUNDING
-          @last = last
-          @told_until = @resets_at = resets_at
+        # A request was counted of which no answer tells.
+        # @return [void]
+        def take
+          @left -= 1 if @left
         end
 
         # @param number [Integer] of a start
-        # @param started [Integer] number of the last one that has a slot
+        # @param begun [Integer] number of the last that has begun
         # @param now [Float] monotonic seconds
         # @return [Float] seconds until it is allowed
-        def seconds_until(number, started, now)
-          renew(started, now) if now >= @resets_at
+        def seconds_until(number, begun, now)
+          if now >= @resets_at
+            passed = [@last, number - 1].min
+            renew([begun, passed].max, now)
+          end
           return 0.0 if number <= @last
 
           @resets_at + (number - @last - 1).div(@limit) * @period - now
@@ -52,11 +56,10 @@ module Trunkline
         # @return [Boolean] whether what the server told of it has passed
         def over?(now) = now >= @told_until
 
-        # @param started [Integer] number of the last start
+        # @param started [Integer] number of the last one that has a slot
         # @param now [Float] monotonic seconds
         # @return [Hash{Symbol => Numeric}] limit, remaining, and reset: seconds until there are as many as limit again
         def to_h(started, now)
-          renew(started, now) if now >= @resets_at
           { limit: @limit, remaining: [@last - started, 0].max, reset: @resets_at - now }
         end
 
@@ -67,6 +70,15 @@ module Trunkline
           number < @newest && resets_at < @resets_at - ROUNDING / 2
         end
 
+        def believe(told, number, resets_at, now)
+          @newest = [@newest, number].max
+          @limit = told.limit || [@limit, told.left + 1].max
+          @period = told.period || [@period, resets_at - now].max
+          # Answers overtake each other: of one window, the lowest counts.
+          @left = @left && (resets_at - @resets_at).abs <= ROUNDING ? [told.left, @left].min : told.left
+          @told_until = @resets_at = resets_at
+        end
+
         # @return [Float] seconds until the reset, of which nothing was told
         def rest(told, now)
           return @resets_at - now if @resets_at && @resets_at > now
@@ -74,11 +86,12 @@ module Trunkline
           told.period || 1.0
         end
 
-        # The next period has begun: what was left in the last is lost, and who has waited longest goes first.
-        def renew(started, now)
-          periods = ((now - @resets_at) / @period).floor
-          @last = [@last + periods * @limit, started].min + @limit
-          @resets_at += (periods + 1) * @period
+        # The next period has begun: what was left in the last is lost, and who has waited longest goes first. Who could
+        # have begun in the last and has not, as its thread is gone, holds nobody back.
+        def renew(begun, now)
+          @left = nil
+          @last = begun + @limit
+          @resets_at += ((now - @resets_at) / @period).floor.succ * @period
         end
       end
     end
