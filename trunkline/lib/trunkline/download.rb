@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "fileutils"
 require "time"
 require_relative "deadline"
 require_relative "download/checksum"

@@ -217,6 +217,30 @@ class TestDownload < TrunklineTest
     assert_whole
   end
 
+  # The other is done with the partial file after it was opened here, and before it was locked.
+  def test_another_that_ends_just_then
+    { finish: "theirs", remove: "" }.each do |ending, left|
+      other = Trunkline::Download::PartialFile.new(@path)
+      other.io.write("theirs")
+      after_the_next_open { other.public_send(ending) }
+      mine = Trunkline::Download::PartialFile.new(@path)
+      mine.start(nil)
+      mine.io.write("mine")
+      assert_equal left, File.exist?(@path) ? File.binread(@path) : "", ending
+      mine.finish
+      assert_equal "mine", File.binread(@path), ending
+      File.delete(@path)
+    end
+  end
+
+  # Calls the block once.
+  def after_the_next_open(&hook)
+    File.define_singleton_method(:new) do |*arguments, **options|
+      File.singleton_class.remove_method(:new)
+      super(*arguments, **options, &nil).tap(&hook)
+    end
+  end
+
   def test_a_full_disk
     code = <<~RUBY
       Signal.trap("XFSZ", "IGNORE")

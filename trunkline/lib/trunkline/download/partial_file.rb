@@ -39,12 +39,7 @@ module Trunkline
       def initialize(target)
         @target = target
         @path = "#{target}.part"
-        @file = File.open(@path, File::RDWR | File::CREAT, binmode: true)
-        unless @file.flock(File::LOCK_EX | File::LOCK_NB)
-          @file.close
-          raise DownloadError.new("#{target} is being downloaded by somebody else; nothing was sent",
-                                  phase: :queue, sent: :none)
-        end
+        @file = open_locked
         @notes = read_notes
       end
 
@@ -63,7 +58,7 @@ module Trunkline
       # @param notes [Notes, nil]
       def note(notes)
         @notes = notes
-        return FileUtils.rm_f(notes_path) unless notes&.validator
+        return delete(notes_path) unless notes&.validator
 
         AtomicFile.write(notes_path, JSON.generate(notes.to_h))
       end
@@ -74,7 +69,7 @@ module Trunkline
       # The whole is there: it gets its name.
       def finish
         File.rename(@path, @target)
-        FileUtils.rm_f(notes_path)
+        delete(notes_path)
         close
       end
 
@@ -85,11 +80,33 @@ module Trunkline
       end
 
       def remove
-        FileUtils.rm_f([@path, notes_path])
+        delete(@path)
+        delete(notes_path)
         close
       end
 
       private
+
+      # Until it was locked, who had it may have given it the name of the whole, or deleted it.
+      def open_locked
+        loop do
+          file = File.new(@path, File::RDWR | File::CREAT, binmode: true)
+          locked = file.flock(File::LOCK_EX | File::LOCK_NB)
+          return file if locked && File.identical?(@path, file)
+
+          file.close
+          next if locked
+
+          raise DownloadError.new("#{@target} is being downloaded by somebody else; nothing was sent",
+                                  phase: :queue, sent: :none)
+        end
+      end
+
+      def delete(path)
+        File.delete(path)
+      rescue SystemCallError
+        nil # it is not there, or not to be deleted
+      end
 
       def close
         @file.close unless @file.closed?
