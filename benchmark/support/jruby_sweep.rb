@@ -16,10 +16,12 @@ module Bench
            Trunkline::Lab::Peer.named("net_http")].freeze
     # Name of the result => the lab's server, and how many of a point's calls are made of it.
     SERVERS = { "jruby" => ["short", 1.0], "jruby-workers" => ["workers", 0.04] }.freeze
-    CONCURRENCIES = "1,5,20,50,100,200"
-    # Java compiles what was called often, in the background, on the core that it shares with the client: each client
-    # has turns with so many calls in flight, of so many seconds. Where workers limit the clients the first is enough.
-    WARM_UP = [[50, 45], [1, 20], [200, 15], [50, 40]].freeze
+    CONCURRENCIES = [1, 5, 20, 50, 100, 200].freeze
+    # Java compiles what was called often, in the background, on the core that it shares with the client, and again when
+    # what it took for granted ends, as it does with another number in flight: each client has turns with so many calls
+    # in flight, of so many seconds. Where workers limit the clients one is enough.
+    WARM_UP = (CONCURRENCIES * 4).map { |step| [step, 8] }.freeze
+    WARM_UP_OF_WORKERS = [[50, 45]].freeze
     # How many times faster than the faster of its peers, with the same number in flight.
     BAR = 2.0
 
@@ -36,7 +38,7 @@ module Bench
         SERVERS.map do |name, (server, share)|
           files = { "json" => "#{folder}/#{name}.json", "markdown" => "#{folder}/#{name}.md",
                     "html" => "#{Cache.directory("quick")}/#{name}.html" }
-          new.run([server, (requests * share).ceil.to_s, repeats.to_s, "-c", CONCURRENCIES, "--no-limits",
+          new.run([server, (requests * share).ceil.to_s, repeats.to_s, "-c", CONCURRENCIES.join(","), "--no-limits",
                    "--calls", "distinct", "--accept-noise", *more,
                    *files.flat_map { |kind, file| ["--#{kind}", file] }])
         end.max
@@ -67,12 +69,13 @@ module Bench
       end
     end
 
-    def turns_of_warm_up = @place == "short" ? WARM_UP : WARM_UP.first(1)
+    def turns_of_warm_up = @place == "short" ? WARM_UP : WARM_UP_OF_WORKERS
 
     def conclude
       super
-      @result.say("Each client on JRuby was warmed up for the same time, #{turns_of_warm_up.sum(&:last)} s: " \
-                  "#{turns_of_warm_up.map { |step, seconds| "#{seconds} s with #{step} in flight" }.join(", ")}.")
+      numbers = turns_of_warm_up.map(&:first).uniq
+      @result.say("Each client on JRuby was warmed up for the same time, #{turns_of_warm_up.sum(&:last)} s, in turns " \
+                  "with #{numbers.join(", ")} in flight.")
       compare(samples.select { |(_, _, kind), _| kind == kinds.first })
     end
 
