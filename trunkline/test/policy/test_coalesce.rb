@@ -115,6 +115,20 @@ class TestCoalesce < TrunklineTest
     assert_equal 2, server.requests.size
   end
 
+  def test_a_phase_that_took_too_long_for_one_takes_down_those_with_the_same_limits
+    server = serve_slowly(0.5)
+    http = client(server.url, coalesce: true, timeout: { total: 5 })
+    hasty = Array.new(2) do
+      Thread.new { result_of { http.get("/", timeout: { first_byte: 0.2, total: 5 }) } }.tap do
+        sleep 0.05 until server.requests.size == 1
+      end
+    end
+    patient = Array.new(2) { Thread.new { result_of { http.get("/") } } }
+    assert_equal [Trunkline::FirstByteTimeout] * 2, hasty.map { |one| one.value.class }
+    assert_equal ["answer 2"] * 2, patient.map { |one| one.value.body }
+    assert_equal 2, server.requests.size
+  end
+
   def test_one_that_is_interrupted_takes_nobody_down
     server = serve_slowly(0.4)
     http = client(server.url, coalesce: true)

@@ -13,8 +13,6 @@ module Trunkline
     class Coalesce
       include Redacted
 
-      # What a caller's own limits cause, and so is nobody else's result.
-      OWN = [TotalTimeout].freeze
       NAMES = Settings::Check.new("an Array of field names", lambda do |value|
         value.map { |name| Headers.field_name(name, "vary").downcase }.freeze if value.is_a?(Array)
       end)
@@ -23,8 +21,20 @@ module Trunkline
       OWN_ANSWER = %w[range if-range if-none-match if-modified-since if-match if-unmodified-since].freeze
       private_constant :NAMES, :OWN_ANSWER
 
-      # A request in flight: what tells the others of its end, and its result; nil: its caller gave up.
-      Flight = Struct.new(:signal, :result) { include Redacted }
+      # A request in flight: what tells the others of its end, its caller's limits, and its result; nil: its caller gave
+      # up.
+      Flight = Struct.new(:signal, :timeouts, :result) do
+        include Redacted
+
+        # The time that is up is nobody else's: neither a deadline, nor a phase's where the limits differ.
+        def result_for(timeouts)
+          case result
+          when TotalTimeout then nil
+          when TimeoutError then result if self.timeouts == timeouts
+          else result
+          end
+        end
+      end
 
       # @param value [true, Hash]
       # @return [Coalesce]
@@ -50,12 +60,14 @@ module Trunkline
         return yield(request) if request.method != "GET" || request.content? || request.streaming?
 
         key = key_of(request, call)
+        timeouts = call.builder.timeouts
         loop do
-          flight, first = join(key)
+          flight, first = join(key, timeouts)
           return lead(key, flight, request, &forward) if first
 
           call.wait(flight.signal) || raise(call.exceeded)
-          return follow(flight.result, request) if flight.result
+          result = flight.result_for(timeouts)
+          return follow(result, request) if result
         end
       end
 
@@ -68,11 +80,11 @@ module Trunkline
       end
 
       # @return [Array(Flight, Boolean)] and whether it is new
-      def join(key)
+      def join(key, timeouts)
         @lock.synchronize do
           forget_parents
           flight = @flights[key]
-          flight ? [flight, false] : [@flights[key] = Flight.new(Signal.new), true]
+          flight ? [flight, false] : [@flights[key] = Flight.new(Signal.new, timeouts), true]
         end
       end
 
@@ -87,7 +99,7 @@ module Trunkline
       def lead(key, flight, request)
         flight.result = yield request
       rescue Error => error
-        flight.result = error unless OWN.any? { |one| error.is_a?(one) }
+        flight.result = error
         raise
       ensure
         @lock.synchronize { @flights.delete(key) }
