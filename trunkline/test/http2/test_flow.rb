@@ -123,7 +123,7 @@ class TestFlow < HTTP2Test
   end
 
   def test_memory_stays_flat_for_a_large_answer
-    http = secure_client(timeout: 30)
+    http = secure_client(timeout: 120)
     http.get(Nginx.url("/small", :h2))
     before = Memory.resident_bytes
     Memory.reset_peak
