@@ -194,6 +194,18 @@ class TestRatePace < UnitTest
     end
   end
 
+  # The server's period ends between two answers that are less than a second apart.
+  def test_the_next_period_is_known_by_what_is_left_in_it
+    quota = Rate::Quota.new
+    first, second = slots(quota, 2)
+    quota.learn(second, answered(RateLimit: '"a";r=1;t=1', RateLimit_Policy: '"a";q=10;w=1'), 0.0)
+    quota.learn(first, answered(RateLimit: '"a";r=2;t=1', RateLimit_Policy: '"a";q=10;w=1'), 0.0)
+    assert_equal [0.0, 0.9], waits(quota, 2, 0.1)
+    quota.learn(3, answered(RateLimit: '"a";r=9;t=1', RateLimit_Policy: '"a";q=10;w=1'), 0.5)
+    assert_equal 0.0, quota.wait(4, 0.5)
+    assert_equal [0.0] * 8 + [1.0], waits(quota, 9, 0.5)
+  end
+
   def test_who_waits_no_more_holds_nobody_back
     quota = quota(RateLimit: '"a";r=0;t=10', RateLimit_Policy: '"a";q=2;w=10')
     slots(quota, 20).each { |slot| quota.cancel(slot) }

@@ -15,6 +15,8 @@ module Trunkline
         def initialize
           @last = nil # number of the last start before @resets_at
           @left = nil # the fewest that an answer has told of until @resets_at; nil: none has
+          @begun = 0 # number of the last that had begun when @left was told
+          @taken = 0 # requests since then that were counted, and of which no answer told
           @resets_at = nil
           @limit = 1
           @period = SHORTEST
@@ -29,14 +31,18 @@ module Trunkline
         # @return [void]
         def learn(told, number, begun, in_flight, now)
           resets_at = now + (told.reset || rest(told, now))
-          believe(told, number, resets_at, now) unless outdated?(number, resets_at)
-          @last = begun + @left - in_flight if @left
+          unless outdated?(number, resets_at)
+            believe(told, number, resets_at, now)
+            count_left(told.left, number, begun, resets_at)
+            @told_until = @resets_at = resets_at
+          end
+          @last = begun + @left - @taken - in_flight if @left
         end
 
         # A request was counted of which no answer tells.
         # @return [void]
         def take
-          @left -= 1 if @left
+          @taken += 1
         end
 
         # @param number [Integer] of a start
@@ -74,9 +80,17 @@ module Trunkline
           @newest = [@newest, number].max
           @limit = told.limit || [@limit, told.left + 1].max
           @period = told.period || [@period, resets_at - now].max
-          # Answers overtake each other: of one window, the lowest counts.
-          @left = @left && (resets_at - @resets_at).abs <= ROUNDING ? [told.left, @left].min : told.left
-          @told_until = @resets_at = resets_at
+        end
+
+        # Answers overtake each other: of one period, the lowest counts. The next has begun when a request that began
+        # after that answer has as many left.
+        def count_left(left, number, begun, resets_at)
+          same = @left && (resets_at - @resets_at).abs <= ROUNDING && (left < @left || number <= @begun)
+          return if same && left >= @left
+
+          @taken = same ? [@taken - (@left - left), 0].max : 0
+          @left = left
+          @begun = begun
         end
 
         # @return [Float] seconds until the reset, of which nothing was told
