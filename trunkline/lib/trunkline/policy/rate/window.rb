@@ -32,7 +32,7 @@ module Trunkline
         def learn(told, number, begun, in_flight, now)
           resets_at = now + (told.reset || rest(told, now))
           unless outdated?(number, resets_at)
-            believe(told, number, resets_at, now)
+            note_limit(told, number, resets_at, now)
             count_left(told.left, number, begun, resets_at)
             @told_until = @resets_at = resets_at
           end
@@ -76,7 +76,7 @@ module Trunkline
           number < @newest && resets_at < @resets_at - ROUNDING / 2
         end
 
-        def believe(told, number, resets_at, now)
+        def note_limit(told, number, resets_at, now)
           @newest = [@newest, number].max
           @limit = told.limit || [@limit, told.left + 1].max
           @period = told.period || [@period, resets_at - now].max
