@@ -189,6 +189,21 @@ class TestDownload < TrunklineTest
     assert_equal bytes, File.binread(@path)
   end
 
+  def test_bytes_of_several_parts_are_on_the_disk_before_they_are_noted
+    partial = Trunkline::Download::PartialFile.new(@path)
+    kept = []
+    partial.io.define_singleton_method(:fdatasync) do
+      kept << JSON.parse(File.read("#{path}.json"))["parts"]
+      super()
+    end
+    [[[0, nil, 0]], [[0, 10, 10], [10, 20, 5]], [[0, 10, 10], [10, 20, 10]]].each do |parts|
+      partial.note(Trunkline::Download::PartialFile::Notes.new(url: "", validator: '"1"', total: 20, parts: parts))
+    end
+    assert_equal [[[0, nil, 0]], [[0, 10, 10], [10, 20, 5]]], kept, "what was noted when the bytes were flushed"
+  ensure
+    partial&.remove
+  end
+
   def test_refusals_name_nothing
     server = files { |send, number| send.call(status: number == 1 ? "404 Not Found" : "204 No Content") }
     assert_raises(Trunkline::ClientError) { download(server) }

@@ -55,11 +55,14 @@ module Trunkline
         note(notes)
       end
 
+      # The bytes of several parts are on the disk before the notes that count them: after a power failure they are not
+      # all within the file's size, as those of a single part are.
       # @param notes [Notes, nil]
       def note(notes)
         @notes = notes
         return delete(notes_path) unless notes&.validator
 
+        @file.fdatasync if notes.parts.size > 1
         AtomicFile.write(notes_path, JSON.generate(notes.to_h))
       end
 
