@@ -135,14 +135,16 @@ class TestRetry < TrunklineTest
   # Another call's block holds up the thread that drives them, beyond the end of the wait and the total.
   def test_the_last_result_stands_when_a_wait_takes_too_long
     busy = "HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 4\r\n\r\nbusy"
-    server = serve_in_turn("/busy" => [busy], "/other" => [answer])
-    http = client(server.url, timeout: 1.5, retry: true)
-    result = nil
-    http.batch do |batch|
-      batch.get("/busy") { |answer| result = answer }
-      batch.get("/other", retry: false) { sleep 1.6 }
+    while_on_time do
+      server = serve_in_turn("/busy" => [busy], "/other" => [answer])
+      result = nil
+      client(server.url, timeout: 1.5, retry: true).batch do |batch|
+        batch.get("/busy") { |answer| result = answer }
+        batch.get("/other", retry: false) { sleep 1.6 }
+      end
+      assert_instance_of Trunkline::Response, result
+      assert_equal [503, "busy", 1], [result.status, result.body, result.attempts.size]
     end
-    assert_equal [503, "busy", 1], [result.status, result.body, result.attempts.size]
   end
 
   def test_the_total_bounds_all_attempts
