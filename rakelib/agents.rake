@@ -15,7 +15,6 @@ namespace :agents do
     require "minitest"
     require_relative "../trunkline/test/facades/net_http/agents/results"
 
-    environment = Agents::Comparison.environment(common: false).merge("RUBYOPT" => nil)
-    sh environment, "bundle", "install", "--jobs", "2", "--quiet"
+    GemsApart.install("agents", without: nil) or abort "agents: not all gems could be installed"
   end
 end

@@ -18,9 +18,7 @@ end
 
 namespace :migrations do
   task :install do
-    require_relative "../trunkline/test/migrations/migration"
-    environment = { "BUNDLE_GEMFILE" => Migration::GEMFILE, "BUNDLE_PATH" => Migration::BUNDLE, "RUBYOPT" => nil,
-                    "RUBYLIB" => nil }
-    sh environment, "bundle", "install", "--jobs", "2", "--quiet"
+    require_relative "../trunkline/test/support/gems_apart"
+    GemsApart.install("migrations", without: nil) or abort "migrations: not all gems could be installed"
   end
 end

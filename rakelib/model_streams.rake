@@ -15,8 +15,8 @@ namespace :model_streams do
   task here: :compile do
     abort "model_streams: some of the gems want Ruby 3.2, and this is #{RUBY_VERSION}" if RUBY_VERSION < "3.2"
 
-    gems = { "BUNDLE_GEMFILE" => "#{ROOT}/gemfiles/models/Gemfile", "BUNDLE_PATH" => "#{ROOT}/vendor/bundle/models" }
-    Bundler.with_unbundled_env { sh gems, "bundle", "install", "--jobs", "2", "--quiet" }
+    require_relative "../trunkline/test/support/gems_apart"
+    GemsApart.install("models") or abort "model_streams: not all gems could be installed"
     ruby "-I", "trunkline/lib", "trunkline/test/facades/model_streams/delays.rb"
   end
 end

@@ -17,15 +17,13 @@ namespace :sdks do
   # The official SDKs of OpenAI and Anthropic want Ruby 3.2, and run on 3.1 when they are forced to.
   task :install do
     require_relative "../trunkline/test/facades/net_http/sdks/comparison"
-    environment = { "BUNDLE_GEMFILE" => SDK::Comparison::GEMFILE, "BUNDLE_PATH" => SDK::Comparison::BUNDLE,
-                    "RUBYOPT" => nil, "RUBYLIB" => nil }
-    sh environment, "bundle", "install", "--jobs", "2", "--quiet"
+    GemsApart.install("sdks", without: nil) or abort "sdks: not all gems could be installed"
     SDK.all.map(&:about).select(&:forced).each do |about|
-      folder = "#{SDK::Comparison::BUNDLE}/forced"
+      folder = SDK::Comparison::FORCED
       next if File.directory?("#{folder}/gems/#{about.gem}-#{about.forced}")
 
-      sh environment, "gem", "install", about.gem, "--version", about.forced, "--force", "--ignore-dependencies",
-         "--no-document", "--install-dir", folder
+      sh({ "RUBYOPT" => nil, "RUBYLIB" => nil }, "gem", "install", about.gem, "--version", about.forced, "--force",
+         "--ignore-dependencies", "--no-document", "--install-dir", folder)
     end
   end
 end

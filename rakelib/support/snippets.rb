@@ -2,6 +2,7 @@
 
 require "json"
 require "tempfile"
+require_relative "../../trunkline/test/support/gems_apart"
 require_relative "../../trunkline/test/support/puma_server"
 
 # The examples of the documentation: every ```ruby block of a page runs, in order, in one process for the page,
@@ -107,15 +108,12 @@ class Snippets
 
   # Warnings are off, since those gems give some.
   def execute_apart(path, ruby, gems)
-    bundle = { "BUNDLE_GEMFILE" => "#{ROOT}/gemfiles/#{gems}/Gemfile",
-               "BUNDLE_PATH" => "#{ROOT}/vendor/bundle/#{gems}", "BUNDLE_WITHOUT" => "others" }
-    Bundler.with_unbundled_env do
-      unless system(bundle, "bundle", "check", %i[out err] => File::NULL)
-        return puts "not run: an example of #{page}: the gems of gemfiles/#{gems} could not be installed"
-      end
-
-      command = ["bundle", "exec", *ruby, "-W0", "-I", "#{ROOT}/trunkline/lib", path]
-      system(bundle, *command, chdir: Dir.tmpdir, exception: true)
+    unless GemsApart.installed?(gems)
+      return puts "not run: an example of #{page}: the gems of gemfiles/#{gems} could not be installed"
     end
+
+    environment = GemsApart.environment(gems)
+    command = ["bundle", "exec", *ruby, "-W0", "-I", "#{ROOT}/trunkline/lib", path]
+    Bundler.with_unbundled_env { system(environment, *command, chdir: Dir.tmpdir, exception: true) }
   end
 end

@@ -12,7 +12,7 @@ class TestTools < TrunklineTest
     levels = %w[sentry datadog appsignal].include?(name) ? %w[net_http faraday] : %w[net_http]
     levels.each do |level|
       define_method("test_#{name}_#{level}") do
-        skip "the gems of gemfiles/agents are not installed; bin/setup says why" unless Agents::Comparison.installed?
+        skip "the gems of gemfiles/agents are not installed; bin/setup says why" unless GemsApart.installed?("agents")
 
         command = [RbConfig.ruby, "-I", Subprocess::LIB, program]
         out, err, status = Subprocess.run_command(Agents::Comparison.environment(common: true).merge("LEVEL" => level),

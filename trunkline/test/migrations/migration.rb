@@ -5,29 +5,19 @@ require "json"
 require "open3"
 require "socket"
 require "tmpdir"
+require_relative "../support/gems_apart"
 
 # A small Rails application on another client, in a folder of its own: skeleton/ with what is in the folder of that
 # client, and, once it has moved, with its migration.diff.
 class Migration
   ROOT = File.expand_path("../../..", __dir__)
-  GEMFILE = File.join(ROOT, "gemfiles/migrations/Gemfile")
-  BUNDLE = File.join(ROOT, "vendor/bundle/migrations")
   CLIENTS = %w[faraday httparty typhoeus].freeze
-  ENVIRONMENT = { "BUNDLE_GEMFILE" => GEMFILE, "BUNDLE_PATH" => BUNDLE, "RUBYOPT" => "-rbundler/setup",
-                  "RUBYLIB" => nil, "http_proxy" => nil, "HTTP_PROXY" => nil }.freeze
+  ENVIRONMENT = { **GemsApart.required("migrations"), "http_proxy" => nil, "HTTP_PROXY" => nil }.freeze
 
   # Of rspec's summary.
   BAD = %w[failure_count pending_count errors_outside_of_examples_count].freeze
 
   attr_reader :folder
-
-  # @return [Boolean] whether bin/setup could install the gems
-  def self.installed?
-    return @installed if defined?(@installed)
-
-    _, status = Open3.capture2e({ **ENVIRONMENT, "RUBYOPT" => nil }, "bundle", "check")
-    @installed = status.success?
-  end
 
   # @param client [String] of CLIENTS
   # @yield [Migration] its folder goes when the block ends

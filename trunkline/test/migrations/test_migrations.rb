@@ -10,7 +10,7 @@ class TestMigrations < TrunklineTest
 
   Migration::CLIENTS.each do |client|
     define_method("test_specs_of_#{client}") do
-      skip "the gems of gemfiles/migrations are not installed; bin/setup says why" unless Migration.installed?
+      skip "gemfiles/migrations is not installed; bin/setup says why" unless GemsApart.installed?("migrations")
 
       before, after = Migration.of(client) do |application|
         [application.specs, application.move && application.specs]

@@ -3,23 +3,18 @@
 require "json"
 require "open3"
 require "rbconfig"
+require_relative "../support/gems_apart"
 
 # One client of the soak as a process: what it tells each second, and what /proc tells of it.
 class SoakRun
   ROOT = File.expand_path("../../..", __dir__)
   FOLDER = File.join(__dir__, "clients")
-  # Gems of their own, for clients that Trunkline's bundle does not have: bin/setup.
-  APART = { "BUNDLE_GEMFILE" => File.join(ROOT, "gemfiles/soak/Gemfile"),
-            "BUNDLE_PATH" => File.join(ROOT, "vendor/bundle/soak") }.freeze
+  # For clients that Trunkline's bundle does not have.
+  APART = GemsApart.environment("soak").freeze
   CLIENTS = { "trunkline" => {}, "falcon" => APART, "net_http_persistent" => APART, "httpx" => APART }.freeze
   OURS = %w[trunkline falcon].freeze # what is judged
 
   attr_reader :name, :samples, :errors, :versions, :status
-
-  # @return [Boolean] whether the gems of their own are installed
-  def self.apart?
-    Bundler.with_unbundled_env { system(APART, "bundle", "check", %i[out err] => File::NULL) }
-  end
 
   def initialize(name, bases, ca_file)
     @name = name

@@ -118,7 +118,7 @@ end
 if $PROGRAM_NAME == __FILE__
   file = ARGV[1]
   names = file ? SoakRun::CLIENTS.keys : SoakRun::OURS
-  unless SoakRun.apart?
+  unless GemsApart.installed?("soak")
     puts "not run: #{(names - ["trunkline"]).join(", ")}, for gemfiles/soak is not installed"
     names = ["trunkline"]
   end

@@ -2,20 +2,18 @@
 
 # Runs each library of libraries.rb plainly and over Trunkline against a local service, and ends with 1 when a token is
 # missing or was seen later than LIMIT: ruby -I trunkline/lib delays.rb
+require_relative "../../support/gems_apart"
 require_relative "../../support/subprocess"
 require_relative "libraries"
 require_relative "service"
 
 LIMIT = 0.05 # seconds
-ROOT = File.expand_path("../../../..", __dir__)
-GEMS = { "BUNDLE_GEMFILE" => "#{ROOT}/gemfiles/models/Gemfile", "BUNDLE_PATH" => "#{ROOT}/vendor/bundle/models",
-         "RUBYOPT" => "-rbundler/setup", "RUBYLIB" => nil }.freeze
 
 # @return [Hash] what program.rb prints
 def ask(name, mode, url)
   program = File.expand_path("program.rb", __dir__)
   command = [RbConfig.ruby, "-W0", "-I", Subprocess::LIB, program, name, mode, url]
-  out, err, status = Subprocess.run_command(GEMS, command)
+  out, err, status = Subprocess.run_command(GemsApart.required("models"), command)
   raise "#{name}, #{mode}: #{err.lines.first(6).join}" unless status.success?
 
   JSON.parse(out.lines.last)

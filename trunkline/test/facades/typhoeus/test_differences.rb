@@ -9,7 +9,7 @@ class TestTyphoeusDifferences < TrunklineTest
   NEWER = %w[password].freeze
 
   def test_the_page_says_what_differs
-    skip "Typhoeus is not installed (bin/setup): nothing to compare with" unless Differences.installed?
+    skip "Typhoeus is not installed (bin/setup): nothing to compare with" unless GemsApart.installed?("typhoeus")
     differences = Differences.new
     assert_operator differences.same, :>, 150
     page = File.read(Differences::PAGE)

@@ -2,6 +2,7 @@
 
 require "json"
 require "open3"
+require_relative "../../../support/gems_apart"
 require_relative "../../../support/subprocess"
 require_relative "calls"
 require_relative "mask"
@@ -16,8 +17,6 @@ module Agents
     end
 
     ROOT = File.expand_path("../../../../..", __dir__)
-    GEMFILE = File.join(ROOT, "gemfiles/agents/Gemfile")
-    BUNDLE = File.join(ROOT, "vendor/bundle/agents")
 
     AGENTS = [
       Agent.new(title: "OpenTelemetry", gem: "opentelemetry-instrumentation-net_http", file: "opentelemetry",
@@ -58,16 +57,7 @@ module Agents
     #
     # @param common [Boolean] whether the most used agents are enough
     def self.environment(common:)
-      { "BUNDLE_GEMFILE" => GEMFILE, "BUNDLE_PATH" => BUNDLE, "BUNDLE_WITHOUT" => common ? "others" : nil,
-        "RUBYOPT" => "-rbundler/setup", "RUBYLIB" => nil }
-    end
-
-    # @return [Boolean] whether bin/setup could install the most used agents
-    def self.installed?
-      return @installed if defined?(@installed)
-
-      _, status = Open3.capture2e({ **environment(common: true), "RUBYOPT" => nil }, "bundle", "check")
-      @installed = status.success?
+      GemsApart.required("agents", without: common ? "others" : nil)
     end
 
     # What the three runs of an agent came to.

@@ -10,7 +10,7 @@ class TestAgents < TrunklineTest
 
   Agents::Comparison::AGENTS.select(&:common).each do |agent|
     define_method("test_#{agent.file}_beside_#{agent.level}") do
-      skip "the gems of gemfiles/agents are not installed; bin/setup says why" unless Agents::Comparison.installed?
+      skip "the gems of gemfiles/agents are not installed; bin/setup says why" unless GemsApart.installed?("agents")
 
       found = Agents::Results.of(agent)
 

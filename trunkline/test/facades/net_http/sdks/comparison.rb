@@ -2,6 +2,7 @@
 
 require "json"
 require "tmpdir"
+require_relative "../../../support/gems_apart"
 require_relative "../../../support/scripted_server"
 require_relative "../../../support/subprocess"
 require_relative "../../../support/test_ca"
@@ -13,9 +14,8 @@ class SDK
   # process of its own, with a server of its own. Tells what differs in what the calls came to and in what the server
   # was sent, and counts the connections.
   class Comparison
-    ROOT = File.expand_path("../../../../..", __dir__)
-    GEMFILE = File.join(ROOT, "gemfiles/sdks/Gemfile")
-    BUNDLE = File.join(ROOT, "vendor/bundle/sdks")
+    # Where SDKs are that this Ruby is too old for: see rake sdks.
+    FORCED = File.join(GemsApart.folder("sdks"), "forced")
 
     # What one process did.
     Run = Struct.new(:told, :sent, :connections, :version, keyword_init: true)
@@ -33,15 +33,6 @@ class SDK
     PROXIES = %w[http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY].to_h { |name| [name, nil] }.freeze
 
     class << self
-      # Are the gems of the SDKs that CI runs there?
-      def installed?
-        return @installed unless @installed.nil?
-
-        environment = { "BUNDLE_GEMFILE" => GEMFILE, "BUNDLE_PATH" => BUNDLE, "BUNDLE_WITHOUT" => "others",
-                        "RUBYOPT" => nil, "RUBYLIB" => nil }
-        @installed = File.directory?(BUNDLE) && system(environment, "bundle", "check", out: File::NULL, err: File::NULL)
-      end
-
       # @param plain [Run]
       # @param other [Run]
       # @return [Array<String>] a line for each difference
@@ -109,10 +100,9 @@ class SDK
     end
 
     def environment
-      PROXIES.merge("BUNDLE_GEMFILE" => GEMFILE, "BUNDLE_PATH" => BUNDLE, "RUBYOPT" => "-rbundler/setup",
-                    "RUBYLIB" => nil, "BUNDLE_WITHOUT" => ("others" if @about.common), "HOME" => Dir.tmpdir,
-                    "SSL_CERT_FILE" => TestCA.ca_file,
-                    "FORCED" => File.join(BUNDLE, "forced/gems/#{@about.gem}-#{@about.forced}/lib"))
+      { **PROXIES, **GemsApart.required("sdks", without: ("others" if @about.common)),
+        "HOME" => Dir.tmpdir, "SSL_CERT_FILE" => TestCA.ca_file,
+        "FORCED" => File.join(FORCED, "gems/#{@about.gem}-#{@about.forced}/lib") }
     end
 
     def command(mode, server)

@@ -7,7 +7,7 @@ class SDK
   # What `rake sdks` found, kept beside this file, and the table in docs/switching.md that is made from it.
   class Results
     PATH = File.join(__dir__, "results.json")
-    PAGE = File.join(Comparison::ROOT, "docs/switching.md")
+    PAGE = File.join(GemsApart::ROOT, "docs/switching.md")
     PLACE = %r{^<!-- sdks -->\n\K.*?(?=^<!-- /sdks -->$)}m
     HEAD = ["SDK", "version", "calls over", "with `install!`", "with `:trunkline`", "connections"].freeze
     # Of each run that differs.

@@ -10,7 +10,7 @@ class TestSDKs < TrunklineTest
 
   SDK.all.select { |sdk| sdk.about.common }.each do |sdk|
     define_method("test_#{sdk.file}") do
-      skip "its bundle is not installed; bin/setup says why" unless SDK::Comparison.installed?
+      skip "its bundle is not installed; bin/setup says why" unless GemsApart.installed?("sdks")
 
       found = SDK::Results.of(sdk)
       kept = KEPT[sdk]

@@ -5,6 +5,7 @@ require "json"
 require "open3"
 require "rbconfig"
 require "tmpdir"
+require_relative "../../../support/gems_apart"
 require_relative "echo_server"
 
 # Runs the same requests with the real Typhoeus and with trunkline/typhoeus (probe.rb), each in a process of its own,
@@ -13,8 +14,6 @@ class Differences
   ROOT = File.expand_path("../../../../..", __dir__)
   PAGE = File.join(ROOT, "docs/typhoeus.md")
   PROBE = File.join(__dir__, "probe.rb")
-  BUNDLE = { "BUNDLE_GEMFILE" => File.join(ROOT, "gemfiles/typhoeus/Gemfile"),
-             "BUNDLE_PATH" => File.join(ROOT, "vendor/bundle/typhoeus") }.freeze
 
   # What became of one case.
   Outcome = Struct.new(:given, :return_code, :status, :request_line, :body) do
@@ -28,12 +27,6 @@ class Differences
 
     def lines = [request_line, *body.lines(chomp: true)].compact.reject(&:empty?).uniq.map { |line| "`#{line}`" }
     def bodies?(other) = body.empty? == other.body.empty?
-  end
-
-  # @return [Boolean] whether bin/setup could install the real one
-  def self.installed?
-    _, status = Bundler.with_unbundled_env { Open3.capture2e(BUNDLE, "bundle", "check") }
-    status.success?
   end
 
   def initialize
@@ -102,7 +95,7 @@ class Differences
     cases = File.join(folder, "cases")
     ruby = [RbConfig.ruby, "-I", File.join(ROOT, "trunkline/lib")]
     @theirs, @their_methods, @libcurl =
-      outcomes(folder, BUNDLE, "bundle", "exec", "ruby", PROBE, "typhoeus", url, cases)
+      outcomes(folder, GemsApart.environment("typhoeus"), "bundle", "exec", "ruby", PROBE, "typhoeus", url, cases)
     @ours, @our_methods, = outcomes(folder, {}, *ruby, PROBE, "trunkline/typhoeus", url, cases)
   end
 
