@@ -4,16 +4,21 @@ require_relative "support/ci"
 
 desc "Every check and test, section by section, with a summary (what bin/test runs)"
 task :ci do
-  gems = { "trunkline" => "trunkline:test", "trunkline-xml" => "xml:test", "trunkline-lab" => "lab:test",
-           "trunkline-bulk" => "bulk:test" }
+  gems = { "trunkline" => "trunkline:test", "trunkline-lab" => "lab:test", "trunkline-bulk" => "bulk:test",
+           "trunkline-xml" => "xml:test" }
   suites = gems.select { |folder, _| File.directory?(File.join(ROOT, folder)) }
-  # The longest of those that run beside others come first: they would end long after the others.
+  # Of those that run beside others the longest come first, and those of one namespace, of which one runs at a time:
+  # they would end long after the others.
   sections = {
     "Ruby style (RuboCop)" => "lint",
     "Signatures (RBS)" => "signatures",
     "C format (clang-format)" => "format:check",
     "C includes go one way" => "includes:check",
     "Extensions compile without a warning (gcc, clang)" => "compile:pedantic",
+    **suites.transform_keys { |folder| "#{folder}: the Ruby suite" },
+    "trunkline: TLS with two copies of OpenSSL" => "package:two_openssls",
+    "Packages, installed into a GEM_HOME of their own" => "package:test",
+    "Packages without a compiler, and for JRuby" => "package:engines",
     "trunkline: tests notice that a safety rule is missing" => "mutants:quick",
     "trunkline: a part of its suite on the engine in Ruby" => "engines:quick",
     "trunkline: what the engine in Ruby leaves out of it" => "engines:left_out",
@@ -23,10 +28,6 @@ task :ci do
     "transport/: unit tests without epoll, eventfd, ppoll" => "transport:test:poll",
     "protocol/: fuzzing" => "protocol:fuzz",
     "WebMock's examples, for clients and of Net::HTTP" => "webmock",
-    "trunkline: TLS with two copies of OpenSSL" => "package:two_openssls",
-    "Packages, installed into a GEM_HOME of their own" => "package:test",
-    "Packages without a compiler, and for JRuby" => "package:engines",
-    **suites.transform_keys { |folder| "#{folder}: the Ruby suite" },
     "trunkline: what waits, without epoll, eventfd, ppoll" => "poll:quick",
     "trunkline: a minute of chaos" => "chaos:quick",
     "Examples in the documentation" => "docs:test",

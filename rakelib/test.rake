@@ -64,7 +64,7 @@ module Suites
   # The long ones come first, and there are more parts than processes at once, so that all end at about the same time.
   def parts(chosen, count)
     long, others = chosen.sort.partition { |file| file.end_with?(*LONG) }
-    long.map { |file| [file] } + others.group_by.with_index { |_, at| at % (count * 4) }.values
+    long.map { |file| [file] } + others.group_by.with_index { |_, at| at % (count * 2) }.values
   end
 
   # Ruby's command line for that. The lab's program needs more of its gems than their folders.
