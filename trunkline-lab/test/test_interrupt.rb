@@ -26,7 +26,7 @@ module Trunkline
         Origins::Scripted.open(counting(ready) { |change| open += change }) do |server|
           pid = start(*arguments.map { |argument| argument.sub("URL", "#{server.plain}/") }, out: input, err: input)
           input.close
-          ready.pop
+          wait_for(ready)
           Process.kill("INT", pid)
           status = Processes.wait(pid, PATIENCE)
           text = out.read
@@ -36,6 +36,14 @@ module Trunkline
           assert_left_by_all { open }
           text
         end
+      end
+
+      # What never comes must not stop the suite.
+      def wait_for(ready)
+        deadline = Clock.now + PATIENCE
+        sleep 0.02 while ready.empty? && Clock.now < deadline
+
+        refute_empty ready, "the server has not seen #{SEEN} requests within #{PATIENCE} s"
       end
 
       # Tells how many connections have come and gone.
