@@ -100,6 +100,14 @@ module BatchTests
     assert_took 0.3, seconds, 0.2
   end
 
+  # Its clocks do not run while it waits for another to end.
+  def test_a_timeout_begins_with_ones_turn
+    server = serve { |connection| connection << answer while connection.read_request && sleep(0.4) }
+    results = client(server.url, timeout: 1).map(["/"] * 4, concurrency: 1)
+    assert_equal([200] * 4, results.map(&:status))
+    assert_operator results.map { |response| response.timings.total }.max, :<, 1
+  end
+
   def test_redirects_are_followed
     server = serve do |connection|
       while (request = connection.read_request)

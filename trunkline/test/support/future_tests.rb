@@ -20,6 +20,15 @@ module FutureTests
     assert_equal 8, gauge.most
   end
 
+  # Its clocks do not run while it waits for another to end.
+  def test_a_timeout_begins_with_ones_turn
+    server = serve { |connection| connection << answer while connection.read_request && sleep(0.4) }
+    async = client(server.url, timeout: 1, max_connections_per_host: 1).async
+    futures = Array.new(4) { async.get("/") }
+    assert_equal([200] * 4, futures.map { |future| future.value!.status })
+    assert_operator futures.map { |future| future.value.timings.total }.max, :<, 1
+  end
+
   def test_every_verb_and_option_is_there
     server = serve
     async = client(server.url).async
