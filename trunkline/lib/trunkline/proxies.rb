@@ -50,8 +50,10 @@ module Trunkline
     def variable(environment, name)
       names = [name, name.upcase]
       names.pop if name == "http_proxy" && environment["REQUEST_METHOD"]
-      found = names.find { |one| !environment[one].to_s.strip.empty? }
-      found && [found, environment[found].strip]
+      names.map { |one| [one, text(environment[one])] }.find { |_, value| !value.empty? }
     end
+
+    # Its encoding is that of the locale, which its bytes may break.
+    def text(value) = value.to_s.dup.force_encoding(Encoding::UTF_8).scrub.strip
   end
 end

@@ -114,6 +114,17 @@ class TestOptions < UnitTest
     end
   end
 
+  # Of no text, and in an encoding that regular expressions cannot be matched against.
+  [%w[broken] << "a\xFF", %w[wide] << "a".encode("UTF-16LE")].each do |kind, text|
+    define_method(:"test_text_that_is_#{kind}_is_refused_as_any_other") do
+      { bearer: text, app_name: text, ciphers: text, tls_name: text, bind: text, proxy: text, ca_file: text,
+        no_proxy: [text], client_cert: text, client_key: [text], retry: { text => 1 }, cache: [text],
+        auth: text }.each do |name, value|
+        assert_refused(name.to_s) { @options.merge(name => value) }
+      end
+    end
+  end
+
   def test_the_message_names_option_value_and_what_is_allowed
     assert_refused("replay", ":always", ":never or :safe") { @options.merge(replay: :always) }
     assert_refused("max_headers", "0", "from 1 to 65536") { @options.merge(max_headers: 0) }

@@ -73,6 +73,14 @@ class TestProxy < Minitest::Test
     assert_match(/\AHTTP_PROXY: must be/, error.message)
   end
 
+  # As with LANG=C, and with a file in Latin-1 that a shell has read.
+  def test_an_environment_that_is_no_text
+    ["b\xFCcher.test, api.test", "bücher.test, api.test".dup.force_encoding("US-ASCII")].each do |list|
+      assert_nil chosen("http://api.test", http_proxy: "p:1", no_proxy: list)
+      assert_equal "http://p:1", chosen("http://other.test", http_proxy: "p:1", no_proxy: list)
+    end
+  end
+
   def test_this_machine_is_reached_directly
     %w[http://localhost:1 http://127.0.0.1 http://127.9.9.9 http://[::1] http://[::ffff:127.0.0.1]
        http://app.localhost].each do |text|

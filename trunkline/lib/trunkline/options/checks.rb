@@ -324,8 +324,9 @@ module Trunkline
 
       # @return [String] a list with commas
       def no_proxy(name, value)
-        list = Array(value)
-        return list.join(",").freeze if list.all?(String)
+        list = value.is_a?(Array) ? value : [value]
+        texts = list.all? { |one| one.is_a?(String) && one.valid_encoding? && one.encoding.ascii_compatible? }
+        return list.join(",").freeze if texts
 
         refuse(name, value, "a list such as \"api.test, 10.0.0.0/8\", or an Array of its entries")
       end

@@ -51,9 +51,29 @@ module Trunkline
         return value if check_name.nil? || (value.nil? && optional?)
 
         Loading.ahead_of_fibers
+        checked(value)
+      rescue EncodingError, ArgumentError => error
+        raise if error.is_a?(InvalidRequest)
+
+        checked(as_bytes(value))
+      end
+
+      private
+
+      def checked(value)
         return Checks.public_send(check_name, name, value) if allowed.nil?
 
         Checks.public_send(check_name, name, value, allowed)
+      end
+
+      # No regular expression reads text that its encoding breaks, or UTF-16. It is checked as its bytes.
+      def as_bytes(value)
+        case value
+        when String then value.b
+        when Array then value.map { |part| as_bytes(part) }
+        when Hash then value.to_h { |key, part| [as_bytes(key), as_bytes(part)] }
+        else value
+        end
       end
     end
   end
