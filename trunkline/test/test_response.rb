@@ -158,7 +158,8 @@ class TestResponse < TrunklineTest
 
   # What a parser says of a body quotes it.
   NO_JSON = ["{", "SECRET", "{SECRET", "[1,SECRET", "\"SECRET\xFF", "\"\x01SECRET\"", "[-SECRET]", "[1]SECRET",
-             "\"\\uSECRET\"", "/*SECRET", "{\"a\": SECRET}", "{\"SECRET", "[" * 200, "[NaN] SECRET", " "].freeze
+             "\"\\uSECRET\"", "/*SECRET", "{\"a\": SECRET}", "{\"SECRET", "[" * 200, "[NaN] SECRET", " ",
+             "\xFFSECRET", "[1, \xFF", "{\"a\": \xE9SECRET}"].freeze
 
   def test_bodies_are_not_in_messages
     NO_JSON.each do |body|

@@ -9,11 +9,11 @@ class TestAuth < TrunklineTest
   def refusal(challenge, body = "no") = answer(body, status: "401 Unauthorized", "WWW-Authenticate" => challenge)
 
   # Asks whoever has no Authorization; then says what it was given.
-  def asking(challenge = "#{DIGEST}, nonce=\"first\"")
+  def asking(challenge = "#{DIGEST}, nonce=\"first\"", **fields)
     serve do |connection|
       while (request = connection.read_request)
         echo = request.body.empty? ? "in" : request.body
-        connection << (request["Authorization"] ? answer(echo) : refusal(challenge))
+        connection << (request["Authorization"] ? answer(echo, **fields) : refusal(challenge))
       end
     end
   end
@@ -73,6 +73,14 @@ class TestAuth < TrunklineTest
     end
     http = digest
     assert_equal [200] * 3, Array.new(3) { http.get(server.url).status }
+  end
+
+  def test_a_next_nonce_that_cannot_be_read_is_none
+    ["=", "a=b", ", ,", "\xFF", "nextnonce", "nextnonce=\"", "nextnonce=\"\""].each do |told|
+      url = asking("#{DIGEST}, nonce=\"n\"", "Authentication-Info" => told.b).url
+      http = digest
+      assert_equal [200, 200], Array.new(2) { http.get(url).status }, told.inspect
+    end
   end
 
   def test_realms_beyond_ascii

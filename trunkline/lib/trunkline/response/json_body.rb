@@ -126,8 +126,9 @@ module Trunkline
       def reason_and_place(error, text)
         return ["bytes that are not valid #{text.encoding}", ""] if error.is_a?(EncodingError)
 
-        reason = error.message[/\A(?:\d+: )?([^'"`:,\\]+?)(?: at)?(?: *['"`:,\\]|\z)/, 1] || "invalid JSON"
-        place = error.message[/ at line \d+ column \d+\z/].to_s
+        message = error.message.scrub # what it quotes may be no text
+        reason = message[/\A(?:\d+: )?([^'"`:,\\]+?)(?: at)?(?: *['"`:,\\]|\z)/, 1] || "invalid JSON"
+        place = message[/ at line \d+ column \d+\z/].to_s
         [reason.delete_suffix(place), place]
       end
     end

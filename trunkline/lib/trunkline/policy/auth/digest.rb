@@ -71,7 +71,7 @@ module Trunkline
         # @param response [Response] but no 401
         def accepted(response)
           told = response.headers["Authentication-Info"] or return
-          nonce = Challenge.parse(["Digest #{told}"]).first.parameters["nextnonce"]
+          nonce = Challenge.parse(["Digest #{told}"]).first&.parameters&.fetch("nextnonce", nil)
           return if nonce.to_s.empty?
 
           @lock.synchronize do
