@@ -114,6 +114,18 @@ class TestDownload < TrunklineTest
     end
   end
 
+  # RFC 9110 8.8.3 lets a tag have any bytes beyond ASCII.
+  def test_a_tag_that_is_no_text
+    ["\"\xE9\"", "\"\u00e9\""].each do |tag|
+      replies = [{ cut: 1000 }, { status: "403 No" }]
+      server = files { |send, number| send.call(etag: tag.b, **replies.fetch(number - 1, {})) }
+      assert_raises(Trunkline::ClientError) { download(server) }
+      assert_predicate download(server), :resumed?
+      assert_equal tag.b, server.requests.last["if-range"].b
+      assert_whole
+    end
+  end
+
   def test_a_date_will_do_when_it_is_strong
     date = { "Last-Modified" => "Mon, 02 Nov 2026 10:00:00 GMT", "Date" => "Mon, 23 Nov 2026 10:00:00 GMT" }
     server = files { |send, number| send.call(etag: nil, cut: (1000 if number == 1), **date) }

@@ -55,13 +55,13 @@ class FileReply
 
   def known?
     condition = @request["if-range"]
-    condition.nil? || [@told[:etag], @told["Last-Modified"]].include?(condition)
+    condition.nil? || [@told[:etag], @told["Last-Modified"]].compact.map(&:b).include?(condition.b)
   end
 
   def body = from ? @bytes[from..(asked[1] || -1)] : @bytes
 
   def head
-    lines = { **about_file, **framing }.compact.map { |name, value| "#{name}: #{value}\r\n" }.join
+    lines = { **about_file, **framing }.compact.map { |name, value| "#{name}: #{value}\r\n".b }.join
     "HTTP/1.1 #{from ? "206 Partial Content" : "200 OK"}\r\n#{lines}\r\n"
   end
 

@@ -2,6 +2,7 @@
 
 require "json"
 require_relative "../atomic_file"
+require_relative "../bytes_as_text"
 require_relative "../errors"
 
 module Trunkline
@@ -63,7 +64,7 @@ module Trunkline
         return delete(notes_path) unless notes&.validator
 
         @file.fdatasync if notes.parts.size > 1
-        AtomicFile.write(notes_path, JSON.generate(notes.to_h))
+        AtomicFile.write(notes_path, JSON.generate({ **notes.to_h, validator: BytesAsText.text(notes.validator) }))
       end
 
       # @return [IO] the bytes, for digests
@@ -119,10 +120,13 @@ module Trunkline
 
       # What is malformed is as good as nothing.
       def read_notes
-        read = JSON.parse(File.read(notes_path))
+        read = JSON.parse(File.read(notes_path, encoding: Encoding::UTF_8))
         notes = Notes.new(**read.slice(*Notes.members.map(&:to_s)).transform_keys(&:to_sym))
-        notes if notes.validator.is_a?(String) && notes.parts.is_a?(Array) && notes.parts.all? { |part| part?(part) }
-      rescue SystemCallError, JSON::ParserError, NoMethodError, ArgumentError
+        return unless notes.parts.is_a?(Array) && notes.parts.all? { |part| part?(part) }
+
+        notes.validator = BytesAsText.bytes(notes.validator)
+        notes
+      rescue SystemCallError, JSON::ParserError, EncodingError, NoMethodError, ArgumentError
         nil
       end
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require_relative "../../bytes_as_text"
 require_relative "freshness"
 require_relative "stored_answer"
 require_relative "variants"
@@ -18,18 +19,17 @@ module Trunkline
       # Strings, numbers and these objects; what is not exactly this counts as nothing, and so does another version.
       module StoreFormat
         MAGIC = "trunkline cache 1\n"
-        LATIN = Encoding::ISO_8859_1
         HEAD = %r{\AHTTP/1\.1 \d{3} [^\r\n]*\r\n(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+: [^\r\n]*\r\n)*\z}n
-        private_constant :MAGIC, :LATIN, :HEAD
+        private_constant :MAGIC, :HEAD
 
         module_function
 
         # @param value [StoredAnswer, Variants]
         # @return [String] bytes
         def dump(value)
-          return "#{MAGIC}#{JSON.generate(vary: value.names, token: value.token)}\n".b if value.is_a?(Variants)
+          return dump_variants(value) if value.is_a?(Variants)
 
-          facts = value.freshness.to_a.map { |fact| fact.is_a?(String) ? text(fact) : fact }
+          facts = value.freshness.to_a.map { |fact| fact.is_a?(String) ? BytesAsText.text(fact) : fact }
           JSON.generate(facts: facts, head: value.head.bytesize, body: value.body.bytesize)
             .b.prepend(MAGIC) << "\n" << value.head << value.body
         end
@@ -53,7 +53,7 @@ module Trunkline
           head, body = about.values_at("head", "body")
           return unless head + body == bytes.bytesize - start
 
-          facts = about["facts"].map { |fact| fact.is_a?(String) ? bytes_of(fact) : fact }
+          facts = about["facts"].map { |fact| fact.is_a?(String) ? BytesAsText.bytes(fact) : fact }
           freshness = Freshness.new(*facts)
           lines = bytes.byteslice(start, head)
           return unless freshness.sound? && HEAD.match?(lines)
@@ -61,17 +61,17 @@ module Trunkline
           StoredAnswer.new(lines, bytes.byteslice(start + head, body), freshness)
         end
 
-        def variants(about)
-          names, token = about.values_at("vary", "token")
-          Variants.new(names, token) if names.all?(String) && token.is_a?(String)
+        def dump_variants(value)
+          names = value.names.map { |name| BytesAsText.text(name) }
+          "#{MAGIC}#{JSON.generate(vary: names, token: value.token)}\n".b
         end
 
-        # JSON is UTF-8, a field's value may be any bytes.
-        def text(bytes) = bytes.dup.force_encoding(LATIN).encode(Encoding::UTF_8)
+        def variants(about)
+          names, token = about.values_at("vary", "token")
+          Variants.new(names.map { |name| BytesAsText.bytes(name) }, token) if token.is_a?(String)
+        end
 
-        def bytes_of(text) = text.encode(LATIN).b
-
-        private_class_method :answer, :variants, :text, :bytes_of
+        private_class_method :answer, :variants, :dump_variants
       end
     end
   end
