@@ -35,17 +35,31 @@ module Trunkline
       # @raise [InvalidRequest] when the file cannot be read, or is no file of cookies
       def load(path) = new.load(path)
 
+      # @return [PublicSuffix::List] after #load_gems
+      # @api private
+      def suffixes = @suffixes || PublicSuffix::List.default
+
       # @raise [InvalidRequest] without the gems
       # @api private
       def load_gems
         Loading.apart do
           require "http/cookie"
           require "public_suffix"
-          PublicSuffix::List.default # reads a file of 300 KB
+          read_suffixes
         end
       rescue LoadError => error
         raise InvalidRequest, "cookies: needs the gems http-cookie and public_suffix: add gem \"http-cookie\", " \
                               "\"~> 1.1\" and gem \"public_suffix\", \">= 5\" to the Gemfile (#{error.message})"
+      end
+
+      private
+
+      # A file of 300 KB, in UTF-8. The gem would read it in the encoding of the locale.
+      def read_suffixes
+        return suffixes if @suffixes || Encoding.default_external == Encoding::UTF_8
+
+        file = PublicSuffix::List::DEFAULT_LIST_PATH
+        @suffixes = PublicSuffix::List.parse(File.read(file, encoding: Encoding::UTF_8))
       end
     end
 
@@ -184,7 +198,7 @@ module Trunkline
     # @return [Boolean] whether anybody may register names below it; so it is with addresses, which have none
     def public_suffix?(domain)
       name = DomainName.new(domain)
-      name.ipaddr? || name.domain.nil? || !PublicSuffix.valid?(name.hostname_idn)
+      name.ipaddr? || name.domain.nil? || !PublicSuffix.valid?(name.hostname_idn, list: CookieJar.suffixes)
     end
 
     # RFC 6265bis 5.1.4

@@ -19,7 +19,7 @@ module Trunkline
       path = ENV["NETRC"] || File.join(Dir.home, ".netrc") if usual
       return new("") if usual && !File.exist?(path)
 
-      new(File.read(path))
+      new(File.binread(path)) # nothing tells its encoding
     rescue SystemCallError, ArgumentError => error
       why = error.is_a?(SystemCallError) ? error.class.new.message : error.message
       raise InvalidRequest, "netrc: #{path.inspect} cannot be read: #{why}", cause: nil

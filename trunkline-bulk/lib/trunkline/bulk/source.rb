@@ -35,7 +35,7 @@ module Trunkline
       def self.parsed(line)
         JSON.parse(line) unless line.valid_encoding? && line.strip.empty?
       rescue JSON::ParserError, EncodingError => error
-        Codec::Unreadable.new(line, "no JSON: #{error.message}")
+        Codec::Unreadable.new(line, "no JSON: #{error.message.scrub}")
       end
       private_class_method :file, :parsed
 

@@ -42,7 +42,7 @@ module Trunkline
       # @return [Hash] with symbols, of a file that this class wrote
       # @raise [Stop]
       def self.read(file)
-        data = JSON.parse(File.read(file), symbolize_names: true)
+        data = JSON.parse(File.read(file, encoding: Encoding::UTF_8), symbolize_names: true)
         return data if data.is_a?(Hash) && data[:format] == FORMAT && data[:version] == VERSION
 
         raise Stop, "#{file} is no result of trunkline-lab (format #{FORMAT}, version #{VERSION})"

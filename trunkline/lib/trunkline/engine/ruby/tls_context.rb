@@ -270,7 +270,7 @@ module Trunkline
         end
 
         def text_of(option, given)
-          given.include?(PEM) ? given : File.read(given)
+          given.include?(PEM) ? given.b : File.binread(given) # its comments may be in any encoding
         rescue SystemCallError => error
           raise failure("#{option} #{given}: #{Failure.words(error.errno)}", error.errno)
         end

@@ -42,7 +42,7 @@ module Trunkline
 
         # Instead of Store#add_file, which takes a file without certificates.
         def add_file(store, file)
-          raise OpenSSL::X509::StoreError, "there is none" unless File.read(file).match?(PEM_CERTIFICATE)
+          raise OpenSSL::X509::StoreError, "there is none" unless File.binread(file).match?(PEM_CERTIFICATE)
 
           store.add_file(file)
         rescue SystemCallError => error
