@@ -5,7 +5,7 @@ task test: "bulk:test"
 
 namespace :bulk do
   desc "The suite of trunkline-bulk: runs that are killed, paused and taken over, against 127.0.0.1"
-  task(test: :compile) { Suites.run_side_by_side("trunkline-bulk", 2) }
+  task(test: :compile) { Suites.run_side_by_side("trunkline-bulk", 2, Suites::NO_LOCALE) }
 
   desc "The memory of a run over ten million lines (LINES=10000000; about two minutes)"
   task(memory: :compile) do

@@ -26,7 +26,7 @@ class TestCommand < BulkTest
     case file
     when /\.gz\z/ then Zlib::GzipReader.zcat(File.open(file, "rb"))
     when /\.zst\z/ then Zstd::StreamingDecompress.new.decompress(File.binread(file))
-    else File.read(file)
+    else File.read(file, encoding: Encoding::UTF_8)
     end.lines.map { |line| JSON.parse(line) }
   end
 

@@ -64,7 +64,8 @@ class TestResults < BulkTest
     err = StringIO.new
     argv = ["run", path("urls.txt"), "--out", path("r.jsonl"), "--fields", "url,headers,body,error,timings"]
     assert_equal 1, Trunkline::Bulk::Command.run(argv, out: StringIO.new, err: err), err.string
-    good, bad = File.readlines(path("r.jsonl")).map { |line| JSON.parse(line) }.sort_by { |row| row["error"].to_s }
+    lines = File.readlines(path("r.jsonl"), encoding: Encoding::UTF_8)
+    good, bad = lines.map { |line| JSON.parse(line) }.sort_by { |row| row["error"].to_s }
     assert_equal ["base64:/wA=", "caf\uFFFD"], [good["body"], good["headers"]["x-name"]]
     assert_operator good["timings"]["total"], :>, 0
     assert_equal ["http://caf\uFFFD/", nil], bad.values_at("url", "body")

@@ -52,7 +52,7 @@ module Trunkline
           paths = [LIBRARY, *Bundle.own_paths(*ours)].flat_map { |path| ["-I", path] }
           runtime ||= OwnRuby.new(Bundle.new(folder, gems))
           Processes.spawn(*runtime.command, *paths, WORKER, Object.const_source_location(tasks.name).first,
-                          tasks.name, subject, JSON.generate(options), *("preload" if preload),
+                          tasks.name, subject, JSON.generate(options, ascii_only: true), *("preload" if preload),
                           env: runtime.environment, core: core, **streams)
         end
       end
@@ -70,7 +70,7 @@ module Trunkline
       end
 
       def ask(task, limit: SECONDS_TO_ANSWER, **arguments)
-        @commands.puts(JSON.generate(task: task, **arguments))
+        @commands.puts(JSON.generate({ task: task, **arguments }, ascii_only: true))
         answer(limit)
       rescue Errno::EPIPE
         fail_with("ended before it was asked")

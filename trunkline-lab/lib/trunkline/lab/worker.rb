@@ -24,7 +24,7 @@ work = lambda do |tasks|
       rescue Exception => error # rubocop:disable Lint/RescueException -- a worker reports whatever a peer throws
         { "error" => error.class.name, "message" => error.message.to_s[0, 300].scrub }
       end
-    replies.puts(JSON.generate(reply))
+    replies.puts(JSON.generate(reply, ascii_only: true)) # whatever the locale is
     replies.flush
   end
 end

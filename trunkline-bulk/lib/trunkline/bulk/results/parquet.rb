@@ -38,7 +38,7 @@ module Trunkline
         # @return [void]
         def close(whole: true)
           @lines.close(whole: whole)
-          File.foreach("#{@path}.jsonl").each_slice(ROWS).with_index do |lines, number|
+          File.foreach("#{@path}.jsonl", encoding: Encoding::UTF_8).each_slice(ROWS).with_index do |lines, number|
             save(lines.map { |line| JSON.parse(line) }, number)
           end
         end
