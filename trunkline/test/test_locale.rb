@@ -7,8 +7,10 @@ require_relative "test_helper"
 class TestLocale < TrunklineTest
   ENVIRONMENT = { "LC_ALL" => "C", "LANG" => "C", "RUBYOPT" => nil, "http_proxy" => "http://127.0.0.1:9",
                   "no_proxy" => "b\u00fccher.test, localhost" }.freeze
+  # JRuby has UTF-8 in any locale.
   PRELUDE = <<~'RUBY'
-    raise "the locale is #{Encoding.default_external}" unless Encoding.default_external == Encoding::US_ASCII
+    expected = RUBY_ENGINE == "jruby" ? Encoding::UTF_8 : Encoding::US_ASCII
+    raise "the locale is #{Encoding.default_external}" unless Encoding.default_external == expected
 
     url, folder = URL, FOLDER
   RUBY

@@ -204,7 +204,7 @@ class TestDownload < TrunklineTest
   def test_bytes_of_several_parts_are_on_the_disk_before_they_are_noted
     partial = Trunkline::Download::PartialFile.new(@path)
     kept = []
-    partial.io.define_singleton_method(:fdatasync) do
+    partial.io.define_singleton_method(:fsync) do
       kept << JSON.parse(File.read("#{path}.json"))["parts"]
       super()
     end

@@ -63,7 +63,7 @@ module Trunkline
         @notes = notes
         return delete(notes_path) unless notes&.validator
 
-        @file.fdatasync if notes.parts.size > 1
+        @file.fsync if notes.parts.size > 1
         AtomicFile.write(notes_path, JSON.generate({ **notes.to_h, validator: BytesAsText.text(notes.validator) }))
       end
 
