@@ -15,15 +15,23 @@ module Trunkline
     # @return [Netrc]
     # @raise [InvalidRequest] when the file cannot be read
     def self.load(path)
-      usual = path == true
-      path = ENV["NETRC"] || File.join(Dir.home, ".netrc") if usual
-      return new("") if usual && !File.exist?(path)
-
+      if path == true
+        path = ENV["NETRC"] || usual
+        return new("") unless path && File.exist?(path)
+      end
       new(File.binread(path)) # nothing tells its encoding
     rescue SystemCallError, ArgumentError => error
       why = error.is_a?(SystemCallError) ? error.class.new.message : error.message
       raise InvalidRequest, "netrc: #{path.inspect} cannot be read: #{why}", cause: nil
     end
+
+    # @return [String, nil] nil for a user without a home, as in containers that are given a number for a user
+    def self.usual
+      File.join(Dir.home, ".netrc")
+    rescue ArgumentError
+      nil
+    end
+    private_class_method :usual
 
     # @param text [String]
     def initialize(text)

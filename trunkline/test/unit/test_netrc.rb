@@ -44,6 +44,15 @@ class TestNetrc < UnitTest
     assert_nil Netrc.new("login robin password secret").credentials("api.test")
   end
 
+  # As for a number that is no user's; Ruby takes no home that is not absolute.
+  def test_a_user_without_a_home
+    kept = ENV.slice("HOME", "NETRC")
+    ENV.update("HOME" => "nowhere", "NETRC" => nil)
+    assert_nil Netrc.load(true).credentials("api.test")
+  ensure
+    ENV.update("HOME" => nil, "NETRC" => nil, **kept)
+  end
+
   def test_files
     Tempfile.create("netrc") do |file|
       file.write(TEXT)
