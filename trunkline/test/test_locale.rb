@@ -37,7 +37,7 @@ class TestLocale < TrunklineTest
       response = http.post("/\u00e9", params: { "\u00fc" => "\u00f6" }, json: { a: "\u00e9" })
       puts response.status, response.json == { "a" => "\u00e9" }
       Trunkline.record("#{folder}/calls.har") { http.get("/\u00e9", headers: { "X-A" => "\u00e9" }) }
-      puts http.download("/", to: "#{folder}/\u00e9").bytes
+      puts http.download("/", to: "#{folder}/body").bytes
     RUBY
     assert_equal "Basic #{["\xC3\xBC:\xE9".b].pack("m0")}", server.requests.first["Authorization"]
     assert_equal "a=\xE9".b, server.requests.last["Cookie"].b
