@@ -14,7 +14,6 @@ class TestEvents < TrunklineTest
 
   def teardown
     @subscriptions&.each(&:off)
-    Trunkline::Policy::State.clear
     super
   end
 

@@ -49,6 +49,7 @@ class TrunklineTest < Minitest::Test
   def before_setup
     @open = [] # first: a test that is left out is torn down, too
     @@warm ||= WARM_UP.call && true # rubocop:disable Style/ClassVars -- once for all test classes
+    forget_origins
     super # the time of a test begins
   end
 
@@ -57,6 +58,13 @@ class TrunklineTest < Minitest::Test
     check_leaks if passed?
   ensure
     super
+  end
+
+  # What the process knows of an origin, such as that one request at a time is enough for it, must not be taken for a
+  # fact of another test's server that has got the same port.
+  def forget_origins
+    Trunkline::Scheduler::OriginQueue::MEMORY.clear
+    Trunkline::Policy::State.clear
   end
 
   # A client that is closed at the end of the test.

@@ -15,7 +15,6 @@ class TestIdentity < TrunklineTest
   def setup
     @before = CONFIGURED.to_h { |name| [name, Trunkline.instance_variable_get(name)] }
     CONFIGURED.each { |name| Trunkline.instance_variable_set(name, nil) }
-    Trunkline::Policy::State.clear
   end
 
   def teardown

@@ -9,7 +9,6 @@ require "trunkline/net_http"
 # cookies: and deprecations: of programs that stay with another library's API.
 class TestCookiesAndDeprecations < TrunklineTest
   def setup
-    Trunkline::Policy::State.clear
     @told = []
     @options = { cookies: true, deprecations: ->(deprecation) { @told << deprecation.endpoint[/\S+\z/] } }
     @server = serve(answer("in", "Set-Cookie" => "sid=1; Path=/", "Deprecation" => "true"))

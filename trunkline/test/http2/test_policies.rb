@@ -4,11 +4,6 @@ require_relative "../support/http2/http2_test"
 
 # Policies over HTTP/2.
 class TestPoliciesOverHTTP2 < HTTP2Test
-  def teardown
-    super
-    Trunkline::Policy::State.clear
-  end
-
   def test_the_slower_stream_of_two_is_reset
     resets = Thread::Queue.new
     count = 0

@@ -73,8 +73,6 @@ class TestActiveSupportNotifications < TrunklineTest
     assert_equal %w[attempt.trunkline connection.trunkline attempt.trunkline], events.map(&:name)
     assert_equal [[1, 503], [2, 200]], [events[0], events[2]].map { |event| event.payload.values_at(:number, :status) }
     assert_equal server.address, events[1].payload[:connection].address
-  ensure
-    Trunkline::Policy::State.clear
   end
 
   def test_the_context_of_who_made_the_call

@@ -15,11 +15,6 @@ class TestBreaker < TrunklineTest
   QUICK = { minimum: 3, cool_down: 0.3 }.freeze
   STAYS_OPEN = { minimum: 3, cool_down: 60 }.freeze
 
-  def teardown
-    super
-    Trunkline::Policy::State.clear
-  end
-
   # Answers 500 to /bad, waits in /slow until it is told to go on, and answers 200 to all others.
   def serve_both(&block)
     serve do |connection|

@@ -13,11 +13,6 @@ class TestCache < TrunklineTest
   TAGGED = { "Cache-Control" => "max-age=0", "ETag" => '"1"' }.freeze
   NOT_MODIFIED = "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n"
 
-  def teardown
-    super
-    Trunkline::Policy::State.clear
-  end
-
   # ---- the table: an answer's fields, the request's, and whether the second request has the kept answer ----
 
   SOON = -> { (Time.now + 60).httpdate }

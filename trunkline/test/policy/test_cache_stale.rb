@@ -13,11 +13,6 @@ class TestCacheStale < TrunklineTest
   IF_ERROR = { "Cache-Control" => "max-age=0, stale-if-error=60" }.freeze
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
 
-  def teardown
-    super
-    Trunkline::Policy::State.clear
-  end
-
   def test_a_stale_answer_while_it_is_validated
     each_way do |way, call|
       server = serve_numbered { |_, number| number == 1 ? WHILE : { "Cache-Control" => "max-age=60" } }

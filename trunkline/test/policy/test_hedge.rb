@@ -10,11 +10,6 @@ class TestHedge < TrunklineTest
 
   HEDGE = { after: 0.1, max: 1.0 }.freeze
 
-  def teardown
-    super
-    Trunkline::Policy::State.clear
-  end
-
   # Takes long for the first request to each target.
   def serve_with_late_firsts(seconds = 1)
     seen = Hash.new(0)

@@ -20,11 +20,6 @@ class TestHedgeOfManyStreams < TrunklineTest
     end
   }.freeze
 
-  def teardown
-    super
-    Trunkline::Policy::State.clear
-  end
-
   # @param heads [Array<Float>] seconds until the head of each answer to a target; the last holds for further ones
   # @yield [number, connection] sends the body of the answer of that number, when its head was sent
   def serve_heads(*heads)

@@ -8,11 +8,6 @@ require_relative "../support/ways_to_call"
 class TestRate < TrunklineTest
   include WaysToCall
 
-  def teardown
-    super
-    Trunkline::Policy::State.clear
-  end
-
   # @return [Array(ScriptedServer, Array<Float>)] and when its requests came
   def serve_noting_times
     times = Thread::Queue.new

@@ -12,11 +12,6 @@ class TestRetry < TrunklineTest
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
   QUICK = { backoff: 0.001..0.002, budget: false }.freeze
 
-  def teardown
-    super
-    Trunkline::Policy::State.clear
-  end
-
   def test_a_failure_that_passes_is_not_seen
     each_way do |way, call|
       server = serve_in_turn("/" => [BUSY, nil, answer("fine")])

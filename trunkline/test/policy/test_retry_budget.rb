@@ -10,11 +10,6 @@ class TestRetryBudget < TrunklineTest
   BUSY = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
   CALLS = 1000
 
-  def setup
-    super
-    Trunkline::Policy::State.clear
-  end
-
   def test_a_batch_does_not_storm
     server = serve_in_turn("/" => [BUSY])
     results = client(server.url, retry: { backoff: 0.001..0.01 }).map(["/"] * CALLS, concurrency: 20)

@@ -4,11 +4,6 @@ require_relative "../test_helper"
 
 # Calls with policies in a signal handler, where Ruby's Mutex refuses to be taken.
 class TestSignalHandlers < TrunklineTest
-  def teardown
-    super
-    Trunkline::Policy::State.clear
-  end
-
   POLICIES = { retry: true, breaker: true, rate: { per_second: 1e6 }, hedge: true, coalesce: true, cache: true,
                cookies: true, digest: %w[user secret] }.freeze
 

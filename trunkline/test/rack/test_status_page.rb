@@ -24,11 +24,6 @@ class TestStatusPage < TrunklineTest
     @origin = server.address
   end
 
-  def teardown
-    Trunkline::Policy::State.clear
-    super
-  end
-
   def test_the_text_for_prometheus
     text = client(@status.url).get("/metrics").body
     text.each_line(chomp: true) { |line| assert_match(line.start_with?("#") ? TYPE : SAMPLE, line) }

@@ -33,6 +33,13 @@ module Trunkline
         facts
       end
 
+      # Forgets everything, for tests.
+      # @return [nil]
+      def clear
+        @lock.synchronize { @known.clear }
+        nil
+      end
+
       # @return [Hash{String => Hash}] facts by origin
       def to_h
         @lock.synchronize { @known.transform_values(&:last) }
