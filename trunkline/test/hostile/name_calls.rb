@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "securerandom"
 require_relative "../support/fibers"
 require_relative "../support/http2/http2_test"
 require_relative "../support/name_server"
@@ -25,7 +26,7 @@ class HostileNameCalls < HTTP2Test
   def good_and_bad(row, over)
     opened(NameServer.new(&row.answer))
     server = good(over)
-    [server.url(host: "localhost"), server.url(host: "bad-#{server.port}.test")]
+    [server.url(host: "localhost"), server.url(host: "bad-#{SecureRandom.hex(6)}.test")]
   end
 
   def good(over)
