@@ -15,53 +15,46 @@ class TestLocale < TrunklineTest
     url, folder = URL, FOLDER
   RUBY
 
-  def setup
-    super
-    @folder = Dir.mktmpdir
-  end
-
-  def teardown
-    super
-  ensure
-    FileUtils.remove_entry(@folder)
-  end
-
   def test_calls
-    body = '{"a":"é"}'
-    server = serve do |connection|
-      connection << answer(body, "Set-Cookie" => "a=\xE9".b) while connection.read_request
+    Dir.mktmpdir do |folder|
+      body = '{"a":"é"}'
+      server = serve do |connection|
+        connection << answer(body, "Set-Cookie" => "a=\xE9".b) while connection.read_request
+      end
+      File.binwrite("#{folder}/netrc", "# Z\xFCrich\nmachine localhost login \xC3\xBC password \xE9\n".b)
+      assert_equal ["200", "true", body.bytesize.to_s], printed(folder, server.url(host: "localhost"), <<~'RUBY')
+        http = Trunkline.new(url, timeout: 10, cookies: true, netrc: "#{folder}/netrc")
+        response = http.post("/\u00e9", params: { "\u00fc" => "\u00f6" }, json: { a: "\u00e9" })
+        puts response.status, response.json == { "a" => "\u00e9" }
+        Trunkline.record("#{folder}/calls.har") { http.get("/\u00e9", headers: { "X-A" => "\u00e9" }) }
+        puts http.download("/", to: "#{folder}/body").bytes
+      RUBY
+      assert_equal "Basic #{["\xC3\xBC:\xE9".b].pack("m0")}", server.requests.first["Authorization"]
+      assert_equal "a=\xE9".b, server.requests.last["Cookie"].b
+      assert_equal 1, JSON.parse(File.read("#{folder}/calls.har", encoding: "UTF-8"))["log"]["entries"].size
     end
-    File.binwrite("#{@folder}/netrc", "# Z\xFCrich\nmachine localhost login \xC3\xBC password \xE9\n".b)
-    assert_equal ["200", "true", body.bytesize.to_s], printed(server.url(host: "localhost"), <<~'RUBY')
-      http = Trunkline.new(url, timeout: 10, cookies: true, netrc: "#{folder}/netrc")
-      response = http.post("/\u00e9", params: { "\u00fc" => "\u00f6" }, json: { a: "\u00e9" })
-      puts response.status, response.json == { "a" => "\u00e9" }
-      Trunkline.record("#{folder}/calls.har") { http.get("/\u00e9", headers: { "X-A" => "\u00e9" }) }
-      puts http.download("/", to: "#{folder}/body").bytes
-    RUBY
-    assert_equal "Basic #{["\xC3\xBC:\xE9".b].pack("m0")}", server.requests.first["Authorization"]
-    assert_equal "a=\xE9".b, server.requests.last["Cookie"].b
-    assert_equal 1, JSON.parse(File.read("#{@folder}/calls.har", encoding: "UTF-8"))["log"]["entries"].size
   end
 
   # Of two encodings.
   def test_comments_of_certificates
-    server = serve_tls(context: { client_ca: true }) { |one| one << answer while one.read_request }
-    client = TestCA.identity(:client)
-    File.binwrite("#{@folder}/authorities.pem", "# \xC5\x91r\n".b + File.binread(TestCA.ca_file))
-    File.binwrite("#{@folder}/identity.pem",
-                  "# Z\xFCrich\n".b + [client.key, client.certificate, *client.issuers].map(&:to_pem).join)
-    assert_equal ["200"], printed(server.url, <<~'RUBY')
-      puts Trunkline.new(url, timeout: 10, ca_file: "#{folder}/authorities.pem",
-                              client_cert: "#{folder}/identity.pem").get("/").status
-    RUBY
+    Dir.mktmpdir do |folder|
+      server = serve_tls(context: { client_ca: true }) { |one| one << answer while one.read_request }
+      client = TestCA.identity(:client)
+      File.binwrite("#{folder}/authorities.pem", "# \xC5\x91r\n".b + File.binread(TestCA.ca_file))
+      File.binwrite("#{folder}/identity.pem",
+                    "# Z\xFCrich\n".b + [client.key, client.certificate, *client.issuers].map(&:to_pem).join)
+      assert_equal ["200"], printed(folder, server.url, <<~'RUBY')
+        puts Trunkline.new(url, timeout: 10, ca_file: "#{folder}/authorities.pem",
+                                client_cert: "#{folder}/identity.pem").get("/").status
+      RUBY
+    end
   end
 
   private
 
   # @return [Array<String>] lines
-  def printed(url, code)
-    program = PRELUDE.sub("URL", url.dump).sub("FOLDER", @folder.dump) + code
+  def printed(folder, url, code)
+    program = PRELUDE.sub("URL", url.dump).sub("FOLDER", folder.dump) + code
     result = Subprocess.run(program, ENVIRONMENT)
     assert_empty result.err
     result.out.lines(chomp: true)
