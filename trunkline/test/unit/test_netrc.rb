@@ -44,13 +44,16 @@ class TestNetrc < UnitTest
     assert_nil Netrc.new("login robin password secret").credentials("api.test")
   end
 
-  # As for a number that is no user's; Ruby takes no home that is not absolute.
+  # As for a number that is no user's.
   def test_a_user_without_a_home
-    kept = ENV.slice("HOME", "NETRC")
-    ENV.update("HOME" => "nowhere", "NETRC" => nil)
+    kept = ENV.delete("NETRC")
+    Dir.singleton_class.alias_method(:kept_home, :home)
+    Dir.define_singleton_method(:home) { raise ArgumentError, "couldn't find the home" }
     assert_nil Netrc.load(true).credentials("api.test")
   ensure
-    ENV.update("HOME" => nil, "NETRC" => nil, **kept)
+    Dir.singleton_class.alias_method(:home, :kept_home)
+    Dir.singleton_class.remove_method(:kept_home)
+    ENV["NETRC"] = kept
   end
 
   def test_files
