@@ -65,7 +65,7 @@ class TestCommand < BulkTest
     File.write(path("arrow/parquet.rb"), ARROW)
     held = Queue.new # what comes after 150 answers waits until it is closed
     asked = 0
-    server = serve { ((asked += 1) > 150 && held.pop) || [200, "ok"] }
+    server = serve { ((asked += 1) > 150 && held.pop) || [200, "ok", "X-Name: caf\u00e9\r\n"] }
     argv = ["run", urls(server, 300), "--out", path("r.parquet"), "--slice", "20", "--fields", "key,status,headers"]
     code = <<~RUBY
       $LOAD_PATH.unshift(#{path("arrow").inspect})
@@ -81,9 +81,9 @@ class TestCommand < BulkTest
     held.close
     pid = Programs.start(code, path("output"), { "MORE" => "--resume" })
     assert_predicate Process.wait2(pid).last, :success?
-    first, second = %w[r.parquet r.1.parquet].map { |name| JSON.parse(File.read(path(name))) }
+    first, second = %w[r.parquet r.1.parquet].map { |name| JSON.parse(File.read(path(name), encoding: "UTF-8")) }
     assert_equal ["parquet", %w[key status headers], 250], [first[0], first[1].keys, first[1]["key"].size]
-    assert_equal %({"content-length":"2"}), first[1]["headers"][0]
+    assert_equal({ "content-length" => "2", "x-name" => "caf\u00e9" }, JSON.parse(first[1]["headers"][0]))
     assert_equal 300, (first[1]["key"] | second[1]["key"]).size
   end
 
