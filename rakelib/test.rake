@@ -13,8 +13,8 @@ module Suites
     agents as_over_http1 cases failing hedge http2_cases left_early name_cases names sdks signals soak stall_cases
   ].map { |name| "/test_#{name}.rb" }.freeze
   SUPPORT = File.join(ROOT, "rakelib/support")
-  # As in many containers: text that is read must not be in the locale's encoding. Some suites run so, the others with
-  # the machine's.
+  # As in many containers: how text is read must not depend on the locale. Some suites run so, the others with that of
+  # the machine.
   NO_LOCALE = { "LC_ALL" => "C" }.freeze
 
   module_function

@@ -12,7 +12,7 @@ require_relative "../support/gems_apart"
 class Migration
   ROOT = File.expand_path("../../..", __dir__)
   CLIENTS = %w[faraday httparty typhoeus].freeze
-  ENVIRONMENT = { **GemsApart.required("migrations"), "http_proxy" => nil, "HTTP_PROXY" => nil }.freeze
+  ENVIRONMENT = { **GemsApart.setup_environment("migrations"), "http_proxy" => nil, "HTTP_PROXY" => nil }.freeze
 
   # Of rspec's summary.
   BAD = %w[failure_count pending_count errors_outside_of_examples_count].freeze

@@ -20,8 +20,8 @@ module GemsApart
         "GEM_PATH" => Gem.path.join(File::PATH_SEPARATOR) }
     end
 
-    # Of programs that are started without Bundler's own command.
-    def required(name, without: "others")
+    # @return [Hash{String => String, nil}] the same of a Ruby that is started without `bundle exec`
+    def setup_environment(name, without: "others")
       { **environment(name, without: without), "RUBYOPT" => "-rbundler/setup", "RUBYLIB" => nil }
     end
 

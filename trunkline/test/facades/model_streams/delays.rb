@@ -13,7 +13,7 @@ LIMIT = 0.05 # seconds
 def ask(name, mode, url)
   program = File.expand_path("program.rb", __dir__)
   command = [RbConfig.ruby, "-W0", "-I", Subprocess::LIB, program, name, mode, url]
-  out, err, status = Subprocess.run_command(GemsApart.required("models"), command)
+  out, err, status = Subprocess.run_command(GemsApart.setup_environment("models"), command)
   raise "#{name}, #{mode}: #{err.lines.first(6).join}" unless status.success?
 
   JSON.parse(out.lines.last)

@@ -57,7 +57,7 @@ module Agents
     #
     # @param common [Boolean] whether the most used agents are enough
     def self.environment(common:)
-      GemsApart.required("agents", without: common ? "others" : nil)
+      GemsApart.setup_environment("agents", without: common ? "others" : nil)
     end
 
     # What the three runs of an agent came to.

@@ -100,7 +100,7 @@ class SDK
     end
 
     def environment
-      { **PROXIES, **GemsApart.required("sdks", without: ("others" if @about.common)),
+      { **PROXIES, **GemsApart.setup_environment("sdks", without: ("others" if @about.common)),
         "HOME" => Dir.tmpdir, "SSL_CERT_FILE" => TestCA.ca_file,
         "FORCED" => File.join(FORCED, "gems/#{@about.gem}-#{@about.forced}/lib") }
     end
