@@ -51,6 +51,7 @@ class TestNetrc < UnitTest
     Dir.define_singleton_method(:home) { raise ArgumentError, "couldn't find the home" }
     assert_nil Netrc.load(true).credentials("api.test")
   ensure
+    Dir.singleton_class.remove_method(:home)
     Dir.singleton_class.alias_method(:home, :kept_home)
     Dir.singleton_class.remove_method(:kept_home)
     ENV["NETRC"] = kept
