@@ -6,6 +6,7 @@ require_relative "trunkline/client"
 require_relative "trunkline/defaults"
 require_relative "trunkline/events"
 require_relative "trunkline/features"
+require_relative "trunkline/lock"
 require_relative "trunkline/verbs"
 
 # HTTP over connections that stay open, each call with a deadline that holds, nothing sent twice unless asked.
@@ -24,7 +25,7 @@ module Trunkline
   autoload :NetHTTP, "#{__dir__}/trunkline/net_http"
   autoload :PersistentHttpClient, "#{__dir__}/trunkline/persistent_http_client"
 
-  @lock = Mutex.new
+  @lock = Lock.new
 
   class << self
     include Verbs

@@ -4,6 +4,7 @@ require_relative "arguments"
 require_relative "block_arity"
 require_relative "cancelled"
 require_relative "interrupts"
+require_relative "lock"
 require_relative "progress"
 require_relative "redacted"
 require_relative "scheduler"
@@ -34,7 +35,7 @@ module Trunkline
       @errors = []
       @cancelled = []
       @inbox = Thread::Queue.new
-      @lock = Mutex.new
+      @lock = Lock.new
       @count = 0
     end
 
@@ -108,8 +109,11 @@ module Trunkline
       nil
     end
 
+    # A handler may have interrupted the Scheduler at any step.
     def make(item, block, streamed)
-      @lock.synchronize do
+      @lock.synchronize do |in_handler|
+        raise ThreadError, "a signal handler cannot add to a batch that runs" if in_handler && @runner
+
         pending = Scheduler::PendingRequest.new
         pending.streamed = true if streamed
         @reader.read(item, @count, pending)

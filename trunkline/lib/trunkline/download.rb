@@ -7,6 +7,7 @@ require_relative "download/part"
 require_relative "download/partial_file"
 require_relative "download/representation"
 require_relative "errors"
+require_relative "lock"
 require_relative "redacted"
 require_relative "transfer_progress"
 
@@ -69,7 +70,7 @@ module Trunkline
       @checksum = Checksum.of(checksum)
       @reporter = reporter_of(progress)
       @digests = {}
-      @lock = Mutex.new
+      @lock = Lock.new
     end
 
     # @return [Downloaded]

@@ -3,6 +3,7 @@
 require_relative "errors"
 require_relative "instrument"
 require_relative "interrupts"
+require_relative "lock"
 require_relative "redacted"
 
 module Trunkline
@@ -86,7 +87,7 @@ module Trunkline
     def initialize
       @subscriptions = [].freeze
       @wanted = [].freeze
-      @lock = Mutex.new
+      @lock = Lock.new
     end
 
     # @param kinds [Array<Symbol>] of KINDS; none for all

@@ -7,6 +7,7 @@ require_relative "facades/net_http/own_methods"
 require_relative "facades/net_http/warnings"
 require_relative "facades/policies"
 require_relative "facades/x509_stores"
+require_relative "lock"
 
 module Trunkline
   # Net::HTTP over Trunkline's shared connections, for every user of Net::HTTP in the process and for the libraries
@@ -20,7 +21,7 @@ module Trunkline
   # compressed. A session with a setting that Trunkline does not support uses Net::HTTP's own sockets, with one warning
   # for each such setting.
   module NetHTTP
-    @lock = Mutex.new
+    @lock = Lock.new
     @installed = false
 
     class << self

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "lock"
 require_relative "net_http"
 require_relative "percent"
 
@@ -22,7 +23,7 @@ module Trunkline
     private_constant :KNOWN
 
     @known = {}
-    @lock = Mutex.new
+    @lock = Lock.new
 
     class << self
       # @param uri [URI::HTTP, String] the server; its path is ignored

@@ -5,6 +5,7 @@ require_relative "condition"
 require_relative "engine"
 require_relative "interrupts"
 require_relative "limiter/rate"
+require_relative "lock"
 require_relative "redacted"
 require_relative "response"
 require_relative "scheduler/beginning"
@@ -72,7 +73,7 @@ module Trunkline
       @completed_at = nil
       @woken = false
       @wakeup = Condition.new
-      @lock = Mutex.new
+      @lock = Lock.new
     end
 
     # @return [Integer]
@@ -332,7 +333,7 @@ module Trunkline
     # While nothing is in flight, Engine::Multi#run would not wait.
     def sleep_until_woken(seconds)
       @lock.synchronize do
-        @wakeup.wait(@lock, seconds) unless @woken
+        @lock.wait(@wakeup, seconds) unless @woken
         @woken = false
       end
     end

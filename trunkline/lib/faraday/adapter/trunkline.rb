@@ -7,6 +7,7 @@ require_relative "../../trunkline/facades/faraday/options"
 require_relative "../../trunkline/facades/faraday/parallel"
 require_relative "../../trunkline/facades/faraday/request_adapter"
 require_relative "../../trunkline/facades/faraday/response_adapter"
+require_relative "../../trunkline/lock"
 
 module Faraday
   # Reopened: Faraday looks up adapters as constants of this class.
@@ -63,7 +64,7 @@ module Faraday
         @concurrency = options.delete(:concurrency) { :auto }
         @require_timeout = options.delete(:require_timeout) { ::Trunkline.timeouts_required? }
         @client_options = options
-        @lock = Mutex.new
+        @lock = ::Trunkline::Lock.new
         @clients = {}
       end
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../family"
+require_relative "../lock"
 require_relative "../redacted"
 
 module Trunkline
@@ -20,7 +21,7 @@ module Trunkline
       UNLIMITED = { max_connections_per_host: NO_LIMIT, max_body_bytes: nil, max_decode_ratio: nil }.freeze
 
       def initialize
-        @lock = Mutex.new
+        @lock = Lock.new
       end
 
       # @return [Family] made at the first request

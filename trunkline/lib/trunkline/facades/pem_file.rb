@@ -2,6 +2,7 @@
 
 require "tempfile"
 require_relative "../errors"
+require_relative "../lock"
 require_relative "../memo"
 
 module Trunkline
@@ -9,7 +10,7 @@ module Trunkline
     # Certificates and keys that a caller has as objects or text, written to files, because the engine reads files. Each
     # text is written once, readable by the current user only, and deleted when the process ends.
     module PemFile
-      LOCK = Mutex.new
+      LOCK = Lock.new
       KNOWN = 256
       private_constant :LOCK, :KNOWN
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../lock"
+
 module Trunkline
   class Limiter
     # The limits found so far, by origin, for the whole process: a new Limiter starts with them. Bounded in number and
@@ -12,7 +14,7 @@ module Trunkline
 
       def initialize
         @known = {}
-        @lock = Mutex.new
+        @lock = Lock.new
       end
 
       # @param origin [String] "https://api.test"

@@ -2,6 +2,7 @@
 
 require_relative "../cancelled"
 require_relative "../interrupts"
+require_relative "../lock"
 require_relative "../redacted"
 require_relative "../scheduler"
 require_relative "batch_options"
@@ -20,7 +21,7 @@ module Trunkline
       # Seconds that the thread waits for more futures.
       LINGER = 0.3
 
-      LOCK = Mutex.new
+      LOCK = Lock.new
       RUNS = :trunkline_future_thread
       private_constant :LOCK, :RUNS
 

@@ -69,20 +69,12 @@ module Trunkline
             @lock.wait(@changed, timeout) unless @woken
             @woken = false
           end
-        rescue ThreadError # in a signal handler
-          wait_in_handler(timeout)
         end
 
         # @return [Boolean] whether nobody drives its exchanges now
         def away? = false
 
         private
-
-        def wait_in_handler(timeout)
-          due = Ruby.now + (timeout || NEVER)
-          sleep 0.001 until @woken || Ruby.now >= due
-          @woken = false
-        end
 
         # The scheduler is asked itself: what ends the fiber from outside need not wait for a lock.
         def wait_in_fiber(timeout)

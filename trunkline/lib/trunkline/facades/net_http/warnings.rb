@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../../lock"
+
 module Trunkline
   module Facades
     module NetHTTP
@@ -9,7 +11,7 @@ module Trunkline
         MOST = 64
         private_constant :MOST
 
-        @lock = Mutex.new
+        @lock = Lock.new
         @written = {}
 
         class << self

@@ -1,0 +1,24 @@
+# frozen_string_literal: true
+
+# Signal handlers that are called a number of times.
+module Signals
+  # @return [Array] what the block returned in handlers of so many signals, while the main thread does something
+  def in_handlers(count, meanwhile)
+    results = []
+    previous = trap(:USR1) { results << yield }
+    sender = Thread.new { count.times { |number| Process.kill(:USR1, Process.pid) && wait_for(results, number + 1) } }
+    meanwhile.call while sender.alive?
+    sender.join
+    results
+  ensure
+    sender&.kill&.join
+    trap(:USR1, previous)
+  end
+
+  private
+
+  def wait_for(results, count)
+    deadline = Trunkline::Engine.now + 20
+    sleep 0.001 until results.size >= count || Trunkline::Engine.now > deadline
+  end
+end

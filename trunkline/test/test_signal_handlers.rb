@@ -1,0 +1,130 @@
+# frozen_string_literal: true
+
+require_relative "support/signals"
+require_relative "test_helper"
+
+# Calls in a signal handler, where Ruby's Mutex refuses to be taken.
+class TestSignalHandlers < TrunklineTest
+  include Signals
+
+  POLICIES = { retry: true, breaker: true, rate: { per_second: 1e6 }, hedge: true, coalesce: true, cache: true,
+               cookies: true, digest: %w[user secret] }.freeze
+
+  def test_a_call_with_all_policies
+    http = client(serve.url, **POLICIES)
+    assert_equal [200] * 3, answered(3) { http.get("/").status }
+  end
+
+  def test_while_the_main_thread_makes_such_calls
+    http = client(serve.url, **POLICIES, coalesce: false)
+    number = 0
+    results = answered(50, -> { http.get("/#{number += 1}") }) { http.get("/handler").status }
+    assert_equal [200] * 50, results
+    assert_equal 0, http.stats[:in_use]
+  end
+
+  def test_the_first_call_of_the_module
+    assert_equal [["200"] * 3, ""], printed(<<~RUBY)
+      trap(:USR1) do
+        puts Trunkline.get(url, timeout: 10).status
+        Trunkline.configure { |defaults| defaults.timeout = 10 }
+        puts Trunkline.get(url).status, Trunkline.map([url]).first.status
+      end
+    RUBY
+  end
+
+  def test_the_first_calls_of_the_facades
+    assert_equal [%w[200] * 3, ""], printed(<<~RUBY)
+      require "trunkline/faraday"
+      require "trunkline/net_http"
+      require "trunkline/typhoeus"
+      Trunkline::NetHTTP.install!
+      faraday = Faraday.new(url) { |connection| connection.adapter :trunkline }
+      faraday.app
+      trap(:USR1) do
+        hydra = Typhoeus::Hydra.new
+        hydra.queue(request = Typhoeus::Request.new(url))
+        hydra.run
+        puts faraday.get("/").status, Net::HTTP.get_response(URI(url)).code, request.response.code
+      end
+    RUBY
+  end
+
+  LIST = ->(http) { http.each(%w[/0 /1 /2]).map { |_, response| response.status } }
+  # Options of a client, and what asks it for three answers.
+  MANY = {
+    batch: [{}, ->(http) { http.batch { |batch| 3.times { |number| batch.get("/#{number}") } }.map(&:status) }],
+    list: [{}, LIST],
+    limited_list: [{ rate: { per_second: 20, burst: 1 } }, LIST],
+    limited_calls: [{ rate: { per_second: 20, burst: 1 } }, ->(http) { Array.new(3) { http.get("/").status } }],
+    hedged_calls: [{ hedge: { after: 0.05 } }, ->(http) { Array.new(3) { http.get("/slow").status } }]
+  }.freeze
+
+  MANY.each do |name, (options, calls)|
+    define_method(:"test_#{name}") do
+      http = client(slow_server.url, **options)
+      assert_equal [[200] * 3] * 2, answered(2) { calls.call(http) }
+    end
+
+    define_method(:"test_#{name}_while_the_main_thread_makes_such_calls") do
+      http = client(slow_server.url, **options)
+      results = answered(5, -> { assert_equal [200] * 3, calls.call(http) }) { calls.call(http) }
+      assert_equal [[200] * 3] * 5, results
+      assert_equal 0, http.stats[:in_use]
+    end
+  end
+
+  def test_a_batch_that_runs_takes_nothing_from_a_handler
+    http = client(slow_server.url)
+    running = nil
+    statuses = []
+    main = -> { statuses.concat(http.batch { |batch| (running = batch).get("/slow") }.map(&:status)) }
+    results = answered(1, main) { running&.get("/") }
+    assert_equal ["a signal handler cannot add to a batch that runs"], results.map(&:message)
+    assert_equal [200], statuses.uniq
+  end
+
+  # Their thread may wait for what the handler has interrupted.
+  def test_no_futures
+    http = client(serve.url)
+    assert_equal [ThreadError], answered(1) { http.async.get("/") }.map(&:class)
+    assert_equal 200, http.async.get("/").value!.status
+  end
+
+  def test_what_belongs_to_calls
+    server = serve
+    results = answered(2) do
+      http = client(server.url)
+      bytes = Dir.mktmpdir { |folder| http.download("/", to: "#{folder}/file").bytes }
+      [bytes, Trunkline.on(:call) { flunk }.off, Trunkline.stats.empty?, http.close]
+    end
+    assert_equal [[2, nil, false, nil]] * 2, results
+  end
+
+  private
+
+  # @return [Array] what the block returned, or raised, in handlers
+  def answered(count, meanwhile = -> { sleep 0.01 })
+    in_handlers(count, meanwhile) do
+      yield
+    rescue StandardError => error
+      error
+    end
+  end
+
+  def slow_server
+    serve do |connection|
+      while (request = connection.read_request)
+        sleep 0.1 if request.target.start_with?("/slow")
+        connection << answer
+      end
+    end
+  end
+
+  # @return [Array(Array<String>, String)] lines of output, and errors
+  def printed(code)
+    program = "url = #{serve.url.dump}\n#{code}Process.kill(:USR1, Process.pid)\nsleep 0.1\n"
+    result = Subprocess.run(program)
+    [result.out.lines(chomp: true), result.err]
+  end
+end
