@@ -9,8 +9,9 @@ end
 module Trunkline
   module Engine
     module Ruby
-      # Streamed answers that are with their callers, who may drop them half read: when one was collected its connection
-      # is closed, and who asked for it is told.
+      # What callers may drop while it is under way: streamed answers half read, of which who asked is told; connections
+      # after a switch of protocols; and a Multi, by an enumerator or a fiber that nobody goes on with. When one was
+      # collected its connections are closed.
       module Dropped
         WARNING = "an answer with stream: true was dropped before its end, and held its connection until it was " \
                   "collected: read all of it, or close it"
@@ -35,6 +36,16 @@ module Trunkline
           # @param hold [Switched::Hold] which does not refer to it
           def watch_switched(switched, hold)
             ObjectSpace.define_finalizer(switched, finalizer(hold))
+          end
+
+          # @param multi [Multi]
+          # @param hold [Multi::Hold] which does not refer to it
+          def watch_multi(multi, hold)
+            ObjectSpace.define_finalizer(multi, finalizer(hold))
+          end
+
+          def unwatch_multi(multi)
+            ObjectSpace.undefine_finalizer(multi)
           end
 
           def unwatch(answer, exchange)
@@ -88,7 +99,7 @@ module Trunkline
             lambda do |_id|
               next if RUBY_ENGINE == "jruby" && EndingOnJRuby.finalizing?
 
-              holder.connection&.drop if holder.pid == Ruby.pid
+              holder.drop
               collected << holder
               Dropped.clean if RUBY_ENGINE == "jruby"
             rescue StandardError

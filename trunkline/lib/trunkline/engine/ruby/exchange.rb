@@ -42,7 +42,7 @@ module Trunkline
         COLLECT_AFTER = 0.2
         private_constant :KEEP_ALIVE_MARGIN, :COLLECT_AFTER
 
-        attr_reader :request, :state, :why, :connection, :phase, :timings, :began, :pid, :waits_since
+        attr_reader :request, :state, :why, :connection, :phase, :timings, :began, :waits_since
         # The limit that was passed, when `why` is a timeout.
         attr_reader :allowed
         # @return [Used, nil] nil: it has had no connection
@@ -139,6 +139,11 @@ module Trunkline
 
         # @return [Boolean] whether #abort has nothing to do
         def settled? = over? && @connection.nil?
+
+        # (see Connection#drop)
+        def drop
+          @connection&.drop if @pid == Ruby.pid
+        end
 
         # Ends it, and closes its connection, unless it is over already.
         def abort

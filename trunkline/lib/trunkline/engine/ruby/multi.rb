@@ -32,10 +32,24 @@ module Trunkline
         end
       end
 
+      # What is under way, for its finalizer.
+      class Hold
+        include Redacted
+
+        def initialize
+          @exchanges = {}.compare_by_identity
+        end
+
+        def add(exchange) = @exchanges[exchange] = true
+        def remove(exchange) = @exchanges.delete(exchange)
+        def drop = @exchanges.each_key(&:drop)
+        def abort = @exchanges.each_key(&:abort)
+      end
+
       # JRuby has a selector of its own.
       WATCH = RUBY_ENGINE == "jruby" ? Ruby::WatchOnJRuby : Ruby::Watch
       NONE = [].freeze
-      private_constant :Entry, :WATCH, :NONE
+      private_constant :Entry, :Hold, :WATCH, :NONE
 
       # @param pool [Pool]
       def initialize(pool)
@@ -46,6 +60,8 @@ module Trunkline
         @bell = @watch.bell
         @pid = Ruby.pid
         @entries = {}
+        @hold = Hold.new
+        Ruby::Dropped.watch_multi(self, @hold)
         @ready = []
         @told = false # whether this #run has added to the results
         @parked = {}.compare_by_identity # those that wait for no socket, or for several, or can be woken beside it
@@ -66,6 +82,7 @@ module Trunkline
         entry = Entry.new(@last_id += 1, answer, Response._of(request, answer), tag)
         answer.busy = true
         @entries[entry.id] = entry
+        @hold.add(entry.exchange)
         ready(entry)
         @bell.wake if @driver # another fiber may be parked in run
         entry.id
@@ -132,6 +149,7 @@ module Trunkline
 
       def shut
         @closed = true
+        Ruby::Dropped.unwatch_multi(self)
         @bell.close
       end
 
@@ -282,6 +300,7 @@ module Trunkline
 
       def remove(entry)
         @entries.delete(entry.id)
+        @hold.remove(entry.exchange)
         unpark(entry)
         entry.answer.finish
         entry.answer.busy = false

@@ -18,12 +18,17 @@ module Trunkline
       class Hold
         include Redacted
 
-        attr_reader :connection, :pid
+        attr_reader :connection
 
         def initialize(pool, connection)
           @pool = pool
           @connection = connection
           @pid = Ruby.pid
+        end
+
+        # (see Connection#drop)
+        def drop
+          @connection&.drop if @pid == Ruby.pid
         end
 
         def abort

@@ -22,7 +22,7 @@ module Trunkline
           class Hold
             include Redacted
 
-            attr_reader :call, :bell, :connection, :pid
+            attr_reader :call, :bell, :connection
 
             def initialize(exchange, connection, stream)
               @pool = exchange.pool
@@ -35,6 +35,9 @@ module Trunkline
               @call.stream = stream
               stream.call = @call
             end
+
+            # Others share its connection.
+            def drop; end
 
             # The stream ends on our side, and is given up.
             def abort
