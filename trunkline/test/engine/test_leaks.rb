@@ -40,6 +40,20 @@ class TestLeaks < TrunklineTest
     assert_operator grown, :<, 8 * Nginx::MEBIBYTE
   end
 
+  def test_memory_does_not_grow_with_origins
+    http = client
+    port = refused_port
+    number = 0
+    grown = growth(warm: 4000, calls: 8000) do
+      number += 1
+      http.get("http://127.1.#{number / 250}.#{number % 250 + 1}:#{port}/")
+    rescue Trunkline::ConnectError => error
+      assert_equal :none, error.sent if number == 1
+    end
+    assert_equal 12_000, number
+    assert_operator grown, :<, 8 * Nginx::MEBIBYTE
+  end
+
   def test_forgotten_clients_with_a_pool_of_their_own_are_collected
     url = Nginx.url("/small")
     before = LeakCheck.descriptors.size

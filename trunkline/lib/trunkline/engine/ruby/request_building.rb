@@ -3,6 +3,7 @@
 require_relative "config"
 require_relative "origin"
 require_relative "request"
+require_relative "../../memo"
 require_relative "../../redacted"
 
 module Trunkline
@@ -210,8 +211,7 @@ module Trunkline
     end
 
     def know(prefix, origin)
-      @origins.clear if @origins.size >= ORIGINS_MOST
-      @origins[prefix.dup.freeze] = origin
+      Memo.keep(@origins, ORIGINS_MOST, prefix.dup.freeze, origin)
     end
 
     # ---- what it carries, and what was asked for ----
@@ -350,9 +350,9 @@ module Trunkline
 
     # @return [Lines, nil] the fields of a request that has none but the client's own
     def plain_lines(origin)
-      @plain_lines[origin] ||= begin
+      @plain_lines.fetch(origin) do
         composed = Composition.new("GET", origin, NO_CONTENT, [@client_fields], @facts, false)
-        lines_of(composed) unless composed.declared
+        Memo.keep(@plain_lines, ORIGINS_MOST, origin, (lines_of(composed) unless composed.declared))
       end
     end
 
