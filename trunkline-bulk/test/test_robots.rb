@@ -49,6 +49,21 @@ class TestRobots < BulkTest
     assert_equal({ "200" => 50 }, thread.value)
   end
 
+  # A crawl of many origins, of which some are gone.
+  def test_others_go_on_while_files_cannot_be_got
+    refused = serve.tap(&:stop)
+    dead = Array.new(100) { |number| refused.url("/").sub("127.0.0.1", "127.0.1.#{number + 1}") }
+    site = site(-> { [200, ""] })
+    urls = dead.flat_map { |url| ["#{url}1", "#{url}2"] } + Array.new(20) { |number| site.url("/#{number}") }
+    thread = Thread.new { run_bulk(bulk(urls, robots: "Tested", hold: 6, slice: urls.size)) }
+    began = now
+    eventually("the others are done") { site.counts.size == 21 }
+    assert_operator now - began, :<, 6
+    status = thread.value
+    assert_equal [{ "200" => 20 }, 200], [status.counts.slice("200"), status.failed]
+    assert_operator now - began, :<, 20
+  end
+
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
   def test_a_delay_is_kept_to_while_others_go_on

@@ -9,44 +9,37 @@ rescue LoadError => error
 end
 
 require_relative "robots/files"
+require_relative "robots/getter"
 
 module Trunkline
   class Bulk
-    # Asks the robots.txt of each origin (RFC 9309) whether an item may be fetched, and keeps to its Crawl-delay.
-    # Threads get the files, while the items of origins whose file is known go on; the others wait here, and so do those
-    # of an origin with a delay: one of them is under way at a time, or waits for the limit that #rate tells.
+    # Asks the robots.txt of each origin (RFC 9309) whether an item may be fetched, and keeps to its Crawl-delay. Items of
+    # origins whose file is known go on while a Getter gets the others, whose items wait here. So do those of an origin
+    # with a delay: one of them is under way at a time, or waits for the limit that #rate tells.
     #
     # @api private
     class Robots
-      # Files that are got at once.
-      THREADS = 8
-      # Bytes of a file that are read (RFC 9309 2.5).
-      SIZE = 512_000
       # Items that wait at most: no more are taken from the source meanwhile.
       MOST = 10_000
-      # Seconds until the next try to get a file, at first and at last.
-      PAUSES = (1..16)
+      # Origins of which it is known that their file cannot be got.
+      MOST_UNREACHABLE = 10_000
       # Of a file that cannot be got.
       Unreachable = Class.new(StandardError)
-      # Of an origin with a delay: entries, and the one that is under way.
-      Delayed = Struct.new(:waiting, :under_way)
-      private_constant :Delayed, :MOST, :PAUSES, :SIZE, :THREADS
+      # Of an origin with a delay: the entry that is under way, and those that wait for it.
+      Delayed = Struct.new(:under_way, :waiting)
+      private_constant :Delayed, :MOST, :MOST_UNREACHABLE
 
       # @param agent [String] the name that rules are found by
       # @param patience [Numeric] seconds for which a file is tried that cannot be got
       # @raise [InvalidRequest] without webrobots
       def initialize(agent, patience)
         @agent = agent
-        @patience = patience
+        @getter = Getter.new(agent, patience)
         @unreachable = {} # origin => Unreachable
         @waiting = Hash.new { |all, origin| all[origin] = [] }
         @delayed = {} # origin => Delayed
         @ready = []
         @size = 0
-        @wanted = Queue.new
-        @got = Queue.new
-        @client = Trunkline.new(nil, timeout: 10, follow: 5)
-        @threads = []
       end
 
       # @param entry [Entry]
@@ -69,12 +62,11 @@ module Trunkline
 
       # @return [Entry, nil] one whose file has been got meanwhile, or whose turn it is
       def take
-        until @got.empty?
-          origin, error = @got.pop
-          @unreachable[origin] = error if error
+        while (origin, error = @getter.take)
+          refuse(origin, error) if error
           @ready.concat(@waiting.delete(origin) || [])
         end
-        entry = @ready.shift || next_delayed
+        entry = @ready.shift
         @size -= 1 if entry
         entry
       end
@@ -83,7 +75,10 @@ module Trunkline
       # @return [void]
       def ended(entry)
         delayed = @delayed[entry.origin]
-        delayed.under_way = nil if delayed && entry.equal?(delayed.under_way)
+        return unless delayed && entry.equal?(delayed.under_way)
+
+        delayed.under_way = delayed.waiting.shift
+        delayed.under_way ? @ready << delayed.under_way : @delayed.delete(entry.origin)
       end
 
       # @return [Boolean] whether so many wait that no more should come
@@ -96,63 +91,32 @@ module Trunkline
 
       # @return [void]
       def close
-        @threads.each(&:kill).each(&:join)
-        @client.close
+        @getter.close
       end
 
       private
 
-      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-
       # @return [nil]
       def await(entry, origin)
-        unless @waiting.key?(origin)
-          @wanted << origin
-          @threads << Thread.new { loop { get(@wanted.pop) } } if @threads.size < THREADS
-        end
+        @getter.get(origin) unless @waiting.key?(origin)
         @waiting[origin] << entry
         @size += 1
         nil
       end
 
+      def refuse(origin, error)
+        @unreachable.shift if @unreachable.size >= MOST_UNREACHABLE
+        @unreachable[origin] = Unreachable.new("#{origin}/robots.txt cannot be got: #{error.message}")
+      end
+
       # @return [true, nil] nil: it waits
       def turn_of(entry, origin)
-        delayed = @delayed[origin] ||= Delayed.new([])
+        delayed = @delayed[origin] ||= Delayed.new(entry, [])
         return true if entry.equal?(delayed.under_way)
 
         delayed.waiting << entry
         @size += 1
         nil
-      end
-
-      def next_delayed
-        delayed = @delayed.each_value.find { |one| one.under_way.nil? && one.waiting.any? } or return
-        delayed.under_way = delayed.waiting.shift
-      end
-
-      def get(origin)
-        Files.get(@agent, origin) { text_of(origin) }
-        @got << [origin]
-      rescue StandardError => error
-        @got << [origin, Unreachable.new("#{origin}/robots.txt cannot be got: #{error.message}")]
-      end
-
-      # What cannot be reached allows nothing; a file that is not there allows all (RFC 9309 2.3.1).
-      def text_of(origin)
-        limit = now + @patience
-        pause = PAUSES.begin
-        begin
-          response = @client.get("#{origin}/robots.txt")
-          raise "status #{response.status}" if response.status >= 500
-
-          response.status < 300 ? response.body.byteslice(0, SIZE).force_encoding("UTF-8").scrub : ""
-        rescue StandardError
-          raise if now + pause > limit
-
-          sleep pause
-          pause = [pause * 2, PAUSES.end].min
-          retry
-        end
       end
     end
   end
