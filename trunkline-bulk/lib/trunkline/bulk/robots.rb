@@ -13,9 +13,9 @@ require_relative "robots/getter"
 
 module Trunkline
   class Bulk
-    # Asks the robots.txt of each origin (RFC 9309) whether an item may be fetched, and keeps to its Crawl-delay. Items of
-    # origins whose file is known go on while a Getter gets the others, whose items wait here. So do those of an origin
-    # with a delay: one of them is under way at a time, or waits for the limit that #rate tells.
+    # Asks the robots.txt of each origin (RFC 9309) whether an item may be fetched, and keeps to its Crawl-delay. Items
+    # of origins whose file is known go on while a Getter gets the others, whose items wait here. So do those of an
+    # origin with a delay: one of them is under way at a time, or waits for the limit that #rate tells.
     #
     # @api private
     class Robots

@@ -22,7 +22,7 @@ module Trunkline
           class Hold
             include Redacted
 
-            attr_reader :call, :bell, :connection
+            attr_reader :call, :bell, :connection, :pid
 
             def initialize(exchange, connection, stream)
               @pool = exchange.pool
