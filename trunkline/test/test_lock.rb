@@ -33,10 +33,14 @@ class TestLock < TrunklineTest
     assert_nil(@lock.synchronize { |in_handler| in_handler })
   end
 
+  def tell
+    @lock.synchronize { yield && @condition.broadcast }
+  end
+
   def test_a_handler_waits_for_another_thread
     results = in_handlers(2, -> { sleep 0.01 }) do
       set = false
-      other = Thread.new { sleep(0.05) && @lock.synchronize { set = true } }
+      other = Thread.new { sleep(0.05) && tell { set = true } }
       @lock.synchronize { @lock.wait(@condition, nil) until set }
       other.join && set
     end
@@ -48,7 +52,7 @@ class TestLock < TrunklineTest
     set = false
     main = -> { @lock.synchronize { @lock.wait(@condition, 0.01) } }
     results = in_handlers(1, main) do
-      other = Thread.new { sleep(0.05) && @lock.synchronize { set = true } }
+      other = Thread.new { sleep(0.05) && tell { set = true } }
       @lock.synchronize { @lock.wait(@condition, nil) until set }
       other.join && set
     end

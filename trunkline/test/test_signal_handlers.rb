@@ -29,6 +29,8 @@ class TestSignalHandlers < TrunklineTest
         puts Trunkline.get(url, timeout: 10).status
         Trunkline.configure { |defaults| defaults.timeout = 10 }
         puts Trunkline.get(url).status, Trunkline.map([url]).first.status
+      ensure
+        done = true
       end
     RUBY
   end
@@ -46,6 +48,8 @@ class TestSignalHandlers < TrunklineTest
         hydra.queue(request = Typhoeus::Request.new(url))
         hydra.run
         puts faraday.get("/").status, Net::HTTP.get_response(URI(url)).code, request.response.code
+      ensure
+        done = true
       end
     RUBY
   end
@@ -123,8 +127,10 @@ class TestSignalHandlers < TrunklineTest
 
   # @return [Array(Array<String>, String)] lines of output, and errors
   def printed(code)
-    program = "url = #{serve.url.dump}\n#{code}Process.kill(:USR1, Process.pid)\nsleep 0.1\n"
-    result = Subprocess.run(program)
+    result = Subprocess.run("url = #{serve.url.dump}\ndone = false\n#{code}#{<<~RUBY}")
+      Process.kill(:USR1, Process.pid)
+      sleep 0.01 until done
+    RUBY
     [result.out.lines(chomp: true), result.err]
   end
 end
