@@ -29,7 +29,8 @@ class TestLock < TrunklineTest
   end
 
   def test_a_block_is_told_that_a_handler_calls
-    assert_equal [true], in_handlers(1, -> { sleep 0.01 }) { @lock.synchronize { |in_handler| in_handler } }
+    told = in_handlers(1, -> { sleep 0.01 }) { @lock.synchronize { |in_handler| in_handler } }
+    assert_equal [OWN_THREAD ? nil : true], told
     assert_nil(@lock.synchronize { |in_handler| in_handler })
   end
 
@@ -61,11 +62,11 @@ class TestLock < TrunklineTest
 
   def test_a_handler_cannot_wait_for_what_it_has_interrupted
     results = in_handlers(1, -> { @lock.synchronize { sleep 0.05 } }) do
-      @lock.synchronize { @lock.wait(@condition, nil) }
+      @lock.synchronize { @lock.wait(@condition, 0.1) } && nil
     rescue ThreadError => error
       error.message
     end
-    assert_equal ["a signal handler cannot wait for what it has interrupted"], results
+    assert_equal [OWN_THREAD ? nil : "a signal handler cannot wait for what it has interrupted"], results
   end
 
   def test_what_the_block_raises_is_raised

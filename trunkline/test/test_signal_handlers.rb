@@ -81,17 +81,19 @@ class TestSignalHandlers < TrunklineTest
   def test_a_batch_that_runs_takes_nothing_from_a_handler
     http = client(slow_server.url)
     running = nil
-    statuses = []
-    main = -> { statuses.concat(http.batch { |batch| (running = batch).get("/slow") }.map(&:status)) }
+    responses = []
+    main = -> { responses.concat(http.batch { |batch| (running = batch).get("/slow") }.grep(Trunkline::Response)) }
     results = answered(20, main) { sleep(0.01) && running&.get("/") }
-    assert_equal ["a signal handler cannot add to a batch that runs"], results.compact.map(&:message).uniq
-    assert_equal [200], statuses.uniq
+    refusals = OWN_THREAD ? [] : ["a signal handler cannot add to a batch that runs"]
+    assert_equal refusals, results.compact.map(&:message).uniq
+    assert_equal [200], responses.map(&:status).uniq
   end
 
   # Their thread may wait for what the handler has interrupted.
   def test_no_futures
     http = client(serve.url)
-    assert_equal [ThreadError], answered(1) { http.async.get("/") }.map(&:class)
+    asked = answered(1) { http.async.get("/") }
+    assert_equal [OWN_THREAD ? Trunkline::Future : ThreadError], asked.map(&:class)
     assert_equal 200, http.async.get("/").value!.status
   end
 

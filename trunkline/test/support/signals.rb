@@ -2,6 +2,9 @@
 
 # Signal handlers that are called a number of times.
 module Signals
+  # Whether a handler has a thread, and interrupts none.
+  OWN_THREAD = RUBY_ENGINE == "jruby"
+
   # @return [Array] what the block returned in handlers of so many signals, while the main thread does something
   def in_handlers(count, meanwhile)
     results = []
