@@ -110,9 +110,9 @@ task("transport:test:threads") { EngineBuild.test("transport", "threads") }
 
 namespace :protocol do
   # The same inputs in the same order each time, so that what is found once can be found again.
-  desc "Fuzz each parser (FUZZ_SECONDS=8 for each, FUZZ_SEED=1)"
+  desc "Fuzz each parser (FUZZ_SECONDS=4 for each, FUZZ_SEED=1)"
   task :fuzz do
-    EngineBuild.fuzz(Integer(ENV.fetch("FUZZ_SECONDS", "8")), "-seed=#{Integer(ENV.fetch("FUZZ_SEED", "1"))}")
+    EngineBuild.fuzz(Integer(ENV.fetch("FUZZ_SECONDS", "4")), "-seed=#{Integer(ENV.fetch("FUZZ_SEED", "1"))}")
   end
 
   desc "Fuzz each parser for hours (HOURS=1) and keep what reached new code"

@@ -30,7 +30,7 @@ class TestRailsValues < Minitest::Test
 
   # @param code [String] whose value is a Hash for JSON
   def results(code)
-    ran = Subprocess.run("#{PRELUDE}puts JSON.generate(begin\n#{code}\nend)")
+    ran = Subprocess.run("#{PRELUDE}puts JSON.generate(begin\n#{code}\nend)", gems: nil)
     assert_predicate ran.status, :success?, ran.err
     JSON.parse(ran.out)
   end

@@ -46,7 +46,7 @@ class TestInsightAssertions < TrunklineTest
   end
 
   def test_examples_of_rspec_have_the_matcher
-    ran = Subprocess.run(<<~RUBY)
+    ran = Subprocess.run(<<~RUBY, gems: nil)
       $VERBOSE = nil # the warnings of other gems
       require "rspec/core"
       require "trunkline/insight"

@@ -70,7 +70,7 @@ class TestInsightRails < TrunklineTest
   # @param code [String] whose value is a Hash for JSON
   def result(code, environment = "development")
     ran = Subprocess.run("#{PRELUDE}puts JSON.generate(begin\n#{code}\nend)",
-                         { "RAILS_ENV" => environment, "ORIGIN" => serve.url("") })
+                         { "RAILS_ENV" => environment, "ORIGIN" => serve.url("") }, gems: nil)
     assert_predicate ran.status, :success?, ran.err
     JSON.parse(ran.out, symbolize_names: true)
   end

@@ -102,7 +102,7 @@ class TestWatch < TrunklineTest
 
   # Its database may be missing, too.
   def test_active_record_is_not_loaded_to_ask_for_a_transaction
-    ran = Subprocess.run(<<~RUBY)
+    ran = Subprocess.run(<<~RUBY, gems: nil)
       require "active_record"
       require "trunkline/insight"
       report = Trunkline::Insight.watch { Trunkline.get("#{serve.url}", timeout: 5) }

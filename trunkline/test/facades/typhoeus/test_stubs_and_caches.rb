@@ -169,7 +169,7 @@ class TestTyphoeusStubsAndCaches < TyphoeusTest
   # In a process of its own: ActiveSupport changes the classes of Ruby.
   def test_a_store_of_rails
     server = serve(answer("kept"))
-    result = Subprocess.run(<<~RUBY)
+    result = Subprocess.run(<<~RUBY, gems: nil)
       $VERBOSE = nil
       require "active_support"
       require "active_support/cache"
