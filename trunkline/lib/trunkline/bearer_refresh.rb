@@ -92,10 +92,10 @@ module Trunkline
     def retry?(response, call)
       return false if own_call?
 
-      token = @token
+      token, fetched_at = @lock.synchronize { [@token, @fetched_at] }
       refused = token && response.request.headers["Authorization"] == "Bearer #{token}"
       return !token.nil? unless refused # another call has fetched one meanwhile
-      return false if @fetched_at && @fetched_at > call.began
+      return false if fetched_at && fetched_at > call.began
 
       following = fetched(token, call)
       !following.nil? && following != token

@@ -89,6 +89,24 @@ class TestBearerRefresh < TrunklineTest
     assert_raises(Trunkline::AuthError) { http.post("/", body: -> { pieces.shift }) }
   end
 
+  Refused = Struct.new(:fields) do
+    def request = self
+    def headers = fields.call
+  end
+  Waiting = Struct.new(:began) do
+    def wait(signal) = signal.wait
+  end
+
+  # Between two steps of a call that was refused as well.
+  def test_a_token_that_another_call_fetches_meanwhile_is_used
+    old = { "Authorization" => "Bearer old" }
+    refresh = Trunkline::BearerRefresh.new("old") { "new" }
+    call = Waiting.new(Trunkline::Engine.now)
+    meanwhile = -> { refresh.retry?(Refused.new(-> { old }), call) && old }
+    assert refresh.retry?(Refused.new(meanwhile), call)
+    assert_equal({ "Authorization" => "Bearer new" }, refresh.sign(nil, call))
+  end
+
   WAYS = {
     threads: ->(http, paths) { paths.map { |path| Thread.new { http.get(path) } }.map(&:value) },
     batch: ->(http, paths) { http.batch(concurrency: 100) { |batch| paths.each { |path| batch.get(path) } } },
