@@ -61,12 +61,13 @@ class TestLock < TrunklineTest
   end
 
   def test_a_handler_cannot_wait_for_what_it_has_interrupted
-    results = in_handlers(1, -> { @lock.synchronize { sleep 0.05 } }) do
-      @lock.synchronize { @lock.wait(@condition, 0.1) } && nil
+    results = in_handlers(20, -> { @lock.synchronize { sleep 0.05 } }) do
+      @lock.synchronize { @lock.wait(@condition, 0.01) } && nil
     rescue ThreadError => error
       error.message
     end
-    assert_equal [OWN_THREAD ? nil : "a signal handler cannot wait for what it has interrupted"], results
+    refusals = OWN_THREAD ? [] : ["a signal handler cannot wait for what it has interrupted"]
+    assert_equal refusals, results.compact.uniq
   end
 
   def test_what_the_block_raises_is_raised
