@@ -63,7 +63,7 @@ class TestEndings < HTTP2Test
   def test_http_1_1_required_is_told
     server = serve_frames { |stream| stream.reset(:http_1_1_required) }
     error = assert_raises(Trunkline::StreamReset) { h2_client(server.url).get("/") }
-    assert_match(/HTTP_1_1_REQUIRED/, error.message)
+    assert_includes error.message, "HTTP_1_1_REQUIRED (13); ask with http: :h1"
   end
 
   # ---- GOAWAY

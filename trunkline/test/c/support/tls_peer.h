@@ -13,6 +13,7 @@ struct tls_peer {
     const identity *shows;
     const identity *asks_for; /* the CA of the client certificates that it demands; NULL: none */
     int version;              /* 0: any */
+    const char *protocol;     /* chosen by ALPN; NULL: http/1.1 */
     void (*serve)(tls_peer *p, SSL *ssl, int descriptor); /* after the handshake */
     void (*raw)(tls_peer *p, int descriptor);             /* instead of TLS */
     uint16_t port;
@@ -22,22 +23,26 @@ struct tls_peer {
     bool stop; /* for a server that does nothing else */
 };
 
-static inline int choose_http1(SSL *ssl, const unsigned char **out, unsigned char *length,
-                               const unsigned char *in, unsigned in_length, void *data) {
-    static const unsigned char wanted[] = "\x08http/1.1";
-    (void)ssl, (void)data;
-    if (SSL_select_next_proto((unsigned char **)out, length, wanted, sizeof(wanted) - 1, in,
+static inline int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *length,
+                                  const unsigned char *in, unsigned in_length, void *data) {
+    const tls_peer *p = data;
+    (void)ssl;
+    const char *protocol = p->protocol != NULL ? p->protocol : "http/1.1";
+    unsigned char wanted[32];
+    wanted[0] = (unsigned char)strlen(protocol);
+    memcpy(wanted + 1, protocol, wanted[0]);
+    if (SSL_select_next_proto((unsigned char **)out, length, wanted, 1 + wanted[0], in,
                               in_length) != OPENSSL_NPN_NEGOTIATED)
         return SSL_TLSEXT_ERR_NOACK;
     return SSL_TLSEXT_ERR_OK;
 }
 
-static inline SSL_CTX *peer_context(const tls_peer *p) {
+static inline SSL_CTX *peer_context(tls_peer *p) {
     SSL_CTX *c = SSL_CTX_new(TLS_server_method());
     SSL_CTX_use_certificate(c, p->shows->certificate);
     SSL_CTX_use_PrivateKey(c, p->shows->key);
     SSL_CTX_set_session_id_context(c, (const unsigned char *)"test", 4);
-    SSL_CTX_set_alpn_select_cb(c, choose_http1, NULL);
+    SSL_CTX_set_alpn_select_cb(c, choose_protocol, p);
     if (p->version != 0) {
         SSL_CTX_set_min_proto_version(c, p->version);
         SSL_CTX_set_max_proto_version(c, p->version);

@@ -243,7 +243,10 @@ static step_result complete(exchange *x) {
 
 /* ---- failures ---- */
 
-/* RFC 9113, section 7. */
+/* RFC 9113, section 7. Apache and IIS reset a stream with HTTP_1_1_REQUIRED when its path needs a
+ * client's certificate. */
+#define HTTP_1_1_REQUIRED 13
+
 static const char *error_word(uint32_t code) {
     static const char *const words[] = {"NO_ERROR",
                                         "PROTOCOL_ERROR",
@@ -275,7 +278,8 @@ static step_result stream_failed(exchange *x, const http2 *h) {
     if (s->failure == FAILURE_TRUNCATED || s->failure == FAILURE_TRUNCATED_HEAD)
         return exchange_cut_short(x, s->failure, why->system_error);
     if (tells_error_code(s->failure)) {
-        snprintf(detail, sizeof(detail), "%s (%u)", error_word(s->error_code), s->error_code);
+        snprintf(detail, sizeof(detail), "%s (%u)%s", error_word(s->error_code), s->error_code,
+                 s->error_code == HTTP_1_1_REQUIRED ? "; ask with http: :h1" : "");
     } else {
         snprintf(detail, sizeof(detail), "%s",
                  why->code == s->failure ? why->detail : http2_detail(h));

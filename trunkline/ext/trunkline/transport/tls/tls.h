@@ -15,6 +15,7 @@
 #define TLS_STORES 8           /* CA stores kept, because parsing one takes long */
 #define TLS_SESSION_KEYS 512   /* connection keys with sessions to resume */
 #define TLS_SESSIONS_PER_KEY 8 /* servers send two tickets a connection, each for one use */
+#define TLS_RENEGOTIATIONS 4   /* before data come; the server may begin no more */
 
 /*
  * TLS 1.2 and 1.3 by OpenSSL, over non-blocking sockets. The process has one context for each set

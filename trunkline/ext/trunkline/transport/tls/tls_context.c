@@ -97,10 +97,22 @@ static bool open_keylog(tls_context *c, const char *path, failure *f) {
     return true;
 }
 
+/* Apache renegotiates for each request whose path needs a certificate. */
+static void limit_renegotiations(const SSL *ssl, int where, int result) {
+    (void)result;
+    tls *t = SSL_get_app_data(ssl);
+    if (where == SSL_CB_HANDSHAKE_DONE && t->ready && ++t->renegotiations == TLS_RENEGOTIATIONS)
+        SSL_set_options(t->ssl, SSL_OP_NO_RENEGOTIATION);
+}
+
 static void set_modes(SSL_CTX *ssl) {
     SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                               SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+    SSL_CTX_set_options(ssl, SSL_OP_NO_COMPRESSION);
+    /* Servers ask so for the certificate that some of their paths need: TLS 1.2 by renegotiation,
+     * TLS 1.3 after the handshake (RFC 8446, section 4.6.2), if the client offers it. */
+    SSL_CTX_set_info_callback(ssl, limit_renegotiations);
+    SSL_CTX_set_post_handshake_auth(ssl, 1);
     SSL_CTX_set_read_ahead(ssl, 1);
     SSL_CTX_set_default_read_buffer_len(ssl, READ_AHEAD_BYTES);
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);

@@ -50,6 +50,7 @@ struct tls {
     bool read_waits;     /* see tls_wait_in_read; of the outermost alone */
     bool drained;        /* the last read took all that the socket had; of the outermost alone */
     arrival *arrived;    /* borrowed; see tls_tell_arrivals; of the outermost alone; NULL: none */
+    int renegotiations;  /* since the last data; in TLS 1.3 tickets may count */
     int system_error;    /* of the socket call that failed last */
     bool writing;        /* a write must be repeated with the same bytes */
     uint64_t handed;     /* bytes written to the socket; of the outermost alone */

@@ -149,6 +149,8 @@ static io_result broke(tls *t, int error, call_phase phase, failure *f) {
     t->no_protocol = reason == SSL_AD_REASON_OFFSET + SSL_AD_NO_APPLICATION_PROTOCOL;
     if (error == SSL_ERROR_SYSCALL && t->system_error != 0)
         failure_set(f, FAILURE_RESET, phase, t->system_error, "%s", strerror(t->system_error));
+    else if (t->complaint[0] != '\0') /* after a renegotiation */
+        failure_set(f, FAILURE_TLS_IO, phase, 0, "%s", t->complaint);
     else
         failure_set(f, FAILURE_TLS_IO, phase, 0, "%s", tls_words(words, sizeof(words)));
     ERR_clear_error();
@@ -196,6 +198,18 @@ static bool offered(const char *list, const unsigned char *protocol, unsigned le
     return false;
 }
 
+static int show_no_certificate(SSL *ssl, void *none) {
+    (void)ssl, (void)none;
+    return 0;
+}
+
+/* The requests of HTTP/2 share a connection, so that neither side may change who it is: RFC 9113,
+ * section 9.2.1, and RFC 8740, section 3. */
+static void keep_identity(tls *t) {
+    SSL_set_options(t->ssl, SSL_OP_NO_RENEGOTIATION);
+    SSL_set_cert_cb(t->ssl, show_no_certificate, NULL);
+}
+
 static bool take_protocol(tls *t, failure *f) {
     const unsigned char *protocol;
     unsigned length;
@@ -205,6 +219,7 @@ static bool take_protocol(tls *t, failure *f) {
         return failure_set(f, FAILURE_TLS, PHASE_TLS, 0,
                            "the server chose a protocol that was not offered by ALPN");
     memcpy(t->protocol, protocol, length);
+    if (strcmp(t->protocol, "h2") == 0) keep_identity(t);
     return true;
 }
 
@@ -237,6 +252,7 @@ static io_result read_some(tls *t, void *bytes, size_t length, size_t *count, fa
     clear_errors();
     int got = SSL_read(t->ssl, bytes, length > INT_MAX ? INT_MAX : (int)length);
     if (got <= 0) return stopped(t, got, PHASE_READ, f);
+    t->renegotiations = 0;
     *count = (size_t)got;
     return IO_DONE;
 }

@@ -136,13 +136,36 @@ static void complain(tls *t, int error, int depth, X509 *certificate) {
 
 /* ---- the checks ---- */
 
+static bool named(const tls *t, X509 *certificate) {
+    if (t->context->options.any_name || !GUARD(CERTIFICATE_NAME)) return true;
+    if (t->context->options.common_name)
+        return tls_identity_matches(certificate, t->name, t->numeric);
+    if (t->numeric) return X509_check_ip_asc(certificate, t->name, HOST_FLAGS) == 1;
+    return X509_check_host(certificate, t->name, 0, HOST_FLAGS, NULL) == 1;
+}
+
+static int mismatch(const tls *t) {
+    return t->numeric ? X509_V_ERR_IP_ADDRESS_MISMATCH : X509_V_ERR_HOSTNAME_MISMATCH;
+}
+
+static int refuse(tls *t, X509_STORE_CTX *store, int error, X509 *certificate) {
+    X509_STORE_CTX_set_error(store, error);
+    complain(t, error, X509_STORE_CTX_get_error_depth(store), certificate);
+    return 0;
+}
+
+/* OpenSSL checks names by its own rule here; Ruby's is checked at each handshake, because a
+ * renegotiation may show another certificate. */
 int tls_verify_callback(int good, X509_STORE_CTX *store) {
-    if (good || !GUARD(CERTIFICATE_CHAIN)) return 1;
     SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
     tls *t = SSL_get_app_data(ssl);
-    complain(t, X509_STORE_CTX_get_error(store), X509_STORE_CTX_get_error_depth(store),
-             X509_STORE_CTX_get_current_cert(store));
-    return 0;
+    X509 *certificate = X509_STORE_CTX_get_current_cert(store);
+    if (!good && GUARD(CERTIFICATE_CHAIN))
+        return refuse(t, store, X509_STORE_CTX_get_error(store), certificate);
+    bool leaf = X509_STORE_CTX_get_error_depth(store) == 0;
+    if (t->context->options.common_name && leaf && !named(t, certificate))
+        return refuse(t, store, mismatch(t), certificate);
+    return 1;
 }
 
 static X509 *peer_certificate(SSL *ssl) {
@@ -151,14 +174,6 @@ static X509 *peer_certificate(SSL *ssl) {
 #else
     return SSL_get_peer_certificate(ssl);
 #endif
-}
-
-static bool named(const tls *t, X509 *certificate) {
-    if (t->context->options.any_name || !GUARD(CERTIFICATE_NAME)) return true;
-    if (t->context->options.common_name)
-        return tls_identity_matches(certificate, t->name, t->numeric);
-    if (t->numeric) return X509_check_ip_asc(certificate, t->name, HOST_FLAGS) == 1;
-    return X509_check_host(certificate, t->name, 0, HOST_FLAGS, NULL) == 1;
 }
 
 bool tls_verify_again(tls *t) {
@@ -170,8 +185,7 @@ bool tls_verify_again(tls *t) {
     else if (GUARD(CERTIFICATE_CHAIN) && result != X509_V_OK)
         complain(t, (int)result, 0, certificate);
     else if (!named(t, certificate))
-        complain(t, t->numeric ? X509_V_ERR_IP_ADDRESS_MISMATCH : X509_V_ERR_HOSTNAME_MISMATCH, 0,
-                 certificate);
+        complain(t, mismatch(t), 0, certificate);
     X509_free(certificate);
     return t->complaint[0] == '\0';
 }

@@ -12,6 +12,10 @@ module Trunkline
         SHAKING = :trunkline_tls_stream
         private_constant :SHAKING
 
+        # Renegotiations before data come; the server may begin no more.
+        RENEGOTIATIONS = 4
+        private_constant :RENEGOTIATIONS
+
         # @return [TLSStream] whose handshake is being done in this thread
         def self.current = Thread.current[SHAKING]
 
@@ -30,6 +34,7 @@ module Trunkline
           @key = key
           @numeric = name.match?(/\A[\d.]+\z/) || name.include?(":")
           @truncated = @started = false
+          @renegotiations = 0
           check_name
           @ssl = OpenSSL::SSL::SSLSocket.new(socket, context)
           @ssl.instance_variable_set(:@trunkline_key, key)
@@ -42,9 +47,7 @@ module Trunkline
         # @return [true, :wait_readable, :wait_writable]
         # @raise [Failure]
         def shake
-          before = Thread.current[SHAKING]
-          Thread.current[SHAKING] = self
-          result = @ssl.connect_nonblock(exception: false)
+          result = shaking { @ssl.connect_nonblock(exception: false) }
           return result if result.is_a?(Symbol)
 
           verify_again
@@ -53,8 +56,6 @@ module Trunkline
           true
         rescue OpenSSL::SSL::SSLError, SystemCallError, IOError => error
           raise handshake_failed(error)
-        ensure
-          Thread.current[SHAKING] = before
         end
 
         # Called by OpenSSL for each certificate of the chain.
@@ -66,7 +67,9 @@ module Trunkline
                                               store.error_string)
             return false
           end
-          return true unless store.error_depth.zero? && !named?(certificate)
+          return true unless store.error_depth.zero?
+          return refuse_renegotiation if @tls_version && (@renegotiations += 1) > RENEGOTIATIONS
+          return true if named?(certificate)
 
           @complaint ||= TLSWords.mismatch(certificate, @name, @numeric)
           store.error = OpenSSL::X509::V_ERR_HOSTNAME_MISMATCH if defined?(OpenSSL::X509::V_ERR_HOSTNAME_MISMATCH)
@@ -74,13 +77,14 @@ module Trunkline
         end
 
         def read(most, buffer)
-          came = @ssl.read_nonblock(most, buffer, exception: false)
+          came = renegotiable { @ssl.read_nonblock(most, buffer, exception: false) }
           @truncated = cut_off? if came.nil?
+          @renegotiations = 0 if came.is_a?(String)
           came
         rescue OpenSSL::SSL::SSLError => error
           return ended_early if TLSWords.unexpected_end?(error)
 
-          raise Failure.new(:TLS_IO, TLSWords.of(error), phase: :read)
+          raise Failure.new(:TLS_IO, @complaint || TLSWords.of(error), phase: :read)
         rescue EOFError
           ended_early
         rescue SystemCallError => error
@@ -90,7 +94,7 @@ module Trunkline
         end
 
         def write(bytes)
-          taken = @ssl.write_nonblock(bytes, exception: false)
+          taken = renegotiable { @ssl.write_nonblock(bytes, exception: false) }
           @started = !taken.is_a?(Integer)
           taken
         rescue OpenSSL::SSL::SSLError => error
@@ -98,7 +102,7 @@ module Trunkline
             raise Failure.new(:RESET, "the server has closed the connection", phase: :write)
           end
 
-          raise Failure.new(:TLS_IO, TLSWords.of(error), phase: :write)
+          raise Failure.new(:TLS_IO, @complaint || TLSWords.of(error), phase: :write)
         rescue SystemCallError => error
           raise Failure.of_system(:RESET, error, phase: :write)
         rescue IOError
@@ -113,7 +117,7 @@ module Trunkline
 
         # Tickets are no data: OpenSSL takes them as it looks.
         def quiet?
-          @ssl.read_nonblock(1, exception: false) == :wait_readable
+          renegotiable { @ssl.read_nonblock(1, exception: false) } == :wait_readable
         rescue OpenSSL::SSL::SSLError, SystemCallError, IOError
           false
         end
@@ -124,6 +128,24 @@ module Trunkline
         end
 
         private
+
+        # OpenSSL tells #verify not for which connection it asks.
+        def shaking
+          before = Thread.current[SHAKING]
+          Thread.current[SHAKING] = self
+          yield
+        ensure
+          Thread.current[SHAKING] = before
+        end
+
+        def refuse_renegotiation
+          @complaint ||= "the server has renegotiated too often"
+          false
+        end
+
+        # Up to TLS 1.2 a server may begin a handshake anew, for instance to ask for a certificate that some of its
+        # paths need.
+        def renegotiable(&block) = @tls_version == "TLSv1.3" ? yield : shaking(&block)
 
         def check_name
           return unless @settings.verify? && !@settings.any_name?

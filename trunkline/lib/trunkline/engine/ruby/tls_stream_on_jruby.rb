@@ -140,12 +140,19 @@ module Trunkline
 
         # What TLS itself wants after the handshake, such as new keys.
         def answer(wanted)
-          case wanted
-          when "NEED_TASK"
-            while (task = @engine.delegated_task)
-              task.run
+          loop do
+            case wanted
+            when "NEED_TASK" then shaking { run_tasks }
+            when "NEED_WRAP" then return unless @lock.synchronize { flush && wrap(NOTHING.duplicate) && flush }
+            else return
             end
-          when "NEED_WRAP" then @lock.synchronize { flush && wrap(NOTHING.duplicate) && flush }
+            wanted = @engine.handshake_status.name
+          end
+        end
+
+        def run_tasks
+          while (task = @engine.delegated_task)
+            task.run
           end
         end
 

@@ -379,7 +379,8 @@ module Trunkline
           def words_of(stream, why)
             if NUMBERED.include?(stream.fault)
               number = stream.error_number || 0
-              "#{Frame.error_word(number)} (#{number})"
+              word = Frame.error_word(number)
+              "#{word} (#{number})#{"; ask with http: :h1" if word == "HTTP_1_1_REQUIRED"}"
             elsif why&.code == stream.fault then why.detail
             elsif stream.fault.start_with?("HTTP2_") then @call.connection.session.detail
             else ""

@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require "support/asking_server"
+
+# Apache and IIS ask for a client's certificate when a path needs one: after the request has come.
+class TestLateCertificates < TrunklineTest
+  KNOWN = { client_cert: TestCA.certificate_file(:client), client_key: TestCA.key_file(:client) }.freeze
+
+  def teardown
+    @server&.stop
+    super
+  end
+
+  def asking(version, **steps)
+    @server = AskingServer.new(version, **steps)
+    @server.url
+  end
+
+  def assert_shown(version, **steps)
+    http = secure_client(**KNOWN)
+    url = asking(version, **steps)
+    first, second = Array.new(2) { http.get(url) }
+    assert_equal %w[known known], [first, second].map(&:body)
+    assert_predicate second.connection, :reused?
+  end
+
+  def test_a_certificate_is_shown_by_renegotiation
+    assert_shown("-tls1_2", before: [:ask_by_renegotiation])
+  end
+
+  def test_a_certificate_is_shown_after_the_handshake
+    assert_shown("-tls1_3", before: [:ask_after_handshake])
+  end
+
+  def test_many_at_once
+    [["-tls1_2", :ask_by_renegotiation], ["-tls1_3", :ask_after_handshake]].each do |version, way|
+      url = asking(version, before: [way])
+      assert_equal %w[known] * 3, secure_client(**KNOWN).map([url] * 3, concurrency: 1).map(&:body), version
+      @server.stop
+    end
+    @server = nil
+  end
+
+  def test_who_has_none_says_so
+    [["-tls1_2", :ask_by_renegotiation], ["-tls1_3", :ask_after_handshake]].each do |version, way|
+      url = asking(version, before: [way])
+      assert_equal "unknown", secure_client.get(url).body, version
+      @server.stop
+    end
+    @server = nil
+  end
+
+  def test_an_idle_connection_is_asked
+    [["-tls1_2", :ask_by_renegotiation], ["-tls1_3", :ask_after_handshake]].each do |version, way|
+      http = secure_client(**KNOWN)
+      url = asking(version, after: [way])
+      assert_equal %w[unknown known], Array.new(2) { http.get(url).body.tap { sleep 0.1 } }, version
+      @server.stop
+    end
+    @server = nil
+  end
+
+  def test_a_server_may_renegotiate_for_each_request
+    http = secure_client
+    url = asking("-tls1_2", before: %i[renegotiate renegotiate])
+    assert_equal [200] * 6, Array.new(6) { http.get(url).status }
+    assert_predicate http.get(url).connection, :reused?
+  end
+
+  def test_a_server_cannot_renegotiate_for_ever
+    url = asking("-tls1_2", before: [:renegotiate] * 100)
+    error = assert_raises(Trunkline::TLSError) { secure_client.get(url) }
+    assert_facts error, phase: :first_byte, sent: :all
+  end
+end
