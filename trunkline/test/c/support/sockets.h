@@ -69,12 +69,13 @@ static inline long milliseconds_since(nanoseconds start) {
     return (long)((clock_now() - start) / MILLISECOND);
 }
 
-/* How a child that must not hang ended: its exit status, or -1. */
+/* How a child that must not hang ended: its exit status; 128 and the number of the signal that
+ * ended it; or -1, when it hung. */
 static inline int child_status(pid_t child) {
     for (int waited = 0; waited < SOON_MILLISECONDS; waited += 10) {
         int status;
         if (waitpid(child, &status, WNOHANG) == child)
-            return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         sleep_milliseconds(10);
     }
     kill(child, SIGKILL);

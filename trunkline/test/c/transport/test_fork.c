@@ -17,8 +17,8 @@ static tls_context *context;
 /* ---- in the midst of a call of OpenSSL, which holds one of its locks ---- */
 
 static pthread_mutex_t lock_of_openssl = PTHREAD_MUTEX_INITIALIZER;
-static int held_for; /* milliseconds; atomic, as the next */
-static bool inside;
+static int held_for; /* milliseconds; atomic, as the next two */
+static bool inside, forked;
 
 /* Called by transport/ instead of OpenSSL's own, which it calls. */
 int SSL_read(SSL *ssl, void *bytes, int length) {
@@ -39,7 +39,10 @@ static void *read_once(void *data) {
     char byte;
     size_t count;
     failure f;
-    return tls_read(client->session, &byte, 1, &count, &f) == IO_FAILED ? client : NULL;
+    bool failed = tls_read(client->session, &byte, 1, &count, &f) == IO_FAILED;
+    /* A thread that ends takes locks of the sanitizer's allocator, which no fork waits for. */
+    while (!__atomic_load_n(&forked, __ATOMIC_ACQUIRE)) sleep_milliseconds(1);
+    return failed ? client : NULL;
 }
 
 static int use_tls(uint16_t port, bool refused) {
@@ -64,6 +67,7 @@ static void fork_during_a_read(int milliseconds, bool refused) {
     peer_start(&p);
     tls_client client = client_connect(context, p.port, "localhost", "parent");
     __atomic_store_n(&inside, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&forked, false, __ATOMIC_RELEASE);
     __atomic_store_n(&held_for, milliseconds, __ATOMIC_RELEASE);
     pthread_create(&reader, NULL, read_once, &client);
     while (!__atomic_load_n(&inside, __ATOMIC_ACQUIRE)) sleep_milliseconds(1);
@@ -74,6 +78,7 @@ static void fork_during_a_read(int milliseconds, bool refused) {
         client_close(&client, false); /* its peer serves one at a time */
         _exit(use_tls(p.port, refused));
     }
+    __atomic_store_n(&forked, true, __ATOMIC_RELEASE);
     CHECK(milliseconds_since(start) < 1500, "fork took %ld ms", milliseconds_since(start));
     pthread_join(reader, NULL);
     client_close(&client, false);
