@@ -6,6 +6,11 @@ require "support/asking_server"
 # Apache and IIS ask for a client's certificate when a path needs one: after the request has come.
 class TestLateCertificates < TrunklineTest
   KNOWN = { client_cert: TestCA.certificate_file(:client), client_key: TestCA.key_file(:client) }.freeze
+  # How a server of that version asks. Java's TLS 1.3 cannot be asked.
+  WAYS = { "-tls1_2" => :ask_by_renegotiation, "-tls1_3" => :ask_after_handshake }.freeze
+  WAYS_HERE = RUBY_ENGINE == "jruby" ? WAYS.slice("-tls1_2").freeze : WAYS
+  # Java sends nothing well while it renegotiates, so that another connection is taken, which is not asked yet.
+  ASKED_IDLE = RUBY_ENGINE == "jruby" ? "unknown" : "known"
 
   def teardown
     @server&.stop
@@ -13,52 +18,40 @@ class TestLateCertificates < TrunklineTest
   end
 
   def asking(version, **steps)
+    @server&.stop
     @server = AskingServer.new(version, **steps)
     @server.url
   end
 
-  def assert_shown(version, **steps)
-    http = secure_client(**KNOWN)
-    url = asking(version, **steps)
-    first, second = Array.new(2) { http.get(url) }
-    assert_equal %w[known known], [first, second].map(&:body)
-    assert_predicate second.connection, :reused?
-  end
-
-  def test_a_certificate_is_shown_by_renegotiation
-    assert_shown("-tls1_2", before: [:ask_by_renegotiation])
-  end
-
-  def test_a_certificate_is_shown_after_the_handshake
-    assert_shown("-tls1_3", before: [:ask_after_handshake])
+  def test_a_certificate_is_shown
+    WAYS_HERE.each do |version, way|
+      http = secure_client(**KNOWN)
+      url = asking(version, before: [way])
+      first, second = Array.new(2) { http.get(url) }
+      assert_equal %w[known known], [first, second].map(&:body), version
+      assert_predicate second.connection, :reused?, version
+    end
   end
 
   def test_many_at_once
-    [["-tls1_2", :ask_by_renegotiation], ["-tls1_3", :ask_after_handshake]].each do |version, way|
+    WAYS_HERE.each do |version, way|
       url = asking(version, before: [way])
       assert_equal %w[known] * 3, secure_client(**KNOWN).map([url] * 3, concurrency: 1).map(&:body), version
-      @server.stop
     end
-    @server = nil
   end
 
   def test_who_has_none_says_so
-    [["-tls1_2", :ask_by_renegotiation], ["-tls1_3", :ask_after_handshake]].each do |version, way|
-      url = asking(version, before: [way])
-      assert_equal "unknown", secure_client.get(url).body, version
-      @server.stop
+    WAYS_HERE.each do |version, way|
+      assert_equal "unknown", secure_client.get(asking(version, before: [way])).body, version
     end
-    @server = nil
   end
 
   def test_an_idle_connection_is_asked
-    [["-tls1_2", :ask_by_renegotiation], ["-tls1_3", :ask_after_handshake]].each do |version, way|
+    WAYS_HERE.each do |version, way|
       http = secure_client(**KNOWN)
       url = asking(version, after: [way])
-      assert_equal %w[unknown known], Array.new(2) { http.get(url).body.tap { sleep 0.1 } }, version
-      @server.stop
+      assert_equal ["unknown", ASKED_IDLE], Array.new(2) { http.get(url).body.tap { sleep 0.1 } }, version
     end
-    @server = nil
   end
 
   def test_a_server_may_renegotiate_for_each_request

@@ -39,6 +39,7 @@ module Trunkline
           came = receive
           return came unless came == :came
 
+          @renegotiations = 0
           count = [most, @plain.remaining].min
           bytes = Java::byte[count].new
           @plain.get(bytes)
@@ -62,8 +63,9 @@ module Trunkline
 
         def pending? = @plain.has_remaining || @coded.position.positive?
 
+        # While Java renegotiates it would send data that a server does not take then.
         def quiet?
-          receive == :wait_readable
+          receive == :wait_readable && @engine.handshake_status.name == "NOT_HANDSHAKING"
         rescue Failure, Java::JavaxNetSsl::SSLException
           false
         end
