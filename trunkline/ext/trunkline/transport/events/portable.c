@@ -2,6 +2,7 @@
 #include "portable.h"
 
 #include <fcntl.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 int portable_poll(struct pollfd *entries, nfds_t count, nanoseconds span) {
