@@ -2,6 +2,7 @@
 
 require_relative "support/command"
 require_relative "support/extension"
+require_relative "support/musl"
 
 EXTENSIONS = Dir["#{ROOT}/trunkline*/ext/*/extconf.rb"].map { |extconf| Extension.new(extconf) }
 
@@ -11,7 +12,7 @@ task :compile do
 end
 
 namespace :compile do
-  desc "Compile the extensions with every warning an error, by gcc and by clang"
+  desc "Compile the extensions with every warning an error, by gcc and by clang; the engine also with musl's headers"
   task :pedantic do
     pedantic = { "PEDANTIC" => "1" }
     Command.at_once(EXTENSIONS) do |extension|
@@ -19,6 +20,19 @@ namespace :compile do
       extension.check(flavour: "pedantic-clang", environment: pedantic, compiler: "clang")
       puts "#{extension.name}: no warnings"
     end
+    Rake::Task["compile:musl"].invoke
+  end
+
+  # Alpine's libc. Its headers bring less than glibc's do, and what an engine lacks to be compiled is not told to its
+  # users: they get the one in Ruby.
+  task :musl do
+    next puts("musl-gcc is not here: what musl's headers lack is not checked") unless Musl.here?
+
+    EXTENSIONS.find { |extension| extension.name == "trunkline" }.check(
+      flavour: "pedantic-musl", environment: { "PEDANTIC" => "1" },
+      compiler: Musl.new(File.join(ROOT, "tmp", "musl")).compiler
+    )
+    puts "trunkline: no warnings with musl's headers"
   end
 end
 
