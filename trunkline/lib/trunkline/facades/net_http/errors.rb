@@ -24,7 +24,10 @@ module Trunkline
         RESOLVER = RUBY_VERSION >= "3.4" ? "getaddrinfo(3)" : "getaddrinfo"
 
         BY_TCP_SOCKET = Gem::Version.new(Net::HTTP::VERSION) >= Gem::Version.new("0.3")
-        private_constant :BY_TCP_SOCKET
+        # From Ruby 4.0 on it has the socket keep to open_timeout, which says so in its own words.
+        BY_OPEN_TIMEOUT = Gem::Version.new(Net::HTTP::VERSION) >= Gem::Version.new("0.7") &&
+                          Socket.method(:tcp).parameters.include?(%i[key open_timeout])
+        private_constant :BY_TCP_SOCKET, :BY_OPEN_TIMEOUT
 
         class << self
           # Runs the block and converts its errors. The block must call no code of the caller, whose errors stay as they
@@ -56,12 +59,16 @@ module Trunkline
 
           def timed_out(error, endpoint)
             case error
-            when ResolveTimeout, ConnectTimeout then Net::OpenTimeout.new(not_opened(endpoint, "execution expired"))
+            when ResolveTimeout, ConnectTimeout then Net::OpenTimeout.new(not_opened(endpoint, too_late(endpoint)))
             when TLSTimeout then Net::OpenTimeout.new
             when FirstByteTimeout, ReadTimeout then waited(Net::ReadTimeout)
             when WriteTimeout then waited(Net::WriteTimeout)
             else other(error)
             end
+          end
+
+          def too_late(endpoint)
+            BY_OPEN_TIMEOUT ? "user specified timeout for #{endpoint}" : "execution expired"
           end
 
           # There is no socket to name; this is what Net::HTTP's has become when the message is read.
