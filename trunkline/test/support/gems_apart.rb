@@ -17,7 +17,8 @@ module GemsApart
     def environment(name, without: "others")
       { "BUNDLE_GEMFILE" => File.join(ROOT, "gemfiles", name, "Gemfile"), "BUNDLE_WITHOUT" => without,
         "BUNDLE_PATH" => nil, "BUNDLE_PATH__SYSTEM" => "true", "GEM_HOME" => folder(name),
-        "GEM_PATH" => Gem.path.join(File::PATH_SEPARATOR) }
+        "GEM_PATH" => Gem.path.join(File::PATH_SEPARATOR),
+        "BUNDLE_LOCKFILE" => nil, "BUNDLER_SETUP" => nil } # Bundler 4 sets them to this process' own
     end
 
     # @return [Hash{String => String, nil}] the same of a Ruby that is started without `bundle exec`

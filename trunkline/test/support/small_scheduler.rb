@@ -8,6 +8,7 @@ class SmallScheduler
     @timers = {}
     @ready = []
     @blocked = {}
+    @interrupts = {}
     @lock = Mutex.new
     @alarm, @bell = IO.pipe
   end
@@ -46,6 +47,12 @@ class SmallScheduler
     @bell.write_nonblock(".", exception: false)
   end
 
+  # From any thread; Ruby 4.0 ends so who waits for an IO that another closes.
+  def fiber_interrupt(fiber, exception)
+    @lock.synchronize { @interrupts[fiber] = exception }
+    unblock(nil, fiber)
+  end
+
   def close
     turn until idle?
   ensure
@@ -72,7 +79,12 @@ class SmallScheduler
 
   # A fiber that was woken may have ended others.
   def wake(fibers)
-    fibers.each { |fiber| fiber.resume(yield) if fiber.alive? && waiting?(fiber) }
+    fibers.each { |fiber| go_on(fiber, yield) if fiber.alive? && waiting?(fiber) }
+  end
+
+  def go_on(fiber, result)
+    exception = @lock.synchronize { @interrupts.delete(fiber) }
+    exception ? fiber.raise(exception) : fiber.resume(result)
   end
 
   def waiting?(fiber) = [@readable, @writable, @timers, @blocked].any? { |table| table.key?(fiber) }

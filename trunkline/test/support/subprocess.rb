@@ -60,7 +60,7 @@ module Subprocess
     original = Bundler.unbundled_env
     folders = specifications(names).flat_map(&:full_require_paths)
     { "RUBYOPT" => original["RUBYOPT"], "RUBYLIB" => [*folders, original["RUBYLIB"]].compact.join(":"),
-      "GEM_HOME" => File::NULL, "GEM_PATH" => File::NULL }
+      "GEM_HOME" => File::NULL, "GEM_PATH" => File::NULL, "BUNDLER_SETUP" => nil } # RubyGems loads what the last names
   end
 
   def specifications(names, found = {})
