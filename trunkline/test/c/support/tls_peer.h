@@ -13,7 +13,7 @@ struct tls_peer {
     const identity *shows;
     const identity *asks_for; /* the CA of the client certificates that it demands; NULL: none */
     int version;              /* 0: any */
-    const char *protocol;     /* chosen by ALPN; NULL: http/1.1 */
+    const char *protocol;     /* chosen by ALPN, with its length before it; NULL: http/1.1 */
     void (*serve)(tls_peer *p, SSL *ssl, int descriptor); /* after the handshake */
     void (*raw)(tls_peer *p, int descriptor);             /* instead of TLS */
     uint16_t port;
@@ -23,16 +23,14 @@ struct tls_peer {
     bool stop; /* for a server that does nothing else */
 };
 
+/* *out will lie in what was wanted. */
 static inline int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *length,
                                   const unsigned char *in, unsigned in_length, void *data) {
     const tls_peer *p = data;
+    const char *wanted = p->protocol != NULL ? p->protocol : "\x08http/1.1";
     (void)ssl;
-    const char *protocol = p->protocol != NULL ? p->protocol : "http/1.1";
-    unsigned char wanted[32];
-    wanted[0] = (unsigned char)strlen(protocol);
-    memcpy(wanted + 1, protocol, wanted[0]);
-    if (SSL_select_next_proto((unsigned char **)out, length, wanted, 1 + wanted[0], in,
-                              in_length) != OPENSSL_NPN_NEGOTIATED)
+    if (SSL_select_next_proto((unsigned char **)out, length, (const unsigned char *)wanted,
+                              (unsigned)strlen(wanted), in, in_length) != OPENSSL_NPN_NEGOTIATED)
         return SSL_TLSEXT_ERR_NOACK;
     return SSL_TLSEXT_ERR_OK;
 }

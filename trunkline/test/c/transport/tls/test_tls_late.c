@@ -127,8 +127,8 @@ static void test_over_http2_none_is_shown(void) {
     wanted = ASK;
     demands = 1;
     tls_options known = {.client_cert = client_file};
-    CHECK(answer_to(known, TLS1_2_VERSION, "h2", &why) != 'k', "not by TLS 1.2");
-    CHECK(answer_to(known, TLS1_3_VERSION, "h2", &why) == 0, "nor by TLS 1.3");
+    CHECK(answer_to(known, TLS1_2_VERSION, "\x02h2", &why) != 'k', "not by TLS 1.2");
+    CHECK(answer_to(known, TLS1_3_VERSION, "\x02h2", &why) == 0, "nor by TLS 1.3");
 }
 
 static void test_renegotiations_have_an_end(void) {
