@@ -25,6 +25,9 @@ gem "public_suffix", ">= 5", require: false
 # What the frames of WebSocket need.
 gem "websocket-driver", "~> 0.8", require: false
 
+# How a test has functions of libc fail; Ruby brings it until 3.4.
+gem "fiddle", require: false if RUBY_VERSION >= "3.5"
+
 # Transactions of ActiveRecord, in which calls are found.
 gem "sqlite3", ">= 1.4", require: false
 
