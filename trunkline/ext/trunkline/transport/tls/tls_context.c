@@ -109,8 +109,9 @@ static void set_modes(SSL_CTX *ssl) {
     SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                               SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_options(ssl, SSL_OP_NO_COMPRESSION);
-    /* Servers ask so for the certificate that some of their paths need: TLS 1.2 by renegotiation,
-     * TLS 1.3 after the handshake (RFC 8446, section 4.6.2), if the client offers it. */
+    /* A server may ask for the client's certificate when a request has come: in TLS 1.2 by a
+     * renegotiation, in TLS 1.3 after the handshake, if the client offers it (RFC 8446, section
+     * 4.6.2). */
     SSL_CTX_set_info_callback(ssl, limit_renegotiations);
     SSL_CTX_set_post_handshake_auth(ssl, 1);
     SSL_CTX_set_read_ahead(ssl, 1);

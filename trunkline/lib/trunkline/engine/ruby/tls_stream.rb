@@ -12,7 +12,8 @@ module Trunkline
         SHAKING = :trunkline_tls_stream
         private_constant :SHAKING
 
-        # Renegotiations before data come; the server may begin no more.
+        # Full handshakes that a server may begin anew before it sends data. Those that resume a session are not counted:
+        # OpenSSL does not call #verify for them.
         RENEGOTIATIONS = 4
         private_constant :RENEGOTIATIONS
 
@@ -129,7 +130,7 @@ module Trunkline
 
         private
 
-        # OpenSSL tells #verify not for which connection it asks.
+        # Tells #verify, by TLSStream.current, which connection OpenSSL asks for.
         def shaking
           before = Thread.current[SHAKING]
           Thread.current[SHAKING] = self

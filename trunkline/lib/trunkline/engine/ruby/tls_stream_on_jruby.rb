@@ -63,7 +63,7 @@ module Trunkline
 
         def pending? = @plain.has_remaining || @coded.position.positive?
 
-        # While Java renegotiates it would send data that a server does not take then.
+        # In the midst of a renegotiation Java would send data, which OpenSSL's servers refuse.
         def quiet?
           receive == :wait_readable && @engine.handshake_status.name == "NOT_HANDSHAKING"
         rescue Failure, Java::JavaxNetSsl::SSLException
