@@ -12,8 +12,8 @@ module Trunkline
         SHAKING = :trunkline_tls_stream
         private_constant :SHAKING
 
-        # Full handshakes that a server may begin anew before it sends data. Those that resume a session are not counted:
-        # OpenSSL does not call #verify for them.
+        # Full handshakes that a server may begin anew before it sends data. Those that resume a session are not
+        # counted, because OpenSSL does not call #verify for them.
         RENEGOTIATIONS = 4
         private_constant :RENEGOTIATIONS
 
