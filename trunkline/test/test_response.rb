@@ -82,6 +82,16 @@ class TestResponse < TrunklineTest
     assert_equal Encoding::US_ASCII, get(answer("", "X" => "green"))["X"].encoding
   end
 
+  # Eight bytes are looked at together, the rest one by one.
+  def test_one_byte_above_127_makes_bytes_wherever_it_is
+    values = Array.new(17) { |place| ("a" * 17).b.tap { |value| value.setbyte(place, 0x80) } }
+    fields = values.each_with_index.to_h { |value, place| ["X-#{place}", value] }
+    response = get(answer("", **fields, "X-None" => "a" * 17))
+    seen = fields.keys.map { |name| response[name] }
+    assert_equal [values, [Encoding::BINARY]], [seen, seen.map(&:encoding).uniq]
+    assert_equal Encoding::US_ASCII, response["X-None"].encoding
+  end
+
   def test_the_body_has_the_charset_of_its_content_type
     { "text/plain; charset=iso-8859-1" => Encoding::ISO_8859_1,
       "text/plain; charset=\"UTF-8\"" => Encoding::UTF_8,

@@ -101,12 +101,21 @@ bool response_keep_head(response *r, const http1_response *answer, const uint8_t
     return true;
 }
 
-/* US-ASCII if it is; else bytes. rb_usascii_str_new would take the caller's word for it. */
+static bool is_ascii(const uint8_t *bytes, uint32_t length) {
+    const uint64_t highs = UINT64_MAX / 255 * 0x80;
+    uint32_t at = 0;
+    for (uint64_t eight; at + sizeof(eight) <= length; at += sizeof(eight)) {
+        memcpy(&eight, bytes + at, sizeof(eight));
+        if (eight & highs) return false;
+    }
+    while (at < length && bytes[at] < 0x80) at++;
+    return at == length;
+}
+
+/* US-ASCII if it is; else bytes. rb_usascii_str_new takes the caller's word for it. */
 static VALUE text_of(const uint8_t *bytes, uint32_t length) {
-    VALUE string = rb_str_new((const char *)bytes, length);
-    if (rb_enc_str_coderange(string) == ENC_CODERANGE_7BIT)
-        rb_enc_associate(string, rb_usascii_encoding());
-    return string;
+    const char *text = (const char *)bytes;
+    return is_ascii(bytes, length) ? rb_usascii_str_new(text, length) : rb_str_new(text, length);
 }
 
 static VALUE value_of(const http1_field *field, const uint8_t *bytes) {

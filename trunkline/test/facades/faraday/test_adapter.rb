@@ -121,8 +121,10 @@ class TestFaradayAdapter < TrunklineTest
   # As with net_http: google-apis tells so how much it will upload.
   def test_a_string_has_its_own_length_whatever_the_header_says
     server = serve
-    ["", "text"].each { |body| faraday(server.url).post("/", body, "Content-Length" => "440000") }
-    assert_equal ["", "text"], server.requests.map(&:body)
+    %w[Content-Length CONTENT-LENGTH].product(["", "text"]) do |name, body|
+      faraday(server.url).post("/", body, name => "440000")
+    end
+    assert_equal ["", "text"] * 2, server.requests.map(&:body)
   end
 
   def test_streaming
@@ -284,6 +286,13 @@ class TestFaradayAdapter < TrunklineTest
     server = serve(script: [[:read, answer("no", status: "503 Busy"), :read, answer("yes")]])
     connection = faraday(server.url) { |builder| builder.request :retry, max: 2, interval: 0.01, retry_statuses: [503] }
     assert_equal ["yes", 2], [connection.get("/").body, server.requests.size]
+  end
+
+  def test_a_retry_sends_the_content_again
+    server = serve(script: [[:read, answer("no", status: "503 Busy"), :read, answer("yes")]])
+    connection = faraday(server.url) { |builder| builder.request :retry, max: 2, interval: 0.01, retry_statuses: [503] }
+    assert_equal "yes", connection.put("/", "content").body
+    assert_equal %w[content content], server.requests.map(&:body)
   end
 
   def test_retry_of_what_failed

@@ -10,8 +10,9 @@ module Trunkline
         METHODS = %i[get head post put patch delete options trace]
           .to_h { |name| [name, name.name.upcase.freeze] }.freeze
         # Fields in whose place a call has options.
-        OPTIONS = %w[Transfer-Encoding Expect Accept-Encoding Content-Length].freeze
-        private_constant :METHODS, :OPTIONS
+        OPTIONS_BY_LENGTH = %w[transfer-encoding expect accept-encoding content-length]
+          .to_h { |name| [name.length, name] }.freeze
+        private_constant :METHODS, :OPTIONS_BY_LENGTH
 
         module_function
 
@@ -35,13 +36,15 @@ module Trunkline
         #   Transfer-Encoding and Expect, which the engine writes
         def call_options(env)
           fields = env.request_headers
-          plain?(fields) ? { headers: fields, body: env.body } : converted(fields, env.body)
+          body = env.status ? env.body : env.request_body # what env.body reads, by way of many calls
+          plain?(fields) ? { headers: fields, body: body } : converted(fields, body)
         end
 
         # Whether fields can be sent as they are.
         def plain?(fields)
-          fields.each_value { |value| return false unless value.is_a?(String) }
-          OPTIONS.each { |name| return false if fields.key?(name) }
+          fields.each do |name, value|
+            return false if !value.is_a?(String) || OPTIONS_BY_LENGTH[name.length]&.casecmp?(name)
+          end
           true
         end
 
