@@ -4,7 +4,9 @@ require "json"
 
 # The figures in a README, written from the kept results of the benchmarks. Between <!-- figures: NAME --> and
 # <!-- /figures --> stands what benchmark/readme/NAME.md says, where
-# - {{FILE: figure's name}} is a figure of benchmark/results/FILE.json, with its spread,
+# - {{FILE: figure's name}} is a figure of benchmark/results/FILE.json, with its spread; FILE is a benchmark's name, and
+#   BENCHMARK_HOST holds a run of it on another host,
+# - {{machine: FILE}} is its processor and the day of the run,
 # - {{environment: FILE, ...}} says on what these files were measured,
 # - {{busy: FILE, ...}} says how busy the machine was meanwhile.
 # What has not been measured yet is called that, and named by #missing.
@@ -42,6 +44,7 @@ class Figures
       file, what = Regexp.last_match.captures
       case file
       when "environment" then environment(what.split(", "))
+      when "machine" then host(environment_of(what))
       when "busy" then busy(what.split(", "))
       else figure(file, what)
       end
@@ -59,10 +62,16 @@ class Figures
   end
 
   def environment(files)
-    files.map { |file| "- `bench:#{file}`: #{(of = environment_of(file)) ? measured_on(of) : ABSENT}" }.join("\n")
+    files.map { |file| "- `bench:#{file[/[^_]+/]}`: #{measured_on(environment_of(file))}" }.join("\n")
+  end
+
+  def host(environment)
+    environment ? "#{environment.fetch("machine").fetch("cpu")}, #{environment.fetch("date")[/\S+/]}" : ABSENT
   end
 
   def measured_on(environment)
+    return ABSENT unless environment
+
     machine = environment.fetch("machine")
     versions = environment.fetch("versions").except("compiler").map { |name, version| version_of(name, version) }
     [environment.fetch("date"), "#{machine.fetch("cores")} cores, #{machine.fetch("cpu")}", machine.fetch("kernel"),
