@@ -6,7 +6,7 @@ require "json"
 # <!-- /figures --> stands what benchmark/readme/NAME.md says, where
 # - {{FILE: figure's name}} is a figure of benchmark/results/FILE.json, with its spread; FILE is a benchmark's name, and
 #   BENCHMARK_HOST holds a run of it on another host,
-# - {{machine: FILE}} is its processor and the day of the run,
+# - {{host: FILE}} is its processor and the day of the run,
 # - {{environment: FILE, ...}} says on what these files were measured,
 # - {{busy: FILE, ...}} says how busy the machine was meanwhile.
 # What has not been measured yet is called that, and named by #missing.
@@ -44,7 +44,7 @@ class Figures
       file, what = Regexp.last_match.captures
       case file
       when "environment" then environment(what.split(", "))
-      when "machine" then host(environment_of(what))
+      when "host" then host(environment_of(what))
       when "busy" then busy(what.split(", "))
       else figure(file, what)
       end

@@ -83,7 +83,7 @@ class TestResponse < TrunklineTest
   end
 
   # Eight bytes are looked at together, the rest one by one.
-  def test_one_byte_above_127_makes_bytes_wherever_it_is
+  def test_a_value_with_a_byte_above_127_is_binary_wherever_it_is
     values = Array.new(17) { |place| ("a" * 17).b.tap { |value| value.setbyte(place, 0x80) } }
     fields = values.each_with_index.to_h { |value, place| ["X-#{place}", value] }
     response = get(answer("", **fields, "X-None" => "a" * 17))

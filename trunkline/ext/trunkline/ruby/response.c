@@ -112,7 +112,7 @@ static bool is_ascii(const uint8_t *bytes, uint32_t length) {
     return at == length;
 }
 
-/* US-ASCII if it is; else bytes. rb_usascii_str_new takes the caller's word for it. */
+/* US-ASCII if it is; else bytes. rb_usascii_str_new does not check them. */
 static VALUE text_of(const uint8_t *bytes, uint32_t length) {
     const char *text = (const char *)bytes;
     return is_ascii(bytes, length) ? rb_usascii_str_new(text, length) : rb_str_new(text, length);

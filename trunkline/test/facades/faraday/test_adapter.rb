@@ -295,6 +295,28 @@ class TestFaradayAdapter < TrunklineTest
     assert_equal %w[content content], server.requests.map(&:body)
   end
 
+  # With a status, Faraday's env.body is the response's; what middleware puts there is what it wants to be sent.
+  def test_middleware_may_send_another_content_after_an_answer
+    server = serve
+    twice = Class.new(Faraday::Middleware) do
+      def call(env)
+        @app.call(env)
+        env.body = "second"
+        @app.call(env)
+      end
+    end
+    faraday(server.url) { |builder| builder.use(twice) }.put("/", "first")
+    assert_equal %w[first second], server.requests.map(&:body)
+  end
+
+  def test_middleware_may_give_fields_in_a_hash_of_its_own
+    server = serve
+    fields = { cookie: "a=1", "content-length" => "99", "X-Own" => "1" }
+    replacing = Class.new(Faraday::Middleware) { define_method(:on_request) { |env| env.request_headers = fields } }
+    faraday(server.url) { |builder| builder.use(replacing) }.put("/", "text")
+    assert_match(/^cookie: a=1\r\nX-Own: 1\r\n.*^Content-Length: 4\r\n\r\ntext\z/m, server.raw_requests.first)
+  end
+
   def test_retry_of_what_failed
     server = serve(script: [%i[read close], [:read, answer("yes")]])
     connection = faraday(server.url) do |builder|

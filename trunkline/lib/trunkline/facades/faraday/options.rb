@@ -26,7 +26,7 @@ module Trunkline
         # @return [Array] everything that #client_options reads, as the key of a client; its elements can change
         def key(request, ssl)
           [request.stream_response?, request.timeout, request.open_timeout, request.read_timeout, request.write_timeout,
-           request.proxy, request.bind, ssl, (PemFile.stamp(ssl.ca_file) if ssl&.ca_file)]
+           request.proxy, request.bind, ssl, (PemFile.stamp(ssl[:ca_file]) if ssl && ssl[:ca_file])]
         end
 
         # @param request [Faraday::RequestOptions]

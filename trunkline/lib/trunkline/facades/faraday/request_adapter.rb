@@ -36,7 +36,8 @@ module Trunkline
         #   Transfer-Encoding and Expect, which the engine writes
         def call_options(env)
           fields = env.request_headers
-          body = env.status ? env.body : env.request_body # what env.body reads, by way of many calls
+          # env.body reads request_body until there is a status, but costs about twenty calls.
+          body = env.status ? env.body : env.request_body
           plain?(fields) ? { headers: fields, body: body } : converted(fields, body)
         end
 
