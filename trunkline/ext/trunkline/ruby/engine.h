@@ -303,8 +303,10 @@ typedef struct {
 void wait_stop_begin(thread_stop *s);
 
 /* Drives an exchange loop until a member is ready, `until`, or `stop`. `own` is the loop's waker.
- * Raises as wait_drive. Returns how long it took to have the GVL again. */
-nanoseconds wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop);
+ * Raises as wait_drive. Returns how long it took to have the GVL again. Under a Fiber scheduler the
+ * other fibers run while it waits, if it must, and *turn is set. */
+nanoseconds wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop,
+                               nanoseconds *turn);
 
 /* Under a Fiber scheduler: lets the other fibers run, unless *turn, when they last did, is less
  * than a millisecond ago. For what may go on without a wait, since its server takes or sends as

@@ -292,9 +292,9 @@ static VALUE run_until_results(VALUE argument) {
     while (m->all.first != NULL && !m->told && !stop_asked(&m->stop.request)) {
         m->late = 0;
         if (!exchange_loop_has_ready(m->loop))
-            m->late = wait_exchange_loop(m->loop, m->waker, run->until, &m->stop.request);
+            m->late = wait_exchange_loop(m->loop, m->waker, run->until, &m->stop.request, &m->turn);
+        wait_let_others_run(&m->turn); /* not behind serve: results would wait for them, too */
         serve(run);
-        wait_let_others_run(&m->turn);
         if (run->until != NEVER && clock_now() >= run->until) break;
     }
     stop_take_back(&m->stop.request);

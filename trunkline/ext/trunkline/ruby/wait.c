@@ -1,8 +1,5 @@
 #include "engine.h"
 
-#include "transport/events/descriptors.h"
-
-#include <errno.h>
 #include <ruby/fiber/scheduler.h>
 #include <ruby/io.h>
 #include <string.h>
@@ -12,7 +9,7 @@
  * scheduler waits for one of the engine's descriptors.
  */
 
-static ID id_for_fd, id_close;
+static ID id_for_fd;
 static VALUE borrowed; /* the keywords of an IO that does not own its descriptor */
 
 /* Shared with the unblock function, which runs in another thread under Ruby's own lock, or in a
@@ -97,11 +94,12 @@ static nanoseconds leave(void *(*function)(void *), waiting *w) {
 #define TURN MILLISECOND
 
 typedef struct {
-    VALUE scheduler, io; /* nil: there is no descriptor for it */
+    VALUE scheduler, io;
     exchange_loop *p;
     nanoseconds until;
     nanoseconds longest; /* that the scheduler may wait for, when it cannot know of everything */
     const stop_request *stop;
+    nanoseconds *turn; /* set when the other fibers had theirs */
 } parking;
 
 /* What a scheduler is told to wait until `due`: seconds, or nil without end. */
@@ -121,42 +119,36 @@ static VALUE park(VALUE argument) {
         if (due > now) {
             VALUE span = span_until(due, now);
             exchange_loop_park(k->p); /* until the scheduler comes back to it */
-            if (NIL_P(k->io))
-                rb_fiber_scheduler_kernel_sleep(k->scheduler, span);
-            else
-                rb_fiber_scheduler_io_wait(k->scheduler, k->io, INT2FIX(RUBY_IO_READABLE), span);
+            rb_fiber_scheduler_io_wait(k->scheduler, k->io, INT2FIX(RUBY_IO_READABLE), span);
             exchange_loop_arrive(k->p);
         } else {
             rb_fiber_scheduler_kernel_sleep(k->scheduler, INT2FIX(0)); /* others have their turn */
         }
+        *k->turn = clock_now();
         exchange_loop_drive(k->p, 0, k->stop);
     }
     return Qnil;
 }
 
 static VALUE unpark(VALUE argument) {
-    const parking *k = (const parking *)argument;
-    exchange_loop_depart(k->p);
-    return NIL_P(k->io) ? Qnil : rb_funcall(k->io, id_close, 0);
+    exchange_loop_depart(((const parking *)argument)->p);
+    return Qnil;
 }
 
-/* The scheduler wants an IO. It gets one of a descriptor of its own, so that whatever the scheduler
- * keeps in its books about the number ends with the IO. An exchange loop that has no descriptor
- * (without epoll) is looked at every so often; only `own`, its waker, ends that sooner. When there
- * is no descriptor for the IO, the fiber looks again and again. */
+/* An IO for a descriptor that it does not close. To close one would release the GVL. */
+static VALUE borrowed_io(int descriptor) {
+    rb_update_max_fd(descriptor);
+    VALUE arguments[] = {INT2FIX(descriptor), borrowed};
+    return rb_funcallv_kw(rb_cIO, id_for_fd, 2, arguments, RB_PASS_KEYWORDS);
+}
+
+/* An exchange loop that has no descriptor (without epoll) is looked at every so often; only `own`,
+ * its waker, ends that sooner. */
 static void park_fiber(VALUE scheduler, exchange_loop *p, waker *own, nanoseconds until,
-                       const stop_request *stop) {
+                       const stop_request *stop, nanoseconds *turn) {
     int all = exchange_loop_descriptor(p);
-    int descriptor;
-    do {
-        descriptor = rb_cloexec_dup(all >= 0 ? all : waker_descriptor(own));
-    } while (descriptor < 0 && descriptors_scarce(errno) && pool_make_room());
-    nanoseconds longest = all >= 0 && descriptor >= 0 ? NEVER : LOOK_AGAIN;
-    parking k = {scheduler, Qnil, p, until, longest, stop};
-    if (descriptor >= 0) {
-        rb_update_max_fd(descriptor);
-        k.io = rb_funcall(rb_cIO, id_for_fd, 1, INT2FIX(descriptor));
-    }
+    VALUE io = borrowed_io(all >= 0 ? all : waker_descriptor(own));
+    parking k = {scheduler, io, p, until, all >= 0 ? NEVER : LOOK_AGAIN, stop, turn};
     rb_ensure(park, (VALUE)&k, unpark, (VALUE)&k);
 }
 
@@ -168,13 +160,6 @@ typedef struct {
     exchange_loop *p; /* while several addresses are tried */
     step_result step;
 } alone;
-
-/* An IO for a descriptor that it does not close. */
-static VALUE borrowed_io(int descriptor) {
-    rb_update_max_fd(descriptor);
-    VALUE arguments[] = {INT2FIX(descriptor), borrowed};
-    return rb_funcallv_kw(rb_cIO, id_for_fd, 2, arguments, RB_PASS_KEYWORDS);
-}
 
 /* Only its own fiber drives the exchange, so it needs no waker while it waits for a socket: what
  * ends the fiber is raised by the scheduler. The waker is for names, and for the pool's queue. */
@@ -193,7 +178,8 @@ static void park_for(const alone *a, struct pollfd wanted, nanoseconds due) {
 static VALUE park_racing(VALUE argument) {
     const alone *a = (const alone *)argument;
     const stop_request never = {0};
-    park_fiber(a->scheduler, a->p, a->x->waker, NEVER, &never);
+    nanoseconds turn;
+    park_fiber(a->scheduler, a->p, a->x->waker, NEVER, &never, &turn);
     return Qnil;
 }
 
@@ -267,11 +253,11 @@ step_result wait_drive(exchange *x, bool at_once) {
     }
 }
 
-nanoseconds wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until,
-                               stop_request *stop) {
+nanoseconds wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop,
+                               nanoseconds *turn) {
     VALUE scheduler = rb_fiber_scheduler_current();
     if (!NIL_P(scheduler)) {
-        park_fiber(scheduler, p, own, until, stop);
+        park_fiber(scheduler, p, own, until, stop, turn);
         return 0;
     }
     waiting w = {.p = p, .waker = own, .until = until, .stop = stop};
@@ -316,7 +302,6 @@ void wait_copy(void *to, const void *from, size_t length) {
 
 void wait_init(void) {
     id_for_fd = rb_intern("for_fd");
-    id_close = rb_intern("close");
     borrowed = rb_hash_new();
     rb_hash_aset(borrowed, ID2SYM(rb_intern("autoclose")), Qfalse);
     rb_gc_register_mark_object(rb_obj_freeze(borrowed));
