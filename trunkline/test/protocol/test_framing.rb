@@ -32,6 +32,14 @@ class TestFraming < TrunklineTest
     assert_right(http)
   end
 
+  def test_an_error_says_what_came_for_a_status_line
+    { "GET /7 HTTP/1.1\r\n" => '"GET /7 HTTP/1.1\x0D\x0A"', "\x15\x03\x01\x00\xff" => '"\x15\x03\x01\x00\xFF"',
+      "HTTP/1.1 \"a\\\r\n" => '"HTTP/1.1 \x22a\x5C\x0D\x0A"', "x" * 50 => "\"#{"x" * 24}\"" }.each do |bytes, quoted|
+      error = assert_raises(Trunkline::InvalidResponse) { client(serve(bytes.b).url).get("/") }
+      assert_includes error.message, "the status line is malformed (#{quoted});"
+    end
+  end
+
   def test_bytes_after_no_content_are_no_answer
     server = serve_hostile { |connection| connection << ("HTTP/1.1 204 X\r\n\r\nEVIL" + POISON) }
     http = client(server.url)

@@ -71,7 +71,8 @@ class TestProxyFaults < TrunklineTest
   end
 
   def test_an_answer_to_connect_that_is_no_http
-    assert_match(/not HTTP: the status line is malformed/, refused_by("SSH-2.0-OpenSSH_9.2\r\n\r\n").message)
+    assert_match(/not HTTP: the status line is malformed: "SSH-2.0-OpenSSH_9.2\\x0D\\x0A/,
+                 refused_by("SSH-2.0-OpenSSH_9.2\r\n\r\n").message)
     assert_match(/closed the connection/, refused_by("").message)
     assert_match(/closed the connection/, refused_by("HTTP/1.1 200").message)
   end

@@ -4,6 +4,8 @@
 #include "protocol/guard.h"
 
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
 
 const http1_limits http1_default_limits = {
     .head_bytes = 64 * 1024,
@@ -359,4 +361,17 @@ const char *http1_missing_end(const http1_response *r) {
     case AT_NAME: return NULL; /* such a line is malformed */
     default: return "\r\n\r\n";
     }
+}
+
+void http1_quote(const uint8_t *bytes, size_t length, char out[HTTP1_QUOTED_ROOM]) {
+    char *at = out;
+    *at++ = '"';
+    for (size_t i = 0; i < length && i < HTTP1_QUOTED_BYTES; i++) {
+        uint8_t byte = bytes[i];
+        if (byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\')
+            *at++ = (char)byte;
+        else
+            at += sprintf(at, "\\x%02X", byte);
+    }
+    memcpy(at, "\"", 2);
 }

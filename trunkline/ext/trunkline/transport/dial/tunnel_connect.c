@@ -64,8 +64,11 @@ static io_result take_head(tunnel *t, failure *f) {
     http1_response *answer = &t->refused->answer;
     http1_result result = http1_head(answer, buffer_head(&t->in), buffer_length(&t->in));
     if (result == HTTP1_FAILED) {
-        return tunnel_fail(t, f, "its answer to CONNECT is not HTTP: %s",
-                           failure_words(answer->failure));
+        char came[HTTP1_QUOTED_ROOM] = "";
+        if (answer->failure == FAILURE_STATUS_LINE)
+            http1_quote(buffer_head(&t->in), buffer_length(&t->in), came);
+        return tunnel_fail(t, f, "its answer to CONNECT is not HTTP: %s%s%s",
+                           failure_words(answer->failure), came[0] != '\0' ? ": " : "", came);
     }
     if (result == HTTP1_MORE) {
         io_result filled = tunnel_fill(t, buffer_length(&t->in) + READ_BYTES, f);

@@ -9,10 +9,14 @@
 
 #define BODY_BUFFER_FROM (64 * 1024) /* the least plain body that the caller gives a buffer for */
 
-/* Writes which limit was passed, by its option's name if it has one; "" for other failures. */
-static void describe_limit(const exchange *x, failure_code code, char *out, size_t room) {
+/* Writes which limit was passed, by its option's name if it has one, or what came for a status
+ * line; "" for other failures. */
+static void describe(const exchange *x, failure_code code, char *out, size_t room) {
     const call_options *options = x->request.options;
     switch (code) {
+    case FAILURE_STATUS_LINE:
+        http1_quote(buffer_head(&x->input), buffer_length(&x->input), out);
+        break;
     case FAILURE_BODY_TOO_LARGE:
         snprintf(out, room, "max_body_bytes: %llu", (unsigned long long)options->max_body_bytes);
         break;
@@ -37,10 +41,10 @@ static void describe_limit(const exchange *x, failure_code code, char *out, size
 }
 
 step_result exchange_broke(exchange *x, failure_code code, int system_error, const char *detail) {
-    char limit[80];
-    describe_limit(x, code, limit, sizeof(limit));
+    char described[HTTP1_QUOTED_ROOM];
+    describe(x, code, described, sizeof(described));
     failure_set(&x->why, code, x->any_byte ? PHASE_READ : PHASE_FIRST_BYTE, system_error, "%s",
-                detail != NULL && detail[0] != '\0' ? detail : limit);
+                detail != NULL && detail[0] != '\0' ? detail : described);
     return STEP_FAILED;
 }
 

@@ -25,8 +25,17 @@ module Trunkline
         VERSION = "HTTP/1."
         LINE_END = "\r\n"
         SHAPE = "HTTP/1.x d00"
+        QUOTED_BYTES = 24
         LENIENT_STATUS = %r{\AHTTP(?:/(\d+)\.(\d+))?[ \t]+([1-9]\d\d)(?!\d)(?:[ \t]+([^\n]*?)|[ \t]*)\r?\n}in
-        private_constant :TOKEN, :NAMES, :CONTROL, :VERSION, :LINE_END, :SHAPE, :LENIENT_STATUS
+        private_constant :TOKEN, :NAMES, :CONTROL, :VERSION, :LINE_END, :SHAPE, :QUOTED_BYTES, :LENIENT_STATUS
+
+        # What a malformed head begins with, for a message.
+        # @param bytes [String]
+        # @return [String] the first of them in quotes, those that are not printable as \xNN
+        def self.quote(bytes)
+          first = bytes.byteslice(0, QUOTED_BYTES).b
+          "\"#{first.gsub(/[^ -~]|["\\]/n) { |byte| format('\x%02X', byte.ord) }}\""
+        end
 
         attr_reader :status, :minor_version, :fields, :length, :framing, :content_length, :keep_alive_timeout,
                     :given_reason

@@ -339,16 +339,17 @@ module Trunkline
           Failure.new(code, detail, errno: errno)
         end
 
-        # Says which limit was passed, by its option's name if it has one.
+        # Says which limit was passed, by its option's name if it has one, or what came for a status line.
         def described(failure)
           return failure if failure.code == :CANCELLED
 
-          detail = failure.detail.empty? ? limit_words(failure.code) : failure.detail
+          detail = failure.detail.empty? ? words_of(failure.code) : failure.detail
           Failure.new(failure.code, detail, phase: @any_byte ? :read : :first_byte, errno: failure.errno)
         end
 
-        def limit_words(code)
+        def words_of(code)
           case code
+          when :STATUS_LINE then Head.quote(@input)
           when :BODY_TOO_LARGE then "max_body_bytes: #{@config.max_body_bytes}"
           when :CODING_RATIO then "max_decode_ratio: #{@config.max_decode_ratio}"
           when :HEAD_TOO_LARGE then "max_header_bytes: #{@config.limits.head_bytes}"

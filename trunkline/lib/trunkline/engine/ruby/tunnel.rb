@@ -69,7 +69,8 @@ module Trunkline
           rescue Failure => error
             raise if error.code.start_with?("PROXY")
 
-            raise failure("its answer to CONNECT is not HTTP: #{FAILURES.fetch(error.code).last}")
+            came = ": #{Head.quote(@in)}" if error.code == :STATUS_LINE
+            raise failure("its answer to CONNECT is not HTTP: #{FAILURES.fetch(error.code).last}#{came}")
           end
 
           def after_informational

@@ -379,6 +379,27 @@ static void test_every_byte_at_every_place(void) {
     http1_free(&r);
 }
 
+static const struct {
+    const char *bytes, *quoted;
+    size_t length;
+} quotes[] = {
+    {"", "\"\"", 0},
+    {"SSH-2.0-x\r\n", "\"SSH-2.0-x\\x0D\\x0A\"", 11},
+    {"say \"\\\"~ \x7f\xff", "\"say \\x22\\x5C\\x22~ \\x7F\\xFF\"", 11},
+    {"123456789012345678901234567890", "\"123456789012345678901234\"", 30},
+};
+
+static void test_quote(void) {
+    char out[HTTP1_QUOTED_ROOM];
+    for (size_t i = 0; i < sizeof(quotes) / sizeof(quotes[0]); i++) {
+        http1_quote((const uint8_t *)quotes[i].bytes, quotes[i].length, out);
+        CHECK(strcmp(out, quotes[i].quoted) == 0, "%s", out);
+    }
+    uint8_t zeros[HTTP1_QUOTED_BYTES + 1] = {0};
+    http1_quote(zeros, sizeof(zeros), out);
+    CHECK(strlen(out) == HTTP1_QUOTED_ROOM - 1, "%s", out);
+}
+
 int main(void) {
     RUN_ROWS(status_lines);
     RUN_ROWS(fields);
@@ -391,5 +412,6 @@ int main(void) {
     RUN(test_find());
     RUN(test_find_compares_every_byte());
     RUN(test_every_byte_at_every_place());
+    RUN(test_quote());
     return check_report();
 }
