@@ -33,7 +33,8 @@ class TestExample < BulkTest
   def test_feeds_are_fetched_by_jobs
     origin = serve { |target| target == "/7" ? [404, "none"] : [200, "feed #{target}", "ETag: \"1\"\r\n"] }
     eventually("it runs", 60) { address }
-    @http = Trunkline.new(address, timeout: 20)
+    # A busy Puma, up to 8.0.2, can leave out the first lines of an answer on a kept connection (docs/rails.md).
+    @http = Trunkline.new(address, timeout: 20, headers: { "Connection" => "close" })
     urls = Array.new(35) { |number| origin.url("/#{number}") } << "http://bad host/"
     assert_equal 201, @http.post("/feeds", json: { urls: urls }).status
     assert_equal 202, @http.post("/refreshes", json: { name: "first" }).status
