@@ -12,6 +12,7 @@ class TestGVLWait < TrunklineTest
   TRIES = 6
   # Seconds that one busy thread keeps the lock at the least: a part of Ruby's 100 ms.
   KEPT = 0.05
+  QUANTUM = 0.1
 
   # Where the kernel does not tell when bytes came, what is read while another call waits counts as the server's time,
   # as what a Fiber scheduler waits for does.
@@ -113,6 +114,21 @@ class TestGVLWait < TrunklineTest
     assert_operator close.map(&:told).min, :<, TOLERANCE
   end
 
+  def test_what_came_meanwhile_waits_no_second_time
+    assert_waits(1) { batch }
+    assert_waits(1) { @client.get("/", stream: true).read }
+    assert_waits(1) { @client.get("/") { |chunk| chunk } }
+  end
+
+  def test_each_waits_once_for_those_that_are_in_flight
+    assert_waits(3) { @client.each(Array.new(3 * CALLS, "/"), concurrency: CALLS) { |_, response| response.body } }
+  end
+
+  def test_fibers_wait_once_as_well
+    assert_waits(1) { Sync { batch } }
+    assert_waits(1) { Sync { @client.get("/", stream: true).read } }
+  end
+
   def test_it_is_no_part_of_the_total
     busy do
       began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
@@ -164,6 +180,19 @@ class TestGVLWait < TrunklineTest
       tried << [kept_waiting, all.map { |one| [one.told, one.truth] }]
     end
     flunk "waits for a processor; told and true: #{tried}"
+  end
+
+  # Another thread keeps the lock for QUANTUM each time that the calls wait for it.
+  def assert_waits(most)
+    spans, kept_waiting = busy do
+      spans = Array.new(3) do
+        began = monotonic
+        yield
+        monotonic - began
+      end
+      [spans, kept_waiting_for_a_processor]
+    end
+    assert_operator spans.sort[1], :<, (most * QUANTUM) + KEPT + kept_waiting
   end
 
   def assert_told_by_the_kernel(&calls) = ARRIVALS_TOLD ? assert_told(&calls) : assert_nothing_told(&calls)

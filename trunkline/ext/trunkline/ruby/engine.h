@@ -302,11 +302,21 @@ typedef struct {
 
 void wait_stop_begin(thread_stop *s);
 
+/* A thread that had to wait this long for the GVL, because others compute, takes what else has come
+ * before it releases the GVL again: it would wait as long for each piece. */
+#define GVL_CONTENDED (5 * MILLISECOND)
+
+/* What the waits of one exchange loop know of each other. */
+typedef struct {
+    nanoseconds late; /* how long it took to have the GVL again for what is ready */
+    nanoseconds turn; /* when the other fibers last ran, of a Fiber scheduler */
+    bool contended;   /* the last wait for the GVL was as long as GVL_CONTENDED */
+} loop_waits;
+
 /* Drives an exchange loop until a member is ready, `until`, or `stop`. `own` is the loop's waker.
- * Raises as wait_drive. Returns how long it took to have the GVL again. Under a Fiber scheduler the
- * other fibers run while it waits, if it must, and *turn is set. */
-nanoseconds wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop,
-                               nanoseconds *turn);
+ * Raises as wait_drive. Under a Fiber scheduler the other fibers run while it waits, if it must. */
+void wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop,
+                        loop_waits *w);
 
 /* Under a Fiber scheduler: lets the other fibers run, unless *turn, when they last did, is less
  * than a millisecond ago. For what may go on without a wait, since its server takes or sends as

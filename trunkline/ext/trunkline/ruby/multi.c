@@ -34,10 +34,9 @@ typedef struct {
     list free_entries; /* entries that do not */
     uint32_t count;
     uint64_t last_call;
-    VALUE driver;     /* the thread that runs it; nil: none */
-    entry *served;    /* the entry that is being served; NULL: none */
-    nanoseconds late; /* how long those that are ready have waited for the GVL */
-    nanoseconds turn; /* when the other fibers last had theirs, of a Fiber scheduler */
+    VALUE driver;  /* the thread that runs it; nil: none */
+    entry *served; /* the entry that is being served; NULL: none */
+    loop_waits waits;
     thread_stop stop;
 } multi;
 
@@ -226,7 +225,7 @@ static void serve_entry(const running *run) {
     response *r = e->r;
     step_result step = e->member.step;
     bool streaming = r->live->request.streaming;
-    wait_note_late(r->live, step, m->late);
+    wait_note_late(r->live, step, m->waits.late);
     if (streaming) tell_news(m, e, r);
     if (step == STEP_FAILED) {
         give(m, e, errors_build(r->live, r->request), Qnil);
@@ -290,10 +289,11 @@ static VALUE run_until_results(VALUE argument) {
     running *run = (running *)argument;
     multi *m = run->m;
     while (m->all.first != NULL && !m->told && !stop_asked(&m->stop.request)) {
-        m->late = 0;
-        if (!exchange_loop_has_ready(m->loop))
-            m->late = wait_exchange_loop(m->loop, m->waker, run->until, &m->stop.request, &m->turn);
-        wait_let_others_run(&m->turn); /* not behind serve: results would wait for them, too */
+        if (exchange_loop_has_ready(m->loop))
+            m->waits.late = 0;
+        else
+            wait_exchange_loop(m->loop, m->waker, run->until, &m->stop.request, &m->waits);
+        wait_let_others_run(&m->waits.turn); /* not behind serve: results would wait for them */
         serve(run);
         if (run->until != NEVER && clock_now() >= run->until) break;
     }

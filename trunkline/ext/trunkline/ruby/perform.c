@@ -20,7 +20,8 @@ static bool holds_data(const exchange *x) {
 #define SMALL_REQUEST (64 * 1024)
 
 static bool better_without_gvl(const exchange *x) {
-    return x->head != NULL || x->request.body_length > SMALL_REQUEST ||
+    bool contended = x->timings.gvl >= GVL_CONTENDED;
+    return (x->head != NULL && !contended) || x->request.body_length > SMALL_REQUEST ||
            buffer_length(&x->frame) > SMALL_REQUEST || !exchange_alone();
 }
 

@@ -253,17 +253,28 @@ step_result wait_drive(exchange *x, bool at_once) {
     }
 }
 
-nanoseconds wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop,
-                               nanoseconds *turn) {
+/* Returns whether a member is ready, without a wait. */
+static bool look(exchange_loop *p, const stop_request *stop) {
+    exchange_loop_arrive(p);
+    exchange_loop_drive(p, 0, stop);
+    exchange_loop_depart(p);
+    return exchange_loop_has_ready(p);
+}
+
+void wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop,
+                        loop_waits *waits) {
     VALUE scheduler = rb_fiber_scheduler_current();
+    waits->late = 0;
     if (!NIL_P(scheduler)) {
-        park_fiber(scheduler, p, own, until, stop, turn);
-        return 0;
+        park_fiber(scheduler, p, own, until, stop, &waits->turn);
+        return;
     }
-    waiting w = {.p = p, .waker = own, .until = until, .stop = stop};
-    nanoseconds late = leave(poll_nogvl, &w);
+    if (!waits->contended || !look(p, stop)) {
+        waiting w = {.p = p, .waker = own, .until = until, .stop = stop};
+        waits->late = leave(poll_nogvl, &w);
+        waits->contended = waits->late >= GVL_CONTENDED;
+    }
     rb_thread_check_ints();
-    return late;
 }
 
 void wait_let_others_run(nanoseconds *turn) {
