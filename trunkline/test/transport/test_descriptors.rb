@@ -100,6 +100,23 @@ class TestDescriptors < TrunklineTest
     end
   end
 
+  # Of the 100 descriptors half are for connections at most. Calls that wait for one go without if there are no more.
+  def test_more_fibers_than_descriptors
+    gauge = Gauge.new(50, 150)
+    server = serve { |connection| connection << answer while connection.read_request && gauge.hold }
+    results = run_without(server.url, <<~RUBY)
+      @scheduler = SmallScheduler.new
+      results = []
+      Thread.new do
+        Fiber.set_scheduler(@scheduler)
+        150.times { Fiber.schedule { results << outcome { HTTP.get(URL, timeout: 20) } } }
+      end.join
+      p results
+    RUBY
+    assert_equal [200] * 150, results
+    assert_equal 50, gauge.most
+  end
+
   def test_futures_go_on_in_the_same_thread
     server = serve
     results = run_without(server.url, <<~RUBY)

@@ -1,5 +1,6 @@
 #include "request.h"
 
+#include <ruby/fiber/scheduler.h>
 #include <string.h>
 
 /* Does what an exchange asks of Ruby, and keeps its result: for single calls and for Multi alike.
@@ -20,6 +21,14 @@ static void fill_content(exchange_request *out, request_object *request) {
     } else {
         out->fed = !NIL_P(request->content);
     }
+}
+
+/* A fiber waits for the socket alone, and needs no second descriptor for most calls. */
+static waker *waker_of_call(VALUE request) {
+    if (NIL_P(rb_fiber_scheduler_current())) return descriptors_waker(request);
+    waker *w = waker_take_unopened();
+    if (w == NULL) rb_memerror();
+    return w;
 }
 
 /* The waker is taken last, when little can raise any more. */
@@ -51,7 +60,7 @@ VALUE response_begin(VALUE pool_object, VALUE request_value, VALUE deadline, boo
     response *r;
     VALUE self = response_allocate(&r);
     RB_OBJ_WRITE(self, &r->request, request_value);
-    waker *own = w == NULL ? descriptors_waker(request_value) : NULL;
+    waker *own = w == NULL ? waker_of_call(request_value) : NULL;
     r->live = exchange_new();
     if (r->live == NULL) {
         waker_drop(own);

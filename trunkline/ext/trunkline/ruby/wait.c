@@ -102,9 +102,26 @@ typedef struct {
     nanoseconds *turn; /* set when the other fibers had theirs */
 } parking;
 
-/* What a scheduler is told to wait until `due`: seconds, or nil without end. */
-static VALUE span_until(nanoseconds due, nanoseconds now) {
-    return engine_seconds_or_nil(due == NEVER ? NEVER : clock_nap(due, now));
+/* An IO for a descriptor that it does not close, because to close one releases the GVL; nil for -1.
+ */
+static VALUE borrowed_io(int descriptor) {
+    if (descriptor < 0) return Qnil;
+    rb_update_max_fd(descriptor);
+    VALUE arguments[] = {INT2FIX(descriptor), borrowed};
+    return rb_funcallv_kw(rb_cIO, id_for_fd, 2, arguments, RB_PASS_KEYWORDS);
+}
+
+/* Has the scheduler wait for the IO, at most until `due`; for none (nil), not for long. When `due`
+ * is over, the other fibers have their turn. */
+static void park_on(VALUE scheduler, VALUE io, int events, nanoseconds due) {
+    nanoseconds now = clock_now();
+    if (NIL_P(io)) due = clock_earlier(due, now + LOOK_AGAIN);
+    VALUE span = INT2FIX(0);
+    if (due > now) span = engine_seconds_or_nil(due == NEVER ? NEVER : clock_nap(due, now));
+    if (due > now && !NIL_P(io))
+        rb_fiber_scheduler_io_wait(scheduler, io, INT2FIX(events), span);
+    else
+        rb_fiber_scheduler_kernel_sleep(scheduler, span);
 }
 
 static VALUE park(VALUE argument) {
@@ -113,17 +130,12 @@ static VALUE park(VALUE argument) {
     exchange_loop_drive(k->p, 0, k->stop);
     while (!exchange_loop_has_ready(k->p) && !stop_asked(k->stop)) {
         nanoseconds now = clock_now();
+        if (now >= k->until) break;
         nanoseconds due = clock_earlier(k->until, exchange_loop_deadline(k->p));
         due = clock_earlier(due, clock_after(now, k->longest));
-        if (now >= k->until) break;
-        if (due > now) {
-            VALUE span = span_until(due, now);
-            exchange_loop_park(k->p); /* until the scheduler comes back to it */
-            rb_fiber_scheduler_io_wait(k->scheduler, k->io, INT2FIX(RUBY_IO_READABLE), span);
-            exchange_loop_arrive(k->p);
-        } else {
-            rb_fiber_scheduler_kernel_sleep(k->scheduler, INT2FIX(0)); /* others have their turn */
-        }
+        exchange_loop_park(k->p); /* until the scheduler comes back to it */
+        park_on(k->scheduler, k->io, RUBY_IO_READABLE, due);
+        exchange_loop_arrive(k->p);
         *k->turn = clock_now();
         exchange_loop_drive(k->p, 0, k->stop);
     }
@@ -133,13 +145,6 @@ static VALUE park(VALUE argument) {
 static VALUE unpark(VALUE argument) {
     exchange_loop_depart(((const parking *)argument)->p);
     return Qnil;
-}
-
-/* An IO for a descriptor that it does not close. To close one would release the GVL. */
-static VALUE borrowed_io(int descriptor) {
-    rb_update_max_fd(descriptor);
-    VALUE arguments[] = {INT2FIX(descriptor), borrowed};
-    return rb_funcallv_kw(rb_cIO, id_for_fd, 2, arguments, RB_PASS_KEYWORDS);
 }
 
 /* An exchange loop that has no descriptor (without epoll) is looked at every so often; only `own`,
@@ -164,15 +169,9 @@ typedef struct {
 /* Only its own fiber drives the exchange, so it needs no waker while it waits for a socket: what
  * ends the fiber is raised by the scheduler. The waker is for names, and for the pool's queue. */
 static void park_for(const alone *a, struct pollfd wanted, nanoseconds due) {
-    nanoseconds now = clock_now();
-    if (due <= now) {
-        rb_fiber_scheduler_kernel_sleep(a->scheduler, INT2FIX(0)); /* others have their turn */
-        return;
-    }
     int events = (wanted.events & POLLIN ? RUBY_IO_READABLE : 0) |
                  (wanted.events & POLLOUT ? RUBY_IO_WRITABLE : 0);
-    VALUE span = span_until(due, now);
-    rb_fiber_scheduler_io_wait(a->scheduler, borrowed_io(wanted.fd), INT2FIX(events), span);
+    park_on(a->scheduler, borrowed_io(wanted.fd), events, due);
 }
 
 static VALUE park_racing(VALUE argument) {
@@ -235,6 +234,8 @@ static step_result drive_in_fiber(exchange *x, VALUE scheduler, bool at_once) {
 step_result wait_drive(exchange *x, bool at_once) {
     VALUE scheduler = rb_fiber_scheduler_current();
     if (!NIL_P(scheduler)) return drive_in_fiber(x, scheduler, at_once);
+    (void)waker_descriptor(
+        x->waker); /* a fiber may have begun the call; `unblock` must open none */
     thread_stop stop = {0};
     wait_stop_begin(&stop);
     waiting w = {

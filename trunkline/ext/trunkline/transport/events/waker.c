@@ -5,6 +5,7 @@
 #include "protocol/list.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@
 
 /* Enough for the callers that wait at the same time; more are made and closed as needed. */
 #define FREE_LIST_LIMIT 64
+
+#define UNOPENED UINT_MAX /* the generation of a waker without descriptors */
 
 struct waker {
     int descriptor; /* what is polled */
@@ -49,16 +52,27 @@ static void open_both_ends(waker *w) {
 }
 #endif
 
+static void close_descriptors(waker *w) {
+    if (w->trigger != w->descriptor) descriptors_close(w->trigger);
+    descriptors_close(w->descriptor);
+    w->descriptor = w->trigger = -1;
+}
+
 static bool open_descriptors(waker *w) {
     w->descriptor = w->trigger = w->both = w->other = -1;
     descriptors_lock();
     open_both_ends(w);
     descriptors_unlock();
+    if (w->descriptor < 0 || w->trigger < 0) {
+        close_descriptors(w);
+        return false;
+    }
     __atomic_store_n(&w->generation, descriptors_generation(), __ATOMIC_RELEASE);
-    return w->descriptor >= 0 && w->trigger >= 0;
+    return true;
 }
 
-static bool inherited(const waker *w) {
+/* Of a waker that no process, or the parent, opened. */
+static bool unopened(const waker *w) {
     return __atomic_load_n(&w->generation, __ATOMIC_ACQUIRE) != descriptors_generation();
 }
 
@@ -69,26 +83,30 @@ static void put(const waker *w) {
     }
 }
 
-/* Opens the descriptors of a waker that came from the parent process anew, because fork closed
- * them. Without a descriptor left it wakes nobody: whoever waits goes on at its deadline. */
-static void claim(waker *w) {
-    if (!inherited(w)) return;
+/* Opens the descriptors of a waker that has none in this process. While no more can be opened it
+ * wakes nobody: whoever waits goes on at its deadline. */
+static void open_if_needed(waker *w) {
+    if (!unopened(w)) return;
     pthread_mutex_lock(&lock);
-    if (inherited(w)) {
-        open_descriptors(w);
-        if (__atomic_load_n(&w->woken, __ATOMIC_ACQUIRE)) put(w);
-    }
+    if (unopened(w) && open_descriptors(w) && __atomic_load_n(&w->woken, __ATOMIC_ACQUIRE)) put(w);
     pthread_mutex_unlock(&lock);
 }
 
 static void destroy(waker *w) {
-    if (w->trigger != w->descriptor) descriptors_close(w->trigger);
-    descriptors_close(w->descriptor);
+    close_descriptors(w);
     free(w);
 }
 
-static waker *make(void) {
+static waker *make_unopened(void) {
     waker *w = calloc(1, sizeof(*w));
+    if (w == NULL) return NULL;
+    w->descriptor = w->trigger = w->both = w->other = -1;
+    w->generation = UNOPENED;
+    return w;
+}
+
+static waker *make(void) {
+    waker *w = make_unopened();
     if (w == NULL) return NULL;
     if (!open_descriptors(w)) {
         int error = errno;
@@ -104,22 +122,30 @@ static waker *take_kept(void) {
     waker *w;
     while ((w = LIST_ITEM(list_shift(&free_list), waker, node)) != NULL) {
         free_count--;
-        if (!inherited(w)) return w;
+        if (!unopened(w)) return w;
         free(w);
     }
     return NULL;
 }
 
-waker *waker_take(void) {
+static waker *take(waker *(*make_new)(void)) {
     pthread_mutex_lock(&lock);
     waker *w = take_kept();
     pthread_mutex_unlock(&lock);
-    if (w == NULL) w = make();
+    if (w == NULL) w = make_new();
     if (w == NULL) return NULL;
     w->references = 1;
     w->marked = w->away = false;
     waker_clear(w); /* nobody else has it, so no write is under way */
     return w;
+}
+
+waker *waker_take(void) {
+    return take(make);
+}
+
+waker *waker_take_unopened(void) {
+    return take(make_unopened);
 }
 
 waker *waker_keep(waker *w) {
@@ -129,7 +155,7 @@ waker *waker_keep(waker *w) {
 
 void waker_drop(waker *w) {
     if (w == NULL || __atomic_sub_fetch(&w->references, 1, __ATOMIC_ACQ_REL) > 0) return;
-    if (inherited(w)) {
+    if (unopened(w)) {
         free(w);
         return;
     }
@@ -146,18 +172,18 @@ void waker_drop(waker *w) {
 }
 
 int waker_descriptor(waker *w) {
-    claim(w);
+    open_if_needed(w);
     return w->descriptor;
 }
 
 void waker_wake(waker *w) {
-    claim(w);
+    open_if_needed(w);
     if (!__atomic_exchange_n(&w->woken, true, __ATOMIC_ACQ_REL)) put(w);
 }
 
 bool waker_clear(waker *w) {
-    claim(w);
     if (!__atomic_load_n(&w->woken, __ATOMIC_ACQUIRE)) return false;
+    open_if_needed(w);
     uint64_t count;
     size_t size = w->trigger == w->descriptor ? sizeof(count) : 1;
     ssize_t got;
@@ -183,7 +209,7 @@ static bool both_made(waker *w) {
 }
 
 int waker_with(waker *w, int descriptor, short events) {
-    claim(w);
+    open_if_needed(w);
     struct epoll_event event = {.data = {.fd = descriptor}};
     event.events = (events & POLLIN ? EPOLLIN : 0U) | (events & POLLOUT ? EPOLLOUT : 0U);
     if (!both_made(w)) return -1;
@@ -228,7 +254,7 @@ bool waker_close_unused(void) {
     free_count = 0;
     pthread_mutex_unlock(&lock);
     LIST_EACH (waker, w, &unused, node)
-        if (inherited(w))
+        if (unopened(w))
             free(w);
         else
             destroy(w);

@@ -15,13 +15,18 @@ typedef struct waker waker;
  * without memory or a descriptor. */
 waker *waker_take(void);
 
+/* As waker_take, for a call that may never wait for its waker: a new one has no descriptor until it
+ * is asked for or woken. NULL without memory. */
+waker *waker_take_unopened(void);
+
 /* Adds a reference, for whoever may call waker_wake after the owner has gone. Returns `w`. */
 waker *waker_keep(waker *w);
 
 /* Gives a reference up; the last one returns the waker to the free list. NULL is fine. */
 void waker_drop(waker *w);
 
-int waker_descriptor(waker *w); /* to poll for POLLIN; the waker's own */
+/* Returns what to poll for POLLIN, the waker's own; -1 when it was to be opened, and could not. */
+int waker_descriptor(waker *w);
 void waker_wake(waker *w);
 bool waker_clear(waker *w); /* returns whether it was woken */
 

@@ -11,7 +11,7 @@
 
 /* Writes which limit was passed, by its option's name if it has one, or what came for a status
  * line; "" for other failures. */
-static void describe(const exchange *x, failure_code code, char *out, size_t room) {
+static void describe(exchange *x, failure_code code, char *out, size_t room) {
     const call_options *options = x->request.options;
     switch (code) {
     case FAILURE_STATUS_LINE:

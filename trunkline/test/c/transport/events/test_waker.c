@@ -3,6 +3,7 @@
 #include "sockets.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 
 static bool readable(waker *w) {
     return wait_for_events(waker_descriptor(w), POLLIN, 0);
@@ -61,6 +62,50 @@ static void test_many_more_than_the_free_list_holds(void) {
     for (int i = 0; i <= highest; i++) open_descriptors += fcntl(i, F_GETFD) >= 0;
     CHECK(open_descriptors < 200, "those beyond the free list are closed, %d are open",
           open_descriptors);
+}
+
+static int descriptors_open(void) {
+    int count = 0;
+    for (int i = 0; i < 1024; i++) count += fcntl(i, F_GETFD) >= 0;
+    return count;
+}
+
+static void test_it_is_opened_when_it_is_needed(void) {
+    waker_close_unused();
+    int before = descriptors_open();
+    waker *quiet = waker_take_unopened(), *polled = waker_take_unopened(),
+          *woken = waker_take_unopened();
+    CHECK(!waker_clear(quiet), "there is nothing to clear");
+    CHECK(descriptors_open() == before, "without a descriptor");
+    CHECK(!readable(polled), "it is opened to be polled, and quiet");
+    CHECK(descriptors_open() > before, "it has one now");
+    waker_wake(polled);
+    CHECK(readable(polled) && waker_clear(polled) && !readable(polled), "it works as any");
+    waker_wake(woken);
+    CHECK(readable(woken) && waker_clear(woken), "what was woken before is readable");
+    waker_drop(quiet);
+    waker_drop(polled);
+    waker_drop(woken);
+    waker *next = waker_take_unopened();
+    CHECK(next == woken, "an open one is taken from the free list");
+    waker_drop(next);
+    waker_close_unused();
+    CHECK(descriptors_open() == before, "all are closed");
+}
+
+static void test_without_a_descriptor_left(void) {
+    struct rlimit limit;
+    waker_close_unused();
+    waker *w = waker_take_unopened();
+    getrlimit(RLIMIT_NOFILE, &limit);
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, limit.rlim_max});
+    CHECK(waker_descriptor(w) == -1, "there is none");
+    waker_wake(w);
+    CHECK(waker_descriptor(w) == -1, "to wake it does no harm");
+    setrlimit(RLIMIT_NOFILE, &limit);
+    CHECK(readable(w) && waker_clear(w),
+          "what was woken meanwhile is readable as soon as there is");
+    waker_drop(w);
 }
 
 #define ROUNDS 20000
@@ -130,6 +175,8 @@ int main(void) {
     RUN(test_it_is_taken_from_the_free_list_and_cleared());
     RUN(test_the_last_reference_returns_it());
     RUN(test_many_more_than_the_free_list_holds());
+    RUN(test_it_is_opened_when_it_is_needed());
+    RUN(test_without_a_descriptor_left());
     RUN(test_no_wake_is_lost());
     RUN(test_a_child_does_not_share_wakers_with_its_parent());
     return check_report();
