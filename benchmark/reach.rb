@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
-# Measures HTTP/2, fibers and proxies; `rake bench:reach` runs it.
+# Measures HTTP/2, fibers, proxies, and calls beside a thread that computes; `rake bench:reach` runs it.
 # support/settings.rb has its switches.
 
 require_relative "support/program"
 %w[streams single download fibers proxy].each { |group| require_relative "figures/reach_#{group}" }
+
+require_relative "figures/beside_computing"
 
 Bench::Peer.load_all
 Bench::Peer.load_all("reach")
@@ -13,6 +15,7 @@ groups = {
   "single" => Bench::Figures::ReachSingle.new,
   "download" => Bench::Figures::ReachDownload.new,
   "fibers" => Bench::Figures::ReachFibers.new,
-  "proxy" => Bench::Figures::ReachProxy.new
+  "proxy" => Bench::Figures::ReachProxy.new,
+  "computing" => Bench::Figures::BesideComputing.new
 }
 Bench::Program.new("reach", groups).run

@@ -99,6 +99,22 @@ module Bench
       end
     end
 
+    # GETs one after the other, or lists of as many as are in flight, beside a thread that computes.
+    def beside_computing(path:, seconds:, at_once: nil)
+      asked = paths(path, "distinct")
+      one = ->(count) { at_once ? list(asked.take(count), at_once) : count.times { fetch(asked.next) } }
+      count = at_once || 1
+      over = false
+      @peer.session do
+        one.call(count)
+        other = Thread.new { nil until over }
+        until_over(seconds) { one.call(count) && count }
+      ensure
+        over = true
+        other&.join
+      end
+    end
+
     # A number of calls, by the client as it is.
     def calls(path:, count:) = super(call: { path: path }, count: count, anew: false)
 

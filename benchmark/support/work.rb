@@ -14,6 +14,11 @@ module Bench
       new(at_once ? :lists : :gets, told, check: { path: path, at_once: at_once }.compact)
     end
 
+    # The same beside a thread that computes, which keeps the GVL whenever it can.
+    def self.beside_computing(path, at_once: nil)
+      new(:beside_computing, { path: path, at_once: at_once }.compact, check: { path: path, at_once: at_once }.compact)
+    end
+
     # POSTs of orders (Orders), one after the other or in batches with so many in flight.
     def self.orders(path, at_once: nil)
       new(:orders, { path: path, at_once: at_once }.compact, check: { path: path })

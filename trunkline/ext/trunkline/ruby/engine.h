@@ -302,15 +302,17 @@ typedef struct {
 
 void wait_stop_begin(thread_stop *s);
 
-/* A thread that had to wait this long for the GVL, because others compute, takes what else has come
- * before it releases the GVL again: it would wait as long for each piece. */
-#define GVL_CONTENDED (5 * MILLISECOND)
+/* Did this thread have to wait long for the GVL just now, because others compute? Then it does
+ * small things with it, since it would have to wait as long again. */
+bool wait_keeps_gvl(void);
 
 /* What the waits of one exchange loop know of each other. */
 typedef struct {
     nanoseconds late; /* how long it took to have the GVL again for what is ready */
     nanoseconds turn; /* when the other fibers last ran, of a Fiber scheduler */
-    bool contended;   /* the last wait for the GVL was as long as GVL_CONTENDED */
+    /* Waits that hold the GVL for no moment any more, since one that did was in vain, and how many
+     * it will be after the next that is. */
+    uint32_t unheld, unheld_next;
 } loop_waits;
 
 /* Drives an exchange loop until a member is ready, `until`, or `stop`. `own` is the loop's waker.

@@ -16,13 +16,14 @@ static bool holds_data(const exchange *x) {
 }
 
 /* A call that is alone sends a small request with the GVL, because to release it costs more. A step
- * that may take long runs without it; so do all while other calls are under way, which need it. */
+ * that may take long runs without it; so do all while other calls are under way, which need it,
+ * unless they would all have to wait for the GVL again. */
 #define SMALL_REQUEST (64 * 1024)
 
 static bool better_without_gvl(const exchange *x) {
-    bool contended = x->timings.gvl >= GVL_CONTENDED;
-    return (x->head != NULL && !contended) || x->request.body_length > SMALL_REQUEST ||
-           buffer_length(&x->frame) > SMALL_REQUEST || !exchange_alone();
+    if (x->request.body_length > SMALL_REQUEST || buffer_length(&x->frame) > SMALL_REQUEST)
+        return true;
+    return (x->head != NULL || !exchange_alone()) && !wait_keeps_gvl();
 }
 
 step_result response_run(VALUE self, response *r) {

@@ -1,5 +1,7 @@
 #include "engine.h"
 
+#include "transport/common/backoff.h"
+
 #include <ruby/fiber/scheduler.h>
 #include <ruby/io.h>
 #include <string.h>
@@ -78,11 +80,42 @@ static void *poll_nogvl(void *argument) {
     return NULL;
 }
 
+/*
+ * A thread that computes keeps the GVL for 100 ms each time that another one lets go of it. A
+ * thread that had to wait so long for it keeps it a twentieth as long: within that time it takes
+ * what has come without releasing the GVL, and waits with it for what is likely to come soon.
+ */
+#define LATE (5 * MILLISECOND)
+
+/* Which thread got the GVL again last, when, and how long that took. Atomic, for Ractors, each of
+ * which has a GVL. Of the Thread only the address is looked at. */
+static VALUE got_by;
+static nanoseconds got_at, got_late;
+
+static nanoseconds load(const nanoseconds *value) {
+    return __atomic_load_n(value, __ATOMIC_RELAXED);
+}
+
+bool wait_keeps_gvl(void) {
+    nanoseconds late = load(&got_late);
+    return late >= LATE && clock_now() - load(&got_at) < late / 20 &&
+           __atomic_load_n(&got_by, __ATOMIC_RELAXED) == rb_thread_current();
+}
+
+/* How long one wait with the GVL may be. */
+static nanoseconds kept_wait(void) {
+    return load(&got_late) / 100;
+}
+
 /* Returns how long it took to have the GVL again. */
 static nanoseconds leave(void *(*function)(void *), waiting *w) {
     w->over = NEVER; /* an interrupt may come before the function */
     rb_nogvl(function, w, unblock, w, RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
-    return w->over == NEVER ? 0 : clock_now() - w->over;
+    nanoseconds now = clock_now(), late = w->over == NEVER ? 0 : now - w->over;
+    __atomic_store_n(&got_by, rb_thread_current(), __ATOMIC_RELAXED);
+    __atomic_store_n(&got_at, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&got_late, late, __ATOMIC_RELAXED);
+    return late;
 }
 
 /* ---- fibers ---- */
@@ -234,8 +267,11 @@ static step_result drive_in_fiber(exchange *x, VALUE scheduler, bool at_once) {
 step_result wait_drive(exchange *x, bool at_once) {
     VALUE scheduler = rb_fiber_scheduler_current();
     if (!NIL_P(scheduler)) return drive_in_fiber(x, scheduler, at_once);
-    (void)waker_descriptor(
-        x->waker); /* a fiber may have begun the call; `unblock` must open none */
+    if (!at_once && wait_keeps_gvl() && exchange_wait_briefly(x, kept_wait())) {
+        step_result step = exchange_step(x, clock_now());
+        if (step != STEP_WAIT) return step;
+    }
+    (void)waker_descriptor(x->waker); /* it may be unopened, and `unblock` must not open it */
     thread_stop stop = {0};
     wait_stop_begin(&stop);
     waiting w = {
@@ -254,12 +290,22 @@ step_result wait_drive(exchange *x, bool at_once) {
     }
 }
 
-/* Returns whether a member is ready, without a wait. */
-static bool look(exchange_loop *p, const stop_request *stop) {
+/* Looks for what is ready, and waits for it for a moment unless that was in vain lately. Returns
+ * whether there is any. */
+static bool look_with_gvl(exchange_loop *p, nanoseconds until, const stop_request *stop,
+                          loop_waits *waits) {
+    bool waits_now = waits->unheld == 0;
     exchange_loop_arrive(p);
-    exchange_loop_drive(p, 0, stop);
+    exchange_loop_drive(p, waits_now ? clock_earlier(until, clock_now() + kept_wait()) : 0, stop);
     exchange_loop_depart(p);
-    return exchange_loop_has_ready(p);
+    bool found = exchange_loop_has_ready(p);
+    if (found)
+        waits->unheld = waits->unheld_next = 0;
+    else if (!waits_now)
+        waits->unheld--;
+    else
+        waits->unheld = waits->unheld_next = backoff_next(waits->unheld_next);
+    return found;
 }
 
 void wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_request *stop,
@@ -270,10 +316,9 @@ void wait_exchange_loop(exchange_loop *p, waker *own, nanoseconds until, stop_re
         park_fiber(scheduler, p, own, until, stop, &waits->turn);
         return;
     }
-    if (!waits->contended || !look(p, stop)) {
+    if (!wait_keeps_gvl() || !look_with_gvl(p, until, stop, waits)) {
         waiting w = {.p = p, .waker = own, .until = until, .stop = stop};
         waits->late = leave(poll_nogvl, &w);
-        waits->contended = waits->late >= GVL_CONTENDED;
     }
     rb_thread_check_ints();
 }

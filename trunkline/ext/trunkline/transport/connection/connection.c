@@ -1,5 +1,6 @@
 #include "connection.h"
 
+#include "transport/common/backoff.h"
 #include "transport/events/descriptors.h"
 #include "transport/events/portable.h"
 #include "transport/tls/socket_io.h"
@@ -109,9 +110,6 @@ nanoseconds connection_due(const connection *c, nanoseconds max_age) {
 
 /* ---- its pace ---- */
 
-#define ASLEEP_FIRST 8
-#define ASLEEP_MOST 1024
-
 static uint32_t load(const uint32_t *value) {
     return __atomic_load_n(value, __ATOMIC_RELAXED);
 }
@@ -127,10 +125,9 @@ void connection_answered(connection *c, nanoseconds span) {
 }
 
 void connection_waited_awake(connection *c, bool for_nothing) {
-    uint32_t before = load(&c->asleep_next);
-    uint32_t next = before == 0 ? ASLEEP_FIRST : before < ASLEEP_MOST ? before * 2 : before;
-    store(&c->asleep, for_nothing ? next : 0);
-    store(&c->asleep_next, for_nothing ? next : 0);
+    uint32_t next = for_nothing ? backoff_next(load(&c->asleep_next)) : 0;
+    store(&c->asleep, next);
+    store(&c->asleep_next, next);
 }
 
 bool connection_is_quick(const connection *c, nanoseconds span) {

@@ -259,6 +259,10 @@ void exchange_after_fork(bool child);
 /* Until when the driver may busy-poll for the response; 0: it may not. */
 nanoseconds exchange_awake_until(const exchange *x);
 
+/* Waits for the response for `span` if that of the connection's last call came within it, and no
+ * such wait was in vain lately. Returns whether there is something to step for. */
+bool exchange_wait_briefly(exchange *x, nanoseconds span);
+
 /* May the driver wait for the response in its read, without a poll before it? */
 bool exchange_may_wait_in_read(const exchange *x, nanoseconds now);
 

@@ -28,6 +28,18 @@ static int poll_awake(const exchange *x, struct pollfd *entries, nfds_t count) {
     return ready;
 }
 
+bool exchange_wait_briefly(exchange *x, nanoseconds span) {
+    bool answer_is_due = x->state == EXCHANGE_TALKING && x->phase == PHASE_FIRST_BYTE && !x->http2;
+    if (!answer_is_due || !connection_is_quick(x->connection, span)) return false;
+    struct pollfd entries[DIAL_MAX_ATTEMPTS];
+    nanoseconds deadline;
+    int count = exchange_wait(x, entries, DIAL_MAX_ATTEMPTS, &deadline);
+    nanoseconds left = clock_earlier(deadline - clock_now(), span);
+    int ready = portable_poll(entries, (nfds_t)count, left > 0 ? left : 0);
+    connection_waited_awake(x->connection, ready == 0);
+    return ready > 0;
+}
+
 /*
  * A poll before each read is a tenth of what a small call costs. A response that is likely to come
  * soon is therefore read by a recv that waits itself. Nothing wakes that recv but the response, so
