@@ -9,7 +9,7 @@ namespace :bench do
     client: "Measure the client beside its peers (about ten minutes)",
     batch: "Measure many requests at once beside other clients (about five minutes)",
     facades: "Measure each facade beside the library that it replaces (about two minutes)",
-    reach: "Measure HTTP/2, fibers and proxies beside other clients (about two minutes)",
+    reach: "Measure HTTP/2, fibers, proxies, and calls beside a thread that computes (about five minutes)",
     bulk: "Measure bulk runs of a million URLs beside client.each (about six minutes)",
     engines: "Measure the engine in Ruby beside other clients and the engine in C (about a minute)",
     jruby: "Measure the engine in Ruby on JRuby beside MRI, manticore and Net::HTTP (a quarter of an hour; needs Java)",
