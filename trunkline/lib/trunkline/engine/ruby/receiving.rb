@@ -343,11 +343,11 @@ module Trunkline
         def described(failure)
           return failure if failure.code == :CANCELLED
 
-          detail = failure.detail.empty? ? words_of(failure.code) : failure.detail
+          detail = failure.detail.empty? ? explanation(failure.code) : failure.detail
           Failure.new(failure.code, detail, phase: @any_byte ? :read : :first_byte, errno: failure.errno)
         end
 
-        def words_of(code)
+        def explanation(code)
           case code
           when :STATUS_LINE then Head.quote(@input)
           when :BODY_TOO_LARGE then "max_body_bytes: #{@config.max_body_bytes}"
