@@ -310,9 +310,9 @@ bool wait_keeps_gvl(void);
 typedef struct {
     nanoseconds late; /* how long it took to have the GVL again for what is ready */
     nanoseconds turn; /* when the other fibers last ran, of a Fiber scheduler */
-    /* Waits that hold the GVL for no moment any more, since one that did was in vain, and how many
-     * it will be after the next that is. */
-    uint32_t unheld, unheld_next;
+    /* How many looks with the GVL do not wait, because one that waited found nothing; and how many
+     * did not the last time. */
+    uint32_t hurried, hurried_before;
 } loop_waits;
 
 /* Drives an exchange loop until a member is ready, `until`, or `stop`. `own` is the loop's waker.

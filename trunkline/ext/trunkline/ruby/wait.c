@@ -86,6 +86,9 @@ static void *poll_nogvl(void *argument) {
  * what has come without releasing the GVL, and waits with it for what is likely to come soon.
  */
 #define LATE (5 * MILLISECOND)
+/* What counts of it: a process that was stopped, or C code that kept the GVL for seconds, is no
+ * reason to keep it long. */
+#define LATE_MOST (100 * MILLISECOND)
 
 /* Which thread got the GVL again last, when, and how long that took. Atomic, for Ractors, each of
  * which has a GVL. Of the Thread only the address is looked at. */
@@ -114,7 +117,7 @@ static nanoseconds leave(void *(*function)(void *), waiting *w) {
     nanoseconds now = clock_now(), late = w->over == NEVER ? 0 : now - w->over;
     __atomic_store_n(&got_by, rb_thread_current(), __ATOMIC_RELAXED);
     __atomic_store_n(&got_at, now, __ATOMIC_RELAXED);
-    __atomic_store_n(&got_late, late, __ATOMIC_RELAXED);
+    __atomic_store_n(&got_late, clock_earlier(late, LATE_MOST), __ATOMIC_RELAXED);
     return late;
 }
 
@@ -294,17 +297,17 @@ step_result wait_drive(exchange *x, bool at_once) {
  * whether there is any. */
 static bool look_with_gvl(exchange_loop *p, nanoseconds until, const stop_request *stop,
                           loop_waits *waits) {
-    bool waits_now = waits->unheld == 0;
+    bool waits_now = waits->hurried == 0;
     exchange_loop_arrive(p);
     exchange_loop_drive(p, waits_now ? clock_earlier(until, clock_now() + kept_wait()) : 0, stop);
     exchange_loop_depart(p);
     bool found = exchange_loop_has_ready(p);
     if (found)
-        waits->unheld = waits->unheld_next = 0;
+        waits->hurried = waits->hurried_before = 0;
     else if (!waits_now)
-        waits->unheld--;
+        waits->hurried--;
     else
-        waits->unheld = waits->unheld_next = backoff_next(waits->unheld_next);
+        waits->hurried = waits->hurried_before = backoff_next(waits->hurried_before);
     return found;
 }
 

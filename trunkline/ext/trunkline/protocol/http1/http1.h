@@ -136,8 +136,8 @@ http1_result http1_end(http1_response *r, bool clean, size_t received);
  * is, as Net::HTTP does; NULL: it is an error. The text is static. */
 const char *http1_missing_end(const http1_response *r);
 
-/* Writes what a malformed head begins with, for a message: in quotes, bytes that are not printable
- * as \xNN. */
+/* Writes the first HTTP1_QUOTED_BYTES of a malformed head, or fewer, for a message: in quotes, and
+ * those that are not printable as \xNN. Neither memory is kept. */
 enum { HTTP1_QUOTED_BYTES = 24, HTTP1_QUOTED_ROOM = 4 * HTTP1_QUOTED_BYTES + 3 };
 void http1_quote(const uint8_t *bytes, size_t length, char out[HTTP1_QUOTED_ROOM]);
 
