@@ -154,8 +154,7 @@ module Trunkline
 
     # @return [Array(Request, String)] with the content, and its type
     def with_content(request, body)
-      content, type = content_of(body.nil? ? {} : { body: body })
-      content = nil if body.nil?
+      content, type = content_of({ body: body }) unless body.nil?
       [request._with(content.is_a?(String) ? content.dup : content, request.streaming?), type]
     end
 

@@ -161,6 +161,18 @@ class TestMiddleware < TrunklineTest
     assert_equal [1, 2], [response.redirects.size, recorder.seen.size]
   end
 
+  def test_removing_the_content
+    removing = ->(request, forward) { forward.call(request.with(method: "GET", body: nil)) }
+    each_way do |way, call|
+      server = serve
+      call.call(client(server.url, use: removing), :post, "/", body: "first", headers: { "Content-Type" => "text/plain" })
+      request = server.requests.last
+      assert_equal ["GET /", ""], [request.raw[/\A\S+ \S+/], request.body.to_s], way
+      assert_nil request["Content-Type"], way
+      assert_nil request["Content-Length"], way
+    end
+  end
+
   def test_what_a_middleware_may_not_do
     { ->(_, _) {} => /use: must be a middleware that returns a Response, got NilClass/,
       ->(_, forward) { forward.call("x") } => /forward: must be a Request, got String/,
