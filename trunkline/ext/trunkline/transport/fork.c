@@ -12,8 +12,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* The order in which locks are taken anywhere: look-ups, reaper, pools, free exchanges, wakers,
- * descriptors. */
+/* Takes the locks in the order in which all code takes them: name look-ups, reaper, pools, free
+ * list of exchanges, wakers, descriptors. */
 static void before(void) {
     resolve_before_fork();
     reaper_before_fork();
@@ -34,9 +34,10 @@ static void in_parent(void) {
     resolve_after_fork(false);
 }
 
-/* Descriptors are closed first, so that nothing is sent on them; then each part starts empty. What
- * is kept for later calls is not freed here but by them: most children only call exec, and not
- * every allocator (ASan's) can be used in the child of a process with threads. */
+/* Closes the inherited descriptors first, so that nothing is sent on them; then each module starts
+ * empty. Later calls, and not this function, free cached wakers and TLS sessions: most children
+ * only call exec, and some allocators (ASan's) cannot be used in the child of a process with
+ * threads. */
 static void in_child(void) {
     descriptors_after_fork(true);
     waker_after_fork(true);

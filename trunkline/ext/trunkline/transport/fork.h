@@ -1,7 +1,8 @@
 #ifndef TRUNKLINE_TRANSPORT_FORK_H
 #define TRUNKLINE_TRANSPORT_FORK_H
 
-/* Makes fork safe for all of transport/: once per process. 0, or an errno. */
+/* Registers the fork handlers (pthread_atfork) of transport/; to be called once per process.
+ * Returns 0 or an errno. */
 int fork_guard(void);
 
 #endif

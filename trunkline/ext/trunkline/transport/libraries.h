@@ -1,7 +1,7 @@
 #ifndef TRUNKLINE_TRANSPORT_LIBRARIES_H
 #define TRUNKLINE_TRANSPORT_LIBRARIES_H
 
-/* The libraries that the engine was built with, by the versions that are loaded. */
+/* The libraries that the engine was built with, and their versions loaded at run time. */
 
 typedef struct {
     const char *name;
@@ -10,7 +10,7 @@ typedef struct {
 
 #define LIBRARIES 5
 
-/* Fills in all of `out`. */
+/* Fills in all entries of `out`. */
 void libraries_list(library out[LIBRARIES]);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct {
     failure_code code;
     call_phase phase;
     int system_error; /* errno, or 0 */
-    char detail[320]; /* in words of the system, OpenSSL or the resolver; "": none */
+    char detail[320]; /* details for the error message; "": none */
 } failure;
 
 /* Fills in *f; `format` may be NULL. Returns false, for `return failure_set(...)`. */

@@ -12,48 +12,48 @@
 struct tls_context;
 struct egress;
 
-#define INTERFACE_ROOM 16 /* a name and its NUL (IFNAMSIZ) */
+#define INTERFACE_ROOM 16 /* an interface name and its NUL (IFNAMSIZ) */
 
-/* How sockets are made. */
+/* Options for the sockets that the engine opens. */
 typedef struct {
     struct sockaddr_storage local;          /* the address to connect from */
     socklen_t local_length;                 /* 0: the system chooses */
     char interface[INTERFACE_ROOM];         /* "": any */
     int keepalive_idle, keepalive_interval; /* seconds; 0: no probes */
-    int user_timeout; /* milliseconds that sent bytes may lie unacknowledged; 0: the system's */
+    int user_timeout; /* milliseconds that sent bytes may stay unacknowledged; 0: default */
 } socket_options;
 
 typedef enum { HTTP_AUTO, HTTP_ONE, HTTP_TWO } http_mode;
 
 /* A client's options for its calls. Immutable; it outlives the calls that borrow it. */
 typedef struct {
-    nanoseconds timeouts[PHASE_COUNT]; /* spans; NEVER: no limit of its own */
-    nanoseconds total;                 /* of the whole call; NEVER */
+    nanoseconds timeouts[PHASE_COUNT]; /* durations; NEVER: no timeout for the phase */
+    nanoseconds total;                 /* timeout of the whole call; NEVER: none */
     nanoseconds expect;            /* how long to wait for 100 (Continue); 0: no Expect is sent */
-    struct tls_context *tls;       /* one reference is owned here; NULL: plain only */
-    struct tls_context *proxy_tls; /* the same for https proxies: no client certificate */
-    const struct egress *egress;   /* where calls may go; NULL: everywhere */
+    struct tls_context *tls;       /* one owned reference; NULL: plain connections only */
+    struct tls_context *proxy_tls; /* the same for https proxies, without a client certificate */
+    const struct egress *egress;   /* the addresses that calls may connect to; NULL: all */
     socket_options sockets;
     http1_limits limits;
     uint32_t max_decode_ratio;   /* see inflater_limits */
-    uint64_t max_body_bytes;     /* of a body that is kept whole, decoded; 0: no limit */
-    uint64_t max_streamed_bytes; /* the same of one that is handed over piece by piece */
-    uint32_t max_connections;    /* for each key */
+    uint64_t max_body_bytes;     /* limit of a buffered body, decoded; 0: none */
+    uint64_t max_streamed_bytes; /* the same for a streamed body */
+    uint32_t max_connections;    /* per connection key (see route) */
     nanoseconds idle_timeout;    /* how long a connection may be idle */
-    nanoseconds max_age;         /* of connections that take calls, and of addresses; 0: no limit */
-    nanoseconds busy_poll;       /* how long to poll for a response without sleeping; 0: not */
-    bool decode;                 /* undo content codings */
+    nanoseconds max_age;         /* of reused connections and cached addresses; 0: no limit */
+    nanoseconds busy_poll;       /* how long to poll for a response without sleeping; 0: never */
+    bool decode;                 /* decode content codings */
     bool replay_safe;            /* replay a safe request when a reused connection died */
-    uint64_t owner;              /* the client family: pool_close_idle closes by it */
-    http_mode http; /* what ALPN offers with `tls`; HTTP_TWO is spoken without TLS too */
+    uint64_t owner;              /* number of the client family; see pool_close_idle */
+    http_mode http; /* what ALPN offers with `tls`; HTTP_TWO is also used without TLS */
 } call_options;
 
 typedef enum { PROXY_HTTP, PROXY_SOCKS5, PROXY_SOCKS5H } proxy_kind;
 
-/* A proxy. All strings are owned as the route's are. */
+/* A proxy. Its strings have the same owner as the route's. */
 typedef struct {
     proxy_kind kind;
-    bool tunnel; /* false: an HTTP proxy that is sent the request itself, in absolute-form */
+    bool tunnel; /* false: an HTTP proxy that receives the request itself, in absolute-form */
     const char *host;
     uint16_t port;
     const char *tls_name;        /* the name to verify; NULL: no TLS with the proxy */
@@ -62,14 +62,15 @@ typedef struct {
     const char *user, *password; /* SOCKS; NULL: none */
 } proxy;
 
-/* May calls share a connection (HTTP/2)? */
+/* Whether calls may share a connection (HTTP/2). */
 typedef enum {
     SHARING_NEVER,
-    SHARING_OFFERED, /* if ALPN chooses it */
-    SHARING_ALWAYS   /* without asking (prior knowledge, RFC 9113, section 3.3) */
+    SHARING_OFFERED, /* if ALPN chooses HTTP/2 */
+    SHARING_ALWAYS   /* HTTP/2 with prior knowledge (RFC 9113, section 3.3) */
 } sharing;
 
-/* Where a call goes. All strings are owned by whoever made it and outlive the call. */
+/* The destination of a call. The code that builds a route owns its strings, which outlive the
+ * call. */
 typedef struct {
     const char *host; /* to resolve or dial: a name, an IPv4 or IPv6 literal without brackets */
     uint16_t port;
@@ -78,7 +79,7 @@ typedef struct {
     const char *label;     /* "api.test:443", for messages */
     const proxy *proxy;    /* NULL: directly */
     sharing sharing;
-    const char *key; /* bytes; equal for routes that may share connections */
+    const char *key; /* bytes; equal for routes whose calls may use the same connections */
     uint32_t key_length;
     uint32_t key_hash;
 } route;

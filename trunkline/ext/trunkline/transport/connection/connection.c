@@ -100,7 +100,7 @@ void connection_free(connection *c, bool notify) {
     free(c);
 }
 
-/* ---- its age ---- */
+/* ---- age ---- */
 
 nanoseconds connection_due(const connection *c, nanoseconds max_age) {
     if (max_age == 0) return NEVER;
@@ -108,7 +108,7 @@ nanoseconds connection_due(const connection *c, nanoseconds max_age) {
     return clock_after(c->born, max_age - earlier);
 }
 
-/* ---- its pace ---- */
+/* ---- response times ---- */
 
 static uint32_t load(const uint32_t *value) {
     return __atomic_load_n(value, __ATOMIC_RELAXED);

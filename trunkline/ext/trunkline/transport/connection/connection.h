@@ -14,39 +14,41 @@ struct bucket;
 struct http2_connection;
 
 /*
- * One connection: a socket, with TLS over it or not. The driver of the call that has it uses it
- * alone; the pool does while it is idle. With HTTP/2 calls share it under the lock of its
- * http2_connection. The pool's lock guards the fields from ->streams on.
+ * One connection: a socket, with or without TLS. Over HTTP/1.1 the driver of the call that holds
+ * the connection has exclusive use of it; while the connection is idle the pool has. Over HTTP/2
+ * calls share it under the lock of its http2_connection. The pool's lock guards the fields from
+ * ->streams on.
  */
 typedef struct connection {
     int descriptor; /* owned; -1 once closed, or in the child after fork */
     tls *session;   /* owned; NULL: plain */
     uint64_t id;
-    uint64_t owner;  /* the client family that opened it */
-    uint32_t uses;   /* calls that it has carried, the present one included */
-    bool reads_wait; /* its socket has portable_let_recv_wait */
+    uint64_t owner;  /* number of the client family that opened it */
+    uint32_t uses;   /* calls sent on it, including the present one */
+    bool reads_wait; /* portable_let_recv_wait was called for the socket */
     bool next_waits; /* see connection_wait_in_read */
     bool drained;    /* the last read took all that had arrived */
-    arrival arrived; /* of what the last read took; to be wanted before it */
+    arrival arrived; /* arrival time of the bytes read last; set ->wanted before the read */
     nanoseconds born;
     nanoseconds idle_since;
     nanoseconds idle_until;
     nanoseconds answered_in; /* atomic; the last response's time to first byte; NEVER: none yet */
-    uint32_t asleep, asleep_next; /* atomic; calls that do not busy-poll, now and the next time */
+    uint32_t asleep, asleep_next; /* atomic; calls that still skip busy-polling; last backoff */
     char address[80];             /* "127.0.0.1:443", "[::1]:80", or the path of a Unix socket */
-    /* owns this connection when it speaks HTTP/2; NULL: one call at a time */
+    /* owns this struct; NULL: the connection uses HTTP/1.1, for one call at a time */
     struct http2_connection *http2;
-    uint32_t streams;      /* calls that have it now, if it is shared */
+    uint32_t streams;      /* over HTTP/2: calls that use it now */
     bool inherited;        /* from the parent process */
-    bool unwanted;         /* its client was closed: it is not kept after this call */
-    struct bucket *bucket; /* NULL: it takes no calls any more */
+    bool unwanted;         /* its client was closed: the pool closes it when it comes back */
+    struct bucket *bucket; /* NULL: it takes no further calls */
     list_node bucket_node; /* in its bucket's ->idle or ->shared, or among those evicted */
     list_node idle_node;   /* in the pool's ->idle */
     list_node pool_node;   /* in the pool's ->all */
 } connection;
 
-/* Makes a connection of a dial's result, whose socket and session it owns from now on. `owner` is
- * the client family's number. Returns NULL without memory; `d` is closed then. */
+/* Makes a connection from a dial's result, and takes ownership of its socket and session. `owner`
+ * is the client family's number. Returns NULL when out of memory, and closes the socket and session
+ * then. */
 connection *connection_new(const dialled *d, const route *r, uint64_t owner, nanoseconds now);
 
 /* Read or write at most `length` bytes without blocking. Return IO_DONE (*count > 0), IO_READ,
@@ -57,36 +59,38 @@ io_result connection_read(connection *c, void *bytes, size_t length, size_t *cou
 io_result connection_write(connection *c, const void *bytes, size_t length, size_t *count,
                            failure *f);
 
-/* The next connection_read waits for bytes, if none have come, up to about CONNECTION_READ_WAIT.
- * Nothing but bytes, the connection's end or a signal ends that wait: a stop that is asked for is
- * late by so much. Returns false where a read cannot wait. */
+/* Makes the next connection_read wait up to about CONNECTION_READ_WAIT when no bytes have arrived.
+ * Only bytes, the end of the connection or a signal end that wait early, so a stop request is
+ * delayed by as much. Returns false when a read cannot wait. */
 #define CONNECTION_READ_WAIT (10 * MILLISECOND)
 bool connection_wait_in_read(connection *c);
 
-/* Has TLS bytes that were read from the socket already, which poll does not report? */
+/* Returns whether TLS holds bytes that it has already read from the socket, which poll does not
+ * report. */
 bool connection_pending(const connection *c);
 
-/* The check before an idle HTTP/1.1 connection is used again: returns true when neither bytes nor
- * the end have come. `l` may be NULL; an event loop that watched the connection, and looked at it
- * just before `now`, may know the answer without a system call. */
+/* Checks an idle HTTP/1.1 connection before it is used again: returns true when neither bytes nor
+ * the end of the connection have arrived. `l` may be NULL; an event loop that watched the
+ * connection and polled it just before `now` may save the system call (event_loop_quiet). */
 bool connection_check_alive(connection *c, event_loop *l, nanoseconds now);
 
-/* When it takes no more calls: `max_age` (0: no limit) after it was opened, or up to an eighth of
- * that earlier, so that connections that were opened together do not end together. */
+/* Returns when the connection stops taking calls: `max_age` (0: no limit) after it was opened, or
+ * up to an eighth of that earlier, so that connections that were opened together do not end
+ * together. */
 nanoseconds connection_due(const connection *c, nanoseconds max_age);
 
-/* Notes how long after its request a response came. */
+/* Records the time from the request to the first byte of its response. */
 void connection_answered(connection *c, nanoseconds span);
 
-/* Notes that a response was busy-polled for, in vain or not. After a poll in vain the next eight
- * calls do not poll, and twice as many each time that it happens again. */
+/* Records whether a busy-poll for a response was in vain. After one in vain the next eight calls do
+ * not busy-poll; the number doubles with each further one in vain. */
 void connection_waited_awake(connection *c, bool for_nothing);
 
-/* Is a response likely to come within `span`, so that it is worth polling for? */
+/* Returns whether a response is likely within `span`, so that busy-polling for it is worthwhile. */
 bool connection_is_quick(const connection *c, nanoseconds span);
 
-/* Closes and frees; sends close_notify over TLS when `notify`. A connection that speaks HTTP/2 is
- * freed by http2_connection_release alone. */
+/* Closes and frees the connection; sends close_notify over TLS when `notify`. A connection that
+ * uses HTTP/2 is freed by http2_connection_release only. */
 void connection_free(connection *c, bool notify);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In this order; a route skips the stages that it does not need. */
+/* The stages of a dial, in this order; a route skips the stages that it does not need. */
 typedef enum {
     STAGE_TARGET, /* look up the server's address, for a SOCKS 5 proxy */
     STAGE_NAMES,  /* look up the address to connect to: the server's, or the proxy's */
@@ -29,19 +29,19 @@ struct dial {
     const call_options *options;
     waker *waker;
     stage stage;
-    nanoseconds began;              /* the stage */
-    nanoseconds spent[PHASE_COUNT]; /* in earlier stages of each phase */
+    nanoseconds began;              /* when the stage began */
+    nanoseconds spent[PHASE_COUNT]; /* time spent in earlier stages, by phase */
     resolution *names;
     bool asked;      /* a look-up was started */
-    endpoint target; /* once STAGE_TARGET is over */
+    endpoint target; /* set once STAGE_TARGET is over */
     connecting *connecting;
-    int descriptor; /* once connected; -1 */
-    tls *session;   /* the innermost so far */
+    int descriptor; /* -1: not connected */
+    tls *session;   /* the innermost session so far */
     bool shaking;   /* the handshake of `session` is under way */
     tunnel *tunnel;
-    io_result wants;     /* of the descriptor, once connected */
+    io_result wants;     /* what to wait for on ->descriptor */
     unsigned generation; /* of the process that dials */
-    dialled result;      /* filled in by and by */
+    dialled result;      /* filled in stage by stage */
 };
 
 dial *dial_new(const route *r, const call_options *options, waker *w, nanoseconds now) {
@@ -153,7 +153,7 @@ static io_result step_connect(dial *d, nanoseconds now, failure *f) {
     if (result != IO_DONE) return result;
     memcpy(&d->result.peer, &peer->address, peer->length);
     d->result.peer_length = peer->length;
-    connecting_free(d->connecting); /* closes those that were slower */
+    connecting_free(d->connecting); /* closes the slower attempts */
     d->connecting = NULL;
     return IO_DONE;
 }
@@ -187,7 +187,8 @@ static io_result step_tls(dial *d, failure *f) {
     return shake(d, f);
 }
 
-/* The proxy's sessions serve every server behind it. */
+/* The proxy's label is the key of the TLS session, so that it is resumed for every server behind
+ * the proxy. */
 static io_result step_proxy_tls(dial *d, failure *f) {
     const proxy *p = d->route->proxy;
     if (p == NULL || p->tls_name == NULL) return IO_DONE;
@@ -212,7 +213,8 @@ static io_result step_tunnel(dial *d, failure *f) {
     return d->wants == IO_READ || d->wants == IO_WRITE ? IO_WAIT : d->wants;
 }
 
-/* Names the proxy in a failure before the tunnel: the route's label names the server alone. */
+/* Names the proxy in a failure before the tunnel, because the route's label names only the
+ * server. */
 static io_result name_proxy(const dial *d, failure *f) {
     failure told = *f;
     if (d->route->proxy != NULL &&
@@ -222,7 +224,7 @@ static io_result name_proxy(const dial *d, failure *f) {
     return IO_FAILED;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole dial ---- */
 
 static io_result too_late(dial *d, failure *f) {
     char asked[48];
@@ -258,7 +260,7 @@ static io_result step(dial *d, nanoseconds now, failure *f) {
     }
 }
 
-/* Moves through as many stages as it can without waiting. */
+/* Runs as many stages as possible without waiting. */
 static io_result advance(dial *d, nanoseconds now, failure *f) {
     for (;;) {
         io_result result = step(d, now, f);
@@ -270,8 +272,8 @@ static io_result advance(dial *d, nanoseconds now, failure *f) {
     }
 }
 
-/* In a forked child the descriptors are closed and their numbers may be used again; the TLS session
- * is never used or freed. Returns whether this is one. */
+/* In a forked child, drops the descriptor, which is closed and whose number may be used again, and
+ * the TLS session, which is never used or freed. Returns whether this is a forked child. */
 static bool disown(dial *d) {
     if (d->generation == descriptors_generation()) return false;
     if (d->connecting != NULL) connecting_disown(d->connecting);
@@ -294,7 +296,7 @@ io_result dial_step(dial *d, nanoseconds now, dialled *out, failure *f) {
     d->result.connected_in = d->spent[PHASE_CONNECT];
     if (d->session != NULL) d->result.secured_in = d->spent[PHASE_TLS];
     *out = d->result;
-    d->descriptor = -1; /* both are the caller's now */
+    d->descriptor = -1; /* the caller owns both now */
     d->session = NULL;
     return IO_DONE;
 }

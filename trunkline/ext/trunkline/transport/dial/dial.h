@@ -11,10 +11,10 @@
 #include <poll.h>
 
 /*
- * Opens a connection for a route: resolves the name, connects (RFC 8305), talks to a proxy, does
- * the TLS handshake. A state machine that never blocks: dial_step moves it, dial_wait says what to
- * wait for. Each phase has its own timeout; a proxy's CONNECT or SOCKS counts as connect, TLS with
- * a proxy as tls.
+ * Opens a connection for a route: resolves the name, connects (RFC 8305), opens a tunnel through a
+ * proxy, does the TLS handshake. A state machine that never blocks: dial_step advances it,
+ * dial_wait returns what to wait for. Each phase has its own timeout; CONNECT or SOCKS with a proxy
+ * belongs to the phase connect, TLS with a proxy to the phase tls.
  */
 typedef struct dial dial;
 
@@ -26,29 +26,29 @@ typedef struct {
     socklen_t peer_length;
     nanoseconds resolved_in; /* -1: no look-up was needed (a literal, a path, the cache) */
     nanoseconds connected_in;
-    nanoseconds secured_in; /* TLS with proxies included; -1: plain */
+    nanoseconds secured_in; /* includes TLS with a proxy; -1: no TLS */
 } dialled;
 
-#define DIAL_MAX_ATTEMPTS 8 /* connects that are under way at once */
+#define DIAL_MAX_ATTEMPTS 8 /* connect attempts under way at once */
 
-/* `r`, `options` and `w` are borrowed until dial_free. Returns NULL without memory. */
+/* `r`, `options` and `w` are borrowed until dial_free. Returns NULL when out of memory. */
 dial *dial_new(const route *r, const call_options *options, waker *w, nanoseconds now);
 
-/* Moves the dial as far as it goes. Returns IO_DONE with *out filled in, IO_WAIT (see dial_wait),
- * or IO_FAILED: see *f, whose detail names each address with its error ("127.0.0.1:81: Connection
- * refused; [::1]:81: ..."). */
+/* Advances the dial as far as possible. Returns IO_DONE with *out filled in, IO_WAIT (see
+ * dial_wait), or IO_FAILED: see *f, whose detail names each address with its error ("127.0.0.1:81:
+ * Connection refused; [::1]:81: ..."). */
 io_result dial_step(dial *d, nanoseconds now, dialled *out, failure *f);
 
-/* What to wait for: fills at most `room` (>= DIAL_MAX_ATTEMPTS) entries and returns how many; the
- * waker is not among them. *deadline is when to step in any case. */
+/* Returns what to wait for: fills at most `room` (>= DIAL_MAX_ATTEMPTS) entries and returns how
+ * many; the waker is not among them. *deadline is when to step even without an event. */
 int dial_wait(const dial *d, struct pollfd *entries, int room, nanoseconds *deadline);
 
 call_phase dial_phase(const dial *d); /* PHASE_RESOLVE, PHASE_CONNECT or PHASE_TLS */
 
-/* After FAILURE_PROXY_REFUSED: the proxy's response, owned by the caller. Otherwise NULL. */
+/* After FAILURE_PROXY_REFUSED returns the proxy's response, owned by the caller; otherwise NULL. */
 refusal *dial_refusal(dial *d);
 
-/* Does it wait for a name look-up, whose end wakes the waker? */
+/* Returns whether the dial waits for a name look-up, whose end wakes the waker. */
 bool dial_looks_up(const dial *d);
 
 void dial_free(dial *d); /* closes what is open; NULL is fine */

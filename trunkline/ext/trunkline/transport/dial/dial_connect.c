@@ -15,8 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* connect to a Unix socket whose backlog is full returns EAGAIN, and no event tells when it is not.
- */
+/* For a Unix socket whose backlog is full connect returns EAGAIN, and no event reports that it has
+ * room again. */
 #define RETRY_DELAY (5 * MILLISECOND)
 
 typedef struct {
@@ -26,8 +26,8 @@ typedef struct {
 
 struct connecting {
     const socket_options *options;
-    nanoseconds due;  /* the next attempt */
-    int system_error; /* of the last one that failed */
+    nanoseconds due;  /* when the next attempt starts */
+    int system_error; /* errno of the attempt that failed last */
     attempt attempts[DIAL_MAX_ATTEMPTS];
     int under_way;
     char errors[300]; /* "127.0.0.1:81: Connection refused; ..." */
@@ -66,7 +66,8 @@ void endpoint_words(const endpoint *e, char *text, size_t size) {
     }
 }
 
-/* The families take turns, that of the first address first; within one, the order stays. */
+/* Alternates the address families, beginning with that of the first address; keeps the order within
+ * a family. */
 static void interleave(endpoint *out, const endpoint *list, size_t count) {
     sa_family_t first = list[0].address.ss_family;
     size_t same = 0, other = 0, used = 0;
@@ -94,8 +95,8 @@ static void set_option(int descriptor, int level, int option, int value) {
     setsockopt(descriptor, level, option, &value, sizeof(value));
 }
 
-/* TCP_NODELAY for small requests; keepalive probes and the user timeout find a peer that is gone.
- */
+/* Sets TCP_NODELAY for small requests; keepalive probes and the user timeout detect a peer that is
+ * gone. */
 static void tune(int descriptor, const socket_options *options) {
     set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
     if (options->keepalive_idle > 0) {
@@ -130,7 +131,7 @@ static int bind_local(int descriptor, int family, const socket_options *options)
     if (options->local_length == 0) return 0;
     if (options->local.ss_family != family) return EADDRNOTAVAIL;
 #ifdef IP_BIND_ADDRESS_NO_PORT
-    /* The port is chosen at connect, where the same one can serve several destinations. */
+    /* Lets connect choose the port, so that one port can serve several destinations. */
     if (family == AF_INET) set_option(descriptor, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 #endif
     const struct sockaddr *local = (const struct sockaddr *)&options->local;
@@ -158,7 +159,7 @@ static void note_error(connecting *c, const endpoint *peer, int error) {
              strerror(error));
 }
 
-/* Starts the next attempt; when it fails at once the one after it is due at once. */
+/* Starts the next attempt; when it fails at once, the attempt after it is due at once. */
 static void start_next(connecting *c, nanoseconds now) {
     const endpoint *peer = &c->list[c->next];
     int family = peer->address.ss_family;
@@ -183,7 +184,7 @@ static void start_next(connecting *c, nanoseconds now) {
     c->due = now;
 }
 
-/* ---- all of them ---- */
+/* ---- all attempts ---- */
 
 static bool may_start(const connecting *c) {
     return c->next < c->count && c->under_way < DIAL_MAX_ATTEMPTS;
@@ -207,8 +208,8 @@ static int socket_error(int descriptor) {
     return error;
 }
 
-/* Removes attempts that have failed, and the first that has connected: returns true with *winner.
- */
+/* Removes the attempts that have failed, and the first one that has connected: returns true with
+ * *winner. */
 static bool collect(connecting *c, nanoseconds now, attempt *winner) {
     struct pollfd entries[DIAL_MAX_ATTEMPTS];
     int count = connecting_entries(c, entries, DIAL_MAX_ATTEMPTS);
@@ -238,7 +239,7 @@ io_result connecting_step(connecting *c, nanoseconds now, int *descriptor, const
     bool won = collect(c, now, &winner);
     if (!won) {
         start_due(c, now);
-        won = collect(c, now, &winner); /* over loopback it is there at once */
+        won = collect(c, now, &winner); /* over loopback the attempt has connected by now */
         if (!won) start_due(c, now);
     }
     if (won) {

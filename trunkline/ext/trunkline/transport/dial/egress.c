@@ -28,7 +28,7 @@ static void denied(const ip_network *n, char *reason, size_t room) {
 }
 
 /* Returns whether the address may be dialled; if not, `reason` continues a sentence that begins
- * with it. */
+ * with the address. */
 static bool permits(const egress *e, const ip_address *address, char *reason, size_t room) {
     const ip_network *deny = holding(&e->deny, address);
     if (deny != NULL) {
@@ -75,7 +75,8 @@ static bool permits_port(const egress *e, uint16_t port, failure *f) {
            failure_set(f, FAILURE_EGRESS, PHASE_CONNECT, 0, "port %u is not one of ports:", port);
 }
 
-/* Every notation that the resolver reads as an address, as the proxy's may: 127.1, 0x7f000001. */
+/* Checks every notation that the resolver reads as an address (127.1, 0x7f000001), because the
+ * proxy's resolver may read it so, too. */
 static bool permits_literal(const egress *e, const char *host, failure *f) {
     struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM}, *found;
     if (getaddrinfo(host, NULL, &hints, &found) != 0) return true;

@@ -6,8 +6,8 @@
 #include "transport/names/resolve.h"
 
 /*
- * Where a client may connect to: public addresses, with exceptions. `deny` counts before `allow`,
- * and `allow` before what special_addresses.h refuses.
+ * The addresses that a client may connect to: public addresses, with exceptions. `deny` has
+ * precedence over `allow`, and `allow` over the special networks of special_addresses.h.
  */
 typedef struct {
     ip_network *list; /* owned */
@@ -21,16 +21,17 @@ typedef struct egress {
     bool unix_sockets, proxies;
 } egress;
 
-/* May a call take this route? Its port, a Unix socket and a proxy are checked, and behind a proxy a
- * literal address, for no address is dialled then. To be asked for each call, because calls to
- * several servers share a connection to a proxy. `e` NULL allows everything. Returns false with *f.
- */
+/* Returns whether a call may use this route: checks its port, Unix socket and proxy, and behind a
+ * proxy a literal address, because egress_permits does not see the server's address then. To be
+ * called for each call, because calls to several servers share a connection to a proxy. `e` NULL
+ * allows everything. Returns false with *f. */
 bool egress_permits_route(const egress *e, const route *r, failure *f);
 
-/* May these addresses be dialled? One that may not refuses all: whoever answers for the name
- * chooses which of them is tried. Returns false with *f, which names the address and the rule. */
+/* Returns whether these addresses may be dialled. One forbidden address forbids all, because the
+ * name server decides which of them is tried. Returns false with *f, which names the address and
+ * the rule. */
 bool egress_permits(const egress *e, const endpoint *list, size_t count, failure *f);
 
-void egress_free(egress *e); /* what it owns */
+void egress_free(egress *e); /* frees what `e` owns */
 
 #endif

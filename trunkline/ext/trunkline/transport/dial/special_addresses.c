@@ -10,8 +10,8 @@
 
 static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
-/* Narrower networks stand before those that hold them. The last two rows leave of IPv6 what is
- * assigned as global unicast. */
+/* Narrower networks come before the networks that contain them. A network without text is public.
+ * The last two rows make only global unicast addresses of IPv6 public. */
 static const special_network table[] = {
     {"169.254.169.254/32", "a metadata service", "link-local, RFC 3927"},
     {"168.63.129.16/32", "a metadata service", "of Azure"},
@@ -87,7 +87,7 @@ void ip_address_words(const struct sockaddr_storage *from, char *text, size_t si
     if (inet_ntop(from->ss_family, bytes, text, (socklen_t)size) == NULL) text[0] = '\0';
 }
 
-/* Digits alone, at most `most`; NULL is `most` itself. */
+/* Parses digits, up to `most`; NULL stands for `most`. */
 static bool parse_bits(const char *text, unsigned most, unsigned *out) {
     *out = most;
     if (text == NULL) return true;
@@ -136,7 +136,7 @@ bool ip_network_holds(const ip_network *n, const ip_address *address) {
     return ((n->prefix.bytes[whole] ^ address->bytes[whole]) & mask) == 0;
 }
 
-/* ---- what is special ---- */
+/* ---- special addresses ---- */
 
 const special_network *special_network_of(const ip_address *address) {
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -152,7 +152,7 @@ bool ip_address_inside(const ip_address *address, ip_address *out) {
     static const uint8_t isatap[4] = {0x00, 0x00, 0x5e, 0xfe};
     uint8_t interface[4];
     memcpy(interface, address->bytes + 8, sizeof(interface));
-    interface[0] &= 0xfd; /* the bit that says whether the IPv4 address is unique */
+    interface[0] &= 0xfd; /* the bit that marks a globally unique IPv4 address */
     if (memcmp(address->bytes, nat64, sizeof(nat64)) != 0 &&
         memcmp(interface, isatap, sizeof(isatap)) != 0)
         return false;

@@ -7,9 +7,9 @@
 #include <sys/socket.h>
 
 /*
- * Addresses that are not the public internet: the special-purpose registries of IANA (RFC 6890),
- * and the metadata services of clouds. An IPv4 address is kept as an IPv4-mapped one (RFC 4291,
- * section 2.5.5.2), so that both ways to write it are the same.
+ * Addresses outside the public internet: the special-purpose registries of IANA (RFC 6890), and the
+ * metadata services of clouds. An IPv4 address is stored as an IPv4-mapped IPv6 address (RFC 4291,
+ * section 2.5.5.2), so that both notations are equal.
  */
 typedef struct {
     uint8_t bytes[16];
@@ -22,17 +22,18 @@ typedef struct {
 
 #define IP_NETWORK_ROOM 52 /* an IPv6 address, its prefix length and the NUL */
 
-/* Takes the address out of *from. Returns false when that is none of IPv4 or IPv6. */
+/* Converts the address in *from. Returns false when it is neither IPv4 nor IPv6. */
 bool ip_address_from(const struct sockaddr_storage *from, ip_address *out);
 
-/* "10.0.0.5", "::ffff:10.0.0.5" if it came so, "2001:db8::1". */
+/* Writes "10.0.0.5" or "2001:db8::1"; an IPv4-mapped address as "::ffff:10.0.0.5". */
 void ip_address_words(const struct sockaddr_storage *from, char *text, size_t size);
 
-/* Parses "10.0.0.0/8", "fc00::/7", or an address alone. Returns whether it is one. */
+/* Parses "10.0.0.0/8", "fc00::/7", or an address alone. Returns false for other text. */
 bool ip_network_parse(const char *text, ip_network *out);
 void ip_network_words(const ip_network *n, char *text, size_t size);
 
-/* An IPv6 network of fewer than 96 bits holds no IPv4 address. */
+/* Returns whether the network contains the address. An IPv6 network of fewer than 96 bits contains
+ * no IPv4 address. */
 bool ip_network_holds(const ip_network *n, const ip_address *address);
 
 typedef struct {
@@ -41,11 +42,11 @@ typedef struct {
     const char *source;  /* "RFC 1918" */
 } special_network;
 
-/* Returns the narrowest special network that holds the address; NULL: it is public. */
+/* Returns the narrowest special network that contains the address; NULL: it is public. */
 const special_network *special_network_of(const ip_address *address);
 
-/* The IPv4 address that a translator (NAT64, RFC 6052) or a tunnel (ISATAP, RFC 5214) takes out of
- * a public IPv6 address and sends to. Returns whether there is one. */
+/* Extracts the IPv4 address that a translator (NAT64, RFC 6052) or a tunnel (ISATAP, RFC 5214)
+ * derives from a public IPv6 address and sends to. Returns whether there is one. */
 bool ip_address_inside(const ip_address *address, ip_address *out);
 
 #endif

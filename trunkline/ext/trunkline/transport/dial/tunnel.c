@@ -34,7 +34,7 @@ tunnel *tunnel_new(const route *r, const call_options *options, socket_io socket
     return NULL;
 }
 
-/* The connection ended or broke: a failure of the proxy, not of the server. */
+/* Reports the end or failure of the connection as a failure of the proxy, not of the server. */
 static io_result broke(tunnel *t, io_result result, failure *f) {
     if (result != IO_FAILED) return tunnel_fail(t, f, "it closed the connection");
     failure cause = *f;

@@ -17,14 +17,14 @@ typedef struct tunnel tunnel;
 typedef struct {
     http1_response answer; /* its offsets are into `head` */
     uint8_t *head;         /* owned */
-    buffer body;           /* owned; its first TUNNEL_BODY_BYTES */
+    buffer body;           /* owned; the first TUNNEL_BODY_BYTES of its body */
 } refusal;
 
 #define TUNNEL_BODY_BYTES (16 * 1024)
 
-/* `r`, `options` and what `socket` holds are borrowed. `target` is the server's address for
- * PROXY_SOCKS5, else NULL; copied. Returns NULL with *f: without memory, or when a name or password
- * does not fit into SOCKS. */
+/* `r`, `options`, and the descriptor and session of `socket` are borrowed. `target` is the server's
+ * address for PROXY_SOCKS5, else NULL; copied. Returns NULL with *f when out of memory, or when a
+ * name or password cannot be sent in the proxy's protocol. */
 tunnel *tunnel_new(const route *r, const call_options *options, socket_io socket,
                    const endpoint *target, failure *f);
 
@@ -32,11 +32,11 @@ tunnel *tunnel_new(const route *r, const call_options *options, socket_io socket
  * with *f. */
 io_result tunnel_step(tunnel *t, failure *f);
 
-/* Fills in *f when the time is over: FAILURE_CONNECT_TIMEOUT, or FAILURE_PROXY_REFUSED when the
- * head of a refusal has come. */
+/* Fills in *f after a timeout: FAILURE_CONNECT_TIMEOUT, or FAILURE_PROXY_REFUSED when the head of a
+ * refusal has arrived. */
 void tunnel_too_late(tunnel *t, const char *asked, failure *f);
 
-/* After FAILURE_PROXY_REFUSED: the refusal, owned by the caller. Otherwise NULL. */
+/* After FAILURE_PROXY_REFUSED returns the refusal, owned by the caller; otherwise NULL. */
 refusal *tunnel_refusal(tunnel *t);
 void refusal_free(refusal *r); /* NULL is fine */
 

@@ -80,8 +80,8 @@ static io_result take_head(tunnel *t, failure *f) {
         return IO_WAIT;
     }
     if (answer->status > 299) return begin_refusal(t, f);
-    /* Content-Length and Transfer-Encoding mean nothing here. The server sends nothing before we
-     * do: further bytes are not from it. */
+    /* Content-Length and Transfer-Encoding have no meaning in this response. The server sends
+     * nothing before the client does, so further bytes are not from the server. */
     if (GUARD(NOTHING_BEHIND_CONNECT) && buffer_length(&t->in) > answer->head_length) {
         return tunnel_fail(t, f, "%zu bytes followed its answer to CONNECT",
                            buffer_length(&t->in) - answer->head_length);
@@ -89,7 +89,7 @@ static io_result take_head(tunnel *t, failure *f) {
     return IO_DONE;
 }
 
-/* Reads the refusal's body, up to TUNNEL_BODY_BYTES, for the error to show. */
+/* Reads the refusal's body, up to TUNNEL_BODY_BYTES, for the error that is raised. */
 static io_result take_body(tunnel *t, failure *f) {
     refusal *r = t->refused;
     for (;;) {

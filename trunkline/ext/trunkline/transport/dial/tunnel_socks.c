@@ -3,8 +3,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-/* SOCKS 5 (RFC 1928), with user and password (RFC 1929). No byte beyond a reply is read: it would
- * be the server's. */
+/* SOCKS 5 (RFC 1928), with user and password (RFC 1929). No byte after a reply is read, because it
+ * would belong to the server. */
 
 enum { AWAIT_METHOD, AWAIT_STATUS, AWAIT_REPLY };
 enum { METHOD_NONE = 0, METHOD_PASSWORD = 2, METHOD_REFUSED = 0xFF };
@@ -42,7 +42,7 @@ static bool put_counted(tunnel *t, const char *text, failure *f) {
     return put_byte(t, (uint8_t)length, f) && put(t, text, length, f);
 }
 
-/* ---- what is sent ---- */
+/* ---- sending ---- */
 
 static bool fits(tunnel *t, const char *what, const char *text, failure *f) {
     if (text == NULL || (text[0] != '\0' && strlen(text) <= FIELD_MOST)) return true;
@@ -97,7 +97,7 @@ static bool put_credentials(tunnel *t, failure *f) {
     return put_byte(t, 1, f) && put_counted(t, p->user, f) && put_counted(t, p->password, f);
 }
 
-/* ---- what comes ---- */
+/* ---- receiving ---- */
 
 /* Reads until `in` has `count` bytes, and no more. */
 static io_result need(tunnel *t, size_t count, failure *f) {
@@ -136,7 +136,8 @@ static io_result take_status(tunnel *t, failure *f) {
                        : tunnel_fail(t, f, "it did not accept the user and password");
 }
 
-/* The reply ends with the bound address, which is not used; its type says how long it is. */
+/* The reply ends with the bound address, which is not used; the address type determines its
+ * length. */
 static io_result take_reply(tunnel *t, failure *f) {
     const uint8_t *bytes = buffer_head(&t->in);
     if (bytes[0] != VERSION || bytes[2] != 0) return tunnel_fail(t, f, "its reply is malformed");

@@ -10,7 +10,8 @@ void arrival_watch(int descriptor) {
     setsockopt(descriptor, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
 }
 
-/* The kernel goes by the clock of the day, which may have been set meanwhile. */
+/* Converts the kernel's timestamp, which is of CLOCK_REALTIME; that clock may have been set
+ * meanwhile. */
 static nanoseconds monotonic(const struct timespec *then) {
     struct timespec day;
     nanoseconds now = clock_now();

@@ -7,19 +7,20 @@
 #include <sys/types.h>
 
 /*
- * When bytes came. A thread that waits for Ruby's lock reads what has come meanwhile when it has
- * the lock; how long that lay in the socket is the kernel's knowledge (SO_TIMESTAMPNS; Linux, TCP).
+ * The time at which bytes arrived. A thread that waits for the GVL reads only when it holds the GVL
+ * again; the kernel's timestamps (SO_TIMESTAMPNS; Linux, TCP) show how long the bytes were in the
+ * socket by then.
  */
 typedef struct {
-    bool wanted;    /* by the next arrival_recv: it costs a little */
-    nanoseconds at; /* when what was read last had come; -1: not known */
+    bool wanted;    /* the next arrival_recv sets ->at, which costs a little */
+    nanoseconds at; /* when the bytes read last arrived; -1: not known */
 } arrival;
 
-/* Has the kernel note when bytes come for the socket, where it can. */
+/* Enables the kernel's timestamps for bytes that arrive on the socket, where it has them. */
 void arrival_watch(int descriptor);
 
-/* As recv(2). Sets a->at when that is wanted; `a` may be NULL. Of bytes that came one after another
- * it is that of the last. */
+/* As recv(2). Sets a->at when a->wanted is set; `a` may be NULL. For bytes that arrived one after
+ * another it is the time of the last. */
 ssize_t arrival_recv(int descriptor, void *bytes, size_t length, int flags, arrival *a);
 
 #endif

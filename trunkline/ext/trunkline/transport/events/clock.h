@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* A point in time, or a span, of the monotonic clock. */
+/* A point in time of the monotonic clock, or a duration. */
 typedef int64_t nanoseconds;
 
 #define NEVER INT64_MAX
@@ -17,13 +17,13 @@ static inline nanoseconds clock_now(void) {
     return (nanoseconds)t.tv_sec * SECOND + t.tv_nsec;
 }
 
-/* `from` plus `span`; NEVER when `span` is NEVER or the sum overflows. */
+/* Returns `from` plus `span`; NEVER when `span` is NEVER or the sum overflows. */
 static inline nanoseconds clock_after(nanoseconds from, nanoseconds span) {
     return span >= NEVER - from ? NEVER : from + span;
 }
 
-/* Seconds as nanoseconds. Returns NEVER for what does not fit, and 0 for what is negative or NaN.
- */
+/* Converts seconds to nanoseconds. Returns NEVER for a value that does not fit, and 0 for a
+ * negative value or NaN. */
 static inline nanoseconds clock_span(double seconds) {
     double span = seconds * (double)SECOND;
     if (span >= (double)NEVER) return NEVER;
@@ -34,15 +34,16 @@ static inline nanoseconds clock_earlier(nanoseconds a, nanoseconds b) {
     return a < b ? a : b;
 }
 
-/* How long to sleep in order to wake at `until`. The kernel may end a sleep late by a thousandth of
- * its length, or five of them for a nice process: so a long one ends early, and the caller sleeps
- * again. */
+/* Returns how long to sleep in order to wake at `until`. The kernel may end a sleep late by a
+ * thousandth of its length, or by five thousandths for a nice process; so a long sleep ends early,
+ * and the caller sleeps again. */
 static inline nanoseconds clock_nap(nanoseconds until, nanoseconds now) {
     nanoseconds left = until - now;
     return left > 5 * SECOND ? left - left / 64 : left;
 }
 
-/* A span as poll and epoll_wait take it: rounded up, -1 for NEVER. */
+/* Converts a duration to a timeout of poll and epoll_wait: milliseconds, rounded up; -1 for
+ * NEVER. */
 static inline int clock_milliseconds(nanoseconds span) {
     if (span == NEVER) return -1;
     nanoseconds whole = span <= 0 ? 0 : (span - 1) / MILLISECOND + 1;

@@ -6,32 +6,33 @@
 #include <stdbool.h>
 
 /*
- * Points in time, soonest first: a binary heap. A deadline that moves away, as most do with each
- * byte that comes, costs nothing: it is sorted anew only when its old time is over.
+ * A binary heap of points in time, soonest first. Most deadlines move to a later time with each
+ * byte that arrives. That costs nothing: a deadline is sorted again only when its old time is over.
  */
 
-/* Embedded in whoever waits; {.index = -1} before its first use. */
+/* Embedded in the struct that waits; {.index = -1} before its first use. */
 typedef struct {
-    nanoseconds when;   /* the owner's: it may be set later at any time; sooner by deadlines_set */
+    nanoseconds when;   /* set by the owner, which calls deadlines_set after a sooner time */
     nanoseconds sorted; /* its key in the heap: `when`, or sooner */
-    int index;          /* in the heap; -1: it is not there */
+    int index;          /* position in the heap; -1: not in it */
 } deadline;
 
 typedef struct {
-    deadline **heap; /* owned; what it points to is borrowed */
+    deadline **heap; /* owned; the deadlines are borrowed */
     int count, capacity;
 } deadlines;
 
-/* Adds `one`, unless its `when` is NEVER, or moves it forward. Returns false without memory. */
+/* Adds `one` unless its `when` is NEVER, or moves it forward if it is in the heap. Returns false
+ * when out of memory. */
 bool deadlines_set(deadlines *d, deadline *one);
 
-/* Takes `one` out; nothing happens when it is not there. */
+/* Removes `one`; does nothing when it is not in the heap. */
 void deadlines_remove(deadlines *d, deadline *one);
 
-/* No deadline is over before this point; NEVER: there is none. */
+/* Returns a time before which no deadline is over; NEVER: there is no deadline. */
 nanoseconds deadlines_next(const deadlines *d);
 
-/* Takes out and returns a deadline that is over; NULL: there is none. */
+/* Removes and returns a deadline that is over; NULL: there is none. */
 deadline *deadlines_expired(deadlines *d, nanoseconds now);
 
 void deadlines_free(deadlines *d);

@@ -11,7 +11,7 @@
 #define BITS 64
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t *noted; /* owned; a bit for each number */
+static uint64_t *noted; /* owned; one bit per descriptor number */
 static int words;
 static unsigned generation;
 
@@ -72,7 +72,7 @@ void descriptors_before_fork(void) {
     pthread_mutex_lock(&lock);
 }
 
-/* Sends nothing: no shutdown, no close_notify. */
+/* Closes all descriptors and sends nothing: no shutdown, no close_notify. */
 static void close_all(void) {
     for (int i = 0; i < words * BITS; i++)
         if (noted[i / BITS] >> i % BITS & 1) close(i);

@@ -12,14 +12,14 @@
 #endif
 
 #define EVENTS_AT_ONCE 256
-#define LOOK_HOLDS (MILLISECOND / 2) /* how long event_loop_quiet goes by one event_loop_wait */
+#define LOOK_HOLDS (MILLISECOND / 2) /* how long event_loop_quiet relies on one event_loop_wait */
 
 /* A watched descriptor, indexed by its number. */
 typedef struct {
-    void *whom; /* NULL: nobody */
+    void *whom; /* NULL: not watched */
     uint64_t id;
     short events;
-    bool unwanted; /* one event was ignored while nobody watched */
+    bool unwanted; /* one event was ignored while ->whom was NULL */
 } watched;
 
 struct event_loop {
@@ -127,9 +127,10 @@ bool event_loop_watch(event_loop *l, int descriptor, uint64_t id, short events, 
     return false;
 }
 
-/* A connection that another driver uses now is removed from epoll, or each of its responses would
- * wake this loop too. An idle one stays through one EPOLLOUT event, which epoll reports for bytes
- * that were read before epoll_wait was called. */
+/* Handles an event of a descriptor that is not watched. A connection that another driver uses now
+ * is removed from epoll, or each of its responses would wake this loop too. An idle connection
+ * stays registered after one EPOLLOUT event, which epoll reports for bytes that were read before
+ * epoll_wait was called. */
 static void told_for_nobody(event_loop *l, watched *w, const struct epoll_event *event) {
     if (w != NULL && !w->unwanted && event->events == EPOLLOUT) {
         w->unwanted = true;

@@ -35,8 +35,8 @@ void portable_condition(pthread_cond_t *condition) {
     pthread_cond_init(condition, NULL);
 }
 
-/* The condition goes by the clock of the day. That may be set meanwhile, so it is not waited for
- * longer than this by it. */
+/* The condition variable uses CLOCK_REALTIME, which may be set meanwhile, so one wait lasts at most
+ * this long. */
 #define BELIEVED (1 * SECOND)
 
 bool portable_wait(pthread_cond_t *condition, pthread_mutex_t *lock, nanoseconds until) {

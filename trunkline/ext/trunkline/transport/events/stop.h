@@ -7,15 +7,16 @@
 #include <stddef.h>
 
 /*
- * Asks a driver to return to its caller though nothing has happened yet. Another thread or a signal
- * handler calls stop_ask and then wakes the driver's waker. The driver also calls `interrupted`
- * between two steps, for interrupts that wake no waker (a signal that Ruby has only noted).
+ * Requests that a driver returns to its caller although its call has no result yet. Another thread
+ * or a signal handler calls stop_ask and then wakes the driver's waker. The driver also calls
+ * `interrupted` between two steps, for interrupts that wake no waker (a signal that Ruby has only
+ * recorded).
  */
 typedef struct {
     bool asked;                        /* atomic */
     bool (*interrupted)(void *thread); /* NULL: never called */
-    void *thread;                      /* its argument: the driver's own thread; borrowed */
-    nanoseconds ask_every;             /* the longest wait between two calls of it; 0: no limit */
+    void *thread;          /* argument of ->interrupted: the driver's thread; borrowed */
+    nanoseconds ask_every; /* longest wait between calls of ->interrupted; 0: no limit */
 } stop_request;
 
 static inline void stop_ask(stop_request *s) {
@@ -34,7 +35,8 @@ static inline bool stop_wanted(const stop_request *s) {
     return stop_asked(s) || (s->interrupted != NULL && s->interrupted(s->thread));
 }
 
-/* The end of a wait that may last until `until`: then `interrupted` is called again. */
+/* Returns the end of a wait that may last until `until`, early enough to call ->interrupted
+ * again. */
 static inline nanoseconds stop_wait_until(const stop_request *s, nanoseconds until) {
     return s->ask_every > 0 && until != 0 ? clock_earlier(until, clock_now() + s->ask_every)
                                           : until;

@@ -18,16 +18,17 @@
 #include <sys/eventfd.h>
 #endif
 
-/* Enough for the callers that wait at the same time; more are made and closed as needed. */
+/* Enough for the callers that wait at the same time; further wakers are made and closed as
+ * needed. */
 #define FREE_LIST_LIMIT 64
 
 #define UNOPENED UINT_MAX /* the generation of a waker without descriptors */
 
 struct waker {
-    int descriptor; /* what is polled */
-    int trigger;    /* what is written to: the same one, or the other end of a pipe */
-    int both;       /* an epoll of what is polled, and of `other`; -1: not made yet */
-    int other;      /* -1: none */
+    int descriptor; /* the descriptor to poll */
+    int trigger;    /* the descriptor to write to: the same, or the write end of a pipe */
+    int both;       /* an epoll instance with ->descriptor and ->other; -1: not made yet */
+    int other;      /* see waker_with; -1: none */
     unsigned references;
     unsigned generation; /* of the process that opened the descriptors (atomic) */
     bool woken;
@@ -71,7 +72,7 @@ static bool open_descriptors(waker *w) {
     return true;
 }
 
-/* Of a waker that no process, or the parent, opened. */
+/* Returns whether the descriptors are not open, or are the parent process's. */
 static bool unopened(const waker *w) {
     return __atomic_load_n(&w->generation, __ATOMIC_ACQUIRE) != descriptors_generation();
 }
@@ -83,8 +84,8 @@ static void put(const waker *w) {
     }
 }
 
-/* Opens the descriptors of a waker that has none in this process. While no more can be opened it
- * wakes nobody: whoever waits goes on at its deadline. */
+/* Opens the descriptors of a waker that has none in this process. While no more can be opened the
+ * waker wakes no thread; a waiting thread continues at its deadline. */
 static void open_if_needed(waker *w) {
     if (!unopened(w)) return;
     pthread_mutex_lock(&lock);
@@ -117,7 +118,7 @@ static waker *make(void) {
     return w;
 }
 
-/* Called with the lock. */
+/* The caller holds the lock. */
 static waker *take_kept(void) {
     waker *w;
     while ((w = LIST_ITEM(list_shift(&free_list), waker, node)) != NULL) {
@@ -136,7 +137,7 @@ static waker *take(waker *(*make_new)(void)) {
     if (w == NULL) return NULL;
     w->references = 1;
     w->marked = w->away = false;
-    waker_clear(w); /* nobody else has it, so no write is under way */
+    waker_clear(w); /* no other thread has it, so no write is under way */
     return w;
 }
 
@@ -265,7 +266,7 @@ void waker_before_fork(void) {
     pthread_mutex_lock(&lock);
 }
 
-/* The child frees those that are not its own when it takes one: see fork.c. */
+/* The child frees the parent's wakers when it takes one: see fork.c. */
 void waker_after_fork(bool child) {
     if (child)
         pthread_mutex_init(&lock, NULL);

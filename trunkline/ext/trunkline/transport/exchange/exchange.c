@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define KEEP_ALIVE_MARGIN SECOND /* a connection is closed so long before its server would */
+#define KEEP_ALIVE_MARGIN SECOND /* idle connections end this long before the server's timeout */
 
 void exchange_begin(exchange *x, const exchange_request *request, pool *p, waker *w,
                     nanoseconds deadline) {
@@ -28,7 +28,7 @@ void exchange_begin(exchange *x, const exchange_request *request, pool *p, waker
     x->began = clock_now();
 }
 
-/* ---- ends ---- */
+/* ---- the end of a call ---- */
 
 static attempt *current_attempt(exchange *x) {
     return x->attempt_count > 0 ? &x->attempts[x->attempt_count - 1] : NULL;
@@ -42,7 +42,8 @@ static void record_outcome(exchange *x, failure_code code) {
     }
 }
 
-/* Until when the connection may be idle: a little less than the server's Keep-Alive timeout. */
+/* Returns the time until which the connection may be idle: at most until KEEP_ALIVE_MARGIN before
+ * the server's Keep-Alive timeout. */
 static nanoseconds idle_until(const exchange *x, nanoseconds now) {
     nanoseconds until = clock_after(now, x->idle_timeout);
     until = clock_earlier(until, connection_due(x->connection, x->max_age));
@@ -96,7 +97,8 @@ step_result exchange_finish(exchange *x, nanoseconds now) {
     record_outcome(x, FAILURE_NONE);
     x->timings.total = now - x->began;
     x->stepped_at = now;
-    if (exchange_switches(x, x->answer.status)) { /* switched_take takes it, or exchange_free */
+    if (exchange_switches(x, x->answer.status)) {
+        /* switched_take or exchange_free takes the connection. */
         x->state = EXCHANGE_DONE;
         return STEP_DONE;
     }
@@ -152,8 +154,8 @@ static bool start_talking(exchange *x, connection *c, nanoseconds now) {
     return exchange_send_begin(x, now);
 }
 
-/* Ends a call that only connects. A connection that had been idle keeps its deadline, because the
- * server has received nothing on it. */
+/* Ends a call that only connects. A connection that had been idle keeps its idle deadline, because
+ * the server has received nothing on it. */
 static step_result leave_connected(exchange *x, nanoseconds now) {
     connection *c = x->connection;
     nanoseconds until = idle_until(x, now);
@@ -193,7 +195,7 @@ static bool usable(const exchange *x, connection *c, nanoseconds now) {
     return pool_connection_usable(c, x->max_age, x->watcher, now);
 }
 
-/* Goes on with what the pool gave. A connection is checked before it is used, and replaced when it
+/* Continues with the pool's result. A connection is checked before it is used, and replaced when it
  * is dead or too old. */
 static step_result take_turn(exchange *x, pool_result result, connection *c, nanoseconds now) {
     while (result == POOL_CONNECTION && !usable(x, c, now)) result = another(x, &c);
@@ -209,7 +211,7 @@ static step_result take_turn(exchange *x, pool_result result, connection *c, nan
     }
 }
 
-/* Timeouts count from here: its driver may have been busy since the exchange was begun. */
+/* Starts the timeouts here, because the driver may have been busy since exchange_begin. */
 static step_result start(exchange *x, nanoseconds now) {
     connection *c = NULL;
     x->began = x->timings.began = now;
@@ -252,7 +254,7 @@ static step_result dialling(exchange *x, nanoseconds now) {
     x->timings.resolve = d.resolved_in;
     x->timings.connect = d.connected_in;
     x->timings.tls = d.secured_in;
-    now = clock_now(); /* what this step has computed for the handshake is no time of writing */
+    now = clock_now(); /* the handshake's computation in this step is not time of writing */
     connection *c = connection_new(&d, x->request.to, x->request.options->owner, now);
     if (c == NULL || !exchange_share(x, c)) return exchange_fail(x, FAILURE_OUT_OF_MEMORY, NULL, 0);
     if (c->http2 == NULL && x->request.options->http == HTTP_TWO &&
@@ -276,10 +278,11 @@ static bool was_replayed(const exchange *x) {
 }
 
 /*
- * The only place that decides whether a request is sent again. A reused connection may die before a
- * byte of the response came. A request of which nothing was written, or which an HTTP/2 server has
- * certainly not acted on, is moved to another connection. One that was written is replayed once,
- * and only if it is safe, has no body, and the caller allows it (replay_safe). All else fails.
+ * Only this function decides whether a request is sent again. A reused connection may die before
+ * the first byte of the response arrives. A request of which nothing was written, or which an
+ * HTTP/2 server has certainly not acted on, is moved to another connection. A request that was
+ * written is replayed once, and only if it is safe, has no body, and the caller allows it
+ * (replay_safe). Every other request fails.
  */
 static bool may_go_again(const exchange *x, attempt_reason *reason) {
     failure_code code = x->why.code;
@@ -311,7 +314,7 @@ static step_result move_on(exchange *x, nanoseconds now) {
     exchange_http2_leave(x, now, idle_until(x, now));
     pool_result result = pool_acquire(x->pool, x->request.to, x->request.options, &x->ticket, &c);
     step_result step = take_turn(x, result, c, now);
-    x->again = x->state == EXCHANGE_TALKING; /* no call reads for it on that connection yet */
+    x->again = x->state == EXCHANGE_TALKING; /* no call reads the new connection for `x` yet */
     return step;
 }
 
@@ -326,14 +329,15 @@ static step_result give_up_or_go_again(exchange *x, nanoseconds now) {
     return x->http2 ? move_on(x, now) : replace_connection(x, now);
 }
 
-/* Writing failed. A response may have arrived all the same (RFC 9112 9.5), so it is read first. */
+/* Handles a failed write. A response may still have arrived (RFC 9112 9.5), so it is read first. */
 static void sending_broke(exchange *x, nanoseconds now) {
     exchange_cut_request(x, now);
     exchange_phase(x, PHASE_WRITE, now);
 }
 
-/* Writing failed because the system refused (ENOBUFS, ENOMEM), not because the connection had
- * ended: no response comes, since the server waits for the rest of the request. */
+/* Returns whether writing failed because the system refused (ENOBUFS, ENOMEM), not because the
+ * connection had ended: then no response comes, since the server waits for the rest of the
+ * request. */
 static bool unanswerable(exchange *x) {
     int error = x->write_failure.system_error;
     bool refused = error != 0 && error != EPIPE && error != ECONNRESET;
@@ -403,7 +407,7 @@ static bool over(step_result step) {
     return step == STEP_DONE || step == STEP_FAILED;
 }
 
-/* In a forked child: the parent goes on with this exchange. */
+/* Returns whether this is a forked child, and the parent process continues this exchange. */
 static bool belongs_to_parent(const exchange *x) {
     bool is_over = x->state == EXCHANGE_DONE || x->state == EXCHANGE_FAILED;
     return !is_over && x->generation != descriptors_generation();

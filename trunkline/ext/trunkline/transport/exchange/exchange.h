@@ -10,22 +10,22 @@
 #include <poll.h>
 
 /*
- * One request and its response: a state machine that never blocks. exchange_step moves it as far as
- * it goes without waiting, and returns what must happen next; exchange_wait says what to wait for.
- * The thread that runs an exchange, its driver, has exclusive use of its connection; over HTTP/2
- * each step holds the connection's lock.
+ * One request and its response: a state machine that never blocks. exchange_step advances it as far
+ * as possible without waiting, and returns what the caller must do next; exchange_wait returns what
+ * to wait for. The thread that runs an exchange, its driver, has exclusive use of its connection;
+ * over HTTP/2 each step holds the connection's lock.
  */
 
-/* What is sent. All memory is borrowed and outlives the exchange; but exchange_abort and
- * exchange_free read none of it, because Ruby's collector frees both in any order. */
+/* The request to send. All memory is borrowed and outlives the exchange; but exchange_abort and
+ * exchange_free do not read it, because Ruby's garbage collector frees both in any order. */
 typedef struct {
     const route *to;
     const call_options *options;
     const char *head; /* request line and fields, complete */
     size_t head_length;
-    const char *body;    /* NULL: none, or it comes by exchange_feed */
+    const char *body;    /* NULL: none, or passed by exchange_feed */
     int64_t body_length; /* 0: none; -1: chunked, by exchange_feed */
-    bool fed;            /* the body comes by exchange_feed */
+    bool fed;            /* the body is passed by exchange_feed */
     bool head_method;    /* HEAD: the response has no body */
     bool safe_method;    /* GET, HEAD, OPTIONS, TRACE */
     bool expects;        /* the head has Expect: 100-continue */
@@ -33,20 +33,20 @@ typedef struct {
     bool streaming;      /* the caller takes the body piece by piece */
     bool tells_hints;    /* STEP_HINTS is returned for each 103 */
     bool tells_progress; /* STEP_PROGRESS is returned while the body is sent */
-    bool only_connects;  /* nothing is sent: the connection is opened, and left in the pool */
-    bool upgrades;       /* it asks to switch protocols (RFC 9110 7.8, RFC 8441): see switched.h */
+    bool only_connects;  /* no request is sent: the connection is opened and given to the pool */
+    bool upgrades;       /* the request asks to switch protocols (RFC 9110 7.8, RFC 8441) */
 } exchange_request;
 
 typedef enum {
-    STEP_WAIT,             /* see exchange_wait */
-    STEP_BODY_WANTED,      /* call exchange_feed, then step on */
-    STEP_HINTS,            /* a 103 came: see ->hints; step on */
-    STEP_PROGRESS,         /* call exchange_progress, then step on */
-    STEP_HEAD,             /* the head came; a body buffer may be set now; step on for the body */
-    STEP_DATA,             /* ->body holds bytes for the caller to take (streaming); step on */
-    STEP_BODY_BUFFER_FULL, /* give the body buffer more room; step on */
-    STEP_COLLECT, /* it waits for a connection, and streamed responses that nobody reads hold some:
-                     have those collected that were dropped; step on */
+    STEP_WAIT,        /* see exchange_wait */
+    STEP_BODY_WANTED, /* call exchange_feed, then step again */
+    STEP_HINTS,       /* a 103 response arrived: see ->hints; step again */
+    STEP_PROGRESS,    /* call exchange_progress, then step again */
+    STEP_HEAD,        /* the head arrived; a body buffer may be set now; step again for the body */
+    STEP_DATA,        /* ->body holds bytes for the caller to take (streaming); step again */
+    STEP_BODY_BUFFER_FULL, /* set a larger or another body buffer; step again */
+    STEP_COLLECT, /* the exchange waits for a connection while unread streamed responses hold some:
+                     run the garbage collector, which frees dropped ones; step again */
     STEP_DONE,    /* complete; the connection is back in the pool, or closed */
     STEP_FAILED   /* see ->why; the connection is closed */
 } step_result;
@@ -61,14 +61,14 @@ typedef enum { ATTEMPT_FIRST, ATTEMPT_MOVED, ATTEMPT_REPLAYED } attempt_reason;
 typedef struct {
     attempt_reason reason;
     sent_state sent;
-    failure_code code; /* how it ended; FAILURE_NONE: well, or not yet */
+    failure_code code; /* why it failed; FAILURE_NONE: it succeeded, or has not ended */
     char address[80];
 } attempt;
 
-#define EXCHANGE_PIECE (128 * 1024) /* a streaming caller takes so much before more is read */
+#define EXCHANGE_PIECE (128 * 1024) /* streamed bytes to buffer before reading pauses */
 #define EXCHANGE_ATTEMPTS 3         /* the first, one moved, one replayed */
 
-/* The head of a 103 (RFC 8297), kept. */
+/* The stored head of a 103 response (RFC 8297). */
 typedef struct hint {
     struct hint *next;
     http1_field *fields; /* owned */
@@ -85,193 +85,203 @@ typedef enum {
     EXCHANGE_FAILED
 } exchange_state;
 
-/* -1: the phase did not happen. */
+/* Durations of the phases; -1: the phase did not happen. */
 typedef struct {
     nanoseconds queue, resolve, connect, tls, write, first_byte, total;
-    nanoseconds gvl;   /* how long what came last has waited for Ruby */
-    nanoseconds began; /* a moment of the clock; 0: the answer came over no connection */
+    nanoseconds gvl; /* how long the bytes that arrived last waited for the driver to get the GVL */
+    nanoseconds began; /* a point in time; 0: the response used no connection */
 } exchange_timings;
 
 typedef struct exchange {
     exchange_request request;
     pool *pool;          /* one reference */
-    waker *waker;        /* one reference; its driver's */
-    event_loop *watcher; /* borrowed from its exchange loop; NULL: it is driven alone */
+    waker *waker;        /* one reference; the driver's waker */
+    event_loop *watcher; /* borrowed from the exchange loop; NULL: `x` is in none */
     exchange_state state;
-    unsigned generation; /* of the process that began it */
+    unsigned generation; /* of the process that began the exchange */
 
-    /* the response, beside what is at the end: to be read after STEP_HEAD, STEP_DATA, STEP_DONE */
+    /* The response, together with the fields at the end; to be read after STEP_HEAD, STEP_DATA,
+     * STEP_DONE. */
     const uint8_t *head;      /* answer.head_length bytes; NULL until the head is complete */
-    uint64_t delivered;       /* bytes of the body so far, decoded */
-    uint64_t body_limit;      /* of ->delivered; 0: none */
+    uint64_t delivered;       /* decoded bytes of the body so far */
+    uint64_t body_limit;      /* maximum of ->delivered; 0: none */
     hint *hints, **hints_end; /* owned */
     exchange_timings timings;
     failure why;
-    refusal *refused;    /* owned; a proxy's response to CONNECT; NULL: none refused */
-    nanoseconds allowed; /* the limit that was passed, when `why` is a timeout; else -1 */
+    refusal *refused;    /* owned; the response of a proxy that refused CONNECT; NULL: none */
+    nanoseconds allowed; /* the timeout that was exceeded, when `why` is a timeout; else -1 */
 
-    /* the connection, and what is reported of it */
+    /* The connection, and what the response reports about it. */
     connection *connection; /* NULL: none now */
     uint64_t connection_id;
     bool reused;
-    nanoseconds connection_age;           /* when the request was sent; -1: there was none */
+    nanoseconds connection_age; /* when the request was sent; -1: no connection was used */
     const char *tls_version, *tls_cipher; /* static; NULL: plain */
     attempt attempts[EXCHANGE_ATTEMPTS];
     uint32_t attempt_count;
 
-    /* sending; the fields from here on belong to the state machine */
+    /* Sending; the fields from here on belong to the state machine. */
     buffer frame;        /* head with a small body, or a fed piece; owned */
-    const char *segment; /* being sent; borrowed, or in frame */
+    const char *segment; /* the bytes being sent; borrowed, or in ->frame */
     size_t segment_length, segment_sent;
-    int64_t fed_bytes;       /* of the body so far, to be held against body_length */
-    uint64_t sent_bytes;     /* of this attempt, handed to the connection */
-    uint64_t body_sent;      /* of those, bytes of the body */
-    nanoseconds progress_at; /* when to return STEP_PROGRESS again, at the earliest */
-    bool progress_due;       /* call exchange_progress */
-    bool body_begun;         /* the server can have some of the body */
+    int64_t fed_bytes;       /* body bytes that were fed, to be compared with body_length */
+    uint64_t sent_bytes;     /* bytes of this attempt that were handed to the connection */
+    uint64_t body_sent;      /* body bytes among ->sent_bytes */
+    nanoseconds progress_at; /* the earliest time of the next STEP_PROGRESS */
+    bool progress_due;       /* exchange_progress must be called */
+    bool body_begun;         /* the server may have received some of the body */
     uint64_t session_before; /* tls_sent when this attempt began */
-    bool body_queued;        /* the segment is the last one */
-    bool piece_wanted;       /* the caller must feed */
+    bool body_queued;        /* ->segment is the last one */
+    bool piece_wanted;       /* the caller must call exchange_feed */
     bool request_done;       /* nothing more will be sent */
-    bool request_cut;        /* and not all was sent: the connection cannot be used again */
+    bool request_cut; /* sending stopped before the end: the connection cannot be used again */
     bool awaits_continue;
     failure write_failure; /* writing failed, but a response may have arrived */
 
-    /* receiving */
+    /* Receiving. */
     inflater *inflater;
     buffer packed;        /* body bytes that are not decoded yet; owned */
-    bool unpacks_more;    /* the inflater can go on with those */
-    uint8_t *body_buffer; /* borrowed; the body is read into it when it is set */
+    bool unpacks_more;    /* the inflater can continue: call exchange_unpack */
+    uint8_t *body_buffer; /* borrowed; destination of the body; NULL: ->body */
     size_t body_buffer_room;
-    bool any_byte; /* of a response has come in this attempt */
-    size_t room;   /* for the next read of a streamed body; 0: the least */
+    bool any_byte; /* a byte of a response arrived in this attempt */
+    size_t room;   /* bytes for the next read of a streamed body; 0: the minimum */
 
-    /* HTTP/2 */
-    bool http2; /* this attempt, or the last one, uses a shared connection */
+    /* HTTP/2. */
+    bool http2; /* the current or last attempt uses a shared connection */
     http2_call call;
-    http2_batch *batch;  /* one reference, its exchange loop's; NULL: it is driven alone */
-    bool in_fiber;       /* it is driven by a fiber under a scheduler */
-    bool body_ended;     /* all of the request's body was given to http2_feed */
-    bool stopped;        /* its stream was released */
-    bool declined;       /* the server takes no extended CONNECT */
-    bool no_stream_free; /* the server allows no further stream just now */
-    bool displaced;      /* the connection takes no calls any more: use another one */
+    http2_batch *batch;  /* one reference; the exchange loop's; NULL: `x` is in none */
+    bool in_fiber;       /* the driver is a fiber under a scheduler */
+    bool body_ended;     /* all of the request's body was passed to http2_feed */
+    bool stopped;        /* the stream was released */
+    bool declined;       /* extended CONNECT is not supported by the server or by this system */
+    bool no_stream_free; /* the connection has no free stream at present */
+    bool displaced;      /* the connection takes no further calls: ask the pool for another one */
     bool unprocessed;    /* the server has certainly not acted on the request */
     sent_state sent_so_far;
-    nanoseconds wake_at; /* when to step in any case */
+    nanoseconds wake_at; /* when to step even without an event */
 
-    /* waiting */
+    /* Waiting. */
     pool_ticket ticket;
     dial *dialling;
-    short events;            /* what to poll the connection for */
-    bool again;              /* do not wait: more can be done at once */
-    bool read_waits;         /* the next read waits itself (connection_wait_in_read) */
-    bool poll_first;         /* wait before the first read: nothing can have come yet */
-    bool resumed;            /* the caller had control: the phase's timeout starts anew */
-    bool resting;            /* see exchange_rest */
-    bool behind;             /* its driver was away: what it reads now may have come before */
-    nanoseconds collect_at;  /* when to return STEP_COLLECT, while it waits for a connection */
-    nanoseconds waits_since; /* for that connection */
+    short events;    /* the poll events to wait for on the connection */
+    bool again;      /* step again without waiting */
+    bool read_waits; /* the next read may wait (connection_wait_in_read) */
+    bool poll_first; /* poll before the first read: no response can have arrived yet */
+    bool resumed;    /* the last step returned to the caller: restart the phase's timeout */
+    bool resting;    /* see exchange_rest */
+    bool behind;     /* the driver was away: bytes that are read now may have arrived earlier */
+    nanoseconds collect_at;  /* when to return STEP_COLLECT while waiting for a connection */
+    nanoseconds waits_since; /* when that wait began */
     nanoseconds idle_timeout, max_age; /* of the connection; copied from request.options */
     call_phase phase;
     nanoseconds began, deadline, total_deadline, sending_began, sent_at;
-    nanoseconds stepped_at; /* when the last step ended; 0: it did not look at the clock then */
+    nanoseconds stepped_at; /* when the last step ended; 0: that step did not read the clock */
 
-    /* what the next call reads into, too: see exchange_free. `answer` is the first. */
+    /* Buffers that exchange_free keeps for the next call. ->answer must be the first of these
+     * fields. */
     http1_response answer;
     buffer body;       /* decoded bytes that the caller has not taken yet */
-    buffer input;      /* read, and not parsed yet */
-    buffer head_bytes; /* what ->head points into */
+    buffer input;      /* bytes that were read and are not parsed yet */
+    buffer head_bytes; /* ->head points into it */
 } exchange;
 
-/* Returns an exchange for exchange_begin, from the free list (with the buffers that it read into)
- * or a new one; NULL without memory. */
+/* Returns an exchange for exchange_begin, from the free list (with its read buffers) or a new one;
+ * NULL when out of memory. */
 exchange *exchange_new(void);
 
-/* Aborts `x` unless it is over, frees what it owns, and returns it to the free list. NULL is fine.
- * In a forked child an exchange of the parent's is left alone, and its memory lost. */
+/* Aborts `x` unless it has ended, frees what it owns, and returns it to the free list. NULL is
+ * fine. In a forked child an exchange of the parent is left unchanged, and its memory leaks. */
 void exchange_free(exchange *x);
 
-/* Is exactly one call under way in this process? */
+/* Returns whether exactly one call is under way in this process. */
 bool exchange_alone(void);
 
-/* Readies `x` for its first step. Copies *request; adds a reference to the pool and the waker.
- * `deadline` is a point in time that limits the call beside request->options->total; NEVER: none.
- */
+/* Prepares `x` for its first step. Copies *request; adds a reference to the pool and the waker.
+ * `deadline` is a point in time that limits the call in addition to request->options->total; NEVER:
+ * none. */
 void exchange_begin(exchange *x, const exchange_request *request, pool *p, waker *w,
                     nanoseconds deadline);
 
-/* Moves `x` as far as it goes without waiting; see step_result. After STEP_DONE and STEP_FAILED it
- * returns the same again. */
+/* Advances `x` as far as possible without waiting; see step_result. After STEP_DONE and STEP_FAILED
+ * it returns the same result again. */
 step_result exchange_step(exchange *x, nanoseconds now);
 
-/* What to wait for after STEP_WAIT: fills at most `room` (>= DIAL_MAX_ATTEMPTS) entries and returns
- * how many; the waker is not among them. *deadline is when to step in any case; 0: at once. */
+/* Returns what to wait for after STEP_WAIT: fills at most `room` (>= DIAL_MAX_ATTEMPTS) entries and
+ * returns how many; the waker is not among them. *deadline is when to step even without an event;
+ * 0: at once. */
 int exchange_wait(const exchange *x, struct pollfd *entries, int room, nanoseconds *deadline);
 
-/* Has a complete exchange switched protocols, and does it still have its connection? */
+/* Returns whether a complete exchange has switched protocols and still has its connection. */
 bool exchange_switched(const exchange *x);
 
-/* Gives the next piece of the request's body after STEP_BODY_WANTED; it is copied. NULL, 0: the
+/* Passes the next piece of the request's body after STEP_BODY_WANTED; it is copied. NULL, 0: the
  * body is complete. */
 void exchange_feed(exchange *x, const char *piece, size_t length);
 
 /* To be called after STEP_PROGRESS, and after any other step while ->progress_due is set. Returns
- * how many bytes of the body were handed to the connection; *over: this attempt sends no more. The
- * first of each attempt, before anything is sent, is 0. */
+ * how many bytes of the body were handed to the connection; *over is set when this attempt sends no
+ * more. The first call of each attempt comes before anything is sent and returns 0. */
 uint64_t exchange_progress(exchange *x, bool *over);
 
-/* Has the body read into `bytes` without a copy: `room` bytes from now on, borrowed until the body
- * is complete or the buffer is replaced. After STEP_HEAD and STEP_BODY_BUFFER_FULL alone. */
+/* Sets a buffer of `room` bytes that the body is read into without a copy; it is borrowed until the
+ * body is complete or the buffer is replaced. To be called after STEP_HEAD and
+ * STEP_BODY_BUFFER_FULL only. */
 void exchange_set_body_buffer(exchange *x, uint8_t *bytes, size_t room);
 
-/* The caller of a streamed response keeps what is left of the body: max_body_bytes holds for that.
- */
+/* To be called when the caller of a streamed response buffers the rest of the body: limits that
+ * rest to max_body_bytes. */
 void exchange_keep_rest(exchange *x);
 
-/* Has another call, which reads their shared connection, received something for it? */
+/* Returns whether another call, which reads the shared connection, has received something for
+ * `x`. */
 bool exchange_touched(const exchange *x);
 
-/* Should `x` be stepped because its waker was woken? The waker may be shared, and does not say for
- * which exchange it was woken: for a connection, an address, or bytes on a shared connection. */
+/* Returns whether `x` should be stepped after its waker was woken. The waker may be shared, and
+ * does not record for which exchange it was woken: for a free connection, a resolved name, or bytes
+ * on a shared connection. */
 bool exchange_called(const exchange *x);
 
-/* Makes `x` a member of an exchange loop, which gives its batch and event loop; NULL, NULL: it is
- * driven alone again. */
+/* Makes `x` use the batch and the event loop of an exchange loop; NULL, NULL: `x` leaves the
+ * loop. */
 void exchange_join(exchange *x, http2_batch *batch, event_loop *watcher);
 
-/* How much of the request the server can have received. */
+/* Returns how much of the request the server may have received. */
 sent_state exchange_sent(const exchange *x);
 
-/* Ends `x` with FAILURE_CANCELLED and closes its connection, unless it is over already. */
+/* Ends `x` with FAILURE_CANCELLED unless it has ended, and closes a connection that it still
+ * has. */
 void exchange_abort(exchange *x);
 
-/* A streamed response was returned to its caller, who may drop it half read; or is driven again.
- * exchange_any_rests: are there any such in this process? */
+/* To be called with true when a streamed response is returned to its caller, who may drop it half
+ * read, and with false when it is driven again. exchange_any_rests returns whether this process has
+ * any exchange at rest. */
 void exchange_rest(exchange *x, bool resting);
 
 bool exchange_any_rests(void);
 
-/* Around fork: the child starts with an empty free list. */
+/* To be called around fork. The child starts with an empty free list. */
 void exchange_before_fork(void);
 void exchange_after_fork(bool child);
 
-/* Until when the driver may busy-poll for the response; 0: it may not. */
+/* Returns the time until which the driver may busy-poll for the response; 0: it may not. */
 nanoseconds exchange_awake_until(const exchange *x);
 
-/* Waits for the response for `span` if that of the connection's last call came within it, and no
- * such wait was in vain lately. Returns whether there is something to step for. */
+/* Waits for the response for up to `span`, if the connection's last response came within `span` and
+ * no recent wait was in vain. Returns whether an event has occurred, so that `x` should be
+ * stepped. */
 bool exchange_wait_briefly(exchange *x, nanoseconds span);
 
-/* May the driver wait for the response in its read, without a poll before it? */
+/* Returns whether the driver may wait for the response in its read, without a poll before it. */
 bool exchange_may_wait_in_read(const exchange *x, nanoseconds now);
 
-/* Steps `x`, waiting in between, until something but STEP_WAIT happens. Returns STEP_WAIT when
- * `stop` asks for it. Runs without the GVL. */
+/* Waits and steps `x` until a step returns another result than STEP_WAIT. Returns STEP_WAIT when
+ * `stop` requests it. Runs without the GVL. */
 step_result exchange_drive(exchange *x, const stop_request *stop);
 
-/* The driver of `x` stops driving until it calls waker_arrive and steps it again. Meanwhile another
- * call reads their shared connection, and none waits for what `x` dials. */
+/* To be called when the driver of `x` stops driving; it calls waker_arrive before it steps `x`
+ * again. Meanwhile another call reads their shared connection, and no call waits for the connection
+ * that `x` dials. */
 void exchange_depart(exchange *x);
 
 #endif

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Heads and bodies of responses, for HTTP/1.1 and HTTP/2 alike. */
+/* Heads and bodies of responses, over HTTP/1.1 and HTTP/2. */
 
-#define BODY_BUFFER_FROM (64 * 1024) /* the least plain body that the caller gives a buffer for */
+#define BODY_BUFFER_FROM (64 * 1024) /* the smallest uncoded body read into the caller's buffer */
 
-/* Writes which limit was passed, by its option's name if it has one, or what came for a status
- * line; "" for other failures. */
+/* Writes which limit was exceeded, with its option's name if it has one, or the bytes that were
+ * received as a status line; "" for other failures. */
 static void describe(exchange *x, failure_code code, char *out, size_t room) {
     const call_options *options = x->request.options;
     switch (code) {
@@ -118,7 +118,7 @@ static bool start_inflating(exchange *x) {
     if (x->answer.framing == HTTP1_FRAMING_NONE || !x->request.options->decode) return true;
     const http1_response *r = &x->answer;
     bool lenient = x->request.options->limits.lenient;
-    /* Net::HTTP leaves a part of a coded body as it is. */
+    /* Net::HTTP does not decode a part of a coded body. */
     if (lenient && http1_find(r->fields, r->field_count, x->head, "Content-Range", 13) != NULL)
         return true;
     const inflater_limits limits = {x->body_limit, x->request.options->max_decode_ratio};
@@ -168,7 +168,7 @@ step_result exchange_head(exchange *x, const uint8_t *bytes, nanoseconds now) {
 bool exchange_delivered(exchange *x, size_t count) {
     x->delivered += count;
     if (GUARD(BODY_BYTES) && x->body_limit > 0 && x->delivered > x->body_limit) {
-        buffer_clear(&x->body); /* no byte beyond the limit is given to the caller */
+        buffer_clear(&x->body); /* no byte beyond the limit is passed to the caller */
         exchange_broke(x, FAILURE_BODY_TOO_LARGE, 0, NULL);
         return false;
     }
@@ -184,7 +184,7 @@ static bool inflate_some(exchange *x, const uint8_t *bytes, size_t length, size_
             exchange_broke(x, FAILURE_OUT_OF_MEMORY, 0, NULL);
             return false;
         }
-        /* At most BULK_READ at once, because the limits are checked in between. */
+        /* Decodes at most BULK_READ bytes at once, because the limits are checked in between. */
         size_t room = buffer_room(&x->body), consumed, produced;
         result =
             inflater_feed(x->inflater, bytes + *taken, length - *taken, &consumed,

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* The dialling state. */
+/* The state EXCHANGE_DIALLING. */
 
-/* Starts the dial again when it failed without a descriptor and idle connections could be closed.
- * The resolver does not report why it failed, so descriptors_exhausted is asked. */
+/* Starts a new dial when the dial failed because no descriptor was left and idle connections could
+ * be closed. The resolver does not report that reason, so descriptors_exhausted checks for it. */
 static bool tries_again(exchange *x, nanoseconds now) {
     failure *why = &x->why;
     if (why->phase == PHASE_RESOLVE && descriptors_exhausted())

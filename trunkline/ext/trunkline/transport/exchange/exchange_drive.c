@@ -4,9 +4,10 @@
 #include <errno.h>
 
 /*
- * A server on the same machine responds sooner than a thread is put to sleep and woken. With
- * busy_poll a call that is alone, on a connection whose last response came within that time, polls
- * for so long before it sleeps. While other calls are under way it sleeps at once.
+ * A server on the same machine responds faster than a thread goes to sleep and is woken. With
+ * busy_poll a call therefore polls for that time before it sleeps, if it is the only call under way
+ * and the connection's last response came within that time. While other calls are under way it
+ * sleeps at once.
  */
 nanoseconds exchange_awake_until(const exchange *x) {
     nanoseconds span = x->request.options->busy_poll;
@@ -41,10 +42,10 @@ bool exchange_wait_briefly(exchange *x, nanoseconds span) {
 }
 
 /*
- * A poll before each read is a tenth of what a small call costs. A response that is likely to come
- * soon is therefore read by a recv that waits itself. Nothing wakes that recv but the response, so
- * it waits for a short time only, and only where no deadline is near; what comes later is polled
- * for. A call over HTTP/2 is not alone on its connection, and has to hear its waker.
+ * A poll before each read is a tenth of the cost of a small call. A response that is likely to come
+ * soon is therefore read by a recv that waits. Only the response wakes that recv, so it waits for a
+ * short time only, and only when no deadline is near; a later response is polled for. A call over
+ * HTTP/2 shares its connection, and must react to its waker.
  */
 #define NO_DEADLINE_WITHIN (5 * CONNECTION_READ_WAIT)
 

@@ -6,16 +6,16 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Exchanges that are over are kept with their buffers for the next call: to allocate these anew
+/* Exchanges that have ended are kept with their buffers for the next call: allocating these again
  * costs a tenth of a whole call. */
 #define FREE_LIST_SIZE 64
-#define KEPT_BUFFER_BYTES (16 * 1024) /* larger buffers are given back to the system */
+#define KEPT_BUFFER_BYTES (16 * 1024) /* larger buffers are freed */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static exchange *free_list[FREE_LIST_SIZE]; /* owned */
 static int free_count;
-static int under_way; /* exchanges in use; changed under the lock, read without */
-static int resting;   /* atomic; of these, streamed responses that are with their callers */
+static int under_way; /* exchanges in use; changed under the lock, read without it */
+static int resting;   /* atomic; those among them that are at rest (exchange_rest) */
 
 static void count_under_way(int more) {
     __atomic_store_n(&under_way, under_way + more, __ATOMIC_RELAXED);
@@ -47,7 +47,7 @@ static void empty(buffer *b) {
     buffer_clear(b);
 }
 
-/* Frees all but the buffers that the next call reads into. */
+/* Frees all but the read buffers, which the next call uses. */
 static void strip(exchange *x) {
     free_hints(x->hints);
     inflater_free(x->inflater);
@@ -76,7 +76,7 @@ bool exchange_any_rests(void) {
 
 void exchange_free(exchange *x) {
     if (x == NULL || (x->pool != NULL && x->generation != descriptors_generation()))
-        return; /* a thread of the parent's may have been stepping it */
+        return; /* a thread of the parent may have been stepping it */
     exchange_rest(x, false);
     exchange_abort(x);
     strip(x);

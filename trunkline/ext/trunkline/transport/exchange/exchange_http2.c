@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* EXCHANGE_TALKING over HTTP/2: a stream on a shared connection. */
+/* The state EXCHANGE_TALKING over HTTP/2: a stream on a shared connection. */
 
-#define READS_AT_ONCE 32  /* in one step, which holds the connection's lock */
-#define PIECE (64 * 1024) /* of a request's body, given to http2_feed at once */
+#define READS_AT_ONCE 32  /* reads in one step, which holds the connection's lock */
+#define PIECE (64 * 1024) /* bytes of a request's body for each http2_feed */
 #define STREAMED_AT_ONCE (128 * 1024)
-#define ROOM_AGAIN (5 * MILLISECOND) /* between two attempts to open a stream */
+#define ROOM_AGAIN (5 * MILLISECOND) /* time between two attempts to open a stream */
 
 /* ---- the request ---- */
 
@@ -42,7 +42,7 @@ static bool feed(exchange *x, http2 *h) {
     return true;
 }
 
-/* Feeds as much of the body as HTTP/2 wants; none before 100 (Continue) came. */
+/* Feeds as much of the body as the session wants; nothing before 100 (Continue) has arrived. */
 static bool send_body(exchange *x, http2 *h) {
     const http2_stream *s = x->call.stream;
     bool wanted = x->segment_sent == 0 || s->wants_body;
@@ -66,7 +66,7 @@ static void note_sent(exchange *x) {
     if (!x->any_byte) exchange_phase(x, PHASE_FIRST_BYTE, x->sent_at);
 }
 
-/* Body bytes that were framed are progress: the write timeout starts anew. */
+/* Restarts the write timeout when more body bytes were framed. */
 static void note_progress(exchange *x, nanoseconds now) {
     uint64_t framed = http2_fed_and_framed(x->call.stream);
     if (x->request_done) return;
@@ -92,7 +92,8 @@ static bool waits_for_settings(const exchange *x) {
            http2_extended_connect(h) == HTTP2_NOT_SAID;
 }
 
-/* May the request be sent? An extended CONNECT waits for the server's SETTINGS (RFC 8441 3). */
+/* Returns whether the request may be sent. An extended CONNECT waits for the server's SETTINGS (RFC
+ * 8441 3). */
 static bool may_open(exchange *x, nanoseconds now) {
     if (!x->request.upgrades) return true;
     while (waits_for_settings(x) && http2_call_may_read(&x->call))
@@ -116,9 +117,9 @@ static bool opens(exchange *x, nanoseconds now) {
     return true;
 }
 
-/* Opens a stream. When the connection takes no further one, ->displaced has the call ask the pool
- * for another connection; if that is the same one again, it waits until a stream has ended. After
- * STEP_WAIT x->call.stream says whether a stream is open. */
+/* Opens a stream. When the connection accepts no further stream, sets ->displaced, so that the call
+ * asks the pool for another connection; if that is the same one again, the call waits until a
+ * stream has ended. After STEP_WAIT x->call.stream is NULL unless a stream is open. */
 static step_result open_stream(exchange *x, nanoseconds now) {
     if (opens(x, now)) return STEP_WAIT;
     if (x->declined) {
@@ -126,7 +127,7 @@ static step_result open_stream(exchange *x, nanoseconds now) {
         return exchange_broke(x, FAILURE_HTTP2_NO_CONNECT, 0, detail);
     }
     if (waits_for_settings(x)) {
-        x->wake_at = now + ROOM_AGAIN; /* another call may read them */
+        x->wake_at = now + ROOM_AGAIN; /* another call may read the SETTINGS */
         return STEP_WAIT;
     }
     if (x->no_stream_free) {
@@ -137,7 +138,7 @@ static step_result open_stream(exchange *x, nanoseconds now) {
     bool waited = x->no_stream_free;
     x->displaced = http2_connection_closing(x->call.http2) || !waited;
     x->no_stream_free = true;
-    /* A first attempt is in PHASE_QUEUE from its beginning, but waits since now. */
+    /* A first attempt is in PHASE_QUEUE already, but its wait begins now. */
     if (x->phase != PHASE_QUEUE) exchange_phase(x, PHASE_QUEUE, now);
     if (!waited) exchange_begin_wait(x, now);
     x->wake_at = now + ROOM_AGAIN;
@@ -145,7 +146,7 @@ static step_result open_stream(exchange *x, nanoseconds now) {
     return exchange_wants_collection(x, now) ? STEP_COLLECT : STEP_WAIT;
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static http1_framing framing_of(const exchange *x, int status, int64_t length) {
     if (http1_bodiless(status, x->request.head_method) || exchange_switches(x, status))
@@ -153,7 +154,7 @@ static http1_framing framing_of(const exchange *x, int status, int64_t length) {
     return length >= 0 ? HTTP1_FRAMING_LENGTH : HTTP1_FRAMING_CHUNKED;
 }
 
-/* Makes x->answer what parsing the same head over HTTP/1.1 would. */
+/* Fills in x->answer as the parser of HTTP/1.1 would for the same head. */
 static step_result take_head(exchange *x, http2_head *head, nanoseconds now) {
     http1_response *r = &x->answer;
     step_result step;
@@ -244,7 +245,7 @@ static step_result complete(exchange *x) {
 /* ---- failures ---- */
 
 /* RFC 9113, section 7. Apache and IIS reset a stream with HTTP_1_1_REQUIRED when its path needs a
- * client's certificate. */
+ * client certificate. */
 #define HTTP_1_1_REQUIRED 13
 
 static const char *error_word(uint32_t code) {
@@ -289,7 +290,8 @@ static step_result stream_failed(exchange *x, const http2 *h) {
 
 /* ---- a step ---- */
 
-/* Whoever drives the call may have been away when another call read that for it. */
+/* Records how long the bytes waited: the call's driver may have been away when another call read
+ * them. */
 static void note_arrival(exchange *x, nanoseconds now) {
     nanoseconds came = x->call.came_at;
     if (came < 0) return;
@@ -312,7 +314,7 @@ static step_result advance(exchange *x, nanoseconds now) {
     return STEP_WAIT;
 }
 
-/* `fresh`: the stream was just opened, so that nothing can have come for it. */
+/* `fresh`: the stream was just opened, so that nothing can have arrived for it. */
 static step_result read_and_advance(exchange *x, bool fresh, nanoseconds now) {
     step_result step = advance(x, now);
     bool worthwhile = !fresh || x->batch != NULL;
@@ -326,8 +328,8 @@ static step_result read_and_advance(exchange *x, bool fresh, nanoseconds now) {
     return x->piece_wanted ? STEP_BODY_WANTED : STEP_WAIT;
 }
 
-/* When to step in any case. Another call may write the request's last frames at any time; then the
- * time for the first byte starts. */
+/* Returns when to step even without an event. Another call may write the request's last frames at
+ * any time, which starts the first-byte timeout. */
 static nanoseconds next_step_at(const exchange *x, nanoseconds now) {
     if (x->call.stream == NULL) return x->wake_at;
     bool all_framed = !x->request_done && x->body_ended;
@@ -353,7 +355,7 @@ step_result exchange_http2_talk(exchange *x, nanoseconds now) {
     }
     if (step == STEP_DONE || step == STEP_FAILED) {
         note_sent(x);
-        /* What the server has not acted on counts as not sent: it may be sent again. */
+        /* A request that the server has not acted on counts as not sent: it may be sent again. */
         x->sent_so_far = x->unprocessed ? SENT_NONE : (sent_state)http2_call_sent(call);
         x->stopped = true;
         report_news(x, http2_call_quit(call, now));
@@ -362,7 +364,7 @@ step_result exchange_http2_talk(exchange *x, nanoseconds now) {
     http2_call_flush(call, now);
     if (call->stream != NULL) note_progress(x, now);
     note_sent(x);
-    if (step == STEP_WAIT && x->progress_due) step = STEP_PROGRESS; /* it does not wait then */
+    if (step == STEP_WAIT && x->progress_due) step = STEP_PROGRESS; /* the call does not wait */
     x->wake_at = next_step_at(x, now);
     bool news = http2_call_leave(call, step == STEP_WAIT);
     x->again = step == STEP_WAIT && call->again;

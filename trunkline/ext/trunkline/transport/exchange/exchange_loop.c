@@ -7,18 +7,18 @@
 
 #define EVENTS_AT_ONCE 256
 #define AWAY_LONG (MILLISECOND / 10)
-#define HEAR_AGAIN (5 * MILLISECOND) /* between two attempts to watch the waker */
+#define HEAR_AGAIN (5 * MILLISECOND) /* time between two attempts to watch the waker */
 
 struct exchange_loop {
     event_loop *loop;   /* owned */
     waker *waker;       /* one reference */
-    http2_batch *batch; /* owned; for its calls over HTTP/2 */
+    http2_batch *batch; /* owned; for the members' calls over HTTP/2 */
     deadlines due;
     list runnable; /* members to be stepped */
     list ready;    /* members that the caller has to serve */
     list all;
-    nanoseconds left_at; /* when its driver left it last; NEVER: it has not yet */
-    bool behind;         /* the driver was away: what the next events tell of may be old */
+    nanoseconds left_at; /* when the driver stopped driving last; NEVER: not yet */
+    bool behind;         /* the driver was away: the next events may be old */
     bool hears;          /* the waker is watched */
 };
 
@@ -29,7 +29,8 @@ static void make_runnable(exchange_loop *l, member *m) {
     }
 }
 
-/* Each event of the waker ends its watch. When this fails it is tried again after HEAR_AGAIN. */
+/* Watches the waker; each of its events ends the watch. A failed watch is tried again after
+ * HEAR_AGAIN. */
 static bool hear(exchange_loop *l) {
     l->hears = event_loop_watch(l->loop, waker_descriptor(l->waker), 0, POLLIN, l);
     return l->hears;
@@ -40,8 +41,8 @@ static void unwatch(exchange_loop *l, member *m) {
     m->watching_count = 0;
 }
 
-/* Registers what the member waits for. A member that uses a connection waits for that alone, under
- * the connection's id: epoll may know it already. */
+/* Registers the descriptors that the member waits for. A member that uses a connection waits for
+ * that only, under the connection's id, with which epoll may have it registered already. */
 static bool watch(exchange_loop *l, member *m) {
     struct pollfd entries[DIAL_MAX_ATTEMPTS];
     int count = exchange_wait(m->x, entries, DIAL_MAX_ATTEMPTS, &m->due.when);
@@ -74,13 +75,14 @@ static void step(exchange_loop *l, member *m, nanoseconds now) {
     }
 }
 
-/* The waker does not say for which member it was woken. */
+/* Checks all waiting members, because the waker does not record for which member it was woken. */
 static void wake_called(exchange_loop *l) {
     LIST_EACH (member, m, &l->all, loop_node)
         if (m->where == MEMBER_WAITING && exchange_called(m->x)) make_runnable(l, m);
 }
 
-/* Nor does the mark of a member that received something for others while it was stepped. */
+/* Checks all members that use a connection after one of them received something for others during
+ * its step: the waker's mark does not record for which. */
 static void wake_touched(exchange_loop *l) {
     if (!waker_marked(l->waker)) return;
     LIST_EACH (member, m, &l->all, loop_node)
@@ -88,8 +90,8 @@ static void wake_touched(exchange_loop *l) {
             make_runnable(l, m);
 }
 
-/* In a forked child the loop gets an epoll of its own. Its members are stepped, and fail, because
- * their connections are the parent's. */
+/* Gives the loop a new epoll instance in a forked child. The members are stepped, and fail, because
+ * their connections belong to the parent. */
 static void leave_to_parent(exchange_loop *l) {
     if (!event_loop_inherited(l->loop)) return;
     event_loop_renew(l->loop);
@@ -108,14 +110,14 @@ void exchange_loop_run(exchange_loop *l) {
     for (list_node *n; (n = list_shift(&l->runnable)) != NULL;) {
         member *m = LIST_ITEM(n, member, queue_node);
         step(l, m, now != 0 ? now : clock_now());
-        now = m->x->stepped_at; /* most steps end with a look at the clock, which serves the next */
-        if (n == last) break;   /* those that run on and on wait for their next turn */
+        now = m->x->stepped_at; /* most steps read the clock at their end */
+        if (n == last) break;   /* members that became runnable since wait for the next run */
     }
     http2_batch_flush(l->batch, l->waker);
     wake_touched(l);
 }
 
-/* Returns whether there were no more events than it took. */
+/* Returns true when it took all pending events. */
 static bool wait_once(exchange_loop *l, nanoseconds until) {
     void *events[EVENTS_AT_ONCE];
     if (!l->hears) hear(l);
@@ -145,7 +147,7 @@ nanoseconds exchange_loop_deadline(const exchange_loop *l) {
 
 void exchange_loop_drive(exchange_loop *l, nanoseconds until, const stop_request *stop) {
     leave_to_parent(l);
-    /* for event_loop_quiet, which the members to be stepped may ask */
+    /* Lets event_loop_quiet answer for the members to be stepped. */
     bool all = l->runnable.first != NULL && wait_once(l, 0);
     exchange_loop_run(l);
     if (all) l->behind = false;
@@ -234,7 +236,7 @@ exchange_loop *exchange_loop_new(waker *w) {
 
 void exchange_loop_free(exchange_loop *l) {
     if (l == NULL || event_loop_inherited(l->loop))
-        return; /* one of the parent's threads may have been in the midst of it */
+        return; /* a thread of the parent may have been using it */
     http2_batch_close(l->batch);
     deadlines_free(&l->due);
     event_loop_free(l->loop);

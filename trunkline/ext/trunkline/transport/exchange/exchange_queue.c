@@ -1,7 +1,7 @@
 #include "protocol/budget.h"
 #include "exchange_internal.h"
 
-/* A call that waits for a connection or a stream. */
+/* The wait of a call for a connection or a stream. */
 
 const char *exchange_why_queued(exchange *x) {
     if (x->state == EXCHANGE_QUEUED) return pool_why_waiting(x->pool, &x->ticket);

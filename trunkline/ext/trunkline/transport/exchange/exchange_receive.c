@@ -2,15 +2,15 @@
 
 #include <string.h>
 
-#define FIRST_READ (16 * 1024) /* takes most answers whole; a free exchange keeps as much */
-#define NEXT_READ 4096         /* the least room for the rest of a head */
-#define LEAST_ROOM 2048        /* for the body of a stream */
-#define DIRECT_READ 4096       /* from this size on the rest of a plain body is read in place */
-#define READS_AT_ONCE 32       /* in one step, which no interrupt ends */
+#define FIRST_READ (16 * 1024) /* holds most responses whole; a free exchange keeps as much */
+#define NEXT_READ 4096         /* the minimum room for the rest of a head */
+#define LEAST_ROOM 2048        /* the first room for a streamed body */
+#define DIRECT_READ 4096       /* an uncoded body with this much left is read without a copy */
+#define READS_AT_ONCE 32       /* reads in one step, which no interrupt can end */
 
 /* ---- the head ---- */
 
-/* After a 1xx the time for the first byte starts anew. */
+/* After a 1xx response the first-byte timeout starts again. */
 static step_result informational(exchange *x, nanoseconds now) {
     step_result step = exchange_informational(x, buffer_head(&x->input), now);
     if (step != STEP_FAILED) {
@@ -26,8 +26,8 @@ static step_result final_head(exchange *x, nanoseconds now) {
     return step;
 }
 
-/* Parses the heads in the input. After STEP_WAIT x->head says whether the final one was among them.
- */
+/* Parses the heads in the input. After STEP_WAIT x->head is NULL unless the final one was among
+ * them. */
 static step_result take_head(exchange *x, nanoseconds now) {
     while (buffer_length(&x->input) > 0) {
         switch (http1_head(&x->answer, buffer_head(&x->input), buffer_length(&x->input))) {
@@ -47,7 +47,7 @@ static step_result take_head(exchange *x, nanoseconds now) {
 
 /* ---- the body ---- */
 
-/* Moves body bytes from the input to the body buffer. Returns STEP_WAIT to go on. */
+/* Moves body bytes from the input to the body buffer. Returns STEP_WAIT to continue. */
 static step_result drain_to_body_buffer(exchange *x) {
     uint64_t expected = http1_expect(&x->answer);
     size_t count = buffer_length(&x->input);
@@ -61,8 +61,8 @@ static step_result drain_to_body_buffer(exchange *x) {
     return exchange_delivered(x, count) ? STEP_WAIT : STEP_FAILED;
 }
 
-/* When the input holds all of a plain body and nothing else, it becomes the body without a copy.
- * Returns false when a limit is passed; x->why is set then. */
+/* When the input holds all of an uncoded body and nothing else, its buffer becomes the body without
+ * a copy. Returns false when a limit is exceeded; x->why is set then. */
 static bool take_whole(exchange *x) {
     size_t count = buffer_length(&x->input);
     bool whole = count > 0 && x->inflater == NULL && x->answer.framing == HTTP1_FRAMING_LENGTH &&
@@ -75,7 +75,7 @@ static bool take_whole(exchange *x) {
     return exchange_delivered(x, count);
 }
 
-/* Parses the body that lies in the input. STEP_WAIT: more is needed. */
+/* Parses the body bytes in the input. STEP_WAIT: more input is needed. */
 static step_result take_body(exchange *x) {
     if (x->body_buffer != NULL && buffer_length(&x->input) > 0) {
         step_result step = drain_to_body_buffer(x);
@@ -99,8 +99,9 @@ static step_result take_body(exchange *x) {
 
 /* ---- reading ---- */
 
-/* Room for the next read of a body. Streams of tokens are many, and each page that one touches
- * costs more than to read it: only one that fills its room gets more. */
+/* Returns the room for the next read of a body. There may be many streamed bodies of small pieces,
+ * and touching a new page of memory costs more than the read: only a stream that fills its room
+ * gets more. */
 static size_t body_room(const exchange *x) {
     return !x->request.streaming ? BULK_READ : x->room > 0 ? x->room : LEAST_ROOM;
 }
@@ -109,7 +110,7 @@ static void note_read(exchange *x, size_t count, size_t room) {
     if (count == room) x->room = room < BULK_READ / 4 ? room * 4 : BULK_READ;
 }
 
-/* Reads a plain body into its destination, without a copy. */
+/* Reads an uncoded body into its destination, without a copy. */
 static io_result read_direct(exchange *x, uint64_t expected, failure *f) {
     uint8_t *where = x->body_buffer;
     size_t room = x->body_buffer_room;
@@ -154,7 +155,7 @@ static io_result read_input(exchange *x, failure *f) {
     return io;
 }
 
-/* Notes, and returns, when the bytes of the last read had come. */
+/* Records and returns when the bytes of the last read had arrived. */
 static nanoseconds note_arrival(exchange *x, nanoseconds now) {
     nanoseconds came = x->connection->arrived.at;
     if (came < 0 || came >= now) return now;
@@ -162,7 +163,7 @@ static nanoseconds note_arrival(exchange *x, nanoseconds now) {
     return came;
 }
 
-/* The read may have waited, and *now is read anew then. */
+/* Reads once. The read may wait; *now is updated then. */
 static io_result read_some(exchange *x, nanoseconds *now) {
     failure f = {0};
     uint64_t expected = x->head != NULL && x->inflater == NULL ? http1_expect(&x->answer) : 0;
@@ -173,8 +174,8 @@ static io_result read_some(exchange *x, nanoseconds *now) {
     io_result io = direct ? read_direct(x, expected, &f) : read_input(x, &f);
     if (waits) *now = clock_now();
     if (io == IO_DONE) {
-        /* epoll reports what comes next. An exchange that is driven alone reads until EAGAIN, but
-         * for a stream: its reader waits for the piece that is there. */
+        /* In an exchange loop epoll reports later bytes. Outside a loop an exchange reads until
+         * EAGAIN, except for a streamed body, whose reader waits for the piece that has arrived. */
         bool enough = x->watcher != NULL || x->request.streaming;
         x->again = !enough || !x->connection->drained;
         exchange_first_byte(x, note_arrival(x, *now));
@@ -191,7 +192,7 @@ static io_result read_some(exchange *x, nanoseconds *now) {
     return io;
 }
 
-/* The connection has ended, which may be the end of the body, or is an error. */
+/* Handles the end of the connection, which is the end of the body or an error. */
 static step_result at_end(exchange *x, bool clean) {
     http1_result result = http1_end(&x->answer, clean, buffer_length(&x->input));
     if (result == HTTP1_DONE) return STEP_DONE;
@@ -202,7 +203,8 @@ static step_result at_end(exchange *x, bool clean) {
     return exchange_cut_short(x, x->answer.failure, 0);
 }
 
-/* The connection has ended: completes a head that may end so. False: it may not, or needs not. */
+/* Called at the end of the connection: completes a head that may end without its last bytes.
+ * Returns false when the head may not, or is complete. */
 static bool complete_head(exchange *x) {
     const char *end = x->head == NULL ? http1_missing_end(&x->answer) : NULL;
     if (end == NULL || !buffer_append(&x->input, end, strlen(end))) return false;

@@ -70,7 +70,7 @@ void exchange_feed(exchange *x, const char *piece, size_t length) {
     x->body_queued = x->request.body_length >= 0 && x->fed_bytes >= x->request.body_length;
 }
 
-/* Otherwise the server would take the next request for the rest of this one. */
+/* Without this check the server could read the next request as the rest of this one. */
 bool exchange_fed_as_declared(exchange *x) {
     int64_t declared = x->request.body_length;
     if (x->why.code != FAILURE_NONE) return false;
@@ -103,8 +103,8 @@ uint64_t exchange_progress(exchange *x, bool *over) {
     return x->body_sent;
 }
 
-/* Without the head, and the bytes that frame chunks: of these, those that are not sent yet count as
- * the body's. */
+/* Returns how many body bytes were sent, without the head and the chunk framing. Framing bytes that
+ * are not sent yet count as unsent body bytes. */
 static uint64_t body_sent(const exchange *x) {
     uint64_t fed = (uint64_t)x->fed_bytes, unsent = x->segment_length - x->segment_sent;
     if (x->request.fed) return fed > unsent ? fed - unsent : 0;
@@ -113,8 +113,8 @@ static uint64_t body_sent(const exchange *x) {
 
 /* ---- sending ---- */
 
-/* A socket may take all that it is given for as long as the server reads, so a caller who is told
- * of progress has it given less at once. */
+/* A socket may accept everything at once while the server reads, so less is written at once when
+ * the caller wants progress. */
 static size_t most_at_once(const exchange *x) {
     size_t left = x->segment_length - x->segment_sent;
     return x->request.tells_progress && left > PROGRESS_PIECE ? PROGRESS_PIECE : left;
@@ -136,7 +136,8 @@ static io_result send_segment(exchange *x, nanoseconds now) {
 }
 
 static void request_sent(exchange *x) {
-    /* The wait for the response starts with the last byte sent, not with the step. */
+    /* The wait for the response starts with the last byte sent, not with the beginning of the
+     * step. */
     nanoseconds now = clock_now();
     x->request_done = true;
     x->progress_due = x->request.tells_progress;
@@ -148,7 +149,7 @@ static void request_sent(exchange *x) {
     }
 }
 
-/* Readies the segment after the one that was sent. Returns false when there is none for now. */
+/* Prepares the segment after the one that was sent. Returns false when there is none for now. */
 static bool more_to_send(exchange *x) {
     if (x->body_queued) {
         request_sent(x);

@@ -1,6 +1,6 @@
 #include "exchange_internal.h"
 
-/* The timeouts of a call's phases and of the whole call, and what a call waits for until then. */
+/* The timeouts of a call's phases and of the whole call, and the events that a call waits for. */
 
 void exchange_phase(exchange *x, call_phase phase, nanoseconds now) {
     x->phase = phase;

@@ -5,19 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE (64 * 1024) /* given to http2_feed at once */
+#define PIECE (64 * 1024) /* bytes for each http2_feed */
 
 struct switched {
     pool *pool;             /* one reference */
-    connection *connection; /* its place in the pool; over HTTP/2 shared */
-    buffer rest;            /* owned; came behind the head, and is read first */
-    /* over HTTP/2 */
+    connection *connection; /* checked out of the pool; over HTTP/2 shared */
+    buffer rest;            /* owned; bytes that followed the head, to be read first */
+    /* The fields below are used over HTTP/2 only. */
     bool shared;
     bool over; /* switched_shutdown was called */
     bool reader_waits, writer_waits;
-    http2_call call;                   /* its stream, and one reference */
-    waker *waker;                      /* one reference */
-    int descriptor;                    /* the waker's, which is also readable when the call leads */
+    http2_call call; /* the stream, and one reference to its connection */
+    waker *waker;    /* one reference */
+    int descriptor;  /* the waker's; also readable for the connection while the call leads */
     nanoseconds idle_timeout, max_age; /* of the connection */
 };
 
@@ -29,9 +29,10 @@ bool switched_shares(void) {
 #endif
 }
 
-/* ---- made ---- */
+/* ---- creation ---- */
 
-/* The waker is readable for the stream's sake, and the connection while the call leads. */
+/* Returns a descriptor that is readable when the waker is woken, and while the call leads also when
+ * the connection has an event. */
 static int watch(switched *s) {
     short events = __atomic_load_n(&s->call.events, __ATOMIC_ACQUIRE);
     return waker_with(s->waker, s->connection->descriptor, events);
@@ -73,7 +74,7 @@ static void news(switched *s, bool any) {
     if (any) pool_reconsider(s->pool, s->connection);
 }
 
-/* Begins a step. What wakes from now on is not lost. */
+/* Begins a step. A wake-up from now on is not lost. */
 static bool enter(switched *s, failure *f) {
     if (http2_call_enter(&s->call)) {
         waker_clear(s->waker);
@@ -83,7 +84,8 @@ static bool enter(switched *s, failure *f) {
     return false;
 }
 
-/* May the writer go on? All that it gave is framed, or nothing can be sent any more. */
+/* Returns whether the writer may continue: all that it fed is framed, or nothing can be sent any
+ * more. */
 static bool writable(const http2_stream *s) {
     return s->wants_body || s->closed || s->failure != FAILURE_NONE || s->ended;
 }
@@ -92,8 +94,8 @@ static bool readable(const http2_stream *s) {
     return buffer_length(&s->data) > 0 || s->ended || s->failure != FAILURE_NONE;
 }
 
-/* Ends a step. Reader and writer wait for one descriptor: it stays readable until the one has gone
- * on whom this step has found something for. */
+/* Ends a step. Reader and writer wait for the same descriptor: when this step has found something
+ * for one of them, the descriptor stays readable until that one continues. */
 static void leave(switched *s, nanoseconds now) {
     const http2_stream *stream = s->call.stream;
     http2_call_flush(&s->call, now);
@@ -103,7 +105,7 @@ static void leave(switched *s, nanoseconds now) {
     watch(s);
 }
 
-/* Reads the connection until `enough` is true of the stream, or nothing more has come. */
+/* Reads the connection until `enough` is true of the stream, or nothing more has arrived. */
 static void take_in(switched *s, bool (*enough)(const http2_stream *), nanoseconds now) {
     while (!enough(s->call.stream) && http2_call_may_read(&s->call))
         if (!http2_call_read(&s->call, now)) break;
@@ -177,8 +179,7 @@ static io_result stream_flush(switched *s, failure *f) {
 static void free_stream(switched *s) {
     nanoseconds now = clock_now();
     if (s->call.http2 == NULL) return;
-    if (!http2_call_enter(&s->call))
-        return; /* its memory is lost, as an exchange's of the parent */
+    if (!http2_call_enter(&s->call)) return; /* in a forked child; the memory leaks */
     http2_feed(http2_connection_session(s->call.http2), s->call.stream, NULL, 0, true);
     http2_call_flush(&s->call, now);
     news(s, http2_call_quit(&s->call, now));
@@ -188,7 +189,7 @@ static void free_stream(switched *s) {
     http2_connection_release(s->call.http2);
 }
 
-/* ---- either ---- */
+/* ---- connections and streams ---- */
 
 void switched_free(switched *s) {
     if (s == NULL) return;

@@ -4,44 +4,47 @@
 #include "exchange.h"
 
 /*
- * Bytes both ways, after a request that asked to switch protocols: the connection itself after 101
- * (RFC 9110 7.8), or a stream of a shared one after an extended CONNECT (RFC 8441). It counts as in
- * use until it is freed. Nothing here waits. Used by one thread at a time, though one may wait to
- * read while another waits to write.
+ * A bidirectional byte stream, after a request that asked to switch protocols: the connection
+ * itself after 101 (RFC 9110 7.8), or a stream of a shared one after an extended CONNECT (RFC
+ * 8441). Its connection counts as in use until the byte stream is freed. No function waits. Used by
+ * one thread at a time, though one may wait to read while another waits to write.
  */
 typedef struct switched switched;
 
-/* Takes what a complete exchange has switched. Returns NULL, with x->why unchanged, when it has not
- * switched, or without memory or a descriptor; the caller frees the result. */
+/* Takes the switched connection or stream from a complete exchange. Returns NULL, with x->why
+ * unchanged, when the exchange has not switched, or when memory or descriptors run out; the caller
+ * frees the result. */
 switched *switched_take(exchange *x);
 
-/* Ends it, and gives its connection back. In a forked child nothing is sent. NULL is fine. */
+/* Ends the byte stream; returns a shared connection to the pool, and closes one that is not shared.
+ * In a forked child nothing is sent. NULL is fine. */
 void switched_free(switched *s);
 
-/* How much memory it has, in bytes. */
+/* Returns how much memory `s` uses, in bytes. */
 size_t switched_size(const switched *s);
 
 /* Reads at most `length` bytes. Returns IO_DONE with *count, IO_READ or IO_WRITE for what to wait
  * for on switched_descriptor, IO_END, IO_TRUNCATED, or IO_FAILED with *f. */
 io_result switched_read(switched *s, void *bytes, size_t length, size_t *count, failure *f);
 
-/* Takes some of the bytes, to be sent; results as above. Those that it took may leave later. */
+/* Accepts some of the bytes for sending, which may be written later; results as of
+ * switched_read. */
 io_result switched_write(switched *s, const void *bytes, size_t length, size_t *count, failure *f);
 
-/* Returns IO_DONE when all that was taken has been handed to the system; else what to wait for. */
+/* Returns IO_DONE when all accepted bytes were handed to the system; else what to wait for. */
 io_result switched_flush(switched *s, failure *f);
 
-/* The reader that was to wait does not wait any more: others read the shared connection then. */
+/* To be called when a reader stops waiting, so that another call reads the shared connection. */
 void switched_rest(switched *s);
 
-/* The descriptor to wait for, the same for its life: its own. Over HTTP/2 it becomes readable for
- * writers, too. */
+/* Returns the descriptor to wait for, which `s` owns and which stays the same. Over HTTP/2 it
+ * becomes readable for writers, too. */
 int switched_descriptor(switched *s);
 
-/* Ends the waits for it, in other threads too; reads find the end from now on. */
+/* Ends all waits on `s`, in other threads too; later reads return its end. */
 void switched_shutdown(switched *s);
 
-/* Can a stream be switched on this system? */
+/* Returns whether this system supports switching an HTTP/2 stream (it needs epoll). */
 bool switched_shares(void);
 
 #endif

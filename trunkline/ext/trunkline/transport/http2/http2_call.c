@@ -2,13 +2,14 @@
 
 #include <stdlib.h>
 
-/* Which call reads: the leader, the followers, and the calls of an exchange loop. */
+/* Chooses the call that reads a shared connection: leader, followers, and the calls of an exchange
+ * loop. */
 
 static bool away(const http2_call *call) {
     return call->batch != NULL && __atomic_load_n(&call->batch->away, __ATOMIC_ACQUIRE);
 }
 
-/* May `call` take the lead from `leader`? */
+/* Returns whether `call` may become the leader in place of `leader`. */
 static bool may_replace(const http2_call *leader, const http2_call *call) {
     return leader == NULL || away(leader) || (leader->weak && !call->weak);
 }
@@ -17,7 +18,8 @@ static void set_events(http2_call *call, short events) {
     __atomic_store_n(&call->events, events, __ATOMIC_RELEASE);
 }
 
-/* The waker that need only be marked: the exchange loop that steps this call checks its others. */
+/* Returns the waker that only needs to be marked, because the exchange loop that steps this call
+ * checks its other calls. */
 static waker *own_waker(const http2_call *call) {
     return call->batch != NULL && !away(call) ? call->waker : NULL;
 }
@@ -47,7 +49,7 @@ void http2_call_touch(http2_call *call, waker *own) {
         waker_wake(call->waker);
 }
 
-/* The first follower whose driver is not away; a fiber's only with `weak`. */
+/* Returns the first follower whose driver is not away; one that a fiber drives only with `weak`. */
 static http2_call *able_follower(const http2_connection *h, bool weak) {
     LIST_EACH (http2_call, call, &h->followers, follower_node)
         if (!away(call) && (weak || !call->weak)) return call;
@@ -83,8 +85,9 @@ static bool room_for_led(http2_batch *b) {
     return true;
 }
 
-/* Adds `h` to the connections that the loop's calls lead, so that others lead when it is not
- * driven. Without memory the reaper reads for them, once a second. */
+/* Adds `h` to the connections that the loop's calls lead, so that http2_batch_depart lets other
+ * calls lead. When out of memory, the reaper reads `h` once a second while the loop is not
+ * driven. */
 static void remember_led(http2_batch *b, http2_connection *h) {
     if (h->remembered == b) return;
     if (!has_led(b, h)) {
@@ -94,7 +97,7 @@ static void remember_led(http2_batch *b, http2_connection *h) {
     h->remembered = b;
 }
 
-/* Under the lock of `h`, which the caller releases before its reference. */
+/* The caller holds the lock of `h`, and releases it before its reference. */
 static void forget_led(const http2_batch *b, http2_connection *h) {
     if (h->remembered == b) h->remembered = NULL;
 }
@@ -112,14 +115,16 @@ static void lead(http2_connection *h, http2_call *call) {
     if (call->batch != NULL) remember_led(call->batch, h);
 }
 
-/* A call that should lead rather than `call`; NULL: none. A fiber leads when no thread does. */
+/* Returns a call that should lead rather than `call`; NULL: none. A fiber's call leads only when no
+ * thread's call can. */
 static http2_call *better_than(const http2_connection *h, const http2_call *call) {
     http2_call *l = h->leader;
     if (!call->weak) return NULL;
     return l != NULL && !away(l) && !l->weak ? l : able_follower(h, false);
 }
 
-/* A call that leaves output unwritten leads, or wakes the leader, which then polls for POLLOUT. */
+/* Makes the call leader or follower. A call that leaves output unwritten leads, or wakes the
+ * leader, which then polls for POLLOUT. */
 static void wait_here(http2_connection *h, http2_call *call) {
     http2_call *able = better_than(h, call);
     bool full = h->wants_write != 0;
@@ -140,7 +145,7 @@ static void stop_waiting(http2_connection *h, http2_call *call) {
     set_events(call, 0);
 }
 
-/* ---- the requests that are not out yet ---- */
+/* ---- requests that are not written completely ---- */
 
 static void forget_sending(http2_connection *h, http2_call *call) {
     list_remove(&h->sending, &call->sending_node);
@@ -156,7 +161,7 @@ void http2_connection_note_sent(http2_connection *h) {
     }
 }
 
-/* What is framed and not written yet may be all of this call. */
+/* Counts all unwritten bytes as this call's, because all of them may be. */
 uint64_t http2_call_body_sent(const http2_call *call) {
     uint64_t framed = http2_fed_and_framed(call->stream);
     uint64_t unwritten = buffer_length(&call->http2->output);
@@ -172,7 +177,7 @@ int http2_call_sent(const http2_call *call) {
     const http2_connection *h = call->http2;
     const http2_stream *s = call->stream;
     if (s == NULL) return 0;
-    /* What is composed is written later, also of a stream that is reset by then. */
+    /* Composed frames are written later, even if their stream is reset by then. */
     if (!h->dead && !h->write_broken)
         return s->request_ends != UINT64_MAX ? 2 : s->head_begins != UINT64_MAX ? 1 : 0;
     const tls *session = h->connection->session;
@@ -209,7 +214,7 @@ bool http2_call_open(http2_call *call, const char *scheme, const char *head, siz
     if (h->dead || http2_closing(h->session)) return false;
     if (http2_room(h->session) == 0) {
         http2_connection_write(h, own_waker(call),
-                               clock_now()); /* streams that were given up end with their reset */
+                               clock_now()); /* a released stream ends when its reset is written */
     }
     call->stream =
         http2_request(h->session, scheme, head, length, body, head_request, limits, call);
@@ -231,7 +236,7 @@ bool http2_call_read(http2_call *call, nanoseconds now) {
     return more;
 }
 
-/* A batch writes once a round for all of its calls. */
+/* Writes, or leaves that to the batch, which writes once a round for all of its calls. */
 static void write_or_put_off(http2_connection *h, http2_call *call, nanoseconds now) {
     http2_batch *b = away(call) ? NULL : call->batch;
     http2_connection_end_exhausted(h, own_waker(call));
@@ -261,7 +266,7 @@ bool http2_call_leave(http2_call *call, bool waits) {
     http2_connection *h = call->http2;
     if (waits) {
         wait_here(h, call);
-        /* epoll does not report again what had arrived before. */
+        /* epoll does not report bytes again that had arrived before. */
         bool unseen = call->leading && (h->unread || (call->batch != NULL && !call->drained));
         call->again = call->touched || unseen;
     }
@@ -295,7 +300,7 @@ void http2_call_move(http2_call *from, http2_call *to, waker *w) {
 
 /* ---- an exchange loop's calls ---- */
 
-/* Output that could not be written needs a call that polls for POLLOUT. */
+/* Wakes a call to poll for POLLOUT, because output could not be written. */
 static void find_writer(http2_connection *h, waker *own) {
     bool led = h->leader != NULL && !away(h->leader);
     http2_call *chosen = led ? h->leader : LIST_FIRST(&h->followers, http2_call, follower_node);

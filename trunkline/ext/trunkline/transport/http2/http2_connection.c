@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define READS_AT_ONCE 16           /* by a reader that has no call on the connection */
-#define SILENCE (30 * SECOND)      /* after which the server is sent a PING */
-#define ANSWER_WITHIN (5 * SECOND) /* the time that it has to acknowledge it */
+#define READS_AT_ONCE 16           /* reads by a caller that has no call on the connection */
+#define SILENCE (30 * SECOND)      /* the silence after which a PING is sent */
+#define ANSWER_WITHIN (5 * SECOND) /* the time in which the server must acknowledge it */
 
 /* ---- state ---- */
 
@@ -49,7 +49,8 @@ bool http2_connection_takes_connect(const http2_connection *h) {
 
 /* ---- reading and writing ---- */
 
-/* Fails the connection. The shutdown makes the descriptor readable for a leader that waits. */
+/* Fails the connection. The shutdown makes the descriptor readable, which wakes a waiting
+ * leader. */
 static void die(http2_connection *h, const failure *why, waker *own) {
     h->dead = true;
     h->why = *why;
@@ -68,7 +69,8 @@ static void die_of(http2_connection *h, failure_code code, const char *detail, w
     die(h, &why, own);
 }
 
-/* The server has broken the protocol: sends GOAWAY, as far as that goes without waiting. */
+/* Fails the connection after the server has broken the protocol: sends GOAWAY, as far as possible
+ * without waiting. */
 static void refuse(http2_connection *h, failure_code code, waker *own, nanoseconds now) {
     tell_touched(h, own);
     h->closing = true;
@@ -81,7 +83,7 @@ bool http2_connection_read_once(http2_connection *h, waker *own, nanoseconds now
     size_t count = 0;
     if (h->dead) return false;
     const arrival *arrived = &h->connection->arrived;
-    h->connection->arrived.wanted = true; /* other calls may have been waiting for it */
+    h->connection->arrived.wanted = true; /* the bytes may be for calls whose drivers were away */
     io_result io = connection_read(h->connection, h->input, HTTP2_READ_SIZE, &count, &f);
     h->wants_read = io == IO_WRITE ? POLLOUT : POLLIN;
     h->unread = io == IO_DONE;
@@ -106,7 +108,8 @@ bool http2_connection_read_once(http2_connection *h, waker *own, nanoseconds now
     return false;
 }
 
-/* Writing failed. Responses, or a GOAWAY with the reason, may have arrived all the same. */
+/* Handles a failed write. Responses, or a GOAWAY with the reason, may still have arrived, and are
+ * read first. */
 static void writing_broke(http2_connection *h, const failure *f, waker *own, nanoseconds now) {
     failure why = *f;
     h->write_broken = true;
@@ -122,7 +125,7 @@ void http2_connection_end_exhausted(http2_connection *h, waker *own) {
         die_of(h, FAILURE_OUT_OF_MEMORY, NULL, own);
 }
 
-/* Fills the output. Returns false when there is nothing to write, or no memory. */
+/* Fills the output buffer. Returns false when there is nothing to write, or no memory. */
 static bool frame_more(http2_connection *h) {
     if (buffer_length(&h->output) > 0) return true;
     return http2_wants_output(h->session) &&
@@ -156,7 +159,7 @@ void http2_connection_write(http2_connection *h, waker *own, nanoseconds now) {
     }
 }
 
-/* ---- called without a call on the connection ---- */
+/* ---- functions for callers without a call on the connection ---- */
 
 static bool nobody_reads(const http2_connection *h) {
     const http2_call *l = h->leader;
@@ -180,8 +183,8 @@ void http2_connection_retire(http2_connection *h) {
     pthread_mutex_unlock(&h->lock);
 }
 
-/* The PING was not acknowledged in time. A server may be busy and respond all the same: calls under
- * way go on to their own timeouts, new ones get another connection. */
+/* Handles a PING that was not acknowledged in time. A busy server may still respond: calls under
+ * way continue until their own timeouts, new calls get another connection. */
 static void ping_failed(http2_connection *h, nanoseconds now) {
     take_in(h, now); /* the acknowledgement may have arrived */
     if (h->dead || h->pinged_at == 0) return;
@@ -194,7 +197,8 @@ static void ping_failed(http2_connection *h, nanoseconds now) {
     }
 }
 
-/* Some servers count PINGs and close the connection of a client that sends many. */
+/* Sends a PING after a long silence only, because some servers count PINGs and close the connection
+ * of a client that sends many. */
 static void ping_if_silent(http2_connection *h, nanoseconds now) {
     nanoseconds heard_at = h->heard_at > 0 ? h->heard_at : h->connection->born;
     if (!h->dead && h->pinged_at == 0 && now - heard_at >= SILENCE && http2_ping(h->session)) {
@@ -203,8 +207,8 @@ static void ping_if_silent(http2_connection *h, nanoseconds now) {
     }
 }
 
-/* An idle connection is sent no PING; http2_connection_check_alive does that before its next use.
- */
+/* Sends no PING on an idle connection; http2_connection_check_alive does that before its next
+ * use. */
 static void check_silence(http2_connection *h, nanoseconds now) {
     if (h->pinged_at > 0 && now - h->pinged_at >= ANSWER_WITHIN)
         ping_failed(h, now);
@@ -251,7 +255,7 @@ void http2_connection_goodbye(http2_connection *h) {
     pthread_mutex_unlock(&h->lock);
 }
 
-/* ---- made, freed, forked ---- */
+/* ---- creation, release, fork ---- */
 
 bool http2_connection_begin(connection *c) {
     http2_connection *h = calloc(1, sizeof(*h));

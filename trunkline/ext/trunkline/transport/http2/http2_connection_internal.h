@@ -5,7 +5,8 @@
 
 #include <pthread.h>
 
-/* For the HTTP/2 connection's own files. All functions are called with its lock held. */
+/* Declarations that the files of this folder share. The caller of each function holds the
+ * connection's lock. */
 
 #define HTTP2_READ_SIZE (64 * 1024)
 
@@ -15,24 +16,24 @@ struct http2_connection {
     connection *connection; /* owned */
     http2 *session;         /* owned; NULL in the child after fork */
     uint8_t *input;         /* owned; HTTP2_READ_SIZE bytes */
-    buffer output;          /* framed, not written yet */
+    buffer output;          /* frames that are not written yet */
     uint64_t written;
 
     http2_call *leader;      /* waits for the descriptor; NULL: no call does */
     http2_batch *remembered; /* borrowed; a batch that has this in ->led; NULL: none is known */
-    /* The followers; those that are driven alone stand before the others. */
+    /* The followers; calls outside an exchange loop come first. */
     list followers;
-    list sending; /* calls whose requests are not out yet */
+    list sending; /* calls whose requests are not written completely */
 
-    failure why; /* it is dead */
+    failure why; /* why the connection is ->dead */
     bool dead, write_broken;
-    bool retired;          /* it is too old */
-    bool unread;           /* the last one who read stopped before there was nothing left */
-    short wants_write;     /* POLLOUT when the socket is full */
-    short wants_read;      /* POLLIN, or what TLS wants */
-    nanoseconds heard_at;  /* 0: nothing came yet */
-    nanoseconds came_at;   /* when what is being parsed came; -1: nothing is */
-    nanoseconds pinged_at; /* and nothing came since; 0: no PING is out */
+    bool retired;          /* http2_connection_retire was called */
+    bool unread;           /* the last reader stopped before EAGAIN */
+    short wants_write;     /* what the blocked write polls for; 0: no write is blocked */
+    short wants_read;      /* what a read polls for: POLLIN, or POLLOUT for TLS */
+    nanoseconds heard_at;  /* when bytes arrived last; 0: none have */
+    nanoseconds came_at;   /* when the bytes being parsed arrived; -1: none are being parsed */
+    nanoseconds pinged_at; /* when a PING was sent, if nothing arrived since; 0: no such PING */
 
     bool news; /* the state below has changed since http2_call_leave or _tend returned true */
     uint32_t most;
@@ -44,16 +45,16 @@ struct http2_connection {
 bool http2_connection_read_once(http2_connection *h, waker *own, nanoseconds now);
 void http2_connection_write(http2_connection *h, waker *own, nanoseconds now);
 
-/* Ends the connection if its session has failed for want of memory: its calls are told. */
+/* Fails the connection and its calls if its session ran out of memory. */
 void http2_connection_end_exhausted(http2_connection *h, waker *own);
 
 /* ---- http2_call.c ---- */
 
-/* Notes that something has come for the call. If it waits, wakes its driver; or only marks the
- * waker when that is `own`, the waker of the driver that is at work. */
+/* Records that something has arrived for the call. If the call waits, wakes its driver; or only
+ * marks the waker when that is `own`, the waker of the driver that runs now. */
 void http2_call_touch(http2_call *call, waker *own);
 
-/* Notes the time for requests whose last byte has been written by now. */
+/* Records the time for requests whose last byte has been written by now. */
 void http2_connection_note_sent(http2_connection *h);
 
 /* If calls wait and none leads, wakes one of them to lead. */

@@ -17,14 +17,15 @@
 #define STACK_BYTES (512 * 1024)
 #define MAX_NAME 255
 
-/* It has a reference to its name while it waits, and then a copy of the answer with its port. */
+/* A resolution has a reference to its name while it waits, and then a copy of the result with its
+ * port. */
 struct resolution {
-    lookup *name; /* NULL: answered from the start */
+    lookup *name; /* NULL: the resolution does not wait */
     waker *waker;
     uint16_t port;
     endpoint *list;
     size_t count;
-    list_node node; /* among those who wait for the name */
+    list_node node; /* in ->waiting of the name */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -32,12 +33,12 @@ static pthread_cond_t work;
 static pthread_cond_t rest;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned threads, idle;
-static unsigned starting;             /* threads that have not looked for a name yet */
+static unsigned starting;             /* threads that have not checked the queue yet */
 static bool held;                     /* a fork is under way: no look-up may start */
-static nanoseconds last_start;        /* of a look-up */
+static nanoseconds last_start;        /* when a look-up started last */
 static nanoseconds next_look = NEVER; /* when an idle thread checks the queue again */
 
-static resolve_lookup replacement; /* of getaddrinfo, in tests */
+static resolve_lookup replacement; /* replaces getaddrinfo in tests */
 static void (*replacement_release)(void *);
 
 static void *serve(void *unused);
@@ -57,7 +58,7 @@ static void wake_all(const lookup *name) {
     LIST_EACH (resolution, r, &name->waiting, node) waker_wake(r->waker);
 }
 
-/* The thread has all signals blocked, so that the program's own threads receive them. */
+/* Blocks all signals in the thread, so that the program's own threads receive them. */
 static int start_thread(void) {
     sigset_t all, before;
     pthread_t thread;
@@ -74,8 +75,8 @@ static int start_thread(void) {
     return error;
 }
 
-/* Wakes an idle thread for the queue, or starts one unless one for each name is about to look for
- * it. Returns 0 or an errno. */
+/* Wakes an idle thread for the queue, or starts a thread unless one for each queued name is
+ * starting. Returns 0 or an errno. */
 static int need_thread(void) {
     if (idle > 0) {
         pthread_cond_signal(&work);
@@ -85,7 +86,7 @@ static int need_thread(void) {
     return threads < RESOLVE_MAX_THREADS ? start_thread() : 0;
 }
 
-/* Only one of the idle threads wakes by itself at `due`. */
+/* Only one of the idle threads ends its wait at `due`. */
 static void wait_idle(nanoseconds patience, nanoseconds due) {
     bool first = due < next_look;
     if (first) next_look = due;
@@ -95,7 +96,8 @@ static void wait_idle(nanoseconds patience, nanoseconds due) {
     if (first) next_look = NEVER;
 }
 
-/* Waits for the next name that may be looked up; NULL after THREAD_IDLE_SECONDS without one. */
+/* Waits for the next name that may be looked up; returns NULL after THREAD_IDLE_SECONDS without
+ * one. */
 static lookup *wait_for_name(void) {
     nanoseconds patience = clock_after(clock_now(), THREAD_IDLE_SECONDS * SECOND);
     for (;;) {
@@ -108,7 +110,7 @@ static lookup *wait_for_name(void) {
     }
 }
 
-/* Looks a name up, without the lock. */
+/* Looks a name up, and releases the lock meanwhile. */
 static void run(lookup *name) {
     lookup_answer answer = {0};
     resolve_lookup other = replacement;
@@ -136,7 +138,7 @@ static void *serve(void *unused) {
     return unused;
 }
 
-/* Ends what is queued without a look-up. */
+/* Fails a queued name without a look-up. */
 static void give_up(lookup *name) {
     lookup_answer answer = {0};
     failure_set(&answer.why, FAILURE_RESOLVE, PHASE_RESOLVE, 0,
@@ -144,11 +146,11 @@ static void give_up(lookup *name) {
     lookup_queue_remove(name);
     lookup_answered(name, &answer, clock_now());
     wake_all(name);
-    lookup_unlist(name); /* the name itself may be fine */
+    lookup_unlist(name); /* this failure is not cached, because the name may be valid */
     lookup_drop(name);
 }
 
-/* Queues a new name, with a thread for it. Returns false with *f. */
+/* Queues a new name, and wakes or starts a thread for it. Returns false with *f. */
 static bool enqueue(lookup *name, failure *f) {
     if (!lookup_queue_add(name))
         return failure_set(f, FAILURE_OUT_OF_MEMORY, PHASE_RESOLVE, ENOMEM, NULL);
@@ -158,7 +160,7 @@ static bool enqueue(lookup *name, failure *f) {
         return failure_set(f, FAILURE_RESOLVE, PHASE_RESOLVE, error,
                            "no thread could be started to look it up: %s", strerror(error));
     }
-    lookup_keep(name); /* for the look-up */
+    lookup_keep(name); /* the look-up's reference */
     if (lookup_queue_length() > RESOLVE_MAX_QUEUED) give_up(lookup_queue_surplus(name));
     return true;
 }
@@ -207,7 +209,7 @@ static bool copy_answer(resolution *r, const endpoint *list, size_t count) {
     return true;
 }
 
-/* Removes a queued name that no caller waits for. A look-up that runs cannot be stopped. */
+/* Removes a queued name that no caller waits for. A running look-up cannot be cancelled. */
 static void leave_queue(lookup *name) {
     if (name->state != LOOKUP_QUEUED || name->waiting.first != NULL) return;
     lookup_queue_remove(name);
@@ -230,7 +232,7 @@ static void start_waiting(resolution *r, lookup *name, waker *w) {
     list_append(&name->waiting, &r->node);
 }
 
-/* The name's answer so far. Under the lock. */
+/* Returns the name's result so far. The caller holds the lock. */
 static io_result outcome(resolution *r, const lookup *name, failure *f) {
     if (name->state == LOOKUP_QUEUED || name->state == LOOKUP_RUNNING) return IO_WAIT;
     if (name->state == LOOKUP_FAILED) {
@@ -242,7 +244,8 @@ static io_result outcome(resolution *r, const lookup *name, failure *f) {
     return IO_FAILED;
 }
 
-/* Under the lock. Returns the name from the cache or queue, or a new one; NULL with *f. */
+/* Returns the name from the cache or queue, or a new one; NULL with *f. The caller holds the
+ * lock. */
 static lookup *find_or_ask(const char *host, nanoseconds max_age, failure *f) {
     bool known;
     lookup *name = lookup_find(host, clock_now(), max_age, &known);
@@ -345,7 +348,7 @@ void resolve_set_lookup(resolve_lookup other, void (*release)(void *)) {
 /* ---- fork ---- */
 
 /* A look-up that has just begun may hold locks of the C library while it reads files; they would
- * stay locked in the child. One that waits for a name server holds none. */
+ * stay locked in the child. A look-up that waits for a name server holds none. */
 void resolve_before_fork(void) {
     pthread_once(&once, make_conditions);
     pthread_mutex_lock(&lock);
@@ -367,7 +370,7 @@ static void fail_asked(void *unused, lookup *name) {
 }
 
 /* The child has none of the threads. Names that were queued or looked up fail; the threads'
- * references to them, and so their memory, are lost. */
+ * references to them are lost, so that their memory leaks. */
 void resolve_after_fork(bool child) {
     if (child) {
         pthread_mutex_init(&lock, NULL);

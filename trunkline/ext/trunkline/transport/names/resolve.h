@@ -12,25 +12,25 @@
 #include <sys/socket.h>
 
 /*
- * Resolves names by getaddrinfo in a bounded set of native threads, with a cache (resolve_cache.h)
- * and a queue (resolve_queue.h). However many callers ask for a name, it is looked up once at a
- * time. A queued name that no caller waits for any more is not looked up; the answer of a look-up
- * that runs is always cached. All functions may be called by any thread.
+ * Resolves names with getaddrinfo in a bounded set of native threads, with a cache
+ * (resolve_cache.h) and a queue (resolve_queue.h). Callers that ask for the same name share one
+ * look-up. A queued name that no caller waits for any more is not looked up; the result of a
+ * running look-up is cached even then. All functions may be called by any thread.
  */
 typedef struct {
     struct sockaddr_storage address;
     socklen_t length;
 } endpoint;
 
-/* One caller's question, and then its answer. */
+/* One caller's request for a name, and later its result. */
 typedef struct resolution resolution;
 
-/* Asks for the addresses of `host`, a name or an IP literal.
+/* Requests the addresses of `host`, a name or an IP literal.
  *
- * max_age: the oldest answer that the cache may give; 0: any. w: woken when the answer has come; it
- * is kept until then.
- * Returns IO_DONE (a literal, or a cached answer), IO_WAIT, or IO_FAILED with *f. Unless it failed
- * *out is the caller's, to be freed by resolve_release. */
+ * max_age: the maximum age of a cached result; 0: any. w: woken when the result is ready; one
+ * reference is kept until then.
+ * Returns IO_DONE (a literal, or a cached result), IO_WAIT, or IO_FAILED with *f. Unless it failed
+ * the caller owns *out, and frees it with resolve_release. */
 io_result resolve_start(const char *host, uint16_t port, nanoseconds max_age, waker *w,
                         resolution **out, failure *f);
 
@@ -50,8 +50,9 @@ typedef int (*resolve_lookup)(const char *host, const char *service, const void 
                               void **result);
 void resolve_set_lookup(resolve_lookup lookup, void (*release)(void *));
 
-/* Around fork. resolve_before_fork waits until look-ups that have just begun are over, or have run
- * for RESOLVE_FORK_PATIENCE, and takes the lock. In the child look-ups under way fail. */
+/* To be called around fork. resolve_before_fork waits until look-ups that have just begun are over,
+ * or have run for RESOLVE_FORK_PATIENCE, and takes the lock. In the child look-ups under way
+ * fail. */
 #define RESOLVE_FORK_PATIENCE (50 * MILLISECOND) /* after the newest look-up's start */
 void resolve_before_fork(void);
 void resolve_after_fork(bool child);

@@ -85,7 +85,7 @@ void lookup_answered(lookup *name, const lookup_answer *answer, nanoseconds now)
     if (!name->listed) return;
     list_append(&answered, &name->answer_node);
     if (++answered_count > LOOKUP_LIMIT) lookup_unlist(least_recent());
-    /* A failure for want of memory or of descriptors is no answer for the next caller. */
+    /* A failure because of missing memory or descriptors is not cached for the next caller. */
     if (answer->why.code == FAILURE_OUT_OF_MEMORY || answer->why.system_error != 0)
         lookup_unlist(name);
 }

@@ -5,13 +5,13 @@
 #include "resolve.h"
 
 /*
- * The names that were answered, or are queued or looked up. At most LOOKUP_LIMIT answered names are
- * kept; the least recently used one is evicted. resolve_queue.h bounds the others. The caller holds
- * the lock of resolve.c.
+ * The names that have a result, are queued, or are being looked up. At most LOOKUP_LIMIT names with
+ * a result are kept; the least recently used one is evicted. resolve_queue.h limits the other
+ * names. The caller of each function holds the lock of resolve.c.
  */
-#define LOOKUP_LIMIT 1000            /* answered names */
-#define LOOKUP_FRESH (60 * SECOND)   /* how long an answer is used */
-#define LOOKUP_FAILED_FRESH (SECOND) /* how long a failure is */
+#define LOOKUP_LIMIT 1000            /* names with a result */
+#define LOOKUP_FRESH (60 * SECOND)   /* how long a result is used */
+#define LOOKUP_FAILED_FRESH (SECOND) /* how long a failure is used */
 
 typedef struct {
     endpoint *list; /* owned; without ports; NULL: see `why` */
@@ -24,39 +24,40 @@ typedef enum { LOOKUP_QUEUED, LOOKUP_RUNNING, LOOKUP_ANSWERED, LOOKUP_FAILED } l
 typedef struct lookup lookup;
 struct lookup {
     lookup_state state;
-    unsigned references; /* the table's, the look-up's, and one for each waiting resolution */
+    unsigned references; /* one of the table, one of the look-up, one of each waiting resolution */
     bool listed;         /* in the table */
     bool known;          /* an earlier look-up of the name succeeded */
     nanoseconds answered_at, expires;
     lookup_answer answer;
-    list waiting;          /* resolutions */
-    struct domain *domain; /* resolve_queue.c's, while it is queued or running */
+    list waiting;          /* resolutions that wait for the result */
+    struct domain *domain; /* set by resolve_queue.c while the name is queued or running */
     list_node queue_node;  /* in the domain's queue */
     lookup *chain;         /* next in the bucket */
-    list_node answer_node; /* among those that were answered */
+    list_node answer_node; /* in the list of names with a result */
     char host[];
 };
 
-/* Returns the name, borrowed, if it is queued, looked up, or has an answer younger than `max_age`
- * (0: any age) that has not expired. NULL: *known says whether it had an older answer. */
+/* Returns the name, borrowed, if it is queued, is being looked up, or has a result that is younger
+ * than `max_age` (0: any age) and has not expired. NULL: *known is set to whether the name had an
+ * older successful result. */
 lookup *lookup_find(const char *host, nanoseconds now, nanoseconds max_age, bool *known);
 
-/* Adds a new name to the table, in the state LOOKUP_QUEUED; borrowed. NULL without memory. */
+/* Adds a new name to the table, in the state LOOKUP_QUEUED; borrowed. NULL when out of memory. */
 lookup *lookup_add(const char *host, bool known);
 
-/* Sets the answer, whose list the name owns from now on. May evict the least recently used name. */
+/* Sets the result, whose list the name owns from now on. May evict the least recently used name. */
 void lookup_answered(lookup *name, const lookup_answer *answer, nanoseconds now);
 
 lookup *lookup_keep(lookup *name); /* adds a reference; returns `name` */
 void lookup_drop(lookup *name);    /* the last one frees it */
 
-void lookup_unlist(lookup *name); /* takes it out of the table */
+void lookup_unlist(lookup *name); /* removes it from the table */
 
-/* Take out one name, or all, if answered. */
+/* Remove one name, or all names, if they have a result. */
 void lookup_forget(const char *host);
 void lookup_forget_all(void);
 
-/* Calls `visit` for every name; it may unlist the name. */
+/* Calls `visit` for every name; `visit` may unlist the name. */
 void lookup_each(void (*visit)(void *data, lookup *name), void *data);
 
 #endif

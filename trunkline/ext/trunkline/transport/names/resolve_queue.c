@@ -8,22 +8,22 @@
 #define BUCKETS 256
 #define OLDEST_EVERY 4
 
-/* The queue of one domain, for names that were answered before (->known) or for those that were
- * not. It lives while any of its names is queued or running. */
+/* The queue of one domain, for names that were resolved before (->known) or for those that were
+ * not. It exists while any of its names is queued or running. */
 typedef struct domain domain;
 struct domain {
     domain *chain;  /* next in the bucket */
-    list_node node; /* among the domains that have queued names */
+    list_node node; /* in `turns`, while the domain has queued names */
     list queue;     /* of names, the oldest first */
     unsigned running;
-    unsigned taken; /* how many were taken off its queue */
+    unsigned taken; /* how many names were taken from ->queue */
     bool known;
-    nanoseconds next_start; /* of one beyond RESOLVE_AT_ONCE */
+    nanoseconds next_start; /* when a look-up beyond RESOLVE_AT_ONCE may start */
     char name[];
 };
 
 static domain *buckets[BUCKETS];
-static list turns[2]; /* by `known`: domains that have queued names; whose turn it is first */
+static list turns[2]; /* by `known`: domains with queued names; the next to be served first */
 static size_t length;
 static unsigned running, running_unknown;
 
@@ -95,13 +95,13 @@ lookup *lookup_queue_surplus(const lookup *newcomer) {
     return LIST_FIRST(&d->queue, lookup, queue_node);
 }
 
-/* When the domain's next look-up may start; NEVER: not before one has finished. */
+/* Returns when the domain's next look-up may start; NEVER: not before one has finished. */
 static nanoseconds start_of_next(const domain *d) {
     if (d->running >= RESOLVE_MAX_DOMAIN) return NEVER;
     return d->running < RESOLVE_AT_ONCE ? 0 : d->next_start;
 }
 
-/* Only domains with RESOLVE_AT_ONCE look-ups are passed over: at most ten of them. */
+/* Skips only domains that have RESOLVE_AT_ONCE look-ups or more: at most ten. */
 static domain *next_domain(bool known, nanoseconds now, nanoseconds *when) {
     LIST_EACH (domain, d, &turns[known], node) {
         nanoseconds start = start_of_next(d);

@@ -4,38 +4,40 @@
 #include "resolve_cache.h"
 
 /*
- * Which name is looked up next, and when. getaddrinfo cannot be stopped: a name whose server does
- * not answer keeps its thread for as long as resolv.conf says, 5 s and more. So that such names do
- * not delay others:
- *   - names queue by their domain ("a.example.com" in that of example.com), and the domains take
+ * Chooses which name is looked up next, and when. getaddrinfo cannot be cancelled: a name whose
+ * name server does not answer occupies its thread for the time that resolv.conf sets, 5 s and more.
+ * So that such names do not delay others:
+ *   - each domain has a queue ("a.example.com" is in that of example.com), and the domains take
  *     turns;
  *   - RESOLVE_AT_ONCE look-ups of a domain run at once; each further one starts at least
- *     RESOLVE_PACE after the one before;
- *   - of a domain's names the newest goes first, and each fourth time the oldest: callers of old
- *     ones have often given up;
- *   - one domain never has all threads, and the last ones are for names that were answered before.
- * The caller holds the lock of resolve.c.
+ *     RESOLVE_PACE after the previous one;
+ *   - in a domain the newest name goes first, and every fourth time the oldest, because the callers
+ *     of old names have often given up;
+ *   - one domain never uses all threads, and the last threads are reserved for names that were
+ *     resolved before.
+ * The caller of each function holds the lock of resolve.c.
  */
 #define RESOLVE_AT_ONCE 32
 #define RESOLVE_PACE (20 * MILLISECOND)
 #define RESOLVE_MAX_THREADS 320
-#define RESOLVE_MAX_UNKNOWN 304 /* look-ups of names that had no answer before */
+#define RESOLVE_MAX_UNKNOWN 304 /* look-ups of names that were not resolved before */
 #define RESOLVE_MAX_DOMAIN 288  /* look-ups of one domain */
 #define RESOLVE_MAX_QUEUED 4096 /* names that wait for their look-up */
 
-/* Appends the name; the queue has no reference of its own. Returns false without memory. */
+/* Appends the name; the queue keeps no reference to it. Returns false when out of memory. */
 bool lookup_queue_add(lookup *name);
 
-void lookup_queue_remove(lookup *name); /* which is queued */
+void lookup_queue_remove(lookup *name); /* removes a queued name */
 
 /* Takes the next name to look up; it counts as running until lookup_queue_finished. NULL: none may
- * start now; *when is lowered to when one may. */
+ * start now; *when is lowered to the time when one may. */
 lookup *lookup_queue_take(nanoseconds now, nanoseconds *when);
 
 void lookup_queue_finished(lookup *name);
 
-/* The name to give up when the queued `newcomer` is one too many: the oldest of its domain, or,
- * when it is alone there, of the domain whose turn it is. Other names must be queued. */
+/* Returns the name to drop when the queued `newcomer` is one too many: the oldest name of its
+ * domain, or, when it is alone there, of the domain whose turn it is. Other names must be
+ * queued. */
 lookup *lookup_queue_surplus(const lookup *newcomer);
 
 size_t lookup_queue_length(void);

@@ -17,7 +17,7 @@ static bool usable(const struct addrinfo *a) {
            a->ai_addrlen <= sizeof(struct sockaddr_storage);
 }
 
-/* Copies what getaddrinfo said into `answer`; its order is kept. */
+/* Copies the result of getaddrinfo to `answer`, in the same order. */
 static void take_in(lookup_answer *answer, const struct addrinfo *found) {
     size_t count = 0;
     for (const struct addrinfo *a = found; a != NULL; a = a->ai_next) count += usable(a);

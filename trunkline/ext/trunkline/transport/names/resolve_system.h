@@ -3,7 +3,7 @@
 
 #include "resolve_cache.h"
 
-#define RESOLVE_MAX_ADDRESSES 64 /* of one name; further ones are left out */
+#define RESOLVE_MAX_ADDRESSES 64 /* per name; further addresses are dropped */
 
 /* Looks up `host` with getaddrinfo (or `other`, whose results `release` frees), and blocks until it
  * is done. Fills in *answer, whose list the caller owns: addresses in the order of RFC 6724, or why

@@ -9,9 +9,9 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t most;   /* atomic; 0: not known yet */
-static uint32_t used;   /* atomic; slots granted and not taken yet included */
-static uint32_t length; /* atomic, changed under the lock: of the queue */
-static list queue;      /* of claims; under the lock */
+static uint32_t used;   /* atomic; includes slots that are granted and not taken yet */
+static uint32_t length; /* length of ->queue; atomic, changed under the lock */
+static list queue;      /* claims; guarded by the lock */
 
 static uint32_t by_descriptors(void) {
     struct rlimit limit;
@@ -45,7 +45,7 @@ static bool take_one(void) {
     return false;
 }
 
-/* ---- the queue; all under the lock ---- */
+/* ---- the queue; the caller holds the lock ---- */
 
 static claim_state state_of(const capacity_claim *c) {
     return __atomic_load_n(&c->state, __ATOMIC_ACQUIRE);
@@ -77,10 +77,10 @@ static void serve_queue(void) {
     }
 }
 
-/* ---- what callers use ---- */
+/* ---- public functions ---- */
 
-/* capacity_give looks at the queue after it has given the slot back; this function looks for a slot
- * after it has joined the queue: one of the two sees the other. */
+/* capacity_give checks the queue after it has released the slot; this function checks for a slot
+ * after it has joined the queue: one of the two sees the other's change. */
 bool capacity_take(capacity_claim *c, waker *w) {
     if (state_of(c) == CLAIM_NONE && take_one()) return true;
     pthread_mutex_lock(&lock);

@@ -2,7 +2,7 @@
 #include "pool_internal.h"
 #include "reaper.h"
 
-/* The reaper's lock is taken before a pool's, or without it. */
+/* Calls reaper_expect after unlocking, because the reaper's lock is taken before a pool's. */
 static void unlock(pool *p) {
     bool impatience_due = p->impatience_due;
     p->impatience_due = false;
@@ -11,7 +11,7 @@ static void unlock(pool *p) {
 }
 
 /* Stops giving calls to a shared connection. Returns true when no call is left on it: then the
- * caller closes it, without the lock. */
+ * caller closes it after unlocking. */
 static bool retire(pool *p, connection *c) {
     bucket *b = c->bucket;
     bool idle = c->streams == 0;
@@ -28,7 +28,7 @@ static bool retire(pool *p, connection *c) {
     return true;
 }
 
-/* ---- called by calls ---- */
+/* ---- functions for calls ---- */
 
 pool_result pool_acquire(pool *p, const route *r, const call_options *options, pool_ticket *t,
                          connection **out) {
@@ -60,7 +60,7 @@ pool_result pool_turn(pool *p, pool_ticket *t, connection **out) {
     bool closed = p->closed || t->generation != p->generation || t->bucket == NULL;
     __atomic_store_n(&t->called, false, __ATOMIC_RELEASE);
     if (!closed && t->waiting)
-        pool_serve_waiters(p, t->bucket); /* it was passed over while its driver was away */
+        pool_serve_waiters(p, t->bucket); /* the ticket was passed over while its driver was away */
     if (closed) {
         result = POOL_CLOSED;
     } else if (!t->waiting && t->granted != NULL) {

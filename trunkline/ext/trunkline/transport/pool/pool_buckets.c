@@ -13,7 +13,8 @@ static bucket **bucket_slot(pool *p, uint32_t hash, const char *key, uint32_t le
     return slot;
 }
 
-/* More room when there are as many buckets as slots; without memory the chains just grow longer. */
+/* Doubles the hash table when there are as many buckets as slots; when out of memory the chains
+ * grow longer. */
 static void buckets_grow(pool *p) {
     uint32_t size = (p->bucket_mask + 1) * 2;
     bucket **wider = calloc(size, sizeof(*wider));

@@ -2,7 +2,7 @@
 #include "protocol/guard.h"
 #include "transport/http2/http2_connection.h"
 
-/* Functions that differ between connections of one call at a time and shared ones. */
+/* Functions that differ between connections for one call at a time and shared ones. */
 
 bool pool_connection_usable(connection *c, nanoseconds max_age, event_loop *l, nanoseconds now) {
     bool young = !GUARD(MAX_AGE) || now < connection_due(c, max_age);

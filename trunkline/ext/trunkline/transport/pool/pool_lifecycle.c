@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
-static list registry; /* of pools */
+static list registry; /* all pools */
 
 /* ---- closing idle connections ---- */
 
@@ -34,7 +34,7 @@ uint32_t pool_close_idle(pool *p, uint64_t owner) {
     return close_idle_if(p, owner, NEVER, &unused);
 }
 
-#define ROOM_AT_ONCE 8 /* connections closed in each pool; callers that need more ask again */
+#define ROOM_AT_ONCE 8 /* connections closed in each pool; callers that need more call again */
 
 bool pool_make_room(void) {
     list evicted = {0};
@@ -75,8 +75,8 @@ void pool_count(pool *p, pool_stats *out) {
     pthread_mutex_unlock(&p->lock);
 }
 
-/* All shared connections, with a reference of their http2_connection each; NULL: none, or no
- * memory. */
+/* Returns all shared connections, with a reference to the http2_connection of each; NULL: there are
+ * none, or no memory. */
 static connection **shared_ones(pool *p, size_t *count) {
     *count = 0;
     pthread_mutex_lock(&p->lock);
@@ -94,8 +94,8 @@ static connection **shared_ones(pool *p, size_t *count) {
     return found;
 }
 
-/* Reads and checks shared connections, which nobody reads while no call waits on them. Returns
- * whether there are any. */
+/* Reads and checks shared connections, because no thread reads them while no call waits on them.
+ * Returns whether there are any. */
 static bool tend_shared(pool *p, nanoseconds now) {
     size_t count;
     connection **shared = shared_ones(p, &count);
@@ -120,7 +120,7 @@ nanoseconds pool_reap_all(nanoseconds now) {
     return next_due;
 }
 
-/* ---- made, freed, forked ---- */
+/* ---- creation, release, fork ---- */
 
 pool *pool_new(uint32_t max_idle) {
     pool *p = calloc(1, sizeof(*p));
@@ -166,8 +166,8 @@ void pool_before_fork(void) {
     }
 }
 
-/* In the child. Descriptors are closed already; TLS sessions are never used or freed, because what
- * they send would break the parent's connections. */
+/* Called in the child. Descriptors are closed already; TLS sessions are never used or freed,
+ * because the bytes that they send would break the parent's connections. */
 static void start_empty(pool *p) {
     LIST_EACH (connection, c, &p->all, pool_node) {
         c->descriptor = -1;

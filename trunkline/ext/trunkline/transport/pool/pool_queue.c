@@ -26,7 +26,7 @@ void pool_queue_remove(pool *p, pool_ticket *t) {
         capacity_hand_over(&b->claim, first->waker);
 }
 
-/* Has its driver call pool_turn. */
+/* Has the ticket's driver call pool_turn. */
 static void call(pool_ticket *t) {
     __atomic_store_n(&t->called, true, __ATOMIC_RELEASE);
     waker_wake(t->waker);
@@ -46,15 +46,16 @@ bool pool_driven_one_waits(const bucket *b) {
 
 /* ---- granting ---- */
 
-/* How many calls a shared connection may carry. Until its server has sent SETTINGS, as many as the
- * connection before; if there was none, one: a server refuses streams beyond its limit. */
+/* Returns how many calls a shared connection may carry. Until its server has sent SETTINGS that is
+ * the limit of the previous connection, or one without a previous connection, because a server
+ * refuses streams beyond its limit. */
 static uint32_t stream_limit(const bucket *b, const connection *c) {
     if (http2_connection_heard(c->http2)) return http2_connection_max_streams(c->http2);
     return b->most > 0 ? b->most : 1;
 }
 
-/* Counts a connection, or a right to open one, as used by calls. Returns false when the process has
- * as many as it may. */
+/* Counts a connection, or a right to open one, as in use. Returns false when the process has
+ * reached its limit. */
 static bool begin_use(bucket *b, pool_ticket *t) {
     if (!capacity_take(&b->claim, t->waker)) return false;
     b->in_use++;
@@ -94,8 +95,8 @@ static nanoseconds patient_until(const bucket *b, const pool_ticket *t) {
     return since + POOL_PATIENCE;
 }
 
-/* Should `t` wait because a shared connection may soon take it: one is being opened, or its server
- * has not sent SETTINGS yet? */
+/* Returns whether `t` should wait because a shared connection may soon take it: a connection is
+ * being opened, or its server has not sent SETTINGS yet. */
 static bool unsettled(const pool *p, const bucket *b, const pool_ticket *t) {
     if (!t->may_share || b->unshared || b->in_vain) return false;
     bool silent = false;
@@ -114,8 +115,8 @@ void pool_let_dial(pool *p, bucket *b, pool_ticket *t) {
     p->impatience_due |= b->queue.first != NULL;
 }
 
-/* After a dial in vain no call waits for the next one: each learns for itself that a server hangs.
- */
+/* After a dial in vain no call waits for the next dial: each dials itself, because the server may
+ * hang. */
 void pool_dial_is_over(pool *p, bucket *b, pool_ticket *t) {
     if (t->dialling) {
         b->in_vain |= t->in_vain;
@@ -130,7 +131,7 @@ bool pool_grant(pool *p, bucket *b, pool_ticket *t, nanoseconds now, connection 
     *out = take_shared(p, b, t);
     if (*out != NULL) return true;
     bool full = GUARD(MAX_CONNECTIONS_PER_HOST) && b->in_use >= t->limit;
-    if (full) capacity_cancel(&b->claim); /* for those who can use it */
+    if (full) capacity_cancel(&b->claim); /* for buckets that can use it */
     if (full || (unsettled(p, b, t) && now < patient_until(b, t)) || !begin_use(b, t)) return false;
     *out = t->opened_after == 0 ? pool_idle_take(p, b) : NULL;
     if (*out == NULL) pool_let_dial(p, b, t);
@@ -146,9 +147,10 @@ static bool serve(pool *p, bucket *b, pool_ticket *t, nanoseconds now) {
     return true;
 }
 
-/* First come, first served; ownership passes under the lock, so that no wake-up is lost. A ticket
- * whose driver is away is passed over, and called so that it asks when its driver is back. One that
- * takes new connections alone lets the next ones have an old connection. */
+/* Serves tickets first come, first served. Ownership passes under the lock, so that no wake-up is
+ * lost. A ticket whose driver is away is passed over, and called so that the driver calls pool_turn
+ * when it is back. A ticket that accepts new connections only does not block the tickets behind
+ * it. */
 void pool_serve_waiters(pool *p, bucket *b) {
     LIST_EACH (pool_ticket, t, &b->queue, queue_node)
         if (waker_away(t->waker))

@@ -36,8 +36,8 @@ static void *reap(void *unused) {
     return NULL;
 }
 
-/* Under the lock. Without a thread idle connections are still bounded in number, and checked before
- * they are used. */
+/* The caller holds the lock. If the thread cannot be started, idle connections are still limited in
+ * number, and checked before they are used. */
 static bool start(reaper_visit visitor) {
     visit = visitor;
     portable_condition(&changed);
@@ -64,7 +64,7 @@ void reaper_expect(nanoseconds when, reaper_visit visitor) {
         if (running)
             pthread_cond_signal(&changed);
         else if (!start(visitor))
-            __atomic_store_n(&next_visit, NEVER, __ATOMIC_RELAXED); /* the next one tries again */
+            __atomic_store_n(&next_visit, NEVER, __ATOMIC_RELAXED); /* the next call tries again */
     }
     pthread_mutex_unlock(&lock);
 }

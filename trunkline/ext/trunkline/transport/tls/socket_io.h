@@ -12,12 +12,13 @@
 typedef struct {
     int descriptor;
     tls *session;
-    bool waits; /* a read may wait (portable_let_recv_wait); without TLS, see tls_wait_in_read */
-    arrival
-        *arrived; /* borrowed; of reads without TLS, see tls_tell_arrivals; NULL: none is told */
+    /* Without TLS: a read may wait (portable_let_recv_wait). With TLS see tls_wait_in_read. */
+    bool waits;
+    /* Borrowed; reads without TLS fill it in; NULL: not. With TLS see tls_tell_arrivals. */
+    arrival *arrived;
 } socket_io;
 
-/* As tls_read and tls_write; a plain connection's end is IO_END. */
+/* As tls_read and tls_write; the end of a connection without TLS is IO_END. */
 io_result socket_io_read(socket_io s, void *bytes, size_t length, size_t *count, failure *f);
 io_result socket_io_write(socket_io s, const void *bytes, size_t length, size_t *count, failure *f);
 

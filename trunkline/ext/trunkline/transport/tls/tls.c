@@ -98,8 +98,8 @@ static void end(tls *t, bool notify) {
     if (t->ready && !t->broken) {
         ERR_clear_error();
         if (notify && !t->writing) SSL_shutdown(t->ssl);
-        /* OpenSSL takes a connection that was not shut down for a broken one, and makes its newest
-         * ticket useless. */
+        /* OpenSSL treats a connection that was not shut down as broken, and makes its newest ticket
+         * unusable. */
         SSL_set_shutdown(t->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     }
     SSL_free(t->ssl);

@@ -9,7 +9,8 @@ bool tls_is_pem(const char *text) {
     return text != NULL && strstr(text, "-----BEGIN ") != NULL;
 }
 
-/* Gives OpenSSL the password, or an error: OpenSSL itself would ask for one on the terminal. */
+/* Passes the password to OpenSSL, or an error; without this callback OpenSSL would prompt for one
+ * on the terminal. */
 static int give_password(char *buffer, int size, int writing, void *password) {
     (void)writing;
     size_t length = password != NULL ? strlen(password) : 0;
@@ -32,7 +33,8 @@ static bool key_of_another(const char *key, failure *f) {
                        tls_is_pem(key) ? "given as text" : key);
 }
 
-/* OpenSSL says only that it found nothing that it could decode: since 3.0 as "unsupported". */
+/* Returns whether OpenSSL found nothing that it could decode, which it reports since 3.0 as
+ * "unsupported". */
 static bool holds_no_key(unsigned long error) {
     int library = ERR_GET_LIB(error);
 #ifdef ERR_LIB_OSSL_DECODER
@@ -64,7 +66,7 @@ static bool key_failed(const tls_options *o, const char *key, failure *f) {
                                                       : "client_key_password is not given");
 }
 
-/* Those behind the first are its chain. */
+/* The certificates after the first are its chain. */
 static bool use_certificates(SSL_CTX *ssl, BIO *text) {
     X509 *certificate = PEM_read_bio_X509_AUX(text, NULL, give_password, NULL);
     bool used = certificate != NULL && SSL_CTX_use_certificate(ssl, certificate) == 1;

@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Several records a read, so that a large body takes few system calls. */
+/* Several records per read, so that a large body takes few system calls. */
 #define READ_AHEAD_BYTES (48 * 1024)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -19,8 +19,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static tls_context *newest;
 static uint64_t last_id;
 
-/* Ruby may use OpenSSL in the same process: no shared state is changed, and no clean-up runs at
- * exit while threads still use it. */
+/* Changes no shared state of OpenSSL, because Ruby may use it in the same process, and registers no
+ * clean-up at exit, when threads may still use it. */
 static void initialise(void) {
     OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
     tls_bio_method();
@@ -31,10 +31,10 @@ static void initialise(void) {
 static int on_session(SSL *ssl, SSL_SESSION *session) {
     tls *t = SSL_get_app_data(ssl);
     tls_session_keep(t->sessions, t->key, t->key_length, session);
-    return 1; /* the cache has the reference now */
+    return 1; /* the session cache owns the reference now */
 }
 
-/* One write a line, so that lines of several connections and processes do not mix. */
+/* Writes each line with one call, so that lines of several connections and processes do not mix. */
 static void on_keylog(const SSL *ssl, const char *line) {
     const tls *t = SSL_get_app_data(ssl);
     struct iovec parts[] = {{(void *)line, strlen(line)}, {"\n", 1}};
@@ -54,7 +54,7 @@ static bool use_authorities(SSL_CTX *ssl, const tls_options *o, const tls_author
         X509_STORE_up_ref(store);
     else if ((store = tls_store_obtain(a, f)) == NULL)
         return false;
-    SSL_CTX_set_cert_store(ssl, store); /* which owns the reference now */
+    SSL_CTX_set_cert_store(ssl, store); /* `ssl` owns the reference now */
     return true;
 }
 
@@ -70,7 +70,7 @@ static void name_authorities(tls_context *c) {
         snprintf(c->authorities, sizeof(c->authorities), "the system's CA certificates");
 }
 
-/* "h2,http/1.1" in ALPN's form: each behind its length (RFC 7301, section 3.1). */
+/* Converts "h2,http/1.1" to ALPN's format: each name follows its length (RFC 7301, section 3.1). */
 static bool offer_protocols(SSL_CTX *ssl, const char *list, failure *f) {
     if (list == NULL) return true;
     unsigned char wire[256];
@@ -97,7 +97,8 @@ static bool open_keylog(tls_context *c, const char *path, failure *f) {
     return true;
 }
 
-/* Apache renegotiates for each request whose path needs a certificate. */
+/* Allows TLS_RENEGOTIATIONS renegotiations without data in between, because Apache renegotiates for
+ * each request whose path needs a certificate. */
 static void limit_renegotiations(const SSL *ssl, int where, int result) {
     (void)result;
     tls *t = SSL_get_app_data(ssl);
@@ -109,8 +110,8 @@ static void set_modes(SSL_CTX *ssl) {
     SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                               SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_options(ssl, SSL_OP_NO_COMPRESSION);
-    /* A server may ask for the client's certificate when a request has come: in TLS 1.2 by a
-     * renegotiation, in TLS 1.3 after the handshake, if the client offers it (RFC 8446, section
+    /* A server may request the client's certificate after it has received a request: in TLS 1.2 by
+     * a renegotiation, in TLS 1.3 after the handshake, if the client offers that (RFC 8446, section
      * 4.6.2). */
     SSL_CTX_set_info_callback(ssl, limit_renegotiations);
     SSL_CTX_set_post_handshake_auth(ssl, 1);
@@ -153,7 +154,7 @@ static tls_authorities authorities_of(const tls_context *c) {
     return (tls_authorities){c->options.ca_file, c->options.ca_path, c->system};
 }
 
-/* With the files as they are now. NULL: see `f`. */
+/* Makes an SSL_CTX with the files as they are now. Returns NULL with *f. */
 static SSL_CTX *make_ssl(const tls_context *c, failure *f) {
     tls_authorities authorities = authorities_of(c);
     ERR_clear_error();
@@ -168,7 +169,7 @@ static SSL_CTX *make_ssl(const tls_context *c, failure *f) {
     return NULL;
 }
 
-/* ---- its options ---- */
+/* ---- options of a context ---- */
 
 #define OPTION_TEXTS 9
 
@@ -209,14 +210,14 @@ static void destroy(tls_context *c) {
 
 /* ---- the registry ---- */
 
-/* The context's key: all options, and the state of all files, as one string for the caller to free.
- */
+/* Returns the context's key: all options, and the state of all files, as one string for the caller
+ * to free. */
 static char *describe(const tls_options *o, const tls_authorities *a) {
     char *key = NULL;
     size_t size;
     FILE *out = open_memstream(&key, &size);
     if (out == NULL) return NULL;
-    /* The context keeps its store, so that the address is not used again. */
+    /* The context keeps a reference to its store, so that no other store gets the address. */
     fprintf(out, "%d,%d,%d,%d,%d,%d,%p,", o->verify, o->any_name, o->common_name, o->min_version,
             o->max_version, o->limit_depth ? o->verify_depth : -1, (void *)o->ca_store);
     tls_note(out, o->ciphers);
@@ -258,8 +259,8 @@ static tls_context *make(const tls_options *o, const tls_authorities *a, char *k
     return c;
 }
 
-/* No other thread can add a reference meanwhile: to obtain a context takes the lock, and to keep
- * one needs a reference. */
+/* Frees unused contexts beyond TLS_CONTEXTS. No other thread can add a reference meanwhile:
+ * tls_context_obtain takes the lock, and tls_context_keep needs a reference. */
 static void forget_unused(void) {
     int count = 0;
     for (tls_context **link = &newest; *link != NULL;) {
@@ -317,7 +318,8 @@ tls_context *tls_context_obtain(const tls_options *options, failure *f) {
 
 /* ---- files that change ---- */
 
-/* A context that had the system's authorities keeps them when they are missing now. */
+/* Returns NULL when the CA certificates are missing now: the context keeps those that it has
+ * read. */
 static SSL_CTX *make_again(const tls_context *c) {
     failure why;
     tls_authorities authorities = authorities_of(c);
@@ -325,9 +327,9 @@ static SSL_CTX *make_again(const tls_context *c) {
     return needed && !tls_authorities_exist(&authorities) ? NULL : make_ssl(c, &why);
 }
 
-/* Reads changed files. Owns `key` from now on. Sessions that were made with other certificates are
- * dropped. Files that cannot be used (half written, a key without its certificate) are not read
- * again before they have changed. */
+/* Reads changed files, and takes ownership of `key`. Sessions that were made with other
+ * certificates are dropped. Files that cannot be used (half written, a key without its certificate)
+ * are not read again until they have changed. */
 static void follow_files(tls_context *c, char *key) {
     bool known = strcmp(key, c->key) == 0 || (c->unusable != NULL && strcmp(key, c->unusable) == 0);
     SSL_CTX *ssl = known ? NULL : make_again(c);
@@ -363,7 +365,7 @@ tls_context *tls_context_keep(tls_context *c) {
 }
 
 void tls_context_release(tls_context *c) {
-    /* The registry has a reference too, which forget_unused alone gives up. */
+    /* The registry has a reference too, which only forget_unused releases. */
     if (c != NULL) __atomic_sub_fetch(&c->references, 1, __ATOMIC_ACQ_REL);
 }
 

@@ -7,13 +7,13 @@
 
 /*
  * A fork while another thread is inside OpenSSL would leave OpenSSL's locks locked in the child. So
- * threads count themselves in and out; before a fork no more are let in, and those inside are
- * waited for, which only compute. There are several counters, so that threads do not contend for
- * one.
+ * threads count when they enter and leave OpenSSL; before a fork no more may enter, and the fork
+ * waits for those inside, which only compute. There are several counters, so that threads do not
+ * contend for one.
  */
 #define COUNTERS 16
-#define PAUSE (50 * 1000) /* nanoseconds between two looks */
-#define YIELDS 20         /* before the first pause */
+#define PAUSE (50 * 1000) /* nanoseconds between two checks */
+#define YIELDS 20         /* checks before the first pause */
 
 static struct {
     unsigned inside; /* atomic */
@@ -21,14 +21,14 @@ static struct {
 } counters[COUNTERS];
 static unsigned next_counter;
 static bool closed;  /* atomic; a fork is under way */
-static bool drained; /* no thread was inside when it happened */
-static bool refused; /* in a child: a thread was, so that TLS cannot be used */
+static bool drained; /* no thread was inside at the fork */
+static bool refused; /* in a child: a thread was inside, so that TLS cannot be used */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t reopened = PTHREAD_COND_INITIALIZER;
 
-/* One for each thread. */
+/* The state of each thread. */
 static __thread struct {
-    unsigned depth;    /* of nested tls_enter */
+    unsigned depth;    /* number of nested tls_enter calls */
     unsigned *counter; /* one of the counters; NULL: none yet */
 } own;
 
@@ -46,7 +46,8 @@ static void wait_until_reopened(void) {
 void tls_enter(void) {
     if (own.depth++ > 0) return;
     unsigned *counter = own.counter != NULL ? own.counter : choose_counter();
-    /* This counts first and then reads `closed`; a fork sets `closed` first and then counts. */
+    /* This function counts first and then reads `closed`; tls_before_fork sets `closed` first and
+     * then reads the counters. */
     while (__atomic_add_fetch(counter, 1, __ATOMIC_SEQ_CST),
            __atomic_load_n(&closed, __ATOMIC_SEQ_CST)) {
         __atomic_sub_fetch(counter, 1, __ATOMIC_SEQ_CST);

@@ -5,9 +5,9 @@
 #include <strings.h>
 
 /*
- * The rule of Ruby's OpenSSL::SSL.verify_certificate_identity: the common name counts where there
- * is no alternative name of a host; a wildcard stands for a part of the first label, or all of it,
- * also directly before a top-level domain; an address may stand where a name does.
+ * The rule of Ruby's OpenSSL::SSL.verify_certificate_identity: the common name is used when there
+ * is no alternative name of a host; a wildcard matches a part of the first label, or all of it,
+ * also directly before a top-level domain; an IP address may be given in the form of a name.
  */
 
 typedef struct {
@@ -24,7 +24,7 @@ static bool same(span a, span b) {
     return a.length == b.length && strncasecmp(a.text, b.text, a.length) == 0;
 }
 
-/* Does the first label of a name fit that of a pattern (RFC 6125, section 6.4.3)? */
+/* Returns whether the first label of a name matches that of a pattern (RFC 6125, section 6.4.3). */
 static bool label_fits(span label, span pattern) {
     span before = until(pattern.text, pattern.length, '*');
     if (before.length == pattern.length) return same(label, pattern);
@@ -55,7 +55,7 @@ static span string_span(const ASN1_STRING *string) {
     return (span){(const char *)ASN1_STRING_get0_data(string), (size_t)ASN1_STRING_length(string)};
 }
 
-/* Does one of the alternative names fit? *any: there is one of a host. */
+/* Returns whether one of the alternative names matches. *any is set when there is one of a host. */
 static bool alternative_fits(X509 *certificate, span name, bool numeric, bool *any) {
     GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
     bool found = false;

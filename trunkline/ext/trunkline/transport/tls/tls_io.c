@@ -7,19 +7,19 @@
 #include <limits.h>
 #include <string.h>
 
-/* The plaintext of one record (RFC 8446, section 5.1). */
+/* The most plaintext of one record (RFC 8446, section 5.1). */
 #define RECORD_BYTES 16384
 
-/* More bytes than this on an idle connection are no tickets. */
+/* More bytes than this on an idle connection are not only tickets. */
 #define LOOK_BYTES (64 * 1024)
 
-/* ---- the BIO: OpenSSL's own would use write, which raises SIGPIPE ---- */
+/* ---- the BIO; OpenSSL's own socket BIO would use write, which raises SIGPIPE ---- */
 
 static bool would_block(int error) {
     return error == EAGAIN || error == EWOULDBLOCK;
 }
 
-/* The result of the outer connection as a BIO's result. */
+/* Converts a result of the outer session to a BIO's result. */
 static int outer_result(BIO *bio, tls *t, io_result result, size_t count, const failure *f) {
     switch (result) {
     case IO_DONE: return (int)count;
@@ -102,7 +102,7 @@ static long socket_control(BIO *bio, int command, long number, void *pointer) {
     (void)number, (void)pointer;
     const tls *t = BIO_get_data(bio);
     switch (command) {
-    case BIO_CTRL_FLUSH: return 1; /* nothing is held back */
+    case BIO_CTRL_FLUSH: return 1; /* the BIO has no buffer */
     case BIO_CTRL_EOF: return t->ended;
     default: return 0;
     }
@@ -127,13 +127,14 @@ BIO_METHOD *tls_bio_method(void) {
 
 /* ---- results of OpenSSL ---- */
 
-/* SSL_get_error needs an empty error queue before a call. It nearly always is, and clearing it
- * costs more than this check. */
+/* SSL_get_error needs an error queue that was empty before the call. It nearly always is, and
+ * clearing it costs more than this check. */
 static void clear_errors(void) {
     if (ERR_peek_error() != 0) ERR_clear_error();
 }
 
-/* The connection broke. An end without close_notify is IO_TRUNCATED, all else IO_FAILED. */
+/* Returns the result for a broken connection: IO_TRUNCATED for an end without close_notify, else
+ * IO_FAILED. */
 static io_result broke(tls *t, int error, call_phase phase, failure *f) {
     char words[200];
     int reason = ERR_GET_REASON(ERR_peek_error());
@@ -149,7 +150,7 @@ static io_result broke(tls *t, int error, call_phase phase, failure *f) {
     t->no_protocol = reason == SSL_AD_REASON_OFFSET + SSL_AD_NO_APPLICATION_PROTOCOL;
     if (error == SSL_ERROR_SYSCALL && t->system_error != 0)
         failure_set(f, FAILURE_RESET, phase, t->system_error, "%s", strerror(t->system_error));
-    else if (t->complaint[0] != '\0') /* after a renegotiation */
+    else if (t->complaint[0] != '\0') /* a certificate was refused in a renegotiation */
         failure_set(f, FAILURE_TLS_IO, phase, 0, "%s", t->complaint);
     else
         failure_set(f, FAILURE_TLS_IO, phase, 0, "%s", tls_words(words, sizeof(words)));
@@ -190,7 +191,7 @@ static io_result handshake_failed(tls *t, io_result result, failure *f) {
     return IO_FAILED;
 }
 
-/* Is `protocol` one of the comma list that was offered? */
+/* Returns whether `protocol` is in the comma list that was offered. */
 static bool offered(const char *list, const unsigned char *protocol, unsigned length) {
     comma_list l = {.rest = list, .end = list != NULL ? list + strlen(list) : NULL};
     while (comma_list_next(&l))
@@ -203,8 +204,8 @@ static int show_no_certificate(SSL *ssl, void *none) {
     return 0;
 }
 
-/* The requests of HTTP/2 share a connection, so that neither side may change who it is: RFC 9113,
- * section 9.2.1, and RFC 8740, section 3. */
+/* Forbids that a certificate is requested or replaced after the handshake, because HTTP/2 requests
+ * share the connection: RFC 9113, section 9.2.1, and RFC 8740, section 3. */
 static void keep_identity(tls *t) {
     SSL_set_options(t->ssl, SSL_OP_NO_RENEGOTIATION);
     SSL_set_cert_cb(t->ssl, show_no_certificate, NULL);
@@ -264,7 +265,7 @@ io_result tls_read(tls *t, void *bytes, size_t length, size_t *count, failure *f
     return result;
 }
 
-/* The session whose bytes go to the socket. */
+/* Returns the session that uses the socket. */
 static const tls *outermost(const tls *t) {
     return t->outer != NULL ? outermost(t->outer) : t;
 }
@@ -314,8 +315,8 @@ bool tls_drained(const tls *t) {
     return !tls_pending(t) && outermost(t)->drained;
 }
 
-/* Only OpenSSL can tell tickets and key updates from data, because all are encrypted. A part of a
- * record counts as data. */
+/* Returns whether nothing but tickets and key updates has arrived. Only OpenSSL can distinguish
+ * these from data, because all are encrypted. A part of a record counts as data. */
 static bool only_tickets(tls *t) {
     char byte;
     tls *last = t;

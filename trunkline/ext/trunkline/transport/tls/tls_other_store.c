@@ -10,8 +10,8 @@ typedef const X509_NAME subject;
 typedef X509_NAME subject;
 #endif
 
-/* A copy of OpenSSL that is not this engine's, by its functions. The objects that they give and
- * take are that copy's: only DER passes between the two. */
+/* The functions of a copy of OpenSSL that is not the engine's. The objects that they take and
+ * return belong to that copy: only DER passes between the two. */
 typedef struct {
     int (*X509_STORE_up_ref)(void *);
     void (*X509_STORE_free)(void *);
@@ -34,7 +34,7 @@ typedef struct {
     void (*ERR_clear_error)(void);
 } copy;
 
-/* POSIX promises that a function's address fits into what dlsym returns. */
+/* POSIX guarantees that the pointer that dlsym returns can hold a function's address. */
 #define FIND(c, library, function) \
     ((*(void **)&(c)->function = dlsym((library), #function)) != NULL)
 
@@ -52,22 +52,22 @@ static bool find_functions(copy *c, void *library) {
            FIND(c, library, ERR_clear_error);
 }
 
-/* Returns the library that holds `address`, with those that it is linked with; NULL: not found.
- * dlclose it. */
+/* Returns a handle of the library that contains `address`, which also finds functions of the
+ * libraries that it is linked with; NULL: not found. The caller calls dlclose. */
 static void *library_of(const void *address) {
     Dl_info about;
     if (dladdr(address, &about) == 0) return NULL;
     void *library = dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    return library != NULL ? library : dlopen(NULL, RTLD_LAZY); /* a part of the executable */
+    return library != NULL ? library : dlopen(NULL, RTLD_LAZY); /* it is in the executable */
 }
 
 /* ---- look-ups in the other copy's store ---- */
 
-/* The data of the one look-up of a store that stands for another copy's. */
+/* The data of the X509_LOOKUP of a store that stands in for another copy's store. */
 typedef struct {
     copy functions;
     void *library;
-    void *store; /* the other copy's, with a reference */
+    void *store; /* the other copy's store; one reference */
 } other;
 
 /* Adds to `ours` one certificate or revocation list of the other copy. */
@@ -91,7 +91,8 @@ static void add(const copy *c, X509_STORE *ours, X509_LOOKUP_TYPE type, void *ob
     free(der);
 }
 
-/* Has the other copy look up all objects of this subject, in its own files and directories too. */
+/* Adds to `ours` all objects of this subject that the other copy finds, in its own files and
+ * directories too. */
 static void add_all(const other *o, X509_STORE *ours, X509_LOOKUP_TYPE type, subject *name) {
     const copy *c = &o->functions;
     unsigned char *der = NULL;
@@ -115,8 +116,8 @@ static void add_all(const other *o, X509_STORE *ours, X509_LOOKUP_TYPE type, sub
     c->ERR_clear_error();
 }
 
-/* An X509_LOOKUP_METHOD's: asked for what the store itself does not hold yet. What it returns in
- * `result` is the store's, without a reference of its own, as OpenSSL's look-ups return theirs. */
+/* The X509_LOOKUP_METHOD's function for objects that the store itself does not hold yet. The object
+ * in `result` belongs to the store and has no reference of its own, as in OpenSSL's look-ups. */
 static int by_subject(X509_LOOKUP *lookup, X509_LOOKUP_TYPE type, subject *name,
                       X509_OBJECT *result) {
     if (type != X509_LU_X509 && type != X509_LU_CRL) return 0;
@@ -147,7 +148,7 @@ static void free_other(X509_LOOKUP *lookup) {
 }
 
 static X509_LOOKUP_METHOD *method(void) {
-    static X509_LOOKUP_METHOD *made; /* kept for the process */
+    static X509_LOOKUP_METHOD *made; /* kept until the process ends */
     if (made != NULL) return made;
     X509_LOOKUP_METHOD *m = X509_LOOKUP_meth_new("another copy of OpenSSL");
     if (m == NULL) return NULL;
@@ -158,8 +159,8 @@ static X509_LOOKUP_METHOD *method(void) {
 
 /* ---- stores ---- */
 
-/* Returns a store of our copy that looks everything up in `o`, which it owns; NULL without memory,
- * and `o` is still the caller's. */
+/* Returns a store of the engine's copy that looks everything up in `o`, which it owns; NULL when
+ * out of memory, and the caller still owns `o`. */
 static X509_STORE *stand_in(other *o) {
     X509_STORE *ours = X509_STORE_new();
     X509_LOOKUP_METHOD *by = method();
@@ -174,8 +175,8 @@ static X509_STORE *stand_in(other *o) {
     return ours;
 }
 
-/* The last ones, so that equal options stay equal. A stand-in keeps the other store, whose address
- * is therefore of no other store meanwhile. */
+/* The last stand-ins, so that equal options stay equal. A stand-in keeps a reference to the other
+ * store, so that no new store gets its address meanwhile. */
 static struct {
     void *store;
     X509_STORE *ours;
@@ -199,7 +200,8 @@ static X509_STORE *new_stand_in(void *store, other *o) {
     return ours;
 }
 
-/* Two copies of one version differ by nothing but the addresses of their functions. */
+/* Compares addresses, because two copies of one version differ in nothing but the addresses of
+ * their functions. */
 static bool same_copy(const other *o) {
     int (*theirs)(X509_STORE *) = NULL;
     *(void **)&theirs = dlsym(o->library, "X509_STORE_up_ref");

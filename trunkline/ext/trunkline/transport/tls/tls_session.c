@@ -10,7 +10,7 @@
 
 #define BUCKETS 256
 #define SESSION_SECONDS \
-    7200 /* then a full handshake verifies the peer again, whatever the server allows */
+    7200 /* an older session is not resumed, so that a full handshake verifies the peer again */
 
 /* The sessions of one key, the newest last. */
 typedef struct slot slot;
@@ -28,7 +28,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static slot *buckets[BUCKETS];
 static list by_use; /* slots, the least recently used first */
 static int slots;
-static bool stale; /* all of them */
+static bool stale; /* all sessions are to be freed; see tls_session_forget_all */
 
 static slot **bucket_of(uint64_t context, const unsigned char *key, size_t length) {
     return &buckets[(hash_bytes(key, length) ^ (uint32_t)context) % BUCKETS];
@@ -90,8 +90,8 @@ static bool alive(const SSL_SESSION *session) {
            age < (time_t)SSL_SESSION_get_timeout(session);
 }
 
-/* The newest valid session. A TLS 1.3 ticket is used once (RFC 8446, appendix C.4), a TLS 1.2
- * session until it expires. */
+/* Returns the newest valid session. A TLS 1.3 ticket is used once (RFC 8446, appendix C.4), a TLS
+ * 1.2 session until it expires. */
 static SSL_SESSION *take(slot *s) {
     while (s->count > 0) {
         SSL_SESSION *session = s->sessions[s->count - 1];

@@ -72,8 +72,7 @@ void tls_note(FILE *out, const char *text) {
     if (text == NULL)
         fputs("-,", out);
     else
-        fprintf(out, "%zu:%s,", strlen(text),
-                text); /* with its length, so that no two lists of texts are equal */
+        fprintf(out, "%zu:%s,", strlen(text), text); /* the length makes the key unambiguous */
 }
 
 void tls_note_file(FILE *out, const char *path) {

@@ -6,18 +6,18 @@
 #include <string.h>
 #include <time.h>
 
-/* No "f*.example", and no common name: RFC 9110, section 4.3.4, allows subject alternative names
- * alone. */
+/* Neither a partial wildcard ("f*.example") nor the common name is accepted: RFC 9110, section
+ * 4.3.4, allows subject alternative names only. */
 #define HOST_FLAGS (X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT)
 
 bool tls_verify_expect(tls *t, failure *f) {
-    /* A literal is not sent as SNI (RFC 6066, section 3). */
+    /* An IP literal is not sent as SNI (RFC 6066, section 3). */
     if (!t->numeric && t->name[0] != '\0' && SSL_set_tlsext_host_name(t->ssl, t->name) != 1)
         return tls_no_memory(f);
     if (!t->context->options.verify || t->context->options.any_name) return true;
     if (!GUARD(CERTIFICATE_NAME)) return true;
     if (t->context->options.common_name) return true; /* tls_verify_again checks the name */
-    /* OpenSSL takes a leading dot for any subdomain, and an empty name for any name. */
+    /* For OpenSSL a leading dot matches any subdomain, and an empty name matches any name. */
     if (t->name[0] == '\0' || t->name[0] == '.')
         return failure_set(f, FAILURE_TLS, PHASE_TLS, 0, "\"%s\" is no name to verify", t->name);
     X509_VERIFY_PARAM *expected = SSL_get0_param(t->ssl);
@@ -27,7 +27,7 @@ bool tls_verify_expect(tls *t, failure *f) {
     return set == 1 || tls_no_memory(f);
 }
 
-/* ---- what is wrong, in words ---- */
+/* ---- error messages ---- */
 
 static void subject_words(X509 *certificate, bool issuer, char *text, size_t size) {
     const X509_NAME *name = NULL;
@@ -35,7 +35,7 @@ static void subject_words(X509 *certificate, bool issuer, char *text, size_t siz
         name = issuer ? X509_get_issuer_name(certificate) : X509_get_subject_name(certificate);
     BIO *out = BIO_new(BIO_s_mem());
     int length = -1;
-    /* RFC 2253 escapes characters that could forge a line of a log. */
+    /* XN_FLAG_RFC2253 escapes characters that could forge a line of a log. */
     if (out != NULL && name != NULL && X509_NAME_print_ex(out, name, 0, XN_FLAG_RFC2253) >= 0)
         length = BIO_read(out, text, (int)size - 1);
     text[length > 0 ? length : 0] = '\0';
@@ -65,7 +65,7 @@ static void name_words(const GENERAL_NAME *name, char *text, size_t size) {
     }
 }
 
-/* "a.test, b.test, ...": as many as there is room for. */
+/* Writes "a.test, b.test, ...": as many names as fit. */
 static void names_words(X509 *certificate, char *text, size_t size) {
     GENERAL_NAMES *names = NULL;
     if (certificate != NULL)
@@ -154,8 +154,8 @@ static int refuse(tls *t, X509_STORE_CTX *store, int error, X509 *certificate) {
     return 0;
 }
 
-/* OpenSSL checks names by its own rule here; Ruby's is checked at each handshake, because a
- * renegotiation may show another certificate. */
+/* OpenSSL checks names by its own rule. Ruby's rule is checked here at each handshake, because a
+ * renegotiation may present another certificate. */
 int tls_verify_callback(int good, X509_STORE_CTX *store) {
     SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
     tls *t = SSL_get_app_data(ssl);

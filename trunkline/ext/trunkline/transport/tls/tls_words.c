@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* OpenSSL numbers an alert that was received as a reason of its own. */
+/* OpenSSL reports a received alert as the reason ALERT_OFFSET plus its number. */
 #define ALERT_OFFSET 1000
 
-/* What the common alerts mean to whoever reads them here. */
+/* Texts of the common alerts, for the user of a client. */
 static const struct {
     int alert;
     const char *words;
