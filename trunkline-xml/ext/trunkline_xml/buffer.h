@@ -6,22 +6,22 @@
 #include <string.h>
 
 /*
- * A window on the free end of a Ruby String. While it is open its bytes are not yet part of the
- * String and no Ruby code may run: buffer_close() first, buffer_open() afterwards.
- * The String belongs to whoever opened the window, who also keeps it alive.
+ * A write window on the free capacity of a Ruby String. While the window is open, the bytes written
+ * are not yet part of the String, and no Ruby code may run: call buffer_close() before that, and
+ * buffer_open() afterwards. The caller owns the String, and must keep it alive.
  */
 typedef struct {
     VALUE string;
     char *at;
     char *limit;
-    int coderange; /* of the String with all that was put; kept so that nobody need scan it again */
+    int coderange; /* of the String with the bytes put; kept so that no scan is needed later */
 } buffer;
 
-/* rb_utf8_encindex(), which never changes, without the call. */
+/* The result of rb_utf8_encindex(), which never changes, cached to save the call. */
 extern int utf8_index;
 
-/* Makes room for `size` more bytes; the capacity at least doubles. Raises FrozenError,
- * NoMemoryError; what was put so far is then part of the String. */
+/* Makes room for `size` more bytes; the capacity at least doubles. Raises FrozenError and
+ * NoMemoryError; the bytes put so far are part of the String then. */
 void buffer_grow(buffer *out, size_t size);
 
 /* Opens the window at the end of `string`, which must not be frozen, with room for `size` bytes. */
@@ -30,7 +30,7 @@ static inline void buffer_open(buffer *out, VALUE string, size_t size) {
     out->string = string;
     out->coderange = ENC_CODERANGE(string);
     out->at = start + RSTRING_LEN(string);
-    /* Of a shared String this is its length, so that it is not written to before it was copied. */
+    /* The capacity of a shared String is its length, so that it is copied before it is written. */
     out->limit = start + rb_str_capacity(string);
     if ((size_t)(out->limit - out->at) < size) buffer_grow(out, size);
 }
@@ -45,12 +45,12 @@ static inline void buffer_reserve(buffer *out, size_t size) {
     if ((size_t)(out->limit - out->at) < size) buffer_grow(out, size);
 }
 
-/* Tells the coderange that valid UTF-8 outside ASCII was put. */
+/* Updates the coderange after valid UTF-8 outside ASCII was put. */
 static inline void buffer_note_utf8(buffer *out) {
     if (out->coderange == ENC_CODERANGE_7BIT) out->coderange = ENC_CODERANGE_VALID;
 }
 
-/* Tells the coderange that nothing is known about what was put. */
+/* Updates the coderange after bytes that may be invalid were put. */
 static inline void buffer_note_unknown(buffer *out) {
     out->coderange = ENC_CODERANGE_UNKNOWN;
 }

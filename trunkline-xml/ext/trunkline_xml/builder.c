@@ -3,7 +3,7 @@
 
 VALUE cBuilder, cNative;
 
-/* Indentation and margin beyond this are for Ruby, which counts without end. */
+/* Greater indentation and margin are handled in Ruby, which has no limit. */
 enum { PLAIN_NUMBER_LIMIT = 1000 };
 enum { TARGET_CAPACITY = 500 };
 
@@ -39,7 +39,7 @@ static const rb_data_type_t builder_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
-/* Methods of cNative have no other receivers, so there is no type to check. */
+/* Does not check the type, because methods of cNative have no other receivers. */
 builder *builder_get(VALUE self) {
     return RTYPEDDATA_DATA(self);
 }
@@ -77,7 +77,8 @@ static VALUE builder_allocate(VALUE klass) {
     return self;
 }
 
-/* nil and false are 0, as `options[:indent] || 0` has it; -1 for what is no plain number. */
+/* Converts an option; nil and false are 0, as with `options[:indent] || 0`. Returns a negative
+ * number for values that Ruby must handle. */
 static long plain_number(VALUE value) {
     if (!RTEST(value)) return 0;
     if (!RB_FIXNUM_P(value)) return -1;
@@ -111,7 +112,8 @@ static int take_option(VALUE key, VALUE value, VALUE argument) {
     return ST_CONTINUE;
 }
 
-/* A native builder for these options (a Hash, or nil), or Qfalse when they are not for it. */
+/* Returns a native builder for the options (a Hash, or nil), or Qfalse when only the Ruby
+ * implementation supports them. */
 static VALUE native_with(VALUE given) {
     builder_options options = {Qnil, Qnil, Qnil, Qnil, Qnil};
     if (!NIL_P(given)) rb_hash_foreach(given, take_option, (VALUE)&options);
@@ -129,7 +131,8 @@ static VALUE native_with(VALUE given) {
     return self;
 }
 
-/* No strictness is asked for; nor is there a default, which would answer that. */
+/* Returns whether the options are a plain Hash without strict:. A Hash with a default value for
+ * that key is not plain. */
 static bool plain_hash_p(VALUE options) {
     return !RB_SPECIAL_CONST_P(options) && RBASIC_CLASS(options) == rb_cHash &&
            !RTEST(rb_hash_aref(options, sym_strict));
@@ -138,8 +141,8 @@ static bool plain_hash_p(VALUE options) {
 /*
  * call-seq: Builder.new(options = {}) -> Builder
  *
- * In C where that can be had: Builder itself (not a subclass), as its authors wrote it, with an
- * ordinary Hash of ordinary options.
+ * Returns a builder in C if the class is Builder itself (not a subclass), it has not been reopened,
+ * and the options are an ordinary Hash with ordinary values; otherwise one in Ruby.
  */
 static VALUE builder_s_new(int argc, VALUE *argv, VALUE klass) {
     if (klass != cBuilder) return rb_class_new_instance_pass_kw(argc, argv, klass);
@@ -211,14 +214,14 @@ static VALUE native_append(int argc, VALUE *argv, VALUE self) {
     return result;
 }
 
-/* Whatever looks inside finds what the Ruby class would have there. */
+/* Switches to the Ruby implementation before a method that can access its instance variables. */
 static VALUE native_open(int argc, VALUE *argv, VALUE self) {
     builder_surrender(self, builder_get(self));
     return rb_call_super(argc, argv);
 }
 
-/* All private methods: Builder's own, which make the output and which an object may redefine, and
- * Ruby's, with singleton_method_added among them. */
+/* Defines native_open for all private methods: Builder's, which write the output and may be
+ * redefined on an object, and Ruby's, including singleton_method_added. */
 static void define_opening_methods(void) {
     VALUE private = rb_funcall(cBuilder, rb_intern("private_instance_methods"), 0);
     for (long i = 0; i < RARRAY_LEN(private); i++)

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 /*
- * What a native builder knows. It writes UTF-8 and nobody has looked under its hood; as soon as one
- * of these ends, it surrenders: its state becomes instance variables, and the methods of its
- * superclass, in Ruby, go on from there.
+ * The state of a native builder. It writes UTF-8 only, and no Ruby code has accessed its internals.
+ * When either would change, it surrenders: its state is copied to instance variables, and from then
+ * on the methods of its superclass, in Ruby, do the work.
  */
 typedef struct {
     VALUE target;
@@ -21,26 +21,26 @@ typedef struct {
 /* Trunkline::XML::Builder and its subclass in C. */
 extern VALUE cBuilder, cNative;
 
-/* The builder of a Ruby object of cNative. */
+/* Returns the builder of an object of cNative, whose type is not checked. */
 builder *builder_get(VALUE self);
 
-/* The same of any object; NULL when there is none in C. */
+/* Returns the builder of any object; NULL when the object is not a native builder. */
 builder *builder_find(VALUE object);
 
-/* Hands the state over to Ruby; once more does no harm. */
+/* Switches to the Ruby implementation (see above). Does nothing if that is done already. */
 void builder_surrender(VALUE self, builder *b);
 
-/* One level down, wherever the level is kept. */
+/* Increments the level, in Ruby too after a surrender. */
 void builder_descend(VALUE self, builder *b);
 
 /* Raises IllegalBlockError when the calling method was given a block. */
 void builder_refuse_block(void);
 
-/* Define their methods on cNative. */
+/* Define the methods of tag.c and special.c on cNative. */
 void tag_init(void);
 void special_init(void);
 
-/* tag!, for a name that is known to be a Symbol. */
+/* Calls tag! with a name that must be a Symbol. */
 VALUE tag_write(VALUE self, VALUE symbol, int argc, const VALUE *argv);
 
 #endif

@@ -8,10 +8,10 @@
 #define ESCAPE_BLOCK 16
 #endif
 
-/* The longest that one character becomes: &quot; */
+/* Bytes of the longest replacement of one character: &quot; */
 enum { LONGEST = 6 };
 
-/* What a byte calls for. Everything outside ASCII that may change begins with C2 or EF. */
+/* What to do for a byte. All characters outside ASCII that may be replaced begin with C2 or EF. */
 enum { PLAIN, AMP, LT, GT, QUOT, LF, CR, FORBIDDEN, LEAD_C2, LEAD_EF };
 
 #define OUT FORBIDDEN
@@ -40,7 +40,7 @@ static const struct {
     [FORBIDDEN] = {"\xEF\xBF\xBD", 3},
 };
 
-/* The characters of Windows-1252 at 80..9F, in UTF-8; the empty ones stay the controls they are. */
+/* The characters of Windows-1252 at 80..9F, in UTF-8. Controls with an empty entry are kept. */
 /* clang-format off */
 static const char windows_1252[32][4] = {
     "\xE2\x82\xAC", "", "\xE2\x80\x9A", "\xC6\x92",
@@ -60,7 +60,7 @@ static void put_replacement(buffer *out, int action) {
     if (action == FORBIDDEN) buffer_note_utf8(out);
 }
 
-/* Handles the character at `from`, which is one that may change; returns what follows it. */
+/* Puts the character at `from`, which may have to be replaced, and returns the address after it. */
 static const char *put_character(buffer *out, const char *from, const char *end, int action) {
     if (action < LEAD_C2) {
         put_replacement(out, action);
@@ -99,7 +99,7 @@ static inline block block_equal(block bytes, unsigned char byte) {
     return _mm_cmpeq_epi8(bytes, _mm_set1_epi8((char)byte));
 }
 
-/* A bit for each byte that may call for something. */
+/* Returns a mask with one bit for each byte, set if the byte may have to be replaced. */
 static inline unsigned int block_mask(block bytes, escape_kind kind) {
     block below_space = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
     block angle = block_equal(_mm_or_si128(bytes, _mm_set1_epi8(2)), '>');
@@ -109,7 +109,7 @@ static inline unsigned int block_mask(block bytes, escape_kind kind) {
     return (unsigned int)_mm_movemask_epi8(mask);
 }
 
-/* The place of the first bit, ESCAPE_BLOCK if there is none. */
+/* Returns the index of the first byte whose bit is set; ESCAPE_BLOCK if there is none. */
 static inline unsigned int mask_first(unsigned int mask) {
     return (unsigned int)__builtin_ctz(mask | 1u << ESCAPE_BLOCK);
 }
@@ -124,7 +124,8 @@ static inline void block_store(char *to, block bytes) {
     vst1q_u8((uint8_t *)to, bytes);
 }
 
-/* Four bits for each byte that may call for something: NEON has no movemask. */
+/* Returns a mask with four bits for each byte, set if the byte may have to be replaced, because
+ * NEON has no movemask. */
 static inline uint64_t block_mask(block bytes, escape_kind kind) {
     block mask = vcltq_u8(bytes, vdupq_n_u8(0x20));
     mask = vorrq_u8(mask, vceqq_u8(vorrq_u8(bytes, vdupq_n_u8(2)), vdupq_n_u8('>')));
@@ -136,16 +137,16 @@ static inline uint64_t block_mask(block bytes, escape_kind kind) {
     return vget_lane_u64(vreinterpret_u64_u8(narrow), 0);
 }
 
-/* The place of the first byte that has bits, ESCAPE_BLOCK if there is none. */
+/* Returns the index of the first byte whose bits are set; ESCAPE_BLOCK if there is none. */
 static inline unsigned int mask_first(uint64_t mask) {
     return mask ? (unsigned int)__builtin_ctzll(mask) / 4 : ESCAPE_BLOCK;
 }
 #endif
 
-/* Copies up to the first byte that may change. A block is stored whole and its end overwritten by
- * what comes next: that is cheaper than a copy of odd length, and why the caller reserves a block
- * more than it has. What is less than a block is looked at in a copy, since nobody may read behind
- * a String. */
+/* Copies up to the first byte that may have to be replaced. A block is always stored whole, and the
+ * next output overwrites its end, which is cheaper than a copy of variable length; therefore the
+ * caller must reserve one more block. A partial block is copied first, so as not to read past the
+ * end of the String. */
 static inline const char *copy_plain(buffer *out, const char *from, const char *end,
                                      escape_kind kind) {
     while (from < end) {
@@ -195,7 +196,8 @@ void escape_put(buffer *out, const char *bytes, size_t size, escape_kind kind) {
         escape_all(out, bytes, bytes + size, attribute_actions, ESCAPE_ATTRIBUTE);
 }
 
-/* Any bytes are ISO-8859-1; escape_put then mends what was Windows-1252. */
+/* Reads the bytes as ISO-8859-1, which is never invalid. escape_put then replaces C1 controls by
+ * characters of Windows-1252. */
 static VALUE from_latin1(VALUE string) {
     long size = RSTRING_LEN(string);
     VALUE utf8 = rb_enc_str_new(NULL, size * 2, rb_utf8_encoding());
@@ -214,12 +216,12 @@ static VALUE from_latin1(VALUE string) {
     return utf8;
 }
 
-/* The same text in valid UTF-8, for what is neither that nor ASCII already. */
+/* Returns the text in valid UTF-8. For Strings that are neither ASCII nor valid UTF-8. */
 static VALUE to_utf8(VALUE string) {
     int index = rb_enc_get_index(string);
     if (index == utf8_index) return from_latin1(string);
     if (index == rb_ascii8bit_encindex()) {
-        rb_check_frozen(string); /* Builder trips over this one, and so must who replaces it. */
+        rb_check_frozen(string); /* raises for a frozen String, as the Builder gem does */
         VALUE utf8 = rb_enc_str_new(RSTRING_PTR(string), RSTRING_LEN(string), rb_utf8_encoding());
         RB_GC_GUARD(string);
         return rb_enc_str_coderange(utf8) == ENC_CODERANGE_BROKEN ? from_latin1(utf8) : utf8;
@@ -265,7 +267,7 @@ VALUE escape_string(VALUE string, escape_kind kind) {
 /*
  * call-seq: Trunkline::XML::Escape.text(string) -> String
  *
- * The text escaped, in UTF-8; see the Ruby method that it replaces.
+ * Returns the text escaped, in UTF-8; see the Ruby method that it replaces.
  */
 static VALUE escape_s_text(VALUE self, VALUE string) {
     return escape_string(escape_readable(string), ESCAPE_TEXT);

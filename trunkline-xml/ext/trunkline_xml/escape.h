@@ -4,26 +4,27 @@
 #include "buffer.h"
 #include <stdbool.h>
 
-/* In attribute values quotation marks and line ends are escaped too. */
+/* ESCAPE_ATTRIBUTE also escapes quotation marks and line ends. */
 typedef enum { ESCAPE_TEXT, ESCAPE_ATTRIBUTE } escape_kind;
 
-/* Puts `size` bytes of valid UTF-8 escaped: & < >, the C1 controls that Windows-1252 gives a
- * character, and U+FFFD for what XML 1.0 has no place for. `bytes` must not lie in out's String. */
+/* Puts `size` bytes of valid UTF-8, escaped: & < > become references, C1 controls become the
+ * characters that Windows-1252 has for these bytes, and characters that XML 1.0 forbids become
+ * U+FFFD. `bytes` must not be in out's String. */
 void escape_put(buffer *out, const char *bytes, size_t size, escape_kind kind);
 
-/* Whether the String is ASCII or valid UTF-8, as escape_put_string() and escape_string() want it.
- */
+/* Returns whether the String is readable: ASCII or valid UTF-8, as escape_put_string() and
+ * escape_string() require. */
 bool escape_readable_p(VALUE string);
 
-/* The same text as such a String: itself where it is one. What is not what its encoding says is
- * read as Windows-1252. May run Ruby code; raises NoMethodError for what is no String, and
- * EncodingError. */
+/* Returns the text as a readable String; the object itself if it is one. Bytes that are invalid as
+ * UTF-8 are read as Windows-1252. May run Ruby code; raises NoMethodError if the object is not a
+ * String, and EncodingError. */
 VALUE escape_readable(VALUE object);
 
 /* Puts a readable String, which must not be out's own. */
 void escape_put_string(buffer *out, VALUE string, escape_kind kind);
 
-/* A readable String escaped into a new String in UTF-8. */
+/* Returns a readable String, escaped, as a new String in UTF-8. */
 VALUE escape_string(VALUE string, escape_kind kind);
 
 /* Defines Trunkline::XML::Escape.text. */

@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names come from templates, but may come from data: what is learnt has an end. */
+/* Limits of the cached names: names usually come from templates, but may come from data. */
 enum { SLOTS = 4096, KNOW_AT_MOST = 2000, LEARN_AT_MOST = 2000 };
 
-/* Filled from several Ractors at once, without a lock: a slot is set once and for all. */
+/* Several Ractors fill it concurrently, without a lock: a slot is set once, and never changed. */
 static known_name *known[SLOTS];
 static int known_count;
 
 static ID learnt[LEARN_AT_MOST];
 static int learnt_count;
 static bool learning = true;
-static rb_ractor_local_key_t main_ractor; /* true in that one alone */
+static rb_ractor_local_key_t main_ractor; /* its value is true only in the main Ractor */
 
 static known_name *make_known(ID id, const char *name, size_t size) {
     known_name *made = malloc(sizeof(*made) + 3 * size + 6);
@@ -44,7 +44,7 @@ static const known_name *note_down(known_name **slot, VALUE symbol, ID id) {
     if (!__atomic_compare_exchange_n(slot, &nobody, made, false, __ATOMIC_RELEASE,
                                      __ATOMIC_RELAXED)) {
         free(made);
-        return NULL; /* another Ractor was first; next time it is found */
+        return NULL; /* another Ractor has set the slot; the next call finds it */
     }
     __atomic_fetch_add(&known_count, 1, __ATOMIC_RELAXED);
     return made;
@@ -66,23 +66,25 @@ bool names_learning_p(void) {
     return learning;
 }
 
-/* A method that writes the tag it is named after. */
+/* The implementation of all methods of tags: writes the tag that has the called method's name. */
 static VALUE native_named_tag(int argc, VALUE *argv, VALUE self) {
     return tag_write(self, ID2SYM(rb_frame_this_func()), argc, argv);
 }
 
-/* Only the main Ractor learns: Ruby's method tables are not for two to write. */
+/* Only the main Ractor defines methods, because two Ractors must not write Ruby's method tables. */
 void names_learn(VALUE symbol) {
     if (!learning || learnt_count >= LEARN_AT_MOST) return;
     if (!RTEST(rb_ractor_local_storage_value(main_ractor))) return;
     ID name = rb_sym2id(symbol);
-    /* A private helper's name is a tag's too, when it is called from outside. */
+    /* A private method's name is a tag, too, when it is called with a receiver; a method for the
+     * tag must not replace the private one. */
     if (rb_method_boundp(cNative, name, 0)) return;
     learnt[learnt_count++] = name;
     rb_define_method_id(cNative, name, native_named_tag, -1);
 }
 
-/* While Base.cache_method_calls is off, every call goes through method_missing. */
+/* Turns the cache of methods on or off (Base.cache_method_calls). While it is off, every call goes
+ * through method_missing. */
 static VALUE native_s_learning_set(VALUE self, VALUE flag) {
     learning = RTEST(flag);
     if (learning) return flag;

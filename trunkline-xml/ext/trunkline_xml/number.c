@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Any decimal of at most 15 digits survives the way into a double and back, so no two of them are
- * the same double, and the one that is found is what Float#to_s prints. */
+/* Decimals of at most 15 digits survive the conversion to a double and back. So no two of them are
+ * the same double, and the one that equals the number is what Float#to_s prints. */
 static const double exact_limit = 1e15;
 static const double powers[] = {1, 10, 100, 1000, 10000};
 
@@ -24,8 +24,8 @@ static size_t put_integer(long number, char *to) {
     return 1 + put_unsigned(0UL - (unsigned long)number, to + 1);
 }
 
-/* Prices and measures: up to four decimals. The rest of what is a double takes an algorithm of its
- * own, and that is Ruby's. */
+/* Writes doubles with up to four decimals, such as prices and measures. Returns 0 for others, which
+ * need Ruby's algorithm. */
 static size_t put_float(double number, char *to) {
     size_t size = 0;
     if (signbit(number)) {

@@ -3,11 +3,12 @@
 
 #include <ruby.h>
 
-/* Enough for the digits of any long and of any Float that number_digits() takes. */
+/* Room for the digits of any long, and of any Float that number_digits() supports. */
 enum { NUMBER_SIZE = 24 };
 
-/* Writes what `number.to_s` is, and returns its length; 0 when that is for Ruby to say: no Fixnum
- * and no ordinary Float, or somebody has redefined to_s. Allocates nothing. */
+/* Writes the text of `number.to_s`, and returns its length. Returns 0 when Ruby must be called: for
+ * other objects than a Fixnum or an ordinary Float, and when to_s is redefined. Allocates nothing.
+ */
 size_t number_digits(VALUE number, char digits[NUMBER_SIZE]);
 
 #endif

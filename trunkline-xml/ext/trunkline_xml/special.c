@@ -4,7 +4,7 @@ static ID id_gsub, id_downcase, id_merge;
 static VALUE sym_xml, sym_encoding, str_divided, str_divider, declaration;
 static VALUE leading[3], no_attributes;
 
-/* The fragment "before#{inside}after". */
+/* Writes the fragment "before#{inside}after". */
 static void put_around(writer *w, const char *before, VALUE inside, const char *after) {
     writer_put(w, before);
     if (inside) writer_put_string(w, inside);
@@ -12,7 +12,7 @@ static void put_around(writer *w, const char *before, VALUE inside, const char *
     writer_end_fragment(w);
 }
 
-/* The last fragment and the line end, whose result is the call's. */
+/* Writes the last fragment and the line end. Returns the result of the method. */
 static VALUE finish(writer *w, const char *before, VALUE inside, const char *after) {
     VALUE result = Qnil;
     put_around(w, before, inside, after);
@@ -39,7 +39,7 @@ static VALUE native_comment(int argc, VALUE *argv, VALUE self) {
     return finish(&w, " -->", Qfalse, "");
 }
 
-/* `]]>` cannot stand in a CDATA section: it is divided among two. A new String, as it comes from
+/* Splits `]]>`, which a CDATA section cannot contain, into two sections. Returns a new String, like
  * gsub. */
 static VALUE divide(VALUE text) {
     if (!RB_SPECIAL_CONST_P(text) && RBASIC_CLASS(text) == rb_cString && escape_readable_p(text) &&
@@ -81,7 +81,8 @@ static VALUE native_cdata_value(int argc, VALUE *argv, VALUE self) {
     return finish(&w, "</", close, ">");
 }
 
-/* The XML declaration's attributes when they leave the output in UTF-8, else Qfalse. */
+/* Returns the attributes of the XML declaration, or Qfalse when they change the output's encoding
+ * from UTF-8. */
 static VALUE declaration_attributes(VALUE given) {
     if (RHASH_SIZE(given) == 0) return declaration;
     VALUE attributes = rb_funcall(declaration, id_merge, 1, given);
@@ -96,7 +97,7 @@ static VALUE write_instruction(const builder *b, VALUE name, VALUE attributes) {
     writer w;
     writer_open(&w, b);
     writer_put_indent(&w);
-    /* The same in nearly every document. */
+    /* Nearly every document has the default declaration, which is one fragment here. */
     if (attributes == declaration && b->quote == '"' && !w.detached)
         return finish(&w, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>", Qfalse, "");
     put_around(&w, "<?", rb_sym2str(name), "");
@@ -107,7 +108,8 @@ static VALUE write_instruction(const builder *b, VALUE name, VALUE attributes) {
 /*
  * call-seq: instruct!(name = :xml, attributes = {}) -> object
  *
- * The ordinary ones; what changes the encoding of the output, or has odd arguments, is for Ruby.
+ * Writes ordinary instructions. Ruby handles those that change the output's encoding or have
+ * unusual arguments.
  */
 static VALUE native_instruct(int argc, VALUE *argv, VALUE self) {
     builder *b = builder_get(self);
@@ -125,7 +127,7 @@ static VALUE native_instruct(int argc, VALUE *argv, VALUE self) {
     return rb_call_super(argc, argv);
 }
 
-/* Strings are quoted, Symbols are not, the rest is left out. */
+/* Writes Strings with quotes and Symbols without; leaves out all other arguments. */
 static void put_declared(writer *w, VALUE argument) {
     if (RB_SYMBOL_P(argument))
         put_around(w, " ", rb_sym2str(argument), "");
@@ -136,7 +138,7 @@ static void put_declared(writer *w, VALUE argument) {
 /*
  * call-seq: declare!(name, *args) { |xml| } -> object
  *
- * An internal subset is so rare that Ruby writes it.
+ * A block, for an internal subset, is so rare that Ruby handles it.
  */
 static VALUE native_declare(int argc, VALUE *argv, VALUE self) {
     builder *b = builder_get(self);

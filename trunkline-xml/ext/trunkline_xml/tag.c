@@ -3,10 +3,10 @@
 
 /* A tag's name, of one or two parts: prefix:local. */
 typedef struct {
-    const known_name *known; /* of one part; then the Strings are not there */
+    const known_name *known; /* for a name of one part; prefix and local are Qfalse then */
     VALUE prefix;            /* a String, or Qfalse */
     VALUE local;             /* a String */
-    VALUE symbol;            /* of the whole, or Qfalse while nobody asked */
+    VALUE symbol;            /* the whole name, or Qfalse: not made yet */
 } tag_name;
 
 typedef struct {
@@ -23,8 +23,8 @@ static bool clean_symbol_p(VALUE object) {
     return RB_SYMBOL_P(object) && escape_readable_p(rb_sym2str(object));
 }
 
-/* Settles the name as `tag!` does, a Symbol in the first place of the arguments being its second
- * part. */
+/* Determines the name as `tag!` does. `second`: the first argument if it is a Symbol, which is the
+ * local part; else Qfalse. */
 static tag_name name_of(VALUE name, VALUE second) {
     const known_name *known = !second && RB_SYMBOL_P(name) ? names_known(name) : NULL;
     if (known) return (tag_name){known, Qfalse, Qfalse, name};
@@ -87,7 +87,7 @@ static VALUE yield_inside(VALUE argument) {
     return rb_yield(((element *)argument)->self);
 }
 
-/* The end of an element inside which Ruby has taken over, as in Base#tag!. */
+/* Ends an element inside which the builder has surrendered, as Base#tag! does. */
 static void close_in_ruby(const element *e) {
     VALUE level = rb_ivar_get(e->self, id_level);
     rb_ivar_set(e->self, id_level, rb_funcall(level, '-', 1, INT2FIX(1)));
@@ -96,7 +96,7 @@ static void close_in_ruby(const element *e) {
     rb_funcall(e->self, id_newline, 0);
 }
 
-/* Runs however the block was left. */
+/* Ends the element; runs also when the block raises or is left. */
 static VALUE close_element(VALUE argument) {
     element *e = (element *)argument;
     if (e->builder->surrendered) {
@@ -154,7 +154,8 @@ static VALUE to_s(VALUE argument) {
     return rb_funcall(argument, id_to_s, 0);
 }
 
-/* `"" << first << second`: encodings are Ruby's affair. One clean text is what would come of it. */
+/* Does `"" << first << second`, for which Ruby checks the encodings. A single readable text is used
+ * without a copy. */
 static VALUE join_text(const builder *b, VALUE text, VALUE argument) {
     VALUE string = to_s(argument);
     if (!text) {
@@ -167,7 +168,8 @@ static VALUE join_text(const builder *b, VALUE text, VALUE argument) {
     return rb_str_concat(text, string);
 }
 
-/* Keys that are equal can stand in such a Hash side by side, and are one attribute. */
+/* Returns whether the Hash compares keys by identity. It may then contain equal keys, which are one
+ * attribute. */
 static bool by_identity_p(VALUE hash) {
     return RHASH_SIZE(hash) > 1 && RTEST(rb_funcall(hash, id_compare_by_identity_p, 0));
 }
@@ -179,8 +181,8 @@ static VALUE merge(VALUE attributes, VALUE hash) {
     return merged;
 }
 
-/* An argument's to_s has made the builder one in Ruby: Base#tag! writes what the arguments have
- * come to. Not by its name, under which the object may have got another method. */
+/* Writes the element with Base#tag!, when an argument's to_s has made the builder surrender. Does
+ * not call tag! by name, because the object may have another method of that name. */
 static void write_in_ruby(VALUE self, const tag_name *name, VALUE text, VALUE attributes) {
     VALUE arguments[4] = {self, name_symbol(name)};
     int count = 2;
@@ -189,7 +191,7 @@ static void write_in_ruby(VALUE self, const tag_name *name, VALUE text, VALUE at
     rb_funcall_passing_block(base_tag, id_bind_call, count, arguments);
 }
 
-/* Writes the element that `tag!(name, *argv)` means. */
+/* Implements `tag!(name, *argv)`. */
 static VALUE tag_call(VALUE self, VALUE name, int argc, const VALUE *argv) {
     builder *b = builder_get(self);
     VALUE second = Qfalse, text = Qfalse, attributes = Qnil;
@@ -235,7 +237,7 @@ VALUE tag_write(VALUE self, VALUE symbol, int argc, const VALUE *argv) {
 /*
  * call-seq: tag!(name, *texts_and_attributes) { |xml| } -> target
  *
- * See Base#tag!, which this is in C.
+ * Base#tag! in C; see there.
  */
 static VALUE native_tag(int argc, VALUE *argv, VALUE self) {
     if (builder_get(self)->surrendered) return rb_call_super(argc, argv);
@@ -243,13 +245,14 @@ static VALUE native_tag(int argc, VALUE *argv, VALUE self) {
     return tag_call(self, argv[0], argc - 1, argv + 1);
 }
 
-/* Ruby itself asks for respond_to? and respond_to_missing? where a builder has such methods;
- * Builder has them once they were tags, on that one object, and so must have ours: in Ruby. */
+/* Ruby itself calls respond_to? and respond_to_missing? if a builder has such methods. The Builder
+ * gem defines them on an object that has used them as tags. To do the same, the native builder
+ * surrenders. */
 static VALUE native_method_missing(int argc, VALUE *argv, VALUE self) {
     builder *b = builder_get(self);
     rb_check_arity(argc, 1, UNLIMITED_ARGUMENTS);
     VALUE name = argv[0];
-    /* A caller may give a String: the cache of methods takes it, and nothing else. */
+    /* A caller may pass a String as the name; it is converted only for the cache of methods. */
     if (RB_UNLIKELY(!RB_SYMBOL_P(name)) && names_learning_p()) name = rb_to_symbol(name);
     if (name == sym_respond_to || name == sym_respond_to_missing) builder_surrender(self, b);
     if (b->surrendered) return rb_call_super(argc, argv);
@@ -260,8 +263,8 @@ static VALUE native_method_missing(int argc, VALUE *argv, VALUE self) {
 /*
  * call-seq: Native.write_lines(xml, lines) -> target or false
  *
- * Writes lines that a template had ready, divided by NUL, each with the indentation that +xml+ is
- * at. False, with nothing written, when that is no builder in C any more, or none at all.
+ * Writes a template's precompiled lines, separated by NUL, each with the current indentation of
+ * +xml+. Returns false and writes nothing when +xml+ is not a native builder or has surrendered.
  */
 static VALUE native_s_write_lines(VALUE klass, VALUE xml, VALUE lines) {
     const builder *b = builder_find(xml);

@@ -1,7 +1,7 @@
 #include "writer.h"
 #include "number.h"
 
-/* Room that a window is opened with: an ordinary tag needs no more. */
+/* Bytes of room that a window is opened with, enough for an ordinary tag. */
 enum { ROOM = 128 };
 /* Chunks::SIZE */
 enum { CHUNK = 16 * 1024 };
@@ -14,9 +14,8 @@ static bool plain_p(VALUE object) {
            ENCODING_GET(object) == utf8_index;
 }
 
-/* The String that takes bytes directly, or Qfalse. Asked again whenever Ruby code has run:
- * capturing changes the String under an output buffer, and anybody may change a String's encoding.
- */
+/* Returns the String to write to directly, or Qfalse. To be called again after Ruby code has run:
+ * capturing changes the String in an output buffer, and any code may change a String's encoding. */
 static VALUE direct_target(const builder *b) {
     VALUE target = b->target;
     if (RB_SPECIAL_CONST_P(target)) return Qfalse;
@@ -87,7 +86,8 @@ VALUE writer_push(writer *w, VALUE object) {
     return result;
 }
 
-/* Takes the unfinished fragment out of the target, so that it can fail without a trace. */
+/* Moves the unfinished fragment out of the target, so that a failure leaves the target unchanged.
+ */
 static void detach(writer *w) {
     const char *from = RSTRING_PTR(w->out.string) + w->start;
     VALUE fragment = rb_enc_str_new(from, w->out.at - from, rb_utf8_encoding());
@@ -98,7 +98,7 @@ static void detach(writer *w) {
     buffer_open(&w->out, fragment, 0);
 }
 
-/* Ruby's own append to the fragment: it settles encodings or raises. */
+/* Appends to the fragment by rb_str_append, which converts encodings or raises. */
 static void append(writer *w, VALUE string) {
     if (!w->detached) detach(w);
     buffer_close(&w->out);
@@ -123,7 +123,7 @@ void writer_put_string(writer *w, VALUE string) {
     RB_GC_GUARD(string);
 }
 
-/* Interpolation gives what has become US-ASCII the encoding of the next part. */
+/* Like interpolation, changes a US-ASCII fragment to the encoding of the next part. */
 void writer_put_after(writer *w, const char *ascii) {
     if (w->detached && ENCODING_GET(w->out.string) == rb_usascii_encindex())
         rb_enc_associate_index(w->out.string, rb_utf8_encindex());
@@ -159,7 +159,7 @@ void writer_put_newline(writer *w) {
     writer_end_fragment(w);
 }
 
-/* `"#{key}"` */
+/* Returns `"#{key}"`. */
 static VALUE key_string(writer *w, VALUE key) {
     if (RB_SYMBOL_P(key)) return rb_sym2str(key);
     if (!RB_SPECIAL_CONST_P(key) && RBASIC_CLASS(key) == rb_cString) return key;
@@ -169,7 +169,7 @@ static VALUE key_string(writer *w, VALUE key) {
     return string;
 }
 
-/* The value to escape; a Symbol's characters are written as they are and do not come here. */
+/* Returns the value as a String to escape. Not for Symbols, which are written without escaping. */
 static VALUE value_string(writer *w, VALUE value) {
     if (RB_SPECIAL_CONST_P(value) || RBASIC_CLASS(value) != rb_cString) {
         writer_pause(w);
@@ -179,7 +179,7 @@ static VALUE value_string(writer *w, VALUE value) {
     return writer_readable(w, value);
 }
 
-/* A value as the bytes between its quotes: a String, or digits where that is Qfalse. */
+/* The text of a value: `string`, or `digits` if that is Qfalse. */
 typedef struct {
     VALUE string;
     char digits[NUMBER_SIZE];
@@ -196,7 +196,7 @@ static void settle_value(writer *w, VALUE value, attribute_value *settled) {
         settled->string = value_string(w, value);
 }
 
-/* All that may run Ruby code comes first: the fragment is then written in one go. */
+/* Calls all Ruby code before it begins to write the fragment. */
 static void put_attribute(writer *w, VALUE key, VALUE value) {
     char quote = w->builder->quote;
     attribute_value settled;
@@ -235,11 +235,10 @@ static bool member_p(const VALUE *keys, int count, VALUE key) {
     return false;
 }
 
-/* Hashes of attributes are small, and their pairs fit on the stack. */
+/* Most pairs that are copied to the stack; Hashes of attributes are small. */
 enum { FEW_PAIRS = 8 };
 
-/* The pairs are copied out first: what a value's to_s does to the Hash is then of no consequence.
- */
+/* Copies the pairs first, because a value's to_s may change the Hash. */
 void writer_put_attributes(writer *w, VALUE hash, const VALUE *first, int first_count) {
     for (int i = 0; i < first_count; i++) {
         writer_pause(w);

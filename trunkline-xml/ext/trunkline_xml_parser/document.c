@@ -12,13 +12,12 @@ static xmlParserCtxtPtr context_of(void *user_data) {
     return user_data;
 }
 
-/* The parser makes parsers of its own for the content of entities; they share the private pointer.
- */
+/* The parser makes further parsers for the content of entities; they share the private pointer. */
 static document *document_of(void *user_data) {
     return context_of(user_data)->_private;
 }
 
-/* The first of several errors is the one that is told. */
+/* Records an error; only the first of several is reported. */
 static void record(document *doc, const char *message, int line, int column) {
     if (doc->failed) return;
     size_t size = strlen(message);
@@ -37,14 +36,14 @@ static void halt(void *user_data) {
     if (user_data != doc->parser) libxml2.xmlStopParser(doc->parser);
 }
 
-/* For what the callbacks find: the parser stops as soon as they return. */
+/* Records an error found by a callback, and makes the parser stop when the callback returns. */
 static void fail(void *user_data, const char *message, int line, int column) {
     record(document_of(user_data), message, line, column);
     halt(user_data);
 }
 
-/* The document itself as it is being read, and not the content of an entity, which has lines of its
- * own. */
+/* Returns the input of the document, not of an entity's content, whose lines are counted
+ * separately. */
 static const xmlParserInput *input_of(const document *doc) {
     const xmlParserCtxt *parser = doc->parser;
     return parser->inputNr > 0 ? parser->inputTab[0] : NULL;
@@ -55,15 +54,15 @@ static void fail_here(void *user_data, const char *message) {
     fail(user_data, message, input ? input->line : 0, input ? input->col : 0);
 }
 
-/* The message is a format for a name. */
+/* `format` is a printf format with one %s, for the name. */
 static void fail_at_entity(void *user_data, const char *format, const xmlChar *name) {
     char message[200];
     snprintf(message, sizeof(message), format, (const char *)name);
     fail_here(user_data, message);
 }
 
-/* Room for `more` elements of `width` bytes, doubling; false, with the parse ended, without memory.
- */
+/* Makes room for `more` elements of `width` bytes; at least doubles the capacity. Without memory,
+ * ends the parse and returns false. */
 static bool make_room(void *user_data, void **list, size_t *capacity, size_t count, size_t more,
                       size_t width) {
     if (*capacity - count >= more) return true;
@@ -136,7 +135,8 @@ static bool grow_names(void *user_data) {
     return true;
 }
 
-/* The index of a name, or -1. The parser's strings are unique: equal pointers are equal names. */
+/* Returns the index of a name, or -1. The parser interns its strings, so that equal names have
+ * equal pointers. */
 static int name_index(void *user_data, const xmlChar *prefix, const xmlChar *local) {
     document *doc = document_of(user_data);
     if (doc->name_count == doc->name_capacity && !grow_names(user_data)) return -1;
@@ -167,7 +167,7 @@ static bool space_p(char byte) {
     return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-/* Is it `xmlns:prefix`, or `xmlns` for no prefix? */
+/* Returns whether the name is `xmlns:prefix`, or `xmlns` without a prefix. */
 static bool declares_p(const char *name, size_t size, const char *prefix) {
     if (size < 5 || memcmp(name, "xmlns", 5) != 0) return false;
     if (!prefix) return size == 5;
@@ -175,13 +175,13 @@ static bool declares_p(const char *name, size_t size, const char *prefix) {
 }
 
 /*
- * Whether the start tag that has just been read declares the prefix, which else comes from a
- * default in the DTD: libxml2 tells these apart for attributes only. True also when the tag is not
- * in memory any more as it was.
+ * Returns whether the start tag that has just been read declares the prefix; otherwise the
+ * declaration is a default from the DTD. (libxml2 reports defaults for attributes only.) Also
+ * returns true when the tag's text is no longer completely in memory.
  */
 static bool written_p(const xmlParserInput *input, const xmlChar *prefix) {
     const char *end = (const char *)input->cur, *base = (const char *)input->base, *at = end;
-    while (at > base && *at != '<') at--; /* which cannot stand in a value */
+    while (at > base && *at != '<') at--; /* an attribute value cannot contain "<" */
     if (*at != '<') return true;
 
     while (at < end) {
@@ -216,7 +216,7 @@ static void start_element(void *user_data, const xmlChar *local, const xmlChar *
     }
     int name = name_index(user_data, NULL, local);
     if (name < 0 || !add_event(user_data, EVENT_OPEN, name)) return;
-    /* What the DTD has defaults for, and the tag does not have, is left out; those come last. */
+    /* Defaults from the DTD are left out; defaulted attributes come last in the list. */
     for (int i = 0; i < namespace_count; i++)
         if (!doc->has_defaults || written_p(context_of(user_data)->input, namespaces[i * 2]))
             add_namespace(user_data, namespaces[i * 2], namespaces[i * 2 + 1]);
@@ -236,12 +236,13 @@ static void end_element(void *user_data, const xmlChar *local, const xmlChar *pr
     add_event(user_data, EVENT_CLOSE, -1);
 }
 
-/* Is the content of an entity being parsed? */
+/* Returns whether the content of an entity is being parsed. */
 static bool in_entity_p(void *user_data) {
     return document_of(user_data)->parser != user_data || context_of(user_data)->inputNr > 1;
 }
 
-/* libxml2 gives the text of references from buffers of its own, and white space from the input. */
+/* Returns whether `text` is a blank written as a reference. libxml2 passes the text of references
+ * in its own buffers, and other white space in the input. */
 static bool referenced_p(void *user_data, const xmlChar *text, int size) {
     const xmlParserInput *input = context_of(user_data)->input;
     if (size != 1 || !space_p((char)*text)) return false;
@@ -261,12 +262,13 @@ static void text(void *user_data, const xmlChar *text, int size) {
     add_text(user_data, text, size, referenced_p(user_data, text, size));
 }
 
-/* Blank text as any other, though libxml2 gives it from a buffer of its own. */
+/* A blank in a CDATA section is not a reference, although libxml2 passes it in its own buffer. */
 static void cdata(void *user_data, const xmlChar *text, int size) {
     add_text(user_data, text, size, in_entity_p(user_data));
 }
 
-/* Only in documents with an external subset, which is not read: it may have declared the entity. */
+/* Called only for documents with an external subset, which is not read and may declare the entity.
+ */
 static void unknown_reference(void *user_data, const xmlChar *name) {
     fail_at_entity(user_data, "Entity '%.100s' not defined", name);
 }
@@ -280,8 +282,8 @@ static xmlEntityPtr internal_only(void *user_data, xmlEntityPtr entity) {
     return NULL;
 }
 
-/* Each reference is parsed anew, so it is their number that costs, before it is what they come to.
- */
+/* Counts the references to entities. Each is parsed again, so that their number must be limited,
+ * not only the size of the result. */
 static bool expansion_allowed(void *user_data) {
     document *doc = document_of(user_data);
     if (!doc->failed && doc->expansions++ < doc->limits.expansions) return true;
@@ -289,7 +291,7 @@ static bool expansion_allowed(void *user_data) {
     return false;
 }
 
-/* The parser keeps the default itself; the values that are listed are the callback's to free. */
+/* The parser stores the default itself; the callback must free `listed`. */
 static void declare_attribute(void *user_data, const xmlChar *element, const xmlChar *name,
                               int type, int how, const xmlChar *value, xmlEnumeration *listed) {
     (void)element;
@@ -300,14 +302,14 @@ static void declare_attribute(void *user_data, const xmlChar *element, const xml
     libxml2.xmlFreeEnumeration(listed);
 }
 
-/* Before 2.11 libxml2 has one error for entities that refer to each other in a circle and for those
- * that expand out of proportion. */
+/* Before 2.11, libxml2 has the same error for entities that refer to each other in a loop and for
+ * entities that expand too far. */
 #if LIBXML_VERSION < 21100
 
 enum { ONE_ERROR_FOR_LOOPS_AND_BOMBS = true };
 
-/* Notes what is being expanded inside what, by the depth that libxml2 counts. False, with the parse
- * ended, when the entity is being expanded already. */
+/* Records the entities that are being expanded, by libxml2's depth. If `entity` is already one of
+ * them, ends the parse and returns false. */
 static bool enter_entity(void *user_data, const xmlEntity *entity) {
     document *doc = document_of(user_data);
     int depth = context_of(user_data)->depth;
@@ -345,8 +347,8 @@ static xmlEntityPtr find_parameter_entity(void *user_data, const xmlChar *name) 
     return internal_only(user_data, libxml2.xmlSAX2GetParameterEntity(user_data, name));
 }
 
-/* The parser itself found it, in the midst of its input, which to stop it here would free under
- * its hands (libxml2 2.9): the next callback does, if there is one. */
+/* Records an error found by the parser itself, without stopping it: that would free the input which
+ * the parser is still using (libxml2 2.9). The next start tag or entity stops it. */
 static void note_error(void *user_data, const xmlError *error) {
     document *doc = document_of(user_data);
     const xmlParserInput *input = in_entity_p(user_data) ? input_of(doc) : NULL;
@@ -361,7 +363,7 @@ static void set_callbacks(xmlSAXHandler *sax) {
     memset(sax, 0, sizeof(*sax));
     sax->initialized = XML_SAX2_MAGIC;
     sax->startDocument =
-        libxml2.xmlSAX2StartDocument; /* the document that declarations are kept in */
+        libxml2.xmlSAX2StartDocument; /* makes the document that stores declarations */
     sax->internalSubset = libxml2.xmlSAX2InternalSubset;
     sax->entityDecl = libxml2.xmlSAX2EntityDecl;
     sax->attributeDecl = declare_attribute;
@@ -395,8 +397,8 @@ document *document_parse(const char *bytes, size_t size, const char *encoding,
     doc->limits = limits;
     context->_private = doc;
     set_callbacks(context->sax);
-    /* NOENT: what internal entities stand for comes as text. Their expansion is limited above, and
-     * external ones are refused. */
+    /* NOENT: the content of internal entities is passed as text. The callbacks above limit their
+     * expansion, and refuse external entities. */
     xmlDocPtr tree = libxml2.xmlCtxtReadMemory(context, bytes, (int)size, NULL, encoding,
                                                XML_PARSE_NOENT | XML_PARSE_NONET);
     if (!doc->failed && !context->wellFormed) fail_here(context, "the document is not well formed");

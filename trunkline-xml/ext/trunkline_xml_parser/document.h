@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * A parsed document as a list of events. No Ruby here: libxml2 calls back while it is parsing, and
- * a Ruby exception must not jump over it; so what it tells is noted down, and made into objects
+ * A parsed document as a list of events. This file does not use Ruby: a Ruby exception must not
+ * jump out of a callback of libxml2. So the callbacks record events, from which objects are made
  * later.
  */
 typedef enum { EVENT_OPEN, EVENT_ATTRIBUTE, EVENT_TEXT, EVENT_CLOSE } event_kind;
@@ -14,7 +14,7 @@ typedef enum { EVENT_OPEN, EVENT_ATTRIBUTE, EVENT_TEXT, EVENT_CLOSE } event_kind
 typedef struct {
     event_kind kind;
     int name;        /* of an element (local part) or attribute (with prefix): index in names */
-    bool referenced; /* a text that stood there as a character or entity reference */
+    bool referenced; /* a text written as a character or entity reference */
     size_t offset;   /* of the value or text, in bytes */
     size_t size;
 } event;
@@ -24,18 +24,18 @@ typedef struct {
     const char *local;
 } document_name;
 
-/* libxml2 expands entities inside each other only so far, and not quite so far. */
+/* More than the depth to which libxml2 expands entities inside each other. */
 enum { DEEPEST_EXPANSION = 64 };
 
 typedef struct {
-    size_t bytes;   /* of the text that the document may come to, all entities expanded */
-    int expansions; /* of declared entities */
-    int depth;      /* of elements inside each other */
+    size_t bytes;   /* most bytes of the document's text, with all entities expanded */
+    int expansions; /* most references to declared entities */
+    int depth;      /* most elements inside each other */
 } document_limits;
 
 typedef struct {
     char message[256];
-    int line, column; /* in the document: of the reference, when an entity's content is at fault */
+    int line, column; /* in the document; for an error in an entity's content, of its reference */
 } document_error;
 
 typedef struct {
@@ -52,24 +52,25 @@ typedef struct {
     document_limits limits;
     int depth;
     int expansions;
-    const void *expanding[DEEPEST_EXPANSION]; /* entities, each inside the one before; some NULL */
+    const void *expanding[DEEPEST_EXPANSION]; /* entities being expanded, by depth; some NULL */
     bool has_defaults;                        /* the DTD has default values for attributes */
     bool failed;
     document_error error;
 } document;
 
-/* Once, before the first document. Returns NULL, or why there can be none. */
+/* To be called once, before the first document. Returns NULL, or why no document can be parsed. */
 const char *document_setup(void);
 
-/* Parses; returns NULL when there is no memory at all. A document that is not well formed, or goes
- * beyond a limit, has `failed` set and says why in `error`. `encoding` is what the bytes are
- * whatever they declare, or NULL. The bytes are not needed afterwards. */
+/* Parses `bytes`, which are not needed after the call. `encoding` overrides the declared encoding,
+ * or is NULL. Returns a document for the caller to free, with `failed` and `error` set if it is not
+ * well formed or exceeds a limit; NULL when not even the document or the parser can be allocated.
+ */
 document *document_parse(const char *bytes, size_t size, const char *encoding,
                          document_limits limits);
 
 void document_free(document *doc);
 
-/* Bytes of memory that the document takes, without the parser's. */
+/* Returns the bytes of memory that the document uses, without the parser's. */
 size_t document_memory(const document *doc);
 
 #endif

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# The parser for XmlMini, on libxml2. Without libxml2 nothing is built, and Nokogiri's parser is used if it is there.
-# Switches: see ext/trunkline_xml/extconf.rb.
+# Builds the parser for XmlMini, on libxml2. Without libxml2 nothing is built, and Nokogiri's parser is used if it is
+# installed. Environment variables: see ext/trunkline_xml/extconf.rb.
 
-# Elsewhere than on CRuby Nokogiri parses.
+# On other Rubies than CRuby, Nokogiri parses.
 if RUBY_ENGINE != "ruby"
   File.write("Makefile", "all install clean:\n")
   exit
@@ -13,12 +13,12 @@ require "mkmf"
 
 def switch?(name) = !["", "0"].include?(ENV.fetch(name, ""))
 
-# The headers are what is needed: the library is loaded at run time, apart from any other copy (libxml2.h).
+# Only the headers are needed: the library is loaded at run time, isolated from any other copy (libxml2.h).
 def libxml2?
   have_header("libxml/parser.h") || (pkg_config("libxml-2.0") && have_header("libxml/parser.h"))
 end
 
-# Where a library cannot be kept apart (musl), Nokogiri's libxml2 and the system's would call each other's functions.
+# If a library cannot be isolated (musl), Nokogiri's libxml2 and the system's would call each other's functions.
 def loaded_apart?
   have_header("dlfcn.h") && (RUBY_PLATFORM.include?("darwin") || have_const("RTLD_DEEPBIND", "dlfcn.h",
                                                                             "-D_GNU_SOURCE"))
@@ -35,7 +35,8 @@ if libxml2? && loaded_apart?
   sanitizers = ENV.fetch("SANITIZE", "")
   unless sanitizers.empty?
     $CFLAGS << " -fsanitize=#{sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all -g"
-    # Ruby leaves blocks by __builtin_longjmp, unseen by AddressSanitizer, which takes what lies above for live frames.
+    # Ruby leaves blocks by __builtin_longjmp. AddressSanitizer does not intercept it, and would treat the frames left
+    # as live.
     $CFLAGS << " --param asan-stack=0" if sanitizers.include?("address") && !RbConfig::CONFIG["CC"].include?("clang")
     $LDFLAGS << " -fsanitize=#{sanitizers}"
   end

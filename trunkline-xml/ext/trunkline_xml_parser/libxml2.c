@@ -8,7 +8,7 @@
 
 libxml2_functions libxml2;
 
-/* The ABI changed its name once. */
+/* The version in the library's name changed with the ABI in 2.14. */
 #if LIBXML_VERSION >= 21400
 #define ABI "16"
 #else
@@ -20,8 +20,8 @@ libxml2_functions libxml2;
 #define LIBRARY "libxml2.so." ABI
 #endif
 
-/* The library's calls to itself stay inside it, whatever was loaded before. Address Sanitizer,
- * which replaces functions, cannot have that. */
+/* DEEPBIND binds the library's calls to its own functions, whatever was loaded before.
+ * AddressSanitizer, which replaces functions, does not support it. */
 #if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__)
 #define BINDING RTLD_DEEPBIND
 #else
@@ -32,7 +32,7 @@ const char *libxml2_load(void) {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | BINDING);
     if (!library) return dlerror();
 
-    /* Structures may differ from one minor version to the next: 2.9 and 2.13, say. */
+    /* Structures may differ between minor versions, such as 2.9 and 2.13. */
     const char *const *version = dlsym(library, "xmlParserVersion");
     if (!version || atoi(*version) / 100 != LIBXML_VERSION / 100)
         return LIBRARY " is not of the version that its headers are of";

@@ -7,9 +7,10 @@
 #include <stdbool.h>
 
 /*
- * libxml2, loaded apart from everybody else's. Compiled Nokogiri gems hold a libxml2 of their own,
- * of another version, under the same symbols, and Ruby loads extensions into one name space: linked
- * in the ordinary way the two would call each other's functions on structures that differ.
+ * libxml2, loaded in isolation from other copies. Precompiled Nokogiri gems contain a libxml2 of
+ * another version with the same symbols, and Ruby loads extensions into one symbol namespace. If
+ * this extension were linked to libxml2, the two would call each other's functions on structures
+ * that differ.
  */
 #define LIBXML2_FUNCTIONS(X) \
     X(xmlInitParser)         \
@@ -35,7 +36,7 @@ typedef struct {
 /* Filled by libxml2_load(). */
 extern libxml2_functions libxml2;
 
-/* Loads the library that the headers belong to; returns NULL, or what is the matter. */
+/* Loads the library that the headers belong to. Returns NULL, or an error message. */
 const char *libxml2_load(void);
 
 #endif

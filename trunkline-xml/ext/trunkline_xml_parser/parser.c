@@ -4,7 +4,7 @@
 #include <ruby.h>
 #include <ruby/encoding.h>
 
-/* An element whose end has not come yet. */
+/* An element whose end tag has not been reached. */
 typedef struct {
     VALUE hash;
     VALUE text; /* all of its texts, or nil */
@@ -13,7 +13,7 @@ typedef struct {
     bool referenced; /* one of its texts was a reference */
 } frame;
 
-/* What stands between the events and the Hash; lives on the stack of one call. */
+/* The state of making a Hash from the events; on the stack of one call. */
 typedef struct {
     const document *doc;
     VALUE names; /* Strings, by the names' indices */
@@ -31,7 +31,7 @@ static size_t holder_size(const void *data) {
     return data ? document_memory(data) : 0;
 }
 
-/* Has the document freed whatever happens while objects are made of it. */
+/* Frees the document even if making objects from it raises. */
 static const rb_data_type_t holder_type = {
     .wrap_struct_name = "Trunkline::XML::Parser::Document",
     .function = {.dfree = holder_free, .dsize = holder_size},
@@ -56,7 +56,7 @@ static VALUE bytes_string(const builder *b, const event *e) {
     return rb_utf8_str_new(e->size ? b->doc->bytes + e->offset : "", (long)e->size);
 }
 
-/* What comes twice under one name becomes an Array. */
+/* Adds a value; values of the same name become an Array. */
 static void merge(VALUE hash, VALUE key, VALUE value) {
     VALUE existing = rb_hash_lookup2(hash, key, Qundef);
     if (existing == Qundef)
@@ -67,7 +67,8 @@ static void merge(VALUE hash, VALUE key, VALUE value) {
         rb_hash_aset(hash, key, rb_ary_new_from_args(2, existing, value));
 }
 
-/* White space between elements is no content, unless it was written as a reference. */
+/* Returns whether the element has text content. White space between elements is not content, unless
+ * it was written as a reference. */
 static bool content_p(const frame *f) {
     if (NIL_P(f->text)) return false;
     if (!f->has_elements || f->referenced) return true;
@@ -123,16 +124,17 @@ static void raise_error(const document_error *error) {
     rb_exc_raise(rb_class_new_instance(3, arguments, eParseError));
 }
 
-/* As REXML has it; and text may grow by a change of encoding, but by entities only so far. */
+/* EXPANSIONS is REXML's limit. The text may have WIDEST times the bytes of the input, because it is
+ * converted to UTF-8, plus EXPANDED_BYTES from entities. */
 enum { EXPANSIONS = 10000, WIDEST = 3, EXPANDED_BYTES = 1024 * 1024 };
 
-/* Elements inside each other for which there is room on the stack; Parser::DEEPEST. */
+/* The most elements inside each other; the same as Parser::DEEPEST. */
 enum { DEEPEST = 256 };
 
 /*
  * call-seq: Parser.parse_libxml2(xml, encoding, max_depth) -> Hash
  *
- * +encoding+ is the name of what the bytes are, or nil for what they declare.
+ * +encoding+ is the name of the bytes' encoding, or nil for the one that they declare.
  */
 static VALUE parser_s_parse(VALUE self, VALUE xml, VALUE encoding, VALUE max_depth) {
     document_limits limits = {.expansions = EXPANSIONS, .depth = NUM2INT(max_depth)};
@@ -150,7 +152,7 @@ static VALUE parser_s_parse(VALUE self, VALUE xml, VALUE encoding, VALUE max_dep
     RTYPEDDATA_DATA(holder) = doc;
     if (doc->failed) raise_error(&doc->error);
 
-    VALUE room; /* what is in it is marked */
+    VALUE room; /* the GC marks its contents */
     builder b = {.doc = doc, .names = rb_ary_new_capa(doc->name_count)};
     b.frames = ALLOCV_N(frame, room, (size_t)limits.depth + 1);
     VALUE result = build(&b);

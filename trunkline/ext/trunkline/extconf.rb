@@ -1,17 +1,18 @@
 # frozen_string_literal: true
 
-# Finds the libraries below the engine and writes the Makefile. Switches, by environment:
-#   PEDANTIC=1                    every warning is an error (CI)
-#   DEBUG=1                       unoptimised, with -DTRUNKLINE_DEBUG
-#   TRUNKLINE_POLL=1              as where there is no epoll, eventfd, ppoll and the like (macOS), to test that here
-#   SANITIZE=address,undefined    built for the sanitizers; load it with their runtime preloaded
-#   TRUNKLINE_STATIC=1            the libraries become a part of the extension (rake package:native)
-#   TRUNKLINE_ENGINE=c            an extension that cannot be built is an error; otherwise the gem is installed without
-#                                 it, and uses its engine in Ruby
-# and by an argument:
-#   --with-openssl-dir=/opt/ssl   another OpenSSL than the Ruby was configured with
+# Finds the libraries that the engine needs and writes the Makefile. Environment variables:
+#   PEDANTIC=1                    treats every warning as an error (CI)
+#   DEBUG=1                       builds without optimisation, with -DTRUNKLINE_DEBUG
+#   TRUNKLINE_POLL=1              builds the code for systems without epoll, eventfd, ppoll etc. (macOS), to test it on
+#                                 Linux
+#   SANITIZE=address,undefined    builds with these sanitizers; load the extension with their runtime preloaded
+#   TRUNKLINE_STATIC=1            links the libraries statically (rake package:native)
+#   TRUNKLINE_ENGINE=c            fails if the extension cannot be built; otherwise the gem is installed without the
+#                                 extension and uses its engine in Ruby
+# Argument:
+#   --with-openssl-dir=/opt/ssl   uses another OpenSSL than the one that the Ruby was configured with
 
-# Ends without an extension: RubyGems gets a Makefile that makes nothing.
+# Exits without building the extension, and leaves a Makefile with empty targets for RubyGems to run.
 def go_without(reason)
   abort(reason) if ENV["TRUNKLINE_ENGINE"] == "c"
 
@@ -27,9 +28,9 @@ rescue SystemExit, LoadError
   go_without("Ruby's headers were not found. On Debian: apt-get install ruby-dev")
 end
 
-# One library: what tells that it is usable, and which package brings it when it is not.
+# One library: the header and function that must be usable, and the package that provides them.
 Library = Struct.new(:name, :header, :function, :package, :debian, :why, keyword_init: true) do
-  # pkg-config is only asked where the library is not on the default path.
+  # Uses pkg-config only when the library is not on the default path.
   def present? = compiles? || (pkg_config(package) && compiles?)
 
   def compiles? = have_header(header) && have_library(name, function, header)
@@ -46,7 +47,8 @@ REQUIRED = [
               debian: "zlib1g-dev", why: "gzip and deflate are zlib's")
 ].freeze
 
-# Each defines HAVE_<key>; without it the engine neither offers nor accepts what it would bring.
+# Each library found defines HAVE_<key>. Without it the engine neither offers nor accepts its protocol or content
+# coding.
 OPTIONAL = {
   "NGHTTP2" => Library.new(name: "nghttp2", header: "nghttp2/nghttp2.h", function: "nghttp2_session_client_new",
                            package: "libnghttp2", debian: "libnghttp2-dev", why: "HTTP/2 stays off"),
@@ -56,12 +58,13 @@ OPTIONAL = {
                         package: "libzstd", debian: "libzstd-dev", why: "zstd is not asked for")
 }.freeze
 
-# What only some versions of them have, distributions' patches included: each found defines HAVE_<FUNCTION>.
+# Functions that only some versions of the optional libraries have, or that a distribution backports. Each one found
+# defines HAVE_<FUNCTION>.
 OPTIONAL_FUNCTIONS = {
   "NGHTTP2" => { "nghttp2_option_set_max_continuations" => "nghttp2/nghttp2.h" }
 }.freeze
 
-# What only some systems have; transport/events/portable.h says what the others do instead.
+# Functions that only some systems have; transport/events/portable.h has the replacements.
 SYSTEM_FUNCTIONS = {
   "epoll_create1" => "sys/epoll.h", "eventfd" => "sys/eventfd.h", "ppoll" => "poll.h",
   "pthread_condattr_setclock" => "pthread.h"
@@ -69,8 +72,8 @@ SYSTEM_FUNCTIONS = {
 
 def switch?(name) = !["", "0"].include?(ENV.fetch(name, ""))
 
-# One OpenSSL for Ruby's own extension and this one: without the argument, mkmf takes that with which the Ruby was
-# configured. The loader must be told where it is too, or it takes the system's.
+# Ruby's openssl extension and this one must use the same OpenSSL: without the argument, mkmf takes the one that the
+# Ruby was configured with. The rpath makes the loader use it instead of the system's.
 def follow_openssl
   include, folder = dir_config("openssl")
   return unless include
@@ -78,14 +81,14 @@ def follow_openssl
   folders = folder.split(File::PATH_SEPARATOR).flat_map { |path| [path, "#{path}64"] }
   folder = folders.find { |path| !Dir["#{path}/libcrypto.*"].empty? }
   abort("--with-openssl-dir: there is no libcrypto beside #{include}") unless folder
-  $DEFLIBPATH.unshift(folder) # before the folder of the Ruby, where the system's may be
+  $DEFLIBPATH.unshift(folder) # before the Ruby's library folder, which may also hold the system's OpenSSL
   $DLDFLAGS << " -Wl,-rpath,#{folder}"
 end
 
 follow_openssl
 begin
   go_without("the C compiler does not work; see mkmf.log") unless try_compile("int main(void) { return 0; }")
-rescue RuntimeError, SystemCallError # of mkmf, where there is none
+rescue RuntimeError, SystemCallError # raised by mkmf when there is no compiler
   go_without("there is no C compiler. On Debian: apt-get install gcc make libc6-dev")
 end
 missing = REQUIRED.reject(&:present?)
@@ -99,15 +102,15 @@ OPTIONAL.each do |key, library|
   end
 end
 have_library("pthread") # resolver threads; part of libc since glibc 2.34
-have_library("dl", "dladdr", "dlfcn.h") # the same
+have_library("dl", "dladdr", "dlfcn.h") # part of libc since glibc 2.34
 if switch?("TRUNKLINE_POLL")
   $defs << "-DTRUNKLINE_POLL"
 else
   SYSTEM_FUNCTIONS.each { |function, header| have_func(function, header) }
 end
 
-# Our flags come last, so that they win over those with which the Ruby was built. Its choice of warnings forbids
-# C99's declarations; its methods all get a self, used or not.
+# These flags come last, so that they override the ones that the Ruby was built with. Ruby's warning flags forbid
+# declarations after statements (C99). A C method has a `self` parameter even if it does not use it.
 $warnflags = ""
 $CFLAGS << " -std=gnu99 -fvisibility=hidden -MMD -MP -Wall -Wextra -Wno-unused-parameter"
 $CFLAGS << " -Werror" if switch?("PEDANTIC")
@@ -115,24 +118,24 @@ $CFLAGS << (switch?("DEBUG") ? " -O0 -g3 -DTRUNKLINE_DEBUG" : " -O2")
 
 sanitizers = ENV.fetch("SANITIZE", "")
 unless sanitizers.empty?
-  # Ruby leaves fibers' stacks by longjmp, which ASan knows of threads' stacks alone: what it had marked there would be
-  # taken for faults. The C tests of protocol/ and transport/ have their stacks checked.
+  # Ruby leaves fibers' stacks by longjmp, after which ASan cleans up threads' stacks only: its stale marks on a fiber's
+  # stack would be reported as errors. The C tests of protocol/ and transport/ are built with the checks of stacks.
   stacks = RbConfig::MAKEFILE_CONFIG["CC"].include?("clang") ? "-mllvm -asan-stack=0" : "--param asan-stack=0"
   $CFLAGS << " -fsanitize=#{sanitizers} -fno-omit-frame-pointer -g #{stacks if sanitizers.include?("address")}"
   $LDFLAGS << " -fsanitize=#{sanitizers}"
 end
 
-# Objects keep the folder of their source: two folders may each have a file of the same name. Includes name files from
-# here; mkmf passes this folder to the compiler.
+# Each object file has the folder of its source, because two folders may have sources of the same name. #include paths
+# are relative to this folder, which mkmf passes to the compiler.
 sources = Dir.glob("{protocol,transport,ruby}/**/*.c", base: $srcdir).sort
 abort("no sources under #{$srcdir}") if sources.empty?
 sources.map { |source| File.dirname(source) }.uniq.each { |folder| FileUtils.mkdir_p(folder) }
 $srcs = sources
 $objs = sources.map { |source| source.sub(/\.c\z/, ".#{$OBJEXT}") }
 
-# For a gem that is compiled already: nothing but libc is needed where it is installed. The engine and its libraries
-# become libtrunkline.so, one for all Rubies, beside which each Ruby has a small extension. The libraries' functions are
-# hidden in it, so that no other copy of OpenSSL in the process is used for ours, nor ours for it.
+# For a precompiled gem, which needs only libc where it is installed. The engine and its libraries become
+# libtrunkline.so, which the small extension of each Ruby version links to. It hides the libraries' functions, so that
+# its OpenSSL and another copy in the same process are not bound to each other's functions.
 rules = ""
 if switch?("TRUNKLINE_STATIC")
   engine, $objs = $objs.partition { |object| !object.start_with?("ruby/") }
@@ -140,7 +143,7 @@ if switch?("TRUNKLINE_STATIC")
   libraries = $libs.gsub(/-l(#{names})(?=\s|\z)/, '-l:lib\1.a').sub("-l:libbrotlidec.a", '\0 -l:libbrotlicommon.a')
   $libs = "-L. -l:libtrunkline.so"
   $DLDFLAGS << " -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,--gc-sections -Wl,-rpath,'$$ORIGIN/..' -s"
-  # The version of the symbols keeps those of other libraries from being taken for them.
+  # The symbol version keeps the loader from binding to symbols of the same names in other libraries.
   File.write("libtrunkline.map", "TRUNKLINE { global: *; };\n")
   rules = <<~MAKE
     ENGINE = #{engine.join(" ")}
@@ -154,5 +157,5 @@ end
 
 create_makefile("trunkline/trunkline")
 
-# The compiler itself says which headers a source includes.
+# The .d files come from the compiler (-MMD): an object is rebuilt when a header that its source includes changes.
 File.open("Makefile", "a") { |makefile| makefile.puts(rules, "-include $(OBJS:.#{$OBJEXT}=.d)") }

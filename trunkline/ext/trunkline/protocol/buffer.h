@@ -8,9 +8,9 @@
 #include <string.h>
 
 /*
- * A growing run of bytes: written at the end, taken from the start. It owns its memory, which comes
- * from malloc (never xmalloc: buffers grow where the GVL is not held). A zeroed struct is an empty
- * buffer.
+ * A growing byte buffer: bytes are appended at the end and consumed from the start. It owns its
+ * memory, which comes from malloc (never xmalloc: buffers grow where the GVL is not held). A zeroed
+ * struct is an empty buffer.
  */
 typedef struct {
     uint8_t *bytes; /* owned */
@@ -23,7 +23,8 @@ static inline size_t buffer_length(const buffer *b) {
     return b->end - b->start;
 }
 
-/* The first byte; NULL when there never was one (to which even nothing must not be added in C). */
+/* Returns the first byte's address; NULL if nothing was ever allocated (C does not allow adding
+ * even 0 to NULL). */
 static inline uint8_t *buffer_head(buffer *b) {
     return b->start > 0 ? b->bytes + b->start : b->bytes;
 }
@@ -37,8 +38,8 @@ static inline void buffer_free(buffer *b) {
     memset(b, 0, sizeof(*b));
 }
 
-/* Makes room for `extra` more bytes at the tail; moves what is there to the front first when that
- * is enough. False when there is no memory (what it holds is unchanged then). */
+/* Makes room for `extra` more bytes at the tail, by moving the contents to the front when that is
+ * enough. Returns false without memory; the contents are unchanged then. */
 static inline bool buffer_reserve(buffer *b, size_t extra) {
     if (b->capacity - b->end >= extra) return true;
     size_t length = buffer_length(b);
@@ -51,7 +52,7 @@ static inline bool buffer_reserve(buffer *b, size_t extra) {
     }
     size_t wanted = b->capacity ? b->capacity : 512;
     while (wanted - length < extra) wanted *= 2;
-    if (length == 0) buffer_free(b); /* realloc would copy what is no longer needed */
+    if (length == 0) buffer_free(b); /* realloc would copy consumed bytes */
     uint8_t *grown = realloc(b->bytes, wanted);
     if (grown == NULL) return false;
     b->bytes = grown;
@@ -63,7 +64,7 @@ static inline size_t buffer_room(const buffer *b) {
     return b->capacity - b->end;
 }
 
-/* Counts bytes that the caller wrote at the tail after buffer_reserve. */
+/* Adds `count` bytes that the caller wrote at the tail after buffer_reserve. */
 static inline void buffer_commit(buffer *b, size_t count) {
     b->end += count;
 }

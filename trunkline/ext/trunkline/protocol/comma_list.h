@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A walk over a comma-separated list (RFC 9110 5.6.1). Begin with {.rest = value, .end = value +
- * length}; all memory is borrowed. */
+/* An iterator over a comma-separated list (RFC 9110 5.6.1). Initialise it with {.rest = value, .end
+ * = value + length}; all memory is borrowed. */
 typedef struct {
-    const char *rest, *end; /* what is left of the list; rest is NULL after the last element */
-    const char *element;    /* the current one, without the spaces and tabs around it */
-    size_t length;          /* of the element; 0: it is empty */
+    const char *rest, *end; /* the unread part of the list; rest is NULL after the last element */
+    const char *element;    /* the current element, without the spaces and tabs around it */
+    size_t length;          /* of `element`, which may be empty */
 } comma_list;
 
 /* Moves on to the next element, which may be empty. Returns false at the end of the list. */

@@ -2,7 +2,7 @@
 
 static const uint8_t byte_order_mark[3] = {0xEF, 0xBB, 0xBF};
 
-/* More than an int64_t of milliseconds could be added to. */
+/* A retry value that has reached this takes no more digits, so that it cannot overflow. */
 #define RETRY_MOST (INT64_MAX / 16)
 
 void event_stream_begin(event_stream *s, size_t limit) {
@@ -41,12 +41,12 @@ static bool keep(event_field *field) {
     return true;
 }
 
-/* Keeps the texts of an event that has not ended: what they point into goes. */
+/* Copies the texts of an unfinished event, before the bytes that they point into become invalid. */
 static bool keep_fields(event_stream *s) {
     return (!s->has_data || keep(&s->data)) && keep(&s->type);
 }
 
-/* The first line of data stays where it is; others are joined to it by a line feed. */
+/* The first data line is not copied; a second one copies it, and is joined to it by a line feed. */
 static bool add_data(event_stream *s, event_text value) {
     if (!s->has_data) {
         s->has_data = true;
@@ -76,7 +76,8 @@ static void set_retry(event_stream *s, event_text value) {
     if (value.length > 0) s->retry = s->event_retry = milliseconds;
 }
 
-/* Is the line a field of that name? Its value is what follows the colon, and one space. */
+/* Returns whether the line is a field of that name. *value is set to the text after the colon and
+ * one optional space. */
 static bool names(event_text line, const char *name, size_t length, event_text *value) {
     if (line.length < length || memcmp(line.bytes, name, length) != 0) return false;
     if (line.length > length && line.bytes[length] != ':') return false;
@@ -108,8 +109,8 @@ static void take_next_id(event_stream *s) {
     s->has_id = s->id_changed = true;
 }
 
-/* At an empty line. Returns whether there is an event: without data there is none, but its id
- * counts. */
+/* Handles an empty line. Returns whether there is an event to dispatch: an event without data is
+ * dropped, but its id is stored. */
 static bool end_event(event_stream *s, server_event *out) {
     bool dispatched = s->has_data;
     *out = (server_event){s->type.text, s->data.text, s->event_retry};
@@ -123,7 +124,8 @@ static bool end_event(event_stream *s, server_event *out) {
 
 /* ---- lines ---- */
 
-/* A mark at the beginning is skipped. What only began like one belongs to the first line. */
+/* Skips a byte order mark at the beginning. Bytes that match only the start of a mark are put back
+ * into the first line. */
 static event_stream_result skip_mark(event_stream *s) {
     while (s->mark < sizeof(byte_order_mark) && s->at < s->end) {
         if (*s->at != byte_order_mark[s->mark]) {
@@ -145,8 +147,8 @@ void event_stream_feed(event_stream *s, const void *bytes, size_t length) {
     if (s->mark < sizeof(byte_order_mark)) s->state = skip_mark(s);
 }
 
-/* Returns where the line ends, or s->end. Each line feed is searched for once, however many lines
- * end in carriage returns before it. */
+/* Returns the end of the line, or s->end. The position of the next line feed is kept, so that it is
+ * searched for once, even if many lines before it end in carriage returns. */
 static const uint8_t *line_end(event_stream *s) {
     if (s->line_feed == NULL || s->line_feed < s->at) {
         const uint8_t *found = memchr(s->at, '\n', (size_t)(s->end - s->at));
@@ -156,7 +158,7 @@ static const uint8_t *line_end(event_stream *s) {
     return found != NULL ? found : s->line_feed;
 }
 
-/* The line goes on in the next feed. */
+/* Stores the beginning of a line that goes on in the next feed. */
 static event_stream_result keep_line(event_stream *s, event_text rest) {
     if (buffer_length(&s->line) == 0 && rest.length > 0 && rest.bytes[0] == ':')
         s->in_comment = true;
@@ -168,7 +170,7 @@ static event_stream_result keep_line(event_stream *s, event_text rest) {
     return keep_fields(s) ? EVENT_STREAM_MORE : EVENT_STREAM_NO_MEMORY;
 }
 
-/* What ends a line that began in a feed before. */
+/* Handles the rest of a line that began in an earlier feed. */
 static event_stream_result take_kept_line(event_stream *s, event_text rest) {
     bool comment = s->in_comment;
     s->in_comment = false;
@@ -191,7 +193,8 @@ static event_stream_result take_line(event_stream *s, event_text line, server_ev
     return take_field(s, line) ? EVENT_STREAM_MORE : EVENT_STREAM_NO_MEMORY;
 }
 
-/* A line that ends in a carriage return is taken at once: a line feed behind it may take long. */
+/* Handles a line that ends in a carriage return at once, without waiting for the line feed that may
+ * follow. */
 event_stream_result event_stream_next(event_stream *s, server_event *out) {
     while (s->state == EVENT_STREAM_MORE && s->at < s->end) {
         bool skip = s->after_cr && *s->at == '\n';

@@ -2,9 +2,9 @@
 #define TRUNKLINE_PROTOCOL_FAILURE_CODES_H
 
 /*
- * Everything that can go wrong, in one table: the C name, the Ruby class that is raised for it
- * (under Trunkline::), and the words that follow "because". The enum, the words and the classes
- * are all made from here, so that none can be forgotten.
+ * All failures in one table: the C name, the Ruby class that is raised (under Trunkline::), and the
+ * words that follow "because" in its message. The enum, the words and the classes are generated
+ * from this table, so that none can be forgotten.
  */
 #define FAILURE_CODES(X)                                                                          \
     X(NONE, "Error", "nothing went wrong")                                                        \
@@ -24,7 +24,7 @@
     X(PROXY_REFUSED, "ProxyError", "the proxy refused")                                           \
     X(CLOSED, "ConnectionClosed", "the server closed the connection without an answer")           \
     X(RESET, "ConnectionClosed", "the connection was reset")                                      \
-    /* time */                                                                                    \
+    /* timeouts */                                                                                \
     X(QUEUE_TIMEOUT, "QueueTimeout", "no connection became free in time")                         \
     X(RESOLVE_TIMEOUT, "ResolveTimeout", "the name was not resolved in time")                     \
     X(CONNECT_TIMEOUT, "ConnectTimeout", "no connection was made in time")                        \
@@ -33,7 +33,7 @@
     X(FIRST_BYTE_TIMEOUT, "FirstByteTimeout", "no answer came in time")                           \
     X(READ_TIMEOUT, "ReadTimeout", "the answer stopped coming")                                   \
     X(TOTAL_TIMEOUT, "TotalTimeout", "the call did not end in time")                              \
-    /* the answer's syntax and framing (RFC 9112) */                                              \
+    /* syntax and framing of the response (RFC 9112) */                                           \
     X(STATUS_LINE, "InvalidResponse", "the status line is malformed")                             \
     X(VERSION, "InvalidResponse", "the HTTP version is not 1.0 or 1.1")                           \
     X(FIELD_NAME, "InvalidResponse", "a field name is malformed")                                 \
@@ -74,7 +74,7 @@
     X(CODING_CHAIN, "DecodeError", "too many content codings are stacked")                        \
     X(CODING_RATIO, "BodyTooLarge", "the body unpacks to suspiciously much")                      \
     X(BODY_TOO_LARGE, "BodyTooLarge", "the body is larger than allowed")                          \
-    /* the caller's own side */                                                                   \
+    /* the caller's request body */                                                               \
     X(BODY_SHORT, "BodyError", "the request body gave fewer bytes than it had declared")          \
     X(BODY_LONG, "BodyError", "the request body gave more bytes than it had declared")
 

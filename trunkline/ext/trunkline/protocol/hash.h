@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* FNV-1a, for short keys that nobody gains by making collide: the tables are bounded. */
+/* FNV-1a, for short keys. It does not resist chosen collisions: use it for bounded tables only. */
 static inline uint32_t hash_bytes(const void *bytes, size_t length) {
     const uint8_t *at = bytes;
     uint32_t hash = 2166136261u;

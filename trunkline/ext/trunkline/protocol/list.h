@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * A doubly linked list whose links lie in its items: it allocates nothing, and an item leaves in
- * constant time wherever it stands. A zeroed list is empty. An item has a node for each list that
- * it can be in at the same time; what a node holds means nothing while it is in none.
+ * An intrusive doubly linked list: it allocates nothing, and removes an item in constant time. A
+ * zeroed list is empty. An item has one node for each list that it can be in at the same time; the
+ * contents of a node are undefined while it is in no list.
  */
 typedef struct list_node {
     struct list_node *previous, *next;
@@ -33,21 +33,21 @@ static inline void list_prepend(list *l, list_node *n) {
     l->first = n;
 }
 
-/* Takes `n` out of `l`, which holds it. */
+/* Removes `n` from `l`, which must contain it. */
 static inline void list_remove(list *l, const list_node *n) {
     *(n->previous != NULL ? &n->previous->next : &l->first) = n->next;
     *(n->next != NULL ? &n->next->previous : &l->last) = n->previous;
 }
 
-/* Takes out the first node and returns it; NULL when the list is empty. */
+/* Removes the first node and returns it; NULL when the list is empty. */
 static inline list_node *list_shift(list *l) {
     list_node *n = l->first;
     if (n != NULL) list_remove(l, n);
     return n;
 }
 
-/* Moves `n`, which `l` holds, to the end. A list whose items are moved so at each use is in the
- * order of use: its first item is the least recently used one, which a bounded cache evicts. */
+/* Moves `n`, which `l` must contain, to the end. If each use of an item calls this, the first item
+ * is the least recently used one, which a bounded cache evicts. */
 static inline void list_touch(list *l, list_node *n) {
     if (n == l->last) return;
     list_remove(l, n);

@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-/* Free lists of the memory blocks of requests and of responses with their heads: free(3)
- * reads the neighbours of each block that the collector frees, long after they have left the cache.
- * The collector is told of each block but those of the free lists: counting objects alone, it would
- * let blocks gather for as long as its heap has free slots. The GVL protects the lists. */
+/* Free lists of the memory blocks of requests, and of responses with their heads. They avoid
+ * free(3), which reads the memory around each block that the GC frees, long after it has left the
+ * CPU cache. Blocks in use are reported to the GC, which otherwise counts objects only, and would
+ * let blocks accumulate while its heap has free slots. The GVL protects the lists. */
 
 #define KEPT 2048
 #define CACHE_LINE 64
@@ -19,8 +19,8 @@ typedef struct {
 static free_list lists[] = {
     [BLOCK_REQUEST] = {.bytes = REQUEST_BYTES}, [BLOCK_RESPONSE] = {.bytes = RESPONSE_BYTES}};
 
-/* Brings the next block into the cache, too, since that was last used many requests ago. A function
- * that did nothing else would be left out by the compiler. */
+/* Also prefetches the next block, which was last used many requests ago. (In a function of its own
+ * the compiler would remove the prefetch.) */
 void *block_take(block_kind kind) {
     free_list *l = &lists[kind];
     if (l->count == 0) {

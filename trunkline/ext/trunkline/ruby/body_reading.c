@@ -2,8 +2,9 @@
 
 #include <string.h>
 
-/* What lib/trunkline/body_reading.rb has read too much: it comes first in the next read, and is a
- * part of Response#body. Lines are cut from it here, without a copy of the rest for each. */
+/* The held bytes: those that lib/trunkline/body_reading.rb has read too far. The next read returns
+ * them first, and they are a part of Response#body. Lines are cut from them here, without a copy of
+ * the rest for each line. */
 
 VALUE response_take_held(response *r) {
     VALUE held = r->held;
@@ -14,7 +15,7 @@ VALUE response_take_held(response *r) {
 
 /* call-seq: _hold(bytes) -> nil
  *
- * Of a String that the caller may change, what is there now. */
+ * Holds the current bytes of a String, which the caller may change afterwards. */
 static VALUE hold(VALUE self, VALUE bytes) {
     response *r = response_get(self);
     StringValue(bytes);
@@ -34,16 +35,16 @@ static VALUE held_p(VALUE self) {
     return NIL_P(response_get(self)->held) ? Qfalse : Qtrue;
 }
 
-/* The encoding of lines that end in the byte of a line feed; NULL: it is not like ASCII, and that
- * byte may be a part of a character. */
+/* Returns the encoding of lines; NULL: it is not ASCII-compatible, so that the byte of a line feed
+ * may be a part of a character. */
 static rb_encoding *line_encoding(response *r) {
     int index = response_encoding(r);
     rb_encoding *encoding = index < 0 ? rb_ascii8bit_encoding() : rb_enc_from_index(index);
     return rb_enc_asciicompat(encoding) && !rb_enc_dummy_p(encoding) ? encoding : NULL;
 }
 
-/* Returns the next line, without its end if `chomp`; nil if not all of it is held, or it has more
- * than `most` bytes. */
+/* Returns the next line, without its line end if `chomp`; nil if the line is not held completely,
+ * or has more than `most` bytes. */
 static VALUE cut_line(response *r, rb_encoding *encoding, size_t most, bool chomp) {
     VALUE held = r->held;
     if (encoding == NULL || NIL_P(held)) return Qnil;
@@ -66,7 +67,7 @@ static size_t limit_of(VALUE limit) {
 
 /* call-seq: _held_line(limit, chomp) -> String or nil
  *
- * The next line, if all of it is held and it has no more bytes than limit (Integer or nil). */
+ * Returns the next line, if it is held completely and has at most limit (Integer or nil) bytes. */
 static VALUE held_line(VALUE self, VALUE limit, VALUE chomp) {
     response *r = response_get(self);
     return cut_line(r, line_encoding(r), limit_of(limit), RTEST(chomp));
@@ -74,7 +75,7 @@ static VALUE held_line(VALUE self, VALUE limit, VALUE chomp) {
 
 /* call-seq: _each_held_line(limit, chomp) { |line| } -> nil
  *
- * The block may read on, and leave. */
+ * Yields each line that _held_line would return. The block may read more of the body, or leave. */
 static VALUE each_held_line(VALUE self, VALUE limit, VALUE chomp) {
     response *r = response_get(self);
     rb_encoding *encoding = line_encoding(r);

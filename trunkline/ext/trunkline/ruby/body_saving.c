@@ -4,19 +4,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Response#_save: a streamed body goes from its connection to a file, without a String for any
- * piece of it. */
+/* Response#_save: writes a streamed body from its connection to a file, without making a String of
+ * any piece. */
 
 typedef struct {
     VALUE self;
     response *r;
     int descriptor;
-    off_t offset; /* where the next byte goes */
+    off_t offset; /* of the next byte in the file */
     nanoseconds until;
     int error; /* of pwrite */
 } saving;
 
-/* A disk may take long: without the GVL. */
+/* Runs without the GVL, because a disk may be slow. */
 static void *write_nogvl(void *argument) {
     saving *s = argument;
     buffer *b = &s->r->live->body;
@@ -31,7 +31,7 @@ static void *write_nogvl(void *argument) {
     return NULL;
 }
 
-/* An interrupt may come before the first byte is written, and is raised by the next wait. */
+/* An interrupt may prevent writing; the next wait raises it. */
 static void write_piece(saving *s) {
     rb_nogvl(write_nogvl, s, NULL, NULL, 0);
     if (s->error != 0) rb_syserr_fail(s->error, NULL);
@@ -52,9 +52,9 @@ static VALUE run_to_file(VALUE argument) {
 
 /* call-seq: _save(descriptor, offset, seconds) -> true or false
  *
- * Writes what comes of the body to a file, from offset on; true: the body is complete, and no
- * longer when the seconds are over, which only the time between two pieces is held against. Raises
- * what reading raises, and SystemCallError. _saved says how much was written, then too. */
+ * Writes the body to a file, from offset on. Returns true when the body is complete; false when the
+ * seconds are over, which is checked between two pieces only. Raises what reading raises, and
+ * SystemCallError. _saved returns how many bytes were written, also after an exception. */
 static VALUE response_save(VALUE self, VALUE descriptor, VALUE offset, VALUE seconds) {
     response *r = response_get(self);
     saving s = {.self = self,

@@ -4,7 +4,7 @@
 #include "transport/dial/tunnel.h"
 #include "origin_table.h"
 
-/* The engine's own limits, which no option changes, by their names in docs/limits.md. */
+/* The engine's fixed limits, which no option changes, by their names in docs/limits.md. */
 
 static void set(VALUE hash, const char *name, uint64_t value) {
     rb_hash_aset(hash, ID2SYM(rb_intern(name)), ULL2NUM(value));

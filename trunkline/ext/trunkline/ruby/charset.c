@@ -4,12 +4,12 @@
 #include <string.h>
 
 /*
- * The encodings that charsets name. A name that Ruby does not know is never given to it: it would
- * search the whole load path for each, and names come from servers. "locale", "external",
- * "internal" and "filesystem" are Ruby's own and no charset.
+ * Finds the Encoding of a charset. A name that Ruby does not know is never passed to it: Ruby would
+ * search the whole load path for it, and names come from servers. "locale", "external", "internal"
+ * and "filesystem" are names of Ruby, not charsets.
  */
 
-/* What servers say and Ruby does not know, of IANA's and the WHATWG's names. */
+/* Names of the IANA or the WHATWG that servers send and Ruby does not know. */
 static const char *const others[][2] = {
     {"utf8", "UTF-8"},
     {"utf_8", "UTF-8"},
@@ -96,11 +96,11 @@ static const char *const others[][2] = {
     {"x-mac-cyrillic", "macCyrillic"},
 };
 
-/* The longest name that is looked for, with its NUL. */
+/* Bytes of the longest name that is looked up, with its NUL. */
 #define NAME_ROOM 64
 
-/* Name to Ruby's name of the encoding, both for the life of the process; compared without case.
- * Only touched with the GVL. */
+/* Maps a name to Ruby's name of the encoding; both live as long as the process. Names are compared
+ * without case. Used only with the GVL. */
 static st_table *known;
 
 static bool is_charset(const char *name) {
@@ -114,7 +114,7 @@ static void remember(const char *name, const char *encoding) {
     st_insert(known, (st_data_t)name, (st_data_t)encoding);
 }
 
-/* An encoding may have to be loaded; one that cannot be is not asked for again. */
+/* Removes the name of an encoding that cannot be loaded, so that loading is not tried again. */
 int charset_index(const char *name, size_t length) {
     char text[NAME_ROOM];
     st_data_t encoding;
@@ -130,8 +130,8 @@ int charset_index(const char *name, size_t length) {
     return index;
 }
 
-/* A character that is not complete is at the end. What looks like its beginning is compared with
- * all that follows: invalid bytes are complete. */
+/* Only the end can be an incomplete character. A possible beginning of one is checked with all
+ * bytes after it, so that invalid bytes count as complete. */
 long charset_whole(const char *bytes, long length, rb_encoding *encoding) {
     const char *end = bytes + length, *whole = end;
     if (rb_enc_mbmaxlen(encoding) == 1) return length;

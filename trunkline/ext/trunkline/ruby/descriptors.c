@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Objects that need a descriptor before there is an exchange that could fail without one. */
+/* Creates objects that need a file descriptor before there is an exchange to report a failure. */
 
 static void fail_without_means(int error, VALUE request) {
     failure why;

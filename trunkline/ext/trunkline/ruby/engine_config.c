@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Engine::Config: how a client's calls are made, and the TLS contexts that they share. */
+/* Engine::Config: the options of a client's calls, and the TLS contexts that the calls share. */
 
 static void config_free(void *data) {
     config_object *c = data;
@@ -113,7 +113,8 @@ static void fill_tls(tls_options *tls, VALUE hash) {
     tls->verify_depth = NIL_P(depth) ? 0 : NUM2INT(depth);
 }
 
-/* Sets what ALPN offers. It is part of the TLS options, so that modes do not share connections. */
+/* Sets the protocols that ALPN offers. They are a part of the TLS options, so that clients with
+ * different http: modes do not share connections. */
 static void fill_http(config_object *c, VALUE mode) {
     static const char *const offers[] = {"h2,http/1.1", "http/1.1", "h2"};
     c->options.http = HTTP_AUTO;
@@ -124,7 +125,7 @@ static void fill_http(config_object *c, VALUE mode) {
     c->tls.alpn = offers[c->options.http];
 }
 
-/* The local address to connect from. */
+/* Sets the local address to connect from. */
 static void fill_local(socket_options *options, VALUE address) {
     struct sockaddr_in *v4 = (struct sockaddr_in *)&options->local;
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&options->local;
@@ -150,7 +151,8 @@ static void fill_sockets(socket_options *options, VALUE hash) {
     options->user_timeout = NUM2INT(engine_fetch(hash, "user_timeout"));
 }
 
-/* Not with one processor, where a server on the same machine runs only while the call sleeps. */
+/* Turns busy-polling off with one processor, where a server on the same machine runs only while the
+ * call sleeps. */
 static void fill_busy_poll(call_options *options, VALUE seconds) {
     options->busy_poll = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? engine_seconds(seconds) : 0;
 }
@@ -200,7 +202,7 @@ static void *obtain_nogvl(void *argument) {
 }
 
 /* Makes a TLS context when it is first needed, without the GVL, because reading CA certificates
- * takes tens of milliseconds. Two threads at once get the same one. */
+ * takes tens of milliseconds. Concurrent threads get the same context. */
 static void need_context(struct tls_context **kept, const tls_options *options, VALUE request) {
     if (*kept != NULL) return;
     obtaining o = {.options = options};
@@ -222,7 +224,7 @@ void config_need_context(config_object *c, VALUE request) {
     need_context(&c->options.tls, &c->tls, request);
 }
 
-/* A proxy is spoken to in HTTP/1.1, and does not get the client certificate. */
+/* The context for proxies offers only HTTP/1.1, and has no client certificate. */
 void config_need_proxy_context(config_object *c, VALUE request) {
     tls_options options = c->tls;
     options.client_cert = options.client_key = options.client_key_password = NULL;

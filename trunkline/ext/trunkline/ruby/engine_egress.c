@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* The Hash of Options::Egress as a rule of the engine. */
+/* Converts the Hash of Options::Egress to the engine's egress rule. */
 
 static void *room_for(size_t count, size_t size) {
     void *list = calloc(count > 0 ? count : 1, size);
@@ -10,7 +10,7 @@ static void *room_for(size_t count, size_t size) {
     return list;
 }
 
-/* An index is checked each time: a conversion may run code that shortens the Array. */
+/* rb_ary_entry checks each index, because a conversion may run code that shortens the Array. */
 static void fill_networks(ip_networks *out, VALUE texts) {
     Check_Type(texts, T_ARRAY);
     long count = RARRAY_LEN(texts);

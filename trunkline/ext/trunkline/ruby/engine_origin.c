@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* Engine::Origin: where the requests of one client to one origin go. */
+/* Engine::Origin: the destination of one client's requests to one origin. */
 
-/* No conversion: what is measured here is copied later. */
+/* Does not convert the object, because place_string must copy the same String later. */
 static size_t place_length(VALUE string) {
     if (NIL_P(string)) return 0;
     Check_Type(string, T_STRING);
@@ -22,13 +22,13 @@ static const char *place_string(char **at, VALUE string) {
     return start;
 }
 
-/* ---- the key ---- */
+/* ---- the key by which the pool shares connections ---- */
 
 static void add_bytes(buffer *key, const void *bytes, size_t length) {
     if (!buffer_append(key, bytes, length)) rb_memerror();
 }
 
-/* With its NUL: no text can pose as two. */
+/* Adds the text with its NUL, so that one text cannot equal two. */
 static void add_text(buffer *key, const char *text) {
     add_bytes(key, text != NULL ? text : "", text != NULL ? strlen(text) + 1 : 1);
 }
@@ -39,7 +39,7 @@ static void add_context(buffer *key, const struct tls_context *context, const ch
     add_text(key, name);
 }
 
-/* What the socket is connected to, and how it was made. */
+/* Adds the address of the socket, and its options. */
 static void add_socket(buffer *key, const route *r, const socket_options *options) {
     const char *host = r->proxy != NULL ? r->proxy->host : r->host;
     uint16_t port = r->proxy != NULL ? r->proxy->port : r->port;
@@ -53,7 +53,7 @@ static void add_socket(buffer *key, const route *r, const socket_options *option
     add_bytes(key, &options->local, options->local_length);
 }
 
-/* The credentials too: what one user's connection may do, another's may not. */
+/* Adds the credentials too, because connections of different users have different rights. */
 static void add_proxy(buffer *key, const proxy *p, const call_options *options) {
     uint8_t kind = (uint8_t)p->kind;
     add_bytes(key, &kind, 1);
@@ -63,7 +63,7 @@ static void add_proxy(buffer *key, const proxy *p, const call_options *options) 
     add_text(key, p->password);
 }
 
-/* What one rule lets through, another may not. */
+/* Adds the rule, because another rule may not allow the same connection. */
 static void add_egress(buffer *key, const egress *e) {
     const ip_networks *lists[] = {&e->allow, &e->deny};
     add_text(key, "egress");
@@ -77,7 +77,8 @@ static void add_egress(buffer *key, const egress *e) {
     add_bytes(key, &e->proxies, sizeof(e->proxies));
 }
 
-/* The connections to a proxy that is sent the requests themselves serve every server. */
+/* Connections to a proxy that receives the requests themselves are shared by all servers, so that
+ * the key does not contain the server. */
 static void make_key(origin_object *p) {
     route *r = &p->to;
     buffer *key = &p->key;
@@ -134,7 +135,7 @@ static void place_proxy(origin_object *p, char **at, VALUE facts) {
     p->to.proxy = &p->proxy;
 }
 
-/* A proxy that is sent the requests themselves is spoken to in HTTP/1.1. */
+/* A proxy that receives the requests themselves is used with HTTP/1.1 only. */
 static sharing sharing_of(const origin_object *p) {
     bool own_way = p->to.proxy == NULL || p->to.proxy->tunnel;
     if (!own_way || p->config->options.http == HTTP_ONE) return SHARING_NEVER;
@@ -165,7 +166,7 @@ static size_t origin_size(const void *data) {
     return sizeof(*o) + o->key.capacity + o->strings_size;
 }
 
-/* The config is pinned (marked without moving), for o->config points into it. */
+/* origin_mark pins the config, because o->config points into it. */
 static const rb_data_type_t origin_type = {
     .wrap_struct_name = "Trunkline::Engine::Origin",
     .function = {.dmark = origin_mark, .dfree = origin_free, .dsize = origin_size},
@@ -185,12 +186,12 @@ static VALUE origin_s_allocate(VALUE class) {
     return self;
 }
 
-/* The members of the Hash that are texts, in the order of their places in `strings`. */
+/* The text members of the Hash, in their order in `strings`. */
 static const char *const origin_texts[] = {"host",  "unix_path", "tls_name",
                                            "label", "authority", "prefix"};
 #define ORIGIN_TEXTS (sizeof(origin_texts) / sizeof(origin_texts[0]))
 
-/* A label, an authority and a prefix are always there; a host unless a Unix socket is dialled. */
+/* Checks that label, authority and prefix are given, and host unless a Unix socket is dialled. */
 static void check_facts(VALUE facts, VALUE through) {
     for (size_t i = 3; i < ORIGIN_TEXTS; i++)
         Check_Type(engine_fetch(facts, origin_texts[i]), T_STRING);
@@ -249,7 +250,7 @@ static VALUE origin_initialize(VALUE self, VALUE config, VALUE url, VALUE facts)
     return rb_obj_freeze(self);
 }
 
-/* To obtain a context releases the GVL: another thread may have completed the key meanwhile. */
+/* Obtaining a context releases the GVL: another thread may complete the key meanwhile. */
 void origin_need_key(origin_object *o, VALUE request) {
     if (o->to.key != NULL) return;
     if (o->to.tls_name != NULL) config_need_context(o->config, request);

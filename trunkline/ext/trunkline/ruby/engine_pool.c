@@ -47,7 +47,7 @@ static VALUE pool_stats_get(VALUE self) {
     return hash;
 }
 
-/* call-seq: close_idle(owner) -> count; nil closes those of all owners */
+/* call-seq: close_idle(owner) -> count; nil closes the idle connections of all owners */
 static VALUE pool_close_idle_get(VALUE self, VALUE owner) {
     return UINT2NUM(pool_close_idle(pool_get(self), NIL_P(owner) ? 0 : NUM2ULL(owner)));
 }
@@ -57,7 +57,7 @@ static VALUE pool_close_get(VALUE self) {
     return Qnil;
 }
 
-/* call-seq: takes_websocket?(request) -> whether a connection over HTTP/2 that is open takes it */
+/* call-seq: takes_websocket?(request) -> whether an open HTTP/2 connection accepts WebSocket */
 static VALUE pool_takes_websocket(VALUE self, VALUE request) {
     origin_object *origin = origin_get(request_sendable(request)->origin);
     pool *p = pool_get(self);

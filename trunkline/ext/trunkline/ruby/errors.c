@@ -16,7 +16,7 @@ static bool is_timeout(failure_code code) {
     return code >= FAILURE_QUEUE_TIMEOUT && code <= FAILURE_TOTAL_TIMEOUT;
 }
 
-/* Text from the system or the server: UTF-8 if it is valid, else binary. */
+/* Makes a String of text from the system or the server: UTF-8 if it is valid, else binary. */
 static VALUE words_of(const char *text) {
     VALUE string = rb_utf8_str_new_cstr(text);
     if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN)
@@ -49,7 +49,7 @@ static void tell_refusal(VALUE facts, const refusal *r) {
                  rb_str_new((const char *)body->bytes + body->start, (long)buffer_length(body)));
 }
 
-/* What an error reports of a call. All is borrowed. */
+/* The data of a call that an error contains. All of it is borrowed. */
 typedef struct {
     const failure *why;
     VALUE request;
@@ -57,11 +57,11 @@ typedef struct {
     const attempt *attempts;
     uint32_t attempt_count;
     nanoseconds elapsed, allowed, connection_age;
-    bool unprocessed;       /* the server has not acted on the last attempt */
+    bool unprocessed;       /* the server has not processed the last attempt */
     const refusal *refused; /* NULL: no proxy refused */
 } report;
 
-/* How much of the request a server can have received, over all attempts. */
+/* Returns how much of the request a server may have received, over all attempts. */
 static sent_state sent_in_all(const report *t) {
     sent_state most = SENT_NONE;
     for (uint32_t i = 0; i < t->attempt_count; i++)
@@ -125,7 +125,7 @@ void errors_raise_broken(const response *r) {
     rb_exc_raise(exception_of(&t));
 }
 
-/* For failures without an exchange. Before the write phase nothing was sent. */
+/* Raises for a failure without an exchange. Before the write phase nothing was sent. */
 void errors_raise_failure(const failure *f, VALUE request) {
     VALUE facts = facts_of(f);
     rb_hash_aset(facts, engine_symbol("request"), request);

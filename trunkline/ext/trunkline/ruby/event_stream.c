@@ -2,13 +2,13 @@
 
 #include "protocol/event_stream.h"
 
-/* Trunkline::EventStreamParser: what it is fed, one ServerSentEvent after the other. */
+/* Trunkline::EventStreamParser: returns the bytes that it is fed as ServerSentEvents. */
 
 typedef struct {
     event_stream stream;
-    VALUE chunk; /* frozen; what is parsed; pinned: the stream has addresses inside of it */
+    VALUE chunk; /* frozen; the bytes being parsed; pinned: the stream points into it */
     VALUE id;    /* String or nil; the last event ID */
-    VALUE type;  /* frozen String; that of the last event that named one, or nil */
+    VALUE type;  /* frozen String; the type of the last event that had one, or nil */
 } event_parser;
 
 static VALUE cEvent, usual_type;
@@ -53,7 +53,7 @@ static event_parser *parser_get(VALUE self) {
 
 /* call-seq: _begin(limit, last_event_id) -> nil
  *
- * Begins a stream; what was fed before is forgotten. limit: bytes, or nil. */
+ * Begins a stream, and drops all bytes fed before. limit: bytes, or nil. */
 static VALUE parser_begin(VALUE self, VALUE limit, VALUE id) {
     event_parser *p = parser_get(self);
     size_t most = NIL_P(limit) ? SIZE_MAX : NUM2SIZET(limit);
@@ -84,14 +84,14 @@ static VALUE parser_feed(VALUE self, VALUE chunk) {
     return self;
 }
 
-/* A String of a text, decoded as UTF-8: what is none of it becomes U+FFFD. */
+/* Decodes a text as UTF-8; invalid bytes become U+FFFD. */
 static VALUE decoded(const void *bytes, size_t length) {
     VALUE text = rb_utf8_str_new(bytes, (long)length);
     if (rb_enc_str_coderange(text) == ENC_CODERANGE_BROKEN) text = rb_str_scrub(text, Qnil);
     return text;
 }
 
-/* Types repeat. */
+/* Returns the event's type; reuses the last String, because types repeat. */
 static VALUE type_of(VALUE self, event_parser *p, event_text text) {
     if (text.length == 0) return usual_type;
     if (!NIL_P(p->type) && (size_t)RSTRING_LEN(p->type) == text.length &&
@@ -116,7 +116,7 @@ static VALUE seconds_of(int64_t milliseconds) {
     return milliseconds < 0 ? Qnil : DBL2NUM((double)milliseconds / 1000);
 }
 
-/* The texts of `e` are valid as long as the parser is not called. */
+/* The texts of `e` are valid until the next call of the parser. */
 static VALUE event_of(VALUE self, event_parser *p, const server_event *e) {
     VALUE data = rb_obj_freeze(decoded(e->data.bytes, e->data.length));
     VALUE type = type_of(self, p, e->type), id = id_of(self, p);
@@ -150,7 +150,8 @@ static VALUE parser_retry(VALUE self) {
     return seconds_of(parser_get(self)->stream.retry);
 }
 
-/* The order of the instance variables is that of the class: Ruby 3.1 keeps three in the object. */
+/* event_of sets the instance variables in the same order as the Ruby class does, with @retry last,
+ * because Ruby 3.1 keeps only three in the object. */
 void event_stream_init(void) {
     id_data = rb_intern("@data");
     id_type = rb_intern("@type");

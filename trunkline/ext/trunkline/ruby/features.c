@@ -2,7 +2,7 @@
 
 #include "transport/libraries.h"
 
-/* What this build of the engine has, for Trunkline.features. */
+/* The libraries in this build of the engine, for Trunkline.features. */
 
 /* call-seq: Engine.libraries -> {name: version or nil} */
 static VALUE engine_libraries(VALUE self) {

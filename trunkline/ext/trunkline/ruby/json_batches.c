@@ -3,17 +3,18 @@
 #include "protocol/json/json_scanner.h"
 
 /*
- * Engine::JSONBatches: the wanted values of a stream of JSON. They are read here and yielded; or,
- * where JSON.parse must read them, handed over in batches: copied into one String, as an array of
- * JSON, so that it reads all at once. Where each of these was is kept until the next batch.
+ * Engine::JSONBatches: the wanted values of a JSON stream. They are read here and yielded. Values
+ * that JSON.parse must read are returned in batches: copied into one String as a JSON array, so
+ * that one call of JSON.parse reads all of them. The position of each is kept until the next batch.
  */
 
-/* The most values of a batch, and bytes that are scanned in one call: the GVL is held meanwhile. */
+/* The most values in a batch, and the most bytes scanned in one call, during which the GVL is held.
+ */
 #define BATCH_VALUES 1024
 #define FEED_BYTES (128 * 1024)
 
 typedef struct {
-    const uint8_t *bytes; /* the scanner's, until it is fed */
+    const uint8_t *bytes; /* owned by the scanner, valid until it is fed */
     size_t from, length;  /* in the String */
     uint64_t byte, line;  /* in the stream */
 } taken_value;
@@ -21,7 +22,7 @@ typedef struct {
 typedef struct {
     json_scanner scanner;
     taken_value *taken;  /* owned; BATCH_VALUES of them */
-    uint64_t *positions; /* owned; `levels` for each */
+    uint64_t *positions; /* owned; `levels` for each of `taken` */
     size_t levels;
     size_t count;
     json_values values;
@@ -88,7 +89,8 @@ static const uint8_t *read_wanted(void *context, const uint8_t *p, const uint8_t
     return stop;
 }
 
-/* Numbers are checked before there is a path, which has memory of its own. */
+/* Converts the options except the path. To be called before the path is filled, whose memory would
+ * leak if this raised. */
 static json_options options_of(VALUE form, VALUE options) {
     VALUE bytes = rb_hash_lookup(options, ID2SYM(rb_intern("limit")));
     return (json_options){
@@ -109,9 +111,9 @@ static bool add_segment(json_path *path, VALUE segment) {
 
 /* call-seq: JSONBatches.new(form, path, options)
  *
- * form: :document, :lines, :sequence or :detected (see json_form); path: of :document, an Array of
- * names, nil for every element and member; options: limit: bytes of the longest value or nil,
- * max_nesting: 0 for any, read: whether values are read here, and flags of JSON.parse:
+ * form: :document, :lines, :sequence or :detected (see json_form); path: for :document, an Array of
+ * names, with nil for every element and member; options: limit: most bytes of a value or nil,
+ * max_nesting: 0 for no limit, read: whether values are read here, and flags of JSON.parse:
  * symbolize_names:, freeze:, allow_nan:, allow_trailing_comma:, allow_control_characters:,
  * allow_invalid_escape: */
 static VALUE json_batches_initialize(VALUE self, VALUE form, VALUE path, VALUE hash) {
@@ -140,8 +142,8 @@ static VALUE json_batches_initialize(VALUE self, VALUE form, VALUE path, VALUE h
 
 /* call-seq: feed(bytes, from) -> Integer
  *
- * Adds bytes of the String from there on, and returns up to where: not more than can be scanned
- * while other threads wait. */
+ * Feeds bytes of the String from the offset `from` on, at most FEED_BYTES, so that other threads do
+ * not wait too long for the GVL. Returns the offset of the end. */
 static VALUE json_batches_feed(VALUE self, VALUE bytes, VALUE from) {
     json_batches *b = json_batches_get(self);
     Check_Type(bytes, T_STRING);
@@ -170,14 +172,14 @@ static void note_value(json_batches *b, const json_value *value) {
     b->count++;
 }
 
-/* Whether a value comes right behind the one before it and a comma, as elements of an array do. */
+/* Returns whether only a comma is between two values. */
 static bool is_adjacent(const taken_value *before, const taken_value *value) {
     const uint8_t *end = before->bytes + before->length;
     return value->bytes == end + 1 && *end == ',';
 }
 
-/* An array of the values that were noted: each behind a bracket or a comma. Adjacent ones are
- * copied together, for copies of a few bytes each take longer than reading the values. */
+/* Returns a JSON array of the noted values. Adjacent values are copied together, because a copy of
+ * a few bytes for each would take longer than parsing them. */
 static VALUE batch_string(json_batches *b) {
     size_t length = b->count + 1;
     for (size_t i = 0; i < b->count; i++) length += b->taken[i].length;
@@ -200,7 +202,8 @@ static VALUE batch_string(json_batches *b) {
     return string;
 }
 
-/* Reads a value that was found whole. */
+/* Reads a complete value that the scanner has found, unless it is read already. Returns false when
+ * JSON.parse must read it. */
 static bool read_found(json_batches *b, const json_value *found) {
     if (found->read) return true;
     uint64_t lines = 0;
@@ -209,7 +212,7 @@ static bool read_found(json_batches *b, const json_value *found) {
     return json_values_read(&b->values, &extent, &lines) == end;
 }
 
-/* Yields the values that come next, up to one that is left to JSON.parse, which is noted. */
+/* Yields the next values, up to one that JSON.parse must read, which is noted. */
 static void yield_values(json_batches *b) {
     json_value found;
     while (json_scanner_next(&b->scanner, &found) == JSON_VALUE) {
@@ -226,10 +229,10 @@ static void note_values(json_batches *b) {
 
 /* call-seq: take { |value| } -> String or nil
  *
- * Yields the values that come next, as far as they are read here. Those behind them, as an array of
- * JSON; nil when the stream has ended, has failed, or more must be fed. Each String is a new one:
- * JSON.parse keeps a frozen copy that shares the memory, and one that is made of an old String
- * would be old at once, and collected late. */
+ * Yields the next values that can be read here. Returns the values after them that JSON.parse must
+ * read, as a JSON array; nil when the stream has ended or failed, or more must be fed. Each String
+ * is a new one: JSON.parse keeps a frozen copy that shares the memory, and a copy of an old String
+ * would be in the old generation at once, and collected late. */
 static VALUE json_batches_take(VALUE self) {
     json_batches *b = json_batches_get(self);
     b->count = 0;
@@ -244,12 +247,12 @@ static VALUE json_batches_take(VALUE self) {
 
 /* call-seq: size -> Integer
  *
- * How many values the last batch has. */
+ * Returns the number of values in the last batch. */
 static VALUE json_batches_size_of(VALUE self) {
     return SIZET2NUM(json_batches_get(self)->count);
 }
 
-/* An Array with an Integer for the index of an element and nil for a member. */
+/* Returns an Array with an Integer for the index of an element and nil for a member. */
 static VALUE positions_array(const uint64_t *positions, size_t levels) {
     VALUE array = rb_ary_new();
     for (size_t i = 0; i < levels && positions[i] != JSON_UNKNOWN; i++)
@@ -259,7 +262,7 @@ static VALUE positions_array(const uint64_t *positions, size_t levels) {
 
 /* call-seq: value(number) -> [from, length, byte, line, positions]
  *
- * Of a value of the last batch: where it is in the String, and where it was in the stream. */
+ * Returns where a value of the last batch is in the String, and where it was in the stream. */
 static VALUE json_batches_value(VALUE self, VALUE number) {
     json_batches *b = json_batches_get(self);
     size_t i = NUM2SIZET(number);

@@ -4,12 +4,12 @@
 #include "protocol/json/json_string.h"
 #include "protocol/json/json_tokens.h"
 
-#define MOST_NESTING 100  /* of the C stack's frames */
-#define NAME_BYTES 64     /* of a name that is kept */
-#define INTEGER_DIGITS 18 /* of which any fit in 64 bits with a sign */
+#define MOST_NESTING 100  /* levels of recursion on the C stack */
+#define NAME_BYTES 64     /* of the longest name that is cached */
+#define INTEGER_DIGITS 18 /* any number of 18 digits fits in 64 bits with a sign */
 #define MOST_EXPONENT 300
 #define KEPT_BYTES (64 * 1024)
-#define LONG_STRING 4096 /* bytes from which the GC is told of a string */
+#define LONG_STRING 4096 /* bytes of the shortest string that is reported to the GC */
 
 typedef struct {
     json_values *values;
@@ -21,7 +21,7 @@ typedef struct {
 
 static bool read_value(reading *r);
 
-/* ---- what is made ---- */
+/* ---- the values made ---- */
 
 void json_values_mark(const json_values *v) {
     for (size_t i = 0; i < v->made_count; i++) rb_gc_mark(v->made[i]);
@@ -60,7 +60,7 @@ static inline void push(json_values *v, VALUE value) {
     v->made[v->made_count++] = value;
 }
 
-/* Puts a value in the place of those that it consists of. */
+/* Replaces the elements or members from `first` on by the array or object made of them. */
 static void replace(json_values *v, size_t first, VALUE value) {
     if (v->freeze) rb_obj_freeze(value);
     v->made_count = first;
@@ -69,9 +69,9 @@ static void replace(json_values *v, size_t first, VALUE value) {
 
 /* ---- strings ---- */
 
-/* Long strings are few objects and many bytes, so that the GC would run late and let tens of
- * megabytes of garbage lie. Their bytes are counted here once more than malloc counts them: it runs
- * after half as many. */
+/* Reports the bytes of a long string to the GC a second time, after malloc has counted them, so
+ * that the GC runs after half as many bytes. Long strings are few objects with many bytes:
+ * otherwise the GC would run late, and tens of megabytes of garbage would accumulate. */
 static void tell_collector(size_t count) {
     if (count >= LONG_STRING) rb_gc_adjust_memory_usage((ssize_t)count);
 }
@@ -83,8 +83,8 @@ static VALUE string_of(const json_values *v, const uint8_t *bytes, size_t count)
     return rb_utf8_str_new(text, (long)count);
 }
 
-/* The bytes of the string whose quote is at `r->p`, decoded; they are the scratch's or the body's.
- * Moves behind it. False: it is not read. */
+/* Decodes the string whose quote is at `r->p`, and moves r->p past it. The bytes are in `scratch`
+ * or in the input. Returns false when the string cannot be read here. */
 static bool read_bytes(reading *r, const uint8_t **bytes, size_t *count) {
     bool escaped;
     const uint8_t *first = r->p + 1, *stop = json_string_end(first, r->end, &escaped);
@@ -122,7 +122,7 @@ static json_name *place_of_name(json_values *v, const uint8_t *bytes, size_t cou
     return &v->names[hash >> 56 & (JSON_NAMES - 1)];
 }
 
-/* False: a Symbol cannot be made of it. */
+/* Returns false when no Symbol can be made from the name. */
 static bool make_name(const json_values *v, const uint8_t *bytes, size_t count, json_name *made) {
     made->text = rb_enc_interned_str((const char *)bytes, (long)count, rb_utf8_encoding());
     made->name = made->text;
@@ -152,7 +152,7 @@ static bool read_name(reading *r) {
 
 /* ---- numbers and literals ---- */
 
-/* The number's bytes, with a zero behind them. */
+/* Returns a copy of the number's text in `scratch`, with a NUL at its end. */
 static const char *number_text(reading *r, size_t count) {
     buffer *scratch = &r->values->scratch;
     buffer_clear(scratch);
@@ -160,7 +160,8 @@ static const char *number_text(reading *r, size_t count) {
     return (const char *)buffer_head(scratch);
 }
 
-/* False: it may be too large or too small for a Float, which the conversion warns of. */
+/* Returns false when the number may be too large or too small for a Float, because the conversion
+ * would print a warning then. */
 static bool float_of(reading *r, const json_number *number, VALUE *made) {
     double value;
     if (!json_number_double(number, &value)) {
@@ -178,12 +179,12 @@ static VALUE integer_of(reading *r, const json_number *number) {
     return LL2NUM(number->negative ? -digits : digits);
 }
 
-/* Reads an integer that fits in 64 bits; false: another number begins there. */
+/* Reads an integer that fits in 64 bits. Returns false for any other number. */
 static inline bool read_integer(reading *r) {
     bool negative = *r->p == '-';
     const uint8_t *first = r->p + negative, *p = first;
     int64_t digits = 0;
-    if (r->end - p <= INTEGER_DIGITS) return false; /* nothing tells how it ends */
+    if (r->end - p <= INTEGER_DIGITS) return false; /* its end may be missing */
     while (p - first < INTEGER_DIGITS && json_is_digit(*p)) digits = digits * 10 + (*p++ - '0');
     bool ended = *p == ',' || *p == ']' || *p == '}' || json_is_blank(*p);
     if (!ended || p == first || (*first == '0' && p - first > 1)) return false;
@@ -216,7 +217,7 @@ static inline bool read_literal(reading *r, const char *word, size_t length, VAL
 
 /* ---- arrays and objects ---- */
 
-/* Passes over blanks; false when nothing is behind them. */
+/* Skips whitespace. Returns false when no byte follows. */
 static inline bool skip_blanks(reading *r) {
     for (; r->p < r->end; r->p++) {
         if (!json_is_blank(*r->p)) return true;
@@ -225,7 +226,7 @@ static inline bool skip_blanks(reading *r) {
     return false;
 }
 
-/* Whether this byte comes next, behind blanks; it is passed over then. */
+/* Skips whitespace, and then `byte`. Returns false when another byte follows. */
 static inline bool skip_byte(reading *r, uint8_t byte) {
     if (!skip_blanks(r) || *r->p != byte) return false;
     r->p++;
@@ -275,7 +276,7 @@ static bool read_object(reading *r) {
     size_t count = v->made_count - first;
     VALUE hash = rb_hash_new();
     rb_hash_bulk_insert((long)count, v->made + first, hash);
-    if (RHASH_SIZE(hash) != count / 2) return false; /* a name came twice */
+    if (RHASH_SIZE(hash) != count / 2) return false; /* a name is repeated */
     replace(v, first, hash);
     return true;
 }
@@ -292,7 +293,7 @@ static bool read_value(reading *r) {
     }
 }
 
-/* Whether the number or literal that was read ends there. */
+/* Returns whether the number or literal that was read ends at r->p. */
 static inline bool is_ended(const reading *r) {
     if (r->p == r->end) return r->whole;
     return *r->p == ',' || *r->p == ']' || *r->p == '}' || json_is_blank(*r->p);
@@ -313,7 +314,7 @@ const uint8_t *json_values_read(json_values *v, const json_extent *extent, uint6
                  .depth = extent->depth};
     const uint8_t *stop = NULL;
     size_t count = 0;
-    v->made_count = 0; /* an exception may have ended the call before */
+    v->made_count = 0; /* an exception may have ended the previous call */
     while (r.p < r.end && read_one(&r)) {
         count++;
         stop = r.p;

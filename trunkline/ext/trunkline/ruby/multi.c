@@ -3,38 +3,39 @@
 #include <ruby/fiber/scheduler.h>
 
 /*
- * Engine::Multi: many exchanges, driven by the thread that calls `run`. It holds a Response and the
- * caller's tag for each until it is over. While a thread runs it, no other thread may change it.
- * The running thread may at any time: in code of the program that an exchange calls, or in another
- * fiber. So an entry that is being served is only marked when it is cancelled; `serve` removes it.
+ * Engine::Multi: many exchanges, driven by the thread that calls `run`. It keeps a Response and the
+ * caller's tag for each exchange until that is over. While a thread is in `run`, no other thread
+ * may change the Multi. The running thread may do so at any time: in a callback that an exchange
+ * calls, or in another fiber. Therefore an entry that is being served is only marked when it is
+ * cancelled; `serve` removes it.
  */
 
-/* An id has the entry's slot in the table in its low bits, and the number of the call above. */
+/* The low bits of an id are the entry's slot in the table, the high bits the number of the call. */
 #define SLOT_BITS 24
 
 typedef struct entry {
     VALUE response, tag;
-    response *r; /* response's own */
-    uint64_t id; /* 0: it stands for none */
+    response *r; /* the data of `response` */
+    uint64_t id; /* 0: the entry is free */
     uint32_t slot;
-    bool cancelled; /* while it was served */
+    bool cancelled; /* cancelled while it was served */
     member member;
-    list_node node; /* among all that stand for a call, or the free ones */
+    list_node node; /* in `all` or `free_entries` */
 } entry;
 
 typedef struct {
     VALUE pool;
-    VALUE results; /* the Array of the caller of `run`; nil while it is not run */
-    bool told;     /* whether this `run` has added to it */
+    VALUE results; /* the Array passed to `run`; nil outside of `run` */
+    bool told;     /* this `run` has added to `results` */
     waker *waker;
     exchange_loop *loop;
-    entry **table; /* owned, with all that it holds */
+    entry **table; /* owned, with its entries */
     uint32_t table_size, table_used;
-    list all;          /* entries that stand for a call */
-    list free_entries; /* entries that do not */
+    list all;          /* entries of calls */
+    list free_entries; /* entries without a call */
     uint32_t count;
     uint64_t last_call;
-    VALUE driver;  /* the thread that runs it; nil: none */
+    VALUE driver;  /* the thread that is in `run`; nil: none */
     entry *served; /* the entry that is being served; NULL: none */
     loop_waits waits;
     thread_stop stop;
@@ -51,8 +52,8 @@ static void multi_mark(void *data) {
     }
 }
 
-/* The Responses free their exchanges; the exchange loop only borrows them, and does not use them
- * when it is freed. */
+/* The Responses free their exchanges. The exchange loop only borrows the exchanges, and does not
+ * use them when it is freed. */
 static void multi_free(void *data) {
     multi *m = data;
     for (uint32_t i = 0; i < m->table_used; i++) free(m->table[i]);
@@ -84,7 +85,7 @@ static bool is_running(const multi *m) {
     return !NIL_P(m->driver);
 }
 
-/* For methods that change it: raises while another thread runs it. */
+/* For methods that change the Multi: raises while another thread is in `run`. */
 static multi *multi_here(VALUE self) {
     multi *m = multi_get(self);
     if (is_running(m) && m->driver != rb_thread_current())
@@ -139,7 +140,7 @@ static entry *entry_take(multi *m) {
 static void entry_list(multi *m, entry *e, VALUE object, VALUE tag) {
     e->response = object;
     e->r = response_get(object);
-    e->r->busy = true; /* nobody else may read or close it */
+    e->r->busy = true; /* no other code may read or close it */
     e->tag = tag;
     e->cancelled = false;
     e->id = ++m->last_call << SLOT_BITS | e->slot;
@@ -147,7 +148,7 @@ static void entry_list(multi *m, entry *e, VALUE object, VALUE tag) {
     m->count++;
 }
 
-/* Returns NULL when the call is over, or there is none of this id. */
+/* Returns NULL when the call is over, or no call has this id. */
 static entry *entry_find(const multi *m, VALUE id) {
     uint64_t wanted = NUM2ULL(id);
     uint64_t slot = wanted & ((1u << SLOT_BITS) - 1);
@@ -155,7 +156,7 @@ static entry *entry_find(const multi *m, VALUE id) {
     return e != NULL && e->id == wanted && !e->cancelled ? e : NULL;
 }
 
-/* Aborts the exchange unless it is over; the Response stays with whoever has it. */
+/* Removes the entry, and aborts its exchange unless it is over. The Response stays valid. */
 static void entry_remove(multi *m, entry *e) {
     if (m->served == e) m->served = NULL;
     e->r->busy = false;
@@ -208,8 +209,8 @@ static void give(multi *m, entry *e, VALUE result, VALUE status) {
     entry_remove(m, e);
 }
 
-/* Adds what a streamed response has for its caller: the Response after its head, and a piece of the
- * body; both may come in one step, and before a failure. */
+/* Adds results of a streamed response: the Response after its head, and a piece of the body. A step
+ * may bring both, even one that fails. */
 static void tell_news(multi *m, entry *e, response *r) {
     exchange *x = r->live;
     if (r->head == NULL && x->head != NULL) {
@@ -237,7 +238,8 @@ static void serve_entry(const running *run) {
     }
 }
 
-/* Makes an exception of the program's code the call's result, unless it is an interrupt. */
+/* Makes an exception from the caller's code the call's result; raises it again if it is an
+ * interrupt. */
 static VALUE give_error(VALUE argument, VALUE error) {
     running *run = (running *)argument;
     VALUE interrupts = rb_path2class("Trunkline::Interrupts");
@@ -246,7 +248,7 @@ static VALUE give_error(VALUE argument, VALUE error) {
     return Qnil;
 }
 
-/* Returns whether `run->e` is an entry that is still served. */
+/* Ends serving run->e, and removes it if it was cancelled. Returns whether it is still listed. */
 static bool end_serving(running *run) {
     multi *m = run->m;
     bool listed = m->served != NULL;
@@ -265,7 +267,7 @@ static VALUE serve_ready(VALUE argument) {
     return Qnil;
 }
 
-/* Whatever one raises, the others are served. */
+/* Serves all ready entries, even if serving some of them raises a StandardError. */
 static VALUE serve_or_give_errors(VALUE argument) {
     running *run = (running *)argument;
     while (exchange_loop_has_ready(run->m->loop))
@@ -273,8 +275,8 @@ static VALUE serve_or_give_errors(VALUE argument) {
     return Qnil;
 }
 
-/* A StandardError of the program's code is the result of that call alone. An exit, a throw, a kill
- * or an interrupt is raised again; `close` returns the call's tag then. */
+/* A StandardError from the caller's code becomes the result of that call. An exit, a throw, a kill
+ * or an interrupt is raised again; the call stays listed, so that `close` returns its tag. */
 static void serve(running *run) {
     int state = 0;
     rb_protect(serve_or_give_errors, (VALUE)run, &state);
@@ -293,7 +295,7 @@ static VALUE run_until_results(VALUE argument) {
             m->waits.late = 0;
         else
             wait_exchange_loop(m->loop, m->waker, run->until, &m->stop.request, &m->waits);
-        wait_let_others_run(&m->waits.turn); /* not behind serve: results would wait for them */
+        wait_let_others_run(&m->waits.turn); /* before serve, so as not to delay its results */
         serve(run);
         if (run->until != NEVER && clock_now() >= run->until) break;
     }
@@ -309,7 +311,8 @@ static VALUE run_over(VALUE argument) {
 
 /* call-seq: run(timeout, results) -> nil
  *
- * Adds to `results` tag, response or exception, status as calls end: an interrupt loses none. */
+ * Appends tag, response or exception, and status to `results` when a call ends, so that an
+ * interrupt loses no result. */
 static VALUE multi_run(VALUE self, VALUE timeout, VALUE results) {
     multi *m = multi_get(self);
     if (is_running(m)) rb_raise(rb_eThreadError, "the multi is being run already");
@@ -320,7 +323,7 @@ static VALUE multi_run(VALUE self, VALUE timeout, VALUE results) {
     m->driver = rb_thread_current();
     m->results = results;
     m->told = false;
-    bool woken = stop_asked(&m->stop.request); /* before it was run */
+    bool woken = stop_asked(&m->stop.request); /* wake was called before run */
     wait_stop_begin(&m->stop);
     m->stop.request.asked |= woken;
     return rb_ensure(run_until_results, (VALUE)&run, run_over, (VALUE)&run);
@@ -339,7 +342,7 @@ static VALUE multi_size(VALUE self) {
     return UINT2NUM(multi_get(self)->count);
 }
 
-/* call-seq: wake; from any thread */
+/* call-seq: wake; for any thread */
 static VALUE multi_wake(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
     stop_ask(&m->stop.request);
@@ -349,7 +352,7 @@ static VALUE multi_wake(VALUE self) {
 
 /* call-seq: close -> [tag, ...]
  *
- * Its descriptor is not left to the collector, unless a fiber is parked on it. */
+ * Frees the loop's descriptor at once, without waiting for the GC, unless `run` is in progress. */
 static VALUE multi_close(VALUE self) {
     multi *m = rb_check_typeddata(self, &multi_type);
     VALUE tags = rb_ary_new();
@@ -362,8 +365,7 @@ static VALUE multi_close(VALUE self) {
         }
     }
     if (is_running(m)) {
-        multi_wake(
-            self); /* from a fiber, or the caller's code: run returns, and is not run again */
+        multi_wake(self); /* called by a fiber or a callback during run, which must return */
     } else {
         exchange_loop_free(m->loop);
         m->loop = NULL;

@@ -9,7 +9,7 @@ struct x509_store_st *openssl_store_keep(VALUE object) {
         errors_invalid("ca_store: must be an OpenSSL::X509::Store");
     if (RTYPEDDATA_DATA(object) == NULL) errors_invalid("ca_store: must be initialized");
     tls_enter();
-    /* The type is a variable of Ruby's OpenSSL extension. */
+    /* The type's address identifies Ruby's OpenSSL extension, which defines it. */
     struct x509_store_st *store = tls_store_keep(RTYPEDDATA_DATA(object), RTYPEDDATA_TYPE(object));
     tls_leave();
     if (store == NULL)

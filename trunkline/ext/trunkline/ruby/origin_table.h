@@ -3,10 +3,10 @@
 
 #include "engine.h"
 
-/* The origins of a client by the prefixes of their URLs, as callers write them. A zeroed struct is
- * an empty table. */
+/* A hash table of a client's origins by the prefixes of their URLs, as callers write them. A zeroed
+ * struct is an empty table. */
 
-#define ORIGIN_TABLE_MOST 1024 /* prefixes that a client knows at a time */
+#define ORIGIN_TABLE_MOST 1024 /* most prefixes in a table */
 
 typedef struct {
     char *prefix; /* owned; NULL: the slot is empty */
@@ -21,11 +21,11 @@ typedef struct {
     uint32_t count;
 } origin_table;
 
-/* The Engine::Origin of this prefix ("https://api.test"), or nil. */
+/* Returns the Engine::Origin of this prefix ("https://api.test"), or nil. */
 VALUE origin_table_find(const origin_table *t, const char *prefix, size_t length);
 
-/* Adds an origin under a prefix that is copied. A full table forgets all others first: origins are
- * cheap to open again. Without memory nothing is added. */
+/* Adds an origin under a copy of `prefix`. A full table is emptied first, because origins are cheap
+ * to open again. Without memory nothing is added. */
 void origin_table_add(origin_table *t, const char *prefix, size_t length, VALUE origin);
 
 void origin_table_mark(const origin_table *t);

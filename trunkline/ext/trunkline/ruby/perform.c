@@ -4,20 +4,21 @@
 
 /*
  * Engine.perform: drives one exchange in the caller's thread, and reads streamed responses. All
- * that may raise runs under rb_protect; after an exception the exchange is aborted, so that its
- * connection is closed and not used again.
+ * code that may raise runs under rb_protect; after an exception the exchange is aborted, so that
+ * its connection is closed and not reused.
  */
 
-/* ---- the drive ---- */
+/* ---- driving ---- */
 
-/* A streaming caller gets the data that came before a failure; its next read raises. */
+/* Returns whether there is data received before a failure, which a streaming caller gets first; its
+ * next read raises. */
 static bool holds_data(const exchange *x) {
     return x->request.streaming && buffer_length(&x->body) > 0;
 }
 
-/* A call that is alone sends a small request with the GVL, because to release it costs more. A step
- * that may take long runs without it; so do all while other calls are under way, which need it,
- * unless they would all have to wait for the GVL again. */
+/* The only call of the process sends a small request with the GVL, because releasing it costs more.
+ * Steps that may take long run without the GVL, and so do all steps while other calls, which need
+ * it, are under way, except when getting it back would take long (wait_keeps_gvl). */
 #define SMALL_REQUEST (64 * 1024)
 
 static bool better_without_gvl(const exchange *x) {
@@ -50,9 +51,9 @@ static VALUE run_to_result(VALUE self) {
     return self;
 }
 
-/* A thread that comes back for the GVL at once, as that of a large body does, would starve the
- * others. One that had to wait for its few bytes, as that of a model's tokens, would have to queue
- * twice for each. */
+/* A thread that reads a large body takes the GVL again at once, and would starve other threads, so
+ * that it yields after this many bytes. A thread that waits for a few bytes at a time, such as a
+ * language model's tokens, does not yield, because it would wait for the GVL twice for each. */
 #define BYTES_OF_A_TURN (16 * 1024)
 
 static void give_others_their_turn(response *r, size_t bytes) {
@@ -125,9 +126,9 @@ static VALUE connect_ahead(VALUE module, VALUE pool_object, VALUE request) {
 
 /* ---- reading a response ---- */
 
-/* Returns the next piece, as the String `into` or (nil) a new one; nil: the body is complete. Once
- * an answer has broken off (it failed, its reader was interrupted, or it was closed early) each
- * further read raises: a part must not pass for the whole. */
+/* Returns the next piece, as the String `into` or (nil) a new one; nil: the body is complete. When
+ * a response is incomplete (it failed, its reader was interrupted, or it was closed early), each
+ * further read raises, so that a part is not mistaken for the whole body. */
 static VALUE read_piece(VALUE self, VALUE into) {
     response *r = response_get(self);
     if (r->live != NULL) {
@@ -152,7 +153,7 @@ static void set_body(VALUE self, response *r, VALUE body) {
     response_set_encoding(r, body);
 }
 
-/* What was read too much, in a String of its own. */
+/* Returns the held bytes (see body_reading.c) in a new String, and clears them. */
 static VALUE take_held(VALUE self) {
     VALUE held = response_take_held(response_get(self));
     return NIL_P(held) ? rb_str_new(NULL, 0) : rb_str_new(RSTRING_PTR(held), RSTRING_LEN(held));
@@ -166,20 +167,21 @@ static void read_rest(VALUE self, response *r) {
     set_body(self, r, all);
 }
 
-/* call-seq: response.body -> String; of a streamed answer: what has not been read yet */
+/* call-seq: response.body -> String; for a streamed response: the part that has not been read */
 static VALUE response_body(VALUE self) {
     response *r = response_get(self);
     if (NIL_P(r->body)) read_rest(self, r);
     return r->body;
 }
 
-/* How long to wait for the rest of a body so that its connection can be kept. */
+/* The time to wait for the rest of a body so that its connection can be kept. */
 #define SETTLED_WITHIN SECOND
 
 /* call-seq: _settle(bytes) -> nil
  *
- * Reads a streamed answer to its end and makes it the body. Of a larger one, the first `bytes` are
- * the body, and it is closed; so is one that does not come soon. Raises what reading raises. */
+ * Reads a streamed response to its end, and stores it as the body. If it is larger than `bytes`,
+ * stores the first `bytes`, and closes the response. The rest must arrive within SETTLED_WITHIN.
+ * Raises what reading raises. */
 static VALUE response_settle(VALUE self, VALUE bytes) {
     response *r = response_get(self);
     size_t most = NUM2SIZET(bytes);

@@ -3,9 +3,9 @@
 #include "transport/pool/capacity.h"
 #include "protocol/budget.h"
 
-/* What all calls of the process have in common: see lib/trunkline/engine.rb. */
+/* Limits shared by all calls of the process: see lib/trunkline/engine.rb. */
 
-/* nil: as many as half of the descriptors that the process may open. */
+/* nil: half of the number of descriptors that the process may open. */
 static VALUE set_max_connections(VALUE module, VALUE count) {
     (void)module;
     capacity_set(NIL_P(count) ? 0 : NUM2UINT(count));

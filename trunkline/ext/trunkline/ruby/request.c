@@ -4,16 +4,16 @@
 
 #include <string.h>
 
-/* Trunkline::Request: a request as it is sent. What Ruby asks of it is read from the composed head.
- */
+/* Trunkline::Request: a request as it is sent. Ruby methods read its target and fields from the
+ * composed head. */
 
 static VALUE cRequest;
 static ID id_at_target, id_next_chunk, id_release;
 
 /* ---- the object ---- */
 
-/* All are pinned: the exchange has addresses inside of the content. Pinned is not enough for a
- * String that has its bytes in the object itself: see request_content_bytes. */
+/* Pins all objects, because the exchange points into the content. Pinning is not enough for an
+ * embedded String: see request_content_bytes. */
 static void request_mark(void *data) {
     const request_object *r = data;
     if (r == NULL) return;
@@ -98,9 +98,9 @@ const char *request_content_bytes(request_object *r) {
     return r->content_bytes;
 }
 
-/* ---- what it says ---- */
+/* ---- readers ---- */
 
-/* UTF-8 if it is; else bytes. */
+/* Makes a String: UTF-8 if the bytes are valid, else binary. */
 static VALUE text_of(const char *bytes, size_t length) {
     VALUE string = rb_utf8_str_new(bytes, (long)length);
     if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN)
@@ -132,7 +132,7 @@ typedef struct {
     size_t length, value_length;
 } head_field;
 
-/* Reads the field at *at, if that is before end, and moves *at behind it. */
+/* Reads the field at *at and moves *at past it. Returns false at `end`. */
 static bool next_field(const char **at, const char *end, head_field *out) {
     if (*at >= end) return false;
     const char *line_end = memchr(*at, '\r', (size_t)(end - *at));
@@ -143,7 +143,7 @@ static bool next_field(const char **at, const char *end, head_field *out) {
     return true;
 }
 
-/* call-seq: _fields -> [[name, value], ...], without those that are for a proxy */
+/* call-seq: _fields -> [[name, value], ...], without the fields for a proxy */
 static VALUE request_fields(VALUE self) {
     const request_object *r = request_complete(self);
     VALUE pairs = rb_ary_new();
@@ -207,22 +207,22 @@ static VALUE request_streaming_p(VALUE self) {
 
 /* call-seq: release -> nil
  *
- * Closes what its content itself has opened. */
+ * Closes the files that the content has opened itself. */
 static VALUE request_release(VALUE self) {
     VALUE content = request_get(self)->content;
     bool text = RB_TYPE_P(content, T_STRING);
     return NIL_P(content) || text ? Qnil : rb_check_funcall(content, id_release, 0, NULL);
 }
 
-/* call-seq: plain? -> whether it follows no redirect, its answer is not streamed, and its content
- * needs no release */
+/* call-seq: plain? -> whether the request follows no redirect, its response is not streamed, and
+ * its content needs no release */
 static VALUE request_plain_p(VALUE self) {
     const request_object *r = request_complete(self);
     bool text = NIL_P(r->content) || RB_TYPE_P(r->content, T_STRING);
     return text && !r->streaming && !RTEST(r->follow) ? Qtrue : Qfalse;
 }
 
-/* ---- others of its kind ---- */
+/* ---- copies, and requests without a client ---- */
 
 static void copy_head(request_object *to, const request_object *from) {
     char *place = (char *)(to + 1);
@@ -245,8 +245,8 @@ static void copy_head(request_object *to, const request_object *from) {
 
 /* call-seq: _with(content, streaming) -> Request
  *
- * The same request, sent from another source of the same length; and whose answer is streamed, or
- * not. */
+ * Returns a copy of the request with other content, which must have the same length, and with its
+ * response streamed or not. */
 static VALUE request_with(VALUE self, VALUE content, VALUE streaming) {
     const request_object *from = request_complete(self);
     if (RB_TYPE_P(content, T_STRING))
@@ -270,7 +270,7 @@ static VALUE request_with(VALUE self, VALUE content, VALUE streaming) {
     return rb_obj_freeze(copy);
 }
 
-/* Name and value of each field of `flat`, as a head. */
+/* Returns the names and values in `flat` as the field lines of a head. */
 static VALUE lines_of(VALUE flat) {
     VALUE lines = rb_str_new(NULL, 0);
     for (long i = 0; i + 1 < RARRAY_LEN(flat); i += 2) {

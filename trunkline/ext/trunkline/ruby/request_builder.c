@@ -5,10 +5,10 @@
 #include <string.h>
 
 /*
- * Trunkline::RequestBuilder: makes requests of what callers give. Usual arguments are checked and
- * composed here; whatever is unusual goes to the methods of lib/trunkline/request_builder.rb, which
- * check it, or raise. All that calls Ruby comes before the fields are listed: from then on
- * addresses inside of Strings are held.
+ * Trunkline::RequestBuilder: makes requests from the arguments of callers. Usual arguments are
+ * checked and composed here; all others are passed to the methods of
+ * lib/trunkline/request_builder.rb, which check them, or raise. Ruby code is called only before the
+ * fields are listed, because the list points into Strings.
  */
 
 static ID id_upgrade, id_open_tunnel, id_encode_params, id_check_headers, id_check_method,
@@ -90,7 +90,7 @@ static VALUE builder_prepare(VALUE self, VALUE config, VALUE fields, VALUE unbou
     return self;
 }
 
-/* ---- what one request is made of ---- */
+/* ---- the arguments of a request ---- */
 
 static VALUE ask(const building *g, ID method, VALUE argument) {
     return rb_funcall(g->self, method, 1, argument);
@@ -135,16 +135,17 @@ static bool given(VALUE option) {
     return option != Qundef && !NIL_P(option);
 }
 
-/* ---- what it carries ---- */
+/* ---- query, content, method and credentials ---- */
 
-/* `params` of the call beside those of the client: of two Hashes the call's values count. */
+/* Joins the params: of the client and of the call. Two Hashes are merged, with the call's values
+ * replacing the client's; Qundef: the params cannot be merged here. */
 static VALUE joined_params(const building *g) {
     VALUE own = g->b->params;
     bool hashes = RB_TYPE_P(own, T_HASH) && RB_TYPE_P(g->params, T_HASH);
     return NIL_P(own) ? g->params : hashes ? rb_funcall(own, id_merge, 1, g->params) : Qundef;
 }
 
-/* `room`: for params of usual kinds, which must outlive the building. */
+/* `room`: memory for params of usual kinds, which must outlive the building. */
 static void take_params(building *g, request_params *room) {
     g->query = g->b->query;
     if (!given(g->params)) return;
@@ -218,7 +219,7 @@ static VALUE composed(request_object *r, VALUE self, const building *g, composit
         rb_funcall(g->self, id_refuse_length, 2, LL2NUM(declared), LL2NUM(c->content_length));
         break;
     case COMPOSE_INVALID:
-        /* Neither is shown: a target may hold a credential. */
+        /* The message shows neither, because a target may contain credentials. */
         errors_invalid("the method or the target is none that HTTP allows (RFC 9112 3)");
     }
     RB_OBJ_WRITE(self, &r->origin, g->origin);
@@ -251,8 +252,8 @@ static uint32_t fields_needed(const building *g, VALUE checked) {
     return (uint32_t)(g->b->field_count + own + 4);
 }
 
-/* Lists the fields and composes; when they are more than usual, or are not as they should be, once
- * more with what Ruby says of them. */
+/* Lists the fields and composes the request. If there are too many fields, or some are unusual,
+ * lists them again after Ruby has checked them. */
 static VALUE list_and_compose(building *g, request_object *r, VALUE self) {
     request_field usual[USUAL_FIELDS];
     char digits[USUAL_NUMBERS][DIGITS];
@@ -297,7 +298,7 @@ static VALUE progress_of(const building *g) {
     return rb_funcall(g->self, id_check_progress, 2, g->progress, has_content);
 }
 
-/* A proxy that is sent the requests themselves is asked for a tunnel (RFC 6455 4.1). */
+/* Uses a tunnel through a proxy that would otherwise receive the request itself (RFC 6455 4.1). */
 static void take_tunnel(building *g) {
     const origin_object *o = origin_get(g->origin);
     if (o->absolute_form) g->origin = rb_funcall(g->self, id_open_tunnel, 1, o->url);
@@ -339,7 +340,8 @@ static VALUE builder_build(VALUE self, VALUE method, VALUE location, VALUE optio
 
 /* call-seq: next_unusual(locations, from) -> index or nil
  *
- * The next of an Array, of which a GET without options is not certain to be built. */
+ * Returns the index of the next location for which the building of a GET without options may call
+ * Ruby, and so may raise. */
 static VALUE builder_next_unusual(VALUE self, VALUE locations, VALUE from) {
     building g = begin_building(self);
     long at = NUM2LONG(from);
@@ -357,8 +359,8 @@ static VALUE builder_next_unusual(VALUE self, VALUE locations, VALUE from) {
 
 /* call-seq: rebuild(request, method, url, pairs, with_content) -> Request
  *
- * Another request in the place of one that was sent: `pairs` are all of its fields but those that
- * say how long the content is. */
+ * Returns a request that follows one that was sent. `pairs`: all of its fields, except those that
+ * frame the content. */
 static VALUE builder_rebuild(VALUE self, VALUE request, VALUE method, VALUE url, VALUE pairs,
                              VALUE with_content) {
     building g = begin_building(self);

@@ -6,9 +6,9 @@
 #include <string.h>
 
 /* Lists the fields of a request: the client's, those that follow from the URL and the content, and
- * the call's. No list_ function calls Ruby: a list holds addresses inside of Strings. */
+ * the call's. No list_ function calls Ruby, because a list points into Strings. */
 
-/* ---- the client's own ---- */
+/* ---- fields of the client ---- */
 
 static size_t pairs_length(VALUE pairs) {
     size_t total = 0;
@@ -29,7 +29,7 @@ static const char *keep_bytes(char **at, const char *bytes, long length) {
     return start;
 }
 
-/* Keeps a field as the line that is sent. */
+/* Stores a field as the complete line to send. */
 static void keep_field(request_field *f, char **at, VALUE name, VALUE value) {
     f->name_length = (uint32_t)RSTRING_LEN(name);
     f->name = keep_bytes(at, RSTRING_PTR(name), RSTRING_LEN(name));
@@ -59,7 +59,7 @@ void builder_take_fields(builder *b, VALUE pairs, VALUE unbound) {
     }
 }
 
-/* ---- those of a request ---- */
+/* ---- fields of a request ---- */
 
 static void list_add(field_list *l, request_field f) {
     l->at[l->count++] = f;
@@ -78,7 +78,7 @@ static bool blank(char byte) {
     return byte == ' ' || byte == '\t';
 }
 
-/* White space around a value is no part of it (RFC 9110 5.5). */
+/* Removes white space around a value, which is not a part of it (RFC 9110 5.5). */
 static void trim(request_field *f) {
     while (f->value_length > 0 && blank(f->value[0])) {
         f->value++;
@@ -108,7 +108,7 @@ static bool take_value(field_list *l, request_field *f, VALUE value) {
     return http1_value_valid(f->value, f->value_length);
 }
 
-/* Of the fields that frame a request, Ruby says what is allowed. */
+/* Returns whether the field affects the framing of a request; Ruby must check such fields. */
 static bool frames(int kind) {
     return kind == FIELD_HOST || kind == FIELD_CONTENT_LENGTH || kind == FIELD_CONNECTION ||
            kind == FIELD_EXPECT || kind == FIELD_RESERVED;
@@ -125,7 +125,7 @@ static int take_header(VALUE name, VALUE value, VALUE argument) {
     return ST_CONTINUE;
 }
 
-/* What Ruby has checked. */
+/* Adds a field that Ruby has checked. */
 void list_pair(field_list *l, VALUE name, VALUE value) {
     request_field f = {.group = GROUP_CALL};
     if (!take_name(&f, name) || (!NIL_P(value) && !RB_TYPE_P(value, T_STRING)))
@@ -155,7 +155,7 @@ static bool named_by_client(const builder *b, const request_field *f) {
 
 #define JSON "application/json"
 
-/* What follows of the content, unless the client says otherwise. */
+/* Adds the fields that follow from the content, unless the user of the client has set them. */
 static void list_content(field_list *l, const building *g) {
     request_field type = {.name = "Content-Type", .name_length = 12, .group = GROUP_CONTENT};
     request_field accept = {.name = "Accept", .name_length = 6, .group = GROUP_CONTENT};

@@ -4,47 +4,48 @@
 #include "origin_table.h"
 #include "request.h"
 
-/* What the files of Trunkline::RequestBuilder share: request_builder.c (the object, and what is
- * built), request_builder_url.c (where a request goes), request_builder_fields.c (its fields). */
+/* Declarations shared by the files of Trunkline::RequestBuilder: request_builder.c (the object, and
+ * the building of requests), request_builder_url.c (origin and target of a request),
+ * request_builder_options.c (options of a call), request_builder_fields.c (fields of a request). */
 
 /* ---- the object ---- */
 
 typedef struct {
-    request_field field; /* its texts lie in `strings` */
-    bool own;            /* the caller named it: json: and form: do not replace it */
+    request_field field; /* its texts are in `strings` */
+    bool own;            /* set by the user of the client: json: and form: do not replace it */
 } client_field;
 
 typedef struct {
     VALUE config;      /* Engine::Config; nil: there is no timeout, and nothing can be built */
-    VALUE params;      /* the client's, or nil */
-    VALUE query;       /* these, encoded; "" for none */
+    VALUE params;      /* the client's params:, or nil */
+    VALUE query;       /* `params`, encoded; "" for none */
     VALUE base;        /* URL, or nil */
     VALUE base_origin; /* nil until it is needed */
-    VALUE base_target; /* path and query; nil: relative references are Ruby's to resolve */
+    VALUE base_target; /* path and query; nil: Ruby must resolve relative references */
     VALUE base_path, base_folder;
     VALUE early_hints, follow;
-    client_field *fields; /* owned; those that are for the client's own origin alone come last */
+    client_field *fields; /* owned; fields for the client's own origin only come last */
     uint32_t field_count, unbound_count;
     char *strings;        /* owned */
-    int64_t expect_above; /* -1: 100 (Continue) is never asked for */
+    int64_t expect_above; /* bytes, see composition; -1: never */
     bool decode, begun, complete;
     origin_table origins;
 } builder;
 
 /* ---- one request that is being built ---- */
 
-/* Lies on the stack, where the collector finds its values. Qundef: the option was not given. */
+/* Must be on the stack, where the GC finds its values. Qundef: the option was not given. */
 typedef struct {
     VALUE self;
     builder *b;
     /* options */
     VALUE headers, params, bearer, basic, follow, early_hints, stream, body, json, form, multipart,
         progress, template;
-    /* where it goes */
+    /* destination */
     VALUE origin, uri, target, path;
-    size_t origin_length; /* of an absolute URL in ->target; 0: it has no origin */
-    VALUE userinfo;       /* the value of Authorization that the URL's userinfo makes, or nil */
-    /* what it carries */
+    size_t origin_length; /* of an absolute URL in ->target; 0: ->target has no origin */
+    VALUE userinfo;       /* the value of Authorization from the URL's userinfo, or nil */
+    /* contents */
     VALUE method, query, content, content_type, authorization;
     bool is_json, is_multipart, has_content;
     request_params *usual_params; /* borrowed; NULL: there are none, or they are in `query` */
@@ -52,14 +53,14 @@ typedef struct {
 
 /* ---- request_builder_url.c ---- */
 
-/* Finds origin, target, path, uri and userinfo of the location that a caller gave. Raises
+/* Sets origin, target, path, uri and userinfo from the location that a caller passed. Raises
  * InvalidRequest. */
 void building_place(building *g, VALUE location);
 
-/* The same of a URL. */
+/* Sets origin, target and uri from a URL. */
 void building_place_url(building *g, VALUE url);
 
-/* As building_place, without calling Ruby. False: the URL class must resolve the location. */
+/* Like building_place, but returns false when the URL class must resolve the location. */
 bool building_place_usual(building *g, VALUE location);
 
 /* Fills in path, target and query of `c`, which borrows them. */
@@ -69,8 +70,8 @@ void building_url_init(void);
 
 /* ---- request_builder_options.c ---- */
 
-/* For rb_hash_foreach: puts an option of a call into the building that `argument` points to. Raises
- * for one that is none. */
+/* For rb_hash_foreach: stores an option of a call in the building that `argument` points to. Raises
+ * for an unknown option. */
 int building_take_option(VALUE key, VALUE value, VALUE argument);
 
 void building_options_init(VALUE cBuilder);
@@ -82,30 +83,30 @@ enum { GROUP_CLIENT, GROUP_URL, GROUP_CONTENT, GROUP_CALL, GROUP_CREDENTIALS };
 #define USUAL_FIELDS 24
 #define USUAL_NUMBERS 6
 
-/* Copies the client's own fields. `pairs`: [name, value or nil, whether the caller named it] of
- * each; those from `unbound` on are for the client's own origin alone. Raises. */
+/* Copies the client's fields. `pairs`: [name, value or nil, whether the user of the client set it]
+ * of each; fields from the index `unbound` on are for the client's own origin only. Raises. */
 void builder_take_fields(builder *b, VALUE pairs, VALUE unbound);
 
-/* The fields of a request, in the order of their groups. The list is the caller's; it borrows all
- * texts. */
+/* The fields of a request, in the order of their groups. The caller owns the list, which borrows
+ * all texts. */
 typedef struct {
     request_field *at;
     uint32_t count;
-    char (*digits)[DIGITS]; /* for numbers; NULL: all are Strings, and were checked */
+    char (*digits)[DIGITS]; /* room for Integers; NULL: all are Strings, and were checked */
     uint32_t numbers;
-    bool skips_type; /* the multipart body has a boundary, which the caller does not know */
+    bool skips_type; /* leave out the call's Content-Type: it lacks the multipart boundary */
     bool unusual;
 } field_list;
 
 /* Lists the fields of a request. `checked`: the call's headers as pairs that Ruby has checked; nil:
- * they are as they were given, and ->unusual says whether Ruby must check them. */
+ * uses the headers as given, and sets ->unusual if Ruby must check them. */
 void list_fields(field_list *l, const building *g, VALUE checked);
 
-/* Lists pairs of Strings (the value may be nil) alone. Raises InvalidRequest for what cannot be
- * sent. */
+/* Lists only these pairs of Strings (the value may be nil). Raises InvalidRequest for a name or
+ * value that cannot be sent. */
 void list_pairs(field_list *l, VALUE pairs);
 
-/* Adds one of these pairs. */
+/* Adds one such pair. */
 void list_pair(field_list *l, VALUE name, VALUE value);
 
 #endif

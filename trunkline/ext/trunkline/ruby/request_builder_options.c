@@ -1,6 +1,6 @@
 #include "request_builder_internal.h"
 
-/* The options of one call: which they are, and whether they are all a call's own. */
+/* The options of one call, and the check whether a Hash has only such options. */
 
 static ID option_ids[13], id_refuse_option;
 static const char *const option_names[] = {"headers",     "params",   "bearer",  "basic", "follow",
@@ -28,7 +28,8 @@ int building_take_option(VALUE key, VALUE value, VALUE argument) {
     return ST_CONTINUE;
 }
 
-/* May it be callable? Then the value is computed for each request (AttemptValues). */
+/* Returns whether the value may be callable; it is then computed for each request (AttemptValues).
+ */
 static bool may_be_callable(VALUE value) {
     if (SPECIAL_CONST_P(value)) return false;
     switch (BUILTIN_TYPE(value)) {
@@ -47,7 +48,8 @@ static int find_callable(VALUE name, VALUE value, VALUE found) {
     return *(bool *)found ? ST_STOP : ST_CONTINUE;
 }
 
-/* Of headers: that are no Hash, Ruby decides. */
+/* Returns whether the option may have to be computed for each request. For headers: that are an
+ * Array, Ruby must decide. */
 static bool computed_for_each_attempt(VALUE key, VALUE value) {
     bool found = false;
     if (key == ID2SYM(option_ids[2]) || key == ID2SYM(option_ids[3])) return may_be_callable(value);
@@ -67,7 +69,8 @@ static int find_other(VALUE key, VALUE value, VALUE found) {
 
 /* call-seq: RequestBuilder.per_call?(options) -> bool
  *
- * Whether all of them are a call's own, and none is computed for each request. */
+ * Returns whether all options are options of a call, and none may have to be computed for each
+ * request. */
 static VALUE builder_s_per_call_p(VALUE class, VALUE options) {
     bool other = false;
     (void)class;

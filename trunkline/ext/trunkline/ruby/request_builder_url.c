@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-/* Finds where a request goes: its origin, by the beginning of its URL, and its target. */
+/* Finds the origin of a request, by the beginning of its URL, and its target. */
 
 static ID id_resolve, id_open_origin, id_authorization, id_origin, id_target, id_userinfo;
 
-/* The origin of a URL, opened when the client does not know it yet. */
+/* Returns the origin of a URL; opens it if it is not in the client's table. */
 static VALUE origin_of(const building *g, VALUE url) {
     VALUE prefix = rb_funcall(url, id_origin, 0);
     StringValue(prefix);
@@ -23,7 +23,8 @@ static VALUE origin_of(const building *g, VALUE url) {
     return origin;
 }
 
-/* From here on URLs that begin as this one does are looked up as they stand. */
+/* Adds the beginning of this URL to the table, so that URLs with the same beginning need no parser.
+ */
 static void learn_prefix(const building *g, VALUE location) {
     if (!RB_TYPE_P(location, T_STRING)) return;
     const char *text = RSTRING_PTR(location);
@@ -56,14 +57,15 @@ static VALUE base_origin(const building *g) {
     return g->b->base_origin;
 }
 
-/* How many bytes of `text` are the client's own origin; 0: it does not begin with that. */
+/* Returns the length of the client's own origin at the beginning of `text`; 0: `text` does not
+ * begin with it. */
 static size_t own_origin_length(const origin_object *own, const char *text, size_t length) {
     size_t prefix = own->prefix_length;
     if (length < prefix || memcmp(text, own->prefix, prefix) != 0) return 0;
     return length == prefix || text[prefix] == '/' || text[prefix] == '?' ? prefix : 0;
 }
 
-/* Most absolute URLs are of the client's own origin, which needs no look-up. */
+/* Checks for the client's own origin first: most absolute URLs have it, and it needs no look-up. */
 static void place_absolute(building *g, const char *text, size_t length) {
     const builder *b = g->b;
     if (!NIL_P(b->base)) {
@@ -78,12 +80,12 @@ static void place_absolute(building *g, const char *text, size_t length) {
     if (!url_sendable(text + g->origin_length, length - g->origin_length)) g->origin = Qnil;
 }
 
-/* UTF-8 is, without a look at its table. */
+/* Checks for UTF-8 first, which needs no access to the table of encodings. */
 static bool is_ascii_compatible(VALUE string) {
     return RB_ENCODING_GET(string) == rb_utf8_encindex() || rb_enc_str_asciicompat_p(string);
 }
 
-/* False: the URL class must look at it. */
+/* Returns false when the URL class must resolve the location. */
 bool building_place_usual(building *g, VALUE location) {
     const builder *b = g->b;
     bool relative = !NIL_P(b->base_target);
@@ -131,7 +133,7 @@ static void fill_path(composition *c, const building *g) {
     c->target_length = length;
 }
 
-/* More is added to a query that is there already. */
+/* Appends the query to one that the target has already. */
 static void fill_query(composition *c, const building *g) {
     if (g->usual_params != NULL) {
         c->params = g->usual_params;

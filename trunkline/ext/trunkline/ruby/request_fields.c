@@ -45,7 +45,7 @@ int field_kind(const char *name, size_t length, bool underscores) {
     return FIELD_OTHER;
 }
 
-/* ---- what replaces what ---- */
+/* ---- replaced fields ---- */
 
 static void mark_replaced(request_field *fields, uint32_t count) {
     uint32_t next_group = 0;
@@ -56,7 +56,7 @@ static void mark_replaced(request_field *fields, uint32_t count) {
     }
 }
 
-/* What the fields say of the fields that the client adds. */
+/* How the caller's fields change the fields that are added. */
 typedef struct {
     const char *host;
     size_t host_length;
@@ -70,7 +70,8 @@ static int64_t number(const char *digits, size_t length) {
     return value;
 }
 
-/* Host and Content-Length are written by put_head, at their own places. */
+/* Returns whether the field is written in the list's order. put_head writes Host and Content-Length
+ * elsewhere. */
 static bool in_line(const composition *c, const request_field *f) {
     if (f->replaced || f->value == NULL) return false;
     return c->raw || (f->kind != FIELD_HOST && f->kind != FIELD_CONTENT_LENGTH);
@@ -122,10 +123,10 @@ static const char *proxy_authorization(const origin_object *o) {
     return via != NULL && !via->tunnel ? via->authorization : NULL;
 }
 
-/* What put_head adds to the texts that it is given. */
+/* The most bytes that put_head adds to the given texts. */
 #define ADDED_MOST 200
 
-/* An upper bound of the head's length. */
+/* Returns an upper bound of the head's length. */
 static size_t head_room(const composition *c, const adjustments *a) {
     const char *authorization = proxy_authorization(c->origin);
     size_t room = c->method_length + c->origin->prefix_length + c->path_length + c->target_length +
@@ -139,7 +140,7 @@ static bool is_asterisk(const composition *c) {
     return c->target_length == 1 && c->target[0] == '*';
 }
 
-/* To a proxy that is sent the request itself the target has its origin (RFC 9112 3.2.2). */
+/* A target for a proxy that receives the request itself begins with the origin (RFC 9112 3.2.2). */
 static char *put_request_line(char *at, request_object *r, const composition *c) {
     at = put(at, c->method, c->method_length);
     at = PUT(at, " ");
@@ -164,7 +165,8 @@ static bool method_is(const composition *c, const char *name) {
     return c->method_length == strlen(name) && memcmp(c->method, name, c->method_length) == 0;
 }
 
-/* Methods whose requests tell their length even without content (RFC 9110 8.6). */
+/* Returns whether the request has Content-Length or Transfer-Encoding: with content, and for these
+ * methods even without (RFC 9110 8.6). */
 static bool tells_length(const composition *c) {
     return c->has_content || method_is(c, "POST") || method_is(c, "PUT") || method_is(c, "PATCH");
 }
@@ -205,7 +207,7 @@ static char *put_fields(char *at, request_object *r, const composition *c, const
     return c->raw ? at : put_framing(at, r, c);
 }
 
-/* A proxy that is sent the request itself finds its credentials in the head (RFC 9110 11.7.2). */
+/* Adds the credentials for a proxy that receives the request itself (RFC 9110 11.7.2). */
 static char *put_proxy_fields(char *at, const composition *c) {
     const char *authorization = proxy_authorization(c->origin);
     if (authorization == NULL) return at;
@@ -240,7 +242,7 @@ compose_result request_compose(request_object *r, const composition *c, int64_t 
         if (c->content_length >= 0 && c->content_length != a.declared) return COMPOSE_LENGTH;
         r->content_length = a.declared;
     }
-    /* Content of unknown length may be any. */
+    /* Content of unknown length may exceed expect_above. */
     bool much = r->content_length < 0 || r->content_length > c->expect_above;
     r->expects = c->raw || (a.expect && much);
     r->head_method = method_is(c, "HEAD");

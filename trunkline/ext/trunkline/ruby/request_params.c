@@ -64,7 +64,7 @@ static bool same_name(VALUE one, VALUE other) {
     return !before(one, other) && !before(other, one);
 }
 
-/* :a and "a" are one name, whose later value counts: the sort is stable. */
+/* Keeps the last value of a repeated name, as the sort is stable; :a and "a" are the same name. */
 static void drop_repeated(request_params *p) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < p->count; i++) {

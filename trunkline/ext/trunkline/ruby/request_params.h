@@ -3,29 +3,30 @@
 
 #include "engine.h"
 
-/* params: of usual kinds: a Hash whose names are Strings and Symbols, and whose values are these,
- * Integers, true, false or nil. Everything else is Trunkline::Query's to encode. */
+/* Encodes usual params: a Hash whose names are Strings and Symbols, and whose values are Strings,
+ * Symbols, Integers, true, false or nil. Trunkline::Query encodes all others. */
 
 #define PARAMS_MOST 24
 #define DIGITS 24 /* room for a 64-bit number as text */
 
-/* Must lie on the stack: the collector finds the values there. */
+/* Must be on the stack, where the GC finds the values. */
 typedef struct {
-    VALUE names[PARAMS_MOST], values[PARAMS_MOST]; /* by name */
+    VALUE names[PARAMS_MOST], values[PARAMS_MOST]; /* sorted by name */
     uint32_t count;
 } request_params;
 
-/* Takes a Hash in, in the order of its names. False: it is not of a usual kind. */
+/* Stores a Hash, sorted by name. Returns false when it is not of a usual kind. */
 bool params_take(request_params *p, VALUE hash);
 
-/* How many bytes they are, encoded. */
+/* Returns the number of bytes of the encoded params. */
 size_t params_length(const request_params *p);
 
-/* Writes them to `out`, which has params_length bytes. */
+/* Writes the encoded params to `out`, which must have room for params_length bytes. */
 void params_put(char *out, const request_params *p);
 
-/* A String, Symbol or Integer of 64 bits as text, for which an Integer takes room in digits[24].
- * False: it is none. The text is valid until something allocates. */
+/* Stores a String, Symbol or Integer of 64 bits as text in *text and *length; the text of an
+ * Integer is in digits[24]. Returns false for other values. The text is valid until something
+ * allocates. */
 bool text_of_scalar(VALUE value, char *digits, const char **text, size_t *length);
 
 #endif

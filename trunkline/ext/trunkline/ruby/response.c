@@ -8,7 +8,7 @@
 
 /* ---- the object ---- */
 
-/* Both are pinned: the exchange has addresses inside of the body. */
+/* Pins all objects, because the exchange points into the body. */
 static void response_mark(void *data) {
     response *r = data;
     if (r == NULL) return;
@@ -27,10 +27,10 @@ static void free_hints(hint *h) {
     }
 }
 
-/* Of those that were dropped half read. Only touched with the GVL. */
+/* Notes of responses that were garbage collected half read. Used only with the GVL. */
 static drop_note *dropped; /* owned */
 
-/* One that was dropped half read takes its connection with it. */
+/* A response that is collected half read closes its connection. */
 static void response_free(void *data) {
     response *r = data;
     if (r == NULL) return;
@@ -112,7 +112,7 @@ static bool is_ascii(const uint8_t *bytes, uint32_t length) {
     return at == length;
 }
 
-/* US-ASCII if it is; else bytes. rb_usascii_str_new does not check them. */
+/* Makes a String: US-ASCII if all bytes are, else binary. (rb_usascii_str_new does not check.) */
 static VALUE text_of(const uint8_t *bytes, uint32_t length) {
     const char *text = (const char *)bytes;
     return is_ascii(bytes, length) ? rb_usascii_str_new(text, length) : rb_str_new(text, length);
@@ -131,7 +131,8 @@ VALUE response_fields(const http1_field *fields, uint32_t count, const uint8_t *
     return array;
 }
 
-/* Is it the field's name? In a Symbol's text "_" stands for "-". */
+/* Returns whether the field has this name. `underscores`: `name` is a Symbol's text, in which "_"
+ * means "-". */
 static bool named(const http1_field *field, const uint8_t *bytes, const char *name, size_t length,
                   bool underscores) {
     if (field->name_length != length) return false;
@@ -176,15 +177,15 @@ static VALUE response_reason(VALUE self) {
     return text_of(r->head + r->reason, r->reason_length);
 }
 
-/* nil: the status line ends behind the code, or is HTTP/2's. "": a space follows the code (RFC 9112
- * 4). */
+/* Returns nil when the status line ends after the code, and for HTTP/2; "" when only a space
+ * follows the code (RFC 9112 4). */
 static VALUE response_given_reason(VALUE self) {
     const response *r = response_get(self);
     bool given = r->reason_length > 0 || (r->reason > 0 && r->head[r->reason - 1] == ' ');
     return given ? response_reason(self) : Qnil;
 }
 
-/* nil: HTTP/2 */
+/* nil for HTTP/2 */
 static VALUE response_minor_version(VALUE self) {
     const response *r = response_get(self);
     return r->http2 ? Qnil : INT2FIX(r->minor_version);
@@ -197,7 +198,7 @@ static VALUE response_all_fields(VALUE self) {
 
 #define USUAL_NAME 64
 
-/* Most responses have the same names. */
+/* Interns the name, because most responses have the same names. */
 VALUE lower_name(const uint8_t *name, uint32_t length) {
     char lower[USUAL_NAME];
     if (length > USUAL_NAME)
@@ -249,8 +250,8 @@ static const char *skip_to(const char *at, const char *end, char wanted) {
     return at;
 }
 
-/* The charset among a Content-Type's parameters, the first of which begins at `at` with its ";"
- * (RFC 9110 8.3.2). Returns its length; 0: none. */
+/* Finds the charset among the parameters of a Content-Type, which begin at `at` with ";" (RFC 9110
+ * 8.3.2). Stores its beginning in *start and returns its length; 0: none. */
 static size_t charset_of(const char *at, const char *end, const char **start) {
     for (; at < end; at = skip_to(at, end, ';')) {
         at++;
@@ -267,8 +268,8 @@ static size_t charset_of(const char *at, const char *end, const char **start) {
     return 0;
 }
 
-/* Those that are UTF-8 without a charset: JSON (RFC 8259 8.1) and anything +json, streams of JSON,
- * and event streams (HTML 9.2.5). */
+/* Returns whether the media type is UTF-8 without a charset: JSON (RFC 8259 8.1), any type with
+ * +json, streams of JSON, and event streams (HTML 9.2.5). */
 static bool utf8_type(const char *value, size_t length) {
 #define OF_LENGTH(name) \
     { name, sizeof(name) - 1 }
@@ -312,9 +313,9 @@ void response_set_encoding(response *r, VALUE body) {
 
 /* call-seq: _whole_characters(chunk) -> Integer
  *
- * Gives a chunk the body's encoding, and returns how many of its bytes are whole characters. All
- * are when no encoding is known, or one without characters of their own, as ISO-2022-JP; then the
- * chunk keeps its own. */
+ * Sets a chunk's encoding to the body's, and returns how many of its bytes are complete characters.
+ * When no encoding is known, or it is a dummy encoding such as ISO-2022-JP, all bytes count, and
+ * the chunk's encoding is not changed. */
 static VALUE response_whole_characters(VALUE self, VALUE chunk) {
     Check_Type(chunk, T_STRING);
     int index = response_encoding(response_get(self));
@@ -350,8 +351,8 @@ static VALUE warning_failed(VALUE unused, VALUE error) {
     return Qnil;
 }
 
-/* A program may make exceptions of warnings. The call that is under way is not the one that is
- * warned of. */
+/* Rescues exceptions, because a program may turn warnings into them, and the current call is not
+ * the cause of the warning. */
 void response_warn_of_dropped(void) {
     while (dropped != NULL) {
         drop_note *note = dropped;
@@ -376,7 +377,7 @@ static VALUE response_request(VALUE self) {
 
 /* ---- facts ---- */
 
-/* While the answer still comes in, the exchange knows; afterwards the response does. */
+/* Facts are in the exchange until that is over, and in the response after that. */
 #define FACT(r, name) ((r)->live ? (r)->live->name : (r)->name)
 
 VALUE response_attempts(const attempt *attempts, uint32_t count) {
@@ -403,7 +404,7 @@ static VALUE response_timings(VALUE self) {
         engine_seconds_or_nil(t->total), engine_seconds_or_nil(t->gvl));
 }
 
-/* call-seq: _began -> monotonic seconds, or nil for an answer that came over no connection */
+/* call-seq: _began -> monotonic seconds, or nil for a response without a connection */
 static VALUE response_began(VALUE self) {
     const response *r = response_get(self);
     nanoseconds began = FACT(r, timings).began;
@@ -435,7 +436,7 @@ static VALUE response_all_attempts(VALUE self) {
     return response_attempts(FACT(r, attempts), FACT(r, attempt_count));
 }
 
-/* call-seq: _body_begun? -> whether the server can have anything of the request's body */
+/* call-seq: _body_begun? -> whether the server may have received a part of the request's body */
 static VALUE response_body_begun_p(VALUE self) {
     const response *r = response_get(self);
     return FACT(r, body_begun) ? Qtrue : Qfalse;

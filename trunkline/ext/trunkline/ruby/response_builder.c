@@ -3,15 +3,15 @@
 #include <ruby/fiber/scheduler.h>
 #include <string.h>
 
-/* Does what an exchange asks of Ruby, and keeps its result: for single calls and for Multi alike.
- */
+/* Does what an exchange's steps require of Ruby, and stores its result, for single calls and for
+ * Multi. */
 
-/* The room that a body gets at first, however large its Content-Length is. */
+/* The most bytes that a body's String has at first, even if its Content-Length is greater. */
 #define BODY_BUFFER_MOST (64 * 1024 * 1024)
 
 static ID id_next_chunk, id_call, id_start;
 
-/* ---- the beginning ---- */
+/* ---- beginning an exchange ---- */
 
 static void fill_content(exchange_request *out, request_object *request) {
     out->body_length = request->content_length;
@@ -23,7 +23,7 @@ static void fill_content(exchange_request *out, request_object *request) {
     }
 }
 
-/* A fiber waits for the socket alone, and needs no second descriptor for most calls. */
+/* A fiber waits for the socket only, so that most of its calls need no descriptor for a waker. */
 static waker *waker_of_call(VALUE request) {
     if (NIL_P(rb_fiber_scheduler_current())) return descriptors_waker(request);
     waker *w = waker_take_unopened();
@@ -31,7 +31,7 @@ static waker *waker_of_call(VALUE request) {
     return w;
 }
 
-/* The waker is taken last, when little can raise any more. */
+/* Takes the waker after the other steps that may raise, so that it does not leak. */
 VALUE response_begin(VALUE pool_object, VALUE request_value, VALUE deadline, bool only_connects,
                      waker *w) {
     response_warn_of_dropped();
@@ -132,8 +132,8 @@ VALUE response_take_body(exchange *x, VALUE into) {
     return body;
 }
 
-/* One collection serves all exchanges that waited when it began. GC.start also collects while the
- * program has disabled GC. */
+/* Collects garbage, unless another exchange has done so since `x` began to wait. GC.start also
+ * collects while the program has disabled GC. */
 static void collect(const exchange *x) {
     static nanoseconds last; /* with the GVL */
     if (last < x->waits_since) {
@@ -194,7 +194,7 @@ static void keep_rest(response *r) {
     r->complete = true;
 }
 
-/* Without memory the reason is lost, but reading still raises: see read_piece. */
+/* Without memory the reason of the failure is lost, but reading still raises: see read_piece. */
 static void keep_failure(response *r) {
     const exchange *x = r->live;
     r->broken = malloc(sizeof(*r->broken));

@@ -1,11 +1,11 @@
 #include "engine.h"
 
-/* Responses without a connection, for stubs in tests. Their heads go through the same parser. */
+/* Responses without a connection, for stubs in tests. The HTTP/1 parser parses their heads. */
 
 static void take_head(response *r, VALUE given) {
     http1_response answer = {0};
-    VALUE head =
-        rb_str_new(RSTRING_PTR(given), RSTRING_LEN(given)); /* the parser may write to it */
+    VALUE head = rb_str_new(RSTRING_PTR(given),
+                            RSTRING_LEN(given)); /* a copy, as the parser may write to it */
     uint8_t *bytes = (uint8_t *)RSTRING_PTR(head);
     http1_begin(&answer, &http1_default_limits, true);
     http1_result result = http1_head(&answer, bytes, (size_t)RSTRING_LEN(head));
@@ -21,7 +21,7 @@ static void take_head(response *r, VALUE given) {
     errors_raise_failure(&why, r->request);
 }
 
-/* One attempt that took no time: nothing was resolved, connected or sent. */
+/* Sets the facts of one attempt that took no time: nothing was resolved, connected or sent. */
 static void take_facts(response *r) {
     r->timings = (exchange_timings){-1, -1, -1, -1, -1, -1, 0, 0, 0};
     r->connection_age = -1;
@@ -31,7 +31,7 @@ static void take_facts(response *r) {
     r->complete = true;
 }
 
-/* A String of its own with the same bytes, which the two share until one is changed. */
+/* Returns a new String that shares the bytes until one of the two is changed. */
 static VALUE bytes_of(VALUE body) {
     if (rb_obj_class(body) != rb_cString) return rb_str_new(RSTRING_PTR(body), RSTRING_LEN(body));
 

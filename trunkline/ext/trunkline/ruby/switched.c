@@ -1,10 +1,10 @@
 #include "engine.h"
 
 /*
- * Engine::Switched: what a request that asked to switch protocols left behind, which belongs to its
- * caller (see transport/exchange/switched.h). It counts as in use until it is closed or collected.
- * Nothing here waits: what must be waited for is returned. Calls hold the GVL, so that one at a
- * time uses it.
+ * Engine::Switched: the connection or stream of a request that has switched protocols, which its
+ * caller owns (see transport/exchange/switched.h). The connection counts as in use until the object
+ * is closed or garbage collected. No method waits; each returns what the caller must wait for. The
+ * GVL, which all methods hold, ensures that one thread at a time uses `bytes`.
  */
 
 typedef struct {
@@ -71,7 +71,8 @@ static VALUE result_of(const switched_object *s, io_result io, const failure *f)
 
 #define READ_BYTES (16 * 1024)
 
-/* call-seq: read -> String; nil at the end; :readable or :writable, which must be waited for */
+/* call-seq: read -> String; nil at the end; :readable or :writable, which the caller must wait for
+ */
 static VALUE switched_read_get(VALUE self) {
     const switched_object *s = get(self);
     uint8_t bytes[READ_BYTES];
@@ -94,14 +95,14 @@ static VALUE switched_write_get(VALUE self, VALUE string, VALUE from) {
     return io == IO_DONE ? SIZET2NUM(count) : result_of(s, io, &f);
 }
 
-/* call-seq: flush -> nil: all that was written is with the system; :readable or :writable */
+/* call-seq: flush -> nil: all written bytes were handed to the system; :readable or :writable */
 static VALUE switched_flush_get(VALUE self) {
     const switched_object *s = get(self);
     failure f = {0};
     return result_of(s, switched_flush(s->bytes, &f), &f);
 }
 
-/* call-seq: rest; whoever was to wait for what #read returned does not wait any more */
+/* call-seq: rest; to be called when a reader stops waiting for what #read returned */
 static VALUE switched_rest_get(VALUE self) {
     switched_rest(get(self)->bytes);
     return Qnil;
@@ -112,14 +113,14 @@ static VALUE switched_descriptor_get(VALUE self) {
     return INT2NUM(switched_descriptor(get(self)->bytes));
 }
 
-/* call-seq: shutdown; ends the waits for it, in other threads too */
+/* call-seq: shutdown; ends all waits for the descriptor, in other threads too */
 static VALUE switched_shutdown_get(VALUE self) {
     const switched_object *s = rb_check_typeddata(self, &switched_type);
     if (s->bytes != NULL) switched_shutdown(s->bytes);
     return Qnil;
 }
 
-/* call-seq: close; nobody may be waiting for the descriptor any more */
+/* call-seq: close; no thread may be waiting for the descriptor */
 static VALUE switched_close_get(VALUE self) {
     let_go(rb_check_typeddata(self, &switched_type));
     return Qnil;

@@ -6,7 +6,7 @@ VALUE mTrunkline, mEngine, cResponse;
 
 /* call-seq: Engine.now -> monotonic seconds
  *
- * Process.clock_gettime takes three times as long to find out what it is asked. */
+ * Process.clock_gettime takes three times as long, to decode its arguments. */
 static VALUE engine_now(VALUE self) {
     (void)self;
     return DBL2NUM((double)clock_now() / SECOND);
@@ -14,8 +14,7 @@ static VALUE engine_now(VALUE self) {
 
 RUBY_FUNC_EXPORTED void Init_trunkline(void);
 
-/* lib/trunkline/errors.rb has been loaded before: the classes that are raised from here are there.
- */
+/* lib/trunkline/errors.rb must be loaded before: it defines the classes that are raised here. */
 void Init_trunkline(void) {
     int error = fork_guard();
     if (error != 0) rb_syserr_fail(error, "pthread_atfork");

@@ -7,16 +7,17 @@
 #include <string.h>
 
 /*
- * The only file that waits. A thread waits without the GVL; for a fiber under a scheduler the
- * scheduler waits for one of the engine's descriptors.
+ * The only file with functions that wait for exchanges. A thread waits without the GVL; for a fiber
+ * under a scheduler, the scheduler waits for one of the engine's descriptors.
  */
 
 static ID id_for_fd;
-static VALUE borrowed; /* the keywords of an IO that does not own its descriptor */
+static VALUE borrowed; /* the keywords for an IO that does not own its descriptor */
 
-/* Shared with the unblock function, which runs in another thread under Ruby's own lock, or in a
- * signal handler: a flag and a descriptor, nothing else. (Were it not safe there, CRuby would start
- * a thread for each wait of a process that has but one.) */
+/* The state of a wait, shared with the unblock function. That runs in another thread under Ruby's
+ * own lock, or in a signal handler, and uses only the flag of `stop` and the waker's descriptor.
+ * (If it were not safe in a signal handler, CRuby would start a thread for each wait of a
+ * single-threaded process.) */
 typedef struct {
     exchange *x;
     exchange_loop *p;
@@ -25,7 +26,7 @@ typedef struct {
     bool at_once;
     stop_request *stop;
     step_result step;
-    nanoseconds over; /* when there was nothing more to wait for but the GVL */
+    nanoseconds over; /* when the wait ended, and the wait for the GVL began */
 } waiting;
 
 static void unblock(void *argument) {
@@ -34,16 +35,16 @@ static void unblock(void *argument) {
     waker_wake(w->waker);
 }
 
-/* CRuby calls the unblock function for a signal where the process has one thread, and from 3.3 on
- * from its timer thread. Otherwise it just notes the signal in the main thread's flags, which
- * rb_thread_interrupted reads: no lock is needed, and the thread, which is the caller, lives. The
- * wait itself ends (EINTR) only if the kernel chose that thread to receive the signal, so the flags
- * are also read every so often. */
+/* CRuby calls the unblock function for a signal if the process has one thread, and since 3.3 from
+ * its timer thread. Otherwise it only sets flags of the main thread, which rb_thread_interrupted
+ * reads: no lock is needed, and the thread is alive, because it is the caller. The wait itself ends
+ * (EINTR) only if the kernel delivers the signal to that thread, so the flags are also checked at
+ * this interval. */
 #define SIGNAL_CHECK (20 * MILLISECOND)
 
-/* Runs without the GVL, and so must not read the Thread itself: while another thread compacts the
- * heap, the page that it lies on is protected. Of the copy rb_thread_interrupted reads what kind of
- * object it is, and where the flags are, which is no part of the heap. */
+/* Runs without the GVL, and so must not read the Thread itself: its page is protected while another
+ * thread compacts the heap. From the copy, rb_thread_interrupted reads the object's type and the
+ * address of the flags, which are not in the heap. */
 static bool interrupted(void *thread) {
     return rb_thread_interrupted((VALUE)thread);
 }
@@ -65,7 +66,7 @@ static void *drive_nogvl(void *argument) {
     if (w->step == STEP_WAIT) w->step = exchange_drive(w->x, w->stop);
     if (w->step == STEP_WAIT) {
         exchange_depart(
-            w->x); /* to have the GVL again, and the handler of a signal, may take long */
+            w->x); /* getting the GVL back, and the handler of a signal, may take long */
     }
     w->over = clock_now();
     return NULL;
@@ -75,23 +76,24 @@ static void *poll_nogvl(void *argument) {
     waiting *w = argument;
     exchange_loop_arrive(w->p);
     exchange_loop_drive(w->p, w->until, w->stop);
-    exchange_loop_depart(w->p); /* the same */
+    exchange_loop_depart(w->p); /* for the same reason */
     w->over = clock_now();
     return NULL;
 }
 
 /*
- * A thread that computes keeps the GVL for 100 ms each time that another one lets go of it. A
- * thread that had to wait so long for it keeps it a twentieth as long: within that time it takes
- * what has come without releasing the GVL, and waits with it for what is likely to come soon.
+ * A computing thread keeps the GVL for 100 ms each time that another thread releases it. A thread
+ * that has waited long for the GVL keeps it for a twentieth of that time: within it, the thread
+ * reads received data without releasing the GVL, and waits with the GVL for data that is likely to
+ * come soon. A wait is long from LATE on.
  */
 #define LATE (5 * MILLISECOND)
-/* What counts of it: a process that was stopped, or C code that kept the GVL for seconds, is no
- * reason to keep it long. */
+/* The most that counts as waiting time: a stopped process, or C code that kept the GVL for seconds,
+ * is no reason to keep the GVL longer. */
 #define LATE_MOST (100 * MILLISECOND)
 
-/* Which thread got the GVL again last, when, and how long that took. Atomic, for Ractors, each of
- * which has a GVL. Of the Thread only the address is looked at. */
+/* The thread that got the GVL back last, when, and how long it waited. Atomic, because each Ractor
+ * has a GVL. Only the Thread's address is used. */
 static VALUE got_by;
 static nanoseconds got_at, got_late;
 
@@ -105,14 +107,14 @@ bool wait_keeps_gvl(void) {
            __atomic_load_n(&got_by, __ATOMIC_RELAXED) == rb_thread_current();
 }
 
-/* How long one wait with the GVL may be. */
+/* Returns how long one wait with the GVL may take. */
 static nanoseconds kept_wait(void) {
     return load(&got_late) / 100;
 }
 
-/* Returns how long it took to have the GVL again. */
+/* Runs `function` without the GVL. Returns how long it took to get the GVL back. */
 static nanoseconds leave(void *(*function)(void *), waiting *w) {
-    w->over = NEVER; /* an interrupt may come before the function */
+    w->over = NEVER; /* an interrupt may prevent the call of `function` */
     rb_nogvl(function, w, unblock, w, RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
     nanoseconds now = clock_now(), late = w->over == NEVER ? 0 : now - w->over;
     __atomic_store_n(&got_by, rb_thread_current(), __ATOMIC_RELAXED);
@@ -123,23 +125,23 @@ static nanoseconds leave(void *(*function)(void *), waiting *w) {
 
 /* ---- fibers ---- */
 
-/* How often to step what has no descriptor to wait for. */
+/* The interval of steps for exchanges without a descriptor to wait for. */
 #define LOOK_AGAIN (10 * MILLISECOND)
 
-/* How long calls may go on without a wait. */
+/* How long calls may run without a wait before other fibers run. */
 #define TURN MILLISECOND
 
 typedef struct {
     VALUE scheduler, io;
     exchange_loop *p;
     nanoseconds until;
-    nanoseconds longest; /* that the scheduler may wait for, when it cannot know of everything */
+    nanoseconds longest; /* longest wait of the scheduler, if `io` does not report all events */
     const stop_request *stop;
-    nanoseconds *turn; /* set when the other fibers had theirs */
+    nanoseconds *turn; /* set to when the other fibers last ran */
 } parking;
 
-/* An IO for a descriptor that it does not close, because to close one releases the GVL; nil for -1.
- */
+/* Returns an IO that does not close its descriptor, because closing one releases the GVL; nil for
+ * -1. */
 static VALUE borrowed_io(int descriptor) {
     if (descriptor < 0) return Qnil;
     rb_update_max_fd(descriptor);
@@ -147,8 +149,8 @@ static VALUE borrowed_io(int descriptor) {
     return rb_funcallv_kw(rb_cIO, id_for_fd, 2, arguments, RB_PASS_KEYWORDS);
 }
 
-/* Has the scheduler wait for the IO, at most until `due`; for none (nil), not for long. When `due`
- * is over, the other fibers have their turn. */
+/* Lets the scheduler wait for the IO until `due`; without an IO (nil), for LOOK_AGAIN at most. If
+ * `due` is in the past, only lets the other fibers run. */
 static void park_on(VALUE scheduler, VALUE io, int events, nanoseconds due) {
     nanoseconds now = clock_now();
     if (NIL_P(io)) due = clock_earlier(due, now + LOOK_AGAIN);
@@ -169,7 +171,7 @@ static VALUE park(VALUE argument) {
         if (now >= k->until) break;
         nanoseconds due = clock_earlier(k->until, exchange_loop_deadline(k->p));
         due = clock_earlier(due, clock_after(now, k->longest));
-        exchange_loop_park(k->p); /* until the scheduler comes back to it */
+        exchange_loop_park(k->p); /* until the scheduler resumes this fiber */
         park_on(k->scheduler, k->io, RUBY_IO_READABLE, due);
         exchange_loop_arrive(k->p);
         *k->turn = clock_now();
@@ -183,8 +185,8 @@ static VALUE unpark(VALUE argument) {
     return Qnil;
 }
 
-/* An exchange loop that has no descriptor (without epoll) is looked at every so often; only `own`,
- * its waker, ends that sooner. */
+/* Waits for an exchange loop in a fiber. A loop without a descriptor (without epoll) is polled
+ * every LOOK_AGAIN; only its waker, `own`, ends that wait earlier. */
 static void park_fiber(VALUE scheduler, exchange_loop *p, waker *own, nanoseconds until,
                        const stop_request *stop, nanoseconds *turn) {
     int all = exchange_loop_descriptor(p);
@@ -198,12 +200,13 @@ static void park_fiber(VALUE scheduler, exchange_loop *p, waker *own, nanosecond
 typedef struct {
     VALUE scheduler;
     exchange *x;
-    exchange_loop *p; /* while several addresses are tried */
+    exchange_loop *p; /* used while several addresses are tried */
     step_result step;
 } alone;
 
-/* Only its own fiber drives the exchange, so it needs no waker while it waits for a socket: what
- * ends the fiber is raised by the scheduler. The waker is for names, and for the pool's queue. */
+/* Waits for one socket. No waker is needed for that, because only this fiber drives the exchange,
+ * and the scheduler raises interrupts of the fiber. The waker is for waits for name resolution and
+ * in the pool's queue. */
 static void park_for(const alone *a, struct pollfd wanted, nanoseconds due) {
     int events = (wanted.events & POLLIN ? RUBY_IO_READABLE : 0) |
                  (wanted.events & POLLOUT ? RUBY_IO_WRITABLE : 0);
@@ -218,8 +221,8 @@ static VALUE park_racing(VALUE argument) {
     return Qnil;
 }
 
-/* Waits for several connects at once: an exchange loop has one descriptor for all of them. Returns
- * false when there is none. */
+/* Waits for several connects at once with an exchange loop, which has one descriptor for all of
+ * them. Returns false when no loop can be made. */
 static bool park_for_first(alone *a) {
     member m;
     a->p = exchange_loop_new(a->x->waker);
@@ -236,7 +239,7 @@ static bool park_for_first(alone *a) {
     return true;
 }
 
-/* The leader of a shared connection waits for its waker too. */
+/* Makes the call that reads a shared connection also wait for its waker. */
 static void hear_waker_too(exchange *x, struct pollfd *entry, nanoseconds *due) {
     int both = waker_with(x->waker, entry->fd, entry->events);
     if (both >= 0)
@@ -265,7 +268,7 @@ static step_result drive_in_fiber(exchange *x, VALUE scheduler, bool at_once) {
     return a.step;
 }
 
-/* ---- what callers use ---- */
+/* ---- functions for callers ---- */
 
 step_result wait_drive(exchange *x, bool at_once) {
     VALUE scheduler = rb_fiber_scheduler_current();
@@ -274,7 +277,7 @@ step_result wait_drive(exchange *x, bool at_once) {
         step_result step = exchange_step(x, clock_now());
         if (step != STEP_WAIT) return step;
     }
-    (void)waker_descriptor(x->waker); /* it may be unopened, and `unblock` must not open it */
+    (void)waker_descriptor(x->waker); /* opens it, because `unblock` must not */
     thread_stop stop = {0};
     wait_stop_begin(&stop);
     waiting w = {
@@ -286,15 +289,15 @@ step_result wait_drive(exchange *x, bool at_once) {
             wait_note_late(x, w.step, late);
             return w.step;
         }
-        exchange_depart(x); /* were it interrupted before, it would not have been driven at all */
+        exchange_depart(x); /* an interrupt may have prevented drive_nogvl, which does this too */
         rb_thread_check_ints();
         waker_arrive(x->waker);
-        w.at_once = true; /* it departed: only a step says what to wait for now */
+        w.at_once = true; /* after departing, a step must decide what to wait for */
     }
 }
 
-/* Looks for what is ready, and waits for it for a moment unless that was in vain lately. Returns
- * whether there is any. */
+/* Polls for ready members with the GVL, and waits a moment for them unless recent waits were in
+ * vain. Returns whether there are any. */
 static bool look_with_gvl(exchange_loop *p, nanoseconds until, const stop_request *stop,
                           loop_waits *waits) {
     bool waits_now = waits->hurried == 0;

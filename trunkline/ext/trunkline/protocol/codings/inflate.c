@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BETWEEN 16384 /* bytes between one coding and the next */
+#define BETWEEN 16384 /* bytes of the buffer between two codings */
 
-/* One coding of the chain, the one applied last coming first. */
+/* One coding of the chain. Stages are in decoding order: the coding applied last comes first. */
 typedef struct {
     const content_coding *coding;
     void *state;     /* owned by the coding */
     bool at_end;     /* the compressed data may end here */
-    uint64_t output; /* bytes that came out so far */
-    /* what came out and the next has not taken yet; the last writes to the caller's memory instead
-     */
+    uint64_t output; /* bytes decoded so far */
+    /* output that the next stage has not read yet; NULL in the last stage, which writes to the
+     * caller's memory */
     uint8_t *pending; /* owned */
     size_t start, end;
 } stage;
@@ -24,7 +24,7 @@ struct inflater {
     stage stages[INFLATER_CHAIN];
     int count;
     inflater_limits limits;
-    uint64_t input; /* bytes taken so far */
+    uint64_t input; /* compressed bytes consumed so far */
     failure_code failure;
 };
 
@@ -62,7 +62,7 @@ static bool same_name(const char *bytes, size_t length, const char *name) {
     return true;
 }
 
-/* False when the coding is not known. *coding is NULL for identity. */
+/* Returns false when the coding is unknown. *coding is NULL for identity. */
 static bool look_up(const char *bytes, size_t length, const content_coding **coding) {
     for (size_t i = 0; i < sizeof(codings_known) / sizeof(codings_known[0]); i++) {
         if (!same_name(bytes, length, codings_known[i].name)) continue;
@@ -72,8 +72,8 @@ static bool look_up(const char *bytes, size_t length, const content_coding **cod
     return false;
 }
 
-/* Lists the codings in the order in which they were applied; empty elements of the list are passed
- * over (RFC 9110 5.6.1). Counts those beyond INFLATER_CHAIN without keeping them. */
+/* Stores the codings in the order in which they were applied, without empty elements (RFC 9110
+ * 5.6.1) and identity, and returns their number. Those beyond INFLATER_CHAIN are counted only. */
 static int read_chain(const content_coding *chain[INFLATER_CHAIN], bool *known, const char *codings,
                       size_t length) {
     int count = 0;
@@ -140,7 +140,7 @@ void inflater_free(inflater *i) {
     free(i);
 }
 
-/* Compares each coding's output with the bytes received, so that nested codings are limited too. */
+/* Compares each coding's output with the received bytes, so that nested codings are limited too. */
 static failure_code check_limits(const inflater *i, const stage *s) {
     uint64_t most = i->limits.output_bytes, ratio = i->limits.ratio;
     bool last = s == &i->stages[i->count - 1];
@@ -150,7 +150,7 @@ static failure_code check_limits(const inflater *i, const stage *s) {
     return FAILURE_NONE;
 }
 
-/* Lets one coding do what it can; true when it took or gave anything. */
+/* Runs one coding. Returns whether it consumed or produced any bytes. */
 static bool run_stage(inflater *i, stage *s, coding_span *span) {
     if (span->output_length == 0 || (s->at_end && span->input_length == 0)) return false;
     size_t input = span->input_length, output = span->output_length;
@@ -161,7 +161,7 @@ static bool run_stage(inflater *i, stage *s, coding_span *span) {
     return input != span->input_length || output != span->output_length;
 }
 
-/* Each coding in turn, from the wire to the caller; true when any got further. */
+/* Runs each coding once, in decoding order. Returns whether any consumed or produced bytes. */
 static bool run_chain(inflater *i, coding_span *outer) {
     bool progress = false;
     for (int n = 0; n < i->count && i->failure == FAILURE_NONE; n++) {
@@ -193,7 +193,8 @@ static bool run_chain(inflater *i, coding_span *outer) {
     return progress;
 }
 
-/* One byte beyond the limit is room enough to see that it is passed. */
+/* Limits the output to one byte beyond output_bytes, which suffices to detect that it is exceeded.
+ */
 static size_t room(const inflater *i, size_t output_length) {
     uint64_t most = i->limits.output_bytes, so_far = i->stages[i->count - 1].output;
     if (most == 0 || most - so_far >= output_length) return output_length;

@@ -14,7 +14,7 @@ static void brotli_free(void *opaque, void *memory) {
     free(memory);
 }
 
-/* The decoder as it comes refuses windows of more than 16 MiB, the most that RFC 7932 knows. */
+/* By default the decoder refuses windows of more than 16 MiB, the most that RFC 7932 allows. */
 static void *open_brotli(void) {
     return BrotliDecoderCreateInstance(brotli_malloc, brotli_free, NULL);
 }

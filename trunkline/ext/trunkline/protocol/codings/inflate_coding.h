@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a step reads from and writes to; both are moved on by what was used. */
+/* The input and output of a step, which moves both on by the bytes that it used. */
 typedef struct {
     const uint8_t *input;
     size_t input_length;
@@ -16,13 +16,12 @@ typedef struct {
 } coding_span;
 
 /*
- * One content coding. Its state is its own; memory comes from malloc.
+ * One content coding. The type of its state is private to it; memory comes from malloc.
  *
- * `step` takes and gives what it can: it stops when the input is used up or the output is full, and
- * says in *at_end whether the compressed data may end behind what it has taken so far. It is not
- * called at such an end unless there is more input. What follows an end and cannot belong to the
- * coding is CODING_TRAILING, padding with zeros too: a body is either the compressed data or it is
- * damaged.
+ * `step` decodes until the input is used up or the output is full, and stores in *at_end whether
+ * the compressed data may end after the input consumed so far. At such an end it is called only if
+ * there is more input. Bytes that follow an end and do not belong to the coding are
+ * FAILURE_CODING_TRAILING, even padding with zeros, because the body is damaged then.
  */
 typedef struct {
     const char *name;
@@ -32,7 +31,7 @@ typedef struct {
 } content_coding;
 
 extern const content_coding coding_gzip, coding_deflate;
-/* gzip or zlib, whichever the data is; what follows its end is passed over. */
+/* Decodes the gzip or the zlib format, detected by the header; ignores bytes after the end. */
 extern const content_coding coding_zlib;
 #ifdef HAVE_BROTLI
 extern const content_coding coding_brotli;

@@ -7,18 +7,18 @@
 #define GZIP_WINDOW (15 + 16)
 #define ZLIB_WINDOW 15
 #define RAW_WINDOW (-15)
-#define EITHER_WINDOW (15 + 32) /* the header says which */
+#define EITHER_WINDOW (15 + 32) /* zlib detects gzip or zlib by the header */
 #define GZIP_MAGIC 0x1F
 #define ZLIB_HEADER 2
 
 typedef struct {
     z_stream zlib;
     bool complete;               /* at the end of a gzip member, or of the deflate data */
-    uint8_t header[ZLIB_HEADER]; /* deflate: kept until its kind is known, then given to zlib */
+    uint8_t header[ZLIB_HEADER]; /* deflate: kept until the format is known, then passed to zlib */
     unsigned header_kept, header_given;
 } zlib_state;
 
-/* zlib's own may not come from the malloc that this library is linked with. */
+/* zlib's default allocator may not be the malloc that this library is linked with. */
 static void *zlib_malloc(void *opaque, unsigned items, unsigned size) {
     (void)opaque;
     return size > 0 && items > SIZE_MAX / size ? NULL : malloc((size_t)items * size);
@@ -46,7 +46,8 @@ static void close_zlib(void *state) {
     free(state);
 }
 
-/* One call of zlib, which counts in unsigned int. */
+/* Calls zlib once, with at most UINT_MAX bytes of input and output, as it counts in unsigned int.
+ */
 static failure_code run_zlib(zlib_state *state, coding_span *span) {
     z_stream *zlib = &state->zlib;
     uInt input = span->input_length < UINT_MAX ? (uInt)span->input_length : UINT_MAX;
@@ -71,7 +72,7 @@ static void *open_gzip(void) {
     return open_zlib(GZIP_WINDOW);
 }
 
-/* A gzip file is a list of members (RFC 1952 2.2); zlib checks each one's CRC and length. */
+/* gzip data is a list of members (RFC 1952 2.2); zlib checks the CRC and length of each. */
 static failure_code step_gzip(void *opaque, coding_span *span, bool *at_end) {
     zlib_state *state = opaque;
     if (state->complete) {
@@ -87,15 +88,16 @@ static void *open_deflate(void) {
     return open_zlib(ZLIB_WINDOW);
 }
 
-/* RFC 9110 8.4.1.2 means the zlib format, but some servers send the deflate data without it. What
- * begins like zlib's header (RFC 1950 2.2) is never the beginning of what an encoder makes raw: it
- * would be a stored block with waste in the bits that are to be skipped. */
+/* RFC 9110 8.4.1.2 requires the zlib format, but some servers send raw deflate data. No encoder
+ * begins raw data with the bytes of a zlib header (RFC 1950 2.2): they would be a stored block with
+ * non-zero padding bits. */
 static bool zlib_header(const uint8_t *bytes) {
     bool method = (bytes[0] & 0x0F) == Z_DEFLATED && bytes[0] >> 4 <= 7;
     return method && (bytes[0] << 8 | bytes[1]) % 31 == 0;
 }
 
-/* False: the two bytes have not all come, or not all been given to zlib. */
+/* Passes the two header bytes to zlib. Returns false if they have not all arrived or zlib has not
+ * consumed them, and on failure. */
 static bool pass_header(zlib_state *state, coding_span *span, failure_code *failure) {
     while (state->header_kept < ZLIB_HEADER) {
         if (span->input_length == 0) return false;

@@ -12,10 +12,10 @@
 
 typedef struct {
     ZSTD_DCtx *context;
-    uint8_t header[HEADER_MOST]; /* how this frame began */
+    uint8_t header[HEADER_MOST]; /* the first bytes of the current frame */
     size_t header_length;
-    uint64_t frame_output; /* bytes that came out of it */
-    bool any_frame;        /* one has ended: what follows is another, or does not belong here */
+    uint64_t frame_output; /* bytes decoded from the current frame */
+    bool any_frame;        /* a frame has ended: bytes that begin no other frame are trailing */
 } zstd_state;
 
 static void *open_zstd(void) {
@@ -30,8 +30,9 @@ static void *open_zstd(void) {
     return state;
 }
 
-/* May a frame, or one to be skipped, begin so (RFC 8878 3.1)? The library looks at these bytes
- * sooner or later according to how they come, and knows older formats that are not HTTP's. */
+/* Returns whether the bytes can begin a frame or a skippable frame (RFC 8878 3.1). libzstd checks
+ * them earlier or later depending on how the input is split, and also accepts legacy formats, which
+ * HTTP does not allow. */
 static bool magic_right(const zstd_state *state, const coding_span *span) {
     static const uint8_t frame[] = {0x28, 0xB5, 0x2F, 0xFD}, skipped[] = {0x50, 0x2A, 0x4D, 0x18};
     for (size_t at = state->header_length; at < MAGIC_LENGTH; at++) {
@@ -50,7 +51,7 @@ static void keep_header(zstd_state *state, const uint8_t *bytes, size_t length) 
     state->header_length += kept;
 }
 
-/* Checks the frame's declared size, which the library does not always do. */
+/* Checks the frame's declared size, which libzstd does not always do. */
 static failure_code end_frame(zstd_state *state) {
     unsigned long long declared = ZSTD_getFrameContentSize(state->header, state->header_length);
     bool right = declared == ZSTD_CONTENTSIZE_UNKNOWN || declared == state->frame_output;
@@ -60,15 +61,15 @@ static failure_code end_frame(zstd_state *state) {
     return right ? FAILURE_NONE : FAILURE_CODING_DATA;
 }
 
-/* How much the library is shown: a frame's beginning byte by byte. Were it to see a frame that lies
- * there whole, it would go by looser rules (any window, blocks larger than it), and how the pieces
- * came would decide what is right. */
+/* Returns how many bytes to pass to libzstd: one at a time for the first HEADER_MOST bytes of a
+ * frame. To a frame that is complete in one input, libzstd applies looser rules (any window, blocks
+ * larger than the window); then the result would depend on how the input is split. */
 static size_t offered(const zstd_state *state, const coding_span *span) {
     bool beginning = state->header_length < HEADER_MOST && span->input_length > 0;
     return beginning ? 1 : span->input_length;
 }
 
-/* Frame by frame (RFC 8878 3); the library checks each one's check sum. */
+/* Decodes frame by frame (RFC 8878 3); libzstd checks the checksum of each frame. */
 static failure_code step_zstd(void *opaque, coding_span *span, bool *at_end) {
     zstd_state *state = opaque;
     if (!magic_right(state, span))

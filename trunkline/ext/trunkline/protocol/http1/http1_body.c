@@ -25,14 +25,14 @@ static failure_code chunk_line_end(http1_response *r) {
     return FAILURE_NONE;
 }
 
-/* Net::HTTP takes it for a line's end. */
+/* Handles a bare LF, which Net::HTTP accepts as a line end. */
 static failure_code bare_line_feed(http1_response *r) {
     if (GUARD(CHUNK_LINE_END) && !r->limits->lenient) return FAILURE_LINE_END;
     r->tolerated = true;
     return chunk_line_end(r);
 }
 
-/* Sizes beyond INT64_MAX are refused, so that none equals UINT64_MAX, "until close". */
+/* Refuses sizes beyond INT64_MAX, so that none equals UINT64_MAX, which means "until close". */
 static failure_code chunk_size_byte(http1_response *r, uint8_t byte) {
     int digit = hex_digit(byte);
     if (digit >= 0) {
@@ -47,7 +47,7 @@ static failure_code chunk_size_byte(http1_response *r, uint8_t byte) {
     case ';': r->state = STATE_CHUNK_EXTENSION; return FAILURE_NONE;
     case '\r': r->state = STATE_CHUNK_LF; return FAILURE_NONE;
     case '\n': return bare_line_feed(r);
-    default: /* white space too */
+    default: /* any other byte, including white space */
         if (GUARD(CHUNK_SIZE_DIGITS) && !r->limits->lenient) return FAILURE_CHUNK_SIZE;
         r->tolerated = true;
         r->state = STATE_CHUNK_EXTENSION;
@@ -55,7 +55,7 @@ static failure_code chunk_size_byte(http1_response *r, uint8_t byte) {
     }
 }
 
-/* Extensions are ignored, but limited in length, and must be text. */
+/* Ignores extensions, but checks that they are text and within the limits. */
 static failure_code extension_byte(http1_response *r, uint8_t byte) {
     if (byte == '\r') {
         r->state = STATE_CHUNK_LF;
@@ -87,7 +87,7 @@ static failure_code chunk_byte(http1_response *r, uint8_t byte) {
     }
 }
 
-/* Trailers are copied, because the input may be gone before they are complete. They are not
+/* Copies the trailers, because the input may be gone before they are complete. They are not
  * interpreted: nothing after a body may change its framing. */
 static http1_result trailer_section(http1_response *r, const uint8_t *bytes, size_t length,
                                     size_t *taken) {
@@ -140,7 +140,7 @@ static http1_result chunked_body(http1_response *r, const uint8_t *bytes, size_t
     return HTTP1_DONE;
 }
 
-/* Is the body complete, as far as its framing says? */
+/* Returns whether the body is complete by its framing. */
 static bool complete(const http1_response *r) {
     switch (r->framing) {
     case HTTP1_FRAMING_NONE: return true;

@@ -2,7 +2,8 @@
 #include "protocol/guard.h"
 #include "http1_usual.h"
 
-/* The slot for the next field, which is not counted before its line is complete. */
+/* Returns the slot for the next field, which is counted when its line is complete; NULL without
+ * memory. */
 static http1_field *next_slot(http1_section *s) {
     if (*s->count == *s->capacity) {
         uint32_t wanted = *s->capacity ? *s->capacity * 2 : 16;
@@ -19,16 +20,17 @@ static uint32_t trimmed_length(const uint8_t *value, const uint8_t *end) {
     return (uint32_t)(end - value);
 }
 
-/* The line that begins here continues the last field's value (a line fold); the field is counted
- * again at its end. Folds are overwritten when the section is complete, because the bytes may move
- * before that. */
+/* Reopens the last field, because the next line continues its value (a line fold); the field is
+ * counted again at its end. Folds are replaced when the section is complete, because the bytes may
+ * move before that. */
 static http1_field *unfinish_field(http1_response *r, http1_section *s) {
     r->folded = r->tolerated = true;
     r->position = AT_VALUE;
     return *s->list + --*s->count;
 }
 
-/* Writes one space for each line end of a value and the blanks around it. Returns its new end. */
+/* Replaces each line end in a value, with the blanks around it, by one space. Returns the value's
+ * new end. */
 static uint8_t *unfold_value(uint8_t *at, const uint8_t *end) {
     uint8_t *out = at;
     while (at < end) {
@@ -57,15 +59,15 @@ static void unfold(http1_response *r, const http1_section *s) {
     r->folded = false;
 }
 
-/* The section ends before `next`. */
+/* Completes the section, which ends before `next`. */
 static http1_result section_end(http1_response *r, const http1_section *s, const uint8_t *next) {
     if (r->folded) unfold(r, s);
     r->scan = (uint32_t)(next - s->bytes);
     return HTTP1_DONE;
 }
 
-/* Parses usual lines (http1_usual.h), as far as there are slots and the limit allows. Returns what
- * follows them. */
+/* Parses lines of the usual form (http1_usual.h), as many as there are slots and `most` allows.
+ * Returns the end of the last. */
 static const uint8_t *usual_lines(http1_section *s, uint32_t most, const uint8_t *at) {
     if (s->length < HTTP1_LANES) return at;
     const uint8_t *const last = s->bytes + s->length - HTTP1_LANES, *next;
@@ -77,8 +79,8 @@ static const uint8_t *usual_lines(http1_section *s, uint32_t most, const uint8_t
     return at;
 }
 
-/* The end of a name, and of a value, as Net::HTTP has it: whatever is there up to what must follow.
- */
+/* skip_name and skip_value return the end of a name or value. In lenient mode they accept any bytes
+ * up to the delimiter, as Net::HTTP does. */
 static const uint8_t *skip_name(http1_response *r, const uint8_t *at, const uint8_t *end) {
     while (at < end && http1_is(*at, CLASS_TOKEN)) at++;
     if (GUARD(FIELD_NAME) && !r->limits->lenient) return at;
@@ -97,8 +99,9 @@ static const uint8_t *skip_value(http1_response *r, const uint8_t *at, const uin
     return at;
 }
 
-/* One pass. Each case falls through to the next when its part of the line is complete; otherwise
- * parsing resumes there. White space before the first field is an invalid name (RFC 9112 2.2). */
+/* Parses in one pass. Each case falls through to the next when its part of the line is complete;
+ * otherwise the next call resumes there. White space before the first field is an invalid name (RFC
+ * 9112 2.2), except in lenient mode. */
 http1_result http1_parse_fields(http1_response *r, http1_section *s) {
     const uint8_t *const bytes = s->bytes, *const end = bytes + s->length, *at = bytes + r->scan;
     http1_field *field = next_slot(s);

@@ -67,7 +67,7 @@ static failure_code status_byte(size_t at, uint8_t byte) {
 
 #define STATUS_LENGTH 12 /* of "HTTP/1.1 200" */
 
-/* Most lines are this one, byte for byte. */
+/* Handles the most frequent status line with one comparison. */
 static bool usual_status_line(http1_response *r, const uint8_t *bytes, size_t length) {
     static const char line[] = "HTTP/1.1 200 OK\r\n";
     if (length < sizeof(line) - 1 || memcmp(bytes, line, sizeof(line) - 1) != 0) return false;
@@ -85,7 +85,8 @@ static const uint8_t *skip_digits(const uint8_t *at, const uint8_t *end) {
     return at;
 }
 
-/* A version, which may be missing: 1.0 is told from all others. NULL: it is malformed. */
+/* Parses a version, which may be missing, and returns its end; NULL: it is malformed. All versions
+ * except 1.0 count as 1.1. */
 static const uint8_t *lenient_version(http1_response *r, const uint8_t *at, const uint8_t *end) {
     r->minor_version = 1;
     if (at == end || *at != '/') return at;
@@ -97,7 +98,7 @@ static const uint8_t *lenient_version(http1_response *r, const uint8_t *at, cons
     return at;
 }
 
-/* The line as Net::HTTP reads it: in any case, with any version or none, and any blanks. */
+/* Parses the line as Net::HTTP does: in either case, with any version or none, and any blanks. */
 static http1_result lenient_status_line(http1_response *r, const uint8_t *bytes, size_t length) {
     const uint8_t *line_end = memchr(bytes, '\n', length), *end = line_end;
     if (line_end == NULL) return HTTP1_MORE;
@@ -126,8 +127,8 @@ static http1_result odd_status_line(http1_response *r, const uint8_t *bytes, siz
     return r->limits->lenient ? lenient_status_line(r, bytes, length) : http1_refuse(r, wrong);
 }
 
-/* Up to the reason phrase, which may be missing with its space (RFC 9112 4). Reads at most twelve
- * bytes again that it read the last time. */
+/* Parses up to the reason phrase, which may be missing with its space (RFC 9112 4). After
+ * HTTP1_MORE it reads the first bytes again, at most twelve. */
 static http1_result status_line(http1_response *r, const uint8_t *bytes, size_t length) {
     if (usual_status_line(r, bytes, length)) return HTTP1_DONE;
     for (size_t at = 0; at < length && at < STATUS_LENGTH; at++) {
@@ -167,7 +168,7 @@ static http1_result reason_end(http1_response *r, const uint8_t *bytes, size_t l
     return HTTP1_DONE;
 }
 
-/* What the fields say about framing and the connection. */
+/* The meaning of the fields for framing and the connection. */
 typedef struct {
     bool close;
     bool keep_alive;
@@ -175,7 +176,7 @@ typedef struct {
     uint32_t transfer_codings;
 } meaning;
 
-/* 1*DIGIT within the range of int64_t, or -1. */
+/* Parses 1*DIGIT. Returns -1 for anything else and for numbers beyond int64_t. */
 static int64_t number(const uint8_t *bytes, size_t length) {
     int64_t value = 0;
     if (length == 0) return -1;
@@ -199,7 +200,7 @@ static bool element_is(const comma_list *list, const char *word, size_t length) 
 
 #define ELEMENT_IS(list, literal) element_is(list, literal, sizeof(literal) - 1)
 
-/* Equal values, on several lines or in a list, are one (RFC 9110 8.6). */
+/* Accepts several equal values, in several fields or in a list, as one (RFC 9110 8.6). */
 static failure_code content_length(http1_response *r, comma_list list) {
     while (comma_list_next(&list)) {
         int64_t value = number((const uint8_t *)list.element, list.length);
@@ -218,7 +219,7 @@ static void connection_options(meaning *m, comma_list list) {
     }
 }
 
-/* The smallest of several timeouts; what is malformed is ignored. */
+/* Keeps the smallest of several timeouts, and ignores malformed ones. */
 static void keep_alive_hint(http1_response *r, comma_list list) {
     static const char timeout[] = "timeout=";
     const size_t prefix = sizeof(timeout) - 1;
@@ -232,7 +233,8 @@ static void keep_alive_hint(http1_response *r, comma_list list) {
     }
 }
 
-/* Net::HTTP looks for `chunked` anywhere, and undoes no other coding. */
+/* In lenient mode `chunked` may be anywhere in the list, and other codings are not decoded, as in
+ * Net::HTTP. */
 static failure_code transfer_coding(http1_response *r, meaning *m, comma_list list) {
     uint32_t before = m->transfer_codings;
     while (comma_list_next(&list)) {
@@ -245,7 +247,7 @@ static failure_code transfer_coding(http1_response *r, meaning *m, comma_list li
     return wrong ? FAILURE_TRANSFER_CODING : FAILURE_NONE;
 }
 
-/* Selects by length first, so that most names are not compared at all. */
+/* Selects by the name's length first, so that most names are not compared at all. */
 static failure_code field_meaning(http1_response *r, meaning *m, const uint8_t *bytes,
                                   const http1_field *field) {
 #define NAMED(literal) HTTP1_SAME(bytes + field->name, field->name_length, literal)
@@ -269,7 +271,7 @@ bool http1_bodiless(int status, bool head_request) {
     return head_request || status < 200 || status == 204 || status == 304;
 }
 
-/* Which framing holds (RFC 9112 6.3). */
+/* Decides the framing of the body (RFC 9112 6.3), and whether the connection is persistent. */
 static void set_framing(http1_response *r, const meaning *m) {
     if (http1_bodiless(r->status, r->head_request)) {
         r->framing = HTTP1_FRAMING_NONE;
@@ -288,7 +290,7 @@ static void set_framing(http1_response *r, const meaning *m) {
                     r->framing != HTTP1_FRAMING_CLOSE;
 }
 
-/* Reads all fields. Returns the first failure. */
+/* Interprets all fields, also after a failure. Returns the first failure. */
 static failure_code fields_meaning(http1_response *r, meaning *m, const uint8_t *bytes) {
     failure_code first = FAILURE_NONE;
     const http1_field *field = r->fields;
@@ -297,7 +299,7 @@ static failure_code fields_meaning(http1_response *r, meaning *m, const uint8_t 
         if (first == FAILURE_NONE) first = wrong;
     }
     if (first != FAILURE_NONE || m->transfer_codings == 0) return first;
-    if (r->limits->lenient) { /* the coding counts, with a length and in HTTP/1.0 too */
+    if (r->limits->lenient) { /* Transfer-Encoding overrides Content-Length, in HTTP/1.0 too */
         r->tolerated |= r->content_length >= 0 || r->minor_version == 0;
         r->content_length = -1;
         return FAILURE_NONE;
@@ -307,8 +309,8 @@ static failure_code fields_meaning(http1_response *r, meaning *m, const uint8_t 
     return old ? FAILURE_TRANSFER_CODING : FAILURE_NONE;
 }
 
-/* Without a body, invalid framing is tolerated, but the connection is not used again. For a 1xx it
- * is a failure, because the final response follows. */
+/* Tolerates invalid framing of a response without a body, but the connection is not reused. Invalid
+ * framing of a 1xx is a failure, because the final response follows. */
 static http1_result head_complete(http1_response *r, const uint8_t *bytes) {
     meaning m = {0};
     r->head_length = r->scan;
@@ -327,7 +329,7 @@ static http1_result head_complete(http1_response *r, const uint8_t *bytes) {
     return HTTP1_DONE;
 }
 
-/* Parses no byte beyond the limit, so that a head gives the same result whole and in pieces. */
+/* Parses no byte beyond the limit, so that the result does not depend on how the head is split. */
 http1_result http1_head(http1_response *r, uint8_t *bytes, size_t length) {
     bool limited = GUARD(HEAD_BYTES) && r->limits->head_bytes < UINT32_MAX;
     size_t limit = limited ? r->limits->head_bytes : UINT32_MAX;
@@ -358,7 +360,7 @@ const char *http1_missing_end(const http1_response *r) {
     case AT_FIELD: return "\r\n";
     case AT_VALUE_LF: return "\n\r\n";
     case AT_LAST_LF: return "\n";
-    case AT_NAME: return NULL; /* such a line is malformed */
+    case AT_NAME: return NULL; /* a line without a colon is malformed */
     default: return "\r\n\r\n";
     }
 }

@@ -4,7 +4,7 @@
 #include "http1.h"
 #include "http1_table.h"
 
-/* Where an answer is (http1_response.state). */
+/* The part of the response that is parsed next (http1_response.state). */
 enum {
     STATE_STATUS_LINE,
     STATE_REASON,
@@ -22,23 +22,23 @@ enum {
     STATE_FAILED
 };
 
-/* Where in a section of fields, of the head or of the trailers (http1_response.position). */
+/* The position in a section of fields, of the head or the trailers (http1_response.position). */
 enum { AT_FIELD, AT_NAME, AT_BLANK, AT_VALUE, AT_VALUE_LF, AT_LAST_LF };
 
-/* A section of fields and the place where they are listed. */
+/* A section of fields, and the list that its fields are stored in. */
 typedef struct {
-    uint8_t *bytes; /* from the first of the head or the trailers on */
-    size_t length;  /* of what has come, or of what the limits let us see of it */
+    uint8_t *bytes; /* from the first byte of the head or the trailers on */
+    size_t length;  /* of the received bytes, or of those within the limits */
     http1_field **list;
     uint32_t *count;
     uint32_t *capacity;
 } http1_section;
 
-/* Parses from r->scan at r->position on, as far as the bytes go. HTTP1_DONE: r->scan is just behind
- * the empty line, and no value holds a line fold any more. */
+/* Parses the bytes from r->scan on, beginning in r->position. HTTP1_DONE: r->scan is just after the
+ * empty line, and all line folds have been replaced. */
 http1_result http1_parse_fields(http1_response *r, http1_section *section);
 
-/* Returns where the LF of a line end must be, which begins at `at` with CR or LF. A bare LF is
+/* Returns where the LF of the line end that begins at `at`, with CR or LF, must be. A bare LF is
  * tolerated (RFC 9112 2.2). */
 static inline const uint8_t *http1_line_feed(http1_response *r, const uint8_t *at) {
     if (*at == '\r') return at + 1;

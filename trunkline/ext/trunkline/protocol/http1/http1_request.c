@@ -44,7 +44,7 @@ static bool request_valid(const char *method, size_t method_length, const char *
     return true;
 }
 
-/* Room has been reserved. */
+/* Appends to `out`, which must have room. */
 static void put(buffer *out, const char *bytes, size_t length) {
     if (length > 0) memcpy(buffer_tail(out), bytes, length);
     buffer_commit(out, length);

@@ -6,12 +6,12 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The classes of bytes that HTTP knows. */
+/* Classes of bytes, as bits of http1_class. */
 enum {
     CLASS_TOKEN = 1, /* RFC 9110 5.6.2 */
     CLASS_TEXT = 2,  /* field values and reason phrases, RFC 9110 5.5: HTAB, SP, VCHAR, 0x80-0xFF */
-    CLASS_TARGET = 4, /* request targets, RFC 9112 3.2: VCHAR, but no "#" */
-    CLASS_URL = 8,    /* paths and queries as they are sent: RFC 3986 3.3, 3.4, and "[" and "]" */
+    CLASS_TARGET = 4, /* request targets, RFC 9112 3.2: VCHAR except "#" */
+    CLASS_URL = 8,    /* paths and queries sent without change: RFC 3986 3.3, 3.4, "[" and "]" */
     CLASS_FORM = 16   /* names and values of forms that need no encoding: RFC 3986 2.3 */
 };
 
@@ -52,8 +52,8 @@ static inline uint8_t http1_lower(uint8_t byte) {
     return (uint8_t)(byte - 'A') < 26 ? byte | 0x20 : byte;
 }
 
-/* Are eight bytes the same but for the case of ASCII letters? `letters` has the high bit of those
- * that are letters: these may differ in 0x20, which is two bits lower. */
+/* Returns whether eight bytes are equal except for the case of ASCII letters. `letters` has the
+ * high bit of each byte that is a letter, which may differ in 0x20, two bits lower. */
 static inline bool http1_same_eight(const uint8_t *bytes, const char *word) {
     const uint64_t ones = UINT64_MAX / 255, highs = ones * 0x80;
     uint64_t a, b;
@@ -65,7 +65,8 @@ static inline bool http1_same_eight(const uint8_t *bytes, const char *word) {
     return ((a ^ b) & ~(letters >> 2)) == 0;
 }
 
-/* Are they the same but for the case of ASCII letters? Quickest when not even these differ. */
+/* Returns whether the texts are equal except for the case of ASCII letters. Fastest when they are
+ * identical. */
 static inline bool http1_same(const uint8_t *bytes, size_t length, const char *word,
                               size_t word_length) {
     if (length != word_length) return false;
@@ -80,16 +81,16 @@ static inline bool http1_same(const uint8_t *bytes, size_t length, const char *w
 
 #define HTTP1_SAME(bytes, length, literal) http1_same(bytes, length, literal, sizeof(literal) - 1)
 
-/* Marks the high bit of the bytes that are below 0x20 or 0x7F; the lowest mark is always right,
- * those above it may be wrong. */
+/* Returns a mask with the high bit of each byte that is below 0x20 or 0x7F. The lowest set bit is
+ * always right; the bits above it may be wrong. */
 static inline uint64_t http1_controls(uint64_t eight) {
     const uint64_t ones = UINT64_MAX / 255, highs = ones * 0x80;
     uint64_t deleted = eight ^ (ones * 0x7F);
     return (((eight - ones * 0x20) & ~eight) | ((deleted - ones) & ~deleted)) & highs;
 }
 
-/* The first byte that is no text, or `end`. Eight bytes at a time, as long as no tab is among them.
- */
+/* Returns the first byte that is not text, or `end`. Scans eight bytes at a time up to the first
+ * control character (a tab is one). */
 static inline const uint8_t *http1_skip_text(const uint8_t *at, const uint8_t *end) {
     for (uint64_t eight; end - at >= 8; at += 8) {
         memcpy(&eight, at, sizeof(eight));

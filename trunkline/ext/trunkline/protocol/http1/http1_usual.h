@@ -8,19 +8,19 @@
 #endif
 
 /*
- * The lines that nearly all fields come in, sixteen bytes at a time: names of letters and "-", one
- * space, values of visible ASCII and spaces. What is taken here the parser would have taken byte by
- * byte, with the same result; whatever else a line may be, and all that is wrong, is left to it.
+ * Parses the form that nearly all field lines have, sixteen bytes at a time: names of letters and
+ * "-", one space, values of visible ASCII and spaces. The result is the same as that of the
+ * byte-by-byte parser, which handles all other lines and all errors.
  */
 
 #define HTTP1_LANES 16
 
-/* The compiler's own vectors: SSE2, NEON, or words. */
+/* The compiler's vector types, compiled to SSE2, NEON, or words. */
 typedef uint8_t http1_lanes __attribute__((vector_size(HTTP1_LANES)));
 typedef int8_t http1_signed_lanes __attribute__((vector_size(HTTP1_LANES)));
 
-/* Marks (0xFF) the bytes from first to last, which are ASCII. The last is moved to 0x7F, behind
- * which signed numbers turn negative, so that one comparison does for both ends. */
+/* Marks (0xFF) the bytes from `first` to `last`, which must be ASCII. Adding `up` moves `last` to
+ * 0x7F, the greatest signed byte, so that one comparison checks both ends. */
 static inline http1_lanes http1_between(http1_lanes bytes, uint8_t first, uint8_t last) {
     uint8_t up = 0x7F - last;
     return (http1_lanes)((http1_signed_lanes)(bytes + up) > (int8_t)(first + up - 1));
@@ -34,7 +34,7 @@ static inline http1_lanes http1_usual_in_value(http1_lanes bytes) {
     return http1_between(bytes, ' ', '~');
 }
 
-/* How many lanes are marked before the first that is not. */
+/* Returns how many lanes are marked before the first unmarked one. */
 static inline size_t http1_marked(http1_lanes marks) {
 #if defined(__SSE2__)
     return (size_t)__builtin_ctz(~(unsigned)_mm_movemask_epi8((__m128i)marks));
@@ -46,11 +46,12 @@ static inline size_t http1_marked(http1_lanes marks) {
     return second * 8 + (size_t)__builtin_ctzll(~halves[second]) / 8;
 #else
     (void)marks;
-    return 0; /* no line is usual */
+    return 0; /* the byte-by-byte parser handles all lines */
 #endif
 }
 
-/* Passes what is usual; stops at `last`, before which there are always lanes to load, or behind. */
+/* Skips the bytes that `usual` marks. Stops at or after `last`; from any byte before `last`,
+ * HTTP1_LANES bytes can be loaded. */
 static inline const uint8_t *http1_pass(const uint8_t *at, const uint8_t *last,
                                         http1_lanes usual(http1_lanes)) {
     while (at < last) {
@@ -63,7 +64,8 @@ static inline const uint8_t *http1_pass(const uint8_t *at, const uint8_t *last,
     return at;
 }
 
-/* The line that begins at `name`: fills in the field and returns what follows, or returns NULL. */
+/* Parses the line that begins at `name`. Fills in the field and returns the end of the line, or
+ * NULL when the line has another form or is too close to `last`. */
 static inline const uint8_t *http1_usual_line(http1_field *field, const uint8_t *bytes,
                                               const uint8_t *name, const uint8_t *last) {
     const uint8_t *colon = http1_pass(name, last, http1_usual_in_name);

@@ -13,8 +13,8 @@ const http2_limits http2_default_limits = {
     .idle_frames = 10000,
 };
 
-#define STREAMS_AT_FIRST 100                 /* until the server's SETTINGS come */
-#define REQUEST_HEAD_MOST (64 * 1024 * 1024) /* nghttp2's own limit is 64 KiB */
+#define STREAMS_AT_FIRST 100                 /* until the server's SETTINGS are received */
+#define REQUEST_HEAD_MOST (64 * 1024 * 1024) /* nghttp2's default is 64 KiB */
 
 bool http2_available(void) {
     return true;
@@ -110,7 +110,7 @@ static void judge(http2 *h, int error) {
 #define NOTHING (-1)
 
 /* Appends the next frame to `out` and returns its type. NOTHING: there is none, or ->verdict was
- * set. Notes the end of the request whose last frame it is. */
+ * set. If it is the last frame of a request, stores the position of its end in ->request_ends. */
 static int compose(http2 *h, buffer *out) {
     const uint8_t *piece;
     http2_signed length = http2_library_send(h->session, &piece);
@@ -126,8 +126,8 @@ static int compose(http2 *h, buffer *out) {
     return piece[3];
 }
 
-/* Composes the frames that answer the input (acknowledgements, resets, GOAWAY) at once, so that
- * streams that nghttp2 resets have failed when http2_input returns. */
+/* Composes the frames that the input caused (acknowledgements, resets, GOAWAY) at once, so that
+ * streams reset by nghttp2 have failed when http2_input returns. */
 static void compose_answers(http2 *h) {
     while (nghttp2_session_get_outbound_queue_size(h->session) > 0) {
         int type = compose(h, &h->ahead);
@@ -135,7 +135,7 @@ static void compose_answers(http2 *h) {
     }
 }
 
-/* Fails the connection after a verdict, with GOAWAY unless there is no memory for it. */
+/* Fails the connection if ->verdict is set, with GOAWAY unless memory ran out. */
 static void carry_out(http2 *h) {
     if (h->verdict == FAILURE_NONE || h->over) return;
     h->failure = h->verdict;
@@ -170,8 +170,8 @@ bool http2_wants_output(const http2 *h) {
 
 /* ---- input ---- */
 
-/* Takes a part of one frame. Its effects happen when the frame is complete, however it was split.
- */
+/* Passes a part of one frame to nghttp2. The checks run when the frame is complete, so that their
+ * result does not depend on how it was split. */
 static void input_piece(http2 *h, const uint8_t *bytes, size_t length) {
     http2_signed taken = http2_library_receive(h->session, bytes, length);
     if (taken < 0) judge(h, (int)taken);

@@ -2,8 +2,8 @@
 
 #include "http2.h"
 
-/* Built without nghttp2: there never is a session, so that nothing but http2_available and
- * http2_new is ever called. */
+/* Used in a build without nghttp2: http2_new returns no session, so that only http2_available and
+ * http2_new are called. */
 
 const http2_limits http2_default_limits;
 

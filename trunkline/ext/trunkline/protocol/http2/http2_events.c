@@ -8,8 +8,7 @@
 
 /* ---- header sections ---- */
 
-/* The stream that a header section is for; NULL when its owner has released it, or it has failed.
- */
+/* Returns the stream of a header section; NULL when its owner has released it, or it has failed. */
 static http2_stream *reader(nghttp2_session *session, const nghttp2_frame *frame) {
     if (frame->hd.type != NGHTTP2_HEADERS) return NULL;
     http2_stream *s = http2_stream_of(session, frame->hd.stream_id);
@@ -43,8 +42,8 @@ static int on_invalid_header(nghttp2_session *session, const nghttp2_frame *fram
 
 /* ---- data ---- */
 
-/* The connection's window is opened again at once, so that a stream that is not read does not stop
- * the others; the stream's own when its owner takes the bytes. */
+/* Opens the connection's window again at once, so that a stream that is not read does not block the
+ * others. The stream's window is opened when its owner takes the bytes. */
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *bytes,
                    size_t length, void *user) {
     http2 *h = user;
@@ -62,7 +61,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
     return result == 0 ? 0 : http2_no_memory(h);
 }
 
-/* ---- frames are complete ---- */
+/* ---- complete frames ---- */
 
 static void answer_ends(http2 *h, http2_stream *s) {
     s->ended = true;
@@ -130,7 +129,7 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
     return 0;
 }
 
-/* ---- frames go out ---- */
+/* ---- sent frames ---- */
 
 static int before_send(nghttp2_session *session, const nghttp2_frame *frame, void *user) {
     const http2 *h = user;
@@ -140,7 +139,7 @@ static int before_send(nghttp2_session *session, const nghttp2_frame *frame, voi
     return 0;
 }
 
-/* nghttp2 sends GOAWAY for a protocol error, with the reason in it. */
+/* Sets the verdict from a GOAWAY that nghttp2 sends for a protocol error, with the reason in it. */
 static void last_words(http2 *h, const nghttp2_goaway *goaway) {
     const char *code = nghttp2_http2_strerror(goaway->error_code);
     if (h->verdict != FAILURE_NONE || goaway->error_code == NGHTTP2_NO_ERROR) return;

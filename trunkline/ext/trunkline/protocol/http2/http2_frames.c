@@ -5,12 +5,12 @@
 #include "protocol/guard.h"
 
 /*
- * Counts the frames in the input, because nghttp2 does not report those that it ignores, so that a
- * server cannot send frames without content for ever (RFC 9113 10.5). Each frame counts as idle;
- * the callbacks for frames with content reset the count.
+ * Counts received frames, so that a server cannot send frames without content for ever (RFC 9113
+ * 10.5); nghttp2 does not report the frames that it ignores. Each frame counts as idle; the
+ * callbacks for frames with content reset the count.
  */
 
-#define FRAME_MOST 16384 /* our SETTINGS_MAX_FRAME_SIZE, the default (RFC 9113 4.2) */
+#define FRAME_MOST 16384 /* the client's SETTINGS_MAX_FRAME_SIZE, the default (RFC 9113 4.2) */
 
 static int flood(http2 *h, const char *detail) {
     return http2_stop(h, FAILURE_HTTP2_FLOOD, NGHTTP2_ENHANCE_YOUR_CALM, detail);
@@ -21,8 +21,8 @@ static bool ours_and_closed(const http2 *h, uint32_t id) {
            http2_stream_of(h->session, (int32_t)id) == NULL;
 }
 
-/* A server may send DATA for a stream before it knows that we have reset it, at most as much as the
- * stream's window. */
+/* Handles DATA for a closed stream. A server may send as much as the stream's window before it
+ * receives the client's RST_STREAM. */
 static void late_data(http2 *h, uint32_t length) {
     if (length <= h->late_data) {
         h->late_data -= length;
@@ -32,14 +32,15 @@ static void late_data(http2 *h, uint32_t length) {
     }
 }
 
-/* Once we have reset a stream, a head that the server sent before it knew of that may come. */
+/* Handles HEADERS for a closed stream. They are accepted after any stream was closed early, because
+ * the server may have sent them before it received the client's RST_STREAM. */
 static void late_head(http2 *h, uint32_t id) {
     if (h->any_left_early || !ours_and_closed(h, id)) return;
     http2_stop(h, FAILURE_HTTP2_PROTOCOL, NGHTTP2_STREAM_CLOSED,
                "HEADERS for a stream that is closed (STREAM_CLOSED)");
 }
 
-/* The first frame is SETTINGS (RFC 9113 3.4). */
+/* Checks that the first frame is SETTINGS (RFC 9113 3.4). */
 static void first_frame(http2 *h, uint8_t type, uint8_t flags) {
     if (type == NGHTTP2_SETTINGS && !(flags & NGHTTP2_FLAG_ACK)) {
         h->settings_came = true;

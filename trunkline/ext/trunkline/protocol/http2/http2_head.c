@@ -4,8 +4,8 @@
 #include "protocol/guard.h"
 #include "protocol/http1/http1_table.h"
 
-/* Received header sections. Fields are limited as they come, because nghttp2 takes any number of
- * them, and copied when the section is complete. */
+/* Received header sections. Limits are checked at each field, because nghttp2 accepts any number of
+ * them. A section is copied when it is complete. */
 
 #define FIELD_OVERHEAD 32 /* RFC 9113 6.5.2 */
 
@@ -29,7 +29,7 @@ static int refuse(http2 *h, http2_stream *s, failure_code code) {
     return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
-/* nghttp2 has checked that these are digits. */
+/* Does not check the bytes, because nghttp2 has checked that they are digits. */
 static int64_t number(const uint8_t *digits, size_t length) {
     int64_t value = 0;
     for (size_t i = 0; i < length; i++) value = value * 10 + (digits[i] - '0');
@@ -78,7 +78,7 @@ int http2_section_field(http2 *h, http2_stream *s, const uint8_t *name, size_t n
     return 0;
 }
 
-/* Returns memory for length 0 too, so that NULL means that there was none. */
+/* Allocates memory for length 0 too, so that NULL always means out of memory. */
 static void *copy(const void *bytes, size_t length) {
     void *made = malloc(length ? length : 1);
     if (made != NULL && length > 0) memcpy(made, bytes, length);

@@ -4,14 +4,14 @@
 #include "http2.h"
 #include "http2_library.h"
 
-/* The header section that is being received; there is one at a time, because no other frame may
- * come between its frames. */
+/* The header section that is being received. There is only one at a time, because no other frame
+ * may come between its frames. */
 typedef struct {
-    const http2_stream *of; /* borrowed; NULL: none is coming */
+    const http2_stream *of; /* borrowed; NULL: no section is being received */
     buffer bytes;
     http1_field *fields; /* owned */
     uint32_t field_count, field_capacity;
-    size_t size; /* as RFC 9113 6.5.2 counts */
+    size_t size; /* bytes, as RFC 9113 6.5.2 counts them */
     int status;
     int64_t content_length;
 } http2_section;
@@ -35,35 +35,35 @@ struct http2 {
     failure_code verdict;
     uint32_t verdict_code;
 
-    bool settings_came;
-    bool settings_whole;   /* and were taken */
-    uint32_t settings_out; /* our SETTINGS that the server has not acknowledged */
+    bool settings_came;    /* the server's first frame began, and is SETTINGS */
+    bool settings_whole;   /* the server's SETTINGS were received completely and applied */
+    uint32_t settings_out; /* SETTINGS sent that the server has not acknowledged */
     bool narrow;           /* new streams have narrow windows */
-    bool goodbye;          /* we have sent GOAWAY */
-    bool goaway;           /* the server has */
+    bool goodbye;          /* the client has sent GOAWAY */
+    bool goaway;           /* the server has sent GOAWAY */
     uint32_t goaway_code;
     uint64_t pings_out, pings_answered;
 
     /* output */
-    buffer ahead;         /* composed before it was asked for: answers to what came */
-    uint32_t answers;     /* frames in it but HEADERS and DATA */
-    uint64_t composed;    /* bytes, ever */
-    http2_stream *ending; /* the frame being composed is its request's last */
+    buffer ahead;         /* frames that input caused, composed before http2_output was called */
+    uint32_t answers;     /* frames composed since http2_output, except HEADERS and DATA */
+    uint64_t composed;    /* bytes composed so far */
+    http2_stream *ending; /* the frame being composed is the last of this stream's request */
 
     /* streams */
     list streams; /* owned */
     list touched; /* see http2_next_touched */
     uint32_t open;
-    list free_streams; /* owned; for use again */
+    list free_streams; /* owned; for reuse */
     uint32_t free_stream_count;
 
     /* the frame that is being received, and counts that limit a server */
     uint8_t frame_head[HTTP2_FRAME_HEAD];
-    uint32_t head_length, frame_left; /* bytes of ->frame_head so far; bytes of the frame to come */
+    uint32_t head_length, frame_left; /* bytes of ->frame_head so far; bytes left of the frame */
     uint32_t idle_frames;
     uint32_t continuations; /* of the header section */
-    uint64_t late_data;     /* bytes of DATA that may still come for streams that are closed */
-    bool any_left_early;    /* a stream was closed before its answer had ended */
+    uint64_t late_data;     /* bytes of DATA that the server may still send for closed streams */
+    bool any_left_early;    /* a stream was closed before its response had ended */
 
     http2_section section;
     nghttp2_nv *header_list; /* owned; the headers of the request being sent */
@@ -72,18 +72,19 @@ struct http2 {
 
 /* ---- http2.c ---- */
 
-/* Stops the session within a callback of nghttp2, which returns this result. `code`: RFC 9113 7. */
+/* Stops the session from a callback of nghttp2, which must return this result. `code`: RFC 9113 7.
+ */
 int http2_stop(http2 *h, failure_code verdict, uint32_t code, const char *detail);
 
 static inline int http2_no_memory(http2 *h) {
     return http2_stop(h, FAILURE_OUT_OF_MEMORY, NGHTTP2_INTERNAL_ERROR, NULL);
 }
 
-/* Fails the connection, with every incomplete stream. */
+/* Fails the connection and every incomplete stream. */
 void http2_fail(http2 *h, failure_code code);
 
-/* Checks the result of an nghttp2 function: without memory it fails the connection and returns
- * false. */
+/* Checks the result of an nghttp2 function. When it ran out of memory, fails the connection and
+ * returns false. */
 bool http2_done(http2 *h, int result);
 
 /* ---- http2_memory.c ---- */
@@ -93,8 +94,8 @@ void http2_memory_free(http2_memory *memory); /* frees all blocks */
 
 /* ---- http2_frames.c ---- */
 
-/* How many bytes of the input belong to the next frame or what is left of it. Counts frames, and
- * may set ->verdict. */
+/* Returns how many bytes of the input belong to the current or next frame. Counts frames, and may
+ * set ->verdict. */
 size_t http2_next_piece(http2 *h, const uint8_t *bytes, size_t length);
 
 /* ---- http2_events.c: callbacks of nghttp2 ---- */
@@ -104,7 +105,8 @@ void http2_set_callbacks(nghttp2_session_callbacks *callbacks);
 /* ---- http2_head.c: received header sections ---- */
 
 void http2_section_begin(http2 *h, const http2_stream *s);
-/* Adds a field. Returns the callback's result: a field that is refused fails this stream alone. */
+/* Adds a field. Returns the result for the nghttp2 callback: a refused field fails only this
+ * stream. */
 int http2_section_field(http2 *h, http2_stream *s, const uint8_t *name, size_t name_length,
                         const uint8_t *value, size_t value_length);
 bool http2_section_end(http2 *h, http2_stream *s); /* false: no memory */
@@ -112,31 +114,33 @@ void http2_section_free(http2_section *section);
 
 /* ---- http2_stream.c ---- */
 
-/* Adds a stream that owns the reserved `window`. NULL without memory; `window` is released then. */
+/* Adds a stream, which takes over the reserved `window`. Returns NULL without memory; `window` is
+ * released then. */
 http2_stream *http2_stream_new(http2 *h, uint32_t window);
-void http2_stream_free(http2 *h, http2_stream *s); /* or adds it to ->free_streams */
+void http2_stream_free(http2 *h, http2_stream *s); /* or keeps it in ->free_streams */
 void http2_streams_free(http2 *h);                 /* all of them */
 void http2_touch(http2 *h, http2_stream *s);
 
 /* Fails the stream, unless it has failed or ended already. */
 void http2_stream_fail(http2 *h, http2_stream *s, failure_code code);
 
-/* To be called when nghttp2 forgets the stream; may free it. */
+/* To be called when nghttp2 closes the stream; may free it. */
 void http2_stream_closed(http2 *h, http2_stream *s, uint32_t code);
 
-/* The source from which nghttp2 reads the request's body. */
+/* Returns the source from which nghttp2 reads the request's body. */
 http2_provider http2_body_of(http2_stream *s);
 
 /* ---- http2_window.c ---- */
 
-/* Reserves *window bytes of the budget for a new stream. Returns false when there is no room. */
+/* Reserves budget for a new stream's window and stores its bytes in *window. Returns false when
+ * there is no room, or without memory. */
 bool http2_window_reserve(http2 *h, uint32_t *window);
 void http2_window_release(http2_stream *s);
 
-/* To be called when the server acknowledges our SETTINGS. */
+/* To be called when the server acknowledges SETTINGS. */
 void http2_settings_heard(http2 *h);
 
-/* Widens the window of a large response whose owner takes what comes. */
+/* Widens the window of a large response, when its owner takes data. */
 void http2_window_widen(http2 *h, http2_stream *s);
 
 static inline http2_stream *http2_stream_of(nghttp2_session *session, int32_t id) {

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the versions of nghttp2 differ: from 1.60 on, functions with a type of the library's own
- * for signed sizes stand beside those with ssize_t, which are deprecated. */
+/* Hides differences between versions of nghttp2: since 1.60, functions with ssize_t are deprecated
+ * in favour of functions with nghttp2_ssize. */
 
 #if NGHTTP2_VERSION_NUM >= 0x013c00
 
@@ -27,8 +27,8 @@ typedef nghttp2_data_provider http2_provider;
 
 #endif
 
-/* http2_frames.c counts CONTINUATION in every version. Some have a limit of their own, and among
- * these are some that count how often they are called. */
+/* Turns off nghttp2's limit of CONTINUATION frames, because http2_frames.c has one for all
+ * versions. Some versions have no limit, and others count calls instead of frames. */
 static inline void http2_library_limits(nghttp2_option *options) {
 #ifdef HAVE_NGHTTP2_OPTION_SET_MAX_CONTINUATIONS
     nghttp2_option_set_max_continuations(options, SIZE_MAX);

@@ -5,13 +5,14 @@
 #include <stddef.h>
 
 /*
- * Keeps nghttp2's allocations in a list, and frees a session by freeing these: after a failed
- * allocation nghttp2_session_del may free twice (1.52, an item that could not be queued).
+ * Keeps nghttp2's allocations in a list, and frees a session by freeing all of them, because
+ * nghttp2_session_del may free an item twice after a failed allocation (1.52, an item that could
+ * not be queued).
  */
 
 typedef struct {
     list_node node;
-    long double bytes[]; /* aligned for all that may lie there */
+    long double bytes[]; /* aligned for every type */
 } http2_block;
 
 static http2_block *block_of(void *bytes) {
@@ -50,7 +51,7 @@ static void give(void *bytes, void *memory) {
     free(block_of(bytes));
 }
 
-/* As realloc: without memory the old block stays valid. */
+/* Like realloc: without memory it returns NULL, and the old block stays valid. */
 static void *resize(void *bytes, size_t size, void *of) {
     http2_memory *memory = of;
     if (bytes == NULL) return take(size, memory);

@@ -3,7 +3,7 @@
 #include "http2_internal.h"
 #include "protocol/http1/http1_table.h"
 
-/* Translates a request head of HTTP/1.1 to a list of headers of HTTP/2 (RFC 9113 8.2, 8.3.1), which
+/* Translates an HTTP/1.1 request head to a list of HTTP/2 headers (RFC 9113 8.2, 8.3.1), which
  * nghttp2 copies with names in lower case. */
 
 typedef struct {
@@ -13,8 +13,8 @@ typedef struct {
 
 #define IS(w, literal) HTTP1_SAME((const uint8_t *)(w).bytes, (w).length, literal)
 
-/* Takes what comes before the end mark, and the mark, from the front of `rest`; false when it has
- * none. */
+/* Removes the bytes up to `mark`, and the mark, from the front of `rest`, and stores them without
+ * the mark in *out. Returns false when `rest` has no mark. */
 static bool next_word(word *rest, char mark, word *out) {
     const char *end = memchr(rest->bytes, mark, rest->length);
     if (end == NULL) return false;
@@ -36,7 +36,7 @@ static word trim(word w) {
     return w;
 }
 
-/* Is the field about the connection, or sent as a pseudo-header? */
+/* Returns whether the field is connection-specific, or sent as a pseudo-header. */
 static bool left_out(word name, word value) {
     static const char *const names[] = {"connection",       "host",    "keep-alive",
                                         "proxy-connection", "upgrade", "http2-settings",
@@ -47,12 +47,13 @@ static bool left_out(word name, word value) {
     return IS(name, "te") && !IS(value, "trailers");
 }
 
-/* These must not be indexed, where the size of other requests would betray them (RFC 7541 7.1). */
+/* Returns whether the field must not be indexed, because the sizes of later requests would then
+ * reveal its value (RFC 7541 7.1). */
 static bool secret(word name) {
     return IS(name, "authorization") || IS(name, "cookie") || IS(name, "proxy-authorization");
 }
 
-/* Makes room for as many headers as the head has lines, and five more. */
+/* Makes room for one header per line of the head, and five more. */
 static bool reserve(http2 *h, word head) {
     size_t wanted = 5;
     for (word line; next_word(&head, '\n', &line);) wanted++;
@@ -72,7 +73,7 @@ static void put(nghttp2_nv **at, word name, word value, uint8_t flags) {
 #define PUT(at, literal, value) \
     put(at, (word){literal, sizeof(literal) - 1}, value, NGHTTP2_NV_FLAG_NONE)
 
-/* The value of a field; "" when there is none. */
+/* Returns the value of a field; "" when there is none. */
 static word value_of(word fields, const char *wanted) {
     for (word line, name; next_line(&fields, &line);)
         if (next_word(&line, ':', &name) &&
@@ -91,8 +92,8 @@ static word without_scheme_and_host(word target) {
     return target;
 }
 
-/* Fills h->header_list, which has room, and says whether it is an extended CONNECT. Returns the
- * count; 0 when the head is malformed. */
+/* Fills h->header_list, which must have room, and stores in *connects whether the request is an
+ * extended CONNECT. Returns the number of headers; 0 when the head is malformed. */
 static size_t translate(http2 *h, const char *scheme, word head, bool *connects) {
     nghttp2_nv *at = h->header_list;
     word line, method, target;

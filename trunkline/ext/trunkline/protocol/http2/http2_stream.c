@@ -3,8 +3,8 @@
 #include "protocol/budget.h"
 #include "http2_internal.h"
 
-#define FREE_STREAMS_MAX 64     /* streams kept for use again */
-#define KEPT_BUFFER_BYTES 65536 /* the largest buffer that one of them keeps */
+#define FREE_STREAMS_MAX 64     /* streams kept for reuse */
+#define KEPT_BUFFER_BYTES 65536 /* the largest buffer that a kept stream keeps */
 
 /* ---- the session's lists ---- */
 
@@ -112,24 +112,25 @@ static bool lacks_data(const http2_stream *s) {
     return !s->head_request && s->content_length >= 0 && s->received < (uint64_t)s->content_length;
 }
 
-/* Why a stream failed when the connection did: was its response cut, and where? */
+/* Returns why a stream failed with its connection: whether its response was cut, and where. */
 static failure_code cut_reason(const http2 *h, const http2_stream *s) {
     if (h->failure != FAILURE_CLOSED && h->failure != FAILURE_RESET) return h->failure;
     if (s->final_seen) return FAILURE_TRUNCATED;
     return h->section.of == s ? FAILURE_TRUNCATED_HEAD : h->failure;
 }
 
-/* Why a stream was closed before its response was complete. */
+/* Returns why a stream was closed before its response was complete. */
 static failure_code close_reason(const http2 *h, const http2_stream *s, uint32_t code) {
     if (h->failure != FAILURE_NONE) return cut_reason(h, s);
     if (s->reset)
         return code == NGHTTP2_REFUSED_STREAM ? FAILURE_HTTP2_REFUSED : FAILURE_HTTP2_RESET;
-    /* nghttp2 closes so what a GOAWAY left out, and a request that it cannot compose. */
+    /* nghttp2 closes with REFUSED_STREAM the streams that a GOAWAY excluded, and those whose
+     * request it cannot compose. */
     bool composed = h->goaway || !h->memory.exhausted;
     if (code == NGHTTP2_REFUSED_STREAM)
         return composed ? FAILURE_HTTP2_GONE : FAILURE_OUT_OF_MEMORY;
-    /* The others were reset by nghttp2: DATA contradicts Content-Length, the head is malformed, or
-     * a frame is. */
+    /* All other streams were reset by nghttp2: DATA contradicts Content-Length, or the head or a
+     * frame is malformed. */
     if (code != NGHTTP2_PROTOCOL_ERROR) return FAILURE_HTTP2_PROTOCOL;
     bool all_came = nghttp2_session_get_stream_remote_close(h->session, s->id) == 1;
     return all_came && lacks_data(s) ? FAILURE_TRUNCATED : FAILURE_HTTP2_MALFORMED;
@@ -163,9 +164,9 @@ void http2_release(http2 *h, http2_stream *s) {
         http2_stream_free(h, s);
         return;
     }
-    /* Until the rest of the section has come, no head of another stream may (RFC 9113 4.3). */
+    /* No other stream's head can be received before the rest of this section (RFC 9113 4.3). */
     if (h->section.of == s) http2_goodbye(h);
-    /* Of a tunnel that has ended on our side nothing is cancelled (RFC 8441 5). */
+    /* A tunnel that the client has ended is not cancelled (RFC 8441 5). */
     bool ended = s->connects && s->body_ended && buffer_length(&s->upload) == 0;
     uint32_t code = ended ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL;
     untouch(h, s);
@@ -176,7 +177,7 @@ void http2_release(http2 *h, http2_stream *s) {
     http2_done(h, nghttp2_submit_rst_stream(h->session, NGHTTP2_FLAG_NONE, s->id, code));
 }
 
-/* ---- the answer's data ---- */
+/* ---- the response's data ---- */
 
 void http2_took(http2 *h, http2_stream *s, size_t count) {
     if (s->closed || s->ended) return;

@@ -4,13 +4,14 @@
 #include "http2_internal.h"
 
 /*
- * How much of each response the server may send before its owner takes it. While half of the
- * process's budget is free a stream gets a full window. After that a session gives new streams
- * narrow windows, and widens that of a large response whose owner takes what comes.
+ * Limits how many bytes of each response the server may send before the stream's owner takes them.
+ * While half of the process's budget is free, a stream gets a full window. After that, a session
+ * gives new streams narrow windows, and widens the window of a large response when its owner takes
+ * data.
  */
 
-/* Half of the budget is for narrow windows alone, so that full windows that are not read do not
- * stop other calls. */
+/* Reserves for a full window. Half of the budget is kept for narrow windows, so that full windows
+ * that are not read do not block other calls. */
 static bool reserve_for_full(uint64_t bytes) {
     return budget_reserve(bytes, budget_most() / 2);
 }
@@ -40,7 +41,8 @@ void http2_window_release(http2_stream *s) {
     s->window = 0;
 }
 
-/* The server keeps to our last SETTINGS from now on; data that came before may exceed them. */
+/* Releases the budget above the narrow window. The server respects the last SETTINGS from now on; a
+ * stream that holds more data from before keeps its reservation. */
 void http2_settings_heard(http2 *h) {
     if (h->settings_out == 0 || --h->settings_out > 0 || !h->narrow) return;
     LIST_EACH (http2_stream, s, &h->streams, node) {
@@ -52,7 +54,7 @@ void http2_settings_heard(http2 *h) {
     }
 }
 
-#define MUCH (32 * 1024) /* received bytes after which a response counts as large */
+#define MUCH (32 * 1024) /* a response is large after this many received bytes */
 
 void http2_window_widen(http2 *h, http2_stream *s) {
     uint32_t full = h->limits.stream_window;

@@ -4,18 +4,18 @@
 
 #include "protocol/json/json_tokens.h"
 
-#define MOST_DIGITS 19   /* of which any are less than 2^64 */
-#define MOST_EXPONENT 27 /* the greatest power of five that is less than 2^63 */
+#define MOST_DIGITS 19   /* any number of 19 digits is less than 2^64 */
+#define MOST_EXPONENT 27 /* of the greatest power of five that is less than 2^63 */
 #define ANY_EXPONENT 1000000
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-/* Whether each of the eight bytes is a digit. */
+/* Returns whether each of the eight bytes is a digit. */
 static inline bool are_digits(uint64_t eight) {
     const uint64_t ones = UINT64_MAX / 255;
     return (((eight ^ ones * '0') | ((eight + ones * 6) ^ ones * '0')) & ones * 0xF0) == 0;
 }
 
-/* The number that eight digits are: of pairs, of fours, of all. */
+/* Converts eight digits to a number: first pairs of digits, then groups of four, then all. */
 static inline uint64_t number_of(uint64_t eight) {
     eight = (eight & UINT64_C(0x0F0F0F0F0F0F0F0F)) * 2561 >> 8;
     eight = (eight & UINT64_C(0x00FF00FF00FF00FF)) * 6553601 >> 16;
@@ -23,8 +23,8 @@ static inline uint64_t number_of(uint64_t eight) {
 }
 #endif
 
-/* Adds the digits from `p` on, of which only the first MOST_DIGITS of a number are of use; returns
- * their end. */
+/* Adds the digits from `p` on to n->digits, and returns their end. A number of more than
+ * MOST_DIGITS digits overflows; its `exact` is false then. */
 static inline const uint8_t *add_digits(json_number *n, const uint8_t *p, const uint8_t *end) {
     uint64_t digits = n->digits;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -44,7 +44,7 @@ static inline const uint8_t *skip_zeros(const uint8_t *p, const uint8_t *end) {
     return p;
 }
 
-/* Reads what is behind the e; NULL: it is no exponent. */
+/* Reads the exponent after the e and returns its end; NULL: it is not valid. */
 static const uint8_t *read_exponent(json_number *n, const uint8_t *p, const uint8_t *end) {
     bool negative = p < end && *p == '-';
     if (p < end && (*p == '-' || *p == '+')) p++;
@@ -57,8 +57,8 @@ static const uint8_t *read_exponent(json_number *n, const uint8_t *p, const uint
     return p;
 }
 
-/* Reads what is behind the point, and adds to `count` how many digits these are, without zeros that
- * are the first of the number; NULL: it is no fraction. */
+/* Reads the digits after the point and returns their end; NULL: they are not a valid fraction. Adds
+ * their number to *count, without leading zeros when no other digit precedes them. */
 static const uint8_t *read_fraction(json_number *n, const uint8_t *p, const uint8_t *end,
                                     size_t *count) {
     const uint8_t *first = *count == 0 ? skip_zeros(p, end) : p;
@@ -141,7 +141,7 @@ static double power_of_two(int exponent) {
     return power;
 }
 
-/* `bits` times two to the power of `exponent`, and a little more when `inexact`: rounded once. */
+/* Returns `bits` * 2^exponent, rounded once. `inexact`: the exact value is slightly greater. */
 static double rounded(wide bits, int exponent, bool inexact) {
     int dropped = 128 - leading_zeros(bits) - 53;
     if (dropped <= 0) return (double)(uint64_t)bits * power_of_two(exponent);
@@ -156,7 +156,7 @@ static double quotient_of(uint64_t digits, int exponent) {
     uint64_t divisor = power_of_five(-exponent);
     if ((digits | divisor) >> 53 == 0)
         return (double)digits / (double)divisor * power_of_two(exponent);
-    /* Shifted so far that the quotient has more than the 53 bits that are kept. */
+    /* The shift gives the quotient more bits than the 53 that a double keeps. */
     int shift = leading_zeros(digits) - 1;
     wide dividend = (wide)digits << shift, quotient = dividend / divisor;
     return rounded(quotient, exponent - shift, quotient * divisor != dividend);

@@ -15,7 +15,8 @@ static json_segment *add(json_path *path) {
     return segment;
 }
 
-/* Leading zeros make another name, and 20 digits more elements than there can be. */
+/* Returns the array index that the name denotes. A name with leading zeros is not an index; a
+ * number of 20 digits is greater than any index. */
 static uint64_t index_of(const uint8_t *name, size_t length) {
     uint64_t index = 0;
     if (length == 0 || length > 19 || (length > 1 && name[0] == '0')) return JSON_NO_INDEX;

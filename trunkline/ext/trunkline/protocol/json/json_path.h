@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Which values of a document are wanted: one segment for each level below its root. A zeroed struct
- * is the path of the root itself.
+ * Selects the wanted values of a document, with one segment for each level below its root. A zeroed
+ * struct selects the root itself.
  */
 
 #define JSON_NO_INDEX UINT64_MAX
@@ -15,8 +15,8 @@
 typedef struct {
     uint8_t *name; /* owned; decoded, not NUL-terminated */
     size_t length;
-    uint64_t index; /* of the element that it names; JSON_NO_INDEX: none */
-    bool any;       /* every element and every member */
+    uint64_t index; /* `name` as the index of an element; JSON_NO_INDEX: it is no number */
+    bool any;       /* matches every element and every member */
 } json_segment;
 
 typedef struct {
@@ -24,15 +24,15 @@ typedef struct {
     size_t length;
 } json_path;
 
-/* Adds a segment that names a member, and the element with that index when `name` is a decimal
- * number. Copies `name`. False when there is no memory. */
+/* Adds a segment that matches the member `name`, and also the element with that index if `name` is
+ * a decimal number. Copies `name`. Returns false without memory. */
 bool json_path_add(json_path *path, const void *name, size_t length);
 
-/* Adds a segment for every element and member. False when there is no memory. */
+/* Adds a segment that matches every element and member. Returns false without memory. */
 bool json_path_add_any(json_path *path);
 
-/* Whether `raw`, a valid string of JSON without its quotes, is the name of the segment, which has
- * one. */
+/* Returns whether `raw`, a valid JSON string without its quotes, is the segment's name. The segment
+ * must have a name. */
 bool json_segment_is(const json_segment *segment, const uint8_t *raw, size_t length);
 
 void json_path_free(json_path *path);

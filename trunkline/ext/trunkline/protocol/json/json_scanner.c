@@ -2,27 +2,27 @@
 
 #include "protocol/json/json_tokens.h"
 
-/* What may come next. */
+/* The scanner's states, by what it expects next. */
 enum {
-    START,         /* the stream */
-    ROOT,          /* a value that is in no other */
-    ROOT_ENDED,    /* what divides it from the next */
-    VALUE,         /* of an array or a member */
-    FIRST_ELEMENT, /* or the end of the array */
-    NAME,          /* of a member */
-    FIRST_NAME,    /* or the end of the object */
+    START,         /* the beginning of the stream */
+    ROOT,          /* a top-level value */
+    ROOT_ENDED,    /* the separator after a top-level value */
+    VALUE,         /* an element, or the value of a member */
+    FIRST_ELEMENT, /* an element, or the end of the array */
+    NAME,          /* the name of a member */
+    FIRST_NAME,    /* the name of a member, or the end of the object */
     COLON,
-    VALUE_ENDED, /* a comma, or the end of what the value is in */
-    STRING,      /* the rest of one */
-    NUMBER,      /* the rest of one */
-    SCALAR_ENDED /* what may stand behind a number or a literal */
+    VALUE_ENDED, /* a comma, or the end of the array or object */
+    STRING,      /* the rest of a string */
+    NUMBER,      /* the rest of a number */
+    SCALAR_ENDED /* a byte that may follow a number or a literal */
 };
 
-/* What a step of the scanner leads to. */
+/* The result of a step: go on, wait for more bytes, return the wanted value, or fail. */
 typedef enum { GO_ON, WAIT, TAKE, FAIL } step;
 
 #define NO_MARK SIZE_MAX
-#define NO_RECORD UINT64_MAX /* one more is the first */
+#define NO_RECORD UINT64_MAX /* the first top-level value increments it to 0 */
 #define RECORD_SEPARATOR 0x1E
 
 const char *json_failure_words(json_failure failure) {
@@ -67,13 +67,13 @@ void json_scanner_finish(json_scanner *s) {
     s->finished = true;
 }
 
-/* ---- where it is ---- */
+/* ---- positions ---- */
 
 static bool is_document(const json_scanner *s) {
     return s->options.form == JSON_DOCUMENT;
 }
 
-/* Whether the value or name that comes next may lead to a wanted one. */
+/* Returns whether the next value or name may lead to a wanted value. */
 static bool is_on_path(const json_scanner *s) {
     return !s->wanted && s->depth == s->on_path && s->depth > 0;
 }
@@ -85,7 +85,7 @@ static void place_at(const json_scanner *s, size_t at, uint64_t line, json_place
     place->levels = is_document(s) ? s->on_path : s->positions[0] != NO_RECORD;
 }
 
-/* A value that was too large before that byte has failed for this. */
+/* Fails at the byte `at`, with JSON_TOO_LARGE instead if the wanted value was too large already. */
 static step fail_at(json_scanner *s, size_t at, json_failure failure) {
     bool record_ended = s->options.form == JSON_SEQUENCE && at < buffer_length(&s->bytes) &&
                         buffer_head(&s->bytes)[at] == RECORD_SEPARATOR;
@@ -109,7 +109,7 @@ json_failure json_scanner_failure(const json_scanner *s, json_place *place) {
     return s->failure;
 }
 
-/* ---- where values begin and end ---- */
+/* ---- begin and end of values ---- */
 
 static step open_container(json_scanner *s, bool is_array) {
     size_t word = s->depth / 64;
@@ -131,7 +131,7 @@ static step open_container(json_scanner *s, bool is_array) {
     return GO_ON;
 }
 
-/* A value has ended before `at`. */
+/* Handles the end of a value, which is before `at`. */
 static step end_value(json_scanner *s) {
     s->state = s->depth > 0 ? VALUE_ENDED : ROOT_ENDED;
     s->line_ended = false;
@@ -151,7 +151,7 @@ static step close_container(json_scanner *s) {
 
 /* ---- strings ---- */
 
-/* The escape at `at`; it waits there for all of it. */
+/* Scans the escape at `at`; returns WAIT when it is not complete. */
 static step escape(json_scanner *s, const uint8_t *p, size_t available) {
     if (available < 2) return WAIT;
     if (p[1] == 'u') {
@@ -178,8 +178,8 @@ static void end_name(json_scanner *s) {
     s->state = COLON;
 }
 
-/* A name that can no longer be the one that is wanted need not be kept: one byte of that is six at
- * most here. */
+/* Stops keeping a name that is too long to be the wanted one: each byte of the wanted name takes at
+ * most six bytes here (as an escape). */
 static void forget_long_name(json_scanner *s) {
     if (!s->is_name || s->wanted || s->mark == NO_MARK) return;
     if (s->at - s->mark <= s->options.path.segments[s->depth - 1].length * 6) return;
@@ -211,13 +211,13 @@ static step string(json_scanner *s, const uint8_t *p, const uint8_t *end) {
 
 /* ---- numbers and literals ---- */
 
-/* Whether the end of the bytes is the end of a number or literal. */
+/* Returns whether the end of the bytes also ends a number or literal. */
 static bool is_last(const json_scanner *s) {
     return s->finished && s->depth == 0;
 }
 
-/* A record's number or literal may be the beginning of a longer one, unless a blank is behind it
- * (RFC 7464 2.4). */
+/* Checks the byte after a number or literal. If it is a record of its own (JSON_SEQUENCE), white
+ * space must follow, because it may be cut short otherwise (RFC 7464 2.4). */
 static step end_scalar(json_scanner *s, const uint8_t *p, const uint8_t *end) {
     bool is_record = s->options.form == JSON_SEQUENCE && s->depth == 0;
     if (p == end) {
@@ -258,9 +258,10 @@ static step literal(json_scanner *s, const uint8_t *p, const uint8_t *end) {
     return end_scalar(s, p + length, end);
 }
 
-/* ---- what is in arrays and objects ---- */
+/* ---- elements and members ---- */
 
-/* Compares where the value that begins is with the path. `opens`: it is an array or an object. */
+/* Compares the position of the value that begins at `at` with the path. `opens`: the value is an
+ * array or an object. */
 static void compare_with_path(json_scanner *s, bool opens, bool is_array) {
     const json_path *path = &s->options.path;
     bool matches = s->depth == 0;
@@ -281,12 +282,13 @@ static void compare_with_path(json_scanner *s, bool opens, bool is_array) {
     }
 }
 
-/* Whether the elements of the array that it is in are all wanted. */
+/* Returns whether the scanner is in an array whose elements are all wanted. */
 static bool is_in_row(const json_scanner *s) {
     return s->in_array && s->depth > 0 && s->options.path.segments[s->depth - 1].any;
 }
 
-/* Lets the reader read from the wanted value at `p` on; false: it does not. */
+/* Lets the reader read the wanted value at `p` and those after it. Returns false when the scanner
+ * has to scan the value itself. */
 static bool read_wanted(json_scanner *s, const uint8_t *p, const uint8_t *end, step *next) {
     const json_reader *reader = &s->options.reader;
     size_t count = 1;
@@ -373,7 +375,7 @@ static void detect(json_scanner *s, uint8_t c) {
     if (c != '[') json_path_free(&s->options.path);
 }
 
-/* A byte order mark is passed over (RFC 8259 8.1). */
+/* Begins the stream, and skips a byte order mark (RFC 8259 8.1). */
 static step start(json_scanner *s, const uint8_t *p, size_t available) {
     static const uint8_t mark[] = {0xEF, 0xBB, 0xBF};
     size_t compared = available < sizeof(mark) ? available : sizeof(mark);
@@ -403,7 +405,7 @@ static step between(json_scanner *s, const uint8_t *p, const uint8_t *end) {
                                            : JSON_EXPECTED_LINE_END);
 }
 
-/* Passes over blanks; false when a line ended where it must not. */
+/* Skips whitespace. Returns false when a line ends where it must not. */
 static bool skip_blanks(json_scanner *s, const uint8_t **at, const uint8_t *end) {
     const uint8_t *p = *at;
     for (; p < end && json_is_blank(*p); p++) {
@@ -450,7 +452,8 @@ static step take_step(json_scanner *s, const uint8_t *p, const uint8_t *end) {
     }
 }
 
-/* Nothing more can be scanned, and nothing more comes. */
+/* Returns the result of json_scanner_next after json_scanner_finish, when no more can be scanned.
+ */
 static json_result end(json_scanner *s) {
     bool nothing = s->offset + buffer_length(&s->bytes) == 0;
     bool may_be_empty = !is_document(s) || nothing;
@@ -462,7 +465,7 @@ static json_result end(json_scanner *s) {
     return JSON_FAILED;
 }
 
-/* Gives out the value that ends before `at`. */
+/* Stores the value that ends before `at` in *value. */
 static json_result take(json_scanner *s, json_value *value) {
     if (!s->read && s->at - s->mark > s->options.value_bytes)
         return fail(s, JSON_TOO_LARGE), JSON_FAILED;

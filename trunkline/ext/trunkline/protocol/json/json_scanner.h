@@ -5,9 +5,9 @@
 #include "protocol/json/json_path.h"
 
 /*
- * Finds where each wanted value of a stream of JSON (RFC 8259) begins and ends, wherever the stream
- * is divided. It checks the syntax of everything it passes, what is skipped included, and keeps no
- * more than the value that it is in. UTF-8 is not checked.
+ * Finds where each wanted value of a JSON stream (RFC 8259) begins and ends. The stream may be
+ * split anywhere. The scanner checks the syntax of all values, including skipped ones, and keeps no
+ * more than the current value. It does not check UTF-8.
  *
  * The order of calls: json_scanner_init; json_scanner_feed, then json_scanner_next until it returns
  * JSON_MORE, as often as there are bytes; json_scanner_finish, then json_scanner_next until it
@@ -15,21 +15,21 @@
  */
 
 typedef enum {
-    JSON_DOCUMENT, /* one value; those at the path in it are wanted */
+    JSON_DOCUMENT, /* one document; the values that its path selects are wanted */
     JSON_LINES,    /* values, each on a line of its own */
-    JSON_SEQUENCE, /* values, each behind the byte 1E (RFC 7464) */
-    /* By the first byte: 1E: JSON_SEQUENCE; '[': the elements of that document; any other: values
-     * divided by line ends, which may also be within them. */
+    JSON_SEQUENCE, /* values, each after the byte 1E (RFC 7464) */
+    /* Decided by the first byte: 1E: JSON_SEQUENCE; '[': the elements of a document; any other:
+     * values separated by line ends, which may also contain line ends. */
     JSON_DETECTED
 } json_form;
 
-/* Reads wanted values itself, which spares that they are looked at twice. */
+/* A callback that parses wanted values itself, so that they are not scanned twice. */
 typedef struct {
-    /* Reads the value that begins at `p`, with so many arrays and objects around it, and, where
-     * `row` says so, elements that follow it. Keeps them until they are given out. The end of the
-     * last; NULL when not even the first is read: because more bytes are needed to tell where it
-     * ends, because it is not valid or longer than is allowed, or for reasons of the reader's own.
-     * `count` is how many there are, `lines` how many lines end in and between them. */
+    /* Reads the value that begins at `p`, nested in `depth` arrays and objects, and, if `row`, the
+     * elements that follow it. Keeps them until json_scanner_next returns them. Returns the end of
+     * the last value, or NULL when it has not read the first: because more bytes are needed to find
+     * its end, because it is invalid or too long, or because the reader declines it. Stores the
+     * number of values in *count, and the number of line ends in and between them in *lines. */
     const uint8_t *(*read)(void *context, const uint8_t *p, const uint8_t *end, size_t depth,
                            bool row, size_t *count, uint64_t *lines);
     void *context;
@@ -37,14 +37,14 @@ typedef struct {
 
 typedef struct {
     json_form form;
-    json_path path;          /* of JSON_DOCUMENT; owned by the scanner once it is initialized */
-    size_t value_bytes;      /* the longest value */
-    size_t max_nesting;      /* arrays and objects around each other; 0: any number */
-    bool nan;                /* take NaN, Infinity and -Infinity */
-    bool trailing_comma;     /* take one behind the last element or member */
-    bool control_characters; /* take them in strings */
-    bool invalid_escape;     /* take a backslash before any character but a control character */
-    json_reader reader;      /* of wanted values that are there whole; zeroed: none */
+    json_path path;          /* for JSON_DOCUMENT; json_scanner_init takes ownership */
+    size_t value_bytes;      /* most bytes of a value */
+    size_t max_nesting;      /* most arrays and objects in each other; 0: no limit */
+    bool nan;                /* accept NaN, Infinity and -Infinity */
+    bool trailing_comma;     /* accept a comma after the last element or member */
+    bool control_characters; /* accept them in strings */
+    bool invalid_escape;     /* accept a backslash before any character but a control character */
+    json_reader reader;      /* reads wanted values that are complete in `bytes`; zeroed: none */
 } json_options;
 
 /* name, words */
@@ -74,78 +74,78 @@ typedef enum {
 #undef JSON_FAILURE_NAME
 } json_failure;
 
-/* The words of a failure, for an error message. */
+/* Returns the text of a failure, for an error message. */
 const char *json_failure_words(json_failure failure);
 
-/* What json_place.positions has for a level whose value is no element of an array. */
+/* Values in json_place.positions for a level whose value is not an element of an array. */
 #define JSON_MEMBER UINT64_MAX        /* the member that the path's segment names */
-#define JSON_UNKNOWN (UINT64_MAX - 1) /* one that is not on the path, or none */
+#define JSON_UNKNOWN (UINT64_MAX - 1) /* a member that is not on the path, or none */
 
-/* Where something is in the stream. */
+/* A position in the stream. */
 typedef struct {
     uint64_t byte; /* from 1 */
     uint64_t line; /* from 1 */
-    /* What is around it: of a document, for each level of the path an index, JSON_MEMBER, or
-     * JSON_UNKNOWN, behind which there is nothing; of others, the index of the value in the stream.
-     * The scanner's, until the next call. */
+    /* In a document: for each level of the path an index, JSON_MEMBER, or JSON_UNKNOWN, which ends
+     * the list. In other forms: the index of the value in the stream. Owned by the scanner, valid
+     * until its next call. */
     const uint64_t *positions;
     size_t levels;
 } json_place;
 
 typedef struct {
-    const uint8_t *bytes; /* the scanner's, until it is fed or freed */
+    const uint8_t *bytes; /* owned by the scanner, valid until it is fed or freed */
     size_t length;
-    json_place place; /* of its first byte */
-    bool read;        /* the reader has it, and those behind it that it read as well */
+    json_place place; /* of the first byte */
+    bool read;        /* the reader has read it, perhaps with values that follow it */
 } json_value;
 
 typedef enum {
-    JSON_MORE,  /* all that was fed is scanned: feed more, or finish */
-    JSON_VALUE, /* here is the next value */
+    JSON_MORE,  /* all bytes fed have been scanned: feed more, or finish */
+    JSON_VALUE, /* the next value was stored */
     JSON_END,   /* the stream is complete */
     JSON_FAILED /* see json_scanner_failure; every further call returns the same */
 } json_result;
 
 typedef struct {
     json_options options;
-    buffer bytes; /* fed and not needed any more: none before `mark`, or before `at` without one */
-    size_t at;    /* the next to be scanned; offsets are relative to the first of `bytes` */
-    size_t mark;  /* where a wanted value, or a name that is compared, begins */
-    uint64_t offset; /* bytes of the stream before those */
+    buffer bytes;    /* a feed drops the bytes before `mark`, or before `at` without a mark */
+    size_t at;       /* the next byte to be scanned; offsets are relative to the first of `bytes` */
+    size_t mark;     /* the beginning of a wanted value, or of a name to be compared */
+    uint64_t offset; /* bytes of the stream before `bytes` */
     uint64_t line;
     uint64_t value_line; /* the line on which the wanted value begins */
     int state, number;
     bool finished, line_ended, in_array;
-    bool wanted;      /* it is in a wanted value, */
-    size_t wanted_at; /* which is within so many arrays and objects */
-    bool is_name;     /* the string that it is in is the name of a member */
+    bool wanted;      /* a wanted value is being scanned */
+    size_t wanted_at; /* depth of the wanted value */
+    bool is_name;     /* the current string is the name of a member */
     bool on_name;     /* the last name is on the path */
     bool read;        /* the reader has read the wanted value */
-    size_t depth;     /* arrays and objects around it, */
-    size_t on_path;   /* of which so many lead to wanted values */
-    uint64_t *arrays; /* owned; a bit for each of them: whether it is an array */
+    size_t depth;     /* number of open arrays and objects */
+    size_t on_path;   /* number of those that lead to wanted values */
+    uint64_t *arrays; /* owned; one bit for each open array or object: whether it is an array */
     size_t arrays_room;
-    uint64_t *positions; /* owned; the first is of values in a stream, the others of levels */
+    uint64_t *positions; /* owned; [0]: index of the top-level value; [n]: position at level n */
     json_failure failure;
 } json_scanner;
 
 /*
- * Begins a stream. `options->path` becomes the scanner's, whatever is returned.
- * False when there is no memory; json_scanner_free is still to be called.
+ * Begins a stream. The scanner takes ownership of `options->path` in any case.
+ * Returns false without memory; json_scanner_free must still be called.
  */
 bool json_scanner_init(json_scanner *s, const json_options *options);
 
-/* Adds bytes to the stream, which are copied. False when there is no memory. */
+/* Adds a copy of the bytes to the stream. Returns false without memory. */
 bool json_scanner_feed(json_scanner *s, const void *bytes, size_t count);
 
-/* No more bytes come. */
+/* Marks the end of the stream: no more bytes are fed. */
 void json_scanner_finish(json_scanner *s);
 
-/* Scans on. `value` is written for JSON_VALUE alone. */
+/* Scans up to the end of the next wanted value. `value` is written only for JSON_VALUE. */
 json_result json_scanner_next(json_scanner *s, json_value *value);
 
-/* What went wrong, and where: the first byte that does not belong there, or the last byte of the
- * stream when one is missing. */
+/* Returns the failure, and stores where it is in *place: the first invalid byte, or the last byte
+ * of the stream when a byte is missing. */
 json_failure json_scanner_failure(const json_scanner *s, json_place *place);
 
 void json_scanner_free(json_scanner *s);

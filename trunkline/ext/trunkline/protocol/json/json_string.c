@@ -43,7 +43,7 @@ size_t json_next_character(const uint8_t **raw, const uint8_t *end, uint8_t *out
     return encode_utf8(code, out);
 }
 
-/* The end of the escape at `p`; NULL: it is not valid, or not all there. */
+/* Returns the end of the escape at `p`; NULL: it is invalid or incomplete. */
 static const uint8_t *skip_escape(const uint8_t *p, const uint8_t *end) {
     if (end - p < 2) return NULL;
     if (p[1] != 'u') return json_is_escape(p[1]) ? p + 2 : NULL;

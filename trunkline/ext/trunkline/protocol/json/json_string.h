@@ -5,16 +5,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decodes the character at `*raw` in a valid string of JSON, and moves behind it; returns its bytes
- * in UTF-8, 4 at most. A surrogate without its other half is encoded as it stands. */
+/* Decodes the character at `*raw` in a valid JSON string into `out` as UTF-8, and moves *raw past
+ * it. Returns the number of bytes, 4 at most. A lone surrogate is encoded without change. */
 size_t json_next_character(const uint8_t **raw, const uint8_t *end, uint8_t *out);
 
-/* The quote that ends the string whose first byte is at `p`; NULL when it is not there, or the
- * string is not valid. `escaped` is told whether it has escapes. */
+/* Returns the closing quote of the string whose first byte is at `p`; NULL when the quote is
+ * missing or the string is invalid. Stores in *escaped whether the string has escapes. */
 const uint8_t *json_string_end(const uint8_t *p, const uint8_t *end, bool *escaped);
 
-/* Decodes a valid string into `out`, which has room for as many bytes as `raw` has, and writes how
- * many these are. False when half of a surrogate pair is in it, which is no character. */
+/* Decodes a valid string into `out`, which must have room for `count` bytes, and stores the length
+ * in *length. Returns false when the string has a lone surrogate, which is not a character. */
 bool json_string_decode(const uint8_t *raw, size_t count, uint8_t *out, size_t *length);
 
 #endif

@@ -8,14 +8,14 @@
 #include <emmintrin.h>
 #endif
 
-/* Which bytes the tokens of JSON (RFC 8259) consist of. */
+/* The bytes that JSON tokens consist of (RFC 8259). */
 
 static inline bool json_is_blank(uint8_t c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* The top bit of each of eight bytes that is a quote, a backslash or a control character; behind
- * the first such byte, of others too. */
+/* Returns a mask with the top bit of each byte that is a quote, a backslash or a control character.
+ * After the first such byte, the top bits of other bytes may be set too. */
 static inline uint64_t json_specials(uint64_t eight) {
     const uint64_t ones = UINT64_MAX / 255, tops = ones * 128;
     uint64_t quote = eight ^ ones * '"', backslash = eight ^ ones * '\\';
@@ -25,7 +25,8 @@ static inline uint64_t json_specials(uint64_t eight) {
 }
 
 #if defined(__SSE2__)
-/* A bit for each of sixteen bytes that is a quote, a backslash or a control character. */
+/* Returns a mask with one bit for each of the sixteen bytes, set for a quote, a backslash or a
+ * control character. */
 static inline unsigned json_specials_of_16(const uint8_t *p) {
     __m128i sixteen = _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i quote = _mm_cmpeq_epi8(sixteen, _mm_set1_epi8('"'));
@@ -35,7 +36,7 @@ static inline unsigned json_specials_of_16(const uint8_t *p) {
 }
 #endif
 
-/* The first byte from `p` on that is a quote, a backslash or a control character; `end`: none is.
+/* Returns the first byte from `p` on that is a quote, a backslash or a control character, or `end`.
  */
 static inline const uint8_t *json_skip_plain(const uint8_t *p, const uint8_t *end) {
 #if defined(__SSE2__)
@@ -58,7 +59,8 @@ static inline const uint8_t *json_skip_plain(const uint8_t *p, const uint8_t *en
     return p;
 }
 
-/* Whether the character may be behind a backslash; u, which has digits behind it, is not told. */
+/* Returns whether the character may follow a backslash. False for u, which the caller must handle
+ * because of the digits after it. */
 static inline bool json_is_escape(uint8_t c) {
     return c != '\0' && strchr("\"\\/bfnrt", c) != NULL;
 }
@@ -67,7 +69,7 @@ static inline bool json_is_hex(uint8_t c) {
     return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'f');
 }
 
-/* What was seen last of a number. */
+/* The state of a number: the part that was scanned last. */
 enum {
     JSON_MINUS = 1,
     JSON_ZERO,
@@ -83,7 +85,7 @@ static inline bool json_is_digit(uint8_t c) {
     return c >= '0' && c <= '9';
 }
 
-/* What the number is when this byte is behind it; 0 when it cannot be there. */
+/* Returns the number's state after the byte `c`; 0 when `c` cannot follow. */
 static inline int json_number_after(int number, uint8_t c) {
     bool digit = json_is_digit(c), exponent = (c | 32) == 'e';
     switch (number) {
@@ -104,7 +106,7 @@ static inline bool json_number_is_complete(int number) {
            number == JSON_EXPONENT_DIGITS;
 }
 
-/* The literal that begins so; NULL: none does. */
+/* Returns the literal that begins with `c`; NULL: none does. */
 static inline const char *json_literal_of(uint8_t c, bool nan) {
     switch (c) {
     case 't': return "true";

@@ -23,7 +23,8 @@ size_t url_origin_length(const char *text, size_t length) {
     return end;
 }
 
-/* How many bytes from the first on need no look at their neighbours. */
+/* Returns the number of bytes before the first one that is not in CLASS_URL. Those bytes are valid
+ * whatever follows them. */
 static size_t plain_length(const uint8_t *bytes, size_t length) {
     size_t i = 0;
     for (; i + 4 <= length; i += 4) {
