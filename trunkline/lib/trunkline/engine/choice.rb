@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # Which of the two is used.
+  # Chooses and loads one of the two engines.
   module Engine
     class << self
       private
 
-      # A gem that is compiled already has one extension for each Ruby.
+      # A precompiled gem has one extension for each Ruby version.
       def load_c
         compiled = "#{__dir__}/../#{RUBY_VERSION[/\A\d+\.\d+/]}/trunkline.so"
         require File.exist?(compiled) ? compiled : "trunkline/trunkline"
@@ -18,7 +18,7 @@ module Trunkline
         :ruby
       end
 
-      # @return [Symbol] the one that TRUNKLINE_ENGINE names; else C where it was built
+      # @return [Symbol] the engine that TRUNKLINE_ENGINE names; without it C if it was built, else Ruby
       def load_one
         case wanted = ENV.fetch("TRUNKLINE_ENGINE", nil)
         when "c" then load_c
@@ -38,6 +38,6 @@ module Trunkline
     end
   end
 
-  # @return [Symbol] :c or :ruby: the engine that is used
+  # @return [Symbol] :c or :ruby: the engine in use
   ENGINE = Engine.__send__(:load_one)
 end

@@ -9,9 +9,9 @@ require_relative "ruby/charset"
 require_relative "ruby/json_batches"
 
 module Trunkline
-  # The engine in Ruby: what is said by values.
+  # The engine in Ruby: the functions that need no connection.
   module Engine
-    # Its own limits by name, which no option changes (docs/limits.md).
+    # The engine's fixed limits by name, which no option changes (docs/limits.md).
     BOUNDS = {
       decode_ratio_from: Ruby::Limits::RATIO_FROM, content_codings: Ruby::Limits::CODINGS, zstd_window: 1 << 23,
       trailer_bytes: Ruby::Limits::TRAILER_BYTES, chunk_extension_bytes: Ruby::Limits::EXTENSION_LINE,
@@ -49,7 +49,7 @@ module Trunkline
           zstd: (::Zstd::VERSION if CODINGS.include?("zstd")) }
       end
 
-      # Whether Ruby's OpenSSL is the engine's: it is the only one.
+      # @return [Boolean] true: the engine uses Ruby's OpenSSL
       def same_openssl?(_store) = true
     end
   end

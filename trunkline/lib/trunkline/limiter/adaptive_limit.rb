@@ -7,29 +7,30 @@ require_relative "epoch"
 module Trunkline
   class Limiter
     # Finds the smallest limit that keeps 95 % of the best goodput: above it, requests only wait longer. Goodput is
-    # measured in epochs, and decides whether a limit that was tried is kept.
+    # measured in epochs; it decides whether a limit that was tried is kept.
     #
-    #   :start       doubles while the goodput grows
-    #   :cruise      stays, and measures what the others are compared with
-    #   :probe_up    tries more; kept when it gives more goodput
-    #   :probe_down  tries less; kept when it loses none
-    #   :descent     tries much less, since requests wait at the server; kept when it loses little
+    #   :start       doubles the limit while goodput grows
+    #   :cruise      keeps the limit, and measures the baseline that probes are compared with
+    #   :probe_up    tries a higher limit; kept when goodput is higher
+    #   :probe_down  tries a lower limit; kept when no goodput is lost
+    #   :descent     tries a much lower limit, since requests wait at the server; kept when little goodput is lost
     #
-    # A try that is kept is followed by a larger step the same way. Back-pressure takes slots away at once, and is
-    # remembered as a ceiling for a while.
+    # A limit that is kept is followed by a larger step in the same direction. Back-pressure lowers the limit at once,
+    # and sets a ceiling for a while.
     #
     # Responses come at irregular times, so each goodput has a standard error (#doubt). Where the error is large, steps
     # down are large, so that a loss is measurable, and a step that failed by less than the error is tried once more.
     class AdaptiveLimit
       START = 16
       CRUISE_EPOCHS = 3
-      # Seconds that an epoch may last for the sake of precision.
+      # Seconds: an epoch may be extended to this length for a smaller standard error.
       LONGEST = { start: 0.3, cruise: 0.5, probe_up: 0.9, probe_down: 0.9, descent: 0.9 }.freeze
-      # Goodput that START's doubling must bring.
+      # Relative gain of goodput that each doubling in :start must bring.
       START_GAIN = 0.15
       KEPT_SHARE = 0.95
-      # Of the growth of the limit, the share that must show in the goodput; or a gain of so much, where it is so many
-      # standard errors: a client that is busy itself gains little by each step up, and much by all of them.
+      # A probe up is kept when goodput grows by UP_SHARE of the growth of the limit, or by the larger of UP_GAIN and
+      # UP_ERRORS standard errors, whichever is less: a client that is itself busy gains little by each step up, and
+      # much by all of them.
       UP_SHARE = 0.35
       UP_GAIN = 0.05
       UP_ERRORS = 3
@@ -38,34 +39,34 @@ module Trunkline
       DOWN = 0.8
       DOWN_ON = 0.65
       DOWN_FIRST = 0.5
-      # What goodput a smaller limit may lose; where a small loss cannot be told from none; and of half the limit,
-      # since more would be lost if that were too small.
+      # Share of the goodput that a lower limit may lose: usually; where noise hides a small loss; and when the limit is
+      # halved, since more would be lost if half were too small.
       DOWN_LOSS = 0.03
       NOISY_LOSS = 0.06
       HALVING_LOSS = 0.1
-      # A probe of full length with more doubt does not tell a small loss from none.
+      # A probe of full length with more doubt cannot distinguish a small loss from none.
       NOISY = 0.03
-      # A base with more doubt than this is measured once more.
+      # A baseline with more doubt than this is measured once more.
       VAGUE = 0.1
-      # So many standard errors from the threshold, a probe's outcome is clear before its time.
+      # A probe whose outcome is this many standard errors from the threshold ends early.
       CLEAR = 2.5
-      # What clearly lost goodput is not tried again for so many rounds.
+      # Number of failed probes up that are not followed by a probe down, after one that clearly lost goodput.
       SPARED = 3
-      # A goodput that moved by so much at the same limit, and by CLEAR: the server is another one now.
+      # When goodput changes at the same limit by this share and by CLEAR standard errors, the server has changed.
       SHIFT = 0.25
-      # What goodput a descent must keep: with fewer of a server that is slow but not crowded, goodput falls as the
-      # limit does.
+      # Share of the goodput that a descent must keep: at a server that is slow but has no queue, goodput falls as much
+      # as the limit.
       DESCENT_SHARE = 0.8
-      # Of what is served while others wait, how many times as many a descent leaves in flight.
+      # A descent sets the limit to this multiple of the number of requests that the server handles at once.
       SLACK = 1.25
-      # Seconds until a limit that met back-pressure is tried again; doubled each time, up to the last.
+      # Seconds until a limit that met back-pressure is tried again: the next value each time, then always the last.
       CEILING_SECONDS = [4.0, 8.0, 16.0, 32.0, 64.0].freeze
 
       attr_reader :limit, :state, :generation, :last_probe, :why
       attr_writer :maximum
 
       # @param maximum [Integer]
-      # @param remembered [Integer, nil] limit of an earlier time
+      # @param remembered [Integer, nil] limit found by an earlier limiter
       def initialize(maximum:, remembered: nil)
         @maximum = maximum
         @limit = [remembered || START, maximum].min
@@ -81,7 +82,7 @@ module Trunkline
         remembered ? cruise : enter(:start)
       end
 
-      # A request ended with a response that is no back-pressure.
+      # A request ended with a response other than back-pressure.
       # @param latency [Float] seconds from its start
       # @param generation [Integer] #generation when it was started
       # @param full [Boolean] whether as many were in flight as the limit allows
@@ -96,8 +97,8 @@ module Trunkline
         conclude(now) if decided
       end
 
-      # Back-pressure: the server had one request too many.
-      # @param accepted [Integer] how many in flight the server is known to bear
+      # Back-pressure: the server refused a request because it has too many.
+      # @param accepted [Integer] how many requests in flight the server is known to accept
       # @param what [String] the reason
       def on_overload(now, accepted, what)
         before = @limit
@@ -105,7 +106,7 @@ module Trunkline
         @refuted = nil
         raise_ceiling(now, @limit)
         @why = "#{what}: from #{before} to #{@limit}"
-        # One that is refused is seldom alone: the others must not end the descent that the first one began.
+        # Refusals come in groups: later ones must not end the descent that the first one began.
         @state == :start || @down == DOWN_FIRST ? descend : cruise
       end
 
@@ -130,7 +131,7 @@ module Trunkline
         enter(:cruise)
       end
 
-      # Is a probe's outcome beyond doubt before its time?
+      # Returns whether a probe's outcome is clear, so that it may end early.
       def clear?(goodput, error)
         return false if @state == :cruise || @state == :start
 
@@ -184,7 +185,7 @@ module Trunkline
         descend
       end
 
-      # :start overshoots, so its limit is halved as long as goodput stays.
+      # :start overshoots, so the limit is halved as long as goodput stays.
       def descend
         cruise(1)
         @down = DOWN_FIRST
@@ -226,8 +227,8 @@ module Trunkline
 
       # ---- descent ----
 
-      # Requests take much longer than the base latency. Either they wait at the server: then fewer in flight give the
-      # same goodput. Or the server is slower now: then goodput falls with the limit, and the base latency is raised.
+      # Requests take much longer than the base latency. If they wait at the server, fewer requests in flight give the
+      # same goodput. If the server has become slower, goodput falls with the limit, and the base latency is raised.
       def descent
         less = (@latency.served(@limit, @epoch.median) * SLACK).ceil.clamp(1, @limit - 1)
         enter(:descent, less)
@@ -247,9 +248,8 @@ module Trunkline
         @next = :up
       end
 
-      # The goodput that a descent was compared with may have been measured before the server changed: it is measured
-      # again.
-      # @return [Boolean] whether the descent was right after all
+      # The server may have changed after the baseline of a descent was measured, so the baseline is measured again.
+      # @return [Boolean] whether the descent is kept after all
       def granted?
         refuted = @refuted
         @refuted = nil
@@ -288,7 +288,7 @@ module Trunkline
         @up > UP ? grown : not_grown
       end
 
-      # The limit was raised once, then too far: the next probes are between the two, then below.
+      # The limit was raised once, then too far: the next probes are between the two limits, then below.
       def grown
         cruise(1)
         @next = :up
@@ -334,22 +334,22 @@ module Trunkline
         @next = @retried ? :down : :up
       end
 
-      # After a large step, a small one; or the same again, since it may have failed by chance.
+      # After a large step a smaller one is tried; with noise the same step again, since it may have failed by chance.
       def once_more?(share)
         return !@retried && share > threshold - doubt if noisy?
 
         @down < DOWN && (@home * DOWN).round > @limit
       end
 
-      # A change of the limit cannot change goodput so much: the server changed between the two measurements.
+      # A change of the limit cannot change goodput this much: the server changed between the two measurements.
       def void(share)
         @limit = @home
         shifted(share)
         @next = :up
       end
 
-      # The next step in the same direction is larger, and compared with the last goodput. On the way down it is
-      # compared with the highest, since many small losses add up.
+      # The next step in the same direction is larger, and compared with the last goodput; on the way down with the
+      # highest, since many small losses add up.
       def go_on(now, goodput, way)
         @home = @limit
         @spared = 0
@@ -365,15 +365,15 @@ module Trunkline
         end
       end
 
-      # ---- what is known ----
+      # ---- measurements, ceiling and messages ----
 
-      # Whether requests take less time at the limit tried: if not, none of them waited at the server before.
+      # Returns whether requests take less time at the tried limit. If not, none of them waited at the server before.
       def quicker? = @epoch.median <= @home_latency * (1 + @limit.to_f / @home) / 2
 
-      # Standard error of a probe's share of the base.
+      # Returns the standard error of the probe's goodput as a share of the baseline's.
       def doubt = Math.hypot(@epoch.error, @base.error)
 
-      # Whether a probe of full length would not tell a small loss from none.
+      # Returns whether a probe of full length could not distinguish a small loss from none.
       def noisy?
         Math.hypot(@base.error, @epoch.error_of(@base.goodput * LONGEST[:probe_down])) > NOISY
       end

@@ -5,20 +5,20 @@ module Trunkline
     # Estimates how long a request takes when it does not wait at the server. A single sample may be too low, so the
     # estimate moves only part of the way to it.
     class BaseLatency
-      # A latency of so many times the base: requests wait at the server, more than one on each that is served.
+      # A latency above this multiple of the base means that more requests wait at the server than it handles at once.
       QUEUED = 2.3
       # Seconds: shorter waits may be caused by the client's own machine.
       LEAST_WAIT = 0.025
-      # Of the way to a sample.
+      # Weight of a new sample.
       SEEN = 0.25
-      # A latency of so many times the base is not to be made worse, whatever it may bring.
+      # A limit is not raised when the latency is above this multiple of the base, whatever the gain in goodput.
       TOO_LONG = 10
 
       def initialize
         @seconds = nil
       end
 
-      # @param median [Float] seconds, at some limit
+      # @param median [Float] seconds, at any limit
       def seen(median)
         @seconds = @seconds ? [@seconds, @seconds + (median - @seconds) * SEEN].min : median
       end
@@ -46,7 +46,7 @@ module Trunkline
         median > TOO_LONG * @seconds
       end
 
-      # Little's law: of so many in flight, the part that is served while the others wait.
+      # Returns how many of the requests in flight the server handles while the others wait (Little's law).
       # @return [Float]
       def served(in_flight, median)
         in_flight * @seconds / median

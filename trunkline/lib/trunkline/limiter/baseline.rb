@@ -2,12 +2,12 @@
 
 module Trunkline
   class Limiter
-    # The goodput that others are compared with: the mean of all epochs at its limit, older ones weighted less.
+    # The goodput that probes are compared with: the mean of all epochs at its limit, older ones weighted less.
     class Baseline
       # Weight of earlier epochs when the limit is measured again.
       OLD = 0.5
 
-      # @return [Float] answers per second
+      # @return [Float] responses per second
       attr_reader :goodput
       # @return [Float] standard error of the goodput, as a share of it
       attr_reader :error
@@ -37,7 +37,7 @@ module Trunkline
         @error = epoch.error_of(@count)
       end
 
-      # Replaces the baseline by a probe of another limit.
+      # Replaces the baseline by a probe's measurement of another limit.
       # @param epoch [Epoch]
       def become(limit, epoch)
         forget

@@ -14,28 +14,28 @@ module Trunkline
       # Weight of a new sample of the noise.
       NEW = 0.05
 
-      # @return [Integer] answers
+      # @return [Integer] responses counted
       attr_reader :count
-      # @return [Float] that they took
+      # @return [Float] length of the epoch
       attr_reader :seconds
-      # @return [Float] answers per second
+      # @return [Float] responses per second
       attr_reader :goodput
       # @return [Float] standard error of the goodput, as a share of it
       attr_reader :error
-      # @return [Boolean] whether it has begun
+      # @return [Boolean] whether the epoch has begun
       attr_reader :begun
       alias open? begun
 
       def initialize
-        @noise = 0.5 # variance of the answers' count in a time, per answer: 1 for Poisson, 0 for clockwork
+        @noise = 0.5 # variance of the number of responses in a period, per response: 1 for Poisson, 0 for regular ones
         @latencies = []
         @begun = false
       end
 
       # @param limit [Integer]
-      # @param rounds [Integer] of the limit, at the least
+      # @param rounds [Integer] minimum of responses, as a multiple of the limit
       # @param target [Float] standard error to reach
-      # @param longest [Float] seconds to try to
+      # @param longest [Float] seconds after which the epoch ends even with a larger error
       def prepare(limit, rounds:, target:, longest:)
         @limit = limit
         @fewest = [rounds * limit, FEWEST].max
@@ -53,8 +53,8 @@ module Trunkline
         @latencies.clear
       end
 
-      # @param full [Boolean] whether as many were in flight as the limit allows
-      # @return [Boolean] whether it is time to look at #ready?
+      # @param full [Boolean] whether as many requests were in flight as the limit allows
+      # @return [Boolean] whether the caller must now call #ready?
       def turn?(latency, full)
         @count += 1
         @starved += 1 unless full
@@ -62,7 +62,8 @@ module Trunkline
         @count >= @check
       end
 
-      # Ends a turn of the limit. The block is given goodput and error so far, and may say that they are enough.
+      # Ends a turn: as many responses as the limit. The block is passed the goodput and error so far, and returns
+      # whether they suffice.
       # @return [Boolean]
       def ready?(now)
         @check += @limit
@@ -76,7 +77,7 @@ module Trunkline
         @error <= @target || seconds >= @longest || (block_given? && yield(@goodput, @error))
       end
 
-      # @return [Float] standard error of a goodput that was counted from so many answers
+      # @return [Float] standard error of a goodput that was counted from this many responses
       def error_of(count)
         Math.sqrt(@noise / count)
       end
@@ -95,7 +96,8 @@ module Trunkline
 
       private
 
-      # Half the squared difference of two turns in a row is their variance, whatever slow drift there is.
+      # Half the squared difference of two successive turns is an estimate of their variance that a slow drift does not
+      # affect.
       def learn_noise(now)
         turn = now - @turn
         @turn = now

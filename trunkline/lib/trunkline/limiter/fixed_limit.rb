@@ -2,7 +2,7 @@
 
 module Trunkline
   class Limiter
-    # A limit that the caller asked for. It has the methods of AdaptiveLimit, and ignores what it is told.
+    # A limit that the caller set. It has the methods of AdaptiveLimit, and ignores all events.
     class FixedLimit
       # @return [Integer]
       attr_reader :limit

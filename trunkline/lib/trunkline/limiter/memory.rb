@@ -4,12 +4,12 @@ require_relative "../lock"
 
 module Trunkline
   class Limiter
-    # The limits found so far, by origin, for the whole process: a new Limiter starts with them. Bounded in number and
-    # in time; thread-safe.
+    # The limits found so far, by origin, for the whole process: a new Limiter starts with them. Limited in number and
+    # age; thread-safe.
     class Memory
-      # Origins.
+      # Maximum number of origins.
       MOST = 1000
-      # Seconds.
+      # Maximum age in seconds.
       LONGEST = 600.0
 
       def initialize
@@ -27,7 +27,7 @@ module Trunkline
         end
       end
 
-      # @return [Hash, nil] what a new limiter may begin with: limit, rate
+      # @return [Hash, nil] limit and rate for a new limiter
       def recall(origin, now)
         at, facts = @lock.synchronize { @known[origin] }
         return if facts.nil? || now - at > LONGEST || facts[:state] == :start

@@ -2,7 +2,7 @@
 
 module Trunkline
   class Limiter
-    # A token bucket: at most so many starts a second.
+    # A token bucket that limits starts per second.
     class Rate
       # Seconds of tokens that may accumulate while the caller does other work.
       BURST = 0.02
@@ -10,7 +10,7 @@ module Trunkline
       # @return [Float] starts per second
       attr_reader :per_second
 
-      # @param per_second [Numeric]
+      # @param per_second [Numeric] starts per second
       # @param now [Float] seconds
       def initialize(per_second, now)
         @per_second = per_second.to_f
@@ -18,7 +18,7 @@ module Trunkline
         @at = now
       end
 
-      # @return [Boolean] whether one may start
+      # @return [Boolean] whether one more request may start
       def ready?(now)
         fill(now)
         @tokens >= 1.0
@@ -29,12 +29,12 @@ module Trunkline
         @tokens -= 1.0
       end
 
-      # Takes back a #take: nothing was started.
+      # Undoes a #take after which no request was started.
       def give_back
         @tokens += 1.0
       end
 
-      # @return [Float] seconds until one may start
+      # @return [Float] seconds until one more request may start
       def wait(now)
         fill(now)
         @tokens >= 1.0 ? 0.0 : (1.0 - @tokens) / @per_second
@@ -52,7 +52,7 @@ module Trunkline
       end
     end
 
-    # A rate learnt from 429s. It doubles every second until the next one; from then on it follows the curve of CUBIC
+    # A rate learnt from 429s. It doubles every second until the next 429; from then on it follows the curve of CUBIC
     # (RFC 9438 4.2): fast up to the rate that was limited, slowly around it, then faster beyond.
     class LearntRate < Rate
       GROWTH = 0.4
@@ -61,7 +61,7 @@ module Trunkline
       # Seconds in which further 429s are ignored: they have the same cause.
       DEAF = 0.25
 
-      # @param accepted [Float] what the server took in the last second
+      # @param accepted [Float] requests that the server accepted in the last second
       def initialize(accepted, now)
         super([accepted, LEAST].max, now)
         @since = now
@@ -69,8 +69,8 @@ module Trunkline
         @peak = nil
       end
 
-      # @param accepted [Float] what the server took in the last second
-      # @param latency [Float] seconds until a change shows
+      # @param accepted [Float] requests that the server accepted in the last second
+      # @param latency [Float] seconds until a change of the rate takes effect
       def on_rate_limit(now, accepted, latency)
         return if now - @since < [latency, DEAF].max
 
@@ -81,7 +81,7 @@ module Trunkline
         @tokens = [@tokens, 0.0].min
       end
 
-      # @return [Boolean] whether it is so far above what is sent that it bounds nothing
+      # @return [Boolean] whether the rate is so far above the accepted requests that it limits nothing
       def idle?(accepted)
         @per_second > 3 * accepted && @per_second > 10
       end

@@ -6,36 +6,36 @@ require_relative "../redacted"
 
 module Trunkline
   class Scheduler
-    # The options of batch, each and map, checked. Frozen.
+    # The validated options of batch, each and map. Frozen.
     class BatchOptions
       include Redacted
 
       NAMES = %i[concurrency max_in_flight rate progress on_error on_cancel reuse_bodies invalid].freeze
       MAX_IN_FLIGHT = 512
       MOST = 65_536
-      # Concurrent streams that a server should allow at least (RFC 9113 6.5.2).
+      # The least number of concurrent streams that a server should allow (RFC 9113 6.5.2).
       STREAMS = 100
       RATE = %r{\A(\d+(?:\.\d+)?)\s*/\s*(s|sec|second|m|min|minute|h|hour)\z}
       SECONDS = { "s" => 1.0, "m" => 60.0, "h" => 3600.0 }.freeze
 
-      # @return [:auto, Integer] in flight to each origin
+      # @return [:auto, Integer] maximum of requests in flight to each origin
       attr_reader :concurrency
-      # @return [Integer] in flight in all
+      # @return [Integer] maximum of requests in flight to all origins
       attr_reader :max_in_flight
-      # @return [Float, nil] starts a second, in all
+      # @return [Float, nil] maximum of starts per second, to all origins
       attr_reader :rate
       # @return [#call, true, false, nil]
       attr_reader :progress
       # @return [#call, nil]
       attr_reader :on_error, :on_cancel
-      # @return [Boolean] whether a body is emptied when its block returns, so that the next one has its memory
+      # @return [Boolean] whether a body is emptied when its block returns, so that the next body can use its memory
       attr_reader :reuse_bodies
-      # @return [:raise, :yield] what becomes of a request that is none
+      # @return [:raise, :yield] how an invalid request is reported
       attr_reader :invalid
-      # @return [Integer] the highest limit that :auto may find: with a connection for each request, and over HTTP/2
+      # @return [Integer] the highest limit that :auto may find: with one connection per request, and over HTTP/2
       attr_reader :maximum, :maximum_of_streams
 
-      # @param name [Object] that is no option of many requests
+      # @param name [Object] an unknown option
       # @return [InvalidRequest]
       def self.unknown(name)
         known = NAMES.map { |one| "#{one}:" }.join(", ")
@@ -50,7 +50,7 @@ module Trunkline
       end
 
       # @param given [Hash{Symbol => Object}]
-      # @param max_connections_per_host [Integer] the client's
+      # @param max_connections_per_host [Integer] the client's option
       # @raise [InvalidRequest]
       def initialize(given, max_connections_per_host)
         unknown = given.keys - NAMES
@@ -69,7 +69,7 @@ module Trunkline
         freeze
       end
 
-      # @param name [String] of a method whose results keep their bodies
+      # @param name [String] a method whose results keep their bodies
       # @raise [InvalidRequest]
       def refuse_reuse_bodies(name)
         raise InvalidRequest, "reuse_bodies: is for each: what #{name} gives is kept" if @reuse_bodies

@@ -5,14 +5,14 @@ require_relative "flow"
 
 module Trunkline
   class Scheduler
-    # How a Scheduler begins calls that may be more than one exchange.
+    # The part of Scheduler that begins calls which may need more than one exchange.
     #
     # @api private
     module Beginning
       private
 
-      # The time of a call as a whole begins with the next step of the engine: its caller may do much else before. One
-      # with a rate begins at once, so that #held_back? knows of it.
+      # The time of a whole call begins when the engine runs next, since the caller may do other work before that. A
+      # call with a rate limit begins at once, so that #held_back? counts it.
       # @return [nil]
       def begin_soon(pending, now)
         policy = pending.policy
@@ -32,7 +32,7 @@ module Trunkline
         end
       end
 
-      # With redirects alone, the policies of a call run from the first of them on.
+      # When a call has no policy but redirects, its policies run only after the first redirect response.
       # @return [nil]
       def begin_call(pending, now)
         policy = pending.policy
@@ -54,7 +54,7 @@ module Trunkline
         @current = nil
       end
 
-      # @return [Boolean] whether it is a request to the origin that it was counted for
+      # @return [Boolean] whether the call wants to send a request to the origin that it was counted for
       def goes_to?(queue, pending, wanted)
         return false unless wanted.is_a?(Request)
 
@@ -62,7 +62,7 @@ module Trunkline
         @origins.queue_for(pending).equal?(queue)
       end
 
-      # Its policies send nothing, or not yet, or something else.
+      # The policies send no request, send it later, or send it to another origin: the start is undone.
       # @return [nil]
       def take_back(pending, wanted, now)
         end_exchange(pending)
@@ -75,8 +75,10 @@ module Trunkline
         pending.deadline ||= [policy.deadline(now), pending.surroundings&.limit].compact.min
       end
 
-      # The exchange was given what was left of the call's time.
-      # @return [Exception] that tells of the call's
+      # The exchange's timeout was the rest of the call's time, so its error is changed to name the limit of the whole
+      # call.
+      #
+      # @return [Exception] the changed error, or error itself
       def of_whole_call(pending, error)
         return error unless error.is_a?(TotalTimeout) && pending.began
 
@@ -89,8 +91,8 @@ module Trunkline
                                 races_streams: pending.streamed != true)
       end
 
-      # A rate limit holds its origin back, so that requests wait where they are not begun yet. One whose turn comes
-      # after its deadline begins, and ends at once.
+      # A rate limit delays the requests to its origin in the queue, where they have not begun. A request whose delay
+      # ends after its deadline begins at once, and fails.
       # @return [Boolean]
       def held_back?(pending, queue, now)
         rate = pending.policy.rate or return false

@@ -9,7 +9,7 @@ require_relative "request_reader"
 
 module Trunkline
   class Scheduler
-    # Pulls requests from an Enumerable as they can be sent, and yields their results in order of completion.
+    # Pulls requests from an Enumerable when they can be sent, and yields their results in order of completion.
     class Each
       include Redacted
 
@@ -18,10 +18,10 @@ module Trunkline
       # @param options [BatchOptions]
       def initialize(source, builder, options)
         @reader = RequestReader.new(builder)
-        # An Enumerator runs its block in a fiber, which what gives requests by itself needs not.
+        # An Enumerator runs its block in a fiber, which a source with next_request does not need.
         @gives = source.respond_to?(:next_request)
         @contexts = @gives && source.respond_to?(:context)
-        # Requests with contexts stay composed: what they are composed of is not kept.
+        # Requests with contexts stay composed: their items are not kept, so they cannot be composed again.
         @scheduler = Scheduler.new(builder.family.pool, options, @contexts ? nil : @reader)
         @options = options
         @reuse_bodies = options.reuse_bodies
@@ -29,7 +29,7 @@ module Trunkline
         @source = source
         @checked = {} # by index
         @index = 0
-        @enumerator = nil # of a source that is no Array
+        @enumerator = nil # for a source that is no Array
         @exhausted = false
       end
 
@@ -48,8 +48,8 @@ module Trunkline
 
       private
 
-      # An Array with an invalid request is refused before anything is sent. A request is composed to be checked; the
-      # first COMPOSED are kept.
+      # An Array with an invalid request is refused before anything is sent. Each request is composed to be checked; the
+      # first COMPOSED of them are kept.
       def check
         scratch = PendingRequest.new
         index = -1
@@ -62,7 +62,7 @@ module Trunkline
         raise
       end
 
-      # @return [Array<Object>] requests without a result: those that were pulled, and the rest of an Array
+      # @return [Array<Object>] the requests without a result: those that were pulled, and the rest of an Array
       def unfinished
         left = @scheduler.close.sort_by(&:index)
         return left.map(&:item) unless @source.is_a?(Array)
@@ -94,8 +94,8 @@ module Trunkline
         nil while pull_one
       end
 
-      # @param ended [PendingRequest, nil] the one that has ended; used again if nobody else can refer to it
-      # @return [true, nil] nil: no request may be added, or there are no more
+      # @param ended [PendingRequest, nil] the request that has ended; used again if nothing else can refer to it
+      # @return [true, nil] nil: no request may be added, or the source is exhausted
       def pull_one(ended = nil) # rubocop:disable Metrics/CyclomaticComplexity, Metrics/PerceivedComplexity -- for speed
         return if @exhausted || !@scheduler.room?
 
@@ -117,7 +117,7 @@ module Trunkline
         true
       end
 
-      # @raise [InvalidRequest, MissingTimeout] the error itself, but with invalid: :yield
+      # @raise [InvalidRequest, MissingTimeout] the error itself, unless invalid: is :yield
       def yield_refused(item, error)
         raise error if @yielding.nil?
 
@@ -125,7 +125,7 @@ module Trunkline
         @yielding.call(@contexts ? @source.context : item, error, @index)
       end
 
-      # Asked when nil was taken, which may be a request of an Enumerable: then it is refused.
+      # Called when the next item is nil. An Enumerable may yield nil as an item, which is then refused as a request.
       def exhausted?
         @exhausted ||= @gives || (@enumerator.nil? && @index >= @source.size)
       end

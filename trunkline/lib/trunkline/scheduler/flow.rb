@@ -6,63 +6,64 @@ require_relative "../redacted"
 
 module Trunkline
   class Scheduler
-    # The policies of one call among many. They are written for a single call, which waits for each response; here they
-    # run in a fiber, which is suspended until what it waits for is there. It is the driver of their Policy::Call.
+    # Runs the policies of one call among many. Policies are written for a single call, which waits for each response;
+    # here they run in a fiber, which is suspended while the call waits. A Flow is the driver of its Policy::Call.
     #
-    # #first and #after return what the call wants next: a Request to send, a Pause or a Race; or its result, a Response
-    # or a StandardError.
+    # #first and #after return the next step of the call: a Request to send, a Pause or a Race; or its result, a
+    # Response or a StandardError.
     class Flow
       include Redacted
 
       KEY = :trunkline_flow
       private_constant :KEY
 
-      # Wait until a moment (monotonic seconds; nil: no end) or until the signal is set.
+      # A step of a call: wait until a time (monotonic seconds; nil: no limit) or until the signal is set.
       Pause = Struct.new(:until, :signal)
 
-      # Send the request of the first lap; when there is no answer at a moment, what #second returns, too. The flow goes
-      # on with its laps. Of streamed answers winner is the lap whose head was first.
+      # A step of a call: send the request of the first lap; if there is no response at the time #at, send that of the
+      # lap that #second returns, too. #race returns the laps to the policy. With streamed responses, winner is the lap
+      # whose head arrived first.
       Race = Struct.new(:laps, :at, :second, :winner) do
         include Redacted
 
-        # @return [Request] of the lap that was begun last
+        # @return [Request] of the last lap that was begun
         def request = laps.last.request
       end
 
-      # Ends the fiber of a call that was given up, so that its policies clean up.
+      # Raised in the fiber of a cancelled call, so that its policies clean up.
       class GivenUp < Exception; end # rubocop:disable Lint/InheritException -- no policy is to rescue it
 
-      # @return [Flow, nil] that the current fiber runs
+      # @return [Flow, nil] the flow that the current fiber runs
       def self.current = Thread.current[KEY]
 
       # @param policy [CallPolicy, #perform]
-      # @param request [Request] the call's first
+      # @param request [Request] the first request of the call
       # @param began [Float] monotonic seconds
       # @param surroundings [Surroundings, nil]
-      # @param races_streams [Boolean] as Policy::ThreadDriver#races_streams?
+      # @param races_streams [Boolean] returned by #races_streams?
       def initialize(policy, request, began, surroundings = nil, races_streams: true)
         @races_streams = races_streams
         @suspended = false
-        # Blocking: a signer may wait for something, and a Fiber scheduler does not know this fiber.
+        # Blocking: a signer may wait for I/O, and a Fiber scheduler does not know this fiber.
         @fiber = Fiber.new(blocking: true) do
           Thread.current[KEY] = self
           policy.perform(request, self, began, surroundings)
         end
       end
 
-      # Starts it.
+      # Starts the call.
       def first = resume { @fiber.resume }
 
-      # @param result [Response, Exception] of the request that was wanted; of a Pause, whether its signal was set; of a
-      #   Race, nil
+      # @param result [Response, Exception, Boolean, nil] the result of the request that was returned; of a Pause,
+      #   whether its signal was set; of a Race, nil
       def after(result)
         return result if result.is_a?(Exception) && !result.is_a?(StandardError) # no policy rescues it
 
         resume { @fiber.resume(result) }
       end
 
-      # Ends it before it has a result. One that has not begun needs no end, nor does one that is in a caller's code, of
-      # which JRuby goes on in a thread of its own when the thread here is killed.
+      # Ends the call before it has a result. Nothing is done for a call that has not begun, or whose fiber is running
+      # the caller's code, which JRuby continues in a thread of its own when this thread is killed.
       # @return [nil]
       def give_up
         resume { @fiber.resume(GivenUp.new) } if @suspended
@@ -77,15 +78,15 @@ module Trunkline
       # @raise [Error]
       def exchange(request, _deadline) = await(request)
 
-      # As Policy::ThreadDriver#pause.
+      # (see Policy::ThreadDriver#pause)
       def pause(seconds, signal)
         await(Pause.new(seconds && (Engine.now + seconds), signal))
       end
 
-      # As Policy::ThreadDriver#races_streams?
+      # (see Policy::ThreadDriver#races_streams?)
       def races_streams? = @races_streams
 
-      # As Policy::ThreadDriver#race.
+      # (see Policy::ThreadDriver#race)
       def race(lap, _deadline, after, second)
         race = Race.new([lap], lap.began + after, second)
         await(race)
@@ -94,7 +95,7 @@ module Trunkline
 
       private
 
-      # Raises here what Fiber#raise would: JRuby 9.4's can be called once in the life of a fiber.
+      # Raises exceptions here instead of by Fiber#raise, which works only once per fiber on JRuby 9.4.
       def await(wanted)
         @suspended = true
         result = Fiber.yield(wanted)

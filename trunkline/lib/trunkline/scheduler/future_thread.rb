@@ -9,12 +9,12 @@ require_relative "batch_options"
 
 module Trunkline
   class Scheduler
-    # The thread that runs the futures of a pool. It starts with the first of them, and ends when there have been none
-    # for LINGER seconds. A forked child starts its own.
+    # The thread that runs the futures of a pool. It starts with the first future, and ends when there have been none
+    # for LINGER seconds. A forked child starts its own thread.
     #
-    # An interrupt (Thread#raise, Thread#kill, Ctrl-C) may end a call of any method between any two steps. So each
-    # change is one step: a request belongs to the FutureThread once it is in the inbox, and a thread runs them once it
-    # has found that no other does.
+    # An interrupt (Thread#raise, Thread#kill, Ctrl-C) may end any method between any two steps, so each change of state
+    # is a single step: a request belongs to the FutureThread once it is in the inbox, and a thread runs the requests
+    # once it has found that no other thread does.
     class FutureThread
       include Redacted
 
@@ -30,7 +30,7 @@ module Trunkline
 
       class << self
         # @param pool [Engine::Pool]
-        # @param pending [PendingRequest] whose callback is its Future
+        # @param pending [PendingRequest] a request whose callback is its Future
         # @param options [BatchOptions] for a new FutureThread
         def submit(pool, pending, options)
           loop { break if of(pool, options).submit(pending) }
@@ -43,11 +43,11 @@ module Trunkline
           LOCK.synchronize { @threads[family.pool] if @pid == Process.pid }&.finish(family)
         end
 
-        # The current thread is about to end, if it runs futures: who is told of that, and goes on at once, must find
-        # another.
+        # Called when the current thread is about to end, if it runs futures: a caller that is woken by the error of its
+        # future and at once makes another call must get another thread.
         def leave = Thread.current.thread_variable_get(RUNS)&.leave
 
-        # @param ended [FutureThread] that takes no more futures
+        # @param ended [FutureThread] a FutureThread that accepts no more futures
         def remove(pool, ended)
           LOCK.synchronize { @threads.delete(pool) if @threads[pool].equal?(ended) }
         end
@@ -58,7 +58,7 @@ module Trunkline
           LOCK.synchronize do
             if @pid != Process.pid
               @threads.clear
-              @pid = Process.pid # last: interrupted before, the child would use the parent's threads
+              @pid = Process.pid # last: if interrupted before, the child would use the parent's threads
             end
             @threads[pool] ||= new(pool, options)
           end
@@ -72,7 +72,7 @@ module Trunkline
         @scheduler = Scheduler.new(pool, options) { |pending, now| may_start?(pending, now) }
         # Requests that are new, or whose futures were cancelled.
         @inbox = []
-        # Those that the Scheduler has.
+        # Requests that were added to the Scheduler.
         @accepted = {}.compare_by_identity
         @lock = Mutex.new
         @wakeup = ConditionVariable.new
@@ -109,7 +109,7 @@ module Trunkline
         mine.each { |pending| pending.callback.value } unless Thread.current.equal?(@running)
       end
 
-      # Takes no more futures.
+      # Accepts no more futures.
       def leave
         @lock.synchronize { @ended = true }
         FutureThread.remove(@pool, self)
@@ -119,7 +119,8 @@ module Trunkline
 
       def unfinished = @accepted.keys | @inbox
 
-      # A thread inherits what its starter defers (Thread.handle_interrupt), and must be possible to end all the same.
+      # A thread inherits the deferred interrupts of the thread that starts it (Thread.handle_interrupt), but this one
+      # must stay interruptible.
       def start
         Thread.new { Thread.handle_interrupt(Object => :immediate) { run } }
       end
@@ -137,7 +138,8 @@ module Trunkline
         abandon(error) if @running.equal?(Thread.current)
       end
 
-      # @return [Boolean] false when another thread runs already: its starter was interrupted before it set @thread
+      # @return [Boolean] false when another thread runs already: the thread that started it was interrupted before it
+      #   set @thread
       def first_to_run?
         @lock.synchronize { @running = Thread.current unless @running&.alive? }
       end
@@ -153,7 +155,8 @@ module Trunkline
         end
       end
 
-      # A request stays in the inbox until it has been accepted. Other threads change the inbox, and read both.
+      # A request stays in the inbox until it has been accepted. Other threads add to the inbox, and read the inbox and
+      # @accepted.
       def receive
         pending = @lock.synchronize { @inbox.first }
         if pending.callback.ready?
@@ -165,11 +168,10 @@ module Trunkline
         @lock.synchronize { @inbox.shift }
       end
 
-      # @return [Boolean, nil] nil: it was not accepted
+      # @return [Boolean, nil] nil: the request had not been accepted
       def forget(pending) = @lock.synchronize { @accepted.delete(pending) }
 
-      # A request whose future was settled meanwhile is dropped by the Scheduler, whether its #cancel comes or was
-      # interrupted.
+      # The Scheduler drops a request whose future was settled meanwhile, even if an interrupt prevented #cancel.
       def may_start?(pending, now)
         claimed = pending.callback.claim(now)
         forget(pending) unless claimed
@@ -186,9 +188,9 @@ module Trunkline
         @quiet && @lock.synchronize { @ended = @accepted.empty? && @inbox.empty? }
       end
 
-      # However the thread ends, nobody must wait for ever.
+      # However the thread ends, no caller may wait forever.
       #
-      # @param error [NoMemoryError, nil] that ended it, which is what became of the requests then
+      # @param error [NoMemoryError, nil] the error that ended the thread; the requests are settled with it
       def abandon(error)
         leave
         left = @lock.synchronize { unfinished }

@@ -2,18 +2,18 @@
 
 module Trunkline
   class Scheduler
-    # In the place of BatchOptions, for a caller that counts its requests itself: nothing waits, and a request that an
-    # origin refuses holds back no other.
+    # Replaces BatchOptions for a caller that counts its requests itself: no request waits, and a request that an origin
+    # refuses delays no other.
     module NoLimits
       module_function
 
-      # @return [Float] in flight to each origin
+      # @return [Float] maximum of requests in flight to each origin
       def concurrency = Float::INFINITY
 
-      # @return [Float] in flight in all
+      # @return [Float] maximum of requests in flight to all origins
       def max_in_flight = Float::INFINITY
 
-      # @return [nil] starts a second
+      # @return [nil] maximum of starts per second
       def rate = nil
     end
   end

@@ -7,18 +7,18 @@ require_relative "../retry_after"
 
 module Trunkline
   class Scheduler
-    # The requests to one origin: those that wait, how many are in flight, and how many may be, which its Limiter says.
-    # A number that the caller asked for needs no Limiter before the origin refuses a request; no limit never needs one.
+    # The requests to one origin: those that wait, and the number and limit of those in flight. The Limiter sets the
+    # limit. A fixed limit needs no Limiter until the origin refuses a request; an infinite limit never needs one.
     class OriginQueue
       include Redacted
 
       MEMORY = Limiter::Memory.new
-      # A host that does not answer at all keeps at least so many slots: fewer would only take longer.
+      # Minimum of slots for a host that does not respond at all: with fewer, the requests would only take longer.
       FEWEST_AT_TIMEOUTS = 4
-      # When no request to an origin has ended for so many seconds, requests to other origins are looked for.
+      # When no request to an origin has ended for this many seconds, the caller is asked for requests to other origins.
       STALL = 0.25
 
-      # @return [Array<PendingRequest>] in the order in which they start
+      # @return [Array<PendingRequest>] waiting requests, in the order in which they start
       attr_reader :waiting
       # @return [Integer] requests in flight
       attr_reader :in_flight
@@ -40,41 +40,41 @@ module Trunkline
         @remembered = @limiter.generation
       end
 
-      # @return [Integer] how many may be in flight
+      # @return [Integer] maximum of requests in flight
       def limit = @fixed || @limiter.limit
 
       # @return [Boolean] whether no request waits or is in flight
       def empty? = @waiting.empty? && @in_flight.zero?
 
-      # Lets none start before a moment: a rate limit's.
+      # Prevents starts before a time, which a rate limit sets.
       # @param moment [Float] monotonic seconds
       def hold_until(moment)
         @held_until = moment
       end
 
-      # @return [Boolean] whether one more may start
+      # @return [Boolean] whether one more request may start
       def ready?(now)
         return false if @held_until && held?(now)
 
         @limiter ? @limiter.ready?(now) : @in_flight < @fixed
       end
 
-      # @return [Boolean] whether a request that does not wait yet may start: those that do, whose moment may just have
-      #   come, go before it
+      # @return [Boolean] whether a new request may start: requests that wait start first, and one of them may just have
+      #   become ready
       def room?(now) = @waiting.empty? && ready?(now)
 
-      # @return [Boolean] whether no request has ended for so long that other origins should have their turn
+      # @return [Boolean] whether no request has ended for so long that requests to other origins may start
       def stalled?(now)
         now - @last_end > STALL
       end
 
-      # @return [Float, nil] seconds until one more may start; nil: when a request has ended
+      # @return [Float, nil] seconds until one more request may start; nil: a request must end first
       def wait(now)
         seconds = @limiter ? @limiter.wait(now) : (0.0 if @in_flight < @fixed)
         seconds && @held_until && held?(now) ? [seconds, @held_until - now].max : seconds
       end
 
-      # Counts a request that starts, and notes in it what #ended needs.
+      # Counts a request that starts, and stores in it the values that #ended needs.
       # @param pending [PendingRequest]
       def start(pending, now)
         @in_flight += 1
@@ -89,10 +89,10 @@ module Trunkline
         @limiter&.on_ignore
       end
 
-      # Counts a request that ended, and tells the Limiter how.
+      # Counts a request that ended, and passes its outcome to the Limiter.
       # @param pending [PendingRequest]
       # @param result [Response, Exception]
-      # @param status [Integer, nil] the Response's
+      # @param status [Integer, nil] the status of the Response
       def ended(pending, result, status, now)
         @last_end = now
         @in_flight -= 1
@@ -102,8 +102,8 @@ module Trunkline
         inform_limiter(pending, result, status, now)
       end
 
-      # Of a streamed answer the head is there: its body, which may come for hours, takes no place of those that :auto
-      # allows to be in flight. A number that the caller gave holds until its end.
+      # The head of a streamed response has arrived. Its body may take hours, so with :auto the request no longer counts
+      # as in flight; with a fixed limit it counts until its end.
       # @param pending [PendingRequest]
       # @param response [Response]
       def answered(pending, response, now)
@@ -113,7 +113,7 @@ module Trunkline
         pending.queue = nil
       end
 
-      # Keeps what the Limiter has found out for the next queue to this origin.
+      # Stores the Limiter's findings for the next queue to this origin.
       def remember(now)
         return if @fixed
 
@@ -135,9 +135,9 @@ module Trunkline
         Limiter.new(now, maximum: @options.maximum, remembered: facts && facts[:limit], rate: facts && facts[:rate])
       end
 
-      # @return [Boolean] whether a fixed number needs a Limiter from now on
+      # @return [Boolean] whether a fixed limit needs a Limiter from now on
       def refused?(result, status)
-        return false if @fixed == Float::INFINITY || result.nil? # nil: a streamed one has ended
+        return false if @fixed == Float::INFINITY || result.nil? # nil: a streamed response has ended
 
         status.nil? || status == 429 || status == 503
       end

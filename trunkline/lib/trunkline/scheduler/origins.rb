@@ -6,36 +6,37 @@ require_relative "origin_queue"
 
 module Trunkline
   class Scheduler
-    # The OriginQueues of a Scheduler, and which of them have requests that wait.
+    # The OriginQueues of a Scheduler.
     class Origins
       include Redacted
 
-      # Queues that are kept though they are empty.
+      # Number of queues above which empty ones are removed.
       MOST = 256
 
-      # @return [Integer] requests that wait, in all queues
+      # @return [Integer] waiting requests, in all queues
       attr_reader :waiting
-      # @return [Array<OriginQueue>] those of which requests wait; the same Array at all times
+      # @return [Array<OriginQueue>] the queues with waiting requests; always the same Array
       attr_reader :backlogged
-      # @return [Hash{Engine::Origin => OriginQueue}] those that #queue_for has found before; the same Hash at all times
+      # @return [Hash{Engine::Origin => OriginQueue}] the queues that #queue_for has found before; always the same Hash
       attr_reader :found
 
       # @param options [BatchOptions]
       def initialize(options)
         @options = options
         @backlogged = []
-        @found = {}.compare_by_identity # each client has Origins of its own
+        @found = {}.compare_by_identity # each client has its own Engine::Origins
         clear
       end
 
       # @param pending [PendingRequest]
-      # @return [OriginQueue] of the origin that it goes to
+      # @return [OriginQueue] the queue of the request's origin
       def queue_for(pending)
         origin = pending.request.origin
         @found[origin] || learn(origin, Engine.now)
       end
 
-      # @return [Boolean] whether there is an origin that one more request may start to, or reason to look for one
+      # @return [Boolean] whether one more request may start to any known origin, or requests to other origins are
+      #   needed
       def room?(now)
         only, second = @queues
         return only.nil? || only.room?(now) || only.stalled?(now) if second.nil?
@@ -48,24 +49,24 @@ module Trunkline
         @queues.sum { |queue| queue.empty? ? 0 : queue.limit }
       end
 
-      # Has a request wait.
+      # Adds a request at the end of a queue.
       def push(pending, queue)
         queue.waiting.push(pending)
         @backlogged << queue if queue.waiting.size == 1
         @waiting += 1
       end
 
-      # Has a request wait that goes before all others of its origin.
+      # Adds a request at the front of a queue.
       def unshift(pending, queue)
         queue.waiting.unshift(pending)
         @backlogged << queue if queue.waiting.size == 1
         @waiting += 1
       end
 
-      # Where few may be in flight in all, the origin with the fewest goes first: one that does not answer gets no more
-      # than its share.
+      # When few requests may be in flight in all, the origin with the fewest in flight goes first: one that does not
+      # respond gets only its share.
       #
-      # @return [OriginQueue, nil] whose first waiting request may start
+      # @return [OriginQueue, nil] a queue whose first waiting request may start
       def next_ready(now)
         chosen, second = @backlogged
         return (chosen if chosen.ready?(now)) if chosen && second.nil?
@@ -79,7 +80,7 @@ module Trunkline
         chosen
       end
 
-      # @return [PendingRequest] the first that waits in queue
+      # @return [PendingRequest] the first waiting request of the queue
       def shift(queue)
         pending = queue.waiting.shift
         @backlogged.delete(queue) if queue.waiting.empty?
@@ -87,7 +88,7 @@ module Trunkline
         pending
       end
 
-      # @return [Boolean] whether it waited, and does no more
+      # @return [Boolean] whether the request was waiting
       def delete(pending) # rubocop:disable Naming/PredicateMethod -- it deletes
         queue = @backlogged.find { |one| one.waiting.delete(pending) } or return false
 
@@ -96,8 +97,8 @@ module Trunkline
         true
       end
 
-      # @param all [Boolean] also for origins of which no request waits
-      # @return [Float, nil] seconds until one more may start; nil: when a request has ended
+      # @param all [Boolean] whether to include origins without waiting requests
+      # @return [Float, nil] seconds until one more request may start; nil: a request must end first
       def wait(now, all:)
         queues = all ? @queues : @backlogged
         only, second = queues
@@ -106,8 +107,8 @@ module Trunkline
         queues.filter_map { |queue| queue.wait(now) }.min
       end
 
-      # Forgets all queues, and keeps what their limiters have found out.
-      # @return [Array<PendingRequest>] that waited
+      # Removes all queues, and stores their limiters' findings.
+      # @return [Array<PendingRequest>] the requests that were waiting
       def close(now)
         left = @backlogged.flat_map(&:waiting)
         @queues.each { |queue| queue.remember(now) }
@@ -140,7 +141,7 @@ module Trunkline
         @by_name[name] = queue
       end
 
-      # A crawl over many origins must not keep them all.
+      # A client that uses many origins, such as a crawler, must not keep all their queues.
       def forget_empty(now)
         gone, @queues = @queues.partition(&:empty?)
         gone.each { |queue| queue.remember(now) }

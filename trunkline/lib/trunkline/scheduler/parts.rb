@@ -5,17 +5,19 @@ require_relative "stream_blocks"
 
 module Trunkline
   class Scheduler
-    # What a Scheduler does with the parts of streamed responses: StreamBlocks take them, or whoever drives it.
+    # The part of Scheduler that passes on the parts of streamed responses: to StreamBlocks, or to the Scheduler's
+    # caller.
     #
     # @api private
     module Parts
       private
 
-      # @return [Boolean] whether a streamed request goes on behind it
+      # @return [Boolean] whether result is a part of a streamed response, and not its end
       def part?(result) = !(result.nil? || result.is_a?(Exception))
 
       # @param taker [StreamBlocks, true] (see PendingRequest)
-      # @return [Array] in the place of the end of a streamed one, the Response that blocks have taken, and its status
+      # @return [Array] the result and its status; at the end of a response that StreamBlocks took, that Response and
+      #   its status
       def whole(taker, result)
         return [result, nil] unless result.nil? && taker != true
 
@@ -23,7 +25,7 @@ module Trunkline
         [response, response.status]
       end
 
-      # @return [Boolean] whether a streamed one has failed behind its head: no policy makes the call again
+      # @return [Boolean] whether a streamed request failed after the blocks got a part of the body: it is not retried
       def broken_off?(pending, result)
         blocks = pending.streamed
         return false unless result.is_a?(Exception) && blocks && blocks != true && blocks.told?
@@ -34,8 +36,8 @@ module Trunkline
       end
 
       # @param part [Response, String] the head, or a piece of the body
-      # @return [Response, String, StandardError, nil] what is to be yielded: an error of the blocks, which ends the
-      #   call
+      # @return [Response, String, StandardError, nil] the value to be yielded: the part itself, or an error of the
+      #   blocks, which ends the call
       def take_part(pending, part, now)
         blocks = pending.streamed
         return part if blocks == true

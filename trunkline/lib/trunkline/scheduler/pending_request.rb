@@ -4,23 +4,23 @@ require_relative "../redacted"
 
 module Trunkline
   class Scheduler
-    # One request that a Scheduler was given, and its state. A Struct, because there is one for each of a million
-    # requests: its members are read and set without a call.
+    # The state of one request of a Scheduler. A Struct, because there may be a million of them: its members are read
+    # and set without a method call.
     #
-    # item, index  what the caller gave, and its index among all that it gave
-    # callback     who gets the result: a block, an index of the results, a Future, or nil
+    # item, index  the object that the caller gave, and its index among all items
+    # callback     the destination of the result: a block, an index of the results, a Future, or nil
     # policy       the CallPolicy; nil: the call is one exchange
-    # plain        true for a GET of which nothing but its URL was given, without a policy
-    # request      what is to be sent next; nil while many wait, to save memory
-    # queue        the OriginQueue that it was started from; nil when that does not count it (any more)
+    # plain        true for a GET that was given as a URL alone, without a policy
+    # request      the next Request to send; nil while many wait, to save memory
+    # queue        the OriginQueue from which it was started; nil when that queue does not count it
     # started, generation
-    #              when it was started from there (monotonic seconds), and the limit's generation then
+    #              when it was started from the queue (monotonic seconds), and the generation of the limit at that time
     # id           the engine's number of the exchange; nil when there is none
-    # surroundings the Surroundings of the thread that asked for it, or nil
+    # surroundings the Surroundings of the thread that made the call, or nil
     # began, deadline
-    #              monotonic seconds for the whole call; nil when one exchange is all
-    # flow         the Flow, from where the call's policies run on
-    # answered     true while it has a result that the engine did not give
+    #              monotonic seconds for the whole call; nil when the call is one exchange
+    # flow         the Flow, once the call's policies run
+    # answered     true while it has a result that the engine did not produce
     # streamed     true when the parts of the response are yielded as they arrive; StreamBlocks that take them; or nil
     PendingRequest = Struct.new(:item, :index, :callback, :policy, :plain, :request, :queue, :started, :generation, :id,
                                 :surroundings, :began, :deadline, :flow, :answered, :streamed) do
@@ -31,7 +31,7 @@ module Trunkline
       alias_method :eql?, :equal?
       alias_method :hash, :__id__
 
-      # Goes on with the exchange of another one.
+      # Continues with the exchange of another PendingRequest.
       # @param other [PendingRequest]
       # @return [void]
       def take_over(other)
@@ -39,10 +39,10 @@ module Trunkline
         other.id = nil
       end
 
-      # @return [Boolean] whether nobody else can refer to it once its result was yielded
+      # @return [Boolean] whether nothing else can refer to it once its result was yielded
       def reusable? = policy.nil? && !streamed
 
-      # @return [Boolean] whether the engine has it, or the caller has not been given its result
+      # @return [Boolean] whether the engine has an exchange for it whose result has not been yielded
       def in_flight? = !id.nil?
     end
   end

@@ -6,9 +6,9 @@ require_relative "pending_request"
 
 module Trunkline
   class Scheduler
-    # The calls that have, or may have, two requests in flight (see Policy::Call#race). The second is a PendingRequest
-    # of its own, which the caller never sees. Of streamed answers the first head decides: the call goes on with that
-    # exchange, whichever PendingRequest it was begun for.
+    # The calls that have, or may have, two requests in flight (see Policy::Call#race). The second is a separate
+    # PendingRequest, which the caller never sees. With streamed responses the first head decides: the call continues
+    # with its exchange, whichever PendingRequest started it.
     class Races
       include Redacted
 
@@ -27,8 +27,8 @@ module Trunkline
         @races[pending] = race
       end
 
-      # @param pending [PendingRequest] either
-      # @return [PendingRequest, nil] the first; nil: it is not in a race
+      # @param pending [PendingRequest] the first or the second
+      # @return [PendingRequest, nil] the first; nil: pending is not in a race
       def first_of(pending) = @races.key?(pending) ? pending : @firsts[pending]
 
       # @param pending [PendingRequest] the first
@@ -45,16 +45,16 @@ module Trunkline
       end
 
       # @param first [PendingRequest]
-      # @return [Boolean] whether a head has decided it
+      # @return [Boolean] whether the head of a streamed response has decided the race
       def decided?(first) = !@races[first].winner.nil?
 
       # @param first [PendingRequest]
       # @return [PendingRequest, nil] the second
       def second_of(first) = @seconds[first]
 
-      # Notes whose head was first. The other one has been cancelled.
+      # Records whose head arrived first. The other request has been cancelled.
       # @param first [PendingRequest]
-      # @param winner [PendingRequest] either
+      # @param winner [PendingRequest] the first or the second
       def decide(first, winner, now)
         race = @races[first]
         race.laps.each { |lap| lap.ended ||= now }
@@ -62,10 +62,10 @@ module Trunkline
         first.take_over(winner) unless winner.equal?(first)
       end
 
-      # Notes a result.
-      # @param pending [PendingRequest] either
+      # Records a result.
+      # @param pending [PendingRequest] the first or the second
       # @param result [Response, Exception]
-      # @return [Boolean] whether the race is over: there is an answer, or nothing more is in flight
+      # @return [Boolean] whether the race is over: there is a response, or no request is in flight
       def over?(pending, result, now)
         first = first_of(pending)
         race = @races[first]
@@ -76,9 +76,9 @@ module Trunkline
         !result.is_a?(Error) || other.nil? || !other.in_flight?
       end
 
-      # Forgets a race.
+      # Removes a race.
       # @param first [PendingRequest]
-      # @return [Array<PendingRequest>] that are still in flight
+      # @return [Array<PendingRequest>] the requests that are still in flight
       def delete(first)
         @races.delete(first)
         second = @seconds.delete(first)

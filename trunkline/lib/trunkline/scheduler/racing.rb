@@ -4,13 +4,13 @@ require_relative "races"
 
 module Trunkline
   class Scheduler
-    # What a Scheduler does with two requests of one call (see Races).
+    # The part of Scheduler that runs two requests of one call (see Races).
     #
     # @api private
     module Racing
       private
 
-      # The second request comes on top of what may be in flight: its policy has a budget.
+      # The second request may exceed the limits of requests in flight, since its policy has a budget.
       def begin_second(pending, now)
         return unless pending.in_flight?
 
@@ -28,9 +28,9 @@ module Trunkline
         go_on(first, first.flow.after(result.is_a?(StandardError) && !result.is_a?(Error) ? result : nil), now)
       end
 
-      # Cancels what is still in flight of a race.
-      # @param kept [PendingRequest, nil] all but this one
-      # @return [Boolean] whether there was such a one
+      # Cancels the requests of a race that are still in flight.
+      # @param kept [PendingRequest, nil] a request that is not cancelled
+      # @return [Boolean] whether a request was cancelled
       def end_race(first, kept = nil) # rubocop:disable Naming/PredicateMethod -- it ends it
         return false unless @races.first_of(first)
 
@@ -45,9 +45,9 @@ module Trunkline
         end_exchange(loser)
       end
 
-      # The first head of two streamed answers decides, and the first request stands for both from then on.
-      # @param pending [PendingRequest] a streamed one
-      # @return [PendingRequest] whose result it is
+      # The first head of two streamed responses decides the race; from then on the first request represents both.
+      # @param pending [PendingRequest] a streamed request
+      # @return [PendingRequest] the request whose result it is
       def whose(pending, result)
         first = @races.first_of(pending) or return pending
         decide_race(first, pending) if result.is_a?(Response) && !@races.decided?(first)

@@ -10,13 +10,13 @@ require_relative "pending_request"
 
 module Trunkline
   class Scheduler
-    # Reads a request in each form that a caller may give:
+    # Reads a request in any form that a caller may use:
     #
     #   "https://api.test/users"                          a GET
     #   URI("https://api.test/users")                     a GET
     #   [:post, "https://api.test/users", { json: {} }]   method, URL, options
     #   { method: :post, url: "/users", json: {} }        the same as a Hash
-    #   response.request                                  a Request, or what has its method, url, headers, body
+    #   response.request                                  a Request, or an object with method, url, headers, body
     class RequestReader
       include Redacted
 
@@ -30,10 +30,10 @@ module Trunkline
       end
 
       # @param item [Object] as the caller gave it
-      # @param index [Integer] for the error's message
-      # @param pending [PendingRequest] a new one, or one that is over and that nobody else refers to
+      # @param index [Integer] for the message of an error
+      # @param pending [PendingRequest] a new one, or one that has ended and that nothing else refers to
       # @return [PendingRequest] checked and composed
-      # @raise [InvalidRequest] with the index
+      # @raise [InvalidRequest] with the index in its message
       # @raise [MissingTimeout]
       def read(item, index, pending = PendingRequest.new)
         pending.item = item
@@ -47,7 +47,7 @@ module Trunkline
         raise InvalidRequest, "request #{index}: #{error.message}"
       end
 
-      # Fills in request and policy, which one that waited may have lost.
+      # Sets request and policy; the request of a waiting PendingRequest may have been dropped.
       # @return [PendingRequest]
       def compose(pending)
         pending.plain = false
@@ -60,7 +60,7 @@ module Trunkline
 
       # @param items [Array]
       # @param from [Integer]
-      # @return [Integer, nil] the index of the next that #read may refuse: any that is no usual URL
+      # @return [Integer, nil] the index of the next item that #read may refuse: any item that is no usual URL
       def next_unusual(items, from)
         @builder.requests.next_unusual(items, from)
       end
@@ -103,7 +103,7 @@ module Trunkline
         [verb(item.method), item.url, options]
       end
 
-      # Every object has Kernel's method named method, which is not a request's.
+      # Every object has Kernel#method, which is not a request's method.
       def like_request?(item)
         %i[url headers body].all? { |name| item.respond_to?(name) } &&
           Kernel.instance_method(:method).bind_call(item, :method).owner != Kernel

@@ -8,16 +8,16 @@ require_relative "../redacted"
 
 module Trunkline
   class Scheduler
-    # What takes the body of one answer among many, as it comes: on_chunk: or on_event: of the call. An answer that is
-    # no success is not for them: it keeps its body, as other answers do.
+    # Passes the body of one response among many to the call's on_chunk: or on_event: as it arrives. The body of a
+    # response other than 2xx is not passed to them, but kept, as in other responses.
     class StreamBlocks
       include Redacted
 
       NAMES = Options::OF_MANY
-      # Bytes that are kept of a body which is not for them; a larger one is an error.
+      # Maximum in bytes of a body that is kept; a larger one is an error.
       KEPT = 1024 * 1024
 
-      # @param options [Hash{Symbol => Object}] of the call
+      # @param options [Hash{Symbol => Object}] the options of the call
       # @return [StreamBlocks, nil]
       # @raise [InvalidRequest]
       def self.of(options)
@@ -30,7 +30,7 @@ module Trunkline
         new(**given.to_h { |name, block| [name, Options.check(name, block)] })
       end
 
-      # @return [Boolean] whether a block has had something of the body: the call is not made again then
+      # @return [Boolean] whether a block was passed a part of the body: then the call is not retried
       def told? = !!@told
 
       # @param on_chunk [#call, nil]
@@ -40,9 +40,9 @@ module Trunkline
         @on_event = on_event
       end
 
-      # @param part [Response, String] its head, or the bytes that come next
+      # @param part [Response, String] the response with its head, or the next bytes of its body
       # @return [void]
-      # @raise what a block raises
+      # @raise exceptions of the blocks
       def take(part)
         return begin_answer(part) if part.is_a?(Response)
         return keep(part) unless @response.status.between?(200, 299)
@@ -53,7 +53,7 @@ module Trunkline
         @parser.feed(part) { |event| @on_event.call(event, @response) }
       end
 
-      # @return [Response] whose body has come
+      # @return [Response] the response, whose body is complete
       def finish
         @response._hold_rest(@kept) if @kept
         @response

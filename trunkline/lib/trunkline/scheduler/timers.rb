@@ -4,17 +4,17 @@ require_relative "../redacted"
 
 module Trunkline
   class Scheduler
-    # The calls that wait for a moment or for a signal. All methods but the block given to .new are for the thread that
-    # runs the Scheduler.
+    # The calls that wait for a time or for a signal. All methods are for the thread that runs the Scheduler; the block
+    # given to .new is called in any thread.
     class Timers
       include Redacted
 
-      # @yield when a signal was set, in any thread
+      # @yield in any thread, when a signal was set
       def initialize(&wake)
         @wake = wake
-        @waits = {}.compare_by_identity # of each PendingRequest what it waits for
+        @waits = {}.compare_by_identity # a Flow::Pause or Flow::Race for each PendingRequest
         @signalled = Thread::Queue.new
-        @next = nil # the earliest moment; nil: not known
+        @next = nil # the earliest time; nil: not known
       end
 
       # @return [Integer]
@@ -41,12 +41,12 @@ module Trunkline
         end
       end
 
-      # @return [Boolean] whether it waited
+      # @return [Boolean] whether pending was waiting
       def delete(pending) # rubocop:disable Naming/PredicateMethod -- it deletes
         !@waits.delete(pending).nil?
       end
 
-      # @return [Float, nil] seconds until the earliest moment
+      # @return [Float, nil] seconds until the earliest time
       def wait(now)
         return if @waits.empty?
         return 0.0 unless @signalled.empty?
@@ -55,7 +55,7 @@ module Trunkline
         @next && [@next - now, 0.0].max
       end
 
-      # @yield [pending, wait, set] each whose moment has come, or whose signal was set
+      # @yield [pending, wait, set] each call whose time has come, or whose signal was set
       def each_due(now)
         each_signalled { |pending, wait| yield pending, wait, true }
         return if @waits.empty? || (@next && @next > now)
@@ -65,7 +65,7 @@ module Trunkline
         due.each { |pending, wait| yield pending, wait, false if take(pending, wait) }
       end
 
-      # @return [Array<PendingRequest>] that waited
+      # @return [Array<PendingRequest>] the calls that were waiting
       def clear
         left = @waits.keys
         @waits.clear
@@ -83,7 +83,7 @@ module Trunkline
         end
       end
 
-      # @return [Boolean] whether it still waited for that
+      # @return [Boolean] whether pending was still waiting for wait
       def take(pending, wait) # rubocop:disable Naming/PredicateMethod -- it takes
         return false unless @waits[pending].equal?(wait)
 

@@ -7,7 +7,7 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # What a Response has of the engine: the answer as it is so far, and the rest of a streamed one.
+      # The engine's part of a Response: the data received so far, and the methods that read the rest of a streamed one.
       class Answer
         include Redacted
 
@@ -20,7 +20,7 @@ module Trunkline
 
         # @return [Exchange]
         attr_reader :exchange
-        # @return [String, nil] BINARY: the whole body of an answer that is not streamed
+        # @return [String, nil] BINARY: the whole body of a response that is not streamed
         attr_reader :body
         # @return [Switched, nil] the connection after 101 (Switching Protocols)
         attr_reader :switched
@@ -48,7 +48,7 @@ module Trunkline
             tls_version: used&.tls_version, cipher: used&.cipher }
         end
 
-        # Drives it to its head if it is streamed, else to its end.
+        # Runs the exchange until the head of a streamed response has arrived, else to its end.
         # @return [self]
         def begin
           guarded do
@@ -61,16 +61,16 @@ module Trunkline
           self
         end
 
-        # Sees to it that a connection is open.
+        # Ensures that a connection is open.
         # @return [self]
         def connect
           guarded { raise @exchange.error if Driving.run(@exchange) == :failed }
           self
         end
 
-        # @param into [String, nil] that takes the piece
-        # @return [String, nil] the next piece of a streamed answer; nil at the end. Once an answer has broken off each
-        #   further read raises: a part must not pass for the whole
+        # @param into [String, nil] receives the piece
+        # @return [String, nil] the next piece of a streamed body; nil at the end. After a failure each further read
+        #   raises, so that a part of the body is not taken for the whole
         def read(into = nil)
           return if @complete
           raise @exchange.error if ended?
@@ -78,11 +78,11 @@ module Trunkline
           guarded { next_piece(into) }
         end
 
-        # See Exchange.
+        # See Exchange#keep_rest and Exchange#limit_to.
         def keep_rest = live? && @exchange.keep_rest
         def settle_within(seconds) = live? && @exchange.limit_to(seconds)
 
-        # @return [Boolean] whether more of it may come
+        # @return [Boolean] whether more of the response may arrive
         def live? = !@complete && !ended?
 
         def close
@@ -91,20 +91,20 @@ module Trunkline
           nil
         end
 
-        # @param place [String] of the program that asked for the answer
+        # @param place [String] file and line of the call in the program, for a warning
         def asked_at(place)
           Dropped.note(@exchange, place) if live?
         end
 
         # ---- for Multi ----
 
-        # Nobody else may read or close it.
+        # While busy is true, no other caller may read or close the response.
         def busy=(busy)
           @busy = busy
           rest unless busy
         end
 
-        # Keeps what a complete exchange has.
+        # Stores the results of a complete exchange.
         def conclude
           x = @exchange
           @body = x.take_body unless x.streaming?
@@ -114,7 +114,7 @@ module Trunkline
           finish
         end
 
-        # Ends it, whatever it waits for.
+        # Ends the exchange in any state.
         def finish
           @closed = true
           Dropped.unwatch(self, @exchange) if @exchange.streaming?
@@ -123,10 +123,10 @@ module Trunkline
 
         private
 
-        # It may still have data then, for a caller who takes it in pieces.
+        # After a failure an exchange may still have data, for a caller that reads in pieces.
         def ended? = @closed || (@exchange.state == :failed && !@exchange.data?)
 
-        # It is with its caller, who may drop it half read.
+        # The caller has the response now, and may drop it half read.
         def rest
           Dropped.watch(self, @exchange) if @exchange.streaming? && head? && live?
         end

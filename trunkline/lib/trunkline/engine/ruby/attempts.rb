@@ -6,9 +6,9 @@ require_relative "limits"
 module Trunkline
   module Engine
     module Ruby
-      # An exchange's attempts to send its request, and whether there is another one.
+      # An exchange's attempts to send its request, and the decision whether to try again.
       module Attempts
-        # code: how it ended; nil: well, or not yet.
+        # code: the failure that ended the attempt; nil: success, or the attempt has not ended.
         One = Struct.new(:reason, :sent, :code, :address)
         SENT = %i[none partial all].freeze
         private_constant :SENT
@@ -20,12 +20,12 @@ module Trunkline
           end
         end
 
-        # @return [String, nil] of the peer of the last one
+        # @return [String, nil] the peer's address in the last attempt
         def address = @attempts.last&.address
 
         # @return [Error] of a failed exchange
         def error
-          why = self.why || Failure.new(:CANCELLED, phase: :read) # it was closed before all of it was read
+          why = self.why || Failure.new(:CANCELLED, phase: :read) # the response was closed before all of it was read
           facts = why.facts
           facts.update(request: request, elapsed: timings.total, limit: (allowed if why.timeout?),
                        attempt: @attempts.size, sent: sent_in_all, connection_age: used&.age,
@@ -50,7 +50,7 @@ module Trunkline
           attempt.code = failure&.code
         end
 
-        # How much of the request a server can have received, over all attempts.
+        # Returns how much of the request a server can have received, over all attempts.
         def sent_in_all = @attempts.map { |one| SENT.index(one.sent) }.max.then { |most| SENT[most || 0] }
 
         def give_up_or_go_again(failure, now)
@@ -67,10 +67,10 @@ module Trunkline
           take_turn(@pool.replace(@ticket, connection, true), now)
         end
 
-        # The only place that decides whether a request is sent again (docs/decisions/0003). A reused connection may die
-        # before a byte of the answer came. A request of which nothing was written, or which a server of HTTP/2 has
-        # certainly not acted on, is moved to another connection. One that was written is replayed once, and only if it
-        # is safe, has no body, and the caller allows it. All else fails.
+        # The only place that decides whether a request is sent again (docs/decisions/0003). A reused connection may
+        # fail before a byte of the response has arrived. A request of which nothing was written, or that an HTTP/2
+        # server has certainly not processed, is moved to another connection. A request that was written is replayed
+        # once, and only if it is safe, has no body, and the caller allows it. All other requests fail.
         def reason_to_go_again(failure)
           return unless may_go_again?
           return :moved if unprocessed?

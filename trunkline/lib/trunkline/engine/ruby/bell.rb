@@ -18,7 +18,7 @@ module Trunkline
           open
         end
 
-        # @return [IO] readable when it was rung
+        # @return [IO] readable after #wake
         def io
           open unless @pid == Ruby.pid
           @reader
@@ -26,7 +26,7 @@ module Trunkline
 
         def wake
           @writer.write_nonblock(".", exception: false) if @pid == Ruby.pid
-        rescue IOError, SystemCallError # it was closed
+        rescue IOError, SystemCallError # the Bell was closed
           nil
         end
 
@@ -36,8 +36,8 @@ module Trunkline
 
         def away? = !@driven
 
-        # @return [Array, nil] as IO.select. A fiber under a scheduler leaves the wait to a thread, for few schedulers
-        #   can wait for many
+        # @return [Array, nil] as IO.select. Under a fiber scheduler a thread does the wait, since few schedulers can
+        #   wait for several IOs
         def select(reading, writing, timeout)
           return IO.select(reading, writing, nil, timeout) if Ruby.scheduler.nil? || timeout&.zero?
 
@@ -51,7 +51,8 @@ module Trunkline
 
         private
 
-        # A forked child has one of its own. What is read from a pipe, a scheduler may want to read itself.
+        # A forked child opens its own. A socket pair is preferred, since a fiber scheduler may handle reads from a pipe
+        # itself.
         def open
           open_ends
           @pid = Ruby.pid

@@ -8,9 +8,9 @@ require_relative "errors_on_jruby"
 module Trunkline
   module Engine
     module Ruby
-      # As Bell, for who waits with WatchOnJRuby.
+      # A Bell for a Multi that waits with WatchOnJRuby.
       class BellOnJRuby < Bell
-        # Seconds after which an interrupt of the thread is seen: JRuby knows nothing of its wait.
+        # Seconds after which an interrupt of the thread is noticed: JRuby does not interrupt this wait.
         INTERRUPTS = 0.02
         private_constant :INTERRUPTS
 
@@ -25,10 +25,10 @@ module Trunkline
         end
 
         # @param timeout [Numeric, nil] seconds
-        # @return [Array<Java::JavaNioChannels::SelectionKey>] that are ready
+        # @return [Array<Java::JavaNioChannels::SelectionKey>] the keys that are ready
         def select(timeout)
           due = timeout ? Ruby.now + timeout : NEVER
-          # A block, between whose runs JRuby looks for interrupts: it does not in an `until` around the same wait.
+          # JRuby checks for interrupts between two runs of a block, but not in an `until` loop around the same wait.
           loop do
             left = due - Ruby.now
             break if @rung.get_and_set(false) && wait(0)

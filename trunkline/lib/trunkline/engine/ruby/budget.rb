@@ -5,8 +5,8 @@ require_relative "waker"
 module Trunkline
   module Engine
     module Ruby
-      # How many bytes of answers the HTTP/2 streams of the whole process may hold before callers take them
-      # (max_buffered_bytes). A stream reserves its window, which the server may fill at any time.
+      # The limit of response bytes that the HTTP/2 streams of the whole process may buffer (max_buffered_bytes). Each
+      # stream reserves its window, which the server may fill at any time.
       module Budget
         USUAL = 256 * 1024 * 1024
         private_constant :USUAL
@@ -23,7 +23,7 @@ module Trunkline
             @most = bytes || USUAL
           end
 
-          # @param margin [Integer] what must be left beside them
+          # @param margin [Integer] bytes that must remain unreserved
           # @return [Boolean]
           def reserve(bytes, margin = 0)
             @lock.synchronize do
@@ -38,7 +38,7 @@ module Trunkline
             @lock.synchronize { @used -= bytes }
           end
 
-          # In a forked child nothing is reserved.
+          # Called in a forked child, where nothing is reserved.
           def after_fork
             @lock = Lock.new
             @used = 0

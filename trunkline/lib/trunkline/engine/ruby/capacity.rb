@@ -3,7 +3,8 @@
 module Trunkline
   module Engine
     module Ruby
-      # How many connections all calls of the process may use at once (max_connections). With the lock of the pools.
+      # The limit of connections that all calls of the process may use at once (max_connections). The caller holds the
+      # lock of the pools.
       module Capacity
         LEAST = 16
         private_constant :LEAST
@@ -15,7 +16,7 @@ module Trunkline
         class << self
           attr_reader :used
 
-          # Half of the descriptors that the process may open, unless it was set.
+          # Half of the file descriptors that the process may open, unless a limit was set.
           def most = @most ||= usual
 
           def most=(count)
@@ -25,7 +26,7 @@ module Trunkline
 
           def full? = @used >= most
 
-          # @param bucket [Pool::Bucket] which is served later when there is no room
+          # @param bucket [Pool::Bucket] the bucket to serve later when the limit is reached
           # @return [Boolean]
           def take(bucket)
             if full?

@@ -7,8 +7,8 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # A socket by its channel of java.nio. JRuby's IO takes a reset for an end, and does much around each read. No
-      # method waits.
+      # The java.nio channel of a socket. JRuby's IO reports a reset as the end of the stream, and does much additional
+      # work for each read. No method waits.
       class ChannelOnJRuby
         include Redacted
 
@@ -22,8 +22,8 @@ module Trunkline
           @channel.configure_blocking(false)
         end
 
-        # @param buffer [Java::JavaNio::ByteBuffer] whose free part takes what comes
-        # @return [Integer] 0: nothing has come; -1: the peer has ended
+        # @param buffer [Java::JavaNio::ByteBuffer] receives the bytes in its free part
+        # @return [Integer] 0: no bytes have arrived; -1: the peer has closed the connection
         # @raise [Failure]
         def read(buffer)
           @channel.read(buffer)
@@ -31,7 +31,7 @@ module Trunkline
           raise broke(error, :read)
         end
 
-        # @param buffer [Java::JavaNio::ByteBuffer] from which is taken what the socket takes
+        # @param buffer [Java::JavaNio::ByteBuffer] the bytes that the socket accepts are consumed from it
         # @return [Integer]
         # @raise [Failure]
         def write(buffer)

@@ -3,9 +3,9 @@
 module Trunkline
   module Engine
     module Ruby
-      # The encodings that charsets name. A name that Ruby does not know is never given to it: names come from servers.
+      # Finds the Encoding for a charset's name. Unknown names are not passed to Ruby, since names come from servers.
       module Charset
-        # What servers say and Ruby does not know, of IANA's and the WHATWG's names.
+        # Names that servers send and Ruby does not know, from IANA's and the WHATWG's lists.
         OTHERS = {
           "UTF-8" => %w[utf8 utf_8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8 utf8mb4],
           "UTF-16" => %w[utf16],
@@ -38,7 +38,7 @@ module Trunkline
           "macRoman" => %w[macintosh mac x-mac-roman],
           "macCyrillic" => %w[x-mac-cyrillic]
         }.freeze
-        # Ruby's own, and no charset.
+        # Ruby's own names, which are no charsets.
         OWN = %w[locale external internal filesystem].freeze
         KNOWN = (Encoding.name_list - OWN).to_h { |name| [name.downcase, name] }
         OTHERS.each { |encoding, names| names.each { |name| KNOWN[name] = encoding } }
@@ -47,7 +47,7 @@ module Trunkline
         module_function
 
         # @param name [String]
-        # @return [Encoding, nil] it may have to be loaded; one that cannot be is not asked for again
+        # @return [Encoding, nil] it may have to be loaded; one that cannot be loaded is not tried again
         def find(name)
           name = name.downcase if name.ascii_only?
           known = KNOWN[name] and Encoding.find(known)
@@ -57,7 +57,7 @@ module Trunkline
         end
 
         # @param chunk [String] in the encoding
-        # @return [Integer] how many of its bytes are whole characters; invalid bytes are complete
+        # @return [Integer] how many of its bytes form whole characters; invalid bytes count as complete
         def whole(chunk)
           return chunk.bytesize if chunk.valid_encoding?
 

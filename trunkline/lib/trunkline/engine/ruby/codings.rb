@@ -9,11 +9,11 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # Undoes content codings (RFC 9110 8.4) as a stream, with limits on what comes out.
+      # Decodes content codings (RFC 9110 8.4) as a stream, and limits the size of the output.
       class Codings
         include Redacted
 
-        # gzip (RFC 1952): a list of members, of which zlib checks each one's CRC and length.
+        # gzip (RFC 1952): a sequence of members; zlib checks the CRC and length of each.
         class Gzip
           include Redacted
 
@@ -40,7 +40,7 @@ module Trunkline
           end
         end
 
-        # deflate means the zlib format, but some servers send the data without it.
+        # deflate means the zlib format, but some servers send raw deflate data.
         class Deflate
           include Redacted
 
@@ -65,7 +65,7 @@ module Trunkline
 
           private
 
-          # JRuby's zlib sees the end of raw data only with the byte that follows it, and does not take that byte.
+          # JRuby's zlib detects the end of raw data only with the byte that follows it, and does not consume that byte.
           def ended?
             before = @zlib.total_in
             @zlib.inflate("\0")
@@ -74,14 +74,14 @@ module Trunkline
             false
           end
 
-          # What begins like zlib's header (RFC 1950 2.2) is never the beginning of what an encoder makes raw.
+          # No encoder produces raw data that begins like a zlib header (RFC 1950 2.2).
           def header?(bytes)
             first, second = bytes.bytes
             first & 0x0f == 8 && first >> 4 <= 7 && (((first << 8) | second) % 31).zero?
           end
         end
 
-        # Whichever of gzip and zlib it is, as Net::HTTP has it: what follows the end is passed over.
+        # gzip or zlib, whichever the data is, as Net::HTTP decodes it: bytes after the end are ignored.
         class Either
           include Redacted
 
@@ -96,14 +96,14 @@ module Trunkline
           end
         end
 
-        # br (RFC 7932), by the gem brotli.
+        # br (RFC 7932), decoded by the brotli gem.
         class Brotli
           include Redacted
 
           PIECE = 64 * 1024
           private_constant :PIECE
 
-          # @return [Boolean] whether the gem is there, and can decode piece by piece
+          # @return [Boolean] whether the gem is installed, and can decode in pieces
           def self.there?
             require "brotli"
             defined?(::Brotli::Decompressor) && ::Brotli::Decompressor.method_defined?(:unused_data)
@@ -128,7 +128,7 @@ module Trunkline
 
           private
 
-          # @return [String, nil] what to go on with; nil: more must come
+          # @return [String, nil] the input for the next call; nil: all output was yielded
           def drain(input)
             output = @decoder.process(input, output_buffer_limit: PIECE)
             yield output unless output.empty?
@@ -138,15 +138,16 @@ module Trunkline
 
         BY_GEMS = { "br" => Brotli, "zstd" => Zstd }.select { |_, coding| coding.there? }.freeze
         KNOWN = { "gzip" => Gzip, "x-gzip" => Gzip, "deflate" => Deflate, **BY_GEMS, "identity" => nil }.freeze
-        # As an Accept-Encoding value.
+        # The value of Accept-Encoding.
         NAMES = ["gzip", "deflate", *BY_GEMS.keys].join(", ").freeze
         private_constant :BY_GEMS
 
-        # What is given to zlib at once: JRuby's yields in one piece all that comes of it, of so much less than 2 MiB.
+        # Bytes that are passed to zlib at once. JRuby's zlib yields all output of them in one piece, of less than 2
+        # MiB.
         INPUT = RUBY_ENGINE == "jruby" ? 1024 : 64 * 1024
         private_constant :INPUT
 
-        # @return [String] what follows the end
+        # @return [String] the bytes after the end of the data
         def self.inflate(zlib, input, &block)
           from = 0
           while from < input.bytesize
@@ -160,8 +161,8 @@ module Trunkline
           ""
         end
 
-        # Zlib yields what fills its buffer, and all at the end of the data. What was behind the end CRuby has in that
-        # buffer then, and JRuby nowhere.
+        # Zlib yields its output buffer whenever it is full, and at the end of the data. On CRuby the buffer then holds
+        # the bytes after the end, on JRuby nothing.
         def self.inflate_piece(zlib, piece, &block)
           zlib.inflate(piece, &block)
           rest = zlib.flush_next_out
@@ -171,11 +172,11 @@ module Trunkline
         end
         private_class_method :inflate_piece
 
-        # @param values [Array<String>] of Content-Encoding
-        # @param limit [Integer] bytes that may come out; 0: no limit
-        # @param ratio [Integer] bytes out of any coding for each byte in; 0: no limit
+        # @param values [Array<String>] the values of Content-Encoding
+        # @param limit [Integer] maximum of decoded bytes; 0: no limit
+        # @param ratio [Integer] maximum output of any coding per byte received; 0: no limit
         # @param lenient [Boolean]
-        # @return [Codings, nil] nil: nothing is decoded
+        # @return [Codings, nil] nil: the body is not decoded
         # @raise [Failure]
         def self.for(values, limit, ratio, lenient)
           text = values.join(",")
@@ -188,7 +189,7 @@ module Trunkline
           new(stages.reverse.map(&:new), limit, ratio) unless stages.empty?
         end
 
-        # @return [Array<Class>] none when one is not known: the body is left as it is then
+        # @return [Array<Class>] empty if one coding is unknown: then the body is not decoded
         def self.stages_of(text)
           names = text.split(",").map { |one| one.gsub(/\A[ \t]+|[ \t]+\z/, "").downcase }.reject(&:empty?)
           names.all? { |name| KNOWN.key?(name) } ? names.filter_map { |name| KNOWN[name] } : []
@@ -214,7 +215,7 @@ module Trunkline
           run(0, bytes, &block)
         end
 
-        # To be called at the body's end. An empty body is complete.
+        # Must be called at the end of the body. An empty body is complete.
         # @raise [Failure]
         def finish
           raise Failure, :CODING_TRUNCATED if @input.positive? && !@stages.all?(&:at_end?)
@@ -222,7 +223,7 @@ module Trunkline
 
         private
 
-        # Each coding in turn, from the wire to the caller.
+        # Decodes the codings in turn, the last one that the server applied first.
         def run(index, bytes, &block)
           return if bytes.empty?
 

@@ -9,13 +9,14 @@ require_relative "../../redacted"
 
 module Trunkline
   module Engine
-    # How a client's calls are made, and the TLS contexts that they share. Frozen but for these.
+    # The engine's options for the calls of one client, and the TLS contexts that they share. Frozen, except for the
+    # contexts.
     class Config
       include Redacted
 
-      # Seconds of each phase by name; Float::INFINITY: no limit of its own.
+      # Seconds of each phase by name; Float::INFINITY: no limit for the phase.
       attr_reader :timeouts
-      # Seconds of the whole call, and how long to wait for 100 (Continue); 0.0: no Expect is sent.
+      # Seconds for the whole call, and seconds to wait for 100 (Continue); expect 0.0: no Expect field is sent.
       attr_reader :total, :expect
       attr_reader :max_body_bytes, :max_streamed_bytes, :max_decode_ratio, :max_connections, :idle_timeout, :max_age,
                   :limits, :owner, :http, :sockets, :egress

@@ -9,7 +9,7 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # How sockets are made (bind:, keepalive: and user_timeout:).
+      # Opens sockets and sets their options (bind:, keepalive: and user_timeout:).
       SocketOptions = Struct.new(:address, :interface, :keepalive_idle, :keepalive_interval, :user_timeout) do
         def initialize(hash)
           super(*hash.fetch_values(*members))
@@ -22,17 +22,17 @@ module Trunkline
         @sockets = ObjectSpace::WeakMap.new
 
         class << self
-          # @param socket [Socket] that a forked child is to close
+          # @param socket [Socket] a socket that a forked child must close
           def note(socket) = @sockets[socket] = true
 
-          # In a forked child, so that servers see the end of the parent's connections.
+          # Called in a forked child, so that servers see the end of the parent's connections.
           def close_all
             @sockets.each_key(&:close)
             @sockets = ObjectSpace::WeakMap.new
           end
         end
 
-        # @return [Socket] that does not block, and is not connected
+        # @return [Socket] non-blocking, and not connected
         def open(address)
           return UnixOnJRuby.open(address.unix_path) if address.unix? && RUBY_ENGINE == "jruby"
 
@@ -60,7 +60,7 @@ module Trunkline
           set(socket, :TCP_KEEPINTVL, keepalive_interval)
         end
 
-        # Not all systems have all options.
+        # Not all systems have all options; a missing one is ignored.
         def set(socket, name, value)
           socket.setsockopt(Socket::IPPROTO_TCP, Socket.const_get(name), value) if Socket.const_defined?(name)
         end
@@ -80,13 +80,14 @@ module Trunkline
         end
       end
 
-      # The race of a server's addresses (happy eyeballs, RFC 8305): each gets some time before the next one is tried
-      # beside it, and the first that answers wins.
+      # Connects to one of a server's addresses (Happy Eyeballs, RFC 8305): while an attempt is in progress the next
+      # address is tried after a delay, and the first connection is used.
       class Connecting
         include Redacted
 
         ATTEMPT_DELAY = 0.25
-        # connect to a Unix socket whose backlog is full fails at once, and nothing tells when it is not.
+        # Seconds: connect to a Unix socket whose backlog is full fails at once, and no event signals when there is
+        # room.
         RETRY_DELAY = 0.005
         private_constant :ATTEMPT_DELAY, :RETRY_DELAY
 
@@ -101,13 +102,13 @@ module Trunkline
           @due = -NEVER
         end
 
-        # @return [Array(Socket, Addrinfo), nil] the winner; nil: see #sockets and #due
-        # @raise [Failure] when all have failed
+        # @return [Array(Socket, Addrinfo), nil] the connected socket; nil: see #sockets and #due
+        # @raise [Failure] when all attempts have failed
         def step(now)
           won = collect(now)
           unless won
             start_due(now)
-            won = collect(now) # over loopback it is there at once
+            won = collect(now) # a loopback connection is complete at once
             start_due(now) unless won
           end
           return winner(won) if won
@@ -116,13 +117,13 @@ module Trunkline
           raise Failure.new(:CONNECT, @errors.join("; ")[0, 300], phase: :connect, errno: @errno)
         end
 
-        # @return [Array<Socket>] to wait for until one is writable
+        # @return [Array<Socket>] sockets to poll for writing
         def sockets = @under_way.keys
 
-        # @return [Float] when to call #step in any case
+        # @return [Float] when to call #step even if no socket is writable
         def due = may_start? ? @due : NEVER
 
-        # @param asked [String] "within 2 s"
+        # @param asked [String] the limit in words: "within 2 s"
         # @return [Failure]
         def too_late(asked)
           names = (@under_way.empty? ? @waiting.first(1) : @under_way.values).map { |one| Connecting.words(one) }
@@ -147,7 +148,7 @@ module Trunkline
 
         private
 
-        # The families take turns, that of the first address first; within one, the order stays.
+        # Alternates the address families, beginning with that of the first address; within a family the order stays.
         def interleave(addresses)
           first, other = addresses.partition { |one| one.afamily == addresses.first.afamily }
           other = other.first(first.size) + other.drop(first.size)
@@ -160,7 +161,7 @@ module Trunkline
           start_next(now) while may_start? && now >= @due
         end
 
-        # Starts the next attempt; when it fails at once the one after it is due at once.
+        # Starts the next attempt; when it fails at once, the one after it is due at once.
         def start_next(now)
           address = @waiting.shift
           socket = @options.open(address)
@@ -194,10 +195,10 @@ module Trunkline
           ready&.find { |socket| connected?(socket, now) }
         end
 
-        # The second connect tells how the first has ended; the first one of a Unix socket has ended it itself.
+        # A second connect returns the result of the first; that of a Unix socket is already complete.
         def connected?(socket, now)
           socket.connect_nonblock(@under_way[socket].to_sockaddr, exception: false) != :wait_writable
-        rescue Errno::EISCONN, Errno::ECONNRESET # which ended after it was there
+        rescue Errno::EISCONN, Errno::ECONNRESET # ECONNRESET: connected, but reset since then
           true
         rescue SystemCallError => error
           failed(socket, @under_way.delete(socket), error, now)
@@ -206,7 +207,7 @@ module Trunkline
 
         def winner(socket)
           address = @under_way.delete(socket)
-          close # those that were slower
+          close # the attempts that are still in progress
           [socket, address]
         end
       end

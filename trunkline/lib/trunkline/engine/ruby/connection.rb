@@ -9,7 +9,7 @@ require_relative "ending_on_jruby" if RUBY_ENGINE == "jruby"
 module Trunkline
   module Engine
     module Ruby
-      # An open connection: one call at a time has it, or many share it (#http2).
+      # An open connection, used by one call at a time, or shared by many (#http2).
       class Connection
         include Redacted
 
@@ -19,8 +19,8 @@ module Trunkline
         class << self
           def next_id = @lock.synchronize { @last_id += 1 }
 
-          # JRuby closes no socket that is collected.
-          # @param socket [IO] which does not refer to its connection
+          # JRuby does not close sockets that are garbage collected.
+          # @param socket [IO] must not refer to its Connection
           def closer(socket)
             lambda do |_id|
               socket.close unless EndingOnJRuby.finalizing?
@@ -31,16 +31,16 @@ module Trunkline
         end
 
         attr_reader :stream, :id, :owner, :born, :address, :pid
-        # When it was given back, until when it may be idle; whether it is to be closed when it comes back; the pool's
+        # The time until which it may be idle; whether it must be closed when it is returned to the pool; the pool's
         # bucket that it belongs to.
         attr_accessor :idle_until, :unwanted, :bucket
         # @return [HTTP2::Connection, nil]
         attr_reader :http2
-        # How many calls have it, if it is shared; whether the pool gives it to no more of them.
+        # For a shared connection: number of calls that use it; whether the pool assigns no more calls to it.
         attr_accessor :calls, :retired
 
         # @param stream [Stream]
-        # @param address [String] of its peer, for people to read
+        # @param address [String] of its peer, for messages
         # @param owner [Integer] the client family
         def initialize(stream, address, owner, now)
           @stream = stream
@@ -48,7 +48,7 @@ module Trunkline
           @owner = owner
           @born = now
           @id = Connection.next_id
-          @lifespan = 1 - ((@id % 16) / 128.0) # of its age, so that not all are opened anew at once
+          @lifespan = 1 - ((@id % 16) / 128.0) # share of max_age, so that connections expire at different times
           @pid = Ruby.pid
           @idle_until = 0.0
           @unwanted = @retired = false
@@ -56,32 +56,33 @@ module Trunkline
           ObjectSpace.define_finalizer(self, Connection.closer(stream.socket)) if RUBY_ENGINE == "jruby"
         end
 
-        # Begins HTTP/2 on it.
+        # Begins HTTP/2 on the connection.
         def share
           @http2 = HTTP2::Connection.new(@stream, @born)
         end
 
-        # For a shared one; with its lock.
+        # For a shared connection; the caller holds the lock of #http2.
         def reading_thread(pool) = @reading_thread ||= HTTP2::ReadingThread.new(pool, self)
 
-        # @return [Boolean] whether nothing lies there, and it has not ended; a shared one: whether it takes more calls
+        # @return [Boolean] whether no unread bytes have arrived and the peer has not closed it; if shared: whether it
+        #   accepts more calls
         def alive?
           @http2 ? @http2.usable? : @stream.quiet?
         rescue Failure
           false
         end
 
-        # @return [Float] when it is too old for further calls
+        # @return [Float] the time from which it is too old for further calls
         def due(max_age) = @born + (max_age * @lifespan)
 
-        # Ends it for its peer, and the waits for it in other threads.
+        # Shuts the socket down, which also ends waits for it in other threads.
         def shutdown
           @stream.socket.shutdown(Socket::SHUT_RDWR)
         rescue SystemCallError, IOError
           nil
         end
 
-        # Closes its descriptor, and no more, unless others share it: for finalizers.
+        # For finalizers: only closes the file descriptor, unless the connection is shared.
         def drop
           @stream.socket.close unless @http2
         end

@@ -9,28 +9,28 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # From an origin to an open connection: names, the race of addresses, TLS with a proxy, its tunnel, TLS with the
-      # server. Never waits: #step goes as far as it can. Each phase has its own limit of time.
+      # Opens a connection to an origin: resolves names, races addresses, negotiates TLS with a proxy, opens its tunnel,
+      # and negotiates TLS with the server. Never waits: #step goes as far as it can. Each phase has its own timeout.
       class Dial
         include Redacted
 
-        # In this order; what an origin does not need is passed over.
+        # The stages in the order in which they run; stages that an origin does not need are skipped.
         STAGES = %i[target names connect proxy_tls tunnel tls].freeze
         PHASES_OF = { target: :resolve, names: :resolve, connect: :connect, proxy_tls: :tls, tunnel: :connect,
                       tls: :tls }.freeze
-        # JRuby's Addrinfo reads /etc/protocols, and says nothing else when there is no descriptor for it.
+        # JRuby's Addrinfo reads /etc/protocols, and raises only this error when no file descriptor is left.
         ADDRESS_ERRORS = RUBY_ENGINE == "jruby" ? [Java::JavaLang::RuntimeException].freeze : [].freeze
         private_constant :STAGES, :PHASES_OF, :ADDRESS_ERRORS
 
-        # What is open once #step returns true.
+        # The open stream and its peer, once #step returns true.
         attr_reader :stream, :peer
-        # Seconds of each phase; nil: it did not happen.
+        # Seconds of each phase; nil: the phase was not needed.
         attr_reader :resolved_in, :connected_in, :secured_in
-        # @return [Symbol] :read, :write or :both: what to wait for on the sockets
+        # @return [Symbol] :read, :write or :both: the events to poll the sockets for
         attr_reader :events
 
         # @param origin [Origin]
-        # @param waker [Waker] woken when a name is resolved
+        # @param waker [Waker] woken when a name has been resolved
         def initialize(origin, waker, now)
           @origin = origin
           @config = origin.config
@@ -58,22 +58,22 @@ module Trunkline
           raise name_proxy(error)
         end
 
-        # @return [Array<Socket>] to wait for
+        # @return [Array<Socket>] sockets to poll for #events
         def sockets
           return @connecting.sockets if @connecting
 
-          inner = @shaking || @stream # over the TLS of a proxy it has a socket of its own
+          inner = @shaking || @stream # within the TLS of a proxy, TLS has a socket of its own
           inner ? [inner.socket] : []
         end
 
-        # @return [Float] when to call #step in any case
+        # @return [Float] when to call #step even without an event
         def due
           due = phase_deadline
           due = @connecting.due if @connecting && @connecting.due < due
           due
         end
 
-        # @return [Boolean] whether it waits for a name
+        # @return [Boolean] whether it waits for a name to be resolved
         def looks_up? = phase == :resolve
 
         def close
@@ -110,7 +110,8 @@ module Trunkline
           found
         end
 
-        # The server's address, for a SOCKS 5 proxy. Prefers IPv4, because such a proxy need not reach IPv6.
+        # Resolves the server's address for a SOCKS 5 proxy. Prefers IPv4, because such a proxy may be unable to use
+        # IPv6.
         def target(_now)
           return true unless @proxy&.kind == :socks5
 
@@ -157,7 +158,7 @@ module Trunkline
           Names.forget(@origin.dialled_host) unless @origin.unix_path
         end
 
-        # ---- TLS, with the proxy or with the server, and the tunnel between ----
+        # ---- TLS with the proxy, the tunnel, TLS with the server ----
 
         def proxy_tls(_now)
           return true unless @proxy&.tls_name
@@ -220,7 +221,7 @@ module Trunkline
           Failure.new(:RESOLVE_TIMEOUT, "no address of #{host} was found #{asked}", phase: :resolve)
         end
 
-        # The origin's label names the server alone.
+        # Adds the proxy to the message, since the origin's label names only the server.
         def name_proxy(failure)
           return failure unless @proxy && %i[names connect proxy_tls].include?(STAGES[@stage])
 

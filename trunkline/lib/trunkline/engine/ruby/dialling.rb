@@ -5,7 +5,7 @@ require_relative "dial"
 module Trunkline
   module Engine
     module Ruby
-      # How an Exchange opens a connection.
+      # The part of Exchange that opens a connection.
       module Dialling
         SCARCE = [Errno::EMFILE::Errno, Errno::ENFILE::Errno].freeze
         private_constant :SCARCE
@@ -39,7 +39,7 @@ module Trunkline
           @timings.resolve = dial.resolved_in
           @timings.connect = dial.connected_in
           @timings.tls = dial.secured_in
-          now = Ruby.now # what the step has computed for the handshake is no time of writing
+          now = Ruby.now # so that time for the handshake does not count as write time
           address = dial.peer.unix? ? @origin.unix_path : Connecting.words(dial.peer)
           connection = Connection.new(dial.stream, address, @config.owner, now)
           share(connection)
@@ -47,7 +47,7 @@ module Trunkline
           use(connection, now)
         end
 
-        # Begins HTTP/2 where TLS has chosen it, or where it is known beforehand.
+        # Begins HTTP/2 if TLS has negotiated it, or if it is configured for plain connections.
         def share(connection)
           chosen = connection.stream.protocol
           return connection.share if chosen ? chosen == "h2" : @origin.prior_knowledge?
@@ -58,7 +58,7 @@ module Trunkline
           raise Failure.new(:HTTP2_NOT_SPOKEN, phase: :tls)
         end
 
-        # The resolver does not tell why it failed.
+        # The resolver does not report that no file descriptor is left, so this opens a file to find out.
         def without_descriptor(failure)
           return failure unless failure.code == :RESOLVE
 
@@ -67,7 +67,7 @@ module Trunkline
           SCARCE.include?(error.errno) ? Failure.of_system(:CONNECT, error, phase: :resolve) : failure
         end
 
-        # When no descriptor is left idle connections are closed, and it begins again.
+        # When no file descriptor is left, closes idle connections and begins the dial again.
         def tries_again?(failure, now)
           return false unless SCARCE.include?(failure.errno) && Pool.make_room
 

@@ -11,18 +11,18 @@ end
 module Trunkline
   module Engine
     module Ruby
-      # Does what an exchange asks for: waits, in a thread or in a fiber under a scheduler, and calls the program's own
-      # code. For single calls and for Multi alike.
+      # Runs an exchange: waits for its events, in a thread or in a fiber under a scheduler, and calls the program's
+      # code. Used for single calls and by Multi.
       module Driving
-        # How often several sockets are looked at where only one can be waited for.
+        # Seconds between polls of several sockets under a scheduler, which can wait for only one.
         LOOK_AGAIN = 0.01
-        # Seconds that a call may go on for without a wait, until the others have their turn.
+        # Seconds that a call may run without a wait before other fibers run.
         TURN = 0.001
         private_constant :LOOK_AGAIN
 
         module_function
 
-        # Steps until the exchange has something for its caller.
+        # Steps until the exchange has a result for its caller.
         # @return [Symbol] :head, :data, :done or :failed
         def run(exchange)
           turn = nil
@@ -38,8 +38,8 @@ module Trunkline
           end
         end
 
-        # @param turn [Float, nil] when the other fibers had theirs
-        # @return [Float, nil] the same now; nil where there are none
+        # @param turn [Float, nil] when other fibers last ran
+        # @return [Float, nil] the new value of turn; nil without a scheduler
         def take_turns(turn)
           return unless Ruby.scheduler
           return turn if turn && Ruby.now < turn + TURN
@@ -48,7 +48,7 @@ module Trunkline
           Ruby.now
         end
 
-        # @return [Boolean] whether the exchange is to be stepped on
+        # @return [Boolean] whether the exchange must be stepped again
         def serve(exchange, result)
           tell_progress(exchange) if exchange.progress_due?
           case result
@@ -61,7 +61,7 @@ module Trunkline
           true
         end
 
-        # Waits for what #step needs.
+        # Waits for an event after which #step can continue.
         def wait(exchange)
           timeout = exchange.due - Ruby.now
           return let_others_run if timeout <= 0
@@ -73,7 +73,7 @@ module Trunkline
           end
         end
 
-        # Under a scheduler the other fibers have their turn.
+        # Under a scheduler, lets other fibers run.
         def let_others_run
           Ruby.scheduler&.kernel_sleep(0)
         end
@@ -109,7 +109,7 @@ module Trunkline
           return exchange.feed(nil) if piece.nil?
 
           piece = String.try_convert(piece) || raise(TypeError, "no implicit conversion of #{piece.class} into String")
-          exchange.feed(piece) unless piece.empty? # it is asked again
+          exchange.feed(piece) unless piece.empty? # after an empty piece the exchange asks again
         end
 
         def tell_progress(exchange)

@@ -9,9 +9,9 @@ end
 module Trunkline
   module Engine
     module Ruby
-      # What callers may drop while it is under way: streamed answers half read, of which who asked is told; connections
-      # after a switch of protocols; and a Multi, by an enumerator or a fiber that nobody goes on with. When one was
-      # collected its connections are closed.
+      # Objects that callers may drop while they still use a connection: streamed responses that are half read, about
+      # which a warning is printed; connections after a switch of protocols; and a Multi that belongs to an abandoned
+      # enumerator or fiber. When such an object is garbage collected, its connections are closed.
       module Dropped
         WARNING = "an answer with stream: true was dropped before its end, and held its connection until it was " \
                   "collected: read all of it, or close it"
@@ -23,7 +23,7 @@ module Trunkline
 
         class << self
           # @param answer [Answer]
-          # @param exchange [Exchange] which does not refer to it
+          # @param exchange [Exchange] must not refer to answer
           def watch(answer, exchange)
             return if @with_callers.key?(exchange)
 
@@ -31,15 +31,15 @@ module Trunkline
             ObjectSpace.define_finalizer(answer, finalizer(exchange))
           end
 
-          # A connection after a switch of protocols, which nobody may close either.
+          # Watches a connection after a switch of protocols, which callers may also fail to close.
           # @param switched [Switched]
-          # @param hold [Switched::Hold] which does not refer to it
+          # @param hold [Switched::Hold] must not refer to switched
           def watch_switched(switched, hold)
             ObjectSpace.define_finalizer(switched, finalizer(hold))
           end
 
           # @param multi [Multi]
-          # @param hold [Multi::Hold] which does not refer to it
+          # @param hold [Multi::Hold] must not refer to multi
           def watch_multi(multi, hold)
             ObjectSpace.define_finalizer(multi, finalizer(hold))
           end
@@ -52,7 +52,7 @@ module Trunkline
             ObjectSpace.undefine_finalizer(answer) if @with_callers.delete(exchange)
           end
 
-          # @param place [String] of the program that asked for the answer
+          # @param place [String] file and line of the call in the program
           def note(exchange, place)
             noted = @with_callers[exchange]
             noted[0] ||= place if noted
@@ -60,7 +60,8 @@ module Trunkline
 
           def any_with_callers? = !@with_callers.empty?
 
-          # Closes what was collected; called before each exchange, and whenever a connection is wanted.
+          # Closes the connections of collected objects; called before each exchange, and whenever a connection is
+          # wanted.
           def clean
             until @collected.empty?
               holder = @collected.pop(true)
@@ -68,11 +69,11 @@ module Trunkline
               Ruby.uninterruptible { holder.abort }
               warn_of(place) if place
             end
-          rescue ThreadError # another thread was faster
+          rescue ThreadError # another thread took the last one
             nil
           end
 
-          # One collection serves all exchanges that waited when it began.
+          # Runs one garbage collection for all exchanges that were waiting when it began.
           # @param waits_since [Float]
           def collect(waits_since)
             return unless @last_collection < waits_since
@@ -91,9 +92,9 @@ module Trunkline
             def run_collector = GC.start
           end
 
-          # It runs anywhere, and so takes no lock: the server sees the end of its connection now, the pool later. On
-          # JRuby it has a thread of its own, some time after the collection that a call may wait for; and when the
-          # process ends it runs for those that nobody dropped, too.
+          # A finalizer may run at any point, and so takes no lock: it closes the socket now, and the pool is updated
+          # later. On JRuby it runs in a thread of its own, some time after a collection that a call may be waiting for;
+          # and at the end of the process also for objects that were not dropped.
           def finalizer(holder)
             collected = @collected
             lambda do |_id|
@@ -107,7 +108,7 @@ module Trunkline
             end
           end
 
-          # A program may make exceptions of warnings: the call that is under way is not the one that is warned of.
+          # A program may turn warnings into exceptions; one must not be raised in an unrelated call.
           def warn_of(place)
             warn("#{place}: #{WARNING}")
           rescue StandardError

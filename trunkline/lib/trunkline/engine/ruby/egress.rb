@@ -8,13 +8,13 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # Where calls may go (the option egress:, see docs/egress.md). An address is an IPAddr; an IPv4-mapped one of IPv6
-      # counts as IPv4.
+      # Checks which addresses calls may connect to (the option egress:, see docs/egress.md). An address is an IPAddr;
+      # an IPv4-mapped IPv6 address counts as IPv4.
       class Egress
         include Redacted
 
-        # Networks that are not public: what they are, and who says so. Narrower ones stand before those that hold them.
-        # The last rows leave of IPv6 what is assigned as global unicast.
+        # Networks that are not public: network, description, source. Narrower networks come before those that include
+        # them. The last rows refuse all IPv6 addresses except those assigned as global unicast.
         SPECIAL = [
           ["169.254.169.254/32", "a metadata service", "link-local, RFC 3927"],
           ["168.63.129.16/32", "a metadata service", "of Azure"],
@@ -44,7 +44,7 @@ module Trunkline
         NAT64 = IPAddr.new("64:ff9b::/96")
         private_constant :SPECIAL, :NAT64
 
-        # @return [Array] equal for rules that let the same through
+        # @return [Array] equal for rules that allow the same addresses
         attr_reader :key
 
         # @param rule [Hash] see Options::Egress
@@ -59,7 +59,7 @@ module Trunkline
         end
 
         # @param origin [Origin]
-        # @raise [Failure] when nothing may be dialled for it
+        # @raise [Failure] when no connection may be opened for it
         def check_route(origin)
           return @unix || refuse("a Unix socket needs unix: true in egress:") if origin.unix_path
 
@@ -82,7 +82,8 @@ module Trunkline
           raise Failure.new(:EGRESS, reason, phase: :connect)
         end
 
-        # Every notation that the resolver reads as an address, as the proxy's may: 127.1, 0x7f000001.
+        # Checks a host in any notation that the resolver, or the proxy's resolver, reads as an address: 127.1,
+        # 0x7f000001.
         def check_literal(host)
           found = Socket.getaddrinfo(host, nil, nil, :STREAM, nil, Socket::AI_NUMERICHOST)
           check_address(found.first[3])
@@ -95,12 +96,12 @@ module Trunkline
           refuse("#{text} #{reason}") if reason
         end
 
-        # A mapped address, or network of them, is one of IPv4.
+        # Converts an IPv4-mapped IPv6 address or network to IPv4.
         def plain(address)
           address.ipv6? && address.ipv4_mapped? && address.prefix >= 96 ? address.native : address
         end
 
-        # @return [String, nil] what continues a sentence that begins with the address
+        # @return [String, nil] the rest of a sentence that begins with the address
         def wrong_with(address)
           denied = @deny.find { |network, _| holds?(network, address) }
           return "is denied (deny: #{network_words(denied)})" if denied
@@ -129,13 +130,13 @@ module Trunkline
           network.family == address.family && network.include?(address)
         end
 
-        # The IPv4 address that an address of NAT64 or ISATAP leads to.
+        # Returns the IPv4 address that a NAT64 or ISATAP address contains.
         def inside_of(address)
           return unless address.ipv6?
 
           bytes = address.hton
           interface = bytes.byteslice(8, 4)
-          interface.setbyte(0, interface.getbyte(0) & 0xfd) # the bit that says whether the IPv4 address is unique
+          interface.setbyte(0, interface.getbyte(0) & 0xfd) # the bit that marks the IPv4 address as globally unique
           return unless NAT64.include?(address) || interface == "\x00\x00\x5e\xfe".b
 
           IPAddr.new_ntoh(bytes.byteslice(12, 4))

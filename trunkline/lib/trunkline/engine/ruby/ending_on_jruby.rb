@@ -3,8 +3,8 @@
 module Trunkline
   module Engine
     module Ruby
-      # The end of the process, on JRuby: it runs finalizers, then closes sockets, and ends the other threads last. A
-      # thread whose wait ends meanwhile would tell of a connection that broke off; it ends at once, as on CRuby.
+      # At the end of the process, JRuby runs finalizers, then closes sockets, and ends the other threads last. A thread
+      # whose wait fails meanwhile would report a broken connection; it is ended at once, as on CRuby.
       module EndingOnJRuby
         # Its finalizer runs after the blocks of at_exit.
         KEPT = Object.new
@@ -13,7 +13,7 @@ module Trunkline
         @begun = false
 
         class << self
-          # Waits by its block.
+          # Runs a block that waits.
           def guarded
             result = yield
             leave
@@ -23,7 +23,7 @@ module Trunkline
             raise
           end
 
-          # Finalizers run in a thread of their own before, and in the main thread then.
+          # Finalizers run in a separate thread until the process ends, and then in the main thread.
           def finalizing? = Thread.current.equal?(Thread.main)
 
           private

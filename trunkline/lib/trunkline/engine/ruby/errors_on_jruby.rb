@@ -3,9 +3,9 @@
 module Trunkline
   module Engine
     module Ruby
-      # What Java tells of the system, as Ruby does.
+      # Converts Java's I/O errors to Ruby's.
       module ErrorsOnJRuby
-        # @param error [Java::JavaIo::IOException] whose words are the system's own
+        # @param error [Java::JavaIo::IOException] an error with the message of the operating system
         # @return [SystemCallError]
         def self.of(error)
           words = error.message.to_s
@@ -14,7 +14,7 @@ module Trunkline
           SystemCallError.new(words, number || Errno::EIO::Errno)
         end
 
-        # @return [SystemCallError] of the call of the system that this thread made last
+        # @return [SystemCallError] the error of the last system call of this thread
         def self.last
           require "jruby"
           SystemCallError.new(nil, JRuby.runtime.posix.errno)

@@ -3,7 +3,7 @@
 require_relative "../../server_sent_event"
 
 module Trunkline
-  # What event_stream_parser.rb has from the engine.
+  # The part of EventStreamParser that the engine provides (see event_stream_parser.rb).
   class EventStreamParser
     LINE_END = /\r\n|\n|\r/n
     private_constant :LINE_END
@@ -61,7 +61,7 @@ module Trunkline
       text.valid_encoding? ? text : text.scrub
     end
 
-    # A byte order mark at the beginning. @return [Boolean] false: not enough has come to tell
+    # Skips a byte order mark at the beginning. @return [Boolean] false: more bytes are needed to decide
     def skip_mark
       return true if @started
 
@@ -73,7 +73,7 @@ module Trunkline
       true
     end
 
-    # A CR may have its LF in the next chunk.
+    # A CR may be followed by its LF in the next chunk.
     def next_line
       if @after_cr && @at < @input.bytesize
         @at += 1 if @input.getbyte(@at) == 10

@@ -12,18 +12,18 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # One request and its answer: a state machine that never waits. #step moves it as far as it goes, and returns what
-      # must happen next; #socket, #events and #due say what to wait for. The thread or fiber that drives it has
-      # exclusive use of its connection.
+      # One request and its response: a state machine that never waits. #step continues it as far as possible, and
+      # returns the next action; #sockets, #events and #due describe what to wait for. The thread or fiber that drives
+      # it has exclusive use of its connection.
       #
       # #step returns
       #   :wait         see #sockets, #events and #due, or its waker
-      #   :body_wanted  call #feed, then step on
-      #   :hints        a 103 came: see #early_hints; step on
-      #   :progress     call #progress, then step on
-      #   :head         the head of a streamed answer came; step on for the body
-      #   :data         #take_body has bytes of a streamed answer; step on
-      #   :collect      it waits for a connection, and streamed answers that nobody reads hold some; step on
+      #   :body_wanted  call #feed, then step again
+      #   :hints        a 103 arrived: see #early_hints; step again
+      #   :progress     call #progress, then step again
+      #   :head         the head of a streamed response arrived; step again for the body
+      #   :data         #take_body has bytes of a streamed response; step again
+      #   :collect      the exchange waits for a connection while callers hold streamed responses; step again
       #   :done         complete; the connection is back in the pool, or closed
       #   :failed       see #why; the connection is closed
       class Exchange
@@ -36,20 +36,20 @@ module Trunkline
         include Sending
         include Switching
 
-        # A connection is closed so long before its server would.
+        # Seconds by which a connection is closed before the server's Keep-Alive timeout.
         KEEP_ALIVE_MARGIN = 1.0
-        # How long it waits for a connection before dropped answers are collected.
+        # Seconds that an exchange waits for a connection before dropped responses are collected.
         COLLECT_AFTER = 0.2
         private_constant :KEEP_ALIVE_MARGIN, :COLLECT_AFTER
 
         attr_reader :request, :state, :why, :connection, :phase, :timings, :began, :waits_since
-        # The limit that was passed, when `why` is a timeout.
+        # The limit that was exceeded, when `why` is a timeout.
         attr_reader :allowed
-        # @return [Used, nil] nil: it has had no connection
+        # @return [Used, nil] nil: the exchange has had no connection
         attr_reader :used
 
         # @param deadline [Float, nil] monotonic seconds
-        # @param waker [Waker, Multi::Bell, nil] nil: one of its own, when it needs one
+        # @param waker [Waker, Multi::Bell, nil] nil: the exchange creates its own when needed
         def initialize(pool, request, deadline, waker, only_connects: false)
           @pool = pool
           @request = request
@@ -69,10 +69,10 @@ module Trunkline
           prepare_receiving
         end
 
-        # What is reported of the last connection: its id, whether it had been used, how old it was.
+        # Facts about the last connection: its id, whether it was reused, its age.
         Used = Struct.new(:id, :reused, :age, :tls_version, :cipher)
 
-        # Seconds of each phase; nil: it did not happen.
+        # Seconds of each phase; nil: the phase did not happen.
         Timings = Struct.new(:queue, :resolve, :connect, :tls, :write, :first_byte, :total, :gvl)
 
         def waker = @waker ||= Waker.new
@@ -81,7 +81,7 @@ module Trunkline
 
         def over? = @state == :done || @state == :failed
 
-        # @return [Symbol] see above. To be called with interrupts put off
+        # @return [Symbol] see above. The caller has deferred interrupts
         def step
           now = Ruby.now
           return fail_with(Failure.new(:FORKED)) if @pid != Ruby.pid && !over?
@@ -98,7 +98,7 @@ module Trunkline
           fail_with(error)
         end
 
-        # @return [Array<IO>, IO, nil] to wait for #events of; nil: its waker alone
+        # @return [Array<IO>, IO, nil] to poll for #events; nil: only the waker
         def sockets
           case @state
           when :talking then @call ? socket_of_leader : @connection.stream.socket
@@ -113,7 +113,7 @@ module Trunkline
           @call ? @call.events : @events
         end
 
-        # @return [Float] when to step in any case; 0.0: at once
+        # @return [Float] when to step even without an event; 0.0: at once
         def due
           return 0.0 if @again
 
@@ -128,7 +128,7 @@ module Trunkline
           [due, @total_deadline].min
         end
 
-        # @return [Boolean] whether its waker may have been woken for it
+        # @return [Boolean] whether its waker may have been woken for this exchange
         def called?
           case @state
           when :queued then @ticket.called
@@ -145,13 +145,13 @@ module Trunkline
           @connection&.drop if @pid == Ruby.pid
         end
 
-        # Ends it, and closes its connection, unless it is over already.
+        # Ends the exchange, and closes its connection, unless it has ended already.
         def abort
           drop_switched if @state == :done && @connection
           fail_with(Failure.new(:CANCELLED)) unless over?
         end
 
-        # From now on it has at most so many seconds.
+        # Limits the rest of the exchange to this many seconds.
         def limit_to(seconds)
           limit = Ruby.now + seconds
           @total_deadline = limit if limit < @total_deadline
@@ -162,8 +162,8 @@ module Trunkline
 
         private
 
-        # Its caller had control: the time of the phase starts anew. A 100 that was waited for long enough is not waited
-        # for any longer (RFC 9110 10.1.1).
+        # After a return to the caller, the timeout of the phase starts anew. When the wait for a 100 is over, the body
+        # is sent without it (RFC 9110 10.1.1).
         def resume(now)
           if @resumed
             @resumed = false
@@ -175,7 +175,7 @@ module Trunkline
           enter(:write, now)
         end
 
-        # Until a state has nothing to do but to wait, or ends.
+        # Runs the states until one returns a result other than :wait, or waits without a change of state.
         def steps(now)
           result = before = nil
           until result && (result != :wait || @state == before)
@@ -245,7 +245,7 @@ module Trunkline
           end
         end
 
-        # A little less than the server's Keep-Alive timeout.
+        # Returns until when the connection may stay idle: it must be closed before the server's Keep-Alive timeout.
         def idle_until(connection, now)
           until_then = now + @config.idle_timeout
           due = connection.due(@config.max_age)
@@ -258,7 +258,7 @@ module Trunkline
 
         # ---- a connection ----
 
-        # Timeouts count from here: its driver may have been busy since the exchange was begun.
+        # Timeouts begin here: the driver may have been busy since the exchange was created.
         def start(now)
           @began = now
           enter(:queue, now)
@@ -269,7 +269,7 @@ module Trunkline
           take_turn(@pool.acquire(@ticket, @origin.key, now), now)
         end
 
-        # Goes on with what the pool gave. A connection is checked before it is used, and replaced when it is dead or
+        # Continues with the pool's result. A connection is checked before it is used, and replaced when it is dead or
         # too old.
         def take_turn(result, now)
           result = another(result, now) until result.is_a?(Symbol) || usable?(result, now)
@@ -315,7 +315,7 @@ module Trunkline
           wants_collection?(now) ? :collect : :wait
         end
 
-        # At most once in a wait, and only while a streamed answer is with its caller.
+        # Returns true at most once per wait, and only while a caller holds a streamed response.
         def wants_collection?(now)
           return false if now < @collect_at
 
@@ -339,7 +339,7 @@ module Trunkline
           @only_connects ? leave_connected(now) : :wait
         end
 
-        # A connection that had been idle keeps its time, because the server has received nothing on it.
+        # A connection that was idle keeps its expiry, because the server has received nothing on it.
         def leave_connected(now)
           connection = @connection
           @timings.total = now - @began
@@ -402,7 +402,7 @@ module Trunkline
           @http2 || @segment_sent == @segment.bytesize ? @sending_began + @config.expect : NEVER
         end
 
-        # The socket was full until the deadline: a write that it might take now would be no progress.
+        # The socket accepted nothing until the deadline: a write that succeeds only now is too late.
         def write_is_late?(now)
           @state == :talking && @phase == :write && !@http2 && @events != :read && now >= @deadline
         end

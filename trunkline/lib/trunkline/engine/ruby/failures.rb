@@ -3,8 +3,8 @@
 module Trunkline
   module Engine
     module Ruby # :nodoc: see waker.rb
-      # Everything that can go wrong: the class that is raised for it (under Trunkline), and the words that follow
-      # "failed". The same as the C engine's (protocol/failure_codes.h).
+      # All failures by code: the class that is raised (under Trunkline), and the words that follow "failed". The same
+      # as in the C engine (protocol/failure_codes.h).
       FAILURES = {
         OUT_OF_MEMORY: [:Error, "there was no memory left"],
         CANCELLED: [:Cancelled, "it was given up before its answer was complete"],
@@ -72,10 +72,11 @@ module Trunkline
 
       PHASES = %i[queue resolve connect tls write first_byte read].freeze
 
-      # Which error is the end of a phase that took too long.
+      # The failure code for the timeout of each phase.
       TIMEOUT_CODES = PHASES.to_h { |phase| [phase, :"#{phase.upcase}_TIMEOUT"] }.freeze
 
-      # Why an exchange failed, within the engine: an Exchange makes the caller's error of it (Engine.failure).
+      # The reason why an exchange failed, within the engine: an Exchange converts it to the caller's error
+      # (Engine.failure).
       #
       # @api private
       class Failure < StandardError
@@ -83,8 +84,8 @@ module Trunkline
         attr_accessor :phase, :allowed, :refusal
 
         # @param code [Symbol] a key of FAILURES
-        # @param detail [String] in words of the system, OpenSSL or the resolver; empty for none
-        # @param phase [Symbol, nil] one of PHASES; nil: the exchange knows
+        # @param detail [String] the message of the operating system, OpenSSL or the resolver; empty: none
+        # @param phase [Symbol, nil] one of PHASES; nil: set by the exchange
         # @param errno [Integer] 0: none
         def initialize(code, detail = "", phase: nil, errno: 0)
           super(code.to_s)
@@ -99,17 +100,17 @@ module Trunkline
           new(code, Failure.words(error.errno), phase: phase, errno: error.errno)
         end
 
-        # @return [String] what strerror says
+        # @return [String] the message of strerror
         def self.words(errno) = SystemCallError.new(errno).message
 
         def class_name = FAILURES.fetch(code).first
 
-        # @return [Boolean] whether the connection ended before an answer began
+        # @return [Boolean] whether the connection ended before a response began
         def died? = %i[CLOSED RESET TLS_IO].include?(code)
 
         def timeout? = code.end_with?("_TIMEOUT")
 
-        # @return [Hash] what Engine.failure takes, of a failure alone
+        # @return [Hash] the arguments for Engine.failure that the failure itself determines
         def facts
           { code: code, words: FAILURES.fetch(code).last, detail: Failure.text(detail), phase: phase, errno: errno }
         end
@@ -121,7 +122,7 @@ module Trunkline
         end
       end
 
-      # Raises for a failure without an exchange. Before the write phase nothing was sent.
+      # Raises the error of a failure that has no exchange. Before the write phase nothing was sent.
       #
       # @param failure [Failure]
       # @param request [Request, nil]

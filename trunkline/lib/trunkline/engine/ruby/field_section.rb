@@ -8,25 +8,25 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # The fields of a head or of trailers (RFC 9112 5), as they come: the parser goes on where it stopped. Line folds
-      # and bare line feeds are tolerated; the connection is not used again then.
+      # Parses the fields of a head or of trailers (RFC 9112 5) incrementally: each call continues where the last one
+      # stopped. Line folds and bare line feeds are tolerated; then the connection is not reused.
       class FieldSection
         include Redacted
 
         TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]*/n
         TEXT = /[\t\x20-\x7e\x80-\xff]*/n
         BLANKS = /[ \t]*/n
-        # As Net::HTTP has it: whatever is there up to what must follow.
+        # Lenient like Net::HTTP: any bytes up to the delimiter.
         LENIENT_NAME = /[^:\r\n]*/n
         LENIENT_VALUE = /[^\r\n]*/n
         FOLD = /[ \t\r\n]*[\r\n][ \t\r\n]*/n
         private_constant :TOKEN, :TEXT, :BLANKS, :LENIENT_NAME, :LENIENT_VALUE, :FOLD
 
-        # @return [Integer] where what follows the section begins, once it is complete
+        # @return [Integer] offset of the first byte after the section, once it is complete
         attr_reader :scan
         attr_reader :tolerated, :position
 
-        # @param from [Integer] where it begins
+        # @param from [Integer] offset of the section
         # @param limits [HeadLimits]
         def initialize(from, limits)
           @scan = from
@@ -36,7 +36,7 @@ module Trunkline
           @tolerated = @folded = false
         end
 
-        # @param bytes [String] from the beginning of the head or of the trailers on
+        # @param bytes [String] all bytes from the beginning of the head or of the trailers
         # @return [Boolean] whether the section is complete
         # @raise [Failure]
         def parse(bytes)
@@ -52,7 +52,8 @@ module Trunkline
           @list.map { |name, from, to| [FieldSection.text(name), text_of(bytes, from, to)].freeze }.freeze
         end
 
-        # When the connection has ended within the section: what would complete it, as Net::HTTP takes it.
+        # Returns the bytes that complete a section in which the connection ended, since Net::HTTP accepts it; nil if
+        # none do.
         # @return [String, nil]
         def missing_end
           case @position
@@ -64,7 +65,7 @@ module Trunkline
           end
         end
 
-        # US-ASCII if it is; else bytes.
+        # US-ASCII if all bytes are; else BINARY.
         def self.text(bytes)
           bytes.ascii_only? ? bytes.force_encoding(Encoding::US_ASCII).freeze : bytes.freeze
         end
@@ -89,7 +90,8 @@ module Trunkline
           end
         end
 
-        # A line that begins with a blank continues the last field's value. Before the first field it is no name.
+        # A line that begins with a blank continues the value of the previous field. Before the first field it is
+        # malformed.
         def blank_line
           if !@list.empty?
             @name, @from, = @list.pop

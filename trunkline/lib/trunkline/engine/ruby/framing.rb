@@ -6,8 +6,8 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # Where the body of an answer ends (RFC 9112 6 and 7), for whatever pieces its bytes come in. Nothing is copied:
-      # data lies between #from and #to of the input.
+      # Finds the end of a response's body (RFC 9112 6 and 7), however its bytes are split. Nothing is copied: data lies
+      # between #from and #to of the input.
       class Framing
         include Redacted
 
@@ -17,7 +17,7 @@ module Trunkline
         private_constant :CHUNK_LINE, :MOST_DIGITS, :HIGHEST
 
         attr_reader :from, :to, :body_bytes, :tolerated
-        # @return [Integer] where the input goes on
+        # @return [Integer] offset from which the input continues
         attr_reader :at
 
         # @param head [Head]
@@ -31,7 +31,7 @@ module Trunkline
           @tolerated = false
         end
 
-        # @return [Boolean] whether the body is complete, as far as its framing says
+        # @return [Boolean] whether the body is complete according to its framing
         def complete?
           case @kind
           when :none then true
@@ -41,7 +41,7 @@ module Trunkline
           end
         end
 
-        # How many bytes of data come next without framing; 0: only #next can tell; NEVER: until the end.
+        # Returns how many bytes of data follow without framing; 0: #next must parse first; NEVER: until the end.
         def expected
           return @remaining if @kind == :length || @state == :chunk_data
           return 0 unless @state == :body
@@ -49,7 +49,7 @@ module Trunkline
           @kind == :close ? NEVER : 0
         end
 
-        # Counts data that was taken without #next.
+        # Counts data that was consumed without #next.
         def took(count)
           @body_bytes += count
           return if @kind == :close
@@ -59,7 +59,7 @@ module Trunkline
         end
 
         # @param input [String]
-        # @param at [Integer] where it is to be read from
+        # @param at [Integer] offset from which it is read
         # @return [:done, :data, :more]
         # @raise [Failure]
         def next(input, at)
@@ -70,7 +70,7 @@ module Trunkline
         end
 
         # @param clean [Boolean] whether TLS ended by close_notify
-        # @return [Boolean] whether the connection's end completes the body
+        # @return [Boolean] whether the body is complete when the connection ends
         def ended?(clean) = complete? || (@kind == :close && clean)
 
         # @return [Array<Array(String, String)>]
@@ -104,7 +104,7 @@ module Trunkline
           :done
         end
 
-        # A chunk's size alone on its line, and the line end before it, when all of that is there.
+        # Parses a line with only a chunk's size, and the line end before it, if all of it has arrived.
         def usual_line(input)
           return unless @state == :chunk_size || @state == :chunk_end_cr
           return if @digits.positive?
@@ -154,7 +154,7 @@ module Trunkline
           when 13 then @state = :chunk_lf
           when 10 then bare_line_feed
           else
-            raise Failure, :CHUNK_SIZE unless @limits.lenient # white space too
+            raise Failure, :CHUNK_SIZE unless @limits.lenient # in strict mode also for white space
 
             @tolerated = true
             @state = :chunk_extension
@@ -168,7 +168,7 @@ module Trunkline
           @digits += 1
         end
 
-        # Net::HTTP takes it for a line's end.
+        # Net::HTTP accepts a bare line feed as the end of a line.
         def bare_line_feed
           raise Failure, :LINE_END unless @limits.lenient
 
@@ -200,7 +200,7 @@ module Trunkline
           @section = FieldSection.new(0, @limits)
         end
 
-        # Trailers are not interpreted: nothing after a body may change its framing.
+        # Trailers are not interpreted: a field after the body must not change its framing.
         def trailer_section(input)
           had = @trailer_bytes.bytesize
           added = [input.bytesize - @at, @limits.trailer_bytes - had].min

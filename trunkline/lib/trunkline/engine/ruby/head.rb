@@ -6,13 +6,13 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # The head of an answer (RFC 9112 4 to 6): status line, fields, and what they say about framing. Strict; with
-      # HeadLimits#lenient as Net::HTTP reads it.
+      # The head of a response (RFC 9112 4 to 6): status line, fields, and the framing that they define. Strict; with
+      # HeadLimits#lenient it accepts what Net::HTTP accepts.
       class Head
         include Redacted
 
         TOKEN = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+\z/n
-        # Names that are known to be tokens: a look-up takes far less than a match.
+        # Names that are known to be tokens: a look-up is much faster than a match.
         NAMES = %w[
           Accept-Ranges Access-Control-Allow-Origin Age Allow Cache-Control Connection Content-Disposition
           Content-Encoding Content-Language Content-Length Content-Type Date ETag Etag Expires Keep-Alive Last-Modified
@@ -20,7 +20,7 @@ module Trunkline
           Vary Via X-Cache X-Content-Type-Options X-Frame-Options X-Powered-By X-Request-Id X-Request-ID X-Runtime
           X-XSS-Protection
         ].flat_map { |name| [name, name.downcase] }.to_h { |name| [name, true] }.freeze
-        # What no line holds but for its end, CR and LF.
+        # Control characters that no line may contain, except its CR and LF.
         CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/n
         VERSION = "HTTP/1."
         LINE_END = "\r\n"
@@ -29,9 +29,9 @@ module Trunkline
         LENIENT_STATUS = %r{\AHTTP(?:/(\d+)\.(\d+))?[ \t]+([1-9]\d\d)(?!\d)(?:[ \t]+([^\n]*?)|[ \t]*)\r?\n}in
         private_constant :TOKEN, :NAMES, :CONTROL, :VERSION, :LINE_END, :SHAPE, :QUOTED_BYTES, :LENIENT_STATUS
 
-        # What a malformed head begins with, for a message.
+        # Quotes the beginning of a malformed head, for a message.
         # @param bytes [String]
-        # @return [String] the first of them in quotes, those that are not printable as \xNN
+        # @return [String] the first bytes in quotes, those that are not printable as \xNN
         def self.quote(bytes)
           first = bytes.byteslice(0, QUOTED_BYTES).b
           "\"#{first.gsub(/[^ -~]|["\\]/n) { |byte| format('\x%02X', byte.ord) }}\""
@@ -39,12 +39,12 @@ module Trunkline
 
         attr_reader :status, :minor_version, :fields, :length, :framing, :content_length, :keep_alive_timeout,
                     :given_reason
-        # A deviation from the grammar was accepted: the connection is not used again.
+        # Whether a deviation from the grammar was accepted: then the connection is not reused.
         attr_accessor :tolerated
 
         # @param limits [HeadLimits]
-        # @param head_request [Boolean] whether it answers a HEAD
-        # @param may_switch [Boolean] whether 101 is an answer
+        # @param head_request [Boolean] whether the request is a HEAD
+        # @param may_switch [Boolean] whether a 101 is allowed
         def initialize(limits, head_request, may_switch)
           @limits = limits
           @head_request = head_request
@@ -63,7 +63,7 @@ module Trunkline
           !@close && !@tolerated && (@minor_version == 1 || @keep_alive) && @framing != :close
         end
 
-        # @param bytes [String] from its beginning on; after false, called again with more behind the same bytes
+        # @param bytes [String] all bytes of the head so far; after false, called again with more bytes appended
         # @return [Boolean] whether the head is complete: the first #length bytes
         # @raise [Failure]
         def parse(bytes)
@@ -75,18 +75,19 @@ module Trunkline
         # @return [Boolean] whether it has a Content-Encoding
         def coded? = @coded
 
-        # When the connection has ended in the head: what completes it, as Net::HTTP takes it; nil: nothing does.
+        # Returns the bytes that complete a head in which the connection ended, since Net::HTTP accepts it; nil if none
+        # do.
         def missing_end
           @section&.missing_end if @limits.lenient
         end
 
-        # Has an answer no body, whatever its fields say (RFC 9110 6.4.1; RFC 9112 6.3)?
+        # Returns whether the response has no body, whatever its fields say (RFC 9110 6.4.1; RFC 9112 6.3).
         def bodiless? = @head_request || @status < 200 || @status == 204 || @status == 304
 
         private
 
-        # Most heads, as they come in one piece: the status line, the fields, the empty line. What is taken here the
-        # careful parser would have taken, with the same result.
+        # Parses most heads, which arrive in one piece: status line, fields, empty line. A head that it accepts gives
+        # the same result in #parse_slowly.
         def usual(bytes)
           stop = bytes.index("\r\n\r\n") or return false
           return false if stop + 4 > @limits.head_bytes || !bytes.start_with?(VERSION)
@@ -109,7 +110,7 @@ module Trunkline
           fields.each { |pair| pair.each { |text| FieldSection.text(text) } }
         end
 
-        # Of "HTTP/1.x ddd", with a reason behind it or without.
+        # Checks the line "HTTP/1.x ddd", with or without a reason.
         def usual_status?(head, line)
           return false if line < 12 || !head.getbyte(7).between?(48, 49) || head.getbyte(8) != 32
 
@@ -117,13 +118,13 @@ module Trunkline
             head.getbyte(11).between?(48, 57) && (line == 12 || head.getbyte(12) == 32)
         end
 
-        # Does no line hold another control character than the two of its end?
+        # Returns whether no line contains a control character other than its CR and LF.
         def clean?(head, lines)
           head.count("\r") == lines && head.count("\n") == lines && !CONTROL.match?(head)
         end
 
-        # Without a regular expression that captures, which JRuby makes several objects for.
-        # @return [Array<Array(String, String)>, nil] nil: a line is none of a name, a colon and a value
+        # Does not use captures, for which JRuby creates several objects.
+        # @return [Array<Array(String, String)>, nil] nil: a line is not a name, a colon and a value
         def split(lines, from)
           fields = []
           while from < lines.bytesize
@@ -146,7 +147,7 @@ module Trunkline
           @given_reason = reason && FieldSection.text(reason)
         end
 
-        # Parses no byte beyond the limit, so that a head gives the same result whole and in pieces.
+        # Parses no byte beyond the limit, so that a head gives the same result in one piece and in several.
         def parse_slowly(bytes)
           seen = bytes.bytesize > @limits.head_bytes ? bytes.byteslice(0, @limits.head_bytes) : bytes
           if (@section || status_line(seen)) && @section.parse(seen)
@@ -159,7 +160,7 @@ module Trunkline
           false
         end
 
-        # So that other protocols fail at their first wrong byte.
+        # Checks each byte as it arrives, so that another protocol fails at its first wrong byte.
         def status_line(bytes)
           wrong = wrong_status(bytes)
           return lenient_status_line(bytes) if wrong && @limits.lenient
@@ -183,7 +184,7 @@ module Trunkline
           @section = FieldSection.new(feed + 1, @limits)
         end
 
-        # @return [Symbol, nil] what is wrong with the first bytes
+        # @return [Symbol, nil] the fault in the first bytes
         def wrong_status(bytes)
           [bytes.bytesize, SHAPE.bytesize].min.times do |at|
             wrong = wrong_byte(SHAPE[at], bytes.getbyte(at).chr)
@@ -205,7 +206,7 @@ module Trunkline
 
         def version_or_line(byte) = byte.match?(/\d/n) ? :VERSION : :STATUS_LINE
 
-        # The line as Net::HTTP reads it: in any case, with any version or none, and any blanks.
+        # Parses a status line as Net::HTTP does: in any case, with any version or none, and any blanks.
         def lenient_status_line(bytes)
           return unless bytes.include?("\n")
 
@@ -217,7 +218,7 @@ module Trunkline
           @section = FieldSection.new(line.end(0), @limits)
         end
 
-        # ---- what the fields say about framing and the connection ----
+        # ---- framing and connection fields ----
 
         def complete(fields, length)
           @fields = fields.freeze
@@ -260,7 +261,7 @@ module Trunkline
           end
         end
 
-        # The smallest of several timeouts; what is malformed is ignored.
+        # Uses the smallest of several timeouts; malformed ones are ignored.
         def keep_alive_hint(value)
           elements(value).each do |one|
             seconds = one[/\Atimeout=(\d{1,10})\z/i, 1]&.to_i
@@ -270,7 +271,7 @@ module Trunkline
           end
         end
 
-        # Equal values, on several lines or in a list, are one (RFC 9110 8.6).
+        # Equal values, on several lines or in a list, count as one (RFC 9110 8.6).
         def take_length(value)
           elements(value).each do |one|
             length = one.match?(/\A\d+\z/n) ? one.to_i : -1
@@ -287,7 +288,7 @@ module Trunkline
           nil
         end
 
-        # Net::HTTP looks for `chunked` anywhere, and undoes no other coding.
+        # Net::HTTP accepts `chunked` anywhere in the list, and decodes no other coding.
         def take_coding(value)
           before = @codings
           elements(value).each do |one|
@@ -301,7 +302,7 @@ module Trunkline
         end
 
         def wrong_framing
-          if @limits.lenient # the coding counts, with a length and in HTTP/1.0 too
+          if @limits.lenient # chunked overrides a Content-Length, and is accepted in HTTP/1.0 too
             @tolerated ||= @content_length >= 0 || @minor_version.zero?
             @content_length = -1
             return
@@ -311,8 +312,8 @@ module Trunkline
           :TRANSFER_CODING if @minor_version.zero?
         end
 
-        # Without a body, invalid framing is tolerated, but the connection is not used again. For a 1xx it is a
-        # failure, because the final answer follows.
+        # Without a body, invalid framing is tolerated, but the connection is not reused. In a 1xx it is a failure,
+        # because the final response follows.
         def tolerate(wrong)
           raise Failure, wrong if @status < 200 || !bodiless?
 
@@ -326,7 +327,7 @@ module Trunkline
           @tolerated = true
         end
 
-        # Which framing holds (RFC 9112 6.3).
+        # Chooses the framing (RFC 9112 6.3).
         def choose_framing
           @framing = if bodiless? then :none
                      elsif @codings.positive? then @chunked ? :chunked : :close

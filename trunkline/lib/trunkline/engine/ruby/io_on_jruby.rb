@@ -8,26 +8,26 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # Waits for an IO as IO#wait_readable does, but more threads than one may: JRuby's own methods let the second wait
-      # until the first is done.
+      # Waits for an IO as IO#wait_readable does, but in several threads at once: with JRuby's methods the second thread
+      # waits until the first is done.
       class IOOnJRuby
         include Redacted
 
         READ = Java::JavaNioChannels::SelectionKey::OP_READ
         WRITE = Java::JavaNioChannels::SelectionKey::OP_WRITE
-        # Seconds after which an interrupt of the thread is seen: JRuby knows nothing of its wait.
+        # Seconds after which an interrupt of the thread is noticed: JRuby does not interrupt this wait.
         INTERRUPTS = 0.02
-        # Selectors that no wait uses, by their provider: each has descriptors.
+        # Unused selectors by their provider. Each selector has file descriptors, so they are used again.
         SELECTORS = Hash.new { |selectors, provider| selectors[provider] = [] }
         LOCK = Mutex.new
         private_constant :READ, :WRITE, :INTERRUPTS, :SELECTORS, :LOCK
 
-        # @param io [IO] whose descriptor may be waited for
+        # @param io [IO] an IO that can be waited for
         def initialize(io)
           @io = io
         end
 
-        # @param seconds [Numeric, nil] nil: without end
+        # @param seconds [Numeric, nil] nil: no limit
         # @return [Boolean] whether it is readable
         def wait_readable(seconds)
           return !@io.wait_readable(seconds).nil? if Ruby.scheduler
@@ -58,7 +58,7 @@ module Trunkline
           true
         end
 
-        # @return [Boolean] true when it was closed, too: who then reads or writes is told
+        # @return [Boolean] also true when the IO was closed: the next read or write raises
         def select(selector, key, seconds)
           due = seconds ? Ruby.now + seconds : NEVER
           loop do
@@ -70,7 +70,7 @@ module Trunkline
           end
         end
 
-        # A key that was cancelled is gone after the next select.
+        # A cancelled key is removed by the next select.
         def with_selector(provider)
           selector = LOCK.synchronize { SELECTORS[provider].pop } || provider.open_selector
           yield selector

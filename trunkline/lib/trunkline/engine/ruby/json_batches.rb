@@ -5,21 +5,21 @@ require_relative "../../redacted"
 
 module Trunkline
   module Engine
-    # The wanted values of a stream of JSON, handed over in batches: as one String, an array of JSON, so that one
-    # JSON.parse reads them all.
+    # The wanted values of a JSON stream, returned in batches: one String with a JSON array, so that one JSON.parse
+    # reads them all.
     class JSONBatches
       include Redacted
 
-      # The most values of a batch, and bytes that are scanned at once.
+      # Maximum of values in a batch, and of bytes that are scanned at once.
       MOST = 512
       FEED_BYTES = 256 * 1024
       FORMS = %i[document lines sequence detected].freeze
       private_constant :MOST, :FEED_BYTES, :FORMS
 
       # @param form [:document, :lines, :sequence, :detected]
-      # @param path [Array<String, nil>] of :document: nil for every element and member
-      # @param options [Hash] limit: bytes of the longest value or nil, max_nesting: 0 for any, and flags of JSON.parse;
-      #   read: is for the engine in C, whose take then yields values
+      # @param path [Array<String, nil>] for :document; nil stands for every element and member
+      # @param options [Hash] limit: maximum bytes of a value or nil, max_nesting: 0 for no limit, and flags of
+      #   JSON.parse; read: is only for the C engine, whose take then yields values
       def initialize(form, path, options)
         raise ArgumentError, "no form of JSON" unless FORMS.include?(form)
 
@@ -28,8 +28,8 @@ module Trunkline
         @taken = []
       end
 
-      # @param from [Integer] where in the String to begin
-      # @return [Integer] up to where it was added
+      # @param from [Integer] offset in the String at which to begin
+      # @return [Integer] the offset up to which bytes were added
       def feed(bytes, from)
         raise ArgumentError, "not within the String" if from > bytes.bytesize
 
@@ -44,7 +44,7 @@ module Trunkline
         self
       end
 
-      # @return [String, nil] the values that come next; nil: the stream has ended, has failed, or more must be fed
+      # @return [String, nil] the next values; nil: the stream has ended, has failed, or more must be fed
       def take
         @taken = []
         while @taken.size < MOST && (value = @scanner.next_value)
@@ -55,11 +55,11 @@ module Trunkline
         "[#{@taken.map { |one| one.bytes.force_encoding(Encoding::UTF_8) }.join(",")}]"
       end
 
-      # @return [Integer] how many values the last batch has
+      # @return [Integer] number of values in the last batch
       def size = @taken.size
 
-      # @return [Array] [from, length, byte, line, positions] of a value of the last batch: where it is in the String,
-      #   and where it was in the stream
+      # @return [Array] [from, length, byte, line, positions] of a value of the last batch: its place in the String, and
+      #   its place in the stream
       def value(number)
         raise IndexError, "no such value" unless number.between?(0, @taken.size - 1)
 

@@ -7,8 +7,8 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # Finds where each wanted value of a stream of JSON (RFC 8259) begins and ends, wherever the stream is divided. It
-      # checks the syntax of all that it passes, and keeps no more than the value that it is in.
+      # Finds the beginning and end of each wanted value of a JSON stream (RFC 8259), wherever the stream is divided.
+      # Checks the syntax of all bytes, and buffers no more than the current value.
       class JSONScanner
         include JSONStrings
         include Redacted
@@ -34,7 +34,7 @@ module Trunkline
         ENDS = " \t\r\n,]}".bytes.to_h { |byte| [byte, true] }.freeze
         private_constant :WORDS, :RECORD, :MARK, :BLANKS, :NUMBER, :NUMBER_BEGUN, :LITERALS, :NAN_LITERALS, :ENDS
 
-        # Of one value: its bytes, where in the stream it begins (from 1), and what is around it.
+        # A value: its bytes, the byte (from 1) and line at which it begins, and the element indexes that lead to it.
         Value = Struct.new(:bytes, :byte, :line, :positions) { include Redacted }
 
         # @param form [:document, :lines, :sequence, :detected]
@@ -68,7 +68,8 @@ module Trunkline
           @finished = true
         end
 
-        # @return [Value, nil] nil: all that was fed is scanned, the stream has ended, or #failure says why not
+        # @return [Value, nil] nil: all bytes that were fed are scanned, the stream has ended, or it has failed
+        #   (#failure)
         def next_value
           return if @failure
 
@@ -94,7 +95,8 @@ module Trunkline
 
         private
 
-        # Forgets what comes before; a value that has begun is not copied again for each part that comes of it.
+        # Discards scanned bytes. A value in progress is moved to the beginning once, and not copied again for each part
+        # that is fed.
         def drop(done)
           at = @scanner.pos - done
           @scanner.string = @scanner.string.byteslice(done..)
@@ -107,7 +109,7 @@ module Trunkline
         def depth = @arrays.size
         def on_path? = !@wanted && depth == @on_path && depth.positive?
 
-        # @return [Array<Integer, nil>] an index of an element, nil for a member
+        # @return [Array<Integer, nil>] for each level the index of an element, or nil for a member
         def place
           found = if document?
                     @positions[1, @on_path]
@@ -118,11 +120,11 @@ module Trunkline
           found.map { |one| one unless one == :member }
         end
 
-        # ---- steps: each throws :stopped, or goes on ----
+        # ---- steps: each throws :stopped, or returns ----
 
         def wait = throw(:stopped, nil)
 
-        # A value that was too large before that byte has failed for this.
+        # If the wanted value exceeded its limit before that byte, its size is the failure.
         def fail_at(at, failure)
           failure = :record_cut if @form == :sequence && @scanner.string.getbyte(at) == RECORD
           if @wanted && at - @mark > @most
@@ -161,7 +163,7 @@ module Trunkline
           @line_ended = true
         end
 
-        # A byte order mark is passed over (RFC 8259 8.1).
+        # Skips a byte order mark (RFC 8259 8.1).
         def start
           if (@offset + @scanner.pos).zero?
             rest = @scanner.rest.byteslice(0, 3)
@@ -228,9 +230,9 @@ module Trunkline
           @state = :number
         end
 
-        # ---- where values begin and end ----
+        # ---- beginning and end of values ----
 
-        # Compares where the value that begins is with the path.
+        # Compares the position of the value that begins here with the path.
         def compare_with_path(opens, is_array)
           matches = depth.zero? || matches_segment?
           if matches && depth == @path.size
@@ -272,7 +274,7 @@ module Trunkline
           take if @wanted && depth == @wanted_at
         end
 
-        # Gives out the value that ends here.
+        # Throws the value that ends here to #next_value.
         def take
           broken(:too_large) if @scanner.pos - @mark > @most
 
@@ -303,13 +305,13 @@ module Trunkline
 
         # ---- numbers and literals ----
 
-        # Whether the end of the bytes is the end of a number or literal.
+        # Returns whether the end of the bytes ends a number or literal.
         def last? = @finished && depth.zero?
 
         def number
           begun = @scanner.scan(NUMBER_BEGUN)
           if @scanner.eos? && !(last? && begun.match?(NUMBER))
-            @scanner.pos -= begun.bytesize # it is read again with what follows
+            @scanner.pos -= begun.bytesize # it is scanned again with the bytes that follow
             wait
           end
           broken(:invalid_number) unless begun.match?(NUMBER)
@@ -336,7 +338,7 @@ module Trunkline
           end_scalar
         end
 
-        # A record's number or literal may be the beginning of a longer one, unless a blank is behind it (RFC 7464 2.4).
+        # In a sequence, a number or literal may be cut off unless white space follows it (RFC 7464 2.4).
         def end_scalar
           record = @form == :sequence && depth.zero?
           if @scanner.eos?
@@ -349,7 +351,7 @@ module Trunkline
           broken(@scalar_is_number ? :invalid_number : :expected_value)
         end
 
-        # Nothing more can be scanned, and nothing more comes.
+        # Called when all bytes are scanned and no more will be fed.
         def check_end
           nothing = (@offset + @scanner.string.bytesize).zero?
           return if @scanner.eos? && @state == :root_ended

@@ -3,7 +3,7 @@
 module Trunkline
   module Engine
     module Ruby # :nodoc: see waker.rb
-      # How a JSONScanner passes over strings, and compares names of members with its path.
+      # The part of JSONScanner that scans strings, and compares member names with its path.
       module JSONStrings
         PLAIN = /[^"\\\x00-\x1f]*/n
         ESCAPE = %r{\\(?:["\\/bfnrt]|u\h{4})}n
@@ -44,7 +44,7 @@ module Trunkline
           end
         end
 
-        # A name that can no longer be the one that is wanted need not be kept: a byte of that is six at most here.
+        # A name too long to equal the wanted one is not buffered: a byte of a name takes at most six bytes in JSON.
         def forget_long_name
           return if !@is_name || @wanted || @mark.nil?
 

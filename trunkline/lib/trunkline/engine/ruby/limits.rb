@@ -3,21 +3,21 @@
 module Trunkline
   module Engine
     module Ruby
-      # The engine's own limits, which no option changes (docs/limits.md).
+      # The engine's fixed limits, which no option changes (docs/limits.md).
       module Limits
         TRAILER_BYTES = 8 * 1024
         EXTENSION_LINE = 256
         EXTENSION_TOTAL = 16 * 1024
         INFORMATIONAL = 16
-        # Chunk framing may take so many times the bytes of its data, and some bytes more.
+        # Maximum of bytes of chunk framing as a multiple of the bytes of data, and the bytes allowed in addition.
         OVERHEAD_RATIO = 16
         OVERHEAD_SLACK = 16 * 1024
-        # A streaming caller takes so much before more is read.
+        # Bytes of a streamed body that the caller must take before more is read.
         PIECE = 128 * 1024
-        # The first, one moved, one replayed.
+        # The first attempt, one after :moved, one after :replayed.
         ATTEMPTS = 3
         CODINGS = 5
-        # What unpacks to less does no harm.
+        # Bytes of decoded output below which the ratio is not checked.
         RATIO_FROM = 16 * 1024 * 1024
         CONNECTS_AT_ONCE = 8
         ADDRESSES = 64
@@ -30,7 +30,7 @@ module Trunkline
         TLS_CONTEXTS = 32
       end
 
-      # What a head may have. lenient: what Net::HTTP takes is taken.
+      # Limits for a head. lenient: accept what Net::HTTP accepts.
       HeadLimits = Struct.new(:head_bytes, :fields, :extension_line, :extension_total, :trailer_bytes, :informational,
                               :lenient) do
         def self.of(head_bytes, fields, lenient)

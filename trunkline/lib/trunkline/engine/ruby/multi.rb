@@ -7,9 +7,9 @@ require_relative "../../redacted"
 
 module Trunkline
   module Engine
-    # Many exchanges, driven by the thread that calls #run; see engine.rb. While a thread runs it, no other thread may
-    # change it. The running thread may at any time: in code of the program that an exchange calls, or in another fiber.
-    # So an entry that is being served is only marked when it is cancelled.
+    # Many exchanges, driven by the thread that calls #run; see engine.rb. While a thread is in #run, no other thread
+    # may change the Multi. The running thread may change it at any time: in the program's code that an exchange calls,
+    # or in another fiber. So an entry that is being served is only marked when it is cancelled.
     class Multi
       include Redacted
 
@@ -18,8 +18,8 @@ module Trunkline
         include Redacted
 
         attr_reader :id, :exchange, :answer, :response, :tag
-        # Whether it was cancelled while it was served; whether its Response was told; when to step it in any case; what
-        # it waits for; whether it is among those that are served next.
+        # Whether it was cancelled while it was served; whether its Response was added to the results; when to step it
+        # even without an event; the socket and events that it waits for; whether it is in @ready.
         attr_accessor :cancelled, :told, :due, :socket, :events, :ready
 
         def initialize(id, answer, response, tag)
@@ -32,7 +32,7 @@ module Trunkline
         end
       end
 
-      # What is under way, for its finalizer.
+      # The exchanges in progress, for the finalizer of the Multi.
       class Hold
         include Redacted
 
@@ -46,7 +46,7 @@ module Trunkline
         def abort = @exchanges.each_key(&:abort)
       end
 
-      # JRuby has a selector of its own.
+      # WatchOnJRuby uses a java.nio selector.
       WATCH = RUBY_ENGINE == "jruby" ? Ruby::WatchOnJRuby : Ruby::Watch
       NONE = [].freeze
       private_constant :Entry, :Hold, :WATCH, :NONE
@@ -64,17 +64,17 @@ module Trunkline
         Ruby::Dropped.watch_multi(self, @hold)
         @ready = []
         @told = false # whether this #run has added to the results
-        @parked = {}.compare_by_identity # those that wait for no socket, or for several, or can be woken beside it
+        @parked = {}.compare_by_identity # entries that wait for no socket, for several, or also for the bell
         @next_due = Ruby::NEVER
         @last_id = 0
         @stopped = false
-        @looked_at = 0.0 # when the sockets were looked at last
-        @runs_on = false # whether one of those that are served next had its turn without a wait
-        @shares = false # whether one of its calls has shared a connection
+        @looked_at = 0.0 # when the sockets were last polled
+        @runs_on = false # whether an entry in @ready used its turn without a wait
+        @shares = false # whether one of its exchanges has used a shared connection
       end
 
-      # @param tag [Object] what it is called in results
-      # @return [Integer] for #cancel
+      # @param tag [Object] identifies the exchange in results
+      # @return [Integer] the id for #cancel
       def add(request, deadline, tag)
         check_here
         Ruby::Dropped.clean
@@ -84,12 +84,12 @@ module Trunkline
         @entries[entry.id] = entry
         @hold.add(entry.exchange)
         ready(entry)
-        @bell.wake if @driver # another fiber may be parked in run
+        @bell.wake if @driver # another fiber may be waiting in run
         entry.id
       end
 
       # @param timeout [Numeric, nil] seconds
-      # @param results [Array] to which it adds tag, result, status as calls end: an interrupt loses none
+      # @param results [Array] tag, result and status are appended as calls end, so that an interrupt loses none
       # @return [nil]
       def run(timeout, results)
         check_open
@@ -109,7 +109,7 @@ module Trunkline
         end
       end
 
-      # @return [Boolean] false: it is over
+      # @return [Boolean] false: the exchange has ended
       def cancel(id)
         check_here
         raise TypeError, "no implicit conversion of #{id.class} into Integer" unless id.is_a?(Integer)
@@ -121,20 +121,20 @@ module Trunkline
         true
       end
 
-      # @return [Integer] how many are under way
+      # @return [Integer] number of exchanges in progress
       def size
         check_open
         @entries.size
       end
 
-      # From any thread.
+      # May be called from any thread.
       def wake
         @stopped = true
         @bell.wake
         nil
       end
 
-      # @return [Array] tags of what #run has not returned
+      # @return [Array] tags of the exchanges whose result #run has not returned
       def close
         return [] if @closed
 
@@ -181,7 +181,7 @@ module Trunkline
         nil
       end
 
-      # One that never has to wait, since the server takes or sends as fast as it can, holds up nobody.
+      # An exchange that never has to wait, because its server reads or sends fast enough, must not delay the others.
       def wait_or_look(until_then)
         return wait(until_then) if @ready.empty?
         return unless @runs_on && Ruby.now >= @looked_at + Ruby::Driving::TURN
@@ -191,7 +191,7 @@ module Trunkline
         wait(0)
       end
 
-      # While it is not run others lead on the connections that its calls share, and wait for none that it opens.
+      # While the Multi is not run, other calls lead on its shared connections, and do not wait for those that it opens.
       def depart
         return unless @pid == Ruby.pid
 
@@ -201,7 +201,7 @@ module Trunkline
         end
       end
 
-      # What an exception cuts short is served by the next run.
+      # Entries left over after an exception are served by the next run.
       def serve_all(ready)
         while (entry = ready.shift)
           entry.ready = false
@@ -230,7 +230,7 @@ module Trunkline
         give(entry, error)
       end
 
-      # After an exit, a throw, a kill or an interrupt it is ended, and says so in the next run.
+      # After an exit, a throw, a kill or an interrupt the exchange is aborted, and the next run returns its failure.
       def clear_up(entry, well)
         return unless @entries.key?(entry.id)
 
@@ -242,7 +242,7 @@ module Trunkline
         ready(entry)
       end
 
-      # Steps until it must wait, has something for the caller, or its turn is over.
+      # Steps until the exchange must wait, has a result, or its turn is over.
       def step(entry)
         exchange = entry.exchange
         turn_over = Ruby.now + Ruby::Driving::TURN
@@ -273,7 +273,8 @@ module Trunkline
         end
       end
 
-      # The Response when its head is there, and a piece of the body; both may come in one step, and before a failure.
+      # Adds the Response when its head has arrived, and a piece of the body; both may come in one step, and before a
+      # failure.
       def tell_news(entry)
         exchange = entry.exchange
         if !entry.told && exchange.head
@@ -293,7 +294,7 @@ module Trunkline
         @told = true
       end
 
-      # Without a result.
+      # Removes an entry without a result.
       def drop(entry)
         @served.equal?(entry) ? entry.cancelled = true : remove(entry)
       end
@@ -308,7 +309,7 @@ module Trunkline
 
       # ---- waiting ----
 
-      # Notes what it waits for.
+      # Records what the exchange waits for.
       def park(entry)
         exchange = entry.exchange
         entry.due = exchange.due
@@ -348,7 +349,7 @@ module Trunkline
         take_due
       end
 
-      # In a forked child, whose sockets are closed: each call fails when it is stepped.
+      # Makes each call fail at its next step in a forked child, where the sockets are closed.
       def end_those_of_the_parent
         @pid = Ruby.pid
         @entries.each_value do |entry|
@@ -361,7 +362,7 @@ module Trunkline
         entry.exchange.called? || (!written.empty? && sockets_of(entry).intersect?(written))
       end
 
-      # Of one that waits for several.
+      # Returns the sockets of an entry that waits for several.
       def sockets_of(entry)
         sockets = entry.exchange.sockets unless entry.socket
         sockets.is_a?(Array) ? sockets : []

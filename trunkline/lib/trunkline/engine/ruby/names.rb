@@ -9,19 +9,19 @@ require_relative "waker"
 module Trunkline
   module Engine
     module Ruby
-      # Names to addresses (docs/names.md): looked up in threads of their own, so that a limit of time holds, and kept
-      # for a while. Nobody but a look-up's own thread waits for the system's resolver.
+      # Resolves names to addresses (docs/names.md), in threads of its own, so that timeouts apply, and caches the
+      # results. Only a look-up's own thread waits for the system's resolver.
       module Names
         FRESH = 60.0
         FAILED_FRESH = 1.0
         THREAD_IDLE = 10.0
         MOST_BYTES = 255
         IPV4 = /\A(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\z)|\z)){4}\z/
-        # What is raised, beside errors of Ruby's, when Java has no descriptor left to look up with.
+        # Errors, besides Ruby's, that are raised when Java has no file descriptor left for a look-up.
         OF_JAVA = RUBY_ENGINE == "jruby" ? [Java::JavaLang::RuntimeException, Java::JavaLang::LinkageError] : []
         private_constant :OF_JAVA, :FRESH, :FAILED_FRESH, :THREAD_IDLE, :MOST_BYTES, :IPV4
 
-        # What is known of a name. answer: an Array of Addrinfo, a Failure, or nil while it is looked up.
+        # A cached name. answer: an Array of Addrinfo, a Failure, or nil while the name is being resolved.
         Entry = Struct.new(:host, :answer, :answered_at, :wakers, :known) { include Redacted }
         private_constant :Entry
 
@@ -36,8 +36,8 @@ module Trunkline
         class << self
           # @param host [String]
           # @param max_age [Float] seconds; an older answer is not used
-          # @param waker [Waker] woken when the answer is there
-          # @return [Array<Addrinfo>, nil] without ports; nil: ask again when woken
+          # @param waker [Waker] woken when the name has been resolved
+          # @return [Array<Addrinfo>, nil] without ports; nil: call again when woken
           # @raise [Failure]
           def resolve(host, max_age, waker)
             literal = literal(host)
@@ -50,12 +50,12 @@ module Trunkline
             answer
           end
 
-          # @param host [String] whose addresses did not answer
+          # @param host [String] a host whose addresses did not respond
           def forget(host)
             @lock.synchronize { @entries.delete(host) if @entries[host]&.answer }
           end
 
-          # In a forked child there are no threads, and no answer will come for those that asked.
+          # A forked child has none of the threads, so the parent's look-ups would never end.
           def after_fork
             @lock = Lock.new
             @work = ConditionVariable.new
@@ -96,7 +96,7 @@ module Trunkline
             fresh = failed ? FAILED_FRESH : [FRESH, max_age].min
             return ask(host, entry.known, waker) if Ruby.now - entry.answered_at >= fresh
 
-            @entries[host] = @entries.delete(host) # the least recently used one is forgotten first
+            @entries[host] = @entries.delete(host) # the least recently used entry is evicted first
             entry.answer
           end
 
@@ -129,7 +129,7 @@ module Trunkline
             end
           end
 
-          # @return [Entry, nil] nil when there was none for some time
+          # @return [Entry, nil] nil: the queue was empty for THREAD_IDLE seconds
           def next_entry
             until_then = Ruby.now + THREAD_IDLE
             while @queue.empty?

@@ -5,11 +5,11 @@ require_relative "../../redacted"
 
 module Trunkline
   module Engine
-    # Where the requests of one client to one origin go; see engine.rb for the facts.
+    # The destination of one client's requests to one origin; see engine.rb for the facts.
     class Origin
       include Redacted
 
-      # A proxy that is dialled; see Proxy#through.
+      # The proxy that is dialled; see Proxy#through.
       Through = Struct.new(:kind, :tunnel, :host, :port, :tls_name, :label, :user, :password, :authorization) do
         include Redacted
 
@@ -21,7 +21,7 @@ module Trunkline
                   :prefix, :authorization, :proxy
 
       # @param config [Config]
-      # @param url [URL] its root
+      # @param url [URL] the root of the origin
       # @param facts [Hash]
       def initialize(config, url, facts)
         raise TypeError, "wrong argument type #{config.class} (expected Engine::Config)" unless config.is_a?(Config)
@@ -38,23 +38,23 @@ module Trunkline
         freeze
       end
 
-      # @return [Boolean] whether the client's credentials are for it
+      # @return [Boolean] whether the client's credentials are sent to it
       def bound_fields? = @bound_fields ? true : false
 
-      # @return [Boolean] whether its connections may speak HTTP/2, which many calls share
+      # @return [Boolean] whether its connections may use HTTP/2, and so be shared by many calls
       def may_share?
         return false if @config.http == :h1 || (@proxy && !@proxy.tunnel)
 
         @config.http == :h2 || !@tls_name.nil?
       end
 
-      # @return [Boolean] whether HTTP/2 is spoken without asking (RFC 9113 3.3)
+      # @return [Boolean] whether HTTP/2 is used without negotiation (RFC 9113 3.3)
       def prior_knowledge? = @config.http == :h2 && @tls_name.nil? && may_share?
 
       # @return [Boolean] whether requests are sent in absolute-form
       def absolute_form? = !@forwarder.nil?
 
-      # What calls must have in common to share a connection. Made once the TLS contexts are there.
+      # Calls may share a connection if their keys are equal. Computed once the TLS contexts exist.
       #
       # @return [String]
       # @raise [Ruby::Failure]
@@ -78,8 +78,8 @@ module Trunkline
                               "use :auto, an https URL, or a SOCKS proxy"
       end
 
-      # The connections to a proxy that is sent the requests themselves serve every server. The credentials for a proxy
-      # are in the key too: what one user's connection may do, another's may not.
+      # Connections to a proxy that receives the requests themselves serve every server. The proxy's credentials are
+      # part of the key, since a connection of one user must not be used for another.
       def make_key
         parts = [@unix_path || [dialled_host, dialled_port], @config.sockets.to_a]
         parts << [@proxy.to_a, @proxy.tls_name && @config.proxy_tls.id] if @proxy

@@ -10,9 +10,9 @@ require_relative "../../redacted"
 
 module Trunkline
   module Engine
-    # The connections to all servers, in a bucket for each route's key. A call gets a connection, or the right to open
-    # one, or waits in the bucket's queue; it gives the connection or the right back. The pool does not look at sockets:
-    # the caller checks the connection that it was given, and has it replaced when it is dead.
+    # The connections to all servers, in a bucket for each route's key. A call gets a connection, or a permit to open
+    # one, or waits in the bucket's queue; it returns the connection or the permit. The pool does not touch sockets: the
+    # caller checks the connection that it got, and has it replaced when it is dead.
     class Pool
       include Redacted
       include Sharing
@@ -21,11 +21,11 @@ module Trunkline
       class Bucket
         include Redacted
 
-        # Connections of one call at a time, and shared ones; tickets that wait, and those that open a connection which
-        # may turn out to be shared.
+        # Connections for one call at a time, and shared ones; tickets that wait, and tickets that open a connection
+        # which may become a shared one.
         attr_reader :pool, :key, :idle, :shared, :queue, :diallers
-        # How many connections, and rights to open one, are in use; since when one is being opened; how many calls the
-        # last shared connection took; whether the server spoke HTTP/1.1; whether the last dial was in vain.
+        # Number of connections in use and of permits to open one; since when one is being opened; how many calls the
+        # last shared connection accepted; whether the server uses HTTP/1.1; whether the last dial failed.
         attr_accessor :in_use, :unsettled_since, :most, :unshared, :in_vain
 
         def initialize(pool, key)
@@ -43,17 +43,16 @@ module Trunkline
         def empty? = @in_use.zero? && @idle.empty? && @shared.empty? && @queue.empty?
       end
 
-      # What the pool knows of a call that waits, or has the right to open a connection.
+      # The pool's state of a call that waits, or has a permit to open a connection.
       class Ticket
         include Redacted
 
         attr_reader :limit, :may_share
-        # The bucket where it holds a right, or waits; the connection that it was given while it waited; whether it
-        # waits; whether #turn is to be called; the moment before which connections that it takes may not have been
-        # opened, or nil.
+        # The bucket where it has a permit, or waits; the connection that it was assigned while it waited; whether it
+        # waits; whether #turn must be called; the time before which a connection must not have been opened, or nil.
         attr_accessor :bucket, :granted, :waiting, :called, :opened_after
-        # Whether others wait for what becomes of its dial, and whether that failed; since when it waits, and until when
-        # it waits for others' dials.
+        # Whether other tickets wait for the result of its dial, and whether the dial failed; since when it waits, and
+        # until when it waits for other tickets' dials.
         attr_accessor :dialling, :in_vain, :since, :patient_until
 
         # @param exchange [Ruby::Exchange]
@@ -66,7 +65,7 @@ module Trunkline
           @patient_until = Ruby::NEVER
         end
 
-        # Made when it begins to wait: most calls need none.
+        # Created when it begins to wait: most calls need none.
         def waker = @exchange.waker
 
         def call
@@ -76,8 +75,8 @@ module Trunkline
       end
       private_constant :Bucket
 
-      # Guards all pools, and the limit of the process: no method holds it for long. The code that holds it is run with
-      # interrupts put off.
+      # Guards all pools and the limit of the process; no method holds it for long. Interrupts are deferred while it is
+      # held.
       LOCK = Lock.new
       private_constant :LOCK
 
@@ -85,7 +84,7 @@ module Trunkline
       @pid = Ruby.pid
 
       class << self
-        # In a forked child all pools are empty: what the parent has is its own.
+        # Empties all pools in a forked child: the connections belong to the parent.
         def after_fork
           @pid = Ruby.pid
           Ruby::SocketOptions.close_all
@@ -103,12 +102,12 @@ module Trunkline
           after_fork unless @pid == Ruby.pid
         end
 
-        # The list is replaced, not changed: other threads may be going through it.
+        # The list is replaced, not changed, since other threads may be iterating over it.
         def register(pool)
           locked { @all = @all.select(&:weakref_alive?) << WeakRef.new(pool) }
         end
 
-        # @return [Array<Pool>] that are alive
+        # @return [Array<Pool>] the pools that are alive
         def all
           @all.filter_map do |one|
             one.__getobj__
@@ -117,12 +116,12 @@ module Trunkline
           end
         end
 
-        # @yield with the lock, and with interrupts put off
+        # @yield with the lock held, and with interrupts deferred
         def locked(&block)
           Ruby.uninterruptible { LOCK.synchronize(&block) }
         end
 
-        # Closes connections whose time is over. @return [Float] when the next one's is
+        # Closes connections that have expired. @return [Float] when the next one expires
         def reap(now)
           due = Ruby::NEVER
           all.each do |pool|
@@ -133,7 +132,7 @@ module Trunkline
           due
         end
 
-        # Frees descriptors. @return [Boolean] false: there was nothing to close
+        # Frees file descriptors. @return [Boolean] false: no connection could be closed
         def make_room
           evicted = []
           all.each { |pool| evicted.concat(pool.evict_oldest(8)) }
@@ -165,7 +164,7 @@ module Trunkline
       end
 
       # @param owner [Integer, nil] the client family that opened them; nil: all
-      # @return [Integer] how many were idle. Those in use are closed when they come back
+      # @return [Integer] how many were idle. Connections in use are closed when they are returned
       def close_idle(owner)
         Pool.check_fork
         evicted = Pool.locked do
@@ -176,7 +175,7 @@ module Trunkline
         evicted.each { |one| one.close(true) }.size
       end
 
-      # Takes no more calls: idle connections are closed now, those in use when they come back.
+      # Accepts no more calls: idle connections are closed now, those in use when they are returned.
       def close
         Pool.locked do
           @closed = true
@@ -190,7 +189,7 @@ module Trunkline
 
       # Asks for a connection.
       #
-      # @return [Ruby::Connection, :dial, :wait, :closed] :wait: call #turn when the ticket's waker was woken
+      # @return [Ruby::Connection, :dial, :wait, :closed] :wait: call #turn when the ticket's waker has been woken
       def acquire(ticket, key, now)
         Pool.check_fork
         LOCK.synchronize do
@@ -207,7 +206,7 @@ module Trunkline
         end
       end
 
-      # What a ticket that waits has got meanwhile, as #acquire.
+      # Returns what a waiting ticket has got meanwhile, as #acquire does.
       def turn(ticket)
         LOCK.synchronize do
           ticket.called = false
@@ -215,15 +214,15 @@ module Trunkline
           return :closed if @closed || ticket.bucket.nil? || ticket.bucket.pool != self || !known?(ticket.bucket)
 
           ticket.patient_until = Ruby::NEVER
-          serve(ticket.bucket) if ticket.waiting # it was passed over while its driver was away
+          serve(ticket.bucket) if ticket.waiting # it was skipped while its driver was away
           next :wait if ticket.waiting
 
           ticket.granted ? take_granted(ticket) : :dial
         end
       end
 
-      # Closes a connection that is of no use, and gives the call another idle one in its stead; the right to open one
-      # when there is none, or with `fresh`.
+      # Closes an unusable connection, and returns another idle one for the call; a permit to open one if there is none,
+      # or with `fresh`.
       # @return [Ruby::Connection, :dial, :closed]
       def replace(ticket, connection, fresh)
         result = LOCK.synchronize do
@@ -238,7 +237,7 @@ module Trunkline
         result
       end
 
-      # Leaves the queue, or gives up the right to open a connection.
+      # Leaves the queue, or returns the permit to open a connection.
       def cancel(ticket)
         shared = LOCK.synchronize do
           next ticket.granted if ticket.granted&.http2
@@ -253,7 +252,7 @@ module Trunkline
         leave(shared, shared.due(Ruby::NEVER)) if shared
       end
 
-      # Adds a new connection, in use by the call that had the right to open it.
+      # Adds a new connection, in use by the call that had the permit to open it.
       def add(ticket, connection)
         LOCK.synchronize do
           add_to(ticket.bucket, connection, ticket) if ticket.bucket && known?(ticket.bucket)
@@ -261,7 +260,7 @@ module Trunkline
         end
       end
 
-      # Gives a connection back, for others to use until `idle_until`.
+      # Returns a connection to the pool, where other calls may use it until `idle_until`.
       def checkin(connection, now, idle_until)
         evicted = nil
         kept = LOCK.synchronize do
@@ -292,7 +291,7 @@ module Trunkline
         connection.close(notify)
       end
 
-      # @return [String] which limit makes the ticket wait, for a person to read
+      # @return [String] the limit that makes the ticket wait, for a message
       def why_waiting(ticket)
         LOCK.synchronize do
           next "" unless ticket.waiting
@@ -307,7 +306,7 @@ module Trunkline
         end
       end
 
-      # ---- for the class, and the limit of the process ----
+      # ---- for Pool's class methods and Ruby::Capacity ----
 
       def empty_after_fork
         @all.each_key { |one| one.close(false) }
@@ -325,8 +324,9 @@ module Trunkline
         Pool.locked { @idle.keys.first(count).each { |one| evict(one) } }
       end
 
-      # First come, first served. One whose driver is away is passed over, and called so that it asks when its driver
-      # is back; one that takes new connections alone lets the next ones have an old connection. With the lock.
+      # Serves tickets in the order of the queue. A ticket whose driver is away is skipped, and woken so that it calls
+      # #turn when its driver is back; a ticket that accepts only new connections leaves an idle one to later tickets.
+      # The caller holds the lock.
       def serve(bucket)
         bucket.queue.dup.each do |ticket|
           next ticket.call if ticket.waker.away?
@@ -345,9 +345,9 @@ module Trunkline
 
       def forget_all
         @buckets = {}
-        @servers ||= {} # by key: what they spoke
+        @servers ||= {} # by key: the protocol that each server used
         @all = {}.compare_by_identity
-        @idle = {}.compare_by_identity # the one that was idle longest first
+        @idle = {}.compare_by_identity # the connection that was idle longest comes first
         @waiting = @dialling = 0
       end
 
@@ -362,7 +362,7 @@ module Trunkline
         (take_idle(bucket) unless ticket.opened_after) || let_dial(bucket, ticket)
       end
 
-      # Counts a connection, or the right to open one. @return [Boolean] whether the limits allow it
+      # Counts a connection, or the permit to open one. @return [Boolean] whether the limits allow it
       def begin_use(bucket, ticket)
         return false if bucket.in_use >= ticket.limit || !Ruby::Capacity.take(bucket)
 
@@ -390,7 +390,7 @@ module Trunkline
         connection
       end
 
-      # What was handed over while it waited; the bucket may be gone.
+      # Returns the connection that was assigned while the ticket waited; the bucket may have been removed.
       def take_granted(ticket)
         ticket.bucket = nil
         ticket.granted.tap { ticket.granted = nil }

@@ -7,15 +7,15 @@ require_relative "waker"
 module Trunkline
   module Engine
     module Ruby
-      # A thread that closes idle connections when their time is over, and on JRuby selectors. It is started with the
-      # first one.
+      # A thread that closes expired idle connections, and on JRuby expired selectors. It is started with the first of
+      # them.
       module Reaper
         @lock = Lock.new
         @changed = ConditionVariable.new
         @next_visit = NEVER
 
         class << self
-          # @param time [Float] when a connection is to be closed
+          # @param time [Float] when a connection or selector expires
           def expect(time)
             return if @next_visit <= time
 
@@ -51,7 +51,7 @@ module Trunkline
             end
           end
 
-          # @return [Float] when the next time is over
+          # @return [Float] when the next one expires
           def reap(now)
             due = Pool.reap(now)
             RUBY_ENGINE == "jruby" ? [due, WaitOnJRuby.reap(now)].min : due

@@ -7,15 +7,15 @@ require_relative "head"
 module Trunkline
   module Engine
     module Ruby
-      # How an Exchange reads its answer: heads, framing and codings, with the limits on each.
+      # The part of Exchange that reads the response: heads, framing and codings, with the limits on each.
       module Receiving
-        # Takes most answers whole.
+        # A read of this size contains most responses completely.
         FIRST_READ = 16 * 1024
         BULK_READ = 64 * 1024
-        # From this size on the rest of a plain body is read without the input.
+        # From this size on, the rest of a plain body is read without the input buffer.
         DIRECT_READ = 16 * 1024
         READS_AT_ONCE = 32
-        # What of a coded body is decoded at once for a reader who takes it in pieces.
+        # Bytes of a coded body that are decoded at once for a caller that reads in pieces.
         UNPACK_AT_ONCE = 1024
         private_constant :FIRST_READ, :BULK_READ, :DIRECT_READ, :READS_AT_ONCE, :UNPACK_AT_ONCE
 
@@ -25,10 +25,10 @@ module Trunkline
 
         def any_byte? = @any_byte
 
-        # @return [Boolean] whether the caller of a streamed answer has something to take
+        # @return [Boolean] whether a streamed response has data for its caller
         def data? = @streaming && !@body_bytes.empty?
 
-        # @param into [String, nil] that takes it
+        # @param into [String, nil] receives the bytes
         # @return [String] the body so far, or the next piece of it
         def take_body(into = nil)
           return take_into(into) if into
@@ -42,7 +42,7 @@ module Trunkline
           piece
         end
 
-        # The caller of a streamed answer keeps what is left of the body: max_body_bytes holds for that.
+        # The caller of a streamed response keeps the rest of the body, so max_body_bytes limits it.
         def keep_rest
           most = @config.max_body_bytes
           limit = @delivered - @body_bytes.bytesize + most
@@ -51,7 +51,7 @@ module Trunkline
 
         private
 
-        # Without a String for each piece.
+        # Does not create a String for each piece.
         def take_into(into)
           into.clear.force_encoding(Encoding::BINARY) << @body_bytes
           @body_bytes.clear
@@ -104,7 +104,7 @@ module Trunkline
           data? ? :data : :wait
         end
 
-        # @return [Symbol] :came, :done or what to wait for
+        # @return [Symbol] :came, :done or the event to wait for
         def read_more(now)
           @again = false
           came = read_some(now)
@@ -130,7 +130,7 @@ module Trunkline
 
         # ---- the head ----
 
-        # @return [Symbol] :go_on when the final head is there
+        # @return [Symbol] :go_on when the final head has arrived
         def take_head(now)
           until input_empty?
             return :wait unless @next_head.parse(@input)
@@ -144,7 +144,7 @@ module Trunkline
 
         def final? = @next_head.status >= 200 || (@next_head.status == 101 && @request._upgrades?)
 
-        # After a 1xx the time for the first byte starts anew. @return [Boolean] whether its caller wants to know
+        # After a 1xx the timeout of the phase starts anew. @return [Boolean] whether the caller wants its early hints
         def informational(now)
           head = @next_head
           @input = @input.byteslice(head.length..)
@@ -155,7 +155,7 @@ module Trunkline
           hints
         end
 
-        # For HTTP/2 too.
+        # Also used for HTTP/2.
         def informational_head(head, now)
           @early_hints << head.fields if head.status == 103
           if head.status == 100 && @awaits_continue
@@ -172,7 +172,7 @@ module Trunkline
           accept_head(now)
         end
 
-        # For HTTP/2 too.
+        # Also used for HTTP/2.
         def accept_head(now)
           @head = @next_head
           cut_request(now) if !@request_done && (@head.status >= 300 || @awaits_continue)
@@ -189,7 +189,7 @@ module Trunkline
 
           values = values_of("content-encoding")
           lenient = @config.limits.lenient
-          # Net::HTTP leaves a part of a coded body as it is.
+          # Net::HTTP does not decode a partial response.
           return if lenient && !values_of("content-range").empty?
 
           @codings = Codings.for(values, @body_limit, @config.max_decode_ratio, lenient)
@@ -225,7 +225,7 @@ module Trunkline
           @codings ? @codings.feed(piece) { |bytes| add(bytes) } : add(piece)
         end
 
-        # Decodes a part of what has come.
+        # Decodes a part of the received bytes.
         def unpack
           part = @piece.byteslice(0, UNPACK_AT_ONCE)
           rest = @piece.byteslice(UNPACK_AT_ONCE..)
@@ -243,7 +243,7 @@ module Trunkline
           @delivered += bytes
           return unless @body_limit.positive? && @delivered > @body_limit
 
-          @body_bytes = String.new # no byte beyond the limit is given to the caller
+          @body_bytes = String.new # no byte beyond the limit may reach the caller
           raise Failure, :BODY_TOO_LARGE
         end
 
@@ -298,7 +298,7 @@ module Trunkline
 
         # ---- ends ----
 
-        # The connection has ended, which may be the end of the body, or is an error.
+        # The connection has ended: this either completes the body, or is an error.
         def ended
           clean = !@connection.stream.truncated?
           if @head
@@ -313,7 +313,7 @@ module Trunkline
           raise described(cut_short(clean ? :TRUNCATED_HEAD : :TRUNCATED_HEAD_TLS))
         end
 
-        # The connection has ended: completes a head that may end so.
+        # Completes a head in which the connection has ended, if Net::HTTP accepts that.
         def complete_head
           return if @head || @input.empty? || !(missing = @next_head.missing_end)
 
@@ -339,7 +339,8 @@ module Trunkline
           Failure.new(code, detail, errno: errno)
         end
 
-        # Says which limit was passed, by its option's name if it has one, or what came for a status line.
+        # Adds the limit that was exceeded, by its option's name if it has one, or the bytes received in place of a
+        # status line.
         def described(failure)
           return failure if failure.code == :CANCELLED
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # What request.rb has from the engine: a request as it is sent.
+  # The part of Request that the engine provides (see request.rb in lib/trunkline).
   class Request
     TARGET = /\A[!"$-~]+\z/n
     NAME = /\A[!#$%&'*+\-.^_`|~0-9A-Za-z]+\z/n
@@ -15,7 +15,7 @@ module Trunkline
       alias _allocate allocate
     end
 
-    # Request.new(method, uri, fields, body = nil): one that cannot be sent.
+    # Request.new(method, uri, fields, body = nil) makes a request that cannot be sent.
     def initialize(method, uri, fields, body = nil)
       raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self) if frozen?
       raise TypeError, "wrong argument type #{method.class} (expected String)" unless method.is_a?(String)
@@ -33,7 +33,7 @@ module Trunkline
       freeze
     end
 
-    # @param asked [Hash] see NOTHING_ASKED; all of that when it is frozen
+    # @param asked [Hash] with keys of NOTHING_ASKED; with all of them when it is frozen
     # @api private
     def _take(asked)
       @asked = asked.frozen? ? asked : NOTHING_ASKED.merge(asked)
@@ -42,9 +42,9 @@ module Trunkline
     # @api private
     def _asked = complete(@asked)
 
-    # @param place [#origin, #target, #uri, #sendable] where it goes; uri nil: it is made when it is asked for;
-    #   sendable: the target and the method need no check
-    # @param lines [#text, #expects, #close] its fields
+    # @param place [#origin, #target, #uri, #sendable] the destination; uri nil: it is built when needed; sendable: the
+    #   target and the method need no check
+    # @param lines [#text, #expects, #close] the header fields
     # @return [self] frozen
     # @raise [InvalidRequest]
     # @api private
@@ -58,7 +58,7 @@ module Trunkline
       @expects = lines.expects
       @close = lines.close
       @target = place.target
-      # Neither is shown: a target may hold a credential.
+      # The message contains neither, since a target may hold a credential.
       unless place.sendable || (@target.ascii_only? && TARGET.match?(@target) && NAME.match?(method))
         raise InvalidRequest, "the method or the target is none that HTTP allows (RFC 9112 3)"
       end
@@ -81,7 +81,7 @@ module Trunkline
       complete(@uri)[0] ||= @origin.url.at_target(target)
     end
 
-    # Closes what its content itself has opened.
+    # Closes resources that the content itself has opened.
     def release
       @content.release if !@content.is_a?(String) && @content.respond_to?(:release)
     end
@@ -90,7 +90,8 @@ module Trunkline
       (@content.nil? || @content.is_a?(String)) && !streaming? && !follow
     end
 
-    # The same request, sent from another source of the same length; and whose answer is streamed, or not.
+    # Returns the same request with content from another source of the same length, and a response that is streamed or
+    # not.
     # @api private
     def _with(content, streaming)
       complete(@head)
@@ -163,12 +164,12 @@ module Trunkline
       @head = (head << "\r\n").freeze
     end
 
-    # @return [Array<Array(String, String)>] without those that are for a proxy
+    # @return [Array<Array(String, String)>] without the fields for a proxy
     def _fields
       _field_lines.scan(FIELD).map { |pair| pair.map { |text| text_of(text) } }
     end
 
-    # UTF-8 if it is; else bytes.
+    # UTF-8 if the bytes are valid UTF-8; else BINARY.
     def text_of(bytes)
       bytes.force_encoding(Encoding::UTF_8)
       bytes.force_encoding(Encoding::BINARY) unless bytes.valid_encoding?

@@ -7,30 +7,30 @@ require_relative "../../memo"
 require_relative "../../redacted"
 
 module Trunkline
-  # What request_builder.rb has from the engine: makes requests of what callers give, and composes their heads. The
-  # checks are those of the private methods there.
+  # The part of RequestBuilder that the engine provides (see request_builder.rb): makes requests from the caller's
+  # arguments, which the private methods there validate, and composes their heads.
   class RequestBuilder
     OPTION_NAMES = %i[headers params bearer basic follow early_hints stream body json form multipart progress
                       template].to_h { |name| [name, true] }.freeze
     CONTENT_NAMES = %i[body json form multipart].freeze
-    # Those that need no check.
+    # Methods that need no check.
     METHODS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS].to_h { |name| [name, name] }.freeze
-    # The beginning of an absolute URL, and what may follow it as it stands.
+    # The beginning of an absolute URL, and the characters that may follow it unchanged.
     ORIGIN = %r{\Ahttps?://[^/?#]*}n
     SENDABLE = %r{\A[A-Za-z0-9\-._~!$&'()*+,;=:@/?\[\]]*\z}n
     SENDABLE_CODED = %r{\A(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?\[\]]|%\h\h)*\z}n
-    # A reference that must be looked at: empty, with a scheme, an authority, or a segment of dots.
+    # A reference that the URL class must resolve: with a scheme, an authority, or a dot segment.
     UNUSUAL_REFERENCE = %r{\A(?://|\.|[^/?:]*:)|/\.}n
-    # Prefixes that a client knows at a time.
+    # Maximum of URL prefixes whose origins a client remembers.
     ORIGINS_MOST = 1024
     JSON_TYPE = "application/json"
     private_constant :OPTION_NAMES, :CONTENT_NAMES, :METHODS, :ORIGIN, :SENDABLE, :SENDABLE_CODED, :UNUSUAL_REFERENCE,
                      :ORIGINS_MOST, :JSON_TYPE
 
-    # Where a request goes. userinfo: the Authorization that its URL has; sendable: whether nothing is in the target
-    # that cannot be sent.
+    # The destination of a request. userinfo: the Authorization value from its URL; sendable: whether the target has
+    # only characters that can be sent.
     Place = Struct.new(:origin, :target, :uri, :userinfo, :sendable) { include Redacted }
-    # What it carries.
+    # The content of a request.
     Carried = Struct.new(:content, :type, :json, :multipart, :given) do
       include Redacted
 
@@ -41,13 +41,13 @@ module Trunkline
         content.length || -1
       end
     end
-    # The fields of a head, as they are sent; whether 100 (Continue) is waited for before the content, and whether the
+    # The header fields as they are sent; whether to wait for 100 (Continue) before the content, and whether the
     # connection is closed afterwards.
     Lines = Struct.new(:text, :expects, :close) { include Redacted }
     NO_CONTENT = Carried.new(nil, nil, false, false, false).freeze
     private_constant :Place, :Carried, :Lines, :NO_CONTENT
 
-    # Whether all of these options are a call's own, and none is computed for each request.
+    # Returns whether all options belong to the call, and none is computed for each request.
     def self.per_call?(options)
       options.all? { |name, value| OPTION_NAMES.key?(name) && !computed?(name, value) }
     end
@@ -60,7 +60,7 @@ module Trunkline
       end
     end
 
-    # May it be callable? Then the value is computed for each request (AttemptValues).
+    # Returns whether the value may be callable, and so be computed for each request (AttemptValues).
     def self.callable?(value)
       case value
       when nil, true, false, String, Symbol, Array, Numeric then false
@@ -69,12 +69,12 @@ module Trunkline
     end
     private_class_method :computed?, :callable?
 
-    # @param value [String] of a Connection field
+    # @param value [String] the value of a Connection field
     def self.says_close?(value)
       value.split(",").any? { |one| one.strip.casecmp?("close") }
     end
 
-    # See above. streaming: :upgrade for a switch of protocols.
+    # See request_builder.rb. streaming: :upgrade for a switch of protocols.
     def build(method, location, options, streaming)
       refuse_without_timeout unless @engine_config
       options = take_options(options)
@@ -144,11 +144,11 @@ module Trunkline
     NO_OPTIONS = {}.freeze
     private_constant :NO_OPTIONS
 
-    # ---- where it goes ----
+    # ---- destination ----
 
     def place_of(location) = usual_place(location) || unusual_place(location)
 
-    # @return [Place, nil] nil: the URL class must look at it
+    # @return [Place, nil] nil: the URL class must parse it
     def usual_place(location)
       return base_place if location.nil? || location == ""
       return unless location.is_a?(String) && location.ascii_only?
@@ -214,7 +214,7 @@ module Trunkline
       Memo.keep(@origins, ORIGINS_MOST, prefix.dup.freeze, origin)
     end
 
-    # ---- what it carries, and what was asked for ----
+    # ---- content and options ----
 
     def carried_of(options)
       return NO_CONTENT unless gives_content?(options)
@@ -228,7 +228,7 @@ module Trunkline
       Carried.new(own(content), type, false, multipart, true)
     end
 
-    # Without a block for each name, as #asks?: most calls do neither.
+    # Written without a block for each name, as #asks?, for speed: most calls give none of these.
     def gives_content?(options)
       options.key?(:body) || options.key?(:json) || options.key?(:form) || options.key?(:multipart)
     end
@@ -238,7 +238,7 @@ module Trunkline
         options.key?(:template)
     end
 
-    # A String that the caller cannot change any more.
+    # Returns a String that the caller can no longer change.
     def own(content) = content.is_a?(String) && !content.frozen? ? content.dup.freeze : content
 
     def usual_method(method, carried)
@@ -250,7 +250,7 @@ module Trunkline
       method.frozen? ? method : method.dup.freeze
     end
 
-    # Frozen when the call asks for nothing by itself.
+    # Frozen when the call gives none of these options.
     def asked(options, streaming, carried)
       asks?(options) ? asked_by_itself(options, streaming, carried) : @usually_asked.fetch(streaming)
     end
@@ -277,7 +277,7 @@ module Trunkline
 
     # ---- fields ----
 
-    # @return [Array<Array>] groups of pairs: a field replaces those of its name in the groups before
+    # @return [Array<Array>] groups of pairs: a field replaces fields of its name in earlier groups
     def fields_of(place, carried, options, credentials)
       groups = [client_pairs(place.origin)]
       by_url = place.userinfo || place.origin.authorization
@@ -292,7 +292,7 @@ module Trunkline
       origin.bound_fields? ? @client_fields : @client_fields.first(@unbound)
     end
 
-    # What follows of the content, unless the client says otherwise.
+    # Returns the fields that follow from the content, unless the client sets them.
     def content_pairs(carried)
       type = carried.json ? JSON_TYPE : carried.type
       pairs = []
@@ -348,7 +348,7 @@ module Trunkline
 
     def lines_of(composed) = Lines.new(composed.lines.freeze, composed.expects?, composed.close?)
 
-    # @return [Lines, nil] the fields of a request that has none but the client's own
+    # @return [Lines, nil] the fields of a request that has only the client's fields
     def plain_lines(origin)
       @plain_lines.fetch(origin) do
         composed = Composition.new("GET", origin, NO_CONTENT, [@client_fields], @facts, false)
@@ -356,7 +356,7 @@ module Trunkline
       end
     end
 
-    # More is added to a query that is there already.
+    # Appends to a query that the target already has.
     def with_query(target, query)
       return "#{target}?#{query}" unless target.include?("?")
 
@@ -371,7 +371,7 @@ module Trunkline
       UNCODED = %w[accept-encoding range].freeze
       private_constant :TELLS_LENGTH, :UNCODED
 
-      # @return [Integer, nil] what a Content-Length field says
+      # @return [Integer, nil] the value of a Content-Length field
       attr_reader :declared
 
       def initialize(method, origin, carried, groups, facts, upgrades)
@@ -388,7 +388,7 @@ module Trunkline
         look_at_pairs
       end
 
-      # @return [Integer, nil] bytes of the content, -1: chunked; nil: the field contradicts it
+      # @return [Integer, nil] bytes of the content, -1: chunked; nil: the Content-Length field contradicts the content
       def length
         known = @carried.length
         return known unless @declared
@@ -398,7 +398,7 @@ module Trunkline
 
       def close? = @close
 
-      # Content of unknown length may be any.
+      # Content of unknown length counts as larger than any limit.
       def expects?
         @expect && (length.negative? || length > @facts[:expect_above])
       end
@@ -416,7 +416,7 @@ module Trunkline
 
       private
 
-      # A nil value replaces too.
+      # A nil value also replaces earlier fields.
       def kept(groups)
         return groups.first if groups.size == 1
 

@@ -6,14 +6,14 @@ require_relative "errors_on_jruby"
 require_relative "../../memo"
 
 module Trunkline
-  # What response.rb and body_reading.rb have from the engine: an answer, of which some may still come.
+  # The part of Response that the engine provides (see response.rb and body_reading.rb). The body may still be arriving.
   class Response
     CHARSET = /;[ \t]*charset=(?:"([^"]*)"?|([^;]*))/i
-    # Those that are UTF-8 without a charset: JSON (RFC 8259 8.1), streams of it, and event streams (HTML 9.2.5).
+    # Media types that are UTF-8 without a charset: JSON (RFC 8259 8.1), JSON streams, and event streams (HTML 9.2.5).
     UTF8_TYPES = %w[application/json application/x-ndjson application/ndjson application/jsonl application/jsonlines
                     application/x-jsonlines application/json-lines application/json-seq text/event-stream]
       .to_h { |type| [type, true] }.freeze
-    # How long to wait for the rest of a body so that its connection can be kept.
+    # Seconds to wait for the rest of a body so that its connection can be reused.
     SETTLED_WITHIN = 1.0
     private_constant :CHARSET, :UTF8_TYPES, :SETTLED_WITHIN
 
@@ -65,7 +65,7 @@ module Trunkline
       end
     end
 
-    # @return [String] of a streamed answer what has not been read yet
+    # @return [String] the body; of a streamed response, the rest that has not been read
     def body
       @body ||= encoded(@answer.body || rest_of_body)
     end
@@ -80,7 +80,7 @@ module Trunkline
       nil
     end
 
-    # Writes what comes of the body to a file, from offset on. @return [Boolean] whether the body is complete
+    # Writes the rest of the body to a file, from offset on. @return [Boolean] whether the body is complete
     # @api private
     def _save(descriptor, offset, seconds)
       return true if complete?
@@ -96,7 +96,7 @@ module Trunkline
       end
     end
 
-    # @return [Integer] bytes
+    # @return [Integer] bytes that #_save has written
     # @api private
     def _saved = @saved_bytes
 
@@ -140,8 +140,8 @@ module Trunkline
       all
     end
 
-    # Reads a streamed answer to its end and makes it the body. Of a larger one, the first bytes are the body, and it is
-    # closed; so is one that does not come soon.
+    # Reads a streamed response to its end, and stores its body. Of a larger body only the first bytes are stored, and
+    # the response is closed; a response whose rest does not arrive in time is closed too.
     def _settle(bytes)
       return unless @answer.live?
 
@@ -166,7 +166,7 @@ module Trunkline
         Memo.keep(ENCODINGS, ENCODINGS_MOST, type, encoding_of(type))
       end
     end
-    # Of the Content-Types that came last.
+    # Encodings by the most recent Content-Types.
     ENCODINGS = {} # rubocop:disable Style/MutableConstant
     ENCODINGS_MOST = 100
     private_constant :ENCODINGS, :ENCODINGS_MOST
@@ -185,8 +185,8 @@ module Trunkline
       encoding ? body.force_encoding(encoding) : body
     end
 
-    # Gives a chunk the body's encoding, and returns how many of its bytes are whole characters. All are when no
-    # encoding is known, or one without characters of their own, as ISO-2022-JP; then the chunk keeps its own.
+    # Sets the body's encoding on a chunk, and returns how many of its bytes form whole characters. If no encoding is
+    # known, or a dummy one such as ISO-2022-JP, these are all bytes, and the chunk's encoding is not changed.
     def _whole_characters(chunk)
       encoding = encoding_found
       return chunk.bytesize if encoding.nil? || encoding.dummy?
@@ -194,7 +194,7 @@ module Trunkline
       Engine::Ruby::Charset.whole(chunk.force_encoding(encoding))
     end
 
-    # ---- what was read too much: it comes first in the next read ----
+    # ---- bytes that were read ahead: the next read returns them first ----
 
     def _hold(bytes)
       @held = bytes.empty? ? nil : String.new(bytes).force_encoding(bytes.encoding).freeze
@@ -210,7 +210,7 @@ module Trunkline
 
     def _held? = !@held.nil?
 
-    # The next line, if all of it is held and it has no more bytes than limit.
+    # Returns the next line, if it is held completely and has no more bytes than limit.
     def _held_line(limit, chomp)
       encoding = encoding_found || Encoding::BINARY
       return if @held.nil? || encoding.dummy? || !encoding.ascii_compatible?
@@ -247,7 +247,7 @@ module Trunkline
       written = 0
       while written < piece.bytesize
         count = file.pwrite(written.zero? ? piece : piece.byteslice(written..), offset + written)
-        raise Engine::Ruby::ErrorsOnJRuby.last if count.negative? # JRuby raises nothing of a full disk
+        raise Engine::Ruby::ErrorsOnJRuby.last if count.negative? # JRuby raises no error when the disk is full
 
         written += count
         @saved_bytes += count

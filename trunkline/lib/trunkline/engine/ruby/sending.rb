@@ -5,8 +5,8 @@ require_relative "failures"
 module Trunkline
   module Engine
     module Ruby
-      # How an Exchange sends its request: the head, with a small body behind it, in one write; then the rest as the
-      # socket takes it, or as the caller gives it.
+      # The part of Exchange that sends the request: the head and a small body in one write; then the rest as the socket
+      # accepts it, or as the caller provides it.
       module Sending
         # The largest body that is sent with the head in one write.
         JOINED_BODY = 16_384
@@ -17,10 +17,10 @@ module Trunkline
 
         attr_reader :fed_bytes
 
-        # @return [Boolean] whether the server can have some of the request's body
+        # @return [Boolean] whether the server can have received a part of the request's body
         def body_begun? = @body_begun
 
-        # Gives the next piece of the request's body after :body_wanted; nil: it is complete.
+        # Adds the next piece of the request's body after :body_wanted; nil: the body is complete.
         # @param piece [String, nil]
         def feed(piece)
           chunked = @request.content_length.negative? && !@http2
@@ -36,8 +36,8 @@ module Trunkline
           @body_queued = !@request.content_length.negative? && @fed_bytes >= @request.content_length
         end
 
-        # To be called after :progress.
-        # @return [Array(Integer, Boolean)] bytes of the body that were handed to the connection; whether this attempt
+        # Must be called after :progress.
+        # @return [Array(Integer, Boolean)] bytes of the body that were passed to the connection; whether this attempt
         #   sends no more
         def progress
           @progress_due = false
@@ -45,7 +45,7 @@ module Trunkline
           [@body_sent, @request_done]
         end
 
-        # @return [Boolean] whether #progress is to be called
+        # @return [Boolean] whether #progress must be called
         def progress_due? = @progress_due
 
         # @return [:none, :partial, :all] how much of the request the server can have received
@@ -67,10 +67,10 @@ module Trunkline
           @request_done = @request_cut = @body_begun = @progress_due = false
         end
 
-        # @return [Boolean] whether its caller gives the body piece by piece
+        # @return [Boolean] whether the caller provides the body in pieces
         def fed? = @body.nil? && !@request.content.nil?
 
-        # @return [Boolean] whether 100 (Continue) is waited for before the body
+        # @return [Boolean] whether to wait for 100 (Continue) before the body
         def expects? = @request._expects? && @config.expect.positive? && @request.content_length != 0
 
         def begin_sending(now)
@@ -84,7 +84,7 @@ module Trunkline
           enter(:write, now)
         end
 
-        # With a String of its own, since the caller's may have another encoding.
+        # Builds a BINARY copy, since the caller's body may have another encoding.
         def first_segment
           head = @request._head
           @body_queued = @request.content_length.zero?
@@ -99,7 +99,7 @@ module Trunkline
           @segment_sent = 0
         end
 
-        # Sends as much as goes without waiting. @return [Symbol, nil] what to wait for
+        # Sends as much as possible without waiting. @return [Symbol, nil] the event to wait for
         def send_some(now)
           return if @piece_wanted
 
@@ -132,7 +132,7 @@ module Trunkline
           @connection.stream.write(whole ? @segment : @segment.byteslice(@segment_sent, left))
         end
 
-        # Readies the segment after the one that was sent. @return [Boolean] false: there is none for now
+        # Prepares the next segment. @return [Boolean] false: there is none for now
         def more_to_send?
           if @body_queued
             request_sent
@@ -151,7 +151,7 @@ module Trunkline
         end
 
         def request_sent
-          # The wait for the answer starts with the last byte sent, not with the step.
+          # The first_byte timeout starts with the last byte sent, not with the step.
           now = Ruby.now
           @request_done = true
           @progress_due = @tells_progress
@@ -163,7 +163,7 @@ module Trunkline
           @poll_first = true
         end
 
-        # Writing failed. An answer may have arrived all the same (RFC 9112 9.5), so it is read first.
+        # A response may have arrived although the write failed (RFC 9112 9.5), so it is read first.
         def sending_broke(failure, now)
           @write_failure = failure
           cut_request(now)
@@ -171,7 +171,7 @@ module Trunkline
           nil
         end
 
-        # Nothing more of the request is sent, and not all was: the connection cannot be used again.
+        # Stops sending an incomplete request: the connection cannot be reused.
         def cut_request(now)
           @request_done = @request_cut = true
           @progress_due = @tells_progress
@@ -179,7 +179,7 @@ module Trunkline
           @sent_at = now
         end
 
-        # Otherwise the server would take the next request for the rest of this one.
+        # With a wrong length the server would read the next request as a part of this one.
         def check_fed
           declared = @request.content_length
           return if !fed? || declared.negative?
@@ -191,7 +191,8 @@ module Trunkline
           end
         end
 
-        # Without the head, and the bytes that frame chunks: of these, those that are not sent yet count as the body's.
+        # Counts the bytes of the body that were sent, without the head and chunk framing; framing that is not sent yet
+        # is counted as part of the body.
         def note_body
           bytes = if fed? then [@fed_bytes - (@segment.bytesize - @segment_sent), 0].max
                   else [@sent_bytes - @request._head.bytesize, 0].max

@@ -3,35 +3,37 @@
 module Trunkline
   module Engine
     class Pool
-      # Connections that many calls share, over HTTP/2 (docs/decisions/0005-shared-connections.md): as many calls on
-      # each as its server allows. Where HTTP/2 may be spoken one connection is opened at a time, and the others wait
-      # for some time to see what comes of it. With the lock of the pools, unless it is said otherwise.
+      # Connections that many calls share over HTTP/2 (docs/decisions/0005-shared-connections.md), up to the number of
+      # calls that the server allows. Where HTTP/2 may be used, one connection is opened at a time, and other calls wait
+      # some time for its result. The caller holds the lock of the pools, unless a method says otherwise.
       module Sharing
         PATIENCE = 0.25
-        # How often connections that nobody reads are looked at.
+        # Seconds between reads of connections that no call reads.
         TENDING = 1.0
-        # Servers without connections of which is known what they speak.
+        # Number of servers without connections whose protocol is remembered.
         SERVERS_KNOWN = 256
         private_constant :PATIENCE, :TENDING, :SERVERS_KNOWN
 
-        # Whether an open connection takes extended CONNECT (RFC 8441). Without the lock.
+        # Returns whether an open connection accepts extended CONNECT (RFC 8441). The caller does not hold the lock.
         def takes_websocket?(request)
           key = request.origin.key
           Pool.locked do
             @buckets[key]&.shared&.any? { |one| one.http2.takes_connect? && !one.http2.closing? } ? true : false
           end
-        rescue Ruby::Failure # its TLS options cannot be used; the call says so
+        rescue Ruby::Failure # its TLS options cannot be used; the call raises that failure
           false
         end
 
-        # Ends a call's use of a shared connection; the last one leaves it idle until `idle_until`. Without the lock.
+        # Ends a call's use of a shared connection; after the last call it is idle until `idle_until`. The caller does
+        # not hold the lock.
         def leave(connection, idle_until)
           over = Pool.locked { leave_locked(connection, idle_until) unless connection.pid != Ruby.pid }
           over&.each { |one| one.close(true) }
           Ruby::Reaper.expect(idle_until)
         end
 
-        # To be called when a shared connection takes more calls than before, or none any more. Without the lock.
+        # Must be called when a shared connection accepts more calls than before, or no more. The caller does not hold
+        # the lock.
         def reconsider(connection)
           over = Pool.locked do
             next if connection.bucket.nil?
@@ -44,7 +46,8 @@ module Trunkline
           connection.close(true) if over
         end
 
-        # Calls whose driver is away hold up nobody who waits for their new connection. Without the lock.
+        # Serves the tickets that wait for a dial of a call whose driver has gone away. The caller does not hold the
+        # lock.
         def driver_left
           return if @dialling.zero?
 
@@ -55,7 +58,8 @@ module Trunkline
           end
         end
 
-        # Reads shared connections that nobody reads. Without the lock. @return [Float] when to call it again
+        # Reads shared connections that no call reads. The caller does not hold the lock. @return [Float] when to call
+        # it again
         def tend(now)
           shared = Pool.locked { @buckets.each_value.flat_map(&:shared) }
           shared.each { |one| reconsider(one) if Ruby.uninterruptible { one.http2.tend(now) } }
@@ -81,7 +85,7 @@ module Trunkline
           true
         end
 
-        # @return [Array<Connection>] to be closed
+        # @return [Array<Connection>] connections to close
         def rest_idle(connection, bucket, idle_until)
           connection.idle_until = idle_until
           bucket.in_use -= 1
@@ -95,7 +99,7 @@ module Trunkline
           @idle.size > @max_idle ? [evict(@idle.first.first)] : []
         end
 
-        # Gives no more calls to a shared connection. @return [Boolean] whether no call is left on it
+        # Assigns no more calls to a shared connection. @return [Boolean] whether no call uses it
         def retire(connection)
           bucket = connection.bucket
           bucket.shared.delete(connection)
@@ -134,17 +138,17 @@ module Trunkline
           nil
         end
 
-        # Until the server has sent SETTINGS, as many as the connection before; if there was none, one: a server refuses
-        # streams beyond its limit.
+        # Until the server has sent SETTINGS, the limit of the previous connection is used; if there was none, one: a
+        # server refuses streams beyond its limit.
         def stream_limit(bucket, connection)
           return connection.http2.most_streams if connection.http2.heard?
 
           bucket.most.positive? ? bucket.most : 1
         end
 
-        # ---- waiting for what becomes of a dial ----
+        # ---- waiting for the result of a dial ----
 
-        # @return [Boolean] whether the ticket should wait, because a shared connection may soon take it
+        # @return [Boolean] whether the ticket should wait, because a shared connection may soon accept it
         def waits_for_others?(bucket, ticket)
           return false unless unsettled?(bucket, ticket)
 
@@ -163,7 +167,7 @@ module Trunkline
         def let_dial(bucket, ticket)
           ticket.dialling = ticket.may_share && !bucket.unshared && !bucket.in_vain
           if ticket.dialling
-            ticket.waker # whether its driver is away is asked while it dials
+            ticket.waker # creates it, since its #away? is checked during the dial
             bucket.unsettled_since = Ruby.now if bucket.diallers.empty?
             bucket.diallers << ticket
             @dialling += 1
@@ -171,7 +175,7 @@ module Trunkline
           :dial
         end
 
-        # After a dial in vain no call waits for the next one: each learns for itself that a server hangs.
+        # After a failed dial no call waits for the next one: each finds out itself whether the server responds.
         def dial_is_over(bucket, ticket)
           if ticket.dialling
             bucket.in_vain ||= ticket.in_vain
@@ -180,7 +184,7 @@ module Trunkline
           ticket.dialling = ticket.in_vain = false
         end
 
-        # What a server spoke is remembered while there is no connection to it.
+        # Remembers a server's protocol while there is no connection to it.
         def remember(bucket)
           return unless bucket.unshared || bucket.most.positive?
 

@@ -9,8 +9,8 @@ module Trunkline
   module Engine
     module Ruby
       module Tunnel
-        # SOCKS 5 (RFC 1928), with user and password (RFC 1929). No byte beyond a reply is read: it would be the
-        # server's.
+        # SOCKS 5 (RFC 1928), with user and password (RFC 1929). No byte beyond a reply is read, since it would belong
+        # to the server.
         class Socks
           include Redacted
 
@@ -55,7 +55,7 @@ module Trunkline
                           "nothing was sent")
           end
 
-          # Reads until so many bytes are there, and no more.
+          # Reads until @in has count bytes, and no more.
           def need(count)
             while @in.bytesize < count
               wanted = fill(count - @in.bytesize)
@@ -82,7 +82,7 @@ module Trunkline
             request
           end
 
-          # The reply ends with the bound address, which is not used; its type says how long it is.
+          # The reply ends with the bound address, which is not used; the address type determines its length.
           def take_reply
             version, reply, reserved, type, first = @in.bytes
             raise failure("its reply is malformed") unless version == VERSION && reserved.zero?

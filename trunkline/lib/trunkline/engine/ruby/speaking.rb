@@ -6,7 +6,7 @@ module Trunkline
   module Engine
     module Ruby
       module Tunnel
-        # What both kinds of proxies need: reading and writing, and what is said of failures.
+        # Methods for both kinds of proxies: reading, writing, and failures.
         module Speaking
           def initialize(origin, stream)
             @origin = origin
@@ -16,7 +16,7 @@ module Trunkline
             @in = "".b
           end
 
-          # @param asked [String] "within 2 s"
+          # @param asked [String] the limit in words: "within 2 s"
           # @return [Failure]
           def too_late(asked)
             Failure.new(:CONNECT_TIMEOUT, "proxy #{@proxy.label} did not open the way to #{@origin.label} #{asked}",
@@ -29,7 +29,7 @@ module Trunkline
             Failure.new(:PROXY, "proxy #{@proxy.label[0, 60]}: #{words}"[0, 320], phase: :connect, errno: errno)
           end
 
-          # @return [Symbol, nil] what to wait for
+          # @return [Symbol, nil] the event to wait for
           def flush
             until @out.empty?
               count = @stream.write(@out)
@@ -41,7 +41,7 @@ module Trunkline
             raise broke(error)
           end
 
-          # @return [Symbol, nil] what to wait for, or :ended
+          # @return [Symbol, nil] the event to wait for
           def fill(most)
             came = @stream.read(most, scratch = "".b)
             return came if came.is_a?(Symbol)
@@ -55,7 +55,7 @@ module Trunkline
 
           def ended = raise(failure("it closed the connection"))
 
-          # A failure of the proxy, not of the server.
+          # Converts a failure to one of the proxy, not of the server.
           def broke(cause)
             return cause if cause.code.start_with?("PROXY")
 

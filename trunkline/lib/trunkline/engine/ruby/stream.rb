@@ -7,11 +7,11 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # A socket with TLS over it, or without. No method waits.
+      # A socket with or without TLS. No method waits.
       class Stream
         include Redacted
 
-        # @return [Socket] to wait for
+        # @return [Socket] the socket to poll
         attr_reader :socket
 
         # @param socket [Socket]
@@ -23,18 +23,18 @@ module Trunkline
           @socket = socket
         end
 
-        # @param buffer [String] that takes what comes
-        # @return [String, nil, :wait_readable, :wait_writable] nil: the peer has ended cleanly
+        # @param buffer [String] receives the bytes
+        # @return [String, nil, :wait_readable, :wait_writable] nil: the end of the stream
         # @raise [Failure]
         def read(most, buffer)
           @socket.read_nonblock(most, buffer, exception: false)
         rescue SystemCallError => error
           raise Failure.new(:RESET, phase: :read, errno: error.errno)
-        rescue IOError # it is closed in a forked child
+        rescue IOError # the socket was closed in a forked child
           raise Failure.new(:FORKED, phase: :read)
         end
 
-        # @return [Integer, :wait_readable, :wait_writable] how many bytes were taken
+        # @return [Integer, :wait_readable, :wait_writable] number of bytes that were accepted
         # @raise [Failure]
         def write(bytes)
           @socket.write_nonblock(bytes, exception: false)
@@ -44,16 +44,16 @@ module Trunkline
           raise Failure.new(:FORKED, phase: :write)
         end
 
-        # @return [Boolean] whether the last end that #read told lacked TLS's close_notify
+        # @return [Boolean] whether the end that #read returned last lacked TLS's close_notify
         def truncated? = false
 
-        # @return [Boolean] whether bytes lie there that no wait would tell of
+        # @return [Boolean] whether buffered bytes can be read without an event on the socket
         def pending? = false
 
-        # @return [Boolean] whether the server may have some of what #write has not yet taken
+        # @return [Boolean] whether the server may have a part of the bytes that #write has not accepted
         def started? = false
 
-        # @return [Boolean] whether nothing has come and it has not ended; what has come is lost
+        # @return [Boolean] whether no bytes have arrived and the stream has not ended; bytes that have arrived are lost
         def quiet?
           @socket.read_nonblock(1, exception: false) == :wait_readable
         rescue SystemCallError, IOError
@@ -64,7 +64,7 @@ module Trunkline
         def tls_version = nil
         def cipher = nil
 
-        # @return [String, nil] what ALPN has chosen: "h2"
+        # @return [String, nil] the protocol that ALPN has negotiated: "h2"
         def protocol = nil
 
         def close(_notify)

@@ -6,11 +6,11 @@ require_relative "wait_on_jruby"
 module Trunkline
   module Engine
     module Ruby
-      # As Stream, by the socket's channel.
+      # A Stream that uses the socket's java.nio channel.
       class StreamOnJRuby < Stream
-        # A larger buffer is made when a read has filled the first.
+        # A larger buffer is allocated when a read has filled the first.
         FIRST_BYTES = 16 * 1024
-        # Each write copies what it is given, which may be far more than the socket takes.
+        # Each write copies its argument, which may be far larger than what the socket accepts.
         WRITE_BYTES = 256 * 1024
         private_constant :FIRST_BYTES, :WRITE_BYTES
 

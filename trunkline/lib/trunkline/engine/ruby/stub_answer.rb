@@ -6,7 +6,7 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # An answer that came over no connection, for tests: its head goes through the same parser.
+      # A response without a connection, for tests: its head is parsed like a real one.
       class StubAnswer
         include Redacted
 
@@ -15,8 +15,8 @@ module Trunkline
 
         attr_reader :body
 
-        # @param text [String] as a server would write the head
-        # @param body [String] as the caller is to get it
+        # @param text [String] the head as a server sends it
+        # @param body [String] the body as the caller receives it
         # @raise [Failure]
         def initialize(text, body)
           @head = Head.new(HeadLimits.of(64 * 1024, 200, false), true, false)

@@ -6,15 +6,15 @@ require_relative "../../redacted"
 
 module Trunkline
   module Engine
-    # A connection after 101 (Switching Protocols), which belongs to its caller. It counts as in use until it is closed.
-    # Nothing here waits: what must be waited for is returned.
+    # A connection after 101 (Switching Protocols), which belongs to the caller. It counts as in use until it is closed.
+    # No method waits: the event to wait for is returned.
     class Switched
       include Redacted
 
       READ_BYTES = 16 * 1024
       private_constant :READ_BYTES
 
-      # Its connection, which its finalizer closes.
+      # The connection, which the finalizer closes.
       class Hold
         include Redacted
 
@@ -57,7 +57,7 @@ module Trunkline
         @request = request
       end
 
-      # @return [String, nil, :readable, :writable] nil at the end; a Symbol is what must be waited for
+      # @return [String, nil, :readable, :writable] nil at the end; a Symbol is the event to wait for
       def read
         unless @rest.empty?
           rest = @rest
@@ -69,8 +69,8 @@ module Trunkline
         Ruby.raise_failure(error, @request)
       end
 
-      # @param from [Integer] where in the String to begin
-      # @return [Integer, :readable, :writable] bytes that were taken
+      # @param from [Integer] offset in the String at which to begin
+      # @return [Integer, :readable, :writable] number of bytes that were accepted
       def write(string, from)
         string = String.try_convert(string) || raise(TypeError, "no implicit conversion of #{string.class} into String")
         raise ArgumentError, "from: must be within the String" unless from.between?(0, string.bytesize)
@@ -80,16 +80,16 @@ module Trunkline
         Ruby.raise_failure(error, @request)
       end
 
-      # @return [nil] all that was written is with the system
+      # @return [nil] all written bytes were passed to the operating system
       def flush = opened && nil
 
-      # Whoever was to wait for what #read returned does not wait any more.
+      # The caller no longer waits for the event that #read returned.
       def rest = opened && nil
 
-      # @return [Integer] to wait for
+      # @return [Integer] the file descriptor to wait for
       def descriptor = opened.stream.socket.fileno
 
-      # Ends the waits for it, in other threads too.
+      # Ends waits for the file descriptor, in other threads too.
       def shutdown
         @hold.connection&.shutdown
         nil
@@ -97,7 +97,7 @@ module Trunkline
         nil
       end
 
-      # Nobody may be waiting for the descriptor any more.
+      # No thread may be waiting for the file descriptor when it is closed.
       def close
         Ruby.uninterruptible { @hold.abort }
         nil

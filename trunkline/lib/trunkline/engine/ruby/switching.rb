@@ -3,10 +3,10 @@
 module Trunkline
   module Engine
     module Ruby
-      # How an Exchange ends whose server has switched to another protocol: by 101, or over HTTP/2 by a 2xx (RFC 8441).
+      # The part of Exchange for a server that has switched protocols: by a 101, or over HTTP/2 by a 2xx (RFC 8441).
       module Switching
-        # Gives the connection of a complete exchange whose answer was 101 to the caller.
-        # @return [Array(Connection, String), nil] with the bytes that came behind the answer
+        # Transfers the connection of a complete exchange whose response was 101 to the caller.
+        # @return [Array(Connection, String), nil] with the bytes that followed the response
         def take_switched
           return unless @state == :done && switched?
 
@@ -15,7 +15,7 @@ module Trunkline
           connection && [connection, rest_of_input]
         end
 
-        # Gives the stream of one over HTTP/2 to the caller.
+        # Transfers the stream of an exchange over HTTP/2 to the caller.
         # @yieldparam connection [Connection]
         # @yieldparam stream [HTTP2::Stream]
         def take_switched_stream
@@ -34,7 +34,7 @@ module Trunkline
 
         private
 
-        # Nobody has taken what it switched to.
+        # Called when no caller has taken the connection or stream after the switch.
         def drop_switched
           stop_http2 if @call && @pid == Ruby.pid
           drop_connection

@@ -5,12 +5,12 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # The TLS contexts of a Config: made when they are first needed, because reading CA certificates takes long.
+      # The TLS contexts of a Config: created when first needed, because reading CA certificates is slow.
       class TLSContexts
         include Redacted
 
         CLIENT = { client_cert: nil, client_key: nil, client_key_password: nil }.freeze
-        # What is offered by ALPN (RFC 7301), the first one preferred.
+        # Protocols that are offered by ALPN (RFC 7301), the preferred one first.
         ALPN = { auto: %w[h2 http/1.1], h1: %w[http/1.1], h2: %w[h2] }.freeze
         private_constant :CLIENT, :ALPN
 
@@ -28,7 +28,7 @@ module Trunkline
 
         private
 
-        # Programs without https do without OpenSSL.
+        # Loads OpenSSL only here, since programs without https do not need it.
         def obtain(options)
           require_relative "tls_context"
           TLSContext.obtain(options)

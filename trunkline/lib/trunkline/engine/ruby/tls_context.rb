@@ -13,12 +13,12 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # TLS options as OpenSSL has them. Contexts of the same options and files are one, so that their connections can
-      # be shared; one whose files have changed reads them again.
+      # An OpenSSL context for TLS options. Clients with the same options and files use one context, so that they can
+      # share connections; changed files are read again.
       class TLSContext
         include Redacted
 
-        # Where distributions keep CA certificates, for an OpenSSL that was built for other paths.
+        # Paths where distributions keep CA certificates, for an OpenSSL that was built for other paths.
         BUNDLES = %w[/etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/ca-bundle.pem
                      /etc/ssl/cert.pem /usr/local/etc/ssl/cert.pem].freeze
         PEM = "-----BEGIN "
@@ -42,7 +42,7 @@ module Trunkline
             end
           end
 
-          # @return [Array] equal while options and files are the same
+          # @return [Array] equal as long as options and files are the same
           def key_of(options)
             files = %i[client_cert client_key ca_file ca_path].map { |name| state_of(options.fetch(name)) }
             store = options.fetch(:ca_store)
@@ -93,9 +93,9 @@ module Trunkline
           def environment(name) = ENV.fetch(name, nil).then { |value| value unless value.to_s.empty? }
         end
 
-        # @return [Integer] for the keys of connections
+        # @return [Integer] part of the keys of connections
         attr_reader :id
-        # @return [String] whose certificates are trusted, in words
+        # @return [String] the trusted CA certificates, in words
         attr_reader :authorities
 
         def initialize(options, id)
@@ -113,9 +113,9 @@ module Trunkline
         def verify_depth = @options.fetch(:verify_depth)
 
         # Begins a handshake.
-        # @param stream [Stream] that has the socket
-        # @param name [String] to verify, and to send as SNI
-        # @param key [String] whose sessions can be resumed
+        # @param stream [Stream] the connected stream
+        # @param name [String] the name to verify, and to send as SNI
+        # @param key [String] the key of the sessions that can be resumed
         # @return [TLSStream]
         # @raise [Failure]
         def open(stream, name, key)
@@ -128,7 +128,7 @@ module Trunkline
 
         private
 
-        # Files that cannot be used (half written, a key without its certificate) are not read before they change again.
+        # Files that cannot be used (half written, a key without its certificate) are not read again until they change.
         def follow_files
           key = TLSContext.key_of(@options)
           return if key == @key
@@ -153,18 +153,18 @@ module Trunkline
         def make
           context = OpenSSL::SSL::SSLContext.new
           context.verify_mode = verify? ? OpenSSL::SSL::VERIFY_PEER : OpenSSL::SSL::VERIFY_NONE
-          context.verify_hostname = false # TLSStream does, by stricter rules
+          context.verify_hostname = false # TLSStream verifies the name, by stricter rules
           context.cert_store = store if verify?
           context.verify_callback = ->(good, store) { TLSStream.current.verify(good, store) } if verify?
           context.alpn_protocols = @options.fetch(:alpn)
-          # JRuby would keep it in the store, which others have, too: TLSStreamOnJRuby counts.
+          # JRuby would set it in the store, which other contexts use too: TLSStreamOnJRuby checks the depth.
           context.verify_depth = verify_depth if verify_depth && !TLSOnJRuby::HERE
           limit_versions(context)
           choose_ciphers(context)
           use_client_certificate(context)
           keep_sessions(context)
           write_keylog(context)
-          context.setup # JRuby does not when it is frozen already
+          context.setup # JRuby does not call it for a frozen context
           context.freeze
           context
         end
@@ -173,7 +173,7 @@ module Trunkline
           Failure.new(:TLS_OPTIONS, words, phase: :tls, errno: errno)
         end
 
-        # ---- whom to trust ----
+        # ---- trusted certificates ----
 
         def store = @options.fetch(:ca_store) || store_of_files
 
@@ -270,16 +270,16 @@ module Trunkline
         end
 
         def text_of(option, given)
-          given.include?(PEM) ? given.b : File.binread(given) # its comments may be in any encoding
+          given.include?(PEM) ? given.b : File.binread(given) # comments in the file may be in any encoding
         rescue SystemCallError => error
           raise failure("#{option} #{given}: #{Failure.words(error.errno)}", error.errno)
         end
 
         def shown(given) = given.include?(PEM) ? "given as text" : given
 
-        # ---- sessions, and the log of keys ----
+        # ---- sessions and the key log ----
 
-        # On JRuby, Java resumes sessions of its own.
+        # On JRuby, Java resumes sessions itself.
         def keep_sessions(context)
           return unless context.respond_to?(:session_new_cb=)
 
@@ -300,7 +300,7 @@ module Trunkline
           File.open(path, File::WRONLY | File::APPEND | File::CREAT, 0o600) { nil }
           context.keylog_cb = lambda do |_ssl, line|
             File.open(path, File::WRONLY | File::APPEND | File::CREAT, 0o600) { |file| file.syswrite("#{line}\n") }
-          rescue SystemCallError # it must not fail the call
+          rescue SystemCallError # a failed write must not fail the call
             nil
           end
         rescue SystemCallError => error

@@ -6,17 +6,17 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # Carries the bytes of one TLS session inside another, for the tunnel of an https proxy: OpenSSL for Ruby wants a
-      # socket, which is one end of a pair, and a thread copies between the other end and the proxy's TLS. On JRuby it
-      # carries those over a Unix socket, too.
+      # Carries the bytes of one TLS session inside another, for the tunnel of an https proxy: OpenSSL for Ruby needs a
+      # socket, so it gets one end of a socket pair, and a thread copies between the other end and the TLS stream to the
+      # proxy. On JRuby it also carries sessions over a Unix socket.
       class TLSRelay
         include Redacted
 
         BYTES = 16 * 1024
         private_constant :BYTES
 
-        # @param outer [Stream] to the proxy, by TLS, or to a Unix socket
-        # @return [BasicSocket] for the session inside
+        # @param outer [Stream] the TLS stream to the proxy, or the stream of a Unix socket
+        # @return [BasicSocket] the socket for the inner session
         def self.open(outer)
           inner, relayed = TLSOnJRuby::HERE ? TLSOnJRuby.pair : UNIXSocket.pair
           relay = new(outer, relayed)
@@ -32,7 +32,7 @@ module Trunkline
           @pending = { out: "".b, in: "".b }
         end
 
-        # Until either end is closed.
+        # Runs until either end is closed.
         def run
           nil while copy
         rescue Failure, SystemCallError, IOError
@@ -44,7 +44,7 @@ module Trunkline
 
         private
 
-        # @return [Boolean] false: one of them has ended, and the other has all of it
+        # @return [Boolean] false: one end has closed, and the other has received all its bytes
         def copy
           out = take(:out) { |buffer| @relayed.read_nonblock(BYTES, buffer, exception: false) }
           into = take(:in) { |buffer| @outer.read(BYTES, buffer) }
@@ -56,7 +56,7 @@ module Trunkline
           true
         end
 
-        # One piece at a time each way, so that who does not read is not sent more.
+        # Buffers one piece at a time in each direction, so that no more is read for an end that does not read.
         def take(way)
           return :full unless @pending[way].empty?
 

@@ -10,7 +10,7 @@ module Trunkline
       class TLSSessions
         include Redacted
 
-        # Then a full handshake verifies the peer again, whatever the server allows.
+        # Maximum age in seconds: then a full handshake verifies the peer again, whatever the server allows.
         SECONDS = 7200
         private_constant :SECONDS
 
@@ -30,7 +30,7 @@ module Trunkline
         end
 
         # A TLS 1.3 ticket is used once (RFC 8446, appendix C.4), a TLS 1.2 session until it expires.
-        # @return [OpenSSL::SSL::Session, nil] the newest
+        # @return [OpenSSL::SSL::Session, nil] the newest session
         def take(key)
           @lock.synchronize do
             sessions = @by_key[key] or return

@@ -7,17 +7,17 @@ require_relative "tls_words"
 module Trunkline
   module Engine
     module Ruby
-      # A socket with TLS over it: first #shake until it returns true.
+      # A socket with TLS: #shake must be called until it returns true.
       class TLSStream < Stream
         SHAKING = :trunkline_tls_stream
         private_constant :SHAKING
 
-        # Full handshakes that a server may begin anew before it sends data. Those that resume a session are not
-        # counted, because OpenSSL does not call #verify for them.
+        # Maximum of full handshakes that a server may begin again before it sends data. Handshakes that resume a
+        # session are not counted, because OpenSSL does not call #verify for them.
         RENEGOTIATIONS = 4
         private_constant :RENEGOTIATIONS
 
-        # @return [TLSStream] whose handshake is being done in this thread
+        # @return [TLSStream] the stream whose handshake this thread is doing
         def self.current = Thread.current[SHAKING]
 
         attr_reader :tls_version, :cipher
@@ -26,7 +26,7 @@ module Trunkline
         # @param settings [TLSContext]
         # @param name [String]
         # @param sessions [TLSSessions]
-        # @param key [String] of the sessions
+        # @param key [String] the key of the sessions
         def initialize(socket, context, settings, name, sessions, key)
           super(socket)
           @settings = settings
@@ -39,7 +39,7 @@ module Trunkline
           check_name
           @ssl = OpenSSL::SSL::SSLSocket.new(socket, context)
           @ssl.instance_variable_set(:@trunkline_key, key)
-          # A literal is not sent as SNI (RFC 6066, section 3).
+          # An IP address is not sent as SNI (RFC 6066, section 3).
           @ssl.hostname = name.chomp(".") unless @numeric || name.empty?
           session = sessions.take(key)
           @ssl.session = session if session
@@ -53,7 +53,7 @@ module Trunkline
 
           verify_again
           @tls_version = @ssl.ssl_version
-          @cipher = Array(@ssl.cipher).first # JRuby has the name alone
+          @cipher = Array(@ssl.cipher).first # JRuby returns only the name
           true
         rescue OpenSSL::SSL::SSLError, SystemCallError, IOError => error
           raise handshake_failed(error)
@@ -90,7 +90,7 @@ module Trunkline
           ended_early
         rescue SystemCallError => error
           raise Failure.of_system(:RESET, error, phase: :read)
-        rescue IOError # as Stream
+        rescue IOError # as in Stream#read
           raise Failure.new(:FORKED, phase: :read)
         end
 
@@ -116,7 +116,7 @@ module Trunkline
 
         def pending? = @ssl.pending.positive?
 
-        # Tickets are no data: OpenSSL takes them as it looks.
+        # Session tickets are no data: OpenSSL handles them within the read.
         def quiet?
           renegotiable { @ssl.read_nonblock(1, exception: false) } == :wait_readable
         rescue OpenSSL::SSL::SSLError, SystemCallError, IOError
@@ -130,7 +130,7 @@ module Trunkline
 
         private
 
-        # Tells #verify, by TLSStream.current, which connection OpenSSL asks for.
+        # Sets TLSStream.current, by which OpenSSL's callback finds the stream whose #verify it calls.
         def shaking
           before = Thread.current[SHAKING]
           Thread.current[SHAKING] = self
@@ -144,8 +144,7 @@ module Trunkline
           false
         end
 
-        # Up to TLS 1.2 a server may begin a handshake anew, for instance to ask for a certificate that some of its
-        # paths need.
+        # Up to TLS 1.2 a server may renegotiate, for instance to request a certificate that some of its paths need.
         def renegotiable(&block) = @tls_version == "TLSv1.3" ? yield : shaking(&block)
 
         def check_name
@@ -162,7 +161,7 @@ module Trunkline
           TLSWords.named?(certificate, @name, @numeric)
         end
 
-        # A resumed session is verified by what it was made with.
+        # OpenSSL does not call #verify for a resumed session, so its stored certificate and result are checked.
         def verify_again
           return unless @settings.verify?
 
@@ -202,7 +201,7 @@ module Trunkline
           nil
         end
 
-        # Without waiting for the server's own.
+        # Sends close_notify without waiting for the server's.
         def say_goodbye
           @ssl.__send__(:stop)
         rescue OpenSSL::SSL::SSLError, SystemCallError, IOError

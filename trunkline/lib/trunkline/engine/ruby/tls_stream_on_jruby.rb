@@ -8,15 +8,15 @@ require_relative "tls_stream"
 module Trunkline
   module Engine
     module Ruby
-      # As TLSStream. After the handshake Java's SSLEngine is used without JRuby's SSLSocket, which loses what the
-      # socket does not take at once (before 0.16), leaves it unsent (since), sends bytes twice when one thread reads
-      # while another writes, and does not tell whether the server has closed properly.
+      # A TLSStream on JRuby. After the handshake it uses Java's SSLEngine without JRuby's SSLSocket, which loses bytes
+      # that the socket does not accept at once (before 0.16), leaves them unsent (since 0.16), sends bytes twice when
+      # one thread reads while another writes, and does not report whether the server has closed properly.
       class TLSStreamOnJRuby < TLSStream
         ByteBuffer = Java::JavaNio::ByteBuffer
         NOTHING = ByteBuffer.allocate(0)
-        # The most that a record carries (RFC 8446 5.1).
+        # Maximum of bytes in a record (RFC 8446 5.1).
         RECORD = 16 * 1024
-        # What of JRuby's SSLSocket is gone on with.
+        # Fields of JRuby's SSLSocket that are used after the handshake.
         FIELDS = %w[engine netReadData appReadData].freeze
         private_constant :ByteBuffer, :NOTHING, :RECORD, :FIELDS
 
@@ -26,7 +26,7 @@ module Trunkline
           result
         end
 
-        # The authority that is trusted stands behind as many others as verify_depth allows.
+        # verify_depth limits the intermediate certificates, so the trusted authority may have a depth one greater.
         def verify(good, store)
           depth = @settings.verify_depth
           return super unless good && depth && store.error_depth > depth + 1
@@ -48,7 +48,7 @@ module Trunkline
           raise tls_failure(error, :read)
         end
 
-        # As OpenSSL it is to be given the same bytes again after a Symbol.
+        # As with OpenSSL, the caller must pass the same bytes again after a Symbol.
         def write(bytes)
           @lock.synchronize do
             next :wait_writable unless @taken.positive? || flush
@@ -63,7 +63,7 @@ module Trunkline
 
         def pending? = @plain.has_remaining || @coded.position.positive?
 
-        # In the midst of a renegotiation Java would send data, which OpenSSL's servers refuse.
+        # During a renegotiation Java would send data, which OpenSSL's servers refuse.
         def quiet?
           receive == :wait_readable && @engine.handshake_status.name == "NOT_HANDSHAKING"
         rescue Failure, Java::JavaxNetSsl::SSLException
@@ -77,8 +77,8 @@ module Trunkline
 
         private
 
-        # JRuby has that of the context, whose last handshake may have been another one. #verify was told of this one,
-        # and Java resumes no session of one that was refused.
+        # JRuby returns the result of the context's last handshake, which may be another stream's. #verify was called
+        # for this one, and Java resumes no session of a handshake that was refused.
         def verify_result = OpenSSL::X509::V_OK
 
         def take_over
@@ -100,7 +100,7 @@ module Trunkline
           raise Failure.new(:TLS_OPTIONS, words, phase: :tls)
         end
 
-        # @return [:came, :wait_readable, nil] :came: something is in @plain; nil: the end
+        # @return [:came, :wait_readable, nil] :came: @plain has bytes; nil: the end
         def receive
           until @plain.has_remaining
             if @coded.position.zero? || @starved
@@ -115,7 +115,7 @@ module Trunkline
           :came
         end
 
-        # @return [Boolean] false: the server has said that it sends no more
+        # @return [Boolean] false: the server has sent close_notify
         def unwrap
           @plain.clear
           @coded.flip
@@ -140,7 +140,7 @@ module Trunkline
           @coded = larger.put(@coded)
         end
 
-        # What TLS itself wants after the handshake, such as new keys.
+        # Performs the actions that TLS requires after the handshake, such as new keys.
         def answer(wanted)
           loop do
             case wanted
@@ -158,7 +158,7 @@ module Trunkline
           end
         end
 
-        # Makes a record, into @out which is empty. @return [Integer] bytes of the source that it has
+        # Writes a record into @out, which must be empty. @return [Integer] bytes of the source that the record contains
         def wrap(source)
           @out.clear
           result = @engine.wrap(source, @out)
@@ -170,7 +170,7 @@ module Trunkline
           @out.flip
         end
 
-        # @return [Boolean] whether the socket has taken all of it
+        # @return [Boolean] whether the socket has accepted all of @out
         def flush
           until (left = @out.remaining).zero?
             @channel.write(@out)
@@ -179,7 +179,7 @@ module Trunkline
           true
         end
 
-        # Java complains of an end without close_notify.
+        # Java raises an error for an end without close_notify.
         def ended
           @engine.close_inbound
           @truncated = false

@@ -6,8 +6,8 @@ require "openssl"
 module Trunkline
   module Engine
     module Ruby
-      # What OpenSSL's errors and certificates mean, in words; and the rule for names (RFC 9110 4.3.4): alternative
-      # names alone, with a wildcard as a whole first label.
+      # Messages for OpenSSL's errors and certificates; and the rule for names (RFC 9110 4.3.4): only subject
+      # alternative names count, and a wildcard must be the whole first label.
       module TLSWords
         ALERTS = {
           "handshake failure" => "40, handshake failure: nothing in common, or a client certificate is wanted",
@@ -38,7 +38,7 @@ module Trunkline
           words = error.message.sub(/\A.*?state=[^:]*: /, "").sub(/\ASSL_\w+: /, "")
           alert = words[%r{(?:sslv3|tlsv1|tlsv13|ssl/tls) alert (.+?)(?: \(SSL alert number \d+\))?\z}, 1]
           alert ||= words[/\Atlsv1 (unrecognized name)/, 1]
-          alert ||= words[/Received fatal alert: (\w+)/, 1]&.tr("_", " ") # Java's
+          alert ||= words[/Received fatal alert: (\w+)/, 1]&.tr("_", " ") # Java's message
           return "the server sent alert #{ALERTS.fetch(alert, alert)}" if alert
           return "what came is not TLS (is it a port for plain HTTP?)" if words.include?("wrong version number")
           return "the server's TLS version is not allowed here" if words.include?("unsupported protocol")
@@ -47,8 +47,8 @@ module Trunkline
         end
 
         # @param code [Integer] OpenSSL::X509::V_ERR_...
-        # @param authorities [String] whose certificates are trusted
-        # @param words [String] OpenSSL's own
+        # @param authorities [String] the trusted CA certificates, in words
+        # @param words [String] OpenSSL's message
         # @return [String]
         def complaint(code, depth, certificate, authorities, words)
           "#{subject(certificate)} (depth #{depth}): #{reason(code, certificate, authorities) || words}"
@@ -93,7 +93,7 @@ module Trunkline
           []
         end
 
-        # What is tagged implicitly (RFC 5280 4.2.1.6) is an OCTET STRING in an Array on JRuby 9.4.8.
+        # A value with an implicit tag (RFC 5280 4.2.1.6) is an OCTET STRING in an Array on JRuby 9.4.8.
         def bytes_of(data)
           data.value.is_a?(Array) ? data.value.map(&:value).join : data.value
         end

@@ -10,14 +10,14 @@ require_relative "pool"
 require_relative "switched"
 
 module Trunkline
-  # What moves bytes in the engine in Ruby; see engine.rb for the contract.
+  # The engine in Ruby: the functions that use the network; see engine.rb for the contract.
   module Engine
     HTTP2 = Ruby::HTTP2.there?
     CODINGS = Ruby::Codings::NAMES
 
     class << self
-      # One exchange.
-      # @param begun [Array, nil] takes the Response before anything is sent
+      # Runs one exchange.
+      # @param begun [Array, nil] gets the Response before anything is sent
       # @return [Response]
       def perform(pool, request, deadline, begun)
         answer = begin_answer(pool, request, deadline)
@@ -25,12 +25,12 @@ module Trunkline
         begun&.push(response)
         answer.begin
         response
-      ensure # an interrupt may come at any time
+      ensure # an interrupt may end the call at any time
         response.__send__(:take_switched) if answer&.switched
       end
 
-      # Sees to it that an idle connection is there for the next call.
-      # @return [Response] without an answer
+      # Ensures that the pool has an idle connection for the next call.
+      # @return [Response] without a head or body
       def connect(pool, request)
         answer = begin_answer(pool, request, nil, only_connects: true)
         Response._of(request, answer).tap { answer.connect }
@@ -40,7 +40,7 @@ module Trunkline
         Pool.locked { Ruby::Capacity.most = count }
       end
 
-      # Over HTTP/1.1 no more than a piece of each streamed answer is read before it is asked for.
+      # Limits HTTP/2 streams. Over HTTP/1.1 at most one piece of a streamed response is read ahead of its caller.
       def max_buffered_bytes=(bytes)
         Ruby::Budget.most = bytes
       end

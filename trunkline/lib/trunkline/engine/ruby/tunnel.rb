@@ -8,17 +8,17 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # The way through a proxy. Never waits: #step returns true, or what it waits for.
+      # Opens the tunnel through a proxy. Never waits: #step returns true, or the event to wait for.
       module Tunnel
         # @param origin [Origin]
-        # @param stream [Stream] to the proxy
-        # @param target [Addrinfo, nil] of the server, when its name is not left to the proxy
+        # @param stream [Stream] the stream to the proxy
+        # @param target [Addrinfo, nil] the server's address, unless the proxy resolves the name
         # @return [#step, #too_late]
         def self.for(origin, stream, target)
           origin.proxy.http? ? Connect.new(origin, stream) : Socks.new(origin, stream, target)
         end
 
-        # CONNECT to an HTTP proxy (RFC 9110 9.3.6), and its answer.
+        # CONNECT to an HTTP proxy (RFC 9110 9.3.6), and its response.
         class Connect
           include Redacted
 
@@ -60,8 +60,8 @@ module Trunkline
             return after_informational if @head.status < 200
             return begin_refusal if @head.status > 299
 
-            # Content-Length and Transfer-Encoding mean nothing here. The server sends nothing before we do: further
-            # bytes are not from it.
+            # Content-Length and Transfer-Encoding have no meaning here. The server sends nothing before the client
+            # does, so further bytes are not from the server.
             behind = @in.bytesize - @head.length
             raise failure("#{behind} bytes followed its answer to CONNECT") if behind.positive?
 
@@ -88,7 +88,7 @@ module Trunkline
             take_body
           end
 
-          # For the error to show.
+          # Reads the body of a refusal for the error.
           def take_body
             loop do
               result = @framing.next(@in, 0)

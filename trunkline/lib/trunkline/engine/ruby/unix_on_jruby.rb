@@ -6,14 +6,14 @@ require_relative "errors_on_jruby"
 module Trunkline
   module Engine
     module Ruby
-      # A Unix socket by Java's own channel: no selector of java.nio can wait for one of JRuby's.
+      # A Unix socket with Java's channel: no java.nio selector can poll JRuby's Unix sockets.
       module UnixOnJRuby
         Channel = Java::JavaNioChannels::SocketChannel
         private_constant :Channel
 
         # @param path [String]
-        # @return [IO] that does not block, is not connected, and has #connect_nonblock
-        # @raise [SocketError] when this Java has none
+        # @return [IO] non-blocking and not connected, with its own #connect_nonblock
+        # @raise [SocketError] when this Java has no Unix sockets
         def self.open(path)
           channel = Channel.open(Java::JavaNet::StandardProtocolFamily::UNIX)
           channel.configure_blocking(false)
@@ -30,7 +30,8 @@ module Trunkline
           @path = path
         end
 
-        # As Socket's. On Linux the connect of a Unix socket is never under way: it has ended at once.
+        # As Socket#connect_nonblock. On Linux a connect to a Unix socket is never in progress: it completes or fails at
+        # once.
         # @raise [SystemCallError] Errno::EISCONN when it is connected
         def connect_nonblock(_address, exception:) # rubocop:disable Lint/UnusedMethodArgument -- Socket has it
           raise Errno::EISCONN if @channel.connected?
@@ -41,7 +42,7 @@ module Trunkline
           raise ErrorsOnJRuby.of(error)
         end
 
-        # Java has closed it when the connect has failed, which JRuby 9.4 does not take.
+        # Java closes the channel when connect fails, and then JRuby 9.4's close raises.
         def close = @channel.open? ? super : nil
       end
     end

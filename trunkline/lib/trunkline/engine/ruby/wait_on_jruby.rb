@@ -8,32 +8,34 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # Waits for one socket: to read it, at first a little by a selector of java.nio with which it stays registered.
-      # IO.select registers it anew each time, and takes three times as long.
+      # Waits for one socket. To read, it first waits a short time by a java.nio selector, with which the socket stays
+      # registered: IO.select registers it for each wait, and takes three times as long.
       class WaitOnJRuby
         include Redacted
 
         READ = Java::JavaNioChannels::SelectionKey::OP_READ
         PROVIDER = Java::JavaNioChannelsSpi::SelectorProvider.provider
-        # Milliseconds: most answers are there by then. An interrupt of the thread is seen after them, since JRuby
-        # knows nothing of its wait.
+        # Milliseconds within which most responses arrive. An interrupt of the thread is noticed after them, since JRuby
+        # does not interrupt this wait.
         LONGEST = 20
-        # The same in seconds.
+        # LONGEST in seconds.
         WAITED = LONGEST / 1000.0
-        # How many selectors that no wait uses are kept, and for how many seconds: each has descriptors, and the socket
-        # of a client that was forgotten cannot be collected before.
+        # How many unused selectors are kept, and for how many seconds: each has file descriptors, and the socket of an
+        # abandoned client cannot be garbage collected before its selector is closed.
         MOST = 16
         KEPT = 1.0
         private_constant :READ, :PROVIDER, :LONGEST, :WAITED, :MOST, :KEPT
 
-        # By the socket that was waited for last, or by themselves; the one that was idle longest first.
+        # Unused selectors by the socket that each waited for last, or else by themselves; the one that was unused
+        # longest comes first.
         @idle = {}.compare_by_identity
         @lock = Mutex.new
 
         class << self
-          # As IO.select; JRuby's wait_readable keeps other threads from writing to the socket until it is over.
+          # Works as IO.select does; JRuby's wait_readable blocks writes by other threads to the socket until it
+          # returns.
           # @param events [:read, :write, :both]
-          # @param timeout [Numeric, nil] seconds; nil: without end
+          # @param timeout [Numeric, nil] seconds; nil: no limit
           # @return [void]
           def select(socket, events, timeout)
             if events == :read
@@ -44,14 +46,14 @@ module Trunkline
             IO.select(events == :write ? nil : [socket], events == :read ? nil : [socket], nil, timeout)
           end
 
-          # To be called when it was closed: its descriptor is until a selector that knows it has forgotten it.
+          # Must be called when the socket was closed: its file descriptor stays open until the selector has removed it.
           def closed(socket)
             one = @lock.synchronize { @idle.delete(socket) } or return
             one.forget
             give_back(one)
           end
 
-          # Closes selectors whose time is over. @return [Float] when the next one's is
+          # Closes expired selectors. @return [Float] when the next one expires
           def reap(now)
             over = []
             due = @lock.synchronize do
@@ -64,7 +66,7 @@ module Trunkline
 
           private
 
-          # @return [Boolean, nil] whether it can be read; nil: it cannot be waited for so
+          # @return [Boolean, nil] whether the socket is readable; nil: no selector can wait for it
           def readable?(socket, seconds)
             Ruby.uninterruptible do
               one = @lock.synchronize { @idle.delete(socket) } || another(socket)
@@ -79,7 +81,7 @@ module Trunkline
             one ||= new
             one.know(socket)
             one
-          rescue Java::JavaIo::IOException, IOError # no descriptor is left, or it was closed
+          rescue Java::JavaIo::IOException, IOError # no file descriptor is left, or the socket was closed
             one&.close
             nil
           end
@@ -104,7 +106,7 @@ module Trunkline
           @ready = @selector.selected_keys
         end
 
-        # From now on it waits for this one.
+        # Registers the socket that it waits for from now on.
         def know(socket)
           forget if @socket
           channel = socket.to_channel
@@ -113,7 +115,7 @@ module Trunkline
           @socket = socket
         end
 
-        # A selector forgets what was cancelled in its next select.
+        # A selector removes a cancelled key in its next select.
         def forget
           @socket = nil
           @key.cancel
@@ -123,7 +125,7 @@ module Trunkline
         # @return [Boolean]
         def wait(seconds)
           found = @selector.select(seconds && seconds < WAITED ? (seconds * 1000).ceil : LONGEST)
-          return !@key.valid? unless found.positive? # it was closed
+          return !@key.valid? unless found.positive? # true if the socket was closed
 
           @ready.clear
           true

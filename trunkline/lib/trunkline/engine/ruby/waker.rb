@@ -5,17 +5,17 @@ require_relative "../../redacted"
 
 module Trunkline
   module Engine
-    # The engine in Ruby, for where there is no engine in C: on sockets, and the openssl and zlib of Ruby. What is not
-    # in it is in the files beside it, and used by no one else.
+    # The engine in Ruby, used where there is no C engine: it uses sockets, and Ruby's openssl and zlib. Its other parts
+    # are in the files beside this one, which no other code uses.
     module Ruby
       NEVER = Float::INFINITY
-      # Seconds that nobody lives to see the end of, and that no system call takes.
+      # Seconds from which a timeout counts as no limit; system calls accept no larger value.
       LONG = 1e9
 
       # Monotonic seconds.
       def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-      # JRuby, which cannot fork, asks the system in a slow way.
+      # JRuby cannot fork, and its Process.pid is slow.
       if RUBY_ENGINE == "jruby"
         PID = Process.pid
         def self.pid = PID
@@ -23,7 +23,7 @@ module Trunkline
         def self.pid = Process.pid
       end
 
-      # The scheduler of the fiber that runs, if Ruby knows of any: JRuby 9.4 does not.
+      # Returns the scheduler of the current fiber, if Ruby has schedulers: JRuby 9.4 has none.
       # @return [Object, nil]
       if Fiber.respond_to?(:current_scheduler)
         def self.scheduler = Fiber.current_scheduler
@@ -35,13 +35,13 @@ module Trunkline
       LATER = { Object => :never }.freeze
       private_constant :NOW, :LATER
 
-      # For what must not be divided: interrupts wait until it is over.
+      # Runs a block that must not be interrupted: interrupts are deferred until its end.
       def self.uninterruptible(&block) = Thread.handle_interrupt(LATER, &block)
 
-      # For a new thread, which inherits what its maker put off.
+      # Runs the block of a new thread, which inherits the deferred interrupts of its creator.
       def self.interruptible(&block) = Thread.handle_interrupt(NOW, &block)
 
-      # Ends the wait of the thread or fiber that drives one exchange; see Bell for many.
+      # Wakes the thread or fiber that drives one exchange; see Bell for a Multi.
       class Waker
         include Redacted
 
@@ -71,12 +71,12 @@ module Trunkline
           end
         end
 
-        # @return [Boolean] whether nobody drives its exchanges now
+        # @return [Boolean] whether no thread drives its exchanges now
         def away? = false
 
         private
 
-        # The scheduler is asked itself: what ends the fiber from outside need not wait for a lock.
+        # Calls the scheduler directly, so that an exception that ends the fiber need not wait for a lock.
         def wait_in_fiber(timeout)
           @scheduler = Ruby.scheduler
           @lock.synchronize { @fiber = Fiber.current unless @woken }

@@ -6,7 +6,7 @@ require_relative "bell"
 module Trunkline
   module Engine
     module Ruby
-      # What the calls of a Multi wait for: sockets, and the Multi's Bell. WatchOnJRuby has the same methods.
+      # The sockets that the exchanges of a Multi wait for, and the Multi's Bell. WatchOnJRuby has the same methods.
       class Watch
         include Redacted
 
@@ -19,7 +19,7 @@ module Trunkline
           @writing = {}.compare_by_identity
         end
 
-        # @param entry [Object] who waits for it; nobody else does
+        # @param entry [Object] the only entry that waits for the socket
         # @param events [:read, :write, :both]
         # @return [void]
         def add(entry, socket, events)
@@ -33,10 +33,10 @@ module Trunkline
           @writing.delete(socket) if @writing[socket].equal?(entry)
         end
 
-        # @param others [Array<IO>] to wait for once, until they can be written to
-        # @param timeout [Numeric, nil] seconds; nil: without end
-        # @yield [entry] each of those whose socket is ready; nobody twice, but for who waits for both events
-        # @return [Array<IO>] which of the others are ready
+        # @param others [Array<IO>] sockets to wait for in this call only, until they are writable
+        # @param timeout [Numeric, nil] seconds; nil: no limit
+        # @yield [entry] each entry whose socket is ready, once; twice if it waits for both events
+        # @return [Array<IO>] the other sockets that are ready
         def wait(others, timeout)
           reading, writing = @bell.select(@reading.keys << @bell.io, @writing.keys.concat(others), timeout)
           return [] if reading.nil?

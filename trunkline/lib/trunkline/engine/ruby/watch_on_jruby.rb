@@ -6,19 +6,19 @@ require_relative "bell_on_jruby"
 module Trunkline
   module Engine
     module Ruby
-      # As Watch, by a selector of java.nio: sockets stay registered with it, while IO.select registers all of them for
-      # each wait. A socket that nobody waits for any more keeps its events until one of them comes, since most sockets
-      # are soon waited for again.
+      # A Watch that uses a java.nio selector: sockets stay registered with it, while IO.select registers all of them
+      # for each wait. A socket that no entry waits for keeps its events until one occurs, since most sockets are soon
+      # waited for again.
       class WatchOnJRuby
         include Redacted
 
         READ = Java::JavaNioChannels::SelectionKey::OP_READ
-        # A channel that is connected is never ready to connect.
+        # Includes OP_CONNECT for sockets that are being connected; a connected channel is never ready to connect.
         WRITE = Java::JavaNioChannels::SelectionKey::OP_WRITE | Java::JavaNioChannels::SelectionKey::OP_CONNECT
         EVENTS = { read: READ, write: WRITE, both: READ | WRITE }.freeze
-        # Sockets that nobody waits for, before the closed ones are forgotten.
+        # Number of unused sockets above which closed ones are removed.
         UNUSED = 64
-        # A socket's registration, what is asked of it, and who waits.
+        # A socket's registration, its requested events, and the entry that waits for it.
         Registered = Struct.new(:key, :events, :entry) { include Redacted }
         private_constant :EVENTS, :READ, :WRITE, :UNUSED, :Registered
 
@@ -62,7 +62,7 @@ module Trunkline
 
         private
 
-        # A key is kept as long as its channel is open: one that was cancelled is in the way until the next select.
+        # A key is kept as long as its channel is open: a cancelled key prevents registration until the next select.
         def register(socket, events)
           registered = @registered[socket]
           return @registered[socket] = first_time(socket, events) if registered.nil? || !registered.key.valid?
@@ -84,7 +84,7 @@ module Trunkline
 
           registered.events = 0
           registered.key.interest_ops(0)
-        rescue Java::JavaNioChannels::CancelledKeyException # its channel was closed meanwhile
+        rescue Java::JavaNioChannels::CancelledKeyException # the channel was closed meanwhile
           nil
         end
 

@@ -6,20 +6,20 @@ require_relative "../../redacted"
 module Trunkline
   module Engine
     module Ruby
-      # zstd (RFC 8878), by the gem zstd-ruby. Frames and blocks are taken apart here, because the gem does not tell
-      # where a frame ends: it gets one block at a time, which unpacks to 128 KiB at the most.
+      # zstd (RFC 8878), decoded by the gem zstd-ruby. Frames and blocks are parsed here, because the gem does not
+      # report where a frame ends: it is passed one block at a time, which decodes to at most 128 KiB.
       class Zstd
         include Redacted
 
         MAGIC = [0xFD2FB528].pack("V").freeze
-        # Those of frames that are passed over differ in four bits.
+        # The magic numbers of skippable frames differ in four bits.
         SKIPPED = /\A[\x50-\x5f](?:\x2a(?:\x4d(?:\x18|\z)|\z)|\z)/n
-        # What a server may have us keep (RFC 9659).
+        # The largest window that a server may require (RFC 9659).
         WINDOW_BYTES = 1 << 23
         ID_BYTES = [0, 1, 2, 4].freeze
         private_constant :MAGIC, :SKIPPED, :WINDOW_BYTES, :ID_BYTES
 
-        # @return [Boolean] whether the gem is there
+        # @return [Boolean] whether the gem is installed
         def self.there?
           require "zstd-ruby"
           defined?(::Zstd::StreamingDecompress) ? true : false
@@ -48,7 +48,7 @@ module Trunkline
 
         private
 
-        # @return [String, nil] so many bytes, once they are there
+        # @return [String, nil] the next count bytes; nil: they have not all arrived
         def take(count)
           return if @kept.bytesize < count
 
@@ -59,7 +59,7 @@ module Trunkline
 
         def go_on(position) = @position = position
 
-        # ---- positions: each returns whether it is to go on ----
+        # ---- positions: each returns whether to continue ----
 
         def magic
           return if @kept.empty?

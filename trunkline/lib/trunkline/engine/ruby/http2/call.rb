@@ -6,25 +6,25 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # A call on a connection that others share. The connection's lock guards it.
+        # A call on a shared connection. The connection's lock guards it.
         class Call
           include Redacted
 
           # @return [Connection]
           attr_reader :connection
-          # @return [Waker, Multi::Bell] its driver's
+          # @return [Waker, Multi::Bell] the waker of its driver
           attr_reader :waker
           # @return [Stream, nil]
           attr_accessor :stream
-          # Whether its driver is a fiber, whose thread may be busy: others lead rather.
+          # Whether its driver is a fiber, whose thread may be busy: other calls are preferred as the leader.
           attr_accessor :weak
           # When the last byte of the request was written; nil: not yet.
           attr_accessor :sent_at
-          # Whether it leads, and what its driver waits for on the socket; whether it follows; whether something came
-          # for it; whether this step has read all that was there; whether more can be done at once.
+          # Whether it leads, and the events that its driver waits for on the socket; whether it follows; whether
+          # something arrived for it; whether this step has read all available bytes; whether more can be done at once.
           attr_accessor :leads, :events, :follows, :touched, :drained, :again
 
-          # @param passive [Boolean] whether it never leads
+          # @param passive [Boolean] whether the call never leads
           def initialize(connection, waker, passive: false)
             @connection = connection
             @waker = waker
@@ -36,7 +36,7 @@ module Trunkline
 
           def passive? = @passive
 
-          # Notes that something came; who waits for its waker is woken.
+          # Records that something arrived for the call, and wakes its driver if that waits for the waker.
           def touch
             return if @touched
 

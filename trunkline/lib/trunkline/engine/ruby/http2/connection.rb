@@ -8,31 +8,32 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # One connection, shared by all calls that have a stream on it. No thread reads it in the background: see
-        # Leading. Each step of a call is done with the lock, and never waits. Who has the lock asks for no pool's.
+        # An HTTP/2 connection, shared by all calls that have a stream on it. No background thread reads it, except for
+        # WebSockets (ReadingThread): see Leading. Each step of a call holds the connection's lock, and never waits. A
+        # thread that holds this lock must not take the pools' lock.
         class Connection
           include Redacted
           include Leading
 
           READ_BYTES = 64 * 1024
-          # By a reader that has no call on the connection.
+          # Maximum of reads at once by a reader that has no call on the connection.
           READS_AT_ONCE = 16
-          # After how long a silent server is sent a PING, and the time that it has to acknowledge it.
+          # Seconds of silence after which a server is sent a PING, and seconds within which it must acknowledge it.
           SILENCE = 30.0
           ANSWER_WITHIN = 5.0
           private_constant :READ_BYTES, :READS_AT_ONCE, :SILENCE, :ANSWER_WITHIN
 
-          # @return [Session] to be used within a step
+          # @return [Session] only for use within a step
           attr_reader :session
           # @return [Failure, nil] why the connection has failed
           attr_reader :why
           # @return [IO]
           attr_reader :socket
-          # State that may be read without the lock: how many streams the server allows; whether it takes no more calls;
-          # whether the server has sent anything yet.
+          # State that may be read without the lock: how many streams the server allows; whether the connection accepts
+          # no more calls (#closing?); whether the server has sent anything yet (#heard?).
           attr_reader :most_streams
 
-          # @param stream [Ruby::Stream] that is open
+          # @param stream [Ruby::Stream] an open stream
           # @param born [Float]
           def initialize(stream, born)
             @lock = Lock.new
@@ -43,19 +44,19 @@ module Trunkline
             @heard = @retired = @closing = @dead = @write_broken = @unread = @news = false
             @most_streams = @session.most_streams
             @wants_read = :read
-            @sending = [] # calls whose requests are not out yet
+            @sending = [] # calls whose requests are not completely written
             prepare_leading
           end
 
           def heard? = @heard
           def closing? = @closing
-          # @return [Boolean] whether something is still to be written
+          # @return [Boolean] whether bytes remain to be written
           def output? = !@dead && @session.output?
 
           def takes_connect? = @session.extended_connect == :accepted
 
-          # @yield with the lock
-          # @return [Object] what the block returns
+          # @yield with the lock held
+          # @return [Object] the result of the block
           def synchronize
             @lock.synchronize do
               @stepped_by = Thread.current
@@ -65,13 +66,14 @@ module Trunkline
             end
           end
 
-          # ---- without a call on it ----
+          # ---- for callers without a call on it ----
 
-          # The check before a new call: reads what has arrived if no call reads it. A server that has been silent for
-          # long is sent a PING ahead of the call, whose acknowledgement is not waited for.
-          # @return [Boolean] whether it is alive, and takes more calls
+          # Checks the connection before a new call: reads the bytes that have arrived if no call reads it. A server
+          # that has been silent for long is sent a PING before the call's request; the acknowledgement is not awaited.
+          #
+          # @return [Boolean] whether it is alive, and accepts more calls
           def usable?
-            return false if @stepped_by.equal?(Thread.current) # a signal handler is run within a step
+            return false if @stepped_by.equal?(Thread.current) # true if a signal handler runs within a step
 
             synchronize do
               next false if @closing
@@ -84,9 +86,10 @@ module Trunkline
             end
           end
 
-          # Called by the reaper: reads when no call does, and asks a server that has been silent for long whether it is
-          # there; one that does not acknowledge it gets no new calls.
-          # @return [Boolean] whether what may be read without the lock has changed
+          # Called by the reaper: reads if no call does, and sends a PING to a server that has been silent for long; if
+          # it does not acknowledge the PING, the connection gets no new calls.
+          #
+          # @return [Boolean] whether state that may be read without the lock has changed
           def tend(now)
             synchronize do
               take_in(now) if nobody_reads?
@@ -97,7 +100,7 @@ module Trunkline
             end
           end
 
-          # Takes no more calls; those under way go on.
+          # Accepts no more calls; those in progress continue.
           def retire
             synchronize do
               @retired = true
@@ -105,7 +108,7 @@ module Trunkline
             end
           end
 
-          # Says GOAWAY, as far as that goes without waiting.
+          # Sends GOAWAY, as far as possible without waiting.
           def say_goodbye
             synchronize do
               next if @dead
@@ -117,7 +120,7 @@ module Trunkline
 
           # ---- within a step ----
 
-          # Reads once. @return [Boolean] whether something came
+          # Reads once. @return [Boolean] whether bytes arrived
           def read_once(now)
             return false if @dead
 
@@ -136,7 +139,7 @@ module Trunkline
             false
           end
 
-          # Writes what the session gives, as far as that goes without waiting.
+          # Writes the session's output, as far as possible without waiting.
           def write(now)
             @wants_write = nil
             any = false
@@ -152,8 +155,8 @@ module Trunkline
             writing_broke(error, now)
           end
 
-          # @return [:none, :partial, :all] how much of the request the server can have received, or will: what is
-          #   composed is written later, also of a stream that is reset by then
+          # @return [:none, :partial, :all] how much of the request the server can have received, or will receive: bytes
+          #   that are composed are written later, even for a stream that is reset by then
           def sent(stream)
             return :none if stream.nil?
             return stream.request_ends ? :all : :partial unless @dead || @write_broken
@@ -162,7 +165,7 @@ module Trunkline
             @session.unwritten?(stream) && !@stream.started? ? :none : :partial
           end
 
-          # @return [Boolean] whether what may be read without the lock has changed; once
+          # @return [Boolean] whether state that may be read without the lock has changed since the last call
           def take_news = @news.tap { @news = false }
 
           private
@@ -178,7 +181,7 @@ module Trunkline
             refresh
           end
 
-          # The server has broken the protocol: says GOAWAY, as far as that goes.
+          # Called when the server has violated the protocol: sends GOAWAY, as far as possible.
           def refuse(now)
             tell_touched
             @closing = true
@@ -186,7 +189,7 @@ module Trunkline
             die(Failure.new(@session.fault, @session.detail)) unless @dead
           end
 
-          # Answers, or a GOAWAY with the reason, may have arrived all the same.
+          # Responses, or a GOAWAY with the reason, may still be readable after a write has failed.
           def writing_broke(error, now)
             @write_broken = true
             @wants_write = nil
@@ -195,7 +198,7 @@ module Trunkline
             die(error) unless @dead
           end
 
-          # The shutdown makes the socket readable for a leader that waits.
+          # The shutdown makes the socket readable, which wakes a leader that waits for it.
           def die(why)
             @dead = true
             @why = why
@@ -263,8 +266,8 @@ module Trunkline
             end
           end
 
-          # A server may be busy and answer all the same: calls under way go on to their own timeouts, new ones get
-          # another connection.
+          # A busy server may still respond: calls in progress continue until their own timeouts, new calls get another
+          # connection.
           def ping_failed(now)
             take_in(now) # the acknowledgement may have arrived
             return if @dead || @pinged_at.nil?

@@ -5,9 +5,9 @@ require_relative "../failures"
 module Trunkline
   module Engine
     module Ruby
-      # HTTP/2 (RFC 9113). HPACK's encoder and Huffman code are the gem http-2's.
+      # HTTP/2 (RFC 9113). The HPACK encoder and the Huffman code are those of the gem http-2.
       module HTTP2
-        # @return [Boolean] whether the gem is there
+        # @return [Boolean] whether the gem is installed
         def self.there?
           require "http/2"
           defined?(::HTTP2::Header::EncodingContext) ? true : false
@@ -15,12 +15,12 @@ module Trunkline
           false
         end
 
-        # What a server did against the protocol: the connection ends.
+        # A violation of the protocol by the server, which ends the connection.
         class Violation < StandardError
           attr_reader :code, :error_code
 
           # @param code [Symbol] a key of FAILURES
-          # @param error_code [Symbol] of Frame::ERRORS, for GOAWAY
+          # @param error_code [Symbol] one of Frame::ERRORS, for GOAWAY
           # @param words [String] what the server did
           def initialize(code, error_code, words)
             super(code == :HTTP2_PROTOCOL ? "#{words} (#{error_code})" : words)
@@ -29,11 +29,11 @@ module Trunkline
           end
         end
 
-        # The form of frames (RFC 9113 4 and 6).
+        # The format of frames (RFC 9113 4 and 6).
         module Frame
           PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".b.freeze
           HEAD_BYTES = 9
-          # Our SETTINGS_MAX_FRAME_SIZE, the default, and the least that a server may have.
+          # The client's SETTINGS_MAX_FRAME_SIZE: the default, and the minimum that a server may set.
           MOST_BYTES = 16_384
 
           TYPES = %i[data headers priority rst_stream settings push_promise ping goaway window_update
@@ -46,7 +46,7 @@ module Trunkline
           PADDED = 0x8
           PRIORITY = 0x20
 
-          # RFC 9113 7; the place is the number.
+          # RFC 9113 7; the index is the error code.
           ERRORS = %i[NO_ERROR PROTOCOL_ERROR INTERNAL_ERROR FLOW_CONTROL_ERROR SETTINGS_TIMEOUT STREAM_CLOSED
                       FRAME_SIZE_ERROR REFUSED_STREAM CANCEL COMPRESSION_ERROR CONNECT_ERROR ENHANCE_YOUR_CALM
                       INADEQUATE_SECURITY HTTP_1_1_REQUIRED].freeze
@@ -69,7 +69,7 @@ module Trunkline
             bytes(:settings, 0, 0, values.map { |name, value| [SETTINGS.fetch(name), value].pack("nN") }.join)
           end
 
-          # @param error [Symbol] of ERRORS
+          # @param error [Symbol] one of ERRORS
           def reset(id, error) = bytes(:rst_stream, 0, id, [ERRORS.index(error)].pack("N"))
 
           def window_update(id, increment) = bytes(:window_update, 0, id, [increment].pack("N"))

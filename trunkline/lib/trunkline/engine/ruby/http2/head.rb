@@ -6,7 +6,7 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # The head of an answer, as Ruby::Head is that of one over HTTP/1.1.
+        # The head of an HTTP/2 response, with the methods of Ruby::Head.
         class Head
           include Redacted
 
@@ -32,7 +32,7 @@ module Trunkline
           def keep_alive_timeout = -1
         end
 
-        # What came of a body, as Framing has it over HTTP/1.1.
+        # The counters of an HTTP/2 response's body, with the names of Framing's.
         class Body
           include Redacted
 

@@ -7,11 +7,11 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # Compresses the headers of requests (RFC 7541).
+        # Compresses the header fields of requests (RFC 7541).
         class HeaderEncoder
           include Redacted
 
-          # What must not be indexed, where the size of other requests would betray it (RFC 7541 7.1).
+          # Fields that must not be indexed, since the size of other requests would reveal their values (RFC 7541 7.1).
           SECRET = %w[authorization cookie proxy-authorization].freeze
           private_constant :SECRET
 
@@ -19,7 +19,7 @@ module Trunkline
             @compressor = ::HTTP2::Header::Compressor.new(::HTTP2::Settings.new(huffman: :never))
           end
 
-          # @param bytes [Integer] as the server's SETTINGS say
+          # @param bytes [Integer] the value in the server's SETTINGS
           def table_size=(bytes)
             @compressor.max_table_size = bytes
           end
@@ -34,11 +34,12 @@ module Trunkline
           end
         end
 
-        # The headers that a server has sent before (RFC 7541 2.3), which it refers to by number.
+        # The header fields that a server refers to by index: the static ones, and those that it has sent (RFC 7541
+        # 2.3).
         class HeaderTable
           include Redacted
 
-          # Our SETTINGS_HEADER_TABLE_SIZE, the default.
+          # The client's SETTINGS_HEADER_TABLE_SIZE, the default.
           MOST_BYTES = 4096
           OVERHEAD = 32
           private_constant :OVERHEAD
@@ -83,7 +84,7 @@ module Trunkline
           end
         end
 
-        # Takes header blocks of a server apart (RFC 7541).
+        # Decodes the header blocks of a server (RFC 7541).
         class HeaderDecoder
           include Redacted
 
@@ -95,7 +96,7 @@ module Trunkline
             @table = HeaderTable.new
           end
 
-          # All of a block must be decoded, for the table's sake.
+          # Every block must be decoded completely, since it changes the table.
           #
           # @yieldparam name [String] frozen
           # @yieldparam value [String] frozen
@@ -105,7 +106,7 @@ module Trunkline
             @at = 0
             resize while @at < block.bytesize && block.getbyte(@at) & 0xe0 == 0x20
             take_representation(&field) while @at < block.bytesize
-          rescue ::HTTP2::Error::Error => error # Huffman's
+          rescue ::HTTP2::Error::Error => error # raised by Huffman.decode
             raise corrupt(error.message)
           ensure
             @block = nil

@@ -8,21 +8,21 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # A header section of an answer, as it comes: a 1xx, the final head, or trailers. Keeps to RFC 9113 8.1 to 8.3,
-        # and to the limits of its call; the first fault counts.
+        # A header section of a response, built field by field: a 1xx, the final head, or trailers. Checks RFC 9113 8.1
+        # to 8.3 and the limits of its call; the first fault is kept.
         class HeaderSection
           include Redacted
 
-          # As RFC 9113 6.5.2 counts.
+          # Bytes that are added for each field (RFC 9113 6.5.2).
           FIELD_OVERHEAD = 32
           NAME = /\A[!#$%&'*+\-.^_`|~0-9a-z]+\z/n
           NAME_IN_ANY_CASE = /\A[!#$%&'*+\-.^_`|~0-9a-zA-Z]+\z/n
           VALUE = /\A(?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?\z/n
-          # Fields of the connection (RFC 9113 8.2.2).
+          # Connection-specific fields (RFC 9113 8.2.2).
           FORBIDDEN = %w[connection keep-alive proxy-connection transfer-encoding upgrade].freeze
           private_constant :FIELD_OVERHEAD, :NAME, :NAME_IN_ANY_CASE, :VALUE, :FORBIDDEN
 
-          # @return [Integer, nil] nil: there was none, as in trailers
+          # @return [Integer, nil] nil: no status, as in trailers
           attr_reader :status
           # @return [Array<Array(String, String)>] without pseudo-headers
           attr_reader :fields
@@ -53,7 +53,7 @@ module Trunkline
 
           def informational? = !@status.nil? && @status < 200
 
-          # @return [Symbol] with which the stream is reset for a fault
+          # @return [Symbol] the error code to reset the stream with after a fault
           def error_code = @fault == :HTTP2_MALFORMED ? :PROTOCOL_ERROR : :INTERNAL_ERROR
 
           private
@@ -67,7 +67,7 @@ module Trunkline
 
           def invalid(name) = NAME_IN_ANY_CASE.match?(name) ? :FIELD_VALUE : :FIELD_NAME
 
-          # The only pseudo-header of answers, which comes once and first.
+          # Takes the only pseudo-header field of responses, which must come once and first.
           def status_taken?(name, value)
             return false if name != ":status" || @trailers || @status || !@fields.empty?
             return false unless value.match?(/\A\d{3}\z/) && value != "101"

@@ -4,13 +4,14 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # Who reads a Connection: of the calls that wait one leads, which waits for the socket and reads for all; the
-        # others follow, which wait for their wakers (docs/decisions/0005-shared-connections.md). With the lock.
+        # Decides which call reads a Connection. Of the calls that wait, one leads: it waits for the socket and reads
+        # for all. The others follow: they wait for their wakers (docs/decisions/0005-shared-connections.md). The caller
+        # of each method holds the connection's lock.
         module Leading
-          # How often who cannot be woken, or cannot tell who leads, looks again.
+          # Seconds after which a call that does not lead tries again to write output that the socket did not accept.
           LOOK_AGAIN = 0.01
 
-          # A step of a call begins.
+          # Begins a step of a call.
           def enter(call)
             call.touched = call.drained = false
             stop_waiting(call)
@@ -19,7 +20,7 @@ module Trunkline
           # @return [Boolean] whether this step may read: not while another call leads
           def may_read?(call) = !@dead && !call.drained && replaceable?(call)
 
-          # @return [Boolean] whether something came
+          # @return [Boolean] whether bytes arrived
           def read(call, now)
             more = read_once(now)
             call.drained = !more
@@ -30,7 +31,7 @@ module Trunkline
           def open(call, headers, **how)
             return if @dead
 
-            write(Ruby.now) unless @session.room? # streams that were given up end with their reset
+            write(Ruby.now) unless @session.room? # the last DATA of a stream may close it
             stream = @session.open(call, headers, **how) or return
             call.stream = stream
             call.sent_at = nil
@@ -38,17 +39,17 @@ module Trunkline
             stream
           end
 
-          # A step ends. @param waits [Boolean] whether the call waits from now on
+          # Ends a step. @param waits [Boolean] whether the call waits from now on
           def leave(call, waits)
             wait_here(call) if waits
             call.again = waits && (call.touched || (call.leads && @unread))
             summon
           end
 
-          # The call's stream goes on without it.
+          # The call's stream continues without it.
           def forget(call) = @sending.delete(call)
 
-          # The call ends: its stream is reset unless it is complete.
+          # Ends the call: its stream is reset unless it is complete.
           def quit(call, now)
             @sending.delete(call)
             @session.release(call.stream) if call.stream
@@ -57,7 +58,8 @@ module Trunkline
             summon
           end
 
-          # Output is left that the socket does not take: whoever leads for a thread or a Multi may not know.
+          # Returns whether the socket did not accept all output. A leader that a thread or a Multi drives may not know
+          # that.
           def full? = !@wants_write.nil?
 
           # If calls wait and none leads, wakes one of them to lead.
@@ -77,7 +79,7 @@ module Trunkline
             @followers = []
           end
 
-          # A thread that leads cannot be woken before the socket is ready.
+          # A leading thread cannot be woken before the socket is ready.
           def replaceable?(call)
             !call.passive? && (@leader.nil? || @leader.away? || (@leader.weak && !call.weak))
           end
@@ -89,7 +91,7 @@ module Trunkline
             able.find { |call| !call.weak } || able.first
           end
 
-          # A fiber leads when no thread does.
+          # A fiber leads only if no thread can.
           def wait_here(call)
             thread = call.weak ? @followers.find { |one| !one.weak && !one.passive? && !one.away? } : nil
             return lead(call) if thread.nil? && replaceable?(call)

@@ -7,8 +7,8 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # A thread that leads on a connection while WebSockets are open on it: their callers wait for a descriptor of
-        # their own, beside which they could not watch the connection.
+        # A thread that leads on a connection while WebSockets are open on it: their callers wait for the WebSocket's
+        # own file descriptor, and cannot wait for the connection's socket at the same time.
         class ReadingThread
           include Redacted
 
@@ -16,19 +16,19 @@ module Trunkline
           private_constant :READS_AT_ONCE
 
           # @param pool [Pool]
-          # @param connection [Ruby::Connection] that is shared
+          # @param connection [Ruby::Connection] a shared connection
           def initialize(pool, connection)
             @pool = pool
             @connection = connection
             @users = 0
           end
 
-          # One more is open. With the connection's lock.
+          # Called when a WebSocket is opened. The caller holds the connection's lock.
           def take
             start if (@users += 1) == 1
           end
 
-          # One is closed. With the connection's lock.
+          # Called when a WebSocket is closed. The caller holds the connection's lock.
           def release
             @bell.wake if (@users -= 1).zero?
           end
@@ -52,7 +52,7 @@ module Trunkline
             bell.close
           end
 
-          # @return [Boolean] whether it goes on
+          # @return [Boolean] whether the thread must continue
           def step(call, bell)
             http2 = @connection.http2
             goes_on = http2.synchronize do
@@ -76,7 +76,7 @@ module Trunkline
             reading = [bell.io, (socket unless call.events == :write)].compact
             IO.select(reading, socket && call.events != :read ? [socket] : nil)
             true
-          rescue IOError # it was closed
+          rescue IOError # the socket was closed
             false
           end
 

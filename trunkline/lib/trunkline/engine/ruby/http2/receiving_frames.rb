@@ -6,16 +6,17 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # How a Session takes frames (RFC 9113 6). A frame without content counts as idle, and too many of these in a
-        # row end the connection, so that a server cannot send them for ever (RFC 9113 10.5).
+        # The part of Session that handles received frames (RFC 9113 6). A frame without content counts as idle, and too
+        # many of these in a row end the connection, so that a server cannot send them forever (RFC 9113 10.5).
         module ReceivingFrames
-          # Of frames that always have the same.
+          # Payload bytes of the frame types with a fixed size.
           SIZES = { priority: 5, rst_stream: 4, ping: 8, window_update: 4 }.freeze
-          # In one frame.
+          # Maximum of settings in one frame.
           SETTINGS_MOST = 32
           private_constant :SIZES, :SETTINGS_MOST
 
-          # Takes bytes that were read. Once #fault is set, incomplete streams have failed, and #output has a GOAWAY.
+          # Handles bytes that were read. Once #fault is set, incomplete streams have failed, and #output contains a
+          # GOAWAY.
           def input(bytes)
             return if @fault
 
@@ -35,7 +36,7 @@ module Trunkline
             @rest = String.new
             @head = nil
             @idle_frames = @late_bytes = @uncredited = 0
-            @any_left_early = false # a stream was closed before its answer had ended
+            @any_left_early = false # whether a stream was closed before its response had ended
             @receive_window = Session::CONNECTION_WINDOW
             @decoder = HeaderDecoder.new
           end
@@ -54,7 +55,7 @@ module Trunkline
 
           # ---- frames ----
 
-          # @return [Boolean] whether a whole frame is there
+          # @return [Boolean] whether a whole frame has arrived
           def frame?
             return false if @head.nil? && !head?
 
@@ -70,7 +71,7 @@ module Trunkline
             true
           end
 
-          # What can be said of a frame before all of it has come.
+          # Makes the checks that need only the head of a frame.
           def check_head(length, type, flags, id)
             check_first(type, flags) unless @settings_came
             check_form(length, type, flags)
@@ -107,7 +108,7 @@ module Trunkline
             flood("CONTINUATION without end") if (@continuations += 1) > Session::CONTINUATIONS
           end
 
-          # What is about a stream and what is about the connection; the streams are ours.
+          # Checks that the frame type fits a stream or the connection, and that the client has opened the stream.
           def check_place(type, id)
             case type
             when :settings, :ping, :goaway then protocol_error("#{name_of(type)} on a stream") unless id.zero?
@@ -156,19 +157,20 @@ module Trunkline
 
           # ---- bodies ----
 
-          # A server may send DATA for a stream before it knows that we have reset it, as much as its window allows.
+          # A server may send DATA for a stream before it receives the client's reset, as much as the stream's window
+          # allows.
           def late_data(length)
             protocol_error("DATA for a stream that is closed", :STREAM_CLOSED) if length > @late_bytes
             @late_bytes -= length
           end
 
-          # Once we have reset a stream, a head that the server sent before it knew of that may come.
+          # After the client has reset a stream, a head that the server sent before it received the reset may arrive.
           def late_head
             protocol_error("HEADERS for a stream that is closed", :STREAM_CLOSED) unless @any_left_early
           end
 
-          # The connection's window is opened again at once, so that a stream that is not read does not stop the others;
-          # the stream's own when its call takes the bytes.
+          # The connection's window is credited at once, so that a stream that is not read does not block the others;
+          # the stream's own window is credited when its call takes the bytes.
           def take_data(flags, id, payload)
             stream = @streams[id]
             protocol_error("DATA beyond the window", :FLOW_CONTROL_ERROR) if payload.bytesize > @receive_window
@@ -239,7 +241,7 @@ module Trunkline
             header_block if flags.anybits?(Frame::END_HEADERS)
           end
 
-          # Sections of streams that are over are decoded, for the tables' sake.
+          # Sections of closed streams are decoded too, since they change the header table.
           def header_block
             stream = @streams[@section_id]
             section = stream&.new_section
@@ -351,7 +353,7 @@ module Trunkline
             end
           end
 
-          # All streams' windows change by so much, and may be negative then (RFC 9113 6.9.2).
+          # Changes the windows of all streams by the difference; they may become negative (RFC 9113 6.9.2).
           def open_streams_by(difference)
             if @their[:initial_window_size] + difference > 0x7fff_ffff
               protocol_error("a window beyond 2^31", :FLOW_CONTROL_ERROR)

@@ -6,8 +6,8 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # A request's head of HTTP/1.1 as a list of headers (RFC 9113 8.2, 8.3.1): names in lower case, without what is
-        # about the connection.
+        # Converts a request's HTTP/1.1 head to a list of HTTP/2 header fields (RFC 9113 8.2, 8.3.1): names in lower
+        # case, without connection-specific fields.
         class RequestHeaders
           include Redacted
 

@@ -6,13 +6,13 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # How a Session sends: HEADERS and answers at once, DATA as the windows allow (RFC 9113 5.2).
+        # The part of Session that sends: HEADERS and replies at once, DATA as the windows allow (RFC 9113 5.2).
         module SendingFrames
-          # What is framed ahead of the socket.
+          # Bytes that are framed before the socket accepts them.
           AHEAD = 64 * 1024
           private_constant :AHEAD
 
-          # Adds a piece to the request's body; to be called when the stream wants it.
+          # Adds a piece to the request's body; must be called only when stream.wants_body is set.
           # @param last [Boolean] whether the body is complete
           def feed(stream, piece, last)
             return if stream.closed || stream.upload_stopped || stream.body_ended
@@ -23,7 +23,7 @@ module Trunkline
             @senders[stream.id] = stream if stream.sends?
           end
 
-          # @return [String] what is to be written; not to be changed
+          # @return [String] the bytes to be written; must not be changed
           def output
             frame_data while @output.bytesize < AHEAD && !@senders.empty? && @fault.nil?
             @answers = 0
@@ -46,10 +46,10 @@ module Trunkline
           # @return [Integer] bytes of the request's body that were certainly written
           def body_written(stream) = [stream.framed - @output.bytesize, 0].max
 
-          # @return [Boolean] whether the request is written to its end
+          # @return [Boolean] whether the whole request is written
           def written?(stream) = !stream.request_ends.nil? && stream.request_ends <= @written
 
-          # @return [Boolean] whether nothing of the request is written
+          # @return [Boolean] whether no byte of the request is written
           def unwritten?(stream) = stream.head_begins >= @written
 
           def ping
@@ -59,7 +59,7 @@ module Trunkline
             emit(Frame.bytes(:ping, 0, 0, "\0" * 8))
           end
 
-          # Says GOAWAY: no stream may be opened any more.
+          # Sends GOAWAY: no more streams may be opened.
           def say_goodbye
             return if @fault || @goodbye
 
@@ -72,8 +72,8 @@ module Trunkline
           def prepare_sending
             @output = String.new
             @composed = @written = @answers = 0
-            @senders = {} # streams by number, that can send; in turn
-            @blocked = {} # those that wait for the window of the connection
+            @senders = {} # streams that can send, by id; they take turns
+            @blocked = {} # streams that wait for the window of the connection
             @send_window = 65_535
             @their = { initial_window_size: 65_535, max_frame_size: Frame::MOST_BYTES }
             @encoder = HeaderEncoder.new
@@ -91,7 +91,7 @@ module Trunkline
             @output << bytes
           end
 
-          # A frame that the server has us send: one that reads none of them is stopped.
+          # Adds a frame that the server's frames require; a server that does not read these is stopped.
           def emit_answer(bytes)
             @answers += 1
             emit(bytes)
@@ -121,7 +121,7 @@ module Trunkline
             stream.request_ends = @composed if !body || stream.connects
           end
 
-          # Sends a frame of the stream whose turn it is.
+          # Frames data of the stream whose turn it is.
           def frame_data
             id, stream = @senders.first
             @senders.delete(id)
@@ -134,7 +134,7 @@ module Trunkline
             send_piece(stream, stream.shift_upload(count))
           end
 
-          # A stream that waits for its own window is no sender until that is opened.
+          # A stream that waits for its own window is not a sender until that window opens.
           def wait_for_window(stream)
             @blocked[stream.id] = stream if stream.send_window.positive?
           end
@@ -158,7 +158,7 @@ module Trunkline
             close(stream) if stream.ended
           end
 
-          # The connection's window was opened.
+          # Called when the connection's window has opened.
           def wake_blocked
             @senders.update(@blocked)
             @blocked = {}

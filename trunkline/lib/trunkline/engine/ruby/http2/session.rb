@@ -12,40 +12,41 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # A client's side of a connection (RFC 9113), without sockets and clocks: #input takes what was read, #output
-        # gives what is to be written, and what came for a stream is kept in it. Whoever shares one locks it.
+        # The client side of an HTTP/2 connection (RFC 9113), without sockets and clocks: #input handles the bytes that
+        # were read, #output returns the bytes to be written, and each Stream keeps what arrived for it. Callers that
+        # share a Session must use a lock.
         class Session
           include Redacted
           include ReceivingFrames
           include SendingFrames
           include Windows
 
-          # Bytes that may be in flight on the connection.
+          # The receive window of the connection in bytes.
           CONNECTION_WINDOW = 16 * 1024 * 1024
           HEADER_LIST = 64 * 1024
-          # At once, whatever the server allows; and before its SETTINGS are there.
+          # Maximum of concurrent streams, whatever the server allows; and before its SETTINGS have arrived.
           STREAMS = 1000
           STREAMS_AT_FIRST = 100
-          # Consecutive frames without content.
+          # Maximum of consecutive frames without content.
           IDLE_FRAMES = 10_000
-          # CONTINUATION frames in one header section.
+          # Maximum of CONTINUATION frames in one header section.
           CONTINUATIONS = 64
           LAST_ID = 0x7fff_ffff
           private_constant :LAST_ID
 
-          # As docs/limits.md has them.
+          # Named as in docs/limits.md.
           BOUNDS = { http2_streams: STREAMS, http2_stream_window: FULL, http2_narrow_window: NARROW,
                      http2_connection_window: CONNECTION_WINDOW, http2_header_list: HEADER_LIST,
                      http2_idle_frames: IDLE_FRAMES, http2_continuations: CONTINUATIONS }.freeze
 
           # @return [Symbol, nil] why the connection has failed: a key of FAILURES
           attr_reader :fault
-          # @return [String] what the server did wrong, or what its GOAWAY said
+          # @return [String] what the server did wrong, or the message of its GOAWAY
           attr_reader :detail
           # @return [Integer] PINGs that the server has acknowledged
           attr_reader :pings_answered
-          # @return [Symbol, nil] whether the server takes extended CONNECT (RFC 8441 3): :accepted, :declined; nil: it
-          #   has not said so yet
+          # @return [Symbol, nil] whether the server accepts extended CONNECT (RFC 8441 3): :accepted, :declined; nil:
+          #   its SETTINGS have not arrived
           attr_reader :extended_connect
 
           def initialize
@@ -61,10 +62,10 @@ module Trunkline
             introduce
           end
 
-          # @return [Integer] how many streams are open
+          # @return [Integer] number of open streams
           def open_streams = @streams.size
 
-          # @return [Integer] how many may be at once
+          # @return [Integer] maximum of concurrent streams
           def most_streams = [@their.fetch(:max_concurrent_streams, STREAMS_AT_FIRST), STREAMS].min
 
           # @return [Boolean] whether no stream may be opened any more
@@ -72,12 +73,12 @@ module Trunkline
 
           def room? = !closing? && open_streams < most_streams
 
-          # Opens a stream, whose HEADERS #output gives.
+          # Opens a stream, and adds its HEADERS to the output.
           #
           # @param call [Call]
           # @param headers [RequestHeaders]
           # @param body [Boolean] whether #feed follows
-          # @return [Stream, nil] nil: there is no room for it, or none for its answer
+          # @return [Stream, nil] nil: no stream may be opened, or the budget has no room for its window
           def open(call, headers, body:, head_request:, limits:)
             return unless room? && (window = reserve_window)
 
@@ -93,19 +94,19 @@ module Trunkline
             stream
           end
 
-          # Gives a stream up: what is not complete is reset, and what still comes for it is dropped.
+          # Cancels a stream: it is reset if it is not complete, and data that arrives for it later is dropped.
           def release(stream)
             stream.call = nil
             return release_window(stream) if stream.closed
 
-            # Until the rest of the section has come, no head of another stream may (RFC 9113 4.3).
+            # Until the rest of the section has arrived, the server may send no head of another stream (RFC 9113 4.3).
             say_goodbye if within_section?(stream)
-            # Of a tunnel that has ended on our side nothing is cancelled (RFC 8441 5).
+            # A tunnel that the client has ended is not cancelled (RFC 8441 5).
             ended = stream.connects && stream.body_ended && stream.upload.empty?
             reset(stream, ended ? :NO_ERROR : :CANCEL)
           end
 
-          # @return [Call, nil] the next one for whose stream something has changed
+          # @return [Call, nil] the next call whose stream has changed
           def next_touched
             while (stream = @touched.shift)
               stream.touched = false
@@ -113,7 +114,7 @@ module Trunkline
             end
           end
 
-          # The connection has ended or broken: incomplete streams fail.
+          # The connection has ended or failed: incomplete streams fail.
           # @param fault [Symbol]
           def end_with(fault)
             return if @fault
@@ -123,7 +124,7 @@ module Trunkline
             fail_all(lost && told ? :HTTP2_GONE : fault)
           end
 
-          # Counts of what a server may send without content begin anew; to be called every few seconds.
+          # Resets the count of frames without content; must be called every few seconds.
           def calm = @idle_frames = 0
 
           private
@@ -143,7 +144,7 @@ module Trunkline
             touch(stream)
           end
 
-          # Forgets a stream that both sides have ended, or that was reset.
+          # Removes a stream that both sides have ended, or that was reset.
           def close(stream)
             return if stream.closed
 
@@ -156,13 +157,13 @@ module Trunkline
             touch(stream)
           end
 
-          # What the server sends before it knows of that is passed over.
+          # Frames that the server sends before it receives the reset are ignored.
           def left_early
             @late_bytes += FULL
             @any_left_early = true
           end
 
-          # @param error [Symbol] of Frame::ERRORS
+          # @param error [Symbol] one of Frame::ERRORS
           def reset(stream, error)
             emit_answer(Frame.reset(stream.id, error))
             close(stream)
@@ -183,7 +184,7 @@ module Trunkline
             end
           end
 
-          # Was the answer cut, and where?
+          # Returns the failure that says whether and where the response was cut.
           def cut_reason(stream)
             return @fault unless %i[CLOSED RESET].include?(@fault)
             return :TRUNCATED if stream.final?

@@ -7,32 +7,36 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # One request and its answer on a connection. The session fills it in; its call takes what came.
+        # One request and its response on an HTTP/2 connection. The Session fills it in; its Call takes the received
+        # data.
         class Stream
           include Redacted
 
           # @return [Integer]
           attr_reader :id
-          # @return [Call] which has it
+          # @return [Call] the call that the stream belongs to
           attr_accessor :call
-          # Header sections, 1xx and the final one; of the trailers; body bytes that the call has not taken.
+          # Header sections of 1xx responses and of the final one; body bytes that the call has not taken; the section
+          # of the trailers.
           attr_reader :heads, :data
           attr_accessor :trailers, :body_ended
-          # Whether the answer is complete; why nothing more comes (a key of FAILURES), with the number of RST_STREAM or
-          # GOAWAY; whether the server has certainly not acted on the request.
+          # Whether the response is complete; why no more of it arrives (a key of FAILURES), with the error code of
+          # RST_STREAM or GOAWAY; whether the server has certainly not processed the request.
           attr_accessor :ended, :fault, :error_number, :unprocessed
-          # Whether the server takes no more of the request's body; whether all that was fed is framed.
+          # Whether the server accepts no more of the request's body; whether more of the body may be fed.
           attr_accessor :upload_stopped, :wants_body
-          # Where its HEADERS begin and its last byte ends, counted in all bytes of the connection; nil: not yet.
+          # Offsets of the first byte of its HEADERS and of the end of the request, in all bytes of the connection; nil:
+          # not yet.
           attr_accessor :head_begins, :request_ends
-          # How many bytes of the request's body are framed; how many of the answer's came.
+          # Bytes of the request's body that are framed, and bytes of the response's body that have arrived.
           attr_accessor :framed, :received
-          # How much the server may send now, and how much we may; what was taken and not credited yet; how much the
-          # server may send ahead, and what the stream has of the budget for that.
+          # Bytes that the server may send now, and that the client may send; bytes that were taken but not credited
+          # yet; bytes that the server may send ahead, and the bytes of the budget that are reserved for them.
           attr_accessor :receive_window, :send_window, :uncredited, :flow_window, :window
-          # The session's: whether it is forgotten, was reset by the server, is a tunnel (RFC 8441).
+          # For the Session: whether the stream is closed, was reset by the server, is a tunnel (RFC 8441), is queued as
+          # changed.
           attr_accessor :closed, :reset, :connects, :touched
-          # What is fed and not framed yet.
+          # Bytes of the request's body that were fed but are not framed yet.
           attr_reader :upload
 
           # @param limits [HeadLimits]
@@ -49,16 +53,16 @@ module Trunkline
             @awaited = -1
           end
 
-          # @return [Boolean] whether the final head came
+          # @return [Boolean] whether the final head has arrived
           def final? = @final ? true : false
 
-          # @return [Boolean] whether a head came, of a 1xx perhaps
+          # @return [Boolean] whether a head has arrived, possibly of a 1xx
           def begun? = final? || @informational.positive?
 
           # @return [HeaderSection] to be filled in
           def new_section = HeaderSection.new(@limits, final?)
 
-          # @return [Symbol, nil] what is wrong with a section that is complete, or with its place
+          # @return [Symbol, nil] the fault of a complete section, or of its position
           def take_section(section, ends_stream)
             section.complete
             fault = section.fault || misplaced(section, ends_stream)
@@ -77,10 +81,10 @@ module Trunkline
             @data << bytes unless too_long?
           end
 
-          # @return [Boolean] whether more came than Content-Length says
+          # @return [Boolean] whether more bytes arrived than Content-Length says
           def too_long? = !@awaited.negative? && @received > @awaited
 
-          # @return [Boolean] whether its window takes all that is still to come
+          # @return [Boolean] whether its window covers all bytes that are still expected
           def ends_soon? = @awaited.between?(0, @received + @window)
 
           # @return [Boolean] whether the body may end here
@@ -109,7 +113,7 @@ module Trunkline
             piece
           end
 
-          # @return [Boolean] whether it has something to send, if the windows allow it
+          # @return [Boolean] whether it has something to send when the windows allow it
           def sends? = !@closed && (!@upload.empty? || (@body_ended && !sent?))
 
           # @return [Boolean] whether the request is framed to its end
@@ -127,13 +131,13 @@ module Trunkline
             :INFORMATIONAL_LIMIT if (@informational += 1) > @limits.informational
           end
 
-          # A length in them counts as one of the head.
+          # A Content-Length in the trailers counts as one in the head: it must be the only one, and match the body.
           def misplaced_trailers(section, ends_stream)
             length = section.content_length
             :HTTP2_MALFORMED if !ends_stream || (length >= 0 && (@awaited >= 0 || length != @received))
           end
 
-          # How many bytes must follow: none where there is no body (RFC 9110 6.4.1).
+          # Sets how many body bytes must follow: none in a response without a body (RFC 9110 6.4.1).
           def take_final(section)
             @final = true
             @awaited = length_of(section)

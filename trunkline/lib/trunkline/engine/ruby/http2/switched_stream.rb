@@ -8,17 +8,17 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # A stream after an extended CONNECT (RFC 8441), as Switched is a connection after 101. Its descriptor is
-        # readable when there is something for who reads or writes; ReadingThread reads the connection.
+        # A stream after an extended CONNECT (RFC 8441), with the methods of Switched. Its file descriptor is readable
+        # when the reader or the writer can continue; ReadingThread reads the connection.
         class SwitchedStream
           include Redacted
 
           READ_BYTES = 16 * 1024
-          # Taken at once of what is written.
+          # Maximum of bytes that one #write accepts.
           PIECE = 64 * 1024
           private_constant :READ_BYTES, :PIECE
 
-          # Its stream, which its finalizer gives up.
+          # The state that the finalizer needs to end the stream.
           class Hold
             include Redacted
 
@@ -36,10 +36,10 @@ module Trunkline
               stream.call = @call
             end
 
-            # Others share its connection.
+            # Does nothing, since other calls share the connection.
             def drop; end
 
-            # The stream ends on our side, and is given up.
+            # Ends the stream on the client's side, and releases it.
             def abort
               return if @over || @pid != Ruby.pid
 
@@ -70,7 +70,7 @@ module Trunkline
           end
           private_constant :Hold
 
-          # @param exchange [Exchange] whose stream it takes
+          # @param exchange [Exchange] the exchange of the stream
           # @return [SwitchedStream, nil]
           def self.of(exchange)
             hold = nil
@@ -87,7 +87,7 @@ module Trunkline
             Dropped.watch_switched(self, hold)
           end
 
-          # @return [String, nil, :readable] nil at the end; :readable is what must be waited for
+          # @return [String, nil, :readable] nil at the end; :readable: wait until #descriptor is readable
           def read
             step do |http2, stream|
               @reader_waits = false
@@ -100,8 +100,8 @@ module Trunkline
             end
           end
 
-          # @param from [Integer] where in the String to begin
-          # @return [Integer, nil, :readable] bytes that were taken; nil: the end
+          # @param from [Integer] offset in the String at which to begin
+          # @return [Integer, nil, :readable] bytes that were accepted; nil: the stream has ended
           def write(string, from)
             string = String.try_convert(string) ||
                      raise(TypeError, "no implicit conversion of #{string.class} into String")
@@ -118,7 +118,7 @@ module Trunkline
             end
           end
 
-          # @return [nil, :readable] nil: all that was written is with the system
+          # @return [nil, :readable] nil: all written bytes were passed to the operating system
           def flush
             step do |http2, stream|
               http2.write(Ruby.now)
@@ -127,23 +127,23 @@ module Trunkline
             end
           end
 
-          # Whoever was to wait for what #read returned does not wait any more.
+          # The caller no longer waits for the event that #read returned.
           def rest
             step { @reader_waits = false }
             nil
           end
 
-          # @return [Integer] to wait for
+          # @return [Integer] the file descriptor to wait for
           def descriptor = opened.bell.io.fileno
 
-          # Ends the waits for it, in other threads too.
+          # Ends waits for the file descriptor, in other threads too.
           def shutdown
             @over = true
             @hold&.bell&.wake
             nil
           end
 
-          # Nobody may be waiting for the descriptor any more.
+          # No thread may be waiting for the file descriptor when it is closed.
           def close
             hold = @hold
             @hold = nil
@@ -166,8 +166,8 @@ module Trunkline
             Ruby.raise_failure(error, @request)
           end
 
-          # Reader and writer wait for one descriptor: it stays readable until the one has gone on whom this step has
-          # found something for.
+          # The reader and the writer wait for one file descriptor, so it stays readable while either of them can
+          # continue.
           def step_locked(hold)
             http2 = hold.connection.http2
             call = hold.call
@@ -186,7 +186,7 @@ module Trunkline
 
           def readable?(stream) = !stream.data.empty? || stream.ended || !stream.fault.nil?
 
-          # All that was given is framed, or nothing can be sent any more.
+          # Returns whether all bytes that were fed are framed, or nothing more can be sent.
           def writable?(stream) = stream.wants_body || stream.closed || stream.ended || !stream.fault.nil?
 
           def taken(http2, stream)

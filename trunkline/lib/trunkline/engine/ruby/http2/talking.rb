@@ -8,33 +8,33 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # What an Exchange knows of its stream. It is apart from the Exchange because JRuby keeps fifty variables of an
-        # object in fields, and the others in a table that takes long to write to.
+        # State of an Exchange that concerns its stream. It is a separate object because JRuby keeps fifty variables of
+        # an object in fields, and the others in a table that is slow to write to.
         class Talk
           include Redacted
 
-          # When to step in any case; whether all of the request's body was fed; whether it leaves the connection, and
-          # that because it takes no further stream; how much the server has, and whether it has not acted on it;
-          # whether the call has quit.
+          # When to step even without an event; whether all of the request's body was fed; whether the exchange leaves
+          # the connection, and whether it does because no further stream can be opened; how much of the request the
+          # server has, and whether it has not processed it; whether the call has quit.
           attr_accessor :wake_at, :body_ended, :displaced, :no_stream_free, :sent_so_far, :unprocessed, :stopped
         end
 
-        # How an Exchange talks on a stream of a shared connection; as Sending and Receiving do over HTTP/1.1.
+        # The part of Exchange that uses a stream of a shared connection, as Sending and Receiving do for HTTP/1.1.
         module Talking
-          # In one step, which has the connection's lock.
+          # Maximum of reads in one step, which holds the connection's lock.
           READS_AT_ONCE = 32
-          # Of a request's body, fed at once; and of an answer, taken at once.
+          # Maximum of bytes of a request's body that are fed at once, and of a response that are taken at once.
           PIECE = 64 * 1024
-          # Between two attempts to open a stream.
+          # Seconds between two attempts to open a stream.
           ROOM_AGAIN = 0.005
-          # A fiber that waits for the socket cannot be woken before.
+          # Seconds after which a fiber that waits for the socket steps again, since it cannot be woken.
           FIBER_LOOKS = 0.05
           private_constant :READS_AT_ONCE, :PIECE, :ROOM_AGAIN, :FIBER_LOOKS
 
-          # @return [Boolean] whether it has a stream of a connection that others share
+          # @return [Boolean] whether it has a stream on a shared connection
           def shared? = !@call.nil?
 
-          # Its driver goes away, and comes back before the next step: others lead.
+          # Called when the driver stops driving until the next step: another call must lead.
           def depart
             return unless @call && @state == :talking
 
@@ -54,7 +54,7 @@ module Trunkline
             @http2.stopped = false
           end
 
-          # @return [IO, nil] to wait for; nil: its waker alone
+          # @return [IO, nil] the socket to wait for; nil: only the waker
           def socket_of_leader = @call.leads ? @call.connection.socket : nil
 
           # ---- a step ----
@@ -87,7 +87,7 @@ module Trunkline
             raise
           end
 
-          # The stream goes on.
+          # Ends a step without ending the stream.
           def end_step_switched(now)
             note_sent
             @http2.sent_so_far = :all
@@ -102,7 +102,7 @@ module Trunkline
             result == :wait && @call.stream ? read_and_advance(fresh, now) : result
           end
 
-          # What the server has not acted on counts as not sent: it may be sent again.
+          # A request that the server has not processed counts as not sent, so that it may be sent again.
           def end_call(result, now)
             note_sent
             @http2.sent_so_far = @http2.unprocessed ? :none : @call.connection.sent(@call.stream)
@@ -128,7 +128,7 @@ module Trunkline
             @http2.wake_at = [@http2.wake_at, now + FIBER_LOOKS].min if @call.weak && @call.leads
           end
 
-          # Another call may write the request's last frames at any time; then the time for the first byte starts.
+          # Another call may write the request's last frames at any time; then the first_byte timeout begins.
           def next_step_at(now)
             return @http2.wake_at if @call.stream.nil?
 
@@ -141,8 +141,8 @@ module Trunkline
 
           # ---- opening ----
 
-          # When the connection takes no further stream the call asks the pool for another one; if that is the same
-          # again, it waits until a stream has ended. After :wait @call.stream says whether a stream is open.
+          # If the connection accepts no further stream, the exchange asks the pool for another one; if it gets the same
+          # one again, it waits until a stream has ended. After :wait, @call.stream is set if a stream is open.
           def open_stream(now)
             return :wait if open_one(now)
 
@@ -157,7 +157,7 @@ module Trunkline
             wait_for_room(now)
           end
 
-          # @return [String] which limit makes it wait for a stream, for a person to read
+          # @return [String] the limit that delays the stream, for a message
           def why_no_stream
             return "" unless @phase == :queue && Budget.used + Windows::NARROW > Budget.most
 
@@ -196,7 +196,7 @@ module Trunkline
             true
           end
 
-          # An extended CONNECT waits for the server's SETTINGS (RFC 8441 3).
+          # An extended CONNECT must wait for the server's SETTINGS (RFC 8441 3).
           def may_open?(now)
             return true unless @request._upgrades?
 
@@ -215,7 +215,7 @@ module Trunkline
 
           # ---- the request ----
 
-          # Feeds as much of the body as is wanted; none before 100 (Continue) came.
+          # Feeds as much of the body as the stream wants; nothing before 100 (Continue) has arrived.
           def send_body
             stream = @call.stream
             while stream.wants_body && !@http2.body_ended && !@awaits_continue && !@piece_wanted
@@ -259,7 +259,7 @@ module Trunkline
             enter(:first_byte, @sent_at) unless @any_byte
           end
 
-          # Bytes of the body that were framed are progress: the time to write starts anew.
+          # Framed bytes of the body are progress: the write timeout starts anew.
           def note_progress(now)
             return if @request_done
 
@@ -277,7 +277,7 @@ module Trunkline
 
           # ---- the answer ----
 
-          # A stream that was just opened can have no answer.
+          # A stream that was just opened has no response yet, so no read is tried for it.
           def read_and_advance(fresh, now)
             result = advance(now)
             connection = @call.connection
@@ -294,7 +294,7 @@ module Trunkline
             @piece_wanted ? :body_wanted : :wait
           end
 
-          # Takes what has arrived for the stream, and sends more. @return [Symbol] :wait: more must be read
+          # Handles what has arrived for the stream, and sends more. @return [Symbol] :wait: more must be read
           def advance(now)
             stream = @call.stream
             result = take_heads(now)
@@ -389,7 +389,7 @@ module Trunkline
 
           # ---- ends ----
 
-          # It ends, whatever it waits for.
+          # Ends the call in any state.
           def stop_http2
             return if @http2.stopped
 
@@ -411,7 +411,7 @@ module Trunkline
           def move_on(now)
             leave_http2(idle_until(@connection, now))
             result = take_turn(@pool.acquire(@ticket, @origin.key, now), now)
-            @again = @state == :talking # no call reads for it on that connection yet
+            @again = @state == :talking # no call reads the new connection for it yet
             result
           end
         end

@@ -6,17 +6,17 @@ module Trunkline
   module Engine
     module Ruby
       module HTTP2
-        # How much of each answer the server may send before its call takes it. While half of the process's budget is
-        # free a stream gets a full window. After that a Session gives new streams narrow windows, and widens that of a
-        # large answer whose call takes what comes.
+        # Controls how much of each response the server may send before its call takes it. While half of the process's
+        # budget is free, a stream gets a full window. After that a Session gives new streams narrow windows, and widens
+        # the window of a large response whose call takes the data.
         module Windows
           FULL = 1024 * 1024
           NARROW = 64 * 1024
-          # Received bytes after which an answer counts as large.
+          # Received bytes after which a response counts as large.
           MUCH = 32 * 1024
           private_constant :MUCH
 
-          # To be called when the call took bytes of the stream's data: its window is opened for as many.
+          # Must be called when the call took bytes of the stream's data: credits its window with as many.
           def took(stream, count)
             return if stream.closed || stream.ended
 
@@ -32,7 +32,7 @@ module Trunkline
 
           def prepare_windows
             @narrow = false
-            @settings_out = 1 # our SETTINGS that the server has not acknowledged
+            @settings_out = 1 # SETTINGS of the client that the server has not acknowledged
           end
 
           # @return [Integer, nil] bytes of the budget for a new stream
@@ -43,7 +43,8 @@ module Trunkline
             NARROW if Budget.reserve(NARROW)
           end
 
-          # Half of the budget is for narrow windows alone, so that full ones that are not read do not stop other calls.
+          # Half of the budget is reserved for narrow windows, so that full windows that are not read do not block other
+          # calls.
           def reserve_for_full(bytes) = Budget.reserve(bytes, Budget.most / 2)
 
           def narrow_down
@@ -54,13 +55,13 @@ module Trunkline
             emit(Frame.settings(initial_window_size: NARROW))
           end
 
-          # The stream is over for both sides, and for its call.
+          # Called when both sides and the call have finished with the stream.
           def release_window(stream)
             Budget.release(stream.window)
             stream.window = 0
           end
 
-          # The server keeps to our last SETTINGS from now on; data that came before may exceed them.
+          # From now on the server obeys the client's last SETTINGS; data that it sent before may exceed them.
           def settings_acknowledged
             protocol_error("an acknowledgement of no SETTINGS") if @settings_out.zero?
             return if (@settings_out -= 1).positive? || !@narrow
