@@ -6,18 +6,18 @@ require_relative "../redacted"
 
 module Trunkline
   module Cache
-    # Keeps answers in the memory of this process, up to a number of bytes: those that were used longest ago go first.
-    # For any number of clients and threads; a forked child goes on with a copy.
+    # Stores responses in the memory of this process, up to a number of bytes; the least recently used ones are evicted.
+    # Any number of clients and threads can use a store; a forked child continues with a copy.
     #
     #   store = Trunkline::Cache::Memory.new(max_bytes: 64 * 1024 * 1024)
     #   Trunkline.new(url, timeout: 5, cache: store)
     class Memory
       include Redacted
 
-      # Bytes that an entry needs besides its key and its value.
+      # Bytes that an entry needs in addition to its key and its value.
       OVERHEAD = 256
 
-      # Without max_bytes:.
+      # Default of max_bytes:.
       MAX_BYTES = 32 * 1024 * 1024
 
       Entry = Struct.new(:value, :bytes) { include Redacted }
@@ -25,7 +25,7 @@ module Trunkline
 
       # @return [Integer]
       attr_reader :max_bytes
-      # @return [Integer] that are in use
+      # @return [Integer] bytes in use
       attr_reader :bytes
 
       # @param max_bytes [Integer] at least 1024
@@ -42,17 +42,17 @@ module Trunkline
       end
 
       # @param key [String]
-      # @return [Object, nil] what was written
+      # @return [Object, nil] the value that was written
       def read(key)
         @lock.synchronize do
           entry = @entries.delete(key) or return
-          (@entries[key] = entry).value # the last, which goes last
+          (@entries[key] = entry).value # now the last entry, which is evicted last
         end
       end
 
       # @param key [String]
-      # @param value [#bytesize] one that is larger than max_bytes is not kept
-      # @return [Boolean] whether it is kept
+      # @param value [#bytesize] not stored if it is larger than max_bytes
+      # @return [Boolean] whether the value is stored
       def write(key, value, **)
         bytes = key.bytesize + value.bytesize + OVERHEAD
         @lock.synchronize do
@@ -67,7 +67,7 @@ module Trunkline
       end
 
       # @param key [String]
-      # @return [Boolean] whether there was one
+      # @return [Boolean] whether there was such an entry
       def delete(key) = @lock.synchronize { !remove(key).nil? }
 
       # @return [nil]
@@ -79,7 +79,7 @@ module Trunkline
         nil
       end
 
-      # @return [Integer] of entries
+      # @return [Integer] number of entries
       def size = @lock.synchronize { @entries.size }
 
       # @return [String]

@@ -2,20 +2,21 @@
 
 module Trunkline
   module Cache
-    # What the cache has done for a call: Response#cache. Frozen.
+    # How the cache handled a call, see Response#cache. Frozen.
     #
-    #   response.cache.hit?  # whether the answer came from the cache, and nothing was sent for it
+    #   response.cache.hit?  # whether the response came from the cache, without a request
     #   response.cache.to_s  # as a member of the field Cache-Status (RFC 9211): "trunkline; hit; ttl=42"
     class Status
-      # @return [Symbol, nil] why the request was sent: :bypass (the call does not use the cache), :method, :uri_miss
-      #   (nothing is kept for the URL), :vary_miss (only for other fields of the request), :stale, or :request (the
-      #   call asked for it); nil for a hit
+      # @return [Symbol, nil] why the request was sent: :bypass (the call does not use the cache), :method (not a GET or
+      #   HEAD), :uri_miss (nothing is stored for the URL), :vary_miss (only responses to other values of the fields in
+      #   Vary), :stale, or :request (the call demanded it); nil for a hit
       attr_reader :forward
-      # @return [Integer, nil] the status that came back, when it is not the answer's: 304 of a validation
+      # @return [Integer, nil] the status that the server sent, when it is not the response's: 304 for a validation
       attr_reader :forward_status
-      # @return [Integer, nil] seconds for which the answer stays fresh, below 0 of a stale one; nil when it is not kept
+      # @return [Integer, nil] seconds until the response becomes stale, negative for a stale one; nil when it is not
+      #   stored
       attr_reader :ttl
-      # @return [String, nil] why a stale answer was given
+      # @return [String, nil] why a stale response was returned
       attr_reader :detail
 
       # @param ttl [Integer]
@@ -37,16 +38,17 @@ module Trunkline
         freeze
       end
 
-      # @return [Boolean] whether it is a kept answer: nothing was sent, or that failed and a stale one is given
+      # @return [Boolean] whether a stored response was returned: no request was sent, or it failed and the response is
+      #   stale
       def hit? = @forward.nil?
 
-      # @return [Boolean] whether the server said that the kept answer still holds
+      # @return [Boolean] whether the server confirmed the stored response by a 304
       def revalidated? = @forward_status == 304
 
-      # @return [Boolean] whether the answer was kept, or renewed, by this call
+      # @return [Boolean] whether this call stored or updated the response
       def stored? = @stored
 
-      # @return [Boolean] whether the call had the answer of another call's request (coalesce:)
+      # @return [Boolean] whether the call got the response to another call's request (coalesce:)
       def collapsed? = @collapsed
 
       # @return [String]

@@ -6,7 +6,7 @@ require_relative "../errors"
 
 module Trunkline
   class Download
-    # What a file must have for a digest, because the caller says so.
+    # The digest that the caller expects of a file.
     #
     # @api private
     class Checksum
@@ -40,7 +40,7 @@ module Trunkline
       end
 
       # @param io [IO]
-      # @return [String, nil] what the digest is, in hexadecimal, if it is another
+      # @return [String, nil] the actual digest in hexadecimal, if it is not the expected one
       def other(io)
         digest = ALGORITHMS.fetch(@algorithm).new
         buffer = +""

@@ -2,15 +2,15 @@
 
 module Trunkline
   class Download
-    # A run of the file's bytes, and how many of them are there.
+    # A range of the file's bytes, and how many of them have been downloaded.
     #
     # @api private
     class Part
-      # @return [Integer] its first byte
+      # @return [Integer] position of its first byte
       attr_reader :from
-      # @return [Integer, nil] the byte after its last; nil: the end of the file, which is not known
+      # @return [Integer, nil] position after its last byte; nil for the unknown end of the file
       attr_reader :to
-      # @return [Integer]
+      # @return [Integer] number of downloaded bytes
       attr_accessor :done
 
       def initialize(from, to, done = 0)
@@ -19,26 +19,26 @@ module Trunkline
         @done = done
       end
 
-      # @return [Integer] the next byte
+      # @return [Integer] position of the next byte to download
       def position = from + done
 
-      # It becomes all of the file: the server sends no parts.
+      # Extends the part to the whole file, when the server does not support ranges.
       def become_whole = @to = nil
 
-      # The end of the file is where its bytes end.
+      # Ends the part at the last downloaded byte, which is the end of the file.
       def end_here = @to = position
 
-      # It has no bytes beyond the end of the file.
+      # Shortens the part to the end of the file.
       def end_at(total)
         @to = [@to, total].compact.min
       end
 
       def complete? = to && position >= to
 
-      # @return [Boolean] whether it is all of a file
+      # @return [Boolean] whether the part is the whole file
       def whole? = from.zero? && to.nil?
 
-      # @return [String, nil] what to ask for (RFC 9110 14.1.2)
+      # @return [String, nil] value of the Range field (RFC 9110 14.1.2); nil to request the whole file
       def range = whole? && done.zero? ? nil : "bytes=#{position}-#{to && (to - 1)}"
 
       def to_a = [from, to, done]

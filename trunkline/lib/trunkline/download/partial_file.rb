@@ -7,22 +7,22 @@ require_relative "../errors"
 
 module Trunkline
   class Download
-    # What is there of a file, beside it: "name.part" has the bytes, and "name.part.json" says of what they are, so that
-    # another process can go on. One process at a time has it (flock).
+    # The downloaded part of a file, next to the target: "name.part" holds the bytes, and "name.part.json" describes
+    # them, so that another process can resume the download. A lock (flock) gives one process at a time access to it.
     #
     # @api private
     class PartialFile
-      # Of what the bytes are; nil before the first answer.
+      # Description of the downloaded bytes; nil before the first response.
       #
-      #   url        String, a digest of it: a URL may hold a credential
-      #   validator  String, for If-Range (RFC 9110 13.1.5); nil: it cannot be gone on with
-      #   total      Integer or nil, bytes of the whole
-      #   parts      Array of [first byte, byte after the last or nil, bytes that are there]
+      #   url        String, a digest of the URL, which may hold a credential
+      #   validator  String, for If-Range (RFC 9110 13.1.5); nil: the download cannot be resumed
+      #   total      Integer or nil, bytes of the whole file
+      #   parts      Array of [first byte, byte after the last or nil, number of downloaded bytes]
       Notes = Struct.new(:url, :validator, :total, :parts, keyword_init: true)
 
       # @param target [String] path of the whole file
       # @raise [InvalidRequest] when it cannot be the path of a file
-      # @raise [Errno::EACCES] when its directory may not be written to
+      # @raise [Errno::EACCES] when its directory is not writable
       def self.check(target)
         raise InvalidRequest.of("to", target, "the path of a file, and it is a directory") if File.directory?(target)
 
@@ -35,7 +35,7 @@ module Trunkline
       attr_reader :notes
 
       # @param target [String]
-      # @raise [DownloadError] when another has it
+      # @raise [DownloadError] when another process or download has locked it
       # @raise [SystemCallError]
       def initialize(target)
         @target = target
@@ -46,18 +46,18 @@ module Trunkline
 
       def fileno = @file.fileno
 
-      # @return [Integer] holes included
+      # @return [Integer] size of the file, holes included
       def bytes = @file.size
 
-      # Begins anew.
+      # Empties the file for a new download.
       # @param notes [Notes, nil]
       def start(notes)
         @file.truncate(0)
         note(notes)
       end
 
-      # The bytes of several parts are on the disk before the notes that count them: after a power failure they are not
-      # all within the file's size, as those of a single part are.
+      # The bytes of several parts are synced to disk before the notes that count them. The file size shows after a
+      # power failure how much of a single part was written, but not of several parts.
       # @param notes [Notes, nil]
       def note(notes)
         @notes = notes
@@ -70,14 +70,14 @@ module Trunkline
       # @return [IO] the bytes, for digests
       def io = @file.tap(&:rewind)
 
-      # The whole is there: it gets its name.
+      # Renames the complete file to its target.
       def finish
         File.rename(@path, @target)
         delete(notes_path)
         close
       end
 
-      # Keeps what a later call can go on with.
+      # Closes the file; keeps it only if a later call can resume the download.
       def leave
         remove if !@file.closed? && (@notes&.validator.nil? || bytes.zero?)
         close
@@ -91,7 +91,8 @@ module Trunkline
 
       private
 
-      # Until it was locked, who had it may have given it the name of the whole, or deleted it.
+      # The previous owner of the lock may have renamed or deleted the file before this process got the lock, so the
+      # path is compared with the locked file.
       def open_locked
         loop do
           file = File.new(@path, File::RDWR | File::CREAT, binmode: true)
@@ -109,7 +110,7 @@ module Trunkline
       def delete(path)
         File.delete(path)
       rescue SystemCallError
-        nil # it is not there, or not to be deleted
+        nil # the file does not exist or cannot be deleted
       end
 
       def close
@@ -118,7 +119,7 @@ module Trunkline
 
       def notes_path = "#{@path}.json"
 
-      # What is malformed is as good as nothing.
+      # Malformed notes count as missing.
       def read_notes
         read = JSON.parse(File.read(notes_path, encoding: Encoding::UTF_8))
         notes = Notes.new(**read.slice(*Notes.members.map(&:to_s)).transform_keys(&:to_sym))

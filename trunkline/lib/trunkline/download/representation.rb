@@ -5,7 +5,7 @@ require_relative "../redacted"
 
 module Trunkline
   class Download
-    # What an answer says of the file: where its bytes belong, how long the whole is, and by what it is known again.
+    # The fields of a response that describe the file: the position of its bytes, the total size, and the validator.
     #
     # @api private
     class Representation
@@ -19,10 +19,10 @@ module Trunkline
         @range = RANGE.match(response["content-range"].to_s)
       end
 
-      # @return [Integer, nil] the first byte of a part (206)
+      # @return [Integer, nil] position of the first byte of a partial response (206)
       def from = @range && @range[1]&.to_i
 
-      # @return [Integer, nil] bytes of the whole
+      # @return [Integer, nil] size of the whole file in bytes
       def total
         return (@range[3].to_i if @range && @range[3] != "*") if [206, 416].include?(@response.status)
 
@@ -30,7 +30,7 @@ module Trunkline
         length.to_i if length && !coded?
       end
 
-      # A weak ETag does not do for parts (RFC 9110 13.1.5), nor does an answer with a coding that was not asked for.
+      # Parts need a strong ETag (RFC 9110 13.1.5) and a body without a content coding, since none was requested.
       # @return [String, nil] for If-Range
       def validator
         return if coded?
@@ -41,10 +41,10 @@ module Trunkline
         @response["last-modified"] if strong_date?
       end
 
-      # @return [Boolean] whether parts of it may be asked for
+      # @return [Boolean] whether parts of the file can be requested
       def ranges? = validator && @response["accept-ranges"].to_s.strip.downcase != "none"
 
-      # @return [Boolean] whether the bytes were coded on the way
+      # @return [Boolean] whether the body has a content coding
       def coded?
         coding = @response["content-encoding"].to_s.strip.downcase
         !["", "identity"].include?(coding)
@@ -60,7 +60,7 @@ module Trunkline
 
       private
 
-      # A date is strong when it is a second older than the answer (RFC 9110 8.8.2.2).
+      # Last-Modified is a strong validator when it is at least a second before the Date (RFC 9110 8.8.2.2).
       def strong_date?
         changed = date("last-modified")
         now = date("date")

@@ -12,15 +12,15 @@ module Trunkline
     #     end
     #   end
     #
-    # Stubbed calls count as others do.
+    # Stubbed calls count, too.
     module Assertions
-      # Fails when the block makes calls of the same shape one after another, or asks the same URL again.
+      # Fails when the block makes calls of the same shape one after another, or requests the same URL again.
       #
       # @param message [String, nil] for the failure
-      # @param min [Integer] how many calls of one shape are a loop: 2 when a test has two records
+      # @param min [Integer] number of calls of one shape that make a loop; 2 when a test has two records
       # @yield
       # @return [true]
-      # @raise [Minitest::Assertion] with the places in the caller's code
+      # @raise [Minitest::Assertion] naming the lines in the caller's code
       def assert_no_http_n_plus_one(message = nil, min: LOOP, &block)
         found = Insight.watch(nil, min: min, &block).n_plus_one
         assert(found.empty?, lambda do

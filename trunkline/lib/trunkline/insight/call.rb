@@ -4,22 +4,22 @@ require_relative "../path_shape"
 
 module Trunkline
   module Insight
-    # An outgoing call that was seen. It keeps neither the URL nor credentials. Frozen.
+    # An outgoing call that was watched. It holds neither the URL nor credentials. Frozen.
     #
     #   library      "Trunkline", "Net::HTTP" or "Faraday"
     #   method       "GET"
-    #   host         "api.test", with the port when it is not the scheme's
+    #   host         "api.test", with the port unless it is the default of the scheme
     #   shape        "GET /users/:id", or the template: of the call
-    #   identity     Integer, the same for calls that ask the same again; nil for methods that are not safe
+    #   identity     Integer, equal for calls that request the same thing; nil for methods that are not safe
     #   began        monotonic seconds
     #   ended        monotonic seconds
-    #   opening      seconds for opening its connection; 0.0 on one that was kept; nil when unknown
-    #   multiplexed  whether its connection carries many calls at once (HTTP/2)
-    #   status       Integer; nil without an answer
-    #   error        name of the error's class; nil with an answer
-    #   timeout      what bounds it when nobody has chosen a timeout: "none", or "open 60 s, each read 60 s"; else nil
-    #   transaction  whether it was made inside a database transaction (ActiveRecord)
-    #   place        "app/models/user.rb:31", the caller's
+    #   opening      seconds for opening the connection; 0.0 on a reused connection; nil when unknown
+    #   multiplexed  whether the connection carries several calls at once (HTTP/2)
+    #   status       Integer; nil without a response
+    #   error        name of the error's class; nil with a response
+    #   timeout      the default limits when no timeout was set: "none", or "open 60 s, each read 60 s"; else nil
+    #   transaction  whether the call was made inside a database transaction (ActiveRecord)
+    #   place        "app/models/user.rb:31", the line in the caller's code
     # rubocop:disable Lint/StructNewOverride -- as Request#method
     Call = Struct.new(:library, :method, :host, :shape, :identity, :began, :ended, :opening, :multiplexed, :status,
                       :error, :timeout, :transaction, :place, keyword_init: true) do
@@ -27,8 +27,8 @@ module Trunkline
       # @param method [String]
       # @param origin [Array(String, String, Integer)] scheme, host and port
       # @param target [String] path and query
-      # @param headers [#[]] of the request: with other values of VARYING, the same URL may have another answer
-      # @return [Hash{Symbol => Object}] members that tell of a request
+      # @param headers [#[]] of the request; the values of VARYING are part of the identity
+      # @return [Hash{Symbol => Object}] members that describe a request
       # @api private
       def self.request(method, origin, target, headers: {}, template: nil)
         scheme, host, port = origin
@@ -44,7 +44,7 @@ module Trunkline
       end
       private_class_method :identity
 
-      # @return [String] of a query, the names alone
+      # @return [String] path shape, and the names of the query's parameters without their values
       def self.shape(target)
         path, query = target.split("?", 2)
         names = query.to_s.scan(/(?:\A|&)([^=&]+)/).flatten.uniq.sort
@@ -60,15 +60,15 @@ module Trunkline
       # @return [Float] seconds
       def duration = ended - began
 
-      # @return [Float] seconds that it takes on a connection that is open
+      # @return [Float] seconds that the call takes on an open connection
       def service = [duration - (opening || 0.0), 0.0].max
 
-      # @return [Boolean] whether it had to open its connection
+      # @return [Boolean] whether the call opened its connection
       def opened? = opening&.positive? || false
     end
-    # Methods that ask the same again when their URL is the same.
+    # Safe methods: two calls with the same URL request the same thing.
     Call::SAFE = %w[GET HEAD OPTIONS].freeze
-    # Fields of a request that another answer is due to.
+    # Request header fields that may change the response.
     Call::VARYING = %w[authorization cookie range accept accept-language].freeze
   end
 end

@@ -7,18 +7,18 @@ require_relative "report"
 
 module Trunkline
   module Insight
-    # The calls of one watch. For any number of threads.
+    # Collects the calls of one watch. Safe for use by any number of threads.
     #
     # @api private
     class Collector
       include Redacted
 
-      # Calls that are kept; of others only the number is known.
+      # Maximum number of calls that are kept; further calls are only counted.
       MOST = 10_000
 
       # @return [String]
       attr_accessor :name
-      # @return [Collector, nil] of the watch around this one, which sees the same calls
+      # @return [Collector, nil] of the enclosing watch, which gets the same calls
       attr_writer :outer
 
       def initialize(name, min: LOOP)

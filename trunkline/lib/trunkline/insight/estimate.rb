@@ -5,18 +5,18 @@ require_relative "simulated_batch"
 
 module Trunkline
   module Insight
-    # How long calls took, and would take. All of it from their own timings.
+    # Computes how long calls took, and how long a batch of them would take, from their timings only.
     #
     # @api private
     module Estimate
-      # Hosts of which it is known how long opening a connection takes.
+      # Maximum number of hosts whose time for opening a connection is kept.
       HOSTS = 64
 
       @openings = {}
 
       class << self
         # @param calls [Array<Call>]
-        # @return [Float] seconds in which any of them was under way
+        # @return [Float] seconds during which at least one of the calls was in progress
         def covered(calls)
           upto = -Float::INFINITY
           calls.sort_by(&:began).sum do |call|
@@ -26,7 +26,7 @@ module Trunkline
           end
         end
 
-        # Groups of calls that were under way at the same time.
+        # Groups calls that overlapped in time.
         # @return [Array<Array<Call>>] one after another
         def rounds(calls)
           upto = nil
@@ -36,7 +36,7 @@ module Trunkline
           end.to_a
         end
 
-        # Keeps how long opening a connection to the call's host took: later calls have it open.
+        # Stores how long opening a connection to the call's host took, since later calls find it open.
         # @param call [Call]
         # @return [void]
         def learn(call)
@@ -44,7 +44,7 @@ module Trunkline
         end
 
         # @param calls [Array<Call>] to one host
-        # @return [Float] seconds that one batch of the same calls would take
+        # @return [Float] seconds that a batch of these calls would take
         def side_by_side(calls) = [SimulatedBatch.new(calls, opening_of(calls)).seconds, covered(calls)].min
 
         private

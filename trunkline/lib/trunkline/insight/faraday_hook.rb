@@ -4,7 +4,8 @@ require_relative "outgoing"
 
 module Trunkline
   module Insight
-    # Prepended to what runs a request of Faraday through its middleware, for adapters of other libraries.
+    # Prepended to Faraday::RackBuilder, which runs a request through the middleware, to watch adapters of other
+    # libraries.
     #
     # @api private
     module FaradayHook
@@ -29,7 +30,7 @@ module Trunkline
                          headers: request.headers) }
       end
 
-      # Calls of in_parallel are made later, side by side: Trunkline's adapter tells of them itself.
+      # Calls of in_parallel run later and concurrently; Trunkline's adapter reports them itself.
       def build_response(connection, request)
         return super if connection.in_parallel?
 

@@ -6,22 +6,22 @@ require_relative "finding"
 
 module Trunkline
   module Insight
-    # What can be made better about the calls of one watch. A method for each kind of finding.
+    # Finds what can be improved about the calls of one watch. There is a method for each kind of finding.
     #
     # @api private
     class Finder
       include Redacted
 
       # @param calls [Array<Call>]
-      # @param of [Float] seconds that the watch took
-      # @param min [Integer] how many calls of one shape are a loop
+      # @param of [Float] duration of the watch in seconds
+      # @param min [Integer] number of calls of one shape that make a loop
       def initialize(calls, of:, min:)
         @hosts = calls.group_by(&:host)
         @of = of
         @min = min
       end
 
-      # @return [Array<Finding>] those first that would save most
+      # @return [Array<Finding>] the largest savings first
       def findings
         found = @hosts.flat_map do |host, calls|
           [looped(host, calls), *repeated(host, calls), connections(host, calls), *timeouts(host, calls),
@@ -52,7 +52,7 @@ module Trunkline
         rounds >= @min && group.size < 2 * rounds
       end
 
-      # @return [Array<Call>] of some, those that were under way when no other one was
+      # @return [Array<Call>] the calls among `some` that overlapped with no other call
       def alone(some, calls)
         lonely = Estimate.rounds(calls).select { |round| round.size == 1 }.flatten
         some.select { |call| lonely.include?(call) }
@@ -84,7 +84,8 @@ module Trunkline
                 advice: "Keep the connection open: one Trunkline client for all calls, or Net::HTTP.start around them.")
       end
 
-      # Calls that opened a connection, though fewer were under way than had been side by side before.
+      # Calls that opened a connection although as many calls had been in progress before, so that one could have been
+      # reused.
       def opened_again(calls)
         most = 0
         under_way = []

@@ -4,19 +4,19 @@ require_relative "seconds"
 
 module Trunkline
   module Insight
-    # Something about calls that a person can make better. Frozen.
+    # Something about the calls of a watch that can be improved. Frozen.
     #
     #   kind      :loop (calls of the same shape, one after another), :repeated (the same URL again), :connections (a
-    #             new connection for each call), :timeouts (nobody has chosen one) or :transaction (calls inside a
+    #             new connection for each call), :timeouts (no timeout was set) or :transaction (calls inside a
     #             database transaction)
     #   host      "api.test"
     #   what      "15 calls to api.test one after another (GET /users/:id x 14)"
-    #   remedy    what has the estimate: "Side by side"; nil without one
-    #   advice    a sentence that says what to do
+    #   remedy    what the estimate is for: "Side by side"; nil without an estimate
+    #   advice    a sentence with the recommended change
     #   calls     Array<Call>
-    #   seconds   Float, that the calls took
-    #   estimate  Float, that they would take; nil when nothing would be faster
-    #   of        Float, seconds that the whole watch took
+    #   seconds   Float, how long the calls took
+    #   estimate  Float, how long they would take; nil when nothing would be faster
+    #   of        Float, duration of the watch in seconds
     Finding = Struct.new(:kind, :host, :what, :remedy, :advice, :calls, :seconds, :estimate, :of, keyword_init: true) do
       def initialize(**)
         super

@@ -2,13 +2,13 @@
 
 module Trunkline
   module Insight
-    # Watches the calls of jobs, as Middleware does those of requests. For Sidekiq's server:
+    # Watches the calls of jobs, as Middleware watches those of requests. For Sidekiq's server:
     #
     #   Sidekiq.configure_server do |config|
     #     config.server_middleware { |chain| chain.add Trunkline::Insight::JobMiddleware }
     #   end
     class JobMiddleware
-      # Runs a job, and warns of what is found.
+      # Runs a job, and logs a warning with the findings.
       # @param name [String] of the job
       # @return [Object] the block's value
       # @api private
@@ -23,7 +23,7 @@ module Trunkline
         end
       end
 
-      # @param job [Hash] as Sidekiq has it
+      # @param job [Hash] as Sidekiq passes it
       # @return [Object] the block's value
       def call(_instance, job, _queue, &block)
         JobMiddleware.watch(job["wrapped"] || job["class"], &block)

@@ -2,21 +2,21 @@
 
 module Trunkline
   module Insight
-    # For tests with RSpec, which have it when RSpec was loaded before "trunkline/insight":
+    # For tests with RSpec. Included automatically when RSpec was loaded before "trunkline/insight"; otherwise:
     #
     #   RSpec.configure { |config| config.include Trunkline::Insight::Matchers }
     #
     #   expect { get "/orders" }.not_to make_http_n_plus_one
     #
-    # Stubbed calls count as others do.
+    # Stubbed calls count, too.
     module Matchers
-      # Matches a block that makes calls of the same shape one after another, or asks the same URL again.
+      # Matches a block that makes calls of the same shape one after another, or requests the same URL again.
       #
-      # @param min [Integer] how many calls of one shape are a loop: 2 when a test has two records
+      # @param min [Integer] number of calls of one shape that make a loop; 2 when a test has two records
       # @return [MakeHTTPNPlusOne]
       def make_http_n_plus_one(min: LOOP) = MakeHTTPNPlusOne.new(min)
 
-      # The matcher, as RSpec asks it.
+      # The matcher, with the interface that RSpec expects.
       class MakeHTTPNPlusOne
         include Redacted
 

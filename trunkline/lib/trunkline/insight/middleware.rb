@@ -2,19 +2,20 @@
 
 module Trunkline
   module Insight
-    # Rack middleware that watches the calls which an application makes for a request, warns of what it finds, and adds
-    # a Panel to HTML pages. It watches a share of the requests (Insight.sample): none in production, unless asked for.
+    # Rack middleware that watches the calls which an application makes during a request, logs a warning with the
+    # findings, and adds a Panel to HTML pages. It watches a share of the requests: none in production, unless sample:
+    # or Insight.sample is set.
     #
     #   use Trunkline::Insight::Middleware
     #
-    # What a body's #each calls when the application has returned is not seen.
+    # Calls made by the body's #each, after the application has returned, are not watched.
     class Middleware
       include Redacted
 
       # @param app [#call]
-      # @param panel [Boolean] whether pages get a Panel; by default in development alone
-      # @param sample [Numeric, nil] the share of requests, from 0 to 1; nil: Insight.sample
-      # @param min [Integer] as that of Insight.watch
+      # @param panel [Boolean] whether pages get a Panel; by default only in development
+      # @param sample [Numeric, nil] the share of requests, from 0 to 1; nil for Insight.sample
+      # @param min [Integer] see Insight.watch
       def initialize(app, panel: Insight.environment == "development", sample: nil, min: LOOP)
         @app = app
         @panel = panel
@@ -23,7 +24,7 @@ module Trunkline
       end
 
       # @param env [Hash]
-      # @return [Array] the application's answer
+      # @return [Array] the application's response
       def call(env)
         return @app.call(env) if rand >= (@sample || Insight.sample)
 
@@ -39,7 +40,7 @@ module Trunkline
 
       private
 
-      # @return [String, nil] "OrdersController#index", of Rails
+      # @return [String, nil] "OrdersController#index" in Rails
       def action(env)
         controller = env["action_controller.instance"]
         "#{controller.class.name}##{controller.action_name}" if controller.respond_to?(:action_name)

@@ -4,14 +4,15 @@ require_relative "outgoing"
 
 module Trunkline
   module Insight
-    # Prepended to Net::HTTP, and to the class that a test library has put in its place.
+    # Prepended to Net::HTTP, or to the class with which a test library has replaced it.
     #
     # @api private
     module NetHTTPHook
-      # Net::HTTP's own, in seconds.
+      # Default of Net::HTTP, in seconds.
       DEFAULT_TIMEOUT = 60
 
-      # When the connection of a session was opened, and how many calls had been told of then.
+      # When the connection of a session was opened, how long that took, and how many calls this fiber had reported by
+      # then.
       Opening = Struct.new(:began, :seconds, :told)
 
       # Idempotent.
@@ -24,7 +25,7 @@ module Trunkline
       end
 
       # @param http [Net::HTTP]
-      # @return [String, nil] what bounds its calls when nobody has chosen a timeout
+      # @return [String, nil] the default limits of its calls; nil when a timeout was set
       def self.timeout(http)
         open = http.open_timeout
         read = http.read_timeout
@@ -34,7 +35,7 @@ module Trunkline
         [("open #{open} s" if open), ("each read #{read} s" if read)].compact.join(", ")
       end
 
-      # Without #start it calls itself, once it is started.
+      # Net::HTTP#request calls itself after #start if the session was not started; only the outer call is watched.
       def request(req, body = nil, &block)
         return super if @trunkline_insight_inside || Insight.current.nil?
 

@@ -8,8 +8,8 @@ require_relative "transaction"
 
 module Trunkline
   module Insight
-    # Calls of other libraries. One library may make its calls by another that is watched as well (Faraday by Net::HTTP,
-    # Net::HTTP by Trunkline): the innermost tells of a call, those above it do not.
+    # Reports calls of other libraries. A library may make its calls through another one that is watched as well
+    # (Faraday through Net::HTTP, Net::HTTP through Trunkline): only the innermost library reports a call.
     #
     # @api private
     module Outgoing
@@ -17,8 +17,8 @@ module Trunkline
       private_constant :KEY
 
       class << self
-        # Runs a call, and adds it to the collector of this fiber unless a library below has told of it.
-        # @param facts [#call] given the result, or nil, gives members of a Call
+        # Runs a call, and adds it to the collector of this fiber unless an inner library has reported it.
+        # @param facts [#call] takes the result, or nil, and returns members of a Call
         # @return [Object] the block's value
         def watch(facts, began: Engine.now)
           collector = Insight.current or return yield
@@ -33,13 +33,13 @@ module Trunkline
           end
         end
 
-        # Says that a call of this fiber was told of.
+        # Counts a call of this fiber as reported.
         # @return [void]
         def tell
           Thread.current[KEY] = told + 1
         end
 
-        # @return [Integer] calls of this fiber that were told of
+        # @return [Integer] number of reported calls of this fiber
         def told = Thread.current[KEY] || 0
 
         private

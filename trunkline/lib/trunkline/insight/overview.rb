@@ -2,7 +2,7 @@
 
 module Trunkline
   module Insight
-    # The findings of several watches: the same ones together, those first that cost most. Frozen.
+    # The findings of several watches, with equal findings grouped, the most expensive first. Frozen.
     class Overview
       # @return [Array<Report>] oldest first
       attr_reader :reports
@@ -13,7 +13,7 @@ module Trunkline
         freeze
       end
 
-      # @return [Array<Finding>] the worst of each kind, watch and place; those first that would save most in all
+      # @return [Array<Finding>] the worst of each group of equal kind, watch and place; the largest total savings first
       def findings = groups.map { |group| group.max_by { |_, finding| finding.saves }.last }
 
       # @return [String]
@@ -28,7 +28,7 @@ module Trunkline
 
       private
 
-      # @return [Array<Array<(String, Finding)>>] name of the watch, and the finding
+      # @return [Array<Array<(String, Finding)>>] groups of watch names and findings
       def groups
         pairs = reports.flat_map { |report| report.findings.map { |finding| [report.name, finding] } }
         groups = pairs.group_by { |name, finding| [name, finding.kind, finding.host, finding.place] }.values

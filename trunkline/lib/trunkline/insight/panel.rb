@@ -4,33 +4,33 @@ require "erb"
 
 module Trunkline
   module Insight
-    # One element at the end of an HTML page, which tells what was called for it: a button in the corner that opens a
-    # list. It loads nothing, runs no script, and is reached and opened by the keyboard. Where the page's policy forbids
-    # its style, it is a list below the page.
+    # An element at the end of an HTML page that lists the calls made for the page: a button in the corner opens the
+    # list. It loads nothing, runs no script, and can be reached and opened with the keyboard. Where the page's
+    # Content-Security-Policy forbids its style, it is shown as a list below the page.
     #
     # @api private
     class Panel
       include Redacted
       include ERB::Util
 
-      # Calls that are listed, the slowest.
+      # Number of calls listed, the slowest first.
       CALLS = 20
-      # Larger pages stay as they are.
+      # Larger pages are not changed.
       MOST_BYTES = 10_000_000
       TEMPLATE = ERB.new(File.read("#{__dir__}/panel.html.erb"), trim_mode: "-")
       private_constant :TEMPLATE
 
       class << self
-        # @param answer [Array] of a Rack application
+        # @param answer [Array] response of a Rack application
         # @param report [Report]
         # @param env [Hash]
-        # @return [Array] the same answer, when it is no whole HTML page
+        # @return [Array] the response with the panel; without it unless the response is a complete HTML page
         def add(answer, report, env)
           status, headers, body = answer
           return answer unless page?(status, headers) && body.respond_to?(:to_ary)
 
-          parts = body.to_ary # which closes the body
-          return answer unless parts.is_a?(Array) # Rails' body gives what it was made of, an Enumerator for example
+          parts = body.to_ary # to_ary also closes the body
+          return answer unless parts.is_a?(Array) # #to_ary of a Rails body may return an Enumerator, for example
 
           html = parts.join.b
           at = html.bytesize > MOST_BYTES ? nil : place(html)
@@ -49,20 +49,20 @@ module Trunkline
             fields.values_at("content-encoding", "content-disposition", "transfer-encoding").none?
         end
 
-        # @return [Integer, nil] where the panel goes; nil of a part of a page
+        # @return [Integer, nil] position for the panel; nil for a part of a page
         def place(html)
           html.rindex(%r{</body\s*>}in) || html.rindex(%r{</html\s*>}in) ||
             (html.bytesize if html.match?(/\A(?:\xEF\xBB\xBF)?\s*<(?:!doctype|html)\b/in))
         end
 
-        # What told of the page without the panel goes: its length, and its validators.
+        # Removes the fields that describe the page without the panel (validators and digests), and corrects the length.
         def with_length(headers, bytes)
           changed = headers.reject { |name, _| name.match?(/\A(?:content-length|etag|content-md5|digest)\z/i) }
           length = headers.find { |name, _| name.casecmp?("content-length") }
           length ? changed.merge(length.first => bytes.to_s) : changed
         end
 
-        # @return [String, nil] that the page's Content-Security-Policy asks of styles (Rails)
+        # @return [String, nil] the nonce that the page's Content-Security-Policy requires for styles (Rails)
         def nonce(env)
           ::ActionDispatch::Request.new(env).content_security_policy_nonce if defined?(::ActionDispatch::Request)
         end
@@ -82,7 +82,7 @@ module Trunkline
 
       attr_reader :report, :nonce
 
-      # @return [String] what the button says
+      # @return [String] text of the button
       def label
         found = report.findings.size
         told = found.zero? ? "nothing to improve" : "#{found} finding#{"s" if found > 1}"

@@ -5,24 +5,24 @@ require_relative "../memo"
 
 module Trunkline
   module Insight
-    # Where in the caller's code a call was made.
+    # Finds the line in the caller's code that made a call.
     #
     # @api private
     module Place
-      # Not the caller's code.
+      # Prefixes of paths that are not the caller's code.
       LIBRARIES = [File.expand_path("../..", __dir__), RbConfig::CONFIG["rubylibdir"], *Gem.path, "<internal:"].freeze
-      # Frames that are read at once.
+      # Number of stack frames read at once.
       PORTION = 24
-      # Of which it is known whether they are a library's.
+      # Maximum number of files whose classification as library code is kept.
       FILES = 4096
       private_constant :LIBRARIES, :PORTION, :FILES
 
       @known = {}
 
       class << self
-        # Reads no more of the stack than it needs, and asks once for each file: a page may make hundreds of calls, some
-        # two hundred frames deep, and what this takes is taken from what is measured.
-        # @return [String] "app/models/user.rb:31", of the innermost line that belongs to the application
+        # Reads only as many stack frames as needed, and classifies each file once: a page may make hundreds of calls,
+        # some two hundred frames deep, and the time spent here adds to the measured time.
+        # @return [String] "app/models/user.rb:31", the innermost line that belongs to the application
         def here
           folder = "#{root}/"
           first = nil
@@ -36,10 +36,10 @@ module Trunkline
 
         private
 
-        # @return [String] the folder of the application
+        # @return [String] the application's root directory
         def root = (defined?(::Rails.root) && ::Rails.root&.to_s) || Dir.pwd
 
-        # @yield [path, number] innermost first, without the libraries' own
+        # @yield [path, number] frames from the innermost, except those of libraries
         def each_line
           from = 3
           while (lines = caller_locations(from, PORTION)) && !lines.empty?

@@ -8,8 +8,8 @@ require_relative "transaction"
 
 module Trunkline
   module Insight
-    # Adds Trunkline's calls to the collector of who made them (see Instrument). A call that was answered without a
-    # request, by a cache or a breaker, is none.
+    # Adds Trunkline's calls to the collector of the fiber that makes them (see Instrument). A call that sent no
+    # request, because a cache or a breaker answered it, is not added.
     #
     # @api private
     class Probe
@@ -17,7 +17,7 @@ module Trunkline
 
       State = Struct.new(:call, :collector, :place, :transaction, :began) { include Redacted }
 
-      # @return [Boolean] whether this fiber is watched
+      # @return [Boolean] whether a watch runs in this fiber
       def wanted? = !Insight.current.nil?
 
       def note

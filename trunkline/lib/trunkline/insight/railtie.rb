@@ -2,7 +2,7 @@
 
 module Trunkline
   module Insight
-    # Watches the requests and the jobs of a Rails application. In production the middleware is there as well: it
+    # Watches the requests and the jobs of a Rails application. The middleware is installed in production as well, but
     # watches nothing while Insight.sample is 0.0.
     #
     # @api private

@@ -5,13 +5,13 @@ require_relative "seconds"
 
 module Trunkline
   module Insight
-    # What a watch has seen. Frozen.
+    # The result of a watch. Frozen.
     #
     #   name      of the watch
     #   calls     Array<Call>, in the order in which they began
     #   duration  seconds of the watch
-    #   findings  Array<Finding>, those first that would save most
-    #   dropped   calls beyond the 10,000 that are kept
+    #   findings  Array<Finding>, the largest savings first
+    #   dropped   number of calls beyond the 10,000 that are kept
     class Report
       # Kinds of findings that are an N+1.
       N_PLUS_ONE = %i[loop repeated].freeze
@@ -28,13 +28,13 @@ module Trunkline
         freeze
       end
 
-      # @return [Array<Finding>] calls in a loop, and the same URL again
+      # @return [Array<Finding>] calls in a loop, and repeated requests of the same URL
       def n_plus_one = findings.select { |finding| N_PLUS_ONE.include?(finding.kind) }
 
-      # @return [Float] seconds in which any call was under way
+      # @return [Float] seconds during which at least one call was in progress
       def seconds = Estimate.covered(calls)
 
-      # @return [Array<Call>] the slowest first
+      # @return [Array<Call>] slowest first
       def slowest(count = calls.size) = calls.sort_by { |call| -call.duration }.first(count)
 
       # @return [String] "15 calls, 1.84 s of 2.10 s"
@@ -43,7 +43,7 @@ module Trunkline
         "#{calls.size} call#{"s" unless calls.size == 1}#{more}, #{Seconds.of(seconds)} of #{Seconds.of(duration)}"
       end
 
-      # @return [String] a line for each finding, with the advice below; or one line that says that there is none
+      # @return [String] each finding on a line, followed by its advice; or one line that says that there are none
       def to_s
         return "#{name}: #{summary}; nothing to improve" if findings.empty?
 

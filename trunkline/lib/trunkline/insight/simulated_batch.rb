@@ -5,21 +5,22 @@ require_relative "../redacted"
 
 module Trunkline
   module Insight
-    # A batch of calls in a time of its own: the limiter of a real one says when the next call starts, and each takes
-    # what it took on an open connection.
+    # Simulates a batch of calls with a virtual clock: the limiter of real batches decides when the next call starts,
+    # and each call takes as long as it took on an open connection.
     #
     # @api private
     class SimulatedBatch
       include Redacted
 
-      # Connections to one host that a client opens by default.
+      # Connections per host that a client opens by default.
       CONNECTIONS = 64
-      # Seconds of CPU that a batch takes for a call while it is watched: calls wait side by side, and are sent and read
-      # one after another. Measured: 0.05 ms, and as much again for watching it.
+      # CPU seconds that a watched batch spends per call: responses are awaited concurrently, but requests are written
+      # and responses read one after another. Measured: 0.05 ms, and as much again for watching.
       CPU = 0.0001
 
       # @param calls [Array<Call>]
-      # @param opening [Float] seconds for opening a connection, when none is idle; over HTTP/2 only the first is opened
+      # @param opening [Float] seconds for opening a connection when none is idle; over HTTP/2 only the first one is
+      #   opened
       def initialize(calls, opening)
         @calls = calls
         @opening = opening
@@ -46,7 +47,7 @@ module Trunkline
         @now += CPU
       end
 
-      # @return [Float] seconds until the call has one
+      # @return [Float] seconds until the call has a connection
       def connection_for(call)
         return @opening unless @idle.positive? || (call.multiplexed && !@under_way.empty?)
 

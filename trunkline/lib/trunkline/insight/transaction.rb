@@ -2,8 +2,8 @@
 
 module Trunkline
   module Insight
-    # Whether ActiveRecord, if it is loaded, has a transaction open in this thread. Those that tests are wrapped in do
-    # not count: Rails marks them as not joinable.
+    # Tells whether this thread has an ActiveRecord transaction open. The transactions that wrap tests do not count:
+    # Rails marks them as not joinable.
     #
     # @api private
     module Transaction
@@ -17,7 +17,7 @@ module Trunkline
         end
       end
 
-      # Whoever has not loaded it has no transaction, and perhaps no database.
+      # An application that has not loaded ActiveRecord::Base has no transaction, and perhaps no database.
       def self.loaded?
         defined?(::ActiveRecord::Base) && !::ActiveRecord.autoload?(:Base)
       end

@@ -7,34 +7,35 @@ require_relative "../redacted"
 require_relative "tally"
 
 module Trunkline
-  # Reopened: an instrument.
+  # Adds the ActiveSupport probe.
   module Instrument
-    # Tells ActiveSupport::Notifications of calls. Loads itself when ActiveSupport::Notifications is there.
+    # Publishes calls to ActiveSupport::Notifications. Loaded automatically when ActiveSupport::Notifications is
+    # defined.
     #
     #   request.trunkline     a call
-    #   attempt.trunkline     one request of it
-    #   connection.trunkline  a connection was opened, or could not be: told when the attempt has ended
+    #   attempt.trunkline     one request of a call
+    #   connection.trunkline  a connection was opened or failed to open; published when the attempt has ended
     #
     # The payloads have
     #
     #   :request (Request), :method, :url (without userinfo and query), :template
-    #   :response (Response), :status       when it ended with an answer
-    #   :error, :exception, :exception_object   when it did not; the last two as Rails has them
-    #   :attempts (Integer)                 of a call
-    #   :number (Integer, from 1)           of an attempt
-    #   :connection (ConnectionInfo), :timings  of a connection
-    #   :context (Hash), :tags (Array)      what ActiveSupport::ExecutionContext and the tagged logger had where the
-    #                                       call was made: futures run in another thread
+    #   :response (Response), :status       when there was a response
+    #   :error, :exception, :exception_object   when there was none; the last two in the format of Rails
+    #   :attempts (Integer)                 for a call
+    #   :number (Integer, from 1)           for an attempt
+    #   :connection (ConnectionInfo), :timings  for a connection
+    #   :context (Hash), :tags (Array)      from ActiveSupport::ExecutionContext and the tagged logger of the thread
+    #                                       that made the call, because futures run in another thread
     class ActiveSupport
       include Redacted
 
       NAMES = %w[request.trunkline attempt.trunkline connection.trunkline].freeze
       REQUEST, ATTEMPT, CONNECTION = NAMES
-      # Whether this version tells those who listen.
+      # Whether this version of ActiveSupport can list the subscribers of an event.
       ALL_LISTENERS = ::ActiveSupport::Notifications::Fanout.method_defined?(:all_listeners_for)
       private_constant :REQUEST, :ATTEMPT, :CONNECTION, :ALL_LISTENERS
 
-      # An event that has begun.
+      # An event that was started and not finished.
       Begun = Struct.new(:handle, :payload) do
         include Redacted
 
@@ -53,12 +54,13 @@ module Trunkline
         end
       end
 
-      # Of a call.
+      # State of a call.
       State = Struct.new(:call, :began, :note, :event) { include Redacted }
 
-      # ---- a probe ----
+      # ---- interface of a probe ----
 
-      # Asked for each call: most have nobody who listens, which is told sooner than whether those who do are silenced.
+      # Called for each call. Most events have no subscribers, which is faster to check than whether all subscribers are
+      # silenced.
       # @return [Boolean]
       def wanted?
         return true if Tally.current
@@ -70,7 +72,7 @@ module Trunkline
         NAMES.any? { |name| all.listening?(name) }
       end
 
-      # @return [Hash] what Rails keeps with the thread that makes the call
+      # @return [Hash] what Rails stores in the thread that makes the call
       def note
         { tally: Tally.current, context: context, tags: tags, thread: Thread.current }
       end
@@ -107,7 +109,7 @@ module Trunkline
 
       def notifier = ::ActiveSupport::Notifications.notifier
 
-      # @return [Begun, nil] nil when nobody listens
+      # @return [Begun, nil] nil without subscribers
       def start(name, request, note, **more)
         return unless notifier.listening?(name)
 
@@ -122,7 +124,7 @@ module Trunkline
         loaded?(:ExecutionContext) ? ::ActiveSupport::ExecutionContext.to_h : {}
       end
 
-      # What is to be loaded yet has nothing to tell.
+      # A constant that is not loaded yet is not in use.
       def loaded?(name)
         ::ActiveSupport.const_defined?(name) && !::ActiveSupport.autoload?(name)
       end

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 require "appsignal"
-require_relative "../../trunkline" unless defined?(Trunkline::Instrument) # which loads this file by itself
+require_relative "../../trunkline" unless defined?(Trunkline::Instrument) # trunkline.rb loads this file, too
 require_relative "patches"
 
 module Trunkline
-  # Reopened: an instrument.
+  # Adds the AppSignal probe.
   module Instrument
-    # Shows calls in AppSignal as its integration of Net::HTTP does: an event request.trunkline for each attempt
+    # Reports calls to AppSignal as its integration of Net::HTTP does: an event request.trunkline for each attempt
     # (docs/observability.md).
     #
     # @api private
@@ -17,14 +17,14 @@ module Trunkline
       PATCHES = Patches.new({ net_http: "Appsignal::Integrations::NetHttpIntegration",
                               faraday: "Appsignal::Integrations::FaradayRackBuilderPatch" },
                             { faraday: "Faraday::RackBuilder" })
-      # Whether events can be told as OpenTelemetry's spans (AppSignal 5).
+      # Whether events can be recorded as OpenTelemetry spans (AppSignal 5).
       SPANS = ::Appsignal::Transaction.instance_method(:record_event).parameters.include?(%i[key opentelemetry_kind])
       private_constant :SPANS
 
-      # The transaction of a call, and its trace context as fields.
+      # The transaction of a call, and its trace context as header fields.
       Place = Struct.new(:transaction, :fields) { include Redacted }
 
-      # @return [Place, nil] nil outside a transaction, or when the call is told elsewhere
+      # @return [Place, nil] nil outside a transaction, or when another integration reports the call
       def note
         return if !::Appsignal::Transaction.current? || PATCHES.tell_of_current?
 

@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
 require "datadog"
-require_relative "../../trunkline" unless defined?(Trunkline::Instrument) # which loads this file by itself
+require_relative "../../trunkline" unless defined?(Trunkline::Instrument) # trunkline.rb loads this file, too
 require_relative "patches"
 
 module Trunkline
-  # Reopened: an instrument.
+  # Adds the Datadog probe.
   module Instrument
-    # Shows calls in Datadog as its integration of Net::HTTP does: a span http.request for each attempt; sends Datadog's
-    # trace context (docs/observability.md).
+    # Reports calls to Datadog as its integration of Net::HTTP does: a span http.request for each attempt. Sends
+    # Datadog's trace context (docs/observability.md).
     #
     # @api private
     class Datadog
@@ -18,16 +18,16 @@ module Trunkline
       Tags = Tracing::Metadata::Ext
       PATCHES = Patches.new({ net_http: "Datadog::Tracing::Contrib::HTTP::Instrumentation::InstanceMethods",
                               faraday: "Datadog::Tracing::Contrib::Faraday::Connection" })
-      # Fields of requests that Datadog's own library makes.
+      # Fields of requests that Datadog's library itself makes.
       OWN = %w[datadog-meta-tracer-version dd-internal-untraced-request].freeze
       private_constant :Tracing, :Tags, :OWN
 
-      # Of an attempt: the digest of its parent, the id of its span, when it began.
+      # State of an attempt: the digest of its parent, the id of its span, its start time.
       Begun = Struct.new(:parent, :id, :started_at) { include Redacted }
 
       def wanted? = Tracing.enabled?
 
-      # @return [Datadog::Tracing::TraceDigest, nil] nil when the call is told elsewhere
+      # @return [Datadog::Tracing::TraceDigest, nil] nil when another integration reports the call
       def note
         return if PATCHES.tell_of_current?
 
@@ -43,8 +43,8 @@ module Trunkline
         [begun, fields(begun, request)]
       end
 
-      # The span is made when the attempt is over, with the id that was sent: no span is active meanwhile, so attempts
-      # may run side by side.
+      # The span is created when the attempt is over, with the id that was sent. No span is active meanwhile, so
+      # attempts may run concurrently.
       def attempt_ends(begun, lap)
         return unless begun
 

@@ -5,15 +5,15 @@ require_relative "../log_line"
 require_relative "active_support"
 
 module Trunkline
-  # Reopened: an instrument.
+  # Adds the log subscriber.
   module Instrument
-    # Writes a line about each call into the log of Rails, at the level debug, and adds to the line of each action how
-    # long its calls took:
+    # Logs a line for each call to the Rails log, at the level debug, and adds to the line of each action how long its
+    # calls took:
     #
     #   GET api.test/users 200 in 34 ms (connect 1, first byte 31)
     #   Completed 200 OK in 260ms (Views: 12.0ms | HTTP: 214 ms (15 calls))
     #
-    # Loads itself in a Rails application.
+    # Loaded automatically in a Rails application.
     class LogSubscriber < ::ActiveSupport::LogSubscriber
       # @param event [ActiveSupport::Notifications::Event] request.trunkline
       def request(event)
@@ -29,7 +29,7 @@ module Trunkline
 
       private
 
-      # A future's line has the tags of the request that made it.
+      # The line of a future has the tags of the request that created the future.
       def tagged(tags, &block)
         here = logger.formatter.respond_to?(:current_tags) ? logger.formatter.current_tags : []
         tags.nil? || tags.empty? || here == tags ? yield : logger.tagged(*tags, &block)
@@ -37,7 +37,7 @@ module Trunkline
 
       # Included in the controllers of a Rails application.
       module ControllerRuntime
-        # Of the class of controllers.
+        # Extends the class of a controller.
         module ClassMethods
           def log_process_action(payload)
             messages = super
@@ -48,7 +48,7 @@ module Trunkline
           end
         end
 
-        # Rails extends the class that includes it.
+        # Rails extends the class that includes the module.
         def self.included(base)
           base.extend(ClassMethods)
         end

@@ -2,15 +2,15 @@
 
 require "newrelic_rpm"
 require "new_relic/agent/http_clients/abstract"
-require_relative "../../trunkline" unless defined?(Trunkline::Instrument) # which loads this file by itself
+require_relative "../../trunkline" unless defined?(Trunkline::Instrument) # trunkline.rb loads this file, too
 require_relative "shown"
 
 module Trunkline
-  # Reopened: an instrument.
+  # Adds the New Relic probe.
   module Instrument
-    # Shows calls in New Relic as its instrumentation of Net::HTTP does: an external segment for each attempt; sends
-    # traceparent, tracestate and newrelic (docs/observability.md). Calls that come from Net::HTTP are told by its own,
-    # which stops tracing for as long as they run.
+    # Reports calls to New Relic as its instrumentation of Net::HTTP does: an external segment for each attempt. Sends
+    # traceparent, tracestate and newrelic (docs/observability.md). New Relic's instrumentation of Net::HTTP reports the
+    # calls that come from there, and disables tracing while they run.
     #
     # @api private
     class NewRelic
@@ -19,11 +19,11 @@ module Trunkline
       # The transaction and segment where a call was made.
       Place = Struct.new(:transaction, :segment) { include Redacted }
 
-      # What New Relic reads of a request, and writes its fields to.
+      # The request as New Relic's agent reads it and adds header fields to it.
       class Outgoing < ::NewRelic::Agent::HTTPClients::AbstractRequest
         include Redacted
 
-        # @return [Hash{String => String}] that New Relic has set
+        # @return [Hash{String => String}] fields that New Relic has set
         attr_reader :fields
 
         def initialize(request)
@@ -45,7 +45,7 @@ module Trunkline
         end
       end
 
-      # What New Relic reads of an answer.
+      # The response as New Relic's agent reads it.
       class Answer < ::NewRelic::Agent::HTTPClients::AbstractResponse
         include Redacted
 
@@ -57,7 +57,7 @@ module Trunkline
         def get_status_code = get_status_code_using(:status) # rubocop:disable Naming/AccessorMethodName
       end
 
-      # @return [Place, nil] nil outside a transaction, or when the call is told elsewhere
+      # @return [Place, nil] nil outside a transaction, or when another integration reports the call
       def note
         state = ::NewRelic::Agent::Tracer.state
         transaction = state.current_transaction

@@ -4,7 +4,8 @@ require_relative "../surroundings"
 
 module Trunkline
   module Instrument
-    # Whether a tool tells of the current call already, because it comes from a library that the tool has patched.
+    # Tells whether a tracing tool reports the current call already, because the call comes from a library that the tool
+    # has patched.
     #
     # @api private
     class Patches
@@ -13,8 +14,9 @@ module Trunkline
       TARGETS = { net_http: "Net::HTTP", faraday: "Faraday::Connection" }.freeze
       private_constant :TARGETS
 
-      # @param modules [Hash{Symbol => String}] by library what the tool prepends to its class, by name
-      # @param targets [Hash{Symbol => String}] other classes than Net::HTTP and Faraday::Connection
+      # @param modules [Hash{Symbol => String}] by library, the name of the module that the tool prepends to its class
+      # @param targets [Hash{Symbol => String}] classes that replace Net::HTTP and Faraday::Connection as targets, by
+      #   library
       def initialize(modules, targets = {})
         @modules = modules
         @targets = { **TARGETS, **targets }

@@ -1,33 +1,33 @@
 # frozen_string_literal: true
 
 require "sentry-ruby"
-require_relative "../../trunkline" unless defined?(Trunkline::Instrument) # which loads this file by itself
+require_relative "../../trunkline" unless defined?(Trunkline::Instrument) # trunkline.rb loads this file, too
 require_relative "patches"
 require_relative "shown"
 
 module Trunkline
-  # Reopened: an instrument.
+  # Adds the Sentry probe.
   module Instrument
-    # Shows calls in Sentry as its integration of Net::HTTP does: a span for each attempt and a breadcrumb for each
-    # answer; sends sentry-trace and baggage (docs/observability.md).
+    # Reports calls to Sentry as its integration of Net::HTTP does: a span for each attempt and a breadcrumb for each
+    # response. Sends sentry-trace and baggage (docs/observability.md).
     #
     # @api private
     class Sentry
       include Redacted
       include ::Sentry::Utils::HttpTracing
 
-      # record_sentry_breadcrumb reads it.
+      # Sentry's record_sentry_breadcrumb reads this constant.
       BREADCRUMB_CATEGORY = "http"
       PATCHES = Patches.new({ net_http: "Sentry::Net::HTTP", faraday: "Sentry::Faraday::Connection" })
 
-      # The hub and span where a call was made, and fields for calls that have no span.
+      # The hub and span where a call was made, and the header fields for a call without a span.
       Place = Struct.new(:hub, :span, :fields) { include Redacted }
-      # What an attempt has begun.
+      # State of an attempt.
       Begun = Struct.new(:place, :span, :info) { include Redacted }
 
       def wanted? = ::Sentry.initialized?
 
-      # @return [Place, nil] nil when the call is told elsewhere
+      # @return [Place, nil] nil when another integration reports the call
       def note
         return if PATCHES.tell_of_current?
 
@@ -71,7 +71,7 @@ module Trunkline
         query ? info.merge(query: query) : info
       end
 
-      # As set_propagation_headers, of the span of this attempt; baggage of the caller's stays.
+      # Like Sentry's set_propagation_headers, for the span of this attempt; the caller's baggage is kept.
       def fields(place, span, request)
         fields = place.fields.dup
         fields["sentry-trace"] = span.to_sentry_trace if span

@@ -4,20 +4,20 @@ require_relative "../redaction"
 
 module Trunkline
   module Instrument
-    # What instruments show of a request's URL to the services of tracing tools.
+    # Parts of a request's URL that may be sent to tracing services.
     #
     # @api private
     module Shown
       module_function
 
       # @param request [Request]
-      # @return [String] without userinfo, and with the values of parameters that are credentials hidden
+      # @return [String] URL without userinfo, with the values of credential parameters redacted
       def url(request) = Redaction.of(request).url(request.url)
 
       # @return [String] scheme, host and path
       def place(request) = "#{request.uri.origin}#{request.uri.path}"
 
-      # @return [String, nil] the query, as #url shows it
+      # @return [String, nil] the query, redacted as in #url
       def query(request) = url(request)[/\?(.*)/m, 1]
     end
   end

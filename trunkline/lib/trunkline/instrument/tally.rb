@@ -4,8 +4,8 @@ require_relative "../lock"
 
 module Trunkline
   module Instrument
-    # The calls of one Rails request or job: how many, and how long in all. Futures and batches are counted where they
-    # were made. Safe for use by several threads.
+    # The number and the total duration of the calls of one Rails request or job. Futures and batches count for the
+    # request or job that created them. Safe for use by several threads.
     class Tally
       KEY = :trunkline_tally
       private_constant :KEY
@@ -13,7 +13,7 @@ module Trunkline
       # @return [Tally, nil] of the current thread and fiber
       def self.current = Thread.current[KEY]
 
-      # @yield whose calls are counted
+      # @yield the block whose calls are counted
       # @yieldparam tally [Tally]
       def self.count
         outer = current
@@ -22,9 +22,9 @@ module Trunkline
         Thread.current[KEY] = outer
       end
 
-      # @return [Integer] that have ended
+      # @return [Integer] number of calls that have ended
       attr_reader :calls
-      # @return [Float] of all calls together: side by side, they take less
+      # @return [Float] sum of the calls' durations, more than the elapsed time when calls run concurrently
       attr_reader :seconds
 
       def initialize

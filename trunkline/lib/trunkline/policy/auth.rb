@@ -7,27 +7,29 @@ require_relative "redirect"
 
 module Trunkline
   module Policy
-    # Signs each request of a call, and answers the challenges of its origin (RFC 9110 11), by an object with
+    # Signs each request of a call and answers the challenges of its origin (RFC 9110 11), with an object (the signer)
+    # that has
     #
-    #   sign(request)     -> Hash of header fields to lay over the request's, or nil; called before each request
-    #   retry?(response)  -> true to sign and send the request again, false to leave the 401 to the caller
+    #   sign(request)     -> Hash of header fields to merge into the request's, or nil; called before each request
+    #   retry?(response)  -> true to sign and send the request again, false to return the 401 to the caller
     #
-    # Either may take the Call as its second argument: by its #sleep and #wait it waits without holding others up.
+    # Each of the two methods may take the Call as its second argument; Call#sleep and Call#wait do not block other
+    # calls.
     #
-    # Requests to other origins, where a redirect may lead, are sent without it.
+    # Requests to other origins, to which a redirect may lead, are sent unsigned.
     class Auth
       include Redacted
 
-      # How often a call may be challenged: once to learn the nonce, once because it had grown old.
+      # Maximum number of challenges per call: one to learn the nonce, one because the nonce had expired.
       CHALLENGES = 2
-      # When this process began: together with its number it names it.
+      # When this process began. It distinguishes processes that had the same process id.
       START = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
       private_constant :START
 
       # @param signer [#sign, #retry?]
-      # @param origin [String, nil] whose credentials they are; nil: that of each call's own URL
+      # @param origin [String, nil] the origin that the credentials are for; nil for the origin of each call's URL
       # @param builder [RequestBuilder]
-      # @param values [FieldValues, nil] what completes each request before it is signed
+      # @param values [FieldValues, nil] adds the caller's computed fields to each request before it is signed
       def initialize(signer, origin, builder, values = nil)
         @signer = signer
         @origin = origin
@@ -37,17 +39,17 @@ module Trunkline
         @retry = with_call(:retry?)
       end
 
-      # @return [String] names the signer; unique among processes
+      # @return [String] identifies the signer; unique among processes
       def name = "#{Process.pid}-#{START}-#{@signer.object_id}"
 
-      # @param request [Request] as it was composed
-      # @return [Request] with what the caller computes for it
+      # @param request [Request] as it was built
+      # @return [Request] with the fields that the caller computes for it
       def fill(request) = @values ? @values.fill(request) : request
 
       # @param request [Request]
-      # @param call [Call] whose attempts become those after the last challenge
-      # @yield [request] sends it and returns its Response
-      # @return [Response] whose #challenges are the answers that asked for a signature
+      # @param call [Call] whose log loses the attempts that a challenge answered
+      # @yield [request] sends the request and returns its Response
+      # @return [Response] whose #challenges are the 401 responses before it
       # @raise [AuthError]
       def call(request, call)
         return yield fill(request) unless request.uri.origin == (@origin || call.request.uri.origin)
@@ -72,7 +74,7 @@ module Trunkline
         response._challenged(passed)
       end
 
-      # @return [#call] the signer's method, for two arguments
+      # @return [#call] the signer's method, wrapped to take two arguments
       def with_call(name)
         method = @signer.method(name)
         method.arity == 2 ? method : ->(about, _call) { method.call(about) }
@@ -86,7 +88,7 @@ module Trunkline
         Policy.add_fields(request, Headers.pairs(signature), @builder)
       end
 
-      # Nobody else closes the answer when the signer raises.
+      # Closes the response when the signer raises, since no other code closes it.
       def again?(response, call)
         again = @retry.call(response, call)
         decided = true

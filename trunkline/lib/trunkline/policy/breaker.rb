@@ -10,8 +10,8 @@ require_relative "breaker/store"
 
 module Trunkline
   module Policy
-    # A circuit breaker: does not call an origin for a while when too many of its requests fail. The clients of a
-    # process that have the same settings share what is known of an origin.
+    # A circuit breaker: refuses requests to an origin for a while when too many of them fail. The clients of a process
+    # that have the same settings share the circuit of an origin.
     class Breaker
       include Redacted
 
@@ -39,8 +39,8 @@ module Trunkline
         new(settings)
       end
 
-      # @return [Hash{String => Hash}] by "host:port" what Circuit#to_h tells. Of an origin that clients with different
-      #   settings call, the circuit that refuses most
+      # @return [Hash{String => Hash}] Circuit#to_h by "host:port". When clients with different settings call an origin,
+      #   the strictest circuit: an open one before a half-open one, a closed one last
       def self.stats
         now = Engine.now
         State.all(:breaker).each_with_object({}) do |((label, _), circuit), all|
@@ -62,9 +62,9 @@ module Trunkline
 
       # @param request [Request]
       # @param call [Call]
-      # @yield [request] sends it and returns its Response
+      # @yield [request] sends the request and returns its Response
       # @return [Response]
-      # @raise [BreakerOpen] instead of calling an origin that fails
+      # @raise [BreakerOpen] when the circuit refuses the request
       def call(request, call)
         circuit(request.uri.label).run(call, request) { judged { yield request } }
       rescue Failed => error
@@ -81,9 +81,9 @@ module Trunkline
         State.of(:breaker, [label, @settings]) { @store ? @store.circuit(label, @settings) : Circuit.new(@settings) }
       end
 
-      # @return [Response] that is no failure
-      # @raise [Failed]
-      # @raise [Error] that says nothing about the origin
+      # @return [Response] that does not count as a failure
+      # @raise [Failed] when the response or the error counts as a failure
+      # @raise [Error] that does not count as a failure
       def judged
         response = yield
         raise Failed.new(response), cause: nil if failure?(response)
@@ -95,7 +95,7 @@ module Trunkline
         raise Failed.new(error), cause: nil
       end
 
-      # Closes an answer that nobody will read, for failure: raised something.
+      # Closes the response when the callable given as failure: raises, since the caller does not get the response.
       def failure?(response)
         told = false
         failed = @failure.call(response)

@@ -4,18 +4,18 @@ require_relative "../lock"
 
 module Trunkline
   module Policy
-    # A token bucket that pays for additional requests, such as retries: each call puts a part of a token in, each
-    # additional request takes one out. Safe for use by several threads.
+    # A token bucket that limits additional requests, such as retries: each call adds a fraction of a token, each
+    # additional request takes one token. Safe for use by several threads.
     #
     # @api private
     class Budget
-      # Ten times 0.1 is less than 1.
+      # Tolerance for Float rounding: ten times 0.1 added up is less than 1.
       ROUNDING = 1e-9
       private_constant :ROUNDING
 
-      # @param ratio [Float] tokens that each call puts in
-      # @param most [Numeric] tokens that the bucket holds at most
-      # @param per_second [Float] tokens that each second puts in
+      # @param ratio [Float] tokens that each call adds
+      # @param most [Numeric] maximum number of tokens in the bucket
+      # @param per_second [Float] tokens that each second adds
       # @param initial [Numeric] tokens at the beginning
       def initialize(ratio:, most:, per_second: 0.0, initial: 0)
         @ratio = ratio.to_f
@@ -38,7 +38,7 @@ module Trunkline
       end
 
       # @param now [Float] monotonic seconds
-      # @return [Boolean] whether one more request is paid for
+      # @return [Boolean] whether a token was taken, so that one more request may be sent
       def take(now)
         @lock.synchronize do
           fill(now)
@@ -56,7 +56,8 @@ module Trunkline
 
       private
 
-      # The time begins with the first call. Of two threads, the one that comes second may have the earlier time.
+      # The clock starts at the first call. `now` may be earlier than @at, because a thread reads the time before it
+      # gets the lock.
       def fill(now)
         @at ||= now
         return if now <= @at

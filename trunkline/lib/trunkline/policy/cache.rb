@@ -15,12 +15,12 @@ require_relative "cache/transaction"
 
 module Trunkline
   module Policy
-    # Keeps answers and gives them again as RFC 9111 allows a private cache. See docs/cache.md.
+    # Stores responses and reuses them as RFC 9111 allows a private cache to. See docs/cache.md.
     class Cache
       include Redacted
 
       READS = %w[GET HEAD].freeze
-      # They change nothing (RFC 9110 9.2.1), so what is kept stays.
+      # Safe methods (RFC 9110 9.2.1) do not invalidate stored responses.
       SAFE = [*READS, "OPTIONS", "TRACE"].freeze
       METHODS = %i[read write delete].freeze
       STORE = Settings::Check.new("an object with read, write and delete",
@@ -33,7 +33,7 @@ module Trunkline
                               max_entry_bytes: [Trunkline::Cache::MAX_ENTRY_BYTES, Settings.integer(1024..(2**31))])
       private_constant :READS, :SAFE, :METHODS, :STORE
 
-      # How often, for one origin; see docs/cache.md.
+      # Counters of one origin; see docs/cache.md.
       COUNTS = { hits: 0, stale: 0, revalidated: 0, misses: 0, stored: 0 }.freeze
       private_constant :COUNTS
 
@@ -49,7 +49,7 @@ module Trunkline
         raise InvalidRequest.of(:cache, value, allowed)
       end
 
-      # @return [Hash{String => Hash{Symbol => Integer}}] by origin
+      # @return [Hash{String => Hash{Symbol => Integer}}] counters by origin
       def self.stats
         State.all(:cache).transform_values(&:dup)
       end
@@ -60,7 +60,7 @@ module Trunkline
       attr_reader :revalidations
 
       # @param store [#read, nil] nil for a new Trunkline::Cache::Memory
-      # @param max_entry_bytes [Integer] of the largest answer that is kept
+      # @param max_entry_bytes [Integer] size of the largest response to store
       # @param rules [Hash] heuristic, stale_while_revalidate, stale_if_error
       def initialize(store:, max_entry_bytes:, **rules)
         @storage = Storage.new(store || Trunkline::Cache::Memory.new)
@@ -72,7 +72,7 @@ module Trunkline
 
       # @param request [Request]
       # @param call [Call]
-      # @yield [request] sends it and returns its Response
+      # @yield [request] sends the request and returns its Response
       # @return [Response]
       # @raise [Error]
       def call(request, call, &forward)
@@ -84,14 +84,14 @@ module Trunkline
       # @return [Float] seconds of the wall clock
       def clock = Process.clock_gettime(Process::CLOCK_REALTIME)
 
-      # @param fields [Response] of an answer
-      # @param begun [Float] when its request was begun
+      # @param fields [Response] whose header fields are read
+      # @param begun [Float] when its request began, seconds of the wall clock
       # @return [Freshness]
       def freshness(fields, begun) = Freshness.of(fields, begun, clock, @rules)
 
       # @param response [Response] to a GET
-      # @param begun [Float] when its request was begun
-      # @return [StoredAnswer, nil] nil for one that is not to be kept (RFC 9111 3)
+      # @param begun [Float] when its request began, seconds of the wall clock
+      # @return [StoredAnswer, nil] nil when the response must not be stored (RFC 9111 3) or is not worth storing
       def storable(response, begun)
         return if response.request.streaming? || !response.complete? || response.length_unknown?
 
@@ -99,11 +99,11 @@ module Trunkline
         kept_answer(response, response.body.b, freshness) if freshness
       end
 
-      # Keeps a streamed answer when it has been read to its end.
+      # Stores a streamed response when its body has been read to the end.
       #
-      # @param response [Response] to a GET, of which the head is there
-      # @param begun [Float] when its request was begun
-      # @yield [answer] later, in the thread that reads it
+      # @param response [Response] to a GET, with its head received
+      # @param begun [Float] when its request began, seconds of the wall clock
+      # @yield [answer] later, in the thread that reads the body
       # @yieldparam answer [StoredAnswer]
       # @return [void]
       def when_read(response, begun)
@@ -117,16 +117,16 @@ module Trunkline
       end
 
       # @param asked [PresentedRequest]
-      # @param answer [StoredAnswer]
-      # @param response [Response] whose fields it has
-      # @param variants [Variants, nil] that were found for the request
-      # @return [Boolean] whether it is kept
+      # @param answer [StoredAnswer] to store
+      # @param response [Response] from the server, whose Cache-Control decides
+      # @param variants [Variants, nil] found in the store for the request
+      # @return [Boolean] whether the response is stored
       def keep?(asked, answer, response, variants)
         if Freshness.forbidden?(Directives.of(response["cache-control"]))
           storage.forget([asked.key])
           return false
         end
-        return true if response.shared? # by the call whose request was sent
+        return true if response.shared? # the call that sent the request stores the response
 
         names = Variants.names(answer.vary)
         storage.keep(asked, answer, names, variants)
@@ -150,7 +150,7 @@ module Trunkline
         Transaction.new(self, asked, call).answer(&forward)
       end
 
-      # @return [Freshness, nil] nil when the answer must not be kept, or would be of no use
+      # @return [Freshness, nil] nil when the response must not be stored or could never be reused
       def usable(response, begun)
         directives = Directives.of(response["cache-control"])
         return unless response.redirects.empty? && Freshness.storable?(response, directives)
@@ -164,12 +164,12 @@ module Trunkline
         answer = StoredAnswer.of(response, body, freshness)
         answer if answer.bytesize <= @max_entry_bytes && answer.to_response(response.request)
       rescue ProtocolError
-        nil # max_header_bytes: or max_headers: has let in more than an answer can be made of again
+        nil # max_header_bytes: or max_headers: accepted a head that Engine.response refuses to parse
       end
 
       def bypass(response) = response._cached(Trunkline::Cache::Status.forwarded(:bypass))
 
-      # RFC 9111 4.4: what another method has changed is asked for again.
+      # Removes the stored responses that an unsafe request may have changed (RFC 9111 4.4).
       def change(request, call)
         response = yield request
         changed = changed_urls([*response.redirects, response])
@@ -186,7 +186,7 @@ module Trunkline
           .flat_map { |answer| [answer.request.url, *named_urls(answer)] }.uniq
       end
 
-      # URLs of the same origin that an answer names.
+      # URLs in Location and Content-Location that have the origin of the request.
       def named_urls(answer)
         answer.headers.to_h.values_at("location", "content-location").compact.filter_map do |reference|
           url = answer.request.uri.follow(reference)

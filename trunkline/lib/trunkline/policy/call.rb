@@ -9,24 +9,26 @@ require_relative "watch"
 
 module Trunkline
   module Policy
-    # One call on its way through the chain of policies: its end, its attempts, and how it waits. A driver sends and
-    # waits for it: ThreadDriver in the caller's thread, Scheduler::Flow among many.
+    # One call as it passes through the chain of policies: its deadline, its attempts, and its waits. A driver sends its
+    # requests and waits for them: ThreadDriver in the caller's thread, Scheduler::Flow for one of many concurrent
+    # calls.
     #
     # @api private
     class Call
       include Redacted
 
-      # For rescue: the errors that #of_whole_call corrects. A BreakerOpen tells of the whole call already, and costs a
-      # few microseconds as long as it is not raised again: that would write its backtrace, frame by frame.
+      # Matches in a rescue clause the errors that #of_whole_call corrects. A BreakerOpen already describes the whole
+      # call. It must not be rescued and raised again: that would fill in its backtrace, which costs more than the few
+      # microseconds that the error takes otherwise.
       module Correctable
         def self.===(error) = error.is_a?(Error) && !error.is_a?(BreakerOpen)
       end
 
-      # @return [Request] as the caller made it
+      # @return [Request] as the caller built it
       attr_reader :request
       # @return [Float] monotonic seconds
       attr_reader :began
-      # @return [Float, nil] monotonic seconds, when it must be over
+      # @return [Float, nil] monotonic seconds, the time by which the call must end
       attr_reader :deadline
       # @return [Symbol, nil] why the next attempt is made, when it is not the first
       attr_writer :reason
@@ -53,7 +55,7 @@ module Trunkline
         @watch = Watch.of(self, surroundings&.notes, policy.probes)
       end
 
-      # Tells probes of the end of the call.
+      # Reports the end of the call to the probes.
       # @yieldreturn [Response]
       # @return [Response]
       def watched
@@ -69,14 +71,15 @@ module Trunkline
         result
       end
 
-      # Tells probes what a policy does.
+      # Reports what a policy does to the probes.
       # @param kind [Symbol] :retry, :breaker or :cache
-      # @param facts [Hash{Symbol => Object}, nil] or what the block returns, which is called for probes alone
+      # @param facts [Hash{Symbol => Object}, nil] nil to take them from the block, which is called only if there are
+      #   probes
       def tell(kind, facts = nil)
         @watch&.told(kind, facts || yield)
       end
 
-      # @return [String, nil] what the caller gave as template:
+      # @return [String, nil] the value of the option template:
       def template = @request.template
 
       # @return [RequestBuilder]
@@ -88,16 +91,16 @@ module Trunkline
       # @return [Float, nil] seconds until the deadline
       def left = @deadline && (@deadline - now)
 
-      # @return [Object] the same for calls whose clients have the same answers to the same requests
+      # @return [Object] equal for calls whose clients get the same responses to the same requests
       def sharing = @policy.requests.sharing
 
       # @return [String] the call's Idempotency-Key
       def key = @key ||= SecureRandom.uuid
 
-      # @return [Float] from 0.0 to 1.0
+      # @return [Float] a random number from 0.0 to 1.0
       def rand = Kernel.rand
 
-      # Sends a request once, and tells it in #attempts. The end of the chain.
+      # Sends a request once and records it in #attempts. The chain ends with this method.
       #
       # @param request [Request]
       # @return [Response]
@@ -109,17 +112,17 @@ module Trunkline
         conclude([lap])
       end
 
-      # @return [Boolean] whether the request can be sent twice at once
+      # @return [Boolean] whether #race can send the request twice
       def races?(request) = !request.streaming? || @driver.races_streams?
 
-      # Sends a request, and a second one when the first has no answer in time. The first answer is taken, the other
-      # attempt is cancelled.
+      # Sends a request, and a second one when the first has no response in time. Takes the first response and cancels
+      # the other attempt.
       #
       # @param request [Request]
       # @param after [Float] seconds
-      # @yieldreturn [Request, nil] the second one; nil for none. Called when the time is over
+      # @yieldreturn [Request, nil] the second request; nil for none. The block is called after that time
       # @return [Response]
-      # @raise [Error] of the last, when both fail
+      # @raise [Error] the error of the last attempt, when all of them fail
       def race(request, after, &second)
         prepare(request)
         first = begin_lap(request, 1)
@@ -129,14 +132,14 @@ module Trunkline
         conclude(laps)
       end
 
-      # @return [Array<Attempt>] so far
+      # @return [Array<Attempt>] made so far
       def attempts = @log.attempts
 
       # @return [Integer] requests that were sent so far, for #forget_since
       def tries = @log.size
 
-      # Leaves what a hop has tried to the answer that ended it.
-      # @param tries [Integer] that stay
+      # Removes the later attempts from the log: they belong to the redirect or challenge that answered them.
+      # @param tries [Integer] number of attempts to keep
       def forget_since(tries)
         @log = @log.first(tries)
         @reason = nil
@@ -153,8 +156,8 @@ module Trunkline
       end
 
       # @param signal [Signal]
-      # @param seconds [Float, nil] at the most; and no longer than the deadline
-      # @return [Boolean] whether it was set in time
+      # @param seconds [Float, nil] maximum; the deadline limits the wait as well
+      # @return [Boolean] whether the signal was set in time
       def wait(signal, seconds = nil)
         before = now
         @driver.pause([seconds, left].compact.min, signal)
@@ -162,9 +165,9 @@ module Trunkline
         @waited += now - before
       end
 
-      # Runs what follows a policy once more for a request, as a call of its own, in the thread of the futures.
+      # Runs the policies behind `policy` again for a request, as a separate call, in the thread that runs the futures.
       #
-      # @param policy [#call] whose place in the chain it is
+      # @param policy [#call] a policy of this call's chain
       # @param request [Request]
       # @yield [result] a Response or an Error
       # @return [nil]
@@ -172,7 +175,7 @@ module Trunkline
         @policy.in_background(policy, request, &block)
       end
 
-      # @raise [TotalTimeout] when there is no time left, before anything more is sent
+      # @raise [TotalTimeout] when the deadline has passed
       def check_deadline!
         raise exceeded if @deadline && now >= @deadline
       end
@@ -185,7 +188,7 @@ module Trunkline
                        elapsed: now - @began, limit: allowed, attempt: tries, attempts: attempts)
       end
 
-      # Corrects an error of one exchange: it tells of the whole call.
+      # Makes an error of one exchange describe the whole call.
       #
       # @param error [Error]
       # @return [Error]
@@ -197,31 +200,31 @@ module Trunkline
         error.retold(facts.compact)
       end
 
-      # @return [Hash{Symbol => Object}] what the error of a policy tells of the call that it ends
+      # @return [Hash{Symbol => Object}] attributes of the call for an error that a policy raises
       def facts
         { elapsed: now - @began, attempt: tries + 1, attempts: attempts, sent: @log.sent }
       end
 
       # @param request [Request]
-      # @return [Request] with the fields that policies give it before it is sent: cookies, and callable values. A
-      #   signature is not among them
+      # @return [Request] with the fields that policies add before it is sent: cookies and computed values, but not the
+      #   signature
       def completed(request) = @policy.chain.completed(request)
 
       # @param request [Request]
-      # @return [String] names whose request it is: two calls with different credentials have different ones
+      # @return [String] identifies the credentials of the request: it differs between calls with different credentials
       def credentials(request)
         "#{signer} #{completed(request).headers["authorization"]}"
       end
 
-      # @return [String, nil] names what signs the call's requests; unique among processes
+      # @return [String, nil] identifies the signer of the call's requests; unique among processes
       def signer = @policy.chain.signer_name
 
       private
 
-      # @return [Float, nil] seconds; 0.0 of a deadline that was over before
+      # @return [Float, nil] seconds; 0.0 when the deadline had passed before the call began
       def allowed = @deadline && [@deadline - @began, 0.0].max
 
-      # Content that went out once is sent from its beginning.
+      # Checks the deadline, and rewinds content that an earlier attempt may have read.
       def prepare(request)
         check_deadline!
         @exchanges += 1
@@ -240,14 +243,14 @@ module Trunkline
         error
       end
 
-      # @param ahead [Integer] which of the attempts that are about to be made
+      # @param ahead [Integer] position among the attempts about to be made, from 1
       # @return [Log::Lap]
       def begin_lap(request, ahead)
         request, states = @watch.attempt_begins(request, tries + ahead) if @watch
         Log::Lap.new(request, now).tap { |lap| lap.states = states }
       end
 
-      # Notes what was sent, and gives the first answer, or the last error.
+      # Records the laps, and returns the first response or raises the last error.
       # @return [Response]
       # @raise [Error]
       def conclude(laps)
@@ -274,7 +277,8 @@ module Trunkline
         @watch.attempt_ends(lap.states, lap)
       end
 
-      # An end that Trunkline.deadline set has an error of its own, which policies tell from the server's failures.
+      # A timeout that Trunkline.deadline caused becomes a DeadlineExceeded, so that policies can tell it from a failure
+      # of the server.
       def named(error)
         return error unless @bounded && error.instance_of?(TotalTimeout)
 

@@ -4,10 +4,10 @@ require_relative "../redacted"
 
 module Trunkline
   module Policy
-    # Policies in their order: each is called with what the one before it forwards. Frozen.
+    # The policies in their order: each is called with the request that the one before it yields. Frozen.
     #
-    # A policy has call(request, call), where call is a Call, and yields the request, or another, to the rest of the
-    # chain, which returns its Response or raises an Error.
+    # The method call(request, call) of a policy takes a Call. It yields the request, or another one, to the rest of the
+    # chain, which returns the Response or raises an Error.
     #
     # @api private
     class Chain
@@ -15,7 +15,7 @@ module Trunkline
 
       # @return [Array<#call>]
       attr_reader :policies
-      # @return [String, nil] names the signer; unique among processes
+      # @return [String, nil] identifies the signer; unique among processes
       attr_reader :signer_name
 
       # @param policies [Array<#call>]
@@ -28,9 +28,9 @@ module Trunkline
 
       # @param options [Options] of a client
       # @param requests [RequestBuilder]
-      # @param follow [Integer, false, nil] how many redirects at most
-      # @param values [AttemptValues, nil] what the caller computes for each request
-      # @param base [URL, nil] whose origin the credentials are for
+      # @param follow [Integer, false, nil] maximum number of redirects
+      # @param values [AttemptValues, nil] values that the caller computes for each request
+      # @param base [URL, nil] the credentials are for its origin
       # @return [Chain] in the order of docs/policies.md
       def self.of(options, requests, follow: nil, values: nil, base: nil)
         signer = options.digest || options.auth
@@ -47,7 +47,7 @@ module Trunkline
              options.hedge&.within(options.rate)].select(&:itself))
       end
 
-      # @return [Expectation, nil] nil for what answers as Net::HTTP does, too
+      # @return [Expectation, nil] nil also for a lenient client, which returns the 417 as Net::HTTP does
       def self.expectation(options, requests)
         Expectation.new(requests) if options.expect && !options.lenient?
       end
@@ -61,7 +61,7 @@ module Trunkline
 
       # @param request [Request]
       # @param call [Call]
-      # @param at [Integer] the first policy that is asked
+      # @param at [Integer] index of the first policy to call
       # @return [Response]
       # @raise [Error]
       def forward(request, call, at = 0)
@@ -71,7 +71,7 @@ module Trunkline
       end
 
       # @param request [Request]
-      # @return [Request] with the fields that policies of the chain give it, but a signature
+      # @return [Request] with the fields that policies of the chain add, except the signature
       def completed(request)
         return request if @filling.empty?
 
@@ -79,7 +79,7 @@ module Trunkline
       end
 
       # @param policy [#call]
-      # @return [Chain] of those behind it
+      # @return [Chain] of the policies behind this one
       def after(policy)
         Chain.new(@policies.drop(@policies.index { |one| one.equal?(policy) } + 1))
       end

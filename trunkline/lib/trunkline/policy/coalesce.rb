@@ -8,8 +8,8 @@ require_relative "signal"
 
 module Trunkline
   module Policy
-    # Lets equal GETs that are in flight share one answer. The first sends its request, the others wait for its result.
-    # One that gives up takes nobody else down: the next one sends then.
+    # Lets equal GETs that are in flight share one response. The first call sends its request, the others wait for its
+    # result. When the first call gives up, one of the waiting calls sends its request.
     class Coalesce
       include Redacted
 
@@ -17,16 +17,17 @@ module Trunkline
         value.map { |name| Headers.field_name(name, "vary").downcase }.freeze if value.is_a?(Array)
       end)
       SETTINGS = Settings.new(:coalesce, vary: [%w[accept accept-encoding accept-language].freeze, NAMES])
-      # Whoever asks for a part, or about a copy of its own, has an answer that nobody else can use.
+      # Fields of range and conditional requests: calls share a response only if these fields are equal.
       OWN_ANSWER = %w[range if-range if-none-match if-modified-since if-match if-unmodified-since].freeze
       private_constant :NAMES, :OWN_ANSWER
 
-      # A request in flight: what tells the others of its end, its caller's limits, and its result; nil: its caller gave
-      # up.
+      # A request in flight: the signal that it has ended, the timeouts of the call that sent it, and its result; a
+      # result of nil means that this call gave up.
       Flight = Struct.new(:signal, :timeouts, :result) do
         include Redacted
 
-        # The time that is up is nobody else's: neither a deadline, nor a phase's where the limits differ.
+        # Returns nil for a timeout that applies to the sending call only: its deadline, or a phase timeout when the
+        # timeouts differ.
         def result_for(timeouts)
           case result
           when TotalTimeout then nil
@@ -43,7 +44,7 @@ module Trunkline
         value.is_a?(Coalesce) ? value : new(**SETTINGS.read(value))
       end
 
-      # @param vary [Array<String>] fields that tell requests apart
+      # @param vary [Array<String>] names of fields that tell requests apart
       def initialize(vary:)
         @vary = vary
         @flights = {}
@@ -53,7 +54,7 @@ module Trunkline
 
       # @param request [Request]
       # @param call [Call]
-      # @yield [request] sends it and returns its Response
+      # @yield [request] sends the request and returns its Response
       # @return [Response]
       # @raise [Error]
       def call(request, call, &forward)
@@ -79,7 +80,7 @@ module Trunkline
         [request.url, call.signer, *names.map { |name| sent[name] }, call.sharing]
       end
 
-      # @return [Array(Flight, Boolean)] and whether it is new
+      # @return [Array(Flight, Boolean)] the flight, and whether it is new
       def join(key, timeouts)
         @lock.synchronize do
           forget_parents
@@ -88,7 +89,7 @@ module Trunkline
         end
       end
 
-      # Those whom a forked child would wait for run in its parent.
+      # Drops the flights of the parent process after a fork: the threads that would end them do not run in the child.
       def forget_parents
         return if @pid == Process.pid
 
@@ -106,7 +107,7 @@ module Trunkline
         flight.signal.set
       end
 
-      # Each caller has a Response of its own, whose body it may change.
+      # Each caller gets a separate Response, because it may change the body.
       def follow(result, request)
         raise result.dup if result.is_a?(Error)
 

@@ -7,8 +7,8 @@ require_relative "../redacted"
 
 module Trunkline
   module Policy
-    # Sends the digest of each body with it (RFC 9530 2), so that its receiver can tell whether it came unchanged. A
-    # body that is not a String is read twice: for its digest, and to be sent.
+    # Sends a digest with each body (RFC 9530 2), so that the receiver can check that the body is unchanged. A body that
+    # is not a String is read twice: for its digest, and to be sent.
     class ContentDigest
       include Redacted
 
@@ -36,9 +36,9 @@ module Trunkline
 
       # @param request [Request]
       # @param call [Call]
-      # @yield [request] with the field, unless it has no content, or the caller set the field
+      # @yield [request] with the field added, unless the request has no content or the caller set the field
       # @return [Response]
-      # @raise [InvalidRequest] when its body cannot be read twice
+      # @raise [InvalidRequest] when the body cannot be read twice
       def call(request, call)
         return yield request if !request.content? || request.headers[NAME]
 

@@ -7,7 +7,8 @@ require_relative "../redacted"
 
 module Trunkline
   module Policy
-    # Sends the cookies of a jar with each request, redirects and challenges included, and keeps those that answers set.
+    # Sends the cookies of a jar with each request, redirects and challenges included, and stores the cookies that
+    # responses set.
     class Cookies
       include Redacted
 
@@ -38,7 +39,7 @@ module Trunkline
       end
 
       # @param request [Request]
-      # @yield [request] sends it and returns its Response
+      # @yield [request] sends the request and returns its Response
       # @return [Response]
       def call(request, _call)
         response = yield fill(request)
@@ -47,7 +48,8 @@ module Trunkline
       end
 
       # @param request [Request]
-      # @return [Request] with the jar's cookies behind those that the caller has given, of which they replace none
+      # @return [Request] with the jar's cookies after those that the caller set; a caller's cookie wins over the jar's
+      #   of that name
       def fill(request)
         return request if @jar._untouched?
 
@@ -58,7 +60,7 @@ module Trunkline
         added = pairs(kept).reject { |pair| named.key?(name(pair)) }
         return request if added.empty?
 
-        # One that is computed for each attempt is not known yet.
+        # A Cookie field that is computed for each attempt has no value yet, so it stays separate.
         fields = [[*given, *added].join("; "), *computed].map { |field| ["Cookie", field] }
         request.with(headers: fields)
       end
@@ -71,7 +73,7 @@ module Trunkline
 
       def name(pair) = pair[/\A[^=]*/n].strip
 
-      # Of a call that was challenged, each challenge may set cookies, too.
+      # The challenges before a response may set cookies, too.
       def keep(response)
         [*response.challenges, response].each do |answer|
           next unless answer["set-cookie"]

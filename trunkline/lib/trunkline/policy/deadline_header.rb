@@ -4,7 +4,7 @@ require_relative "../redacted"
 
 module Trunkline
   module Policy
-    # Tells the server with each attempt how long the caller will wait for its answer.
+    # Sends with each attempt the time until the call's deadline.
     class DeadlineHeader
       include Redacted
 
@@ -16,7 +16,7 @@ module Trunkline
 
       # @param request [Request]
       # @param call [Call]
-      # @yield [request] with the seconds that are left, to three decimals
+      # @yield [request] with the remaining seconds in the field, to three decimals
       # @return [Response]
       def call(request, call)
         left = call.left or return yield(request)

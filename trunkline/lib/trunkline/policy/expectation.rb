@@ -5,8 +5,8 @@ require_relative "redirect"
 
 module Trunkline
   module Policy
-    # Sends a request once more without Expect when the server cannot meet it: 417 (RFC 9110 10.1.1). What it has had of
-    # the body must not be sent twice, so then the 417 is the answer.
+    # Sends a request again without Expect when the server answers 417 (RFC 9110 10.1.1). If any of the body was sent,
+    # the 417 is returned instead, because the body must not be sent twice.
     class Expectation
       include Redacted
 
@@ -18,7 +18,7 @@ module Trunkline
 
       # @param request [Request]
       # @param call [Call]
-      # @yield [request] sends it and returns its Response
+      # @yield [request] sends the request and returns its Response
       # @return [Response]
       def call(request, call)
         response = yield request

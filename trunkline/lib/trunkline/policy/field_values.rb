@@ -17,14 +17,14 @@ module Trunkline
       end
 
       # @param request [Request]
-      # @yield [request] sends it and returns its Response
+      # @yield [request] sends the request and returns its Response
       # @return [Response]
       def call(request, _call)
         yield fill(request)
       end
 
-      # @param request [Request] as it was composed
-      # @return [Request] to be sent
+      # @param request [Request] as it was built
+      # @return [Request] with the computed values
       # @raise [InvalidRequest]
       def fill(request)
         own = Redirect.next_fields(request.headers, same_origin: true, same_method: true)

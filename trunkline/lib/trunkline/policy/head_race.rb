@@ -8,14 +8,16 @@ require_relative "../redacted"
 
 module Trunkline
   module Policy
-    # Attempts whose answers are streamed, side by side until the first head is there: each in a thread, which ends with
-    # it, because who waits for the head of a stream waits for that alone. The caller reads the body of the first.
+    # Sends several requests with streamed responses in parallel until the first response head arrives. Each request has
+    # a thread, which ends when its head has arrived, because waiting for the head of a stream blocks the thread. The
+    # caller reads the body of the first response.
     #
     # @api private
     class HeadRace
       include Redacted
 
-      # @yield [request, begun] sends it and returns its Response with its head; begun takes the Response before
+      # @yield [request, begun] sends the request, appends the Response to begun, and returns it when its head has
+      #   arrived
       def initialize(&send)
         @send = send
         @lock = Lock.new
@@ -24,11 +26,11 @@ module Trunkline
         @begun = {}
       end
 
-      # As Call#race.
-      # @param first [Log::Lap] that begins
+      # See Call#race.
+      # @param first [Log::Lap] of the first request
       # @param after [Float] seconds
-      # @param second [#call] gives another lap, or nil
-      # @return [Array<Log::Lap>] those that were begun; without a result: it was cancelled
+      # @param second [#call] returns the second lap, or nil for none
+      # @return [Array<Log::Lap>] laps that were begun; a cancelled one has no result
       def run(first, after, second)
         start(first)
         wait(first.began + after)
@@ -58,14 +60,14 @@ module Trunkline
         end
       end
 
-      # What is no StandardError, such as NoMemoryError, is the caller's as well.
+      # An exception other than a StandardError, such as NoMemoryError, must reach the caller's thread, too.
       def result_of(request, begun)
         @send.call(request, begun)
       rescue Exception => error # rubocop:disable Lint/RescueException
         error
       end
 
-      # Until one has an answer, all have failed, or the time is over.
+      # Waits until a lap has a response, all laps have failed, or the time is over.
       def wait(limit)
         @lock.synchronize do
           until over?
@@ -83,7 +85,8 @@ module Trunkline
         laps.any? { |lap| lap.result.is_a?(Response) } || laps.all?(&:result)
       end
 
-      # Ends what still waits, and closes what nobody reads. A lap that had its head in the meantime was cancelled too.
+      # Kills the threads that still wait, and closes the responses that nobody reads. A lap whose head arrived in the
+      # meantime counts as cancelled, too.
       def cancel_but(winner)
         @threads.each do |lap, thread|
           next if lap.equal?(winner)

@@ -8,15 +8,15 @@ require_relative "state"
 
 module Trunkline
   module Policy
-    # Sends a safe request once more, over another connection, when its answer is later than most answers of its origin,
-    # and takes the first answer. A budget keeps the load of it small.
+    # Sends a safe request a second time, over another connection, when its response is later than most responses of its
+    # origin, and takes the first response. A budget limits the number of second requests.
     class Hedge
       include Redacted
 
       SAFE = %w[GET HEAD OPTIONS TRACE].freeze
-      # Answers that must be known before the usual time is.
+      # Responses that must have been measured before a quantile is used.
       ENOUGH = 20
-      # Hedges that may be saved up.
+      # Maximum number of hedges that can be saved up.
       MOST = 10
       QUANTILE = /\Ap(\d{2}(?:\.\d+)?)\z/
       AFTER = Settings::Check.new("a quantile from :p50 to :p99.9, or seconds", lambda do |value|
@@ -28,7 +28,7 @@ module Trunkline
       SETTINGS = Settings.new(:hedge, after: [:p95, AFTER], max: [0.05, Settings.number(0.0..1.0)])
       private_constant :AFTER
 
-      # Of one origin: how long answers take, and how many more requests there may be.
+      # State of one origin: a histogram of its response times, and the budget of second requests.
       Known = Struct.new(:latency, :budget) { include Redacted }
 
       # @param value [true, Hash]
@@ -38,13 +38,13 @@ module Trunkline
         value.is_a?(Hedge) ? value : new(**SETTINGS.read(value))
       end
 
-      # @return [Hash{String => Hash}] by origin: its budget, and the quantiles of its answers in seconds
+      # @return [Hash{String => Hash}] by origin: its budget, and the quantiles of its response times in seconds
       def self.stats
         State.all(:hedge).to_h { |(label, _), known| [label, known.budget.to_h.merge(known.latency.to_h)] }
       end
 
       # @param after [Symbol, Float] a quantile, or seconds
-      # @param max [Float] additional requests for each request
+      # @param max [Float] second requests allowed per request
       def initialize(after:, max:)
         @seconds = after if after.is_a?(Float)
         @quantile = QUANTILE.match(after)[1].to_f / 100 if after.is_a?(Symbol)
@@ -53,7 +53,7 @@ module Trunkline
       end
 
       # @param rate [Rate, nil]
-      # @return [Hedge] whose second requests start only when they need not wait for it
+      # @return [Hedge] whose second requests are sent only when the rate limit lets them start at once
       def within(rate)
         return self if rate.nil?
 
@@ -62,7 +62,7 @@ module Trunkline
 
       # @param request [Request]
       # @param call [Call]
-      # @yield [request] sends it and returns its Response
+      # @yield [request] sends the request and returns its Response
       # @return [Response]
       # @raise [Error]
       def call(request, call)
@@ -79,13 +79,13 @@ module Trunkline
 
       # @param known [Known]
       # @param now [Float] monotonic seconds
-      # @return [Float, nil] seconds after which a second request is sent; nil: not yet known
+      # @return [Float, nil] seconds after which a second request is sent; nil while too few responses were measured
       def after(known, now)
         @seconds || (known.latency.quantile(@quantile, now) if known.latency.count(now) >= ENOUGH)
       end
 
       # @param request [Request]
-      # @return [Known] of its origin
+      # @return [Known] state of its origin
       def known_of(request)
         State.of(:hedge, [request.uri.label, @max]) do
           Known.new(Quantile.new, Budget.new(ratio: @max, most: MOST))
@@ -94,8 +94,8 @@ module Trunkline
 
       private
 
-      # @return [Float] monotonic seconds, when an answer was there; of a streamed one, which may go on for hours, its
-      #   head
+      # @return [Float] monotonic seconds, when the response arrived; for a streamed one, whose body may take hours, its
+      #   first byte
       def headed(response, now)
         (response._first_byte_at if response.request.streaming?) || now
       end

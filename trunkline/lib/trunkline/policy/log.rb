@@ -6,15 +6,15 @@ require_relative "../redacted"
 
 module Trunkline
   module Policy
-    # What a call has sent so far. Its attempts are worked out when somebody asks for them. Frozen.
+    # The requests that a call has sent so far. The attempts are built only when they are read. Frozen.
     #
     # @api private
     class Log
       include Redacted
 
-      # One request that was sent: when (monotonic seconds), its result, nil when it was cancelled; why (see
-      # Attempt#reason), nil for what the engine tells; how long it waited for its policies before;
-      # and the states of probes.
+      # One request that was sent. began and ended are monotonic seconds. result is nil when the request was cancelled.
+      # reason is an Attempt#reason, or nil for the one that the engine reports. waited is how many seconds policies
+      # delayed the request. states are those of the probes.
       Lap = Struct.new(:request, :began, :ended, :result, :reason, :waited, :states) { include Redacted }
 
       # @return [Array<Lap>]
@@ -32,10 +32,10 @@ module Trunkline
       def size = @laps.size
 
       # @param lap [Lap]
-      # @return [Log] with one more
+      # @return [Log] with this lap added
       def with(lap) = Log.new([*@laps, lap].freeze)
 
-      # @return [Log] of the first ones
+      # @return [Log] of the first laps
       def first(count) = Log.new(@laps.first(count).freeze)
 
       # @return [Array<Attempt>]
@@ -50,7 +50,7 @@ module Trunkline
         attempts.freeze
       end
 
-      # @return [Symbol] what servers can have seen, of all attempts
+      # @return [Symbol] how much of a request servers may have received, over all attempts: :all, :partial or :none
       def sent
         states = @laps.flat_map { |lap| rows_of(lap).map(&:sent) }
         %i[all partial].find { |state| states.include?(state) } || :none

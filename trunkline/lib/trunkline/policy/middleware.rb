@@ -7,14 +7,14 @@ require_relative "../request"
 
 module Trunkline
   module Policy
-    # What a caller gives as use:, in the chain.
+    # A policy that calls what the caller gave as use:.
     #
     #   ->(request, forward) { forward.call(request.with(headers: { "X-Tag" => "a" })) }
     class Middleware
       include Redacted
 
       # @param name [Symbol] of the option
-      # @param callable [#call] of a request and what forwards it
+      # @param callable [#call] takes a request, and a callable that forwards a request
       # @return [Middleware]
       # @raise [InvalidRequest]
       def self.of(name, callable)

@@ -12,10 +12,12 @@ require_relative "rate/quota"
 
 module Trunkline
   module Policy
-    # Holds requests back, so that no more start to an origin than the caller, or the server itself, allows. Who comes
-    # first goes first. The clients of a process share what is known of a key, as far as their settings are the same.
+    # Delays requests, so that an origin gets no more of them than the caller, or the server itself, allows. Requests
+    # start in the order in which they arrive. The clients of a process that have the same settings share the pace of a
+    # key.
     #
-    # Of a pace (Schedule or Quota), a call reserves a slot, waits until its time has come, and tells it the answer.
+    # A call reserves a slot of the pace (a Schedule or a Quota), waits for its time, and passes the response to the
+    # pace.
     class Rate
       include Redacted
 
@@ -53,8 +55,8 @@ module Trunkline
       end
       private_class_method :check
 
-      # @return [Hash{String => Hash}] by key, "host:port" where none was given, what Schedule#to_h or Quota#to_h tells.
-      #   Of a key that clients with different settings have, what holds back longest
+      # @return [Hash{String => Hash}] Schedule#to_h or Quota#to_h by key ("host:port" without key:). When clients with
+      #   different settings have the same key, the pace with the longest wait
       def self.stats
         now = Engine.now
         State.all(:rate).each_with_object({}) do |((key, *), pace), all|
@@ -63,10 +65,10 @@ module Trunkline
         end
       end
 
-      # @param per_second [Float, nil] nil: the server tells
+      # @param per_second [Float, nil] nil to obey the limit that the server sends
       # @param burst [Integer, nil]
-      # @param key [String, #call, nil] whose requests are counted together; nil: those to one origin
-      # @param store [#pace, nil] who keeps the paces of several processes; nil: this process does
+      # @param key [String, #call, nil] requests with the same key are counted together; nil to count by origin
+      # @param store [#pace, nil] keeps paces for several processes; nil to keep them in this process
       def initialize(per_second: nil, burst: nil, key: nil, store: nil)
         @per_second = per_second
         @burst = burst || (per_second && Schedule.burst_of(per_second))
@@ -77,9 +79,9 @@ module Trunkline
 
       # @param request [Request]
       # @param call [Call]
-      # @yield [request] sends it and returns its Response
+      # @yield [request] sends the request and returns its Response
       # @return [Response]
-      # @raise [QueueTimeout] at once, when the slot would come too late for the call
+      # @raise [QueueTimeout] without waiting, when the slot would come too late for the call
       def call(request, call)
         key = key_of(request) or return yield(request)
 
@@ -92,12 +94,12 @@ module Trunkline
         end
       end
 
-      # Asked before a second request of the same call, which must not wait.
+      # Called before a second request of the same call, which must not wait.
       #
       # @param request [Request]
       # @param now [Float] monotonic seconds
-      # @yieldreturn [Boolean] whether it is sent when the rate allows it
-      # @return [Boolean] whether it is sent
+      # @yieldreturn [Boolean] whether to send the request if the rate allows it
+      # @return [Boolean] whether to send the request
       def start_now?(request, now)
         key = key_of(request) or return yield
 
@@ -110,12 +112,13 @@ module Trunkline
         started
       end
 
-      # Asked before a request among many begins, so that it waits where it holds up nobody else. Where the server wants
-      # an hour, it begins, and fails as a single call does.
+      # Called before one of many requests begins, so that the request waits where it delays no request to another
+      # origin. When the server asks for more than Limiter::LONGEST_PAUSE, it is begun, and then waits or fails as a
+      # single call does.
       #
       # @param request [Request]
       # @param now [Float] monotonic seconds
-      # @return [Float] seconds until it might start; nothing is reserved
+      # @return [Float] seconds until the request could start; no slot is reserved
       def delay(request, now)
         key = key_of(request) or return 0.0
 
@@ -124,7 +127,7 @@ module Trunkline
       rescue StandardError => error
         raise if Interrupts.ended_by?(error)
 
-        0.0 # what key: raises is raised again in #call, where it ends its own request alone
+        0.0 # #call raises the error of key: again, where it fails only that request
       end
 
       private
@@ -144,7 +147,8 @@ module Trunkline
         State.of(:rate, [key, @per_second, @burst]) { @per_second ? Schedule.new(@per_second, @burst) : Quota.new }
       end
 
-      # Waits. The server may have changed its mind meanwhile.
+      # Waits for a slot. The wait is checked again after each sleep: a response may have changed the server's limit
+      # meanwhile.
       # @return [Object] the slot
       def await_slot(pace, key, request, call)
         limit = limit_of(call)

@@ -5,16 +5,16 @@ require_relative "../redacted"
 
 module Trunkline
   module Policy
-    # Follows redirects (RFC 9110 15.4): to http and https alone, up to a limit, never in a loop, never from https
-    # to http with credentials, nor with a body unless redirect_body_to_http: allows it. Credentials go no further than
-    # the origin they were set for, and do not come back.
+    # Follows redirects (RFC 9110 15.4) to http and https URLs, up to a limit and not in a loop. From https to http it
+    # sends no credentials, and no body unless redirect_body_to_http: allows it. Credentials are dropped on a redirect
+    # to another origin, and stay dropped on a redirect back.
     class Redirect
       include Redacted
 
       STATUSES = [301, 302, 303, 307, 308].freeze
-      # Of no meaning once a redirect has dropped the content.
+      # Fields that have no meaning once a redirect has dropped the content.
       CONTENT_FIELDS = /\A(?:content-(?!length\z).+|digest|repr-digest|transfer-encoding|expect|trailer)\z/i
-      # Worked out anew for each request.
+      # Fields that are computed for each request.
       COMPUTED = /\A(?:content-length|transfer-encoding|expect)\z/i
 
       class << self
@@ -24,12 +24,12 @@ module Trunkline
           result.is_a?(Response) && STATUSES.include?(result.status) && !result["location"].nil?
         end
 
-        # Which header fields follow.
+        # Selects the header fields of the next request.
         #
         # @param pairs [Enumerable<Array(String, String)>]
         # @param same_origin [Boolean]
         # @param same_method [Boolean] false when the content is dropped
-        # @yield [name] whether that field is a credential
+        # @yield [name] whether that field holds credentials
         # @return [Array<Array(String, String)>]
         def next_fields(pairs, same_origin:, same_method:)
           pairs.reject do |name, _|
@@ -39,15 +39,15 @@ module Trunkline
         end
       end
 
-      # @param limit [Integer] how many redirects at most
+      # @param limit [Integer] maximum number of redirects
       # @param builder [RequestBuilder]
       def initialize(limit, builder)
         @limit = limit
         @builder = builder
       end
 
-      # Which method follows: 303 asks for a GET; 301 and 302 have always turned POST into GET (RFC 9110 15.4.2,
-      # 15.4.3 allow it); everything else stays.
+      # Selects the method of the next request: GET after a 303, unless it was HEAD; GET instead of POST after a 301 or
+      # 302, as RFC 9110 15.4.2 and 15.4.3 allow; otherwise the same method.
       #
       # @return [String]
       def next_method(status, method)
@@ -58,9 +58,9 @@ module Trunkline
       end
 
       # @param request [Request]
-      # @param call [Call] whose attempts become those of the last hop
-      # @yield [request] sends it and returns its Response
-      # @return [Response] the first that is no redirect
+      # @param call [Call] whose log loses the attempts of all hops but the last
+      # @yield [request] sends the request and returns its Response
+      # @return [Response] the first that is not a redirect
       # @raise [RedirectError]
       def call(request, call)
         seen = { key(request) => true }
@@ -107,7 +107,7 @@ module Trunkline
         refuse_downgrade(request, url, same_method, response) if request.uri.tls? && !url.tls?
 
         fields = next_fields(request, same_origin, same_method)
-        fields << ["Accept-Encoding", nil] # none but what was asked for at first
+        fields << ["Accept-Encoding", nil] # without the default; a field of the first request stays
         rewind(request, response) if same_method && request.content?
         @builder.rebuild(request, method, url, fields, same_method)
       end
@@ -124,7 +124,7 @@ module Trunkline
         refuse(UnsafeRedirect, response, "leads to no http or https URL: #{error.message}")
       end
 
-      # What was encrypted is not sent again in clear.
+      # Raises for credentials, or a body, that were sent over TLS and would be sent unencrypted.
       def refuse_downgrade(request, url, same_method, response)
         if request.headers.any? { |name, _| @builder.credential?(name) }
           refuse(UnsafeRedirect, response, "would take credentials from https to http, at #{url.origin}")

@@ -10,20 +10,22 @@ require_relative "state"
 
 module Trunkline
   module Policy
-    # Sends a request again after a failure that may pass: when the method allows it (RFC 9110 9.2.2), or the server
-    # cannot have acted on the request. It waits in between, the longer the more often, and keeps the repetitions of all
-    # callers of an origin within a budget: a server that fails everything gets hardly more requests than without.
+    # Sends a request again after a failure that may be temporary: when the method allows it (RFC 9110 9.2.2), or the
+    # server cannot have acted on the request. The wait between attempts grows with each one. A budget limits the
+    # retries of all callers of an origin, so that a server that fails every request gets hardly more requests than
+    # without retries.
     class Retry
       include Redacted
 
       IDEMPOTENT = %w[GET HEAD OPTIONS TRACE PUT DELETE].freeze
       STATUSES = [429, 502, 503, 504].freeze
-      # Failures of a connection or a server, that may pass. Those of a caller's own limits are not among them.
+      # Failures of a connection or a server that may be temporary. A limit of the caller, such as TotalTimeout, is not
+      # among them.
       ERRORS = [ConnectionError, ResolveTimeout, ConnectTimeout, TLSTimeout, WriteTimeout, FirstByteTimeout,
                 ReadTimeout, TruncatedBody, StreamReset].freeze
-      # Of ERRORS, those that stay.
+      # Permanent failures among ERRORS, which are not retried.
       LASTING = [CertificateError, EgressRefused, ForkedConnection].freeze
-      # Repetitions that an origin may have beyond the ratio: so many at first, and so many each second; saved up to a
+      # Retries that an origin may have beyond the ratio: initial at first, per_second more each second, saved up to
       # most.
       FLOOR = { initial: 10, per_second: 1.0, most: 50 }.freeze
 
@@ -62,7 +64,7 @@ module Trunkline
         value.is_a?(Retry) ? value : new(SETTINGS.read(value))
       end
 
-      # @return [Hash{String => Hash}] by origin what its budget has left
+      # @return [Hash{String => Hash}] Budget#to_h by origin
       def self.stats
         State.all(:retry).to_h { |(label, _), budget| [label, budget.to_h] }
       end
@@ -76,9 +78,9 @@ module Trunkline
 
       # @param request [Request]
       # @param call [Call]
-      # @yield [request] sends it and returns its Response
-      # @return [Response] the last
-      # @raise [Error] the last
+      # @yield [request] sends the request and returns its Response
+      # @return [Response] of the last attempt
+      # @raise [Error] of the last attempt
       def call(request, call, &forward)
         request = with_key(request, call) if @idempotency_key
         budget = budget_of(request)
@@ -98,7 +100,7 @@ module Trunkline
       # @param result [Response, Error] of the attempt
       # @param number [Integer] of the attempt, from 1
       # @param budget [Budget, nil]
-      # @return [Float, nil] seconds to wait before the next; nil when the result stands
+      # @return [Float, nil] seconds to wait before the next attempt; nil to return or raise the result
       def pause_after(result, request, call, number, budget)
         return unless number < @attempts && failed?(result) && repeatable?(request, result)
 
@@ -118,9 +120,10 @@ module Trunkline
         error
       end
 
-      # The connection of a streamed answer is given back before the wait; any other one may have to stand after it.
+      # A streamed response is discarded before the wait, so that its connection can be reused. Any other response is
+      # kept: it is returned if no time is left after the wait.
       #
-      # @return [Boolean] whether there is time for another attempt: a wait can take longer than it should
+      # @return [Boolean] whether there is time for another attempt: the wait can take longer than planned
       def pause(wait, result, request, call, number)
         call.tell(:retry, request: request, result: result, number: number, wait: wait,
                           reason: result.is_a?(Response) ? result.status : result.class.name)
@@ -136,7 +139,8 @@ module Trunkline
         @errors.any? { |one| result.is_a?(one) } && LASTING.none? { |one| result.is_a?(one) }
       end
 
-      # @return [Boolean] whether it may be sent again: it changes nothing, or the server knows it, or has not seen it
+      # @return [Boolean] whether the request may be sent again: it is idempotent, has an idempotency key, or was not
+      #   processed
       def repeatable?(request, result)
         return false unless request.rewindable?
         return true if @methods.include?(request.method) || request.headers["idempotency-key"]
@@ -144,7 +148,7 @@ module Trunkline
         result.is_a?(Error) && (result.sent == :none || result.unprocessed?)
       end
 
-      # @return [Float, nil] nil when the server asks for more patience than there is
+      # @return [Float, nil] seconds; nil when Retry-After exceeds max_wait:
       def wait_of(result, call, number)
         asked = RetryAfter.seconds(result, Time.now) if result.is_a?(Response)
         return asked <= @max_wait ? asked : nil if asked
@@ -152,7 +156,7 @@ module Trunkline
         call.rand * [@backoff.end, @backoff.begin * (2**(number - 1))].min
       end
 
-      # The key is the call's: a redirect keeps it.
+      # Adds the key of the call, so that requests after a redirect have the same key.
       def with_key(request, call)
         return request if IDEMPOTENT.include?(request.method) || request.headers["idempotency-key"]
 

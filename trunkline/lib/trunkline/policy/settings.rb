@@ -5,7 +5,7 @@ require_relative "../timeouts"
 
 module Trunkline
   module Policy
-    # The settings of one policy: names, defaults and checks. The value of an option such as retry: is checked by them.
+    # The settings of one policy: their names, defaults and checks. They check the value of an option such as retry:.
     #
     #   SETTINGS = Settings.new(:retry, attempts: [3, Settings.integer(1..20)])
     #   SETTINGS.read(true)            # => {attempts: 3}
@@ -13,7 +13,8 @@ module Trunkline
     #
     # @api private
     class Settings
-      # What a setting may be: a description for the error, and what returns the value as it is used, or nil.
+      # The check of a setting: a description of the allowed values for the error message, and a callable that returns
+      # the converted value, or nil when the value is not allowed.
       Check = Struct.new(:allowed, :convert) do
         def call(value) = convert.call(value)
       end
@@ -42,7 +43,7 @@ module Trunkline
         # @return [Check]
         def boolean = one_of(true, false)
 
-        # @return [Check] false too is a value: it stands for itself
+        # @return [Check] which wraps the value in Kept, because false or nil may be allowed
         def one_of(*values)
           Check.new(values.map(&:inspect).join(" or "), ->(value) { Kept.new(value) if values.include?(value) })
         end
@@ -52,7 +53,7 @@ module Trunkline
           Check.new(what, ->(value) { value if value.respond_to?(:call) })
         end
 
-        # @param checks [Array<Check>] of which one must take the value
+        # @param checks [Array<Check>] one of them must accept the value
         # @return [Check]
         def any(*checks)
           Check.new(checks.map(&:allowed).join(", or "), lambda do |value|

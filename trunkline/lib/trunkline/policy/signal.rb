@@ -5,7 +5,7 @@ require_relative "../lock"
 
 module Trunkline
   module Policy
-    # Something that happens once, for any number of calls to wait for: threads, fibers, and the calls of a Scheduler.
+    # An event that occurs once. Any number of threads, fibers, and calls of a Scheduler can wait for it.
     #
     # @api private
     class Signal
@@ -19,7 +19,7 @@ module Trunkline
       # @return [Boolean]
       def set? = @set
 
-      # Wakes all who wait. For any thread; idempotent.
+      # Wakes up all waiters. Any thread may call it; idempotent.
       # @return [nil]
       def set
         blocks = @lock.synchronize do
@@ -33,7 +33,7 @@ module Trunkline
 
       # Waits in this thread or fiber.
       # @param seconds [Float, nil]
-      # @return [Boolean] whether it was set in time
+      # @return [Boolean] whether the signal was set in time
       def wait(seconds = nil) # rubocop:disable Naming/PredicateMethod -- it waits
         limit = seconds && (Engine.now + seconds)
         @lock.synchronize do
@@ -47,7 +47,7 @@ module Trunkline
         true
       end
 
-      # @yield when it is set; at once when it is
+      # @yield when the signal is set; at once if it was set before
       # @return [nil]
       def on_set(&block)
         waits = @lock.synchronize { @blocks << block unless @set }

@@ -4,12 +4,12 @@ require_relative "../lock"
 
 module Trunkline
   module Policy
-    # What policies know of origins: one for all clients of the process. Those used longest ago are forgotten, so that a
-    # crawl over many origins does not keep them all.
+    # The state that policies keep of origins, shared by all clients of the process. The least recently used entries are
+    # evicted, so that a crawl over many origins does not fill the memory.
     #
     # @api private
     module State
-      # Of each kind.
+      # Maximum number of entries of a kind.
       MOST = 4096
 
       @lock = Lock.new
@@ -17,24 +17,24 @@ module Trunkline
 
       class << self
         # @param kind [Symbol] such as :breaker
-        # @param key [Object] an origin, with the settings if they differ
-        # @yieldreturn [Object] the state of one that is new
+        # @param key [Object] an origin, with the settings when states differ by them
+        # @yieldreturn [Object] the state for a new key
         # @return [Object]
         def of(kind, key)
           @lock.synchronize { used(kind, key) || insert(kind, key, yield) }
         end
 
-        # Changes a state while no other thread does.
+        # Changes a state while holding the lock, so that no other thread changes it.
         # @param kind [Symbol]
         # @param key [Object]
-        # @param initial [Object] a new one is a copy of it
+        # @param initial [Object] copied for a new key
         # @yield [state]
         # @return [Object] what the block returns
         def change(kind, key, initial)
           @lock.synchronize { yield(used(kind, key) || insert(kind, key, initial.dup)) }
         end
 
-        # @return [Hash{Object => Object}] a copy of all that is known of a kind
+        # @return [Hash{Object => Object}] a copy of all states of a kind, by key
         def all(kind)
           @lock.synchronize { @kinds[kind].dup || {} }
         end
@@ -48,7 +48,8 @@ module Trunkline
 
         private
 
-        # A Hash has the order of insertion: what is used goes to its end.
+        # Moves the entry to the end of the Hash, which keeps the order of insertion: the first entry is the least
+        # recently used.
         def used(kind, key)
           entries = @kinds[kind] or return
           known = entries.delete(key) or return

@@ -7,15 +7,15 @@ require_relative "head_race"
 
 module Trunkline
   module Policy
-    # Sends and waits for a single Call, in the thread or fiber that made it.
+    # Sends the requests of a single Call and waits for them, in the thread or fiber of the caller.
     #
     # @api private
     class ThreadDriver
       include Redacted
 
       # @param pool [Engine::Pool]
-      # @param begun [Array, nil] takes each Response before anything is sent, for whoever must close it
-      # @yield [request, deadline, begun] sends it and returns its Response
+      # @param begun [Array, nil] gets each Response before its request is sent, so that the caller can close it
+      # @yield [request, deadline, begun] sends the request and returns its Response
       def initialize(pool, begun = nil, &send_once)
         @pool = pool
         @begun = begun
@@ -23,19 +23,19 @@ module Trunkline
       end
 
       # @param begun [Array, nil] as for #initialize
-      # @return [ThreadDriver] for a call of which begun takes the responses
+      # @return [ThreadDriver] that adds the responses of a call to begun
       def noting(begun) = begun ? ThreadDriver.new(@pool, begun, &@send_once) : self
 
       # @return [Response]
       # @raise [Error]
       def exchange(request, deadline) = @send_once.call(request, deadline, @begun)
 
-      # @return [Boolean] whether #race takes requests whose answers are streamed
+      # @return [Boolean] whether #race accepts requests with streamed responses
       def races_streams? = true
 
-      # @param seconds [Float, nil] at the most
-      # @param signal [Signal, nil] what ends the wait before
-      # @return [Boolean] whether signal was set in time
+      # @param seconds [Float, nil] maximum
+      # @param signal [Signal, nil] ends the wait early
+      # @return [Boolean] whether the signal was set in time
       def pause(seconds, signal)
         return signal.wait(seconds) if signal
 
@@ -43,10 +43,10 @@ module Trunkline
         false
       end
 
-      # As Call#race.
-      # @param lap [Log::Lap] that begins
-      # @param second [#call] gives another lap, or nil
-      # @return [Array<Log::Lap>] those that were begun; without a result: it was cancelled
+      # See Call#race.
+      # @param lap [Log::Lap] of the first request
+      # @param second [#call] returns the second lap, or nil for none
+      # @return [Array<Log::Lap>] laps that were begun; a cancelled one has no result
       def race(lap, deadline, after, second)
         return race_to_head(lap, deadline, after, second) if lap.request.streaming?
 
@@ -74,7 +74,7 @@ module Trunkline
         laps
       end
 
-      # Until one has an answer, all have failed, or the time is over.
+      # Waits until a lap has a response, all laps have failed, or the time is over.
       def await(multi, limit, laps)
         until over?(laps)
           left = limit && (limit - Engine.now)

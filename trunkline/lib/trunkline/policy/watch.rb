@@ -12,9 +12,9 @@ module Trunkline
       include Redacted
 
       # @param call [Call]
-      # @param notes [Hash{Object => Object}, nil] of the probes of the process
+      # @param notes [Hash{Object => Object}, nil] the notes of each probe of the process
       # @param own [Array<Object>] the client's probes
-      # @return [Watch, nil] nil when nothing watches
+      # @return [Watch, nil] nil when there are no probes
       def self.of(call, notes, own)
         new(call, notes || {}.compare_by_identity, own) if notes || !own.empty?
       end
@@ -31,7 +31,7 @@ module Trunkline
 
       # @param request [Request]
       # @param number [Integer] of the attempt
-      # @return [Array(Request, Hash)] to be sent, and the states of the attempt
+      # @return [Array(Request, Hash)] the request to send, and the states of the attempt by probe
       def attempt_begins(request, number)
         fields = []
         states = {}.compare_by_identity
@@ -42,7 +42,7 @@ module Trunkline
         [fields.empty? ? request : request.with(headers: fields), states]
       end
 
-      # @param states [Hash] that #attempt_begins gave
+      # @param states [Hash] returned by #attempt_begins
       # @param lap [Log::Lap]
       def attempt_ends(states, lap)
         each(:attempt_ends) { |probe, _| probe.attempt_ends(states[probe], lap) }
@@ -71,7 +71,7 @@ module Trunkline
       PHASES = %i[resolve connect tls].freeze
       private_constant :PHASES
 
-      # A connection that was opened, or could not be.
+      # Reports a connection that was opened or could not be opened.
       def connection_of(lap)
         case (result = lap.result)
         when Response

@@ -5,7 +5,7 @@ require_relative "../shown"
 module Trunkline
   module Instrument
     module OpenTelemetry
-      # Attributes of an attempt, by the semantic conventions for HTTP (1.23 and later).
+      # Attributes of an attempt, following the semantic conventions for HTTP (1.23 and later).
       #
       # @api private
       module Attributes
@@ -15,15 +15,15 @@ module Trunkline
 
         module_function
 
-        # @return [Hash{String => Object}] what spans and metrics share
+        # @return [Hash{String => Object}] attributes that spans and metrics share
         def common(request)
           uri = request.uri
           { "http.request.method" => known_method(request), "server.address" => uri.host, "server.port" => uri.port }
         end
 
-        # @param resent [Integer] requests that the call sent before
-        # @param body_size [Boolean] whether the size of its body is told
-        # @return [Hash{String => Object}] of a span at its beginning
+        # @param resent [Integer] number of requests that the call sent before
+        # @param body_size [Boolean] whether the size of its body is included
+        # @return [Hash{String => Object}] attributes of a span at its start
         def of_request(request, resent, body_size)
           attributes = common(request)
           attributes["url.full"] = Shown.url(request)
@@ -35,8 +35,8 @@ module Trunkline
           attributes
         end
 
-        # @param result [Response, Exception, nil] nil when it was cancelled
-        # @return [Hash{String => Object}] what spans and metrics share of the end
+        # @param result [Response, Exception, nil] nil when the request was cancelled
+        # @return [Hash{String => Object}] attributes of the result that spans and metrics share
         def of_result(result)
           return { "error.type" => result ? result.class.name : "cancelled" } unless result.is_a?(Response)
 
@@ -46,7 +46,7 @@ module Trunkline
           attributes
         end
 
-        # @return [String] "GET", "GET /users/{id}"; "HTTP" for a method that the conventions do not know
+        # @return [String] "GET", "GET /users/{id}"; "HTTP" for a method that is not in the conventions
         def span_name(request)
           name = other?(request) ? "HTTP" : request.method
           request.template ? "#{name} #{request.template}" : name

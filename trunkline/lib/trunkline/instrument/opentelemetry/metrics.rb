@@ -7,7 +7,7 @@ require_relative "attributes"
 module Trunkline
   module Instrument
     module OpenTelemetry
-      # The probe that measures what Spans traces: http.client.request.duration, http.client.active_requests and
+      # The probe for metrics, next to Spans: http.client.request.duration, http.client.active_requests and
       # http.client.open_connections.
       #
       # @api private
@@ -15,13 +15,13 @@ module Trunkline
         include Redacted
 
         DURATION = "http.client.request.duration"
-        # Seconds; those that the conventions advise for DURATION.
+        # Bucket boundaries in seconds that the conventions recommend for DURATION.
         BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10].freeze
-        # http.connection.state, and the counter of a pool that is meant.
+        # Values of http.connection.state, and the pool counters for them.
         STATES = { "active" => :in_use, "idle" => :idle }.freeze
         private_constant :DURATION, :BUCKETS, :STATES
 
-        # @param spans [Spans] which knows what calls are told
+        # @param spans [Spans] decides which calls are measured
         # @param name [String] of the meter
         # @param version [String]
         def initialize(spans, name, version)
@@ -57,7 +57,7 @@ module Trunkline
 
         private
 
-        # The API has no way to advise buckets yet; views of the SDK set them.
+        # The API cannot set buckets yet, so a view of the SDK sets them.
         def advise_buckets(name)
           provider = ::OpenTelemetry.meter_provider
           return unless provider.respond_to?(:add_view)
@@ -66,7 +66,7 @@ module Trunkline
             ::OpenTelemetry::SDK::Metrics::Aggregation::ExplicitBucketHistogram.new(boundaries: BUCKETS))
         end
 
-        # An observed instrument of the SDK has one set of attributes, so each state has a meter of its own.
+        # An observable instrument of the SDK has one set of attributes, so each state has a separate meter.
         def observe_connections(name, version, state, counter)
           meter = ::OpenTelemetry.meter_provider.meter(name, version: version)
           instrument = meter.create_observable_up_down_counter(

@@ -6,18 +6,18 @@ require_relative "attributes"
 module Trunkline
   module Instrument
     module OpenTelemetry
-      # The probe that makes a span of each attempt, and of each call with call_spans: true. A span's parent is the one
-      # that was current where the call was made.
+      # The probe that creates a span for each attempt, and for each call with call_spans: true. The parent of a span is
+      # the one that was current where the call was made.
       #
       # @api private
       class Spans
         include Redacted
 
-        # Of a call: context is the parent of its attempts; span is nil without call_spans: true; sent counts its
-        # requests, redirects included.
+        # State of a call: context is the parent of its attempts' spans; span is nil without call_spans: true; sent
+        # counts its requests, redirects included.
         State = Struct.new(:context, :span, :sent) { include Redacted }
 
-        # The instrumentations of libraries that calls come from.
+        # Instrumentations of the libraries that Trunkline's calls may come from.
         LIBRARIES = {
           net_http: "OpenTelemetry::Instrumentation::Net::HTTP", faraday: "OpenTelemetry::Instrumentation::Faraday"
         }.freeze
@@ -25,14 +25,15 @@ module Trunkline
         private_constant :LIBRARIES, :ERROR
 
         # @param instrumentation [OpenTelemetry::Instrumentation::Base]
-        # @param config [Hash{Symbol => Object}] its options
+        # @param config [Hash{Symbol => Object}] options of the instrumentation
         def initialize(instrumentation, config)
           @instrumentation = instrumentation
           @call_spans = config[:call_spans]
           @body_size = config[:request_body_size]
         end
 
-        # @return [OpenTelemetry::Context, nil] nil when the call is told elsewhere, or is not to be told
+        # @return [OpenTelemetry::Context, nil] nil when another instrumentation reports the call, or tracing is off for
+        #   it
         def note
           context = ::OpenTelemetry::Context.current
           context unless ::OpenTelemetry::Common::Utilities.untraced?(context) || told_by_library?

@@ -12,13 +12,14 @@ module Trunkline
       TOKEN68 = %r{[ \t]+[A-Za-z0-9\-._~+/]+=*(?=[ \t]*(?:,|\z))}
       private_constant :TOKEN, :SCHEME, :PARAMETER, :TOKEN68
 
-      # One challenge of a WWW-Authenticate field (RFC 9110 11.6.1): a scheme in lower case, and its parameters, their
-      # names in lower case.
+      # One challenge of a WWW-Authenticate field (RFC 9110 11.6.1): its scheme and its parameters. The scheme and the
+      # names of parameters are in lower case.
       Challenge = Struct.new(:scheme, :parameters) do
         include Redacted
 
         # @param values [Array<String>] of all WWW-Authenticate fields
-        # @return [Array<Challenge>] as far as they can be read; in bytes, for nothing tells their encoding
+        # @return [Array<Challenge>] those that can be parsed; Strings are binary, since the field has no declared
+        #   encoding
         def self.parse(values)
           values.flat_map { |value| read(StringScanner.new(value.b)) }
         end

@@ -11,18 +11,18 @@ require_relative "challenge"
 module Trunkline
   module Policy
     class Auth
-      # Digest authentication (RFC 7616): SHA-256 and MD5, and their -sess forms, with qop auth (or none, as in
-      # RFC 2069). The nonce of each origin is kept and counted, so that only the first call of it is challenged.
+      # Digest authentication (RFC 7616): SHA-256 and MD5, and their -sess forms, with qop auth or without qop (RFC
+      # 2069). The nonce of each origin is kept and counted, so that only the first call to it is challenged.
       class Digest
         include Redacted
 
-        # By preference.
+        # In order of preference.
         ALGORITHMS = { "SHA-256" => ::Digest::SHA256, "MD5" => ::Digest::MD5 }.freeze
-        # The names of parameters whose values stand without quotes (RFC 7616 3.4).
+        # Names of parameters whose values are not quoted (RFC 7616 3.4).
         BARE = %w[algorithm qop nc userhash].freeze
 
-        # What an origin has asked for; `uses` is how often its nonce was used, `proven` whether the origin gave it to
-        # a caller whom it had accepted.
+        # The parameters that an origin's challenge has set. uses counts the requests signed with the nonce. proven is
+        # true if the nonce came from the Authentication-Info of an accepted request.
         State = Struct.new(:realm, :nonce, :opaque, :algorithm, :session, :qop, :userhash, :uses, :proven,
                            keyword_init: true) { include Redacted }
 
@@ -66,9 +66,9 @@ module Trunkline
           true
         end
 
-        # Takes the nonce that the server wants to see next (RFC 7616 3.5), so that the next call is not challenged.
+        # Stores the nonce that the server wants next (RFC 7616 3.5), so that the next call is not challenged.
         #
-        # @param response [Response] but no 401
+        # @param response [Response] with a status other than 401
         def accepted(response)
           told = response.headers["Authentication-Info"] or return
           nonce = Challenge.parse(["Digest #{told}"]).first&.parameters&.fetch("nextnonce", nil)
@@ -127,19 +127,20 @@ module Trunkline
           "that allows qop #{qop} alone, not auth" if qop && CommaList.parse(qop).none? { |one| one.casecmp?("auth") }
         end
 
-        # One that is empty says as little as none.
+        # An empty qop counts as no qop.
         def qop_of(parameters)
           parameters["qop"] unless parameters["qop"].to_s.strip.empty?
         end
 
-        # The name without -sess, and whether it had that.
+        # The name without -sess, and whether the name had that suffix.
         def algorithm_of(parameters)
           name = (parameters["algorithm"] || "MD5").upcase
           [name.delete_suffix("-SESS"), name.end_with?("-SESS")]
         end
 
-        # A signature that was refused although its nonce is good: the user or the password is wrong. What was sent
-        # tells: other requests of the origin may have got another nonce meanwhile.
+        # Returns whether the server refused a signature with a valid nonce: the user or the password is wrong. The
+        # nonce is read from the request that was sent, since other requests to the origin may have replaced it in the
+        # meantime.
         def refused?(response, used, parameters)
           authorization = response.request.headers["Authorization"]
           return false unless authorization&.start_with?("Digest ")
@@ -149,8 +150,8 @@ module Trunkline
           sent["nonce"] == parameters["nonce"] || !aged?(sent, used)
         end
 
-        # A nonce that had served before, or was given to one who was accepted, and is not asked for any more has grown
-        # old, whether the server says so or not.
+        # Returns whether the nonce has expired, even if the server does not say stale=true: it was used before, or came
+        # with an accepted request, and the server now asks for another one.
         def aged?(sent, used)
           return true if used&.proven && used.nonce == sent["nonce"]
 

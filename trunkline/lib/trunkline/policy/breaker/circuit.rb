@@ -7,12 +7,12 @@ require_relative "window"
 module Trunkline
   module Policy
     class Breaker
-      # Whether an origin is called. While closed it counts failures; open, it refuses requests until the cool-down is
-      # over; half-open, it admits a few, the probes, which decide. Safe for use by several threads; none of its methods
-      # waits.
+      # Decides whether requests to an origin are sent. While closed it counts failures; while open it refuses requests
+      # until the cool-down is over; while half-open it admits a few requests, the probes, whose results decide the next
+      # state. Safe for use by several threads; no method waits.
       #
-      # Each change of the state begins a new generation. The result of a request that was admitted in an earlier one is
-      # ignored: it tells of the past.
+      # Each change of state begins a new generation. The result of a request that was admitted in an earlier generation
+      # is ignored, since it does not describe the present state of the origin.
       class Circuit
         # @param settings [Hash{Symbol => Object}] threshold, minimum, window, cool_down, probes
         def initialize(settings)
@@ -25,14 +25,14 @@ module Trunkline
           @state = :closed
         end
 
-        # Calls the block, unless the circuit is open.
+        # Calls the block unless the circuit refuses the request.
         #
-        # @param call [Call] gives the time, and is told of changes of the state
+        # @param call [Call] supplies the time, and passes changes of state to the probes
         # @param request [Request]
-        # @yieldreturn [Object] of a request that succeeded
+        # @yieldreturn [Object] the result of a successful request
         # @return [Object] what the block returns
-        # @raise [Refused] without a call of the block
-        # @raise [Failed] from the block: the request failed. What else leaves it says nothing about the origin
+        # @raise [Refused] when the block is not called
+        # @raise [Failed] from the block: the request failed. Any other exception is not counted
         def run(call, request)
           generation = admit(call, request)
           outcome = :unknown
@@ -48,7 +48,8 @@ module Trunkline
 
         # @param now [Float] monotonic seconds
         # @return [Hash{Symbol => Object}] state (:closed, :open or :half_open), requests and failures in the window,
-        #   openings (how often it has opened), opened_at (Time) and retry_in (seconds); nil while it is closed
+        #   openings (how often the circuit has opened), opened_at (Time) and retry_in (seconds); the last two are nil
+        #   while the circuit is closed
         def to_h(now)
           @lock.synchronize do
             requests, failures = @state == :closed ? @window.counts(now) : @last
@@ -61,7 +62,8 @@ module Trunkline
 
         # @return [Integer] the generation that the request belongs to
         def admit(call, request)
-          # Most requests find it closed, and take no lock. The generation is read first: see #change.
+          # Most requests find the circuit closed and take no lock. The generation must be read before the state: see
+          # #change.
           generation = @generation
           return generation if @state == :closed
 
@@ -78,7 +80,8 @@ module Trunkline
           @places -= 1
         end
 
-        # An unfinished probe keeps no place for longer than a cool-down: it may never end, as one of a parent process.
+        # An unfinished probe occupies its slot for one cool-down at most, since it may never end: it may run in a
+        # parent process.
         def begin_probes(now)
           change(:half_open)
           @retry_at = now + @cool_down
@@ -98,8 +101,8 @@ module Trunkline
           end
         end
 
-        # Tells of a change when the lock is free again: who is told may ask for the state.
-        # @yield [now] with the lock
+        # Reports a change of state after the lock is released, because a probe may call #to_h.
+        # @yield [now] while the lock is held
         def changing(call, request)
           now = call.now
           before = after = nil
@@ -141,20 +144,22 @@ module Trunkline
           @opened_at = @retry_at = nil
         end
 
-        # Whoever reads the generation first and then :closed has the generation of that state or an earlier one.
+        # The order of the two assignments matters: a thread that reads @generation and then a closed state has the
+        # generation of that state or an earlier one.
         def change(state)
           @state = state
           @generation += 1
         end
 
-        # Nobody asks while the cool-down passes: then it is what the next request finds.
+        # No thread changes the state when the cool-down ends, so an open circuit is reported as the next request will
+        # find it.
         def state(now)
           @state == :open && now >= @retry_at ? :half_open : @state
         end
 
         def retry_in(now) = (at = @retry_at) && [at - now, 0.0].max
 
-        # @return [Refused] without a backtrace, which nobody sees and which takes long to make
+        # @return [Refused] without a backtrace, which is slow to create and never shown
         def refusal(now)
           requests, failures = @last
           left = retry_in(now)

@@ -7,9 +7,9 @@ require_relative "outcome"
 module Trunkline
   module Policy
     class Breaker
-      # A circuit that another gem keeps, in the place of Circuit. A subclass has #guard and #to_h. What fails in that
-      # gem, as a store that cannot be reached, fails no call: it is told to Trunkline.logger once, and the call goes on
-      # without a breaker.
+      # A circuit that another gem manages instead of Circuit. A subclass implements #guard and #to_h. A failure of that
+      # gem, such as an unreachable store, does not fail the call: the first one is logged to Trunkline.logger, and the
+      # call continues without a breaker.
       class External
         # @param label [String] "host:port"
         def initialize(label)
@@ -17,7 +17,7 @@ module Trunkline
           @told = false
         end
 
-        # As Circuit#run. Of changes of the state, the other gem tells.
+        # See Circuit#run. Changes of state are reported by the other gem only.
         def run(_call, _request, &send)
           ended = nil
           trouble = trouble_of { ended = attempt(&send) }
@@ -28,19 +28,20 @@ module Trunkline
 
         private
 
-        # Calls the block as the other gem has it, and raises what it raises.
-        # @raise [Refused] without a call of the block
+        # Calls the block through the other gem's circuit, and raises the exception of the block.
+        # @raise [Refused] when the block is not called
         def guard = raise(NotImplementedError)
 
-        # @yieldreturn [Array(Object, StandardError)] the result of the request, and what it raised
-        # @return [StandardError, nil] what failed in the other gem
+        # @yieldreturn [Array(Object, StandardError)] the result of the request, and the error it raised
+        # @return [StandardError, nil] the failure of the other gem
         # @raise [Refused]
         def trouble_of
           error = nil
           catch do |uncounted|
             guard do
               result, error = yield
-              # What says nothing about the origin leaves by throw: no gem counts that, as a failure or as a success.
+              # An error that is not a failure of the origin leaves by throw, which gems count neither as a failure nor
+              # as a success.
               throw uncounted unless error.nil? || error.is_a?(Failed)
 
               error ? raise(error) : result

@@ -3,7 +3,7 @@
 module Trunkline
   module Policy
     class Breaker
-      # Leaves the block of a circuit when the request failed.
+      # Raised through a circuit's block when the request failed.
       class Failed < StandardError
         # @return [Response, Error]
         attr_reader :result
@@ -15,12 +15,12 @@ module Trunkline
         end
       end
 
-      # A circuit is open.
+      # Raised when the circuit refuses a request.
       class Refused < StandardError
-        # @return [Float, nil] seconds until it admits a probe
+        # @return [Float, nil] seconds until the circuit admits a probe
         attr_reader :retry_in
 
-        # @param message [String] why, and what it waits for
+        # @param message [String] the reason, and when the circuit probes
         # @param retry_in [Float, nil]
         def initialize(message, retry_in)
           super(message)
@@ -28,29 +28,29 @@ module Trunkline
         end
       end
 
-      # Decides by a result what it says about the origin.
+      # Classifies the result of a request as a failure of the origin or not.
       module Outcome
-        # Failures of the server, or of the way to it. TruncatedBody and StreamReset are connections and streams that
-        # broke within an answer.
+        # Failures of the server or of the connection to it. TruncatedBody and StreamReset mean that a connection or a
+        # stream broke within a response.
         FAILURES = [ConnectionError, TimeoutError, TruncatedBody, StreamReset].freeze
-        # Of these, what is decided on this side: which certificates are trusted, where connections may go, how long the
-        # caller waits in all, that a fork may not use a connection.
+        # Subclasses of these with a local cause: which certificates are trusted, which egress is allowed, the caller's
+        # deadline, and a connection that a fork may not use.
         OWN = [CertificateError, EgressRefused, DeadlineExceeded, ForkedConnection].freeze
-        # This machine lacks descriptors, memory or ports.
+        # Errors of a machine without free file descriptors, memory or ports.
         SHORTAGES = %i[EMFILE ENFILE ENOBUFS ENOMEM EADDRNOTAVAIL].map { |name| Errno.const_get(name)::Errno }.freeze
-        # 501 and 505 refuse one request for what it is (RFC 9110 15.6.2, 15.6.6): the server is well.
+        # 501 and 505 refuse a single request (RFC 9110 15.6.2, 15.6.6); the server works.
         UNLIKE_FAILURES = [501, 505].freeze
         private_constant :FAILURES, :OWN, :SHORTAGES, :UNLIKE_FAILURES
 
         # @param result [Response, Error]
-        # @return [Boolean] whether it counts as a failure where failure: says nothing else
+        # @return [Boolean] whether the result counts as a failure; the default of failure:
         def self.failure?(result)
           return result.status >= 500 && !UNLIKE_FAILURES.include?(result.status) if result.is_a?(Response)
 
           FAILURES.any? { |one| result.is_a?(one) } && !own?(result)
         end
 
-        # In the queue it was the pool, or another policy, that took the time.
+        # Time spent in the queue is due to the pool or to another policy, not to the server.
         def self.own?(error)
           error.phase == :queue || SHORTAGES.include?(error.errno) || OWN.any? { |one| error.is_a?(one) }
         end

@@ -6,18 +6,18 @@ require_relative "store"
 module Trunkline
   module Policy
     class Breaker
-      # For store: a circuit breaker of the Semian gem for each origin, with Semian's options, its notifications and its
-      # log. The resource is named "trunkline_api.test_443". Of the settings of breaker: only failure: is used.
+      # For store: a circuit breaker of the Semian gem for each origin, with Semian's options, notifications and log.
+      # The resource is named "trunkline_api.test_443". Of the settings of breaker: only failure: is used.
       #
       #   store = Trunkline::Policy::Breaker::Semian.new(success_threshold: 2, error_threshold: 3, error_timeout: 10)
       #   Trunkline.new(url, timeout: 5, breaker: { store: store })
       class Semian < Store
-        # Semian's bulkheads wait, which holds up all requests of a batch.
+        # Semian's bulkheads block, which would delay all requests of a batch.
         BULKHEAD = %i[bulkhead tickets quota timeout].freeze
         private_constant :BULKHEAD
 
-        # @param name [String] what the names of the resources begin with
-        # @param options [Hash{Symbol => Object}] of Semian.register
+        # @param name [String] prefix of the resource names
+        # @param options [Hash{Symbol => Object}] for Semian.register
         # @raise [InvalidRequest] when the gem is not installed, or for options of a bulkhead
         def initialize(name: "trunkline", **options)
           super("semian", "0.20")
@@ -32,7 +32,7 @@ module Trunkline
           freeze
         end
 
-        # @return [Array<Symbol>] the settings of breaker: that it heeds
+        # @return [Array<Symbol>] the settings of breaker: that this store uses
         def heeded = []
 
         # @param label [String] "host:port"
@@ -47,7 +47,7 @@ module Trunkline
             @options = options
           end
 
-          # @return [Hash{Symbol => Object}] state; nil when Semian is disabled
+          # @return [Hash{Symbol => Object}] state:, which is nil when Semian is disabled or fails
           def to_h(_now)
             breaker = ::Semian[@name]
             state = %i[half_open open closed].find { |one| breaker.public_send(:"#{one}?") } if breaker
@@ -60,7 +60,8 @@ module Trunkline
 
           private
 
-          # Semian forgets resources that were long not in use.
+          # Semian removes resources that have not been used for a long time, so a resource may have to be registered
+          # again.
           def resource = ::Semian[@name] || ::Semian.register(@name, **@options)
 
           def guard(&request)

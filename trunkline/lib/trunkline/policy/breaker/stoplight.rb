@@ -6,25 +6,25 @@ require_relative "store"
 module Trunkline
   module Policy
     class Breaker
-      # For store: the stoplight gem (6 or newer) keeps the state, in Redis for a whole fleet, or wherever it is
-      # configured to. A light has the name of its origin ("api.test:443") and the settings of the breaker: threshold:,
-      # window: and cool_down: (in whole seconds, rounded up), and probes:, one after the other. minimum: is Stoplight's
-      # own, 100.
+      # For store: the stoplight gem (6 or newer) keeps the state, in Redis for several processes, or in its configured
+      # data store. A light is named after its origin ("api.test:443") and has the settings of the breaker: threshold:,
+      # window: and cool_down: (in whole seconds, rounded up), and probes:, which run one after the other. minimum: is
+      # Stoplight's constant, 100.
       #
       #   system = Stoplight.register_system("http", data_store: Stoplight::DataStore::Redis.new(redis))
       #   Trunkline.new(url, timeout: 5, breaker: { store: Trunkline::Policy::Breaker::Stoplight.new(system) })
       class Stoplight < Store
         HEEDED = %i[threshold window cool_down probes].freeze
 
-        # @param system [Stoplight::Wiring::System, nil] nil: Stoplight's default, as Stoplight.configure made it
-        # @raise [InvalidRequest] when the gem is not installed, or older
+        # @param system [Stoplight::Wiring::System, nil] nil for the default system of Stoplight.configure
+        # @raise [InvalidRequest] when the gem is not installed or too old
         def initialize(system = nil)
           super("stoplight", "6.0")
           @system = system || ::Stoplight
           freeze
         end
 
-        # @return [Array<Symbol>] the settings of breaker: that it heeds
+        # @return [Array<Symbol>] the settings of breaker: that this store uses
         def heeded = HEEDED
 
         # @param label [String] "host:port"
@@ -43,7 +43,7 @@ module Trunkline
                           recovery_threshold: settings[:probes], tracked_errors: [Failed] }.freeze
           end
 
-          # @return [Hash{Symbol => Object}] state; nil when Stoplight cannot tell
+          # @return [Hash{Symbol => Object}] state:, which is nil when Stoplight fails
           def to_h(_now)
             { state: STATES[light.color], retry_in: nil }
           rescue StandardError => error

@@ -8,16 +8,16 @@ require_relative "../settings"
 module Trunkline
   module Policy
     class Breaker
-      # What may be given as store: keeps the circuits in the place of this process. Subclasses have #circuit, whose
-      # result responds to #run and #to_h as a Circuit does, and #heeded.
+      # Base class of the objects allowed as store:, which keep circuits outside of this process. A subclass implements
+      # #circuit, whose result responds to #run and #to_h as a Circuit does, and #heeded.
       class Store
         include Redacted
 
         CHECK = Settings::Check.new("a Trunkline::Policy::Breaker::Stoplight or ::Semian",
                                     ->(value) { value if value.is_a?(Store) })
 
-        # @param gem_name [String] that is loaded
-        # @param version [String] the oldest that will do
+        # @param gem_name [String] the gem to load
+        # @param version [String] the oldest supported version
         # @raise [InvalidRequest]
         def initialize(gem_name, version)
           Loading.apart { require gem_name }
@@ -30,8 +30,8 @@ module Trunkline
                                 "installed"
         end
 
-        # @param given [Hash{Symbol => Object}] settings of breaker: that the caller named
-        # @raise [InvalidRequest] for one that would have no effect
+        # @param given [Hash{Symbol => Object}] settings of breaker: that the caller gave
+        # @raise [InvalidRequest] for a setting that would have no effect
         def check(given)
           ignored = (given.keys - heeded - %i[store failure]).first or return
 

@@ -11,8 +11,9 @@ module Trunkline
         private_constant :SINGLE
 
         # @param field [String]
-        # @param size [Integer] bytes of the whole
-        # @return [Range<Integer>, nil] of bytes that are there; nil for anything but one such range
+        # @param size [Integer] bytes of the whole body
+        # @return [Range<Integer>, nil] positions within the body; nil for several ranges, or for one that is invalid or
+        #   outside of the body
         def self.of(field, size)
           first, last = SINGLE.match(field.delete(" \t"))&.captures
           return if first.nil? || (first.empty? && last.empty?)

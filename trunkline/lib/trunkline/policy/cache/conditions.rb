@@ -5,7 +5,7 @@ require_relative "freshness"
 module Trunkline
   module Policy
     class Cache
-      # What a caller's own conditions say of a stored answer (RFC 9110 13.1).
+      # Evaluates the conditions that a caller sent against a stored response (RFC 9110 13.1).
       #
       # @api private
       module Conditions
@@ -16,7 +16,7 @@ module Trunkline
 
         # @param fields [Hash{String => String}] of the request
         # @param freshness [Freshness]
-        # @return [Boolean] whether the caller's own copy holds: the answer to it is a 304
+        # @return [Boolean] whether the caller's copy is still current, so that the response is a 304
         def holds?(fields, freshness)
           tags = fields["if-none-match"]
           return matches?(tags, freshness.etag) if tags
@@ -25,12 +25,12 @@ module Trunkline
           !since.nil? && changed(freshness) <= since
         end
 
-        # RFC 9111 4.3.2: without a Last-Modified, when it was made.
+        # RFC 9111 4.3.2: without a Last-Modified, the time at which the response was generated.
         def changed(freshness)
           Freshness.time(freshness.last_modified) || (freshness.received - freshness.initial_age).floor
         end
 
-        # @return [Boolean] whether a part may be given: the caller has the rest of the same answer, or has not asked
+        # @return [Boolean] whether a part may be returned: there is no If-Range, or it matches the stored response
         def same_whole?(fields, freshness)
           condition = fields["if-range"] or return true
           condition == (condition.start_with?('"') ? freshness.etag : freshness.last_modified)

@@ -5,14 +5,14 @@ require_relative "../../redacted"
 module Trunkline
   module Policy
     class Cache
-      # The directives of a Cache-Control field (RFC 9111 5.2), of a request or of an answer. Frozen.
+      # The directives of a Cache-Control field (RFC 9111 5.2), of a request or a response. Frozen.
       class Directives
         include Redacted
 
         TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/
-        # A directive, its value (quoted or not), and what else stands before the next comma.
+        # A directive, its value (quoted or not), and any other text before the next comma.
         DIRECTIVE = /\G[\s,]*(#{TOKEN})(?:=(?:"((?:[^"\\]|\\.)*)"|([^\s,]*)))?(?:"(?:[^"\\]|\\.)*"|[^,"])*/n
-        # RFC 9111 1.2.2: a number beyond it counts as it.
+        # RFC 9111 1.2.2: a larger number counts as this one.
         MOST = 2**31
         private_constant :TOKEN, :DIRECTIVE
 
@@ -27,14 +27,15 @@ module Trunkline
           freeze
         end
 
-        # @return [Boolean] whether there are some
+        # @return [Boolean] whether there are directives
         def any? = !@values.empty?
 
         # @param name [String] in lower case
         # @return [Boolean]
         def key?(name) = @values.key?(name)
 
-        # @return [Integer, nil] seconds; 0 for what is no number, which is the strictest reading; nil: it is not there
+        # @return [Integer, nil] seconds; 0, the strictest value, if the value is not a number; nil without the
+        #   directive
         def seconds(name)
           return unless @values.key?(name)
 
@@ -42,10 +43,10 @@ module Trunkline
           text&.match?(/\A\d+\z/) ? [text.to_i, MOST].min : 0
         end
 
-        # @return [Boolean] whether it is there without a value
+        # @return [Boolean] whether the directive is present without a value
         def bare?(name) = @values.key?(name) && @values[name].nil?
 
-        # Of one that is repeated, the strictest counts: the lowest number.
+        # The strictest value, which is the lowest number, wins when a directive is repeated.
         def add(name, value)
           known = @values[name]
           @values[name] = known && value && value.to_i > known.to_i ? known : value

@@ -3,11 +3,11 @@
 module Trunkline
   module Policy
     class Cache
-      # Extends a streamed Response, so that it is kept once its reader has come to its end. What is left early, breaks
-      # off, or is larger than the cache keeps, is not.
+      # Extends a streamed Response, so that the cache stores the response once the caller has read it to the end. A
+      # body that is left early, is incomplete, or exceeds the cache's limit is not stored.
       module KeptStream
-        # @param most [Integer] bytes of the body that are kept
-        # @yield [body] once: all of it, decoded
+        # @param most [Integer] maximum size in bytes of a body to store
+        # @yield [body] once: the whole body, decoded
         # @return [self]
         def keep_when_read(most, &block)
           @most = most
@@ -16,7 +16,7 @@ module Trunkline
           self
         end
 
-        # What is left of the body: all of it when no part of it was read before.
+        # The rest of the body: the whole body when nothing was read before.
         def body
           from_the_beginning = @copy&.empty?
           whole = super
@@ -46,7 +46,7 @@ module Trunkline
           @keep.call(body) if body && complete? && !length_unknown? && all?(body)
         end
 
-        # Whoever takes bytes past #_read, as a download does, has not left them all here.
+        # The copy is incomplete if some bytes were read without #_read, as a download does.
         def all?(body)
           length = self["content-length"]
           length.nil? || self["content-encoding"] || length.to_i == body.bytesize

@@ -8,20 +8,20 @@ require_relative "directives"
 module Trunkline
   module Policy
     class Cache
-      # What caches read in the fields of a request as it is sent (RFC 9111 4, 5.2.1): directives, conditions, and whose
-      # answer it asks for. One serves all requests of a client that have the same fields. Frozen.
+      # The parts of a request's header fields that a cache needs (RFC 9111 4, 5.2.1): directives, conditions, and a
+      # digest of the credentials. All requests of a client with equal fields share one object. Frozen.
       class PresentedFields
         include Redacted
 
-        # The caller asks about the state of the resource, which the cache cannot know.
+        # Conditions on the current state of the resource, which the cache cannot know.
         PRECONDITIONS = %w[if-match if-unmodified-since].freeze
         CONDITIONS = %w[if-none-match if-modified-since].freeze
         PARTS = %w[range if-range].freeze
         # RFC 9111 5.4
         NO_CACHE = Directives.new("no-cache")
-        # A request with none of these takes the answer as it is kept.
+        # A stored response is returned unchanged for a request without any of these fields.
         TELLING = [*PRECONDITIONS, *CONDITIONS, *PARTS, "cache-control", "pragma"].freeze
-        # Lists of fields whose digests are kept.
+        # Lists of fields whose digests are kept in memory.
         VARIED = 16
         private_constant :PRECONDITIONS, :NO_CACHE, :TELLING, :VARIED
 
@@ -29,14 +29,15 @@ module Trunkline
         attr_reader :values
         # @return [Directives]
         attr_reader :directives
-        # @return [String] of keys: the servers that the client reaches, and the field Host
+        # @return [String] part of the cache keys: the servers that the client reaches, and the field Host
         attr_reader :whence
-        # @return [String, nil] of keys: a digest of the fields that are credentials, and of the signer; nil without
+        # @return [String, nil] part of the cache keys: a digest of the credential fields and of the signer; nil without
+        #   them
         attr_reader :whose
 
         # @param values [Hash{String => String}]
         # @param builder [RequestBuilder]
-        # @param signer [String, nil] names what signs the request
+        # @param signer [String, nil] identifies the signer of the request
         def initialize(values, builder, signer)
           @values = values.freeze
           @plain = TELLING.none? { |name| values.key?(name) }
@@ -48,19 +49,19 @@ module Trunkline
           freeze
         end
 
-        # @return [Boolean] whether there is none that tells caches anything
+        # @return [Boolean] whether there is no field with a meaning for caches
         def plain? = @plain
 
-        # @return [Boolean] whether the caller makes the request conditional on its own copy
+        # @return [Boolean] whether the caller made the request conditional on a copy that it has
         def conditional? = @conditional
 
-        # @return [Boolean] whether the cache has no part in the request
+        # @return [Boolean] whether the request is sent without using the cache
         def bypasses?
           !@plain && (@directives.key?("no-store") || PRECONDITIONS.any? { |name| @values.key?(name) })
         end
 
-        # @param names [Array<String>] of fields that an answer varies by, in lower case
-        # @return [String] of keys: a digest of their values
+        # @param names [Array<String>] fields that a response varies by, in lower case
+        # @return [String] part of the cache keys: a digest of their values
         def digest_of(names)
           @varied[names] ||
             Memo.keep(@varied, VARIED, names, Digest::SHA256.hexdigest(names.map { |name| normal(name) }.join("\n")))
@@ -82,8 +83,8 @@ module Trunkline
           builder.digest(fields.reduce(signer.to_s) { |text, (name, value)| "#{text}\n#{name}: #{value}" })
         end
 
-        # RFC 9111 4.1: without what does not change the meaning, as far as all fields have that in common. Of the
-        # fields that negotiate, case has no meaning either.
+        # RFC 9111 4.1: removes differences that have no meaning in any field. In the fields of content negotiation,
+        # case has no meaning either.
         def normal(name)
           value = @values[name] or return "-"
           value = value.b.gsub(/[ \t]*,[ \t]*/n, ",")

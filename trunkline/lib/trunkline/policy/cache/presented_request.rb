@@ -6,12 +6,12 @@ require_relative "presented_fields"
 module Trunkline
   module Policy
     class Cache
-      # What the cache reads of a GET or HEAD (RFC 9111 4): its fields as they are sent, and the keys under which its
-      # answer is kept.
+      # The parts of a GET or HEAD that the cache needs (RFC 9111 4): its fields as they are sent, and the keys under
+      # which its response is stored.
       #
-      # A key names whose answer it is: it holds the URL, a digest of the fields that are credentials and of the signer,
-      # and what else makes two clients have different answers. So nobody is given what another one's credentials
-      # fetched, and a store holds no credential in a key.
+      # A key holds the URL, a digest of the credential fields and of the signer, and whatever else makes two clients
+      # get different responses. So no caller gets a response that was fetched with another caller's credentials, and a
+      # store holds no credentials in its keys.
       class PresentedRequest
         include Redacted
 
@@ -22,7 +22,7 @@ module Trunkline
 
         # @param request [Request]
         # @param call [Call]
-        # @param completed [Request] as it is sent, but for a signature
+        # @param completed [Request] as it is sent, except for the signature
         def initialize(request, call, completed = call.completed(request))
           @key = nil
           @request = request
@@ -39,23 +39,23 @@ module Trunkline
         # @return [String]
         def key
           target = @request.target
-          # A request that a proxy is sent itself has the whole URL there.
+          # The target of a request that is sent to a forward proxy is the whole URL.
           @key ||= target.start_with?("/") ? key_of(@origin.origin, target) : key_of(@request.url)
         end
 
         # @param url [String]
-        # @return [Array<String>] of what is kept for it: for the same credentials, and for none
+        # @return [Array<String>] keys of the responses for the URL: with the same credentials, and without credentials
         def keys_of(url) = [key_of(url), key_of(url, "", nil)].uniq
 
-        # @param names [Array<String>] fields that the answer varies by, in lower case
-        # @param token [String] of the list of names, see Variants
+        # @param names [Array<String>] fields that the response varies by, in lower case
+        # @param token [String] of the Variants
         # @return [String]
         def variant_key(names, token) = "#{key} #{token} #{@fields.digest_of(names)}".freeze
 
         private
 
         def key_of(origin, target = "", whose = @fields.whose)
-          "#{@fields.whence} #{origin}#{target} #{whose}".freeze # a Hash would copy another one
+          "#{@fields.whence} #{origin}#{target} #{whose}".freeze # a Hash would copy an unfrozen key
         end
       end
     end

@@ -3,7 +3,7 @@
 module Trunkline
   module Policy
     class Cache
-      # Whether a stored answer may be given without asking the server (RFC 9111 4.2, 5.2.1, RFC 5861).
+      # Decides whether a stored response may be used without contacting the server (RFC 9111 4.2, 5.2.1, RFC 5861).
       #
       # @api private
       module Reuse
@@ -12,8 +12,8 @@ module Trunkline
         # @param directives [Directives] of the request
         # @param freshness [Freshness]
         # @param age [Float] seconds
-        # @return [Symbol] :fresh; :stale, which the caller takes; :while_revalidate, when it is to be validated in the
-        #   background; or why not: :request (it is not new enough for the caller) or :expired
+        # @return [Symbol] :fresh; :stale, which the caller accepts; :while_revalidate, if it is to be validated in the
+        #   background; or the reason against it: :request (not fresh enough for the caller) or :expired
         def of(directives, freshness, age)
           left = freshness.lifetime - age
           return :request if directives.any? && refused?(directives, age, left)
@@ -23,7 +23,7 @@ module Trunkline
           stale(directives, freshness, -left)
         end
 
-        # @return [Boolean] whether a stale answer may stand for an error
+        # @return [Boolean] whether a stale response may be returned instead of an error
         def instead_of_error?(directives, freshness, age)
           return false if freshness.strict || freshness.no_cache
 

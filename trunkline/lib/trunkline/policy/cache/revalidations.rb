@@ -6,15 +6,16 @@ require_relative "../../redacted"
 module Trunkline
   module Policy
     class Cache
-      # What is being validated in the background: each answer once at a time.
+      # The validations that run in the background: at most one for each stored response at a time.
       class Revalidations
         include Redacted
 
-        # Of those that were over last, for who has read an answer before and looks at it now.
+        # Number of finished validations that are remembered, for calls that read the stored response before the
+        # validation ended.
         KEPT = 100
         private_constant :KEPT
 
-        # @return [Integer] how many are over
+        # @return [Integer] number of finished validations
         attr_reader :count
 
         def initialize
@@ -26,11 +27,12 @@ module Trunkline
         end
 
         # @param key [String]
-        # @param read_at [Integer] #count before the answer was read: one that was validated since is not again
-        # @return [Boolean] whether the caller is to do it
+        # @param read_at [Integer] #count before the response was read; a response validated since then is not validated
+        #   again
+        # @return [Boolean] whether the caller must validate the response
         def begin?(key, read_at)
           @lock.synchronize do
-            # A forked child has none of its parent's.
+            # The validations of the parent process do not run in a forked child.
             @keys.clear unless @pid == Process.pid
             @pid = Process.pid
             @keys.key?(key) || @over.fetch(key, 0) > read_at ? false : @keys[key] = true

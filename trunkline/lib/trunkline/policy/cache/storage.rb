@@ -10,12 +10,13 @@ require_relative "variants"
 module Trunkline
   module Policy
     class Cache
-      # Puts answers into a store of the caller's, by their keys, and finds them. A store that fails is as one that has
-      # nothing: that is told once.
+      # Reads and writes responses in the store that the caller gave. A failing store counts as an empty one; the first
+      # failure is logged.
       class Storage
         include Redacted
 
-        # Of the keys in a store of the caller's, which may allow few characters, and not many.
+        # Prefix of the keys in a store that the caller gave. Such a key is a digest, since the store may limit its
+        # length and characters.
         PREFIX = "trunkline/1/"
         private_constant :PREFIX
 
@@ -27,7 +28,7 @@ module Trunkline
           @told = false
         end
 
-        # @return [Boolean] whether a store's write takes expires_in:, as those of ActiveSupport do
+        # @return [Boolean] whether the store's write accepts expires_in:, as ActiveSupport's stores do
         def self.expires?(store)
           kinds = store.method(:write).parameters
           kinds.any? { |kind, name| %i[keyrest rest].include?(kind) || name == :expires_in } ||
@@ -35,9 +36,10 @@ module Trunkline
         end
 
         # @param asked [PresentedRequest]
-        # @yield [answer, variants] if there is something for the URL
-        # @yieldparam answer [StoredAnswer, nil] nil when it is for other fields of the request
-        # @yieldparam variants [Variants, nil] the fields that the answers of the URL vary by
+        # @yield [answer, variants] if anything is stored for the URL
+        # @yieldparam answer [StoredAnswer, nil] nil when only responses to other values of the varying fields are
+        #   stored
+        # @yieldparam variants [Variants, nil] the fields that the URL's responses vary by
         # @return [void]
         def find(asked)
           found = read(asked.key) or return
@@ -49,8 +51,8 @@ module Trunkline
 
         # @param asked [PresentedRequest]
         # @param answer [StoredAnswer]
-        # @param names [Array<String>] fields that it varies by
-        # @param variants [Variants, nil] those that were found
+        # @param names [Array<String>] fields that the response varies by
+        # @param variants [Variants, nil] found in the store
         # @return [void]
         def keep(asked, answer, names, variants)
           return write(asked.key, answer, answer.freshness.kept_for) if names.empty?
@@ -83,9 +85,9 @@ module Trunkline
 
         def name(key) = @in_memory ? key : PREFIX + Digest::SHA256.hexdigest(key)
 
-        # @return [Object, nil] nil when it fails
+        # @return [Object, nil] nil when the store fails
         def guarded(method)
-          Interrupts.watch # what another thread raises here is no failure of the store
+          Interrupts.watch # an exception that another thread raises here is not a failure of the store
           yield
         rescue StandardError => error
           raise if Interrupts.ended_by?(error)

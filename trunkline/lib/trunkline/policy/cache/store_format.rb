@@ -9,14 +9,14 @@ require_relative "variants"
 module Trunkline
   module Policy
     class Cache
-      # What is kept, as the bytes that any store can hold:
+      # Serialises stored responses as bytes that any store can hold:
       #
       #   trunkline cache 1
       #   {"facts":[...],"head":<bytes of the head>,"body":<bytes of the body>}
       #   <head><body>
       #
-      # or, for a list of fields that an answer varies by, {"vary":[...],"token":"..."}. Reading it makes nothing but
-      # Strings, numbers and these objects; what is not exactly this counts as nothing, and so does another version.
+      # or, for a list of fields that a response varies by, {"vary":[...],"token":"..."}. Loading creates only Strings,
+      # numbers and these objects. Bytes in any other format or version count as not stored.
       module StoreFormat
         MAGIC = "trunkline cache 1\n"
         HEAD = %r{\AHTTP/1\.1 \d{3} [^\r\n]*\r\n(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+: [^\r\n]*\r\n)*\z}n
@@ -34,7 +34,7 @@ module Trunkline
             .b.prepend(MAGIC) << "\n" << value.head << value.body
         end
 
-        # @param bytes [Object] what a store has returned
+        # @param bytes [Object] as the store returned it
         # @return [StoredAnswer, Variants, nil]
         def load(bytes)
           return unless bytes.is_a?(String)
@@ -46,7 +46,7 @@ module Trunkline
           about = JSON.parse(bytes[MAGIC.bytesize...stop])
           about.key?("vary") ? variants(about) : answer(about, bytes, stop + 1)
         rescue JSON::ParserError, EncodingError, ArgumentError, TypeError, NoMethodError
-          nil # it was not written here
+          nil # the bytes were not written by #dump
         end
 
         def answer(about, bytes, start)

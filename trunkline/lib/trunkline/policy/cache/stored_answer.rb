@@ -7,22 +7,22 @@ require_relative "../../redacted"
 module Trunkline
   module Policy
     class Cache
-      # An answer as it is kept: its head without Age and without the fields of its connection, its body, and what
-      # Freshness has found out about it. Frozen.
+      # A stored response: its head without Age and without the fields of the connection, its body, and its Freshness.
+      # Frozen.
       class StoredAnswer
         include Redacted
 
-        # RFC 9111 3.1: fields of the connection. Age is worked out anew.
+        # RFC 9111 3.1: fields of the connection. Age is computed on each use.
         CONNECTION = %w[connection keep-alive proxy-connection te transfer-encoding upgrade trailer age
                         proxy-authenticate proxy-authentication-info proxy-authorization].freeze
-        # RFC 9111 3.2: those of the stored answer stay, because its body is as they say.
+        # RFC 9111 3.2: these fields are not updated, because they describe the stored body.
         OF_BODY = %w[content-length content-encoding content-range].freeze
         # RFC 9110 15.4.5
         IN_304 = %w[cache-control content-location date etag expires vary last-modified].freeze
         VARY = /^vary:[ \t]*([^\r]*)/in
         private_constant :VARY, :CONNECTION, :OF_BODY, :IN_304
 
-        # @return [String] bytes: status line and fields, each line with its end
+        # @return [String] bytes: status line and fields, each with its line ending
         attr_reader :head
         # @return [String] bytes
         attr_reader :body
@@ -31,7 +31,7 @@ module Trunkline
 
         class << self
           # @param response [Response] complete
-          # @param body [String] bytes, its own
+          # @param body [String] bytes; frozen and kept
           # @param freshness [Freshness]
           # @return [StoredAnswer]
           def of(response, body, freshness)
@@ -49,8 +49,8 @@ module Trunkline
           end
 
           # @param response [Response]
-          # @param more [Array<String>] names of others to be left out
-          # @return [Array<Array(String, String)>] its fields without those of the connection
+          # @param more [Array<String>] names of other fields to leave out, in lower case
+          # @return [Array<Array(String, String)>] fields of the response without those of the connection
           def kept(response, more = [])
             named = response["connection"].to_s.downcase.split(/[\s,]+/)
             response._pairs.reject do |name, _|
@@ -81,13 +81,13 @@ module Trunkline
         def vary = @head[VARY, 1] ? @head.scan(VARY).join(",") : ""
 
         # @param request [Request]
-        # @param age [Float, nil] seconds; nil when it was just validated
+        # @param age [Float, nil] seconds; nil when the response was just validated
         # @return [Response]
         def response(request, age)
           make(request, @head, age, @body)
         end
 
-        # @param request [Request] whose condition holds for this answer
+        # @param request [Request] whose condition is true for this response
         # @return [Response] 304 (Not Modified)
         def not_modified(request, age)
           pairs = to_response(request)._pairs.select { |name, _| IN_304.include?(name.downcase) }
@@ -103,11 +103,11 @@ module Trunkline
           make(request, StoredAnswer.head_of(206, "Partial Content", pairs), age, @body.byteslice(bytes))
         end
 
-        # @return [Boolean] whether parts of the body are parts of what the server would send
+        # @return [Boolean] whether byte ranges of the stored body are those of the server's representation
         def whole? = @freshness.status == 200 && !@head.match?(/^content-encoding:/in)
 
         # @param response [Response] to a HEAD
-        # @return [Boolean] whether it is about this answer (RFC 9111 4.3.5)
+        # @return [Boolean] whether it describes this stored response (RFC 9111 4.3.5)
         def same_as_head?(response)
           length = response["content-length"]
           @freshness.status == response.status && @freshness.of_same?(response) &&
@@ -115,15 +115,15 @@ module Trunkline
         end
 
         # @param request [Request]
-        # @return [Response] with this answer's fields, for whoever reads them
+        # @return [Response] with the fields of this stored response and an empty body
         def to_response(request) = Engine.response(request, "#{@head}\r\n", "")
 
         # RFC 9111 3.2
         #
-        # @param response [Response] with newer fields: a 304, or the answer to a HEAD
-        # @yieldparam fields [Response] all of them
+        # @param response [Response] with newer fields: a 304, or the response to a HEAD
+        # @yieldparam fields [Response] with the merged fields
         # @yieldreturn [Freshness]
-        # @return [StoredAnswer] with the same body
+        # @return [StoredAnswer] with the newer fields and the same body
         def updated(response)
           newer = StoredAnswer.kept(response, OF_BODY)
           names = newer.map { |name, _| name.downcase }
@@ -143,7 +143,7 @@ module Trunkline
           Engine.response(request, head, request.method == "HEAD" ? "" : body)._attempted(NOTHING)._as_asked
         end
 
-        # Attempts of a call for which nothing was sent.
+        # Attempts of a call that sent no request.
         NOTHING = [].freeze
         private_constant :NOTHING
       end

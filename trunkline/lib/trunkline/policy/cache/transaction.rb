@@ -10,13 +10,13 @@ require_relative "reuse"
 module Trunkline
   module Policy
     class Cache
-      # One GET or HEAD on its way: answered from what is kept, or sent on, and its answer kept.
+      # Handles one GET or HEAD: returns the stored response, or sends the request and stores its response.
       class Transaction
         include Redacted
 
         # RFC 5861 4
         FAILED = [500, 502, 503, 504].freeze
-        # What the server has no part in.
+        # Errors that are not failures of the server, so that stale-if-error does not apply.
         CALLERS = [ClosedError, RactorError, Cancelled, BodyError, AnswerError].freeze
         Status = Trunkline::Cache::Status
         private_constant :FAILED, :CALLERS, :Status
@@ -36,7 +36,7 @@ module Trunkline
           end
         end
 
-        # @yield [request] sends it and returns its Response
+        # @yield [request] sends the request and returns its Response
         # @return [Response]
         # @raise [Error]
         def answer(&forward)
@@ -51,7 +51,7 @@ module Trunkline
 
         private
 
-        # A redirect that was kept for calls that do not follow it.
+        # Whether the stored response is a redirect, stored by a call without follow:, that this call would follow.
         def leads_elsewhere?(answer)
           answer && @asked.request.follow && Redirect::STATUSES.include?(answer.freshness.status)
         end
@@ -60,7 +60,7 @@ module Trunkline
 
         def absence = @variants ? :vary_miss : :uri_miss
 
-        # ---- from what is kept ----
+        # ---- from the store ----
 
         # @return [Response, nil]
         def give(use, age)
@@ -79,7 +79,7 @@ module Trunkline
         end
 
         # @param age [Float, nil]
-        # @return [Response, nil] nil for a part that must come from the server
+        # @return [Response, nil] nil for a range that must come from the server
         def stored_response(age)
           request = @asked.request
           return @stored.response(request, age) if @asked.fields.plain?
@@ -119,7 +119,7 @@ module Trunkline
           instead_of_failure(why) || raise
         end
 
-        # A caller who asks about a copy of its own has sent its conditions.
+        # A conditional request of the caller keeps the caller's conditions, so no validators are added.
         def validates? = !@asked.fields.conditional? && @stored&.freshness&.validator?
 
         def with_conditions(request)
@@ -137,12 +137,12 @@ module Trunkline
           stale
         end
 
-        # @return [Boolean] whether it says that the stored answer holds
+        # @return [Boolean] whether the response confirms that the stored one is current
         def confirms?(response)
           response.status == 304 && validates? && response.redirects.empty? && @stored.freshness.of_same?(response)
         end
 
-        # What has not changed is not what is kept.
+        # Sends the request again without conditions: the 304 was not about the stored response.
         def again(response, why)
           response._discard
           @cache.storage.forget([@asked.key])
@@ -159,12 +159,12 @@ module Trunkline
             ._cached(Status.forwarded(:stale, status: 304, ttl: @stored.freshness.ttl, stored: renewed))
         end
 
-        # @param response [Response] with newer fields for the stored answer
-        # @return [Boolean] whether it is kept
+        # @param response [Response] with newer fields for the stored response
+        # @return [Boolean] whether the updated response is stored
         def renew?(response, begun)
           @stored = @stored.updated(response) { |fields| @cache.freshness(fields, begun) }
           @cache.keep?(@asked, @stored, response, @variants)
-        rescue ProtocolError # both together are more than an answer may have
+        rescue ProtocolError # the merged head exceeds the limits of a response
           @cache.storage.forget([@asked.key])
           false
         end
@@ -185,7 +185,7 @@ module Trunkline
           response._cached(Status.forwarded(why, ttl: ttl, stored: kept, collapsed: response.shared?))
         end
 
-        # @return [Boolean] whether the answer is kept now, as @stored
+        # @return [Boolean] whether the response is stored, and set as @stored
         def keep?(response, begun)
           return keep_head?(response, begun) if @asked.head?
 
@@ -193,7 +193,7 @@ module Trunkline
           return @cache.keep?(@asked, @stored = answer, response, @variants) if answer
 
           keep_when_read(response, begun) if response.request.streaming?
-          # What is newer, and not kept, has taken the place of what is.
+          # A newer response that cannot be stored invalidates the stored one.
           replaced = @stored && response.status < 500 && ![206, 304].include?(response.status)
           @cache.storage.forget([@asked.key]) if replaced
           false
@@ -220,10 +220,10 @@ module Trunkline
           begun = @cache.clock
           @call.in_background(@cache, whole_request) { |result| refresh(result, begun) }
         rescue Error
-          @cache.revalidations.end(@asked.key) # the client was closed; the caller has its answer
+          @cache.revalidations.end(@asked.key) # the client was closed; the caller has its response already
         end
 
-        # For the whole answer, whatever the caller wants of it.
+        # Requests the whole response, without the caller's conditions and ranges.
         def whole_request
           request = @asked.request
           request = request._with(request.content, false) if request.streaming?

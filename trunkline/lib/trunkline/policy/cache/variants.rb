@@ -6,8 +6,9 @@ require_relative "../../redacted"
 module Trunkline
   module Policy
     class Cache
-      # The fields by which the answers of a URL vary. It is kept in the place of an answer; the answers are kept under
-      # keys that hold the values of these fields, and the token, so that they are lost with it. Frozen.
+      # The names of the fields by which the responses of a URL vary, stored under the key of the URL. The responses are
+      # stored under keys that hold the values of these fields and the token, so they cannot be found after this list is
+      # lost. Frozen.
       class Variants
         include Redacted
 
@@ -16,7 +17,7 @@ module Trunkline
         # @return [String]
         attr_reader :token
 
-        # @param vary [String] the field Vary of an answer
+        # @param vary [String] the field Vary of a response
         # @return [Array<String>]
         def self.names(vary) = vary.downcase.split(/[\s,]+/).reject(&:empty?).uniq.sort
 

@@ -5,22 +5,22 @@ require_relative "../../lock"
 module Trunkline
   module Policy
     class Hedge
-      # Quantiles of the durations of the last minutes, within 2.5 %: a histogram whose buckets grow by 5 %, in slices
-      # of time, of which the oldest is forgotten. Safe for use by several threads. docs/decisions/0009 says why it is
-      # no gem.
+      # Quantiles of the durations of the last minutes, with an error of up to 2.5 %: a histogram whose buckets grow by
+      # 5 %, in time slices, of which the oldest is dropped. Safe for use by several threads. docs/decisions/0009
+      # explains why no gem is used.
       class Quantile
-        # Seconds that a slice takes.
+        # Length of a slice in seconds.
         SLICE = 30.0
-        # Slices that are kept, the one that is being filled included.
+        # Number of slices, including the one being filled.
         SLICES = 4
-        # The duration, in seconds, where the first bucket ends.
+        # Upper bound of the first bucket, in seconds.
         LEAST = 0.00001
         GROWTH = Math.log(1.05)
-        # The last begins at 1000 seconds.
+        # The last bucket begins at 1000 seconds.
         BUCKETS = 379
-        # A quantile is worked out again when the durations have become so many times as many.
+        # A quantile is computed again when the number of durations has grown by this factor.
         STALE = 1.02
-        # Quantiles that #to_h tells.
+        # Quantiles that #to_h returns.
         TOLD = { p50: 0.5, p95: 0.95, p99: 0.99 }.freeze
         private_constant :SLICE, :SLICES, :LEAST, :GROWTH, :BUCKETS, :STALE, :TOLD
 
@@ -47,7 +47,7 @@ module Trunkline
         end
 
         # @param now [Float] monotonic seconds
-        # @return [Integer] durations that are not forgotten
+        # @return [Integer] durations in the current slices
         def count(now)
           @lock.synchronize do
             forget(now)
@@ -55,7 +55,7 @@ module Trunkline
           end
         end
 
-        # @param share [Float] 0.95 for the duration that 95 % of them do not exceed
+        # @param share [Float] for example 0.95: 95 % of the durations do not exceed the result
         # @param now [Float] monotonic seconds
         # @return [Float, nil] seconds; nil when there are no durations
         def quantile(share, now)
@@ -70,7 +70,7 @@ module Trunkline
           end
         end
 
-        # @return [Hash{Symbol => Object}] count: of durations at the last change, p50:, p95: and p99: in seconds
+        # @return [Hash{Symbol => Object}] count: durations in the slices, p50:, p95: and p99: in seconds
         def to_h
           @lock.synchronize do
             { count: @count, **TOLD.transform_values { |share| work_out(share) if @count.positive? } }
@@ -86,7 +86,7 @@ module Trunkline
           end
         end
 
-        # Empties the slices that are too old. A time that is earlier than the last is taken as the last.
+        # Empties the slices that are too old. A time before the current slice counts as within it.
         def forget(now)
           slice = (now / SLICE).floor
           @slice ||= slice

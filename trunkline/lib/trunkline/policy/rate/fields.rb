@@ -6,7 +6,7 @@ require_relative "../../retry_after"
 module Trunkline
   module Policy
     class Rate
-      # Reads what a server tells of its limits, in the forms that are in use:
+      # Parses the rate limits that a server sends, in the formats that are in use:
       #
       #   RateLimit: "default";r=50;t=30                 draft-ietf-httpapi-ratelimit-headers, from 08 on
       #   RateLimit-Policy: "default";q=100;w=60
@@ -14,18 +14,18 @@ module Trunkline
       #   RateLimit-Limit: 100, RateLimit-Remaining: 50, RateLimit-Reset: 30   its drafts 00 to 06
       #   X-RateLimit-Limit, -Remaining, -Reset (or -Reset-After); also X-Rate-Limit-...
       #
-      # What is malformed is ignored.
+      # Malformed fields are ignored.
       module Fields
-        # A limit: left: starts that are left, reset: seconds until the limit is whole again, limit: starts in a period,
-        # period: seconds. All but name and left may be nil.
+        # A limit: left: remaining starts, reset: seconds until all starts are available again, limit: starts per
+        # period, period: seconds. All members but name and left may be nil.
         Told = Struct.new(:name, :left, :reset, :limit, :period)
 
-        # Larger numbers are moments (seconds since 1970), and still larger ones are in milliseconds.
+        # Larger values of reset are times (seconds since 1970), and still larger ones are in milliseconds.
         LONGEST = 100_000_000
         MILLISECONDS = 100_000_000_000
-        # Bytes of a field that are read.
+        # Maximum bytes of a field that are parsed.
         MOST_BYTES = 2048
-        # Limits that are read.
+        # Maximum number of limits that are parsed.
         MOST = 16
         STRING = /"((?:[^"\\]|\\.)*)"/
         TOKEN = /[^\s;,="]+/
@@ -81,7 +81,7 @@ module Trunkline
                      (period if period&.positive?))
           end
 
-          # @return [Float, nil] the number that a value begins with
+          # @return [Float, nil] the number at the beginning of a value
           def number(text) = text && NUMBER.match(text)&.[](1)&.to_f
 
           def relative(value, response, now)
@@ -91,7 +91,7 @@ module Trunkline
             value - RetryAfter.server_time(response, now).to_f
           end
 
-          # The members of a List of Structured Fields (RFC 9651 3.1), as far as they are Strings, Tokens or numbers.
+          # The members of a List of Structured Fields (RFC 9651 3.1) that are Strings, Tokens or numbers.
           # @return [Array<Array(String, Hash{String => String})>] values and parameters
           def items(text)
             return [] if text.nil?

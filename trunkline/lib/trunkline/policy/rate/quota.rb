@@ -8,21 +8,22 @@ require_relative "window"
 module Trunkline
   module Policy
     class Rate
-      # What a server has told of the requests that it still takes. Starts are numbered, and begin in that order. Of
-      # what an answer tells was left, the requests that are in flight are taken off: the server may have counted them
-      # after the one that it answered, whichever was sent first. Safe for use by several threads; nothing waits.
+      # The limits that a server has sent for its requests. Starts are numbered and begin in that order. The requests in
+      # flight are subtracted from the remaining starts that a response reports: the server may count them after it has
+      # computed that number, whatever the order in which they were sent. Safe for use by several threads; no method
+      # waits.
       class Quota
-        # Statuses whose Retry-After holds for all requests.
+        # Statuses whose Retry-After applies to all requests.
         BUSY = [429, 503].freeze
-        # Seconds: a request that began so long before another that was answered has been counted, too.
+        # Seconds: a request that began this long before an answered one has been counted by the server.
         COUNTED = 1.0
         private_constant :BUSY, :COUNTED
 
         def initialize
           @windows = {}
-          @started = 0 # number of the last slot that was reserved
-          @waiting = {} # slots whose time has not come, by number
-          @in_flight = {} # when those began that are not answered, by number
+          @started = 0 # number of the last reserved slot
+          @waiting = {} # reserved slots whose time has not come, by number
+          @in_flight = {} # start times of requests without a response, by number
           @paused_until = -Float::INFINITY
           @lock = Lock.new
         end
@@ -44,14 +45,14 @@ module Trunkline
 
         # @param slot [Integer]
         # @param now [Float] monotonic seconds
-        # @return [Float] seconds until the slot, by what is known now
+        # @return [Float] seconds until the slot, by the limits known now
         def wait(slot, now)
           @lock.synchronize do
             seconds_until(slot, now).tap { |wait| begin_at(slot, now) if wait.zero? }
           end
         end
 
-        # Gives back a slot that nobody starts in: the last can be given to another.
+        # Cancels a slot that no request uses; the last one can be reserved again.
         # @return [void]
         def cancel(slot)
           @lock.synchronize do
@@ -62,7 +63,7 @@ module Trunkline
         end
 
         # @param now [Float] monotonic seconds
-        # @return [Float] seconds until one more might start
+        # @return [Float] seconds until one more request could start
         def delay(now)
           @lock.synchronize { seconds_until(@started + 1, now) }
         end
@@ -83,14 +84,14 @@ module Trunkline
         end
 
         # @param now [Float] monotonic seconds
-        # @return [String] the beginning of a sentence
+        # @return [String] the beginning of a sentence of an error message
         def reason(now)
           now < @paused_until ? "the server said so by Retry-After" : "the server's limit is used up"
         end
 
         # @param now [Float] monotonic seconds
-        # @return [Hash{Symbol => Object}] wait: seconds until one more might start; windows: by name what Window#to_h
-        #   tells
+        # @return [Hash{Symbol => Object}] wait: seconds until one more request could start; windows: Window#to_h by
+        #   name
         def to_h(now)
           @lock.synchronize do
             wait = seconds_until(@started + 1, now)
@@ -98,7 +99,7 @@ module Trunkline
           end
         end
 
-        # The server has counted the request, though no answer has told of it.
+        # Counts the request as taken if no response has reported it, since the server has counted it.
         # @param slot [Integer]
         # @return [void]
         def ended(slot)
@@ -107,13 +108,13 @@ module Trunkline
 
         private
 
-        # Those with lower numbers whose time has come as well begin in a moment.
+        # Waiting slots with lower numbers are due as well, and begin in a moment.
         def begin_at(slot, now)
           @in_flight[@waiting.shift.first] = now while @waiting.any? && first_waiting <= slot
           @in_flight[slot] = now
         end
 
-        # A limit that the server tells of no more is forgotten when its time is over.
+        # A limit that the server does not send any more is removed when its period is over.
         def learn_windows(told, slot, now)
           answered(slot)
           told.each { |one| (@windows[one.name] ||= Window.new).learn(one, slot, begun, @in_flight.size, now) }
@@ -127,7 +128,7 @@ module Trunkline
 
         def first_waiting = @waiting.first.first
 
-        # @return [Integer] the highest number below all that wait
+        # @return [Integer] the highest number below all waiting slots
         def begun = @waiting.empty? ? @started : first_waiting - 1
 
         def seconds_until(slot, now)

@@ -5,12 +5,12 @@ require_relative "../../lock"
 module Trunkline
   module Policy
     class Rate
-      # So many starts in a second, after a burst: each start takes the next slot (the generic cell rate algorithm).
-      # Safe for use by several threads; nothing waits.
+      # A fixed number of starts per second, after a burst: each start takes the next slot (the generic cell rate
+      # algorithm). Safe for use by several threads; no method waits.
       class Schedule
-        # Seconds of starts that may come at once where no burst was given: timers are no finer.
+        # The default burst is the number of starts in this many seconds, because timers are no more precise.
         GRAIN = 0.02
-        # A slot so near has come: seconds.
+        # A slot that is at most this many seconds away counts as due.
         NEAR = 1e-6
         private_constant :GRAIN, :NEAR
 
@@ -25,7 +25,7 @@ module Trunkline
           @burst = burst
           @interval = 1.0 / per_second
           @lead = (burst - 1) * @interval
-          @next = -Float::INFINITY # when the next would start, if there were no burst
+          @next = -Float::INFINITY # start time of the next slot if there were no burst
           @lock = Lock.new
         end
 
@@ -47,29 +47,29 @@ module Trunkline
         # @return [Float] seconds until the slot
         def wait(slot, now) = rounded(slot - @interval - @lead - now)
 
-        # Gives back a slot that nobody starts in: the last can be given to another.
+        # Cancels a slot that no request uses; the last one can be reserved again.
         # @return [void]
         def cancel(slot)
           @lock.synchronize { @next -= @interval if @next.eql?(slot) }
         end
 
         # @param now [Float] monotonic seconds
-        # @return [Float] seconds until one more might start
+        # @return [Float] seconds until one more request could start
         def delay(now) = rounded(@next - @lead - now)
 
-        # An answer tells nothing about it.
+        # Does nothing: a response does not change the schedule.
         def learn(_slot, _response, _now); end
 
-        # Nor does the end of the request.
+        # Does nothing: the end of a request does not change the schedule.
         def ended(_slot); end
 
-        # @return [String] the beginning of a sentence
+        # @return [String] the beginning of a sentence of an error message
         def reason(_now)
           format("the rate is %<rate>g a second, with a burst of %<burst>d", rate: @per_second, burst: @burst)
         end
 
         # @param now [Float] monotonic seconds
-        # @return [Hash{Symbol => Numeric}] per_second, burst, and wait: seconds until one more might start
+        # @return [Hash{Symbol => Numeric}] per_second, burst, and wait: seconds until one more request could start
         def to_h(now) = { per_second: @per_second, burst: @burst, wait: delay(now) }
 
         private

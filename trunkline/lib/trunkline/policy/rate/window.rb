@@ -3,30 +3,30 @@
 module Trunkline
   module Policy
     class Rate
-      # One of a server's limits: how many requests it takes until a moment, and from then on. Starts have numbers, as
-      # in Quota. Not safe for use by two threads.
+      # One of a server's limits: how many requests it accepts until the reset, and in each period after it. Starts are
+      # numbered as in Quota. Not safe for use by two threads.
       class Window
-        # Seconds by which two answers may differ about the moment, which they round.
+        # Seconds by which two responses may differ about the time of the reset, since servers round it.
         ROUNDING = 1.0
-        # Seconds: the shortest period that is believed.
+        # Shortest period that is accepted, in seconds.
         SHORTEST = 0.001
         private_constant :ROUNDING, :SHORTEST
 
         def initialize
           @last = nil # number of the last start before @resets_at
-          @left = nil # the fewest that an answer has told of until @resets_at; nil: none has
-          @begun = 0 # number of the last that had begun when @left was told
-          @taken = 0 # requests since then that were counted, and of which no answer told
+          @left = nil # lowest remaining number of starts that a response reported until @resets_at; nil without one
+          @begun = 0 # number of the last start that had begun when @left was reported
+          @taken = 0 # requests counted since then that no response reported
           @resets_at = nil
           @limit = 1
           @period = SHORTEST
-          @newest = 0 # number of the newest request whose answer has told of it
+          @newest = 0 # highest number of a request whose response was used
         end
 
         # @param told [Fields::Told]
-        # @param number [Integer] of the request that was answered
+        # @param number [Integer] of the answered request
         # @param begun [Integer] number of the last start that has begun
-        # @param in_flight [Integer] how many of them the server may not have counted
+        # @param in_flight [Integer] number of requests that the server may not have counted yet
         # @param now [Float] monotonic seconds
         # @return [void]
         def learn(told, number, begun, in_flight, now)
@@ -39,16 +39,16 @@ module Trunkline
           @last = begun + @left - @taken - in_flight if @left
         end
 
-        # A request was counted of which no answer tells.
+        # Counts a request that no response reported.
         # @return [void]
         def take
           @taken += 1
         end
 
         # @param number [Integer] of a start
-        # @param begun [Integer] number of the last that has begun
+        # @param begun [Integer] number of the last start that has begun
         # @param now [Float] monotonic seconds
-        # @return [Float] seconds until it is allowed
+        # @return [Float] seconds until the start is allowed
         def seconds_until(number, begun, now)
           if now >= @resets_at
             passed = [@last, number - 1].min
@@ -59,19 +59,19 @@ module Trunkline
           @resets_at + (number - @last - 1).div(@limit) * @period - now
         end
 
-        # @return [Boolean] whether what the server told of it has passed
+        # @return [Boolean] whether the period that the server reported has passed
         def over?(now) = now >= @told_until
 
-        # @param started [Integer] number of the last one that has a slot
+        # @param started [Integer] number of the last reserved slot
         # @param now [Float] monotonic seconds
-        # @return [Hash{Symbol => Numeric}] limit, remaining, and reset: seconds until there are as many as limit again
+        # @return [Hash{Symbol => Numeric}] limit, remaining, and reset: seconds until the next period begins
         def to_h(started, now)
           { limit: @limit, remaining: [@last - started, 0].max, reset: @resets_at - now }
         end
 
         private
 
-        # An answer that was overtaken by one of the next period tells of a period that is over for the server.
+        # A response that arrives after one of the next period reports a period that is over on the server.
         def outdated?(number, resets_at)
           number < @newest && resets_at < @resets_at - ROUNDING / 2
         end
@@ -82,8 +82,8 @@ module Trunkline
           @period = told.period || [@period, resets_at - now].max
         end
 
-        # Answers overtake each other: of one period, the lowest counts. The next has begun when a request that began
-        # after that answer has as many left.
+        # Responses arrive out of order, so the lowest remaining number within a period counts. A number that is not
+        # lower means a new period if its request began after the response with the lowest number.
         def count_left(left, number, begun, resets_at)
           same = @left && (resets_at - @resets_at).abs <= ROUNDING && (left < @left || number <= @begun)
           return if same && left >= @left
@@ -93,15 +93,16 @@ module Trunkline
           @begun = begun
         end
 
-        # @return [Float] seconds until the reset, of which nothing was told
+        # @return [Float] seconds until the reset, when the response reports none
         def rest(told, now)
           return @resets_at - now if @resets_at && @resets_at > now
 
           told.period || 1.0
         end
 
-        # The next period has begun: what was left in the last is lost, and who has waited longest goes first. Who could
-        # have begun in the last and has not, as its thread is gone, holds nobody back.
+        # Begins the next period: starts left over from the last one are lost, and the longest waiting slots go first. A
+        # slot that could have begun in the last period but did not, because its thread is gone, does not delay the
+        # others.
         def renew(begun, now)
           @left = nil
           @last = begun + @limit
